@@ -1,0 +1,119 @@
+use crate::{Caveat, Limit, Purpose, Slice, TrialResult, Verdict};
+use serde::{Deserialize, Serialize};
+use units::{Nanos, Rate};
+
+/// Names a run: sortable by time, short enough to type, e.g. `20261120-161502-k3f`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(pub String);
+
+impl std::fmt::Display for RunId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// Where a run was made.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Machine {
+    /// Host name.
+    pub host: String,
+    /// Processor model.
+    pub processor: String,
+    /// Processors this process may use.
+    pub cpus: u32,
+    /// Memory, in bytes.
+    pub memory_bytes: u64,
+    /// Kernel release.
+    pub kernel: String,
+}
+
+/// Everything that can happen in a run. Closed: whoever folds events must know each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// First of every run.
+    RunStarted {
+        /// The run.
+        id: RunId,
+        /// Milliseconds since 1970.
+        at_unix_ms: u64,
+        /// torment's version.
+        version: String,
+        /// [`crate::METHOD`] of that version.
+        method: u32,
+        /// `find` or `run`.
+        command: String,
+        /// The target as shown to people.
+        target: String,
+        /// The objective in words.
+        goal: String,
+        /// The plan as understood, as TOML.
+        plan: String,
+        /// Where it runs.
+        machine: Machine,
+    },
+    /// A load begins.
+    TrialStarted {
+        /// Counted from 1.
+        trial: u32,
+        /// Why it is made.
+        purpose: Purpose,
+        /// Offered rate; of a load with stages its largest; none of a closed loop.
+        rate: Option<Rate>,
+        /// How long; none if only a count ends it.
+        duration: Option<Nanos>,
+        /// Milliseconds since 1970.
+        at_unix_ms: u64,
+    },
+    /// A second of the load, or of the drain after it, is over.
+    SliceDone {
+        /// Its trial.
+        trial: u32,
+        /// What happened in it.
+        slice: Box<Slice>,
+    },
+    /// A trial is over.
+    TrialDone {
+        /// Which.
+        trial: u32,
+        /// What it measured.
+        result: Box<TrialResult>,
+        /// What it means: loss with divergence, and whether it counts.
+        judgement: Judgement,
+    },
+    /// The bounds after a trial of a search.
+    Bounds {
+        /// One for each goal.
+        limits: Vec<Limit>,
+    },
+    /// A reason for doubt about the whole run.
+    Doubt {
+        /// Which.
+        caveat: Caveat,
+    },
+    /// Last of every run that was not cut short.
+    RunEnded {
+        /// Milliseconds since 1970.
+        at_unix_ms: u64,
+        /// What it came to; none if it could not be brought to one.
+        verdict: Option<Verdict>,
+        /// Exit code of the command.
+        exit_code: u8,
+        /// Why it could not, in one sentence.
+        error: Option<String>,
+    },
+}
+
+/// What a trial means.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// Share of arrivals lost: counted, or implied by a queue that grows, whichever is larger.
+    pub loss: f64,
+    /// Whether the loss is above the objective's. Meaningless if the trial is not valid.
+    pub good: bool,
+    /// Growth of the outstanding arrivals a second, if the divergence rule found any.
+    pub growth_per_second: Option<f64>,
+    /// Reasons why the trial must not be classified; none if it is valid.
+    pub invalid: Vec<Caveat>,
+}

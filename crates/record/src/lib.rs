@@ -1,0 +1,22 @@
+//! Every noun that comes out: outcomes, slices, trial results, limits, verdicts, caveats, events.
+//!
+//! Values only, no behaviour beyond merging and counting. A run *is* its sequence of [`Event`]s:
+//! storing appends it, showing folds it, so a live, a replayed and a reported run take one path.
+
+mod event;
+mod outcome;
+mod slice;
+mod trial;
+mod verdict;
+
+pub use event::{Event, Judgement, Machine, RunId};
+pub use outcome::{Failure, Outcome, Outcomes};
+pub use slice::{BLOCK, BLOCKS_PER_SLICE, SLICE, Slice};
+pub use trial::{Purpose, Recovery, TrialResult};
+pub use verdict::{Caveat, CurvePoint, Ended, Limit, Verdict};
+
+/// Raised whenever a change makes measured figures incomparable with earlier ones; stored with each run.
+pub const METHOD: u32 = 1;
+
+/// The version of the events' JSON form, and of everything printed as JSON.
+pub const SCHEMA: u32 = 1;

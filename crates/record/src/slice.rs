@@ -1,0 +1,131 @@
+use crate::{Failure, Outcomes};
+use serde::{Deserialize, Serialize};
+use stats::Histogram;
+use std::collections::BTreeMap;
+use units::Nanos;
+
+/// How long one slice is.
+pub const SLICE: Nanos = Nanos::from_secs(1);
+/// How long one block of [`Slice::outstanding`] is: 10 Hz, as the divergence rule asks for.
+pub const BLOCK: Nanos = Nanos::from_millis(100);
+/// Blocks in a full slice.
+pub const BLOCKS_PER_SLICE: usize = 10;
+
+/// One second of a trial, as one engine loop or all of them saw it; the last may be shorter.
+///
+/// Everything is counted in the second in which it happened, outcomes in the second in which they
+/// were decided. Slices of the same second from several loops merge exactly, so does a whole trial.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Slice {
+    /// Which second of the trial, from 0; the drain has its own slices after the load's.
+    pub index: u32,
+    /// Arrivals that came due.
+    pub due: u64,
+    /// Requests handed to the kernel.
+    pub sent: u64,
+    /// Arrivals whose outcome was decided.
+    pub outcomes: Outcomes,
+    /// Answers by status, expected or not.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Why the failed ones failed.
+    #[serde(with = "failures")]
+    pub failures: BTreeMap<Failure, u64>,
+    /// Done − due. Of answered arrivals; timed-out and unfinished ones count with the time they had
+    /// waited, a lower bound; failed, refused and unsent ones are left out.
+    pub response: Histogram,
+    /// Done − sent, of answered arrivals.
+    pub service: Histogram,
+    /// Sent − due: waiting for a free connection and the generator's own delay.
+    pub lateness: Histogram,
+    /// Taken up − due: the generator's own delay alone.
+    pub pacing: Histogram,
+    /// Mean number of arrivals outstanding (in flight and backlog) in each tenth of the slice,
+    /// integrated exactly.
+    pub outstanding: Vec<f64>,
+    /// Sent and not done, at the end of the slice.
+    pub in_flight: u64,
+    /// Due and not sent, at the end of the slice.
+    pub backlog: u64,
+    /// Open connections, at the end of the slice.
+    pub connections: u64,
+    /// Connections opened.
+    pub connects: u64,
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// Time covered by the slice, load or drain.
+    pub elapsed: Nanos,
+    /// Processor time of the engine's loops, without deliberate spinning.
+    pub cpu: Nanos,
+    /// Time that the loops were ready to run and waited for a processor.
+    pub run_delay: Nanos,
+    /// Loops merged into this slice.
+    pub loops: u32,
+    /// Sum over decided arrivals of decided − taken up, in nanoseconds: one side of Little's law.
+    pub waited_ns: u64,
+    /// Integral of outstanding arrivals over time, in nanoseconds: the other side.
+    pub outstanding_ns: u64,
+}
+
+impl Slice {
+    /// Adds what another loop saw in the same second.
+    pub fn merge_parallel(&mut self, other: &Self) {
+        self.add_counts(other);
+        if self.outstanding.len() < other.outstanding.len() {
+            self.outstanding.resize(other.outstanding.len(), 0.0);
+        }
+        for (mine, theirs) in self.outstanding.iter_mut().zip(&other.outstanding) {
+            *mine += theirs;
+        }
+        self.in_flight += other.in_flight;
+        self.backlog += other.backlog;
+        self.connections += other.connections;
+        self.elapsed = self.elapsed.max(other.elapsed);
+        self.loops += other.loops;
+    }
+
+    /// Appends the second that follows.
+    pub fn merge_after(&mut self, next: &Self) {
+        self.add_counts(next);
+        self.outstanding.extend_from_slice(&next.outstanding);
+        self.in_flight = next.in_flight;
+        self.backlog = next.backlog;
+        self.connections = next.connections;
+        self.elapsed += next.elapsed;
+        self.loops = self.loops.max(next.loops);
+    }
+
+    fn add_counts(&mut self, other: &Self) {
+        self.due += other.due;
+        self.sent += other.sent;
+        self.outcomes.merge(&other.outcomes);
+        for (status, count) in &other.statuses {
+            *self.statuses.entry(*status).or_default() += count;
+        }
+        for (failure, count) in &other.failures {
+            *self.failures.entry(failure.clone()).or_default() += count;
+        }
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
+        self.lateness.merge(&other.lateness);
+        self.pacing.merge(&other.pacing);
+        self.connects += other.connects;
+        self.received_bytes += other.received_bytes;
+        self.cpu += other.cpu;
+        self.run_delay += other.run_delay;
+        self.waited_ns += other.waited_ns;
+        self.outstanding_ns += other.outstanding_ns;
+    }
+}
+
+/// JSON object keys must be strings, so failures are kept as a list of pairs.
+mod failures {
+    use super::{BTreeMap, Failure};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(map: &BTreeMap<Failure, u64>, serializer: S) -> Result<S::Ok, S::Error> {
+        map.iter().collect::<Vec<_>>().serialize(serializer)
+    }
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<BTreeMap<Failure, u64>, D::Error> {
+        Ok(Vec::<(Failure, u64)>::deserialize(d)?.into_iter().collect())
+    }
+}

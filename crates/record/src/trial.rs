@@ -1,0 +1,73 @@
+use crate::{Caveat, Slice};
+use serde::{Deserialize, Serialize};
+use units::{Nanos, Rate};
+
+/// Why a trial is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// The load of `torment run`.
+    Load,
+    /// Raises the rate step by step until the first bad one.
+    Climb,
+    /// Brings the target to its steady state; never judged.
+    WarmUp,
+    /// Narrows the bounds.
+    Measure,
+    /// Repeats a reference load to notice a target that has changed.
+    Sentinel,
+    /// Repeats a bound before it is published.
+    Confirm,
+    /// Response time at a fixed share of the capacity.
+    Curve,
+}
+
+impl Purpose {
+    /// The word shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::Climb => "climb",
+            Self::WarmUp => "warm-up",
+            Self::Measure => "measure",
+            Self::Sentinel => "sentinel",
+            Self::Confirm => "confirm",
+            Self::Curve => "curve",
+        }
+    }
+}
+
+/// How the target came back after a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recovery {
+    /// Not looked at: the trial was good.
+    NotNeeded,
+    /// In flight back to zero and response time back within its baseline after this long.
+    After(Nanos),
+    /// Not within this limit: the target is metastable.
+    Not(Nanos),
+}
+
+/// What one trial measured. Raw: what it means is derived by `search`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialResult {
+    /// Why it was made.
+    pub purpose: Purpose,
+    /// Offered rate as planned; of a load with stages its mean; of a closed loop the rate reached.
+    pub rate: Rate,
+    /// How long the load was to last.
+    pub planned: Nanos,
+    /// How long it lasted; shorter if it was hopeless or interrupted.
+    pub loaded: Nanos,
+    /// How long the drain after it lasted at most before open requests were called unfinished.
+    pub drain: Nanos,
+    /// Whether it was stopped early because no later second could have saved it.
+    pub hopeless: bool,
+    /// All slices of the load merged, and the drain's counts; `total.outstanding` covers the load only.
+    pub total: Slice,
+    /// How the target came back.
+    pub recovery: Recovery,
+    /// What the runner noticed: descriptors, ports, processors.
+    pub caveats: Vec<Caveat>,
+}

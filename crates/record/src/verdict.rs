@@ -1,0 +1,121 @@
+use crate::Outcomes;
+use serde::{Deserialize, Serialize};
+use units::{Nanos, Rate};
+
+/// A reason for doubt, shown wherever the number it concerns is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Caveat {
+    /// A stable name for programs: `generator-late`, `ports-exhausted`, …
+    pub code: String,
+    /// One sentence for people: what was found and what can be done.
+    pub text: String,
+}
+
+impl Caveat {
+    /// A caveat from its code and its sentence.
+    pub fn new(code: &str, text: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), text: text.into() }
+    }
+}
+
+/// The interval found for one goal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// The goal's name: `strict` or `typical`.
+    pub goal: String,
+    /// The highest rate shown to meet the goal (relevant lower bound).
+    pub lower: Option<f64>,
+    /// The lowest rate shown to fail it (relevant upper bound).
+    pub upper: Option<f64>,
+    /// Unit of both.
+    pub unit: String,
+    /// Both bounds exist and are within the goal's width.
+    pub regular: bool,
+    /// Good trials at the lower bound.
+    pub good_trials: u32,
+    /// Bad trials at the upper bound.
+    pub bad_trials: u32,
+    /// Requests due at the lower bound in all its trials together.
+    pub lower_due: u64,
+    /// Bad ones among them.
+    pub lower_bad: u64,
+    /// MLRsearch conditional throughput at the lower bound, requests per second.
+    pub throughput: Option<f64>,
+}
+
+/// Response time at a fixed share of the capacity.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// Share of the capacity, 0 to 1.
+    pub share: f64,
+    /// Offered rate.
+    pub rate: Rate,
+    /// Arrivals due.
+    pub due: u64,
+    /// Half of the response times are below.
+    pub response_p50: Nanos,
+    /// 99 % are below.
+    pub response_p99: Nanos,
+    /// The largest.
+    pub response_max: Nanos,
+    /// Mean arrivals outstanding, which by Little's law is rate × mean response time.
+    pub outstanding: f64,
+    /// Mean response time.
+    pub response_mean: Nanos,
+}
+
+/// Why a search ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// Every goal has both bounds within its width, confirmed.
+    Converged,
+    /// The largest rate allowed meets every goal: at least that.
+    MaxReached,
+    /// The smallest rate fails already.
+    BelowMin,
+    /// The time given was used up.
+    BudgetSpent,
+    /// The generator was the limit, again and again: at least the lower bound.
+    GeneratorLimit,
+    /// The target kept changing, so that no bound stood.
+    NonStationary,
+    /// The target did not come back after an overload.
+    NotRecovered,
+    /// Ctrl-C.
+    Interrupted,
+    /// Only errors came back: nothing to search.
+    TargetFails,
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Verdict {
+    /// Of `torment find`.
+    Limits {
+        /// One for each goal, the strict one first.
+        limits: Vec<Limit>,
+        /// Why the search ended.
+        ended: Ended,
+        /// p50, p99 and max at fixed shares of the capacity.
+        curve: Vec<CurvePoint>,
+        /// Overload smaller than this share is invisible to a trial without the divergence rule.
+        detection_limit: f64,
+        /// Trials made.
+        trials: u32,
+        /// Time under load.
+        loaded: Nanos,
+    },
+    /// Of `torment run`.
+    Goal {
+        /// Whether the goal was met; none if the trial is not trustworthy.
+        met: Option<bool>,
+        /// The goal in words.
+        goal: String,
+        /// What became of the arrivals.
+        outcomes: Outcomes,
+        /// Share of arrivals lost, with what the divergence of the queue adds.
+        loss: f64,
+    },
+}

@@ -1,0 +1,1 @@
+//! The built-in service with known truths.

@@ -1,0 +1,1 @@
+//! Conducts a run or a search and emits events.

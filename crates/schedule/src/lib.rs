@@ -1,0 +1,1 @@
+//! Arrival processes: when is the n-th request due.

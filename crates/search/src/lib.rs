@@ -1,0 +1,1 @@
+//! The breaking point: proposes a load, takes a result.

@@ -1,0 +1,175 @@
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use hdrhistogram::serialization::{Serializer as _, V2Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use units::Nanos;
+
+/// Significant decimal digits kept: a recorded time is within 0.1 % of the true one.
+const DIGITS: u8 = 3;
+
+/// Times counted in buckets of 0.1 % width, from 1 ns up; memory grows with the range seen, never
+/// with the number of times recorded.
+///
+/// Two histograms merge exactly: the merged one is what one recorder would have held.
+/// Serialised as base64 of the HDR V2 format, so that every quantile can be derived again later.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Histogram(hdrhistogram::Histogram<u64>);
+
+/// The quantiles every face shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Quantiles {
+    /// Half are below.
+    pub p50: Nanos,
+    /// 90 % are below.
+    pub p90: Nanos,
+    /// 95 % are below.
+    pub p95: Nanos,
+    /// 99 % are below.
+    pub p99: Nanos,
+    /// 99.9 % are below.
+    pub p99_9: Nanos,
+    /// The largest.
+    pub max: Nanos,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self(hdrhistogram::Histogram::new(DIGITS).expect("three digits are within HDR's 0 to 5"))
+    }
+}
+
+impl Histogram {
+    /// Adds one time. Zero is counted as 1 ns, HDR's least.
+    pub fn record(&mut self, time: Nanos) {
+        self.record_many(time, 1);
+    }
+
+    /// Adds the same time `count` times.
+    pub fn record_many(&mut self, time: Nanos, count: u64) {
+        self.0
+            .record_n(time.0.clamp(1, i64::MAX as u64), count)
+            .expect("an auto-resizing histogram holds every value up to i64::MAX");
+    }
+
+    /// Adds all that `other` holds.
+    pub fn merge(&mut self, other: &Self) {
+        self.0.add(&other.0).expect("an auto-resizing histogram takes in any other");
+    }
+
+    /// Forgets everything, keeps its memory.
+    pub fn clear(&mut self) {
+        self.0.reset();
+    }
+
+    /// How many times were recorded.
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// Whether nothing was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The time that a share `q` (0 to 1) of all is at or below; none of nothing.
+    pub fn quantile(&self, q: f64) -> Option<Nanos> {
+        (!self.is_empty()).then(|| Nanos(self.0.value_at_quantile(q).min(self.0.max())))
+    }
+
+    /// The mean, within 0.1 %; none of nothing.
+    pub fn mean(&self) -> Option<Nanos> {
+        (!self.is_empty()).then(|| Nanos(self.0.mean().round() as u64))
+    }
+
+    /// The largest, within 0.1 %; none of nothing.
+    pub fn max(&self) -> Option<Nanos> {
+        (!self.is_empty()).then(|| Nanos(self.0.max()))
+    }
+
+    /// How many were longer than `limit`, within the bucket width.
+    pub fn count_above(&self, limit: Nanos) -> u64 {
+        self.count() - self.0.count_between(0, limit.0)
+    }
+
+    /// The usual quantiles; none of nothing.
+    pub fn quantiles(&self) -> Option<Quantiles> {
+        let at = |q| self.quantile(q);
+        Some(Quantiles {
+            p50: at(0.5)?,
+            p90: at(0.9)?,
+            p95: at(0.95)?,
+            p99: at(0.99)?,
+            p99_9: at(0.999)?,
+            max: self.max()?,
+        })
+    }
+}
+
+impl Serialize for Histogram {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(&self.0, &mut bytes).map_err(serde::ser::Error::custom)?;
+        serializer.serialize_str(&STANDARD.encode(bytes))
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes = STANDARD.decode(text).map_err(serde::de::Error::custom)?;
+        let mut inner = hdrhistogram::serialization::Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|e| serde::de::Error::custom(format!("not an HDR histogram: {e}")))?;
+        inner.auto(true);
+        Ok(Self(inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn quantiles_of_a_known_list() {
+        let mut h = Histogram::default();
+        for ms in 1..=1000 {
+            h.record(Nanos::from_millis(ms));
+        }
+        let q = h.quantiles().expect("not empty");
+        for (found, ms) in [(q.p50, 500.0), (q.p95, 950.0), (q.p99, 990.0), (q.max, 1000.0)] {
+            assert!((found.as_millis_f64() / ms - 1.0).abs() < 0.002, "{found} against {ms} ms");
+        }
+        assert_eq!(h.count_above(Nanos::from_millis(900)), 100);
+        assert_eq!(Histogram::default().quantiles(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn merging_loses_nothing(a in proptest::collection::vec(1u64..1 << 40, 0..200), b in proptest::collection::vec(1u64..1 << 40, 0..200)) {
+            let fill = |times: &[u64]| {
+                let mut h = Histogram::default();
+                times.iter().for_each(|t| h.record(Nanos(*t)));
+                h
+            };
+            let mut merged = fill(&a);
+            merged.merge(&fill(&b));
+            let both = fill(&[a, b].concat());
+            prop_assert_eq!(merged.count(), both.count());
+            for q in [0.0, 0.1, 0.5, 0.9, 0.99, 1.0] {
+                prop_assert_eq!(merged.quantile(q), both.quantile(q));
+            }
+        }
+    }
+
+    #[test]
+    fn survives_json() {
+        let mut h = Histogram::default();
+        h.record(Nanos::from_millis(3));
+        h.record_many(Nanos::from_secs(2), 7);
+        let json = serde_json::to_string(&h).expect("serialises");
+        let mut back: Histogram = serde_json::from_str(&json).expect("reads back");
+        assert_eq!(back.quantile(0.5), h.quantile(0.5));
+        back.record(Nanos::from_secs(9000));
+        assert_eq!(back.count(), 9);
+    }
+}

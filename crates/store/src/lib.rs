@@ -1,0 +1,1 @@
+//! Keeps runs in SQLite: begin, append, finish, list, read, remove.

@@ -1,0 +1,2 @@
+//! torment.
+fn main() {}

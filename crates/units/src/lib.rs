@@ -1,0 +1,55 @@
+//! Quantities with their unit in the type: durations, rates, shares, bytes.
+//!
+//! Each parses from what people type (`30s`, `250ms`, `1,000/s`, `0.1%`, `2GiB`) and prints
+//! in the same words. This crate never reads a clock and never rounds silently: a value that
+//! does not fit its type is an error at the door.
+
+mod bytes;
+mod nanos;
+mod rate;
+mod share;
+
+pub use bytes::Bytes;
+pub use nanos::Nanos;
+pub use rate::Rate;
+pub use share::Share;
+
+/// Why a text is not a quantity: what was found and what was expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseError {
+    /// The text as it was given.
+    pub found: String,
+    /// What would have been understood, with an example.
+    pub expected: &'static str,
+}
+
+impl std::fmt::Display for ParseError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "'{}' is not {}", self.found, self.expected)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Splits `"12.5ms"` into `(12.5, "ms")`; commas and underscores may group digits.
+fn number_and_unit(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end =
+        text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | '_'))).unwrap_or(text.len());
+    let digits: String = text[..end].chars().filter(|c| !matches!(c, ',' | '_')).collect();
+    let number: f64 = digits.parse().ok()?;
+    number.is_finite().then_some((number, text[end..].trim()))
+}
+
+/// Groups the digits of a whole number by three: `1,234,567`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}

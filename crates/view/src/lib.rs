@@ -1,0 +1,1 @@
+//! Events to words, tables and series; no colour, no widget.
