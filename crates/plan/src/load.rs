@@ -1,0 +1,106 @@
+use serde::{Deserialize, Serialize};
+use units::{Nanos, Rate, Share};
+
+/// What `torment run` offers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Load {
+    /// Arrivals by a schedule, whether or not the target keeps up.
+    Open {
+        /// One after the other.
+        stages: Vec<Stage>,
+        /// How arrivals are spaced.
+        arrivals: Arrivals,
+    },
+    /// Each connection sends its next request when the last is answered; it cannot show a limit,
+    /// for a slow target slows the load.
+    Closed {
+        /// Requests in flight at all times.
+        connections: u32,
+        /// Ends after this many requests,
+        requests: Option<u64>,
+        /// or after this long, whichever comes first.
+        duration: Option<Nanos>,
+    },
+}
+
+/// The rate moves in a straight line from where the last stage ended (the first starts at `from`).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// How long it lasts.
+    pub duration: Nanos,
+    /// Rate at its start.
+    pub from: Rate,
+    /// Rate at its end.
+    pub to: Rate,
+}
+
+/// How arrivals are spaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// At equal distances: what a limit is defined by.
+    #[default]
+    Even,
+    /// At random, independent of each other, as many users make them.
+    Poisson,
+}
+
+/// What `torment find` tries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Find {
+    /// Lowest rate, where the climb starts.
+    pub from: Rate,
+    /// Highest rate.
+    pub max: Rate,
+    /// How far apart the bounds may be, relative to the upper one.
+    pub width: Share,
+    /// How long a full trial lasts.
+    pub trial: Nanos,
+    /// How much trial time decides a rate.
+    pub sum: Nanos,
+    /// The search ends after this long with what it has.
+    pub budget: Option<Nanos>,
+    /// How arrivals are spaced.
+    pub arrivals: Arrivals,
+}
+
+impl Default for Find {
+    fn default() -> Self {
+        Self {
+            from: Rate(10.0),
+            max: Rate(1_000_000.0),
+            width: Share(0.02),
+            trial: Nanos::from_secs(10),
+            sum: Nanos::from_secs(30),
+            budget: None,
+            arrivals: Arrivals::Even,
+        }
+    }
+}
+
+impl Find {
+    /// `--careful`: the article's hold of 60 s, and half the width.
+    pub fn careful(self) -> Self {
+        Self { trial: Nanos::from_secs(60), sum: Nanos::from_secs(60), width: Share(0.01), ..self }
+    }
+}
+
+/// How the load is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Generator {
+    /// Most connections of an open loop; an arrival that finds all busy waits in the backlog.
+    pub connections: u32,
+    /// Most arrivals outstanding (in flight and backlog); one more is refused. It keeps a dying
+    /// service from being beaten further, and memory bounded.
+    pub outstanding: u32,
+    /// Processors to run on, one loop on each; empty: one loop, on whichever is free.
+    pub cores: Vec<u32>,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+impl Default for Generator {
+    fn default() -> Self {
+        Self { connections: 10_000, outstanding: 20_000, cores: Vec::new(), seed: 1 }
+    }
+}
