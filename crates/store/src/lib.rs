@@ -1,1 +1,18 @@
-//! Keeps runs in SQLite: begin, append, finish, list, read, remove.
+//! Keeps every run in one SQLite file: its event stream, and columns drawn from it for lists.
+//!
+//! A [`Recording`] writes from its own thread and commits at least once a second, so a crash loses
+//! at most the last second and the load never waits for the disk. Any number of processes may
+//! write and read at once. The store never interprets a run: whoever shows it folds its events.
+
+mod error;
+mod events;
+mod open;
+mod recording;
+mod runs;
+mod writer;
+
+pub use error::Error;
+pub use events::Events;
+pub use open::{Store, default_path};
+pub use recording::Recording;
+pub use runs::{Filter, RunSummary, State};

@@ -1,0 +1,163 @@
+use rusqlite::ErrorCode;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Why the store could not do what was asked. Each message ends in what the user can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Error {
+    /// Neither `XDG_DATA_HOME` nor `HOME` says where to keep runs.
+    NoHome,
+    /// The file or its folder cannot be opened or created.
+    Open {
+        /// The database.
+        path: PathBuf,
+        /// The system's words.
+        found: String,
+    },
+    /// The file is not an SQLite database, or a damaged one.
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+        /// SQLite's words.
+        found: String,
+    },
+    /// It is an SQLite database, but of another program.
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Written by a newer torment.
+    Newer {
+        /// The database.
+        path: PathBuf,
+        /// Its schema.
+        found: i64,
+        /// The newest schema known here.
+        expected: i64,
+    },
+    /// No room left.
+    Full {
+        /// The database.
+        path: PathBuf,
+    },
+    /// Readable, but not writable.
+    ReadOnly {
+        /// The database.
+        path: PathBuf,
+    },
+    /// Another process held the database for longer than [`crate::open::BUSY`].
+    Busy {
+        /// The database.
+        path: PathBuf,
+    },
+    /// No run of that name.
+    NoRun {
+        /// What was asked for.
+        asked: String,
+        /// How many runs there are.
+        kept: u64,
+    },
+    /// More than one run begins so.
+    Ambiguous {
+        /// What was asked for.
+        asked: String,
+        /// Some of those that fit.
+        fits: Vec<String>,
+    },
+    /// The run goes on, so it cannot be removed.
+    Running {
+        /// The run.
+        id: String,
+        /// Who writes it.
+        pid: u32,
+    },
+    /// The first event of a recording was not [`record::Event::RunStarted`].
+    NotStarted,
+    /// Anything else that SQLite reports.
+    Sqlite {
+        /// The database.
+        path: PathBuf,
+        /// SQLite's words.
+        found: String,
+    },
+}
+
+impl Error {
+    /// SQLite's error about the database at `path`, in words that say what to do.
+    pub(crate) fn of(path: &Path, error: &rusqlite::Error) -> Self {
+        let (path, found) = (path.to_owned(), error.to_string());
+        match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Self::NotADatabase { path, found },
+            Some(ErrorCode::DiskFull) => Self::Full { path },
+            Some(ErrorCode::ReadOnly) => Self::ReadOnly { path },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },
+            Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => Self::Open { path, found },
+            _ => Self::Sqlite { path, found },
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoHome => f.write_str(
+                "neither XDG_DATA_HOME nor HOME names a folder to keep runs in; name a file with --store PATH",
+            ),
+            Self::Open { path, found } => write!(
+                f,
+                "cannot open the store {}: {found}; check the folder's owner and rights, or name another file with --store PATH",
+                path.display()
+            ),
+            Self::NotADatabase { path, found } => write!(
+                f,
+                "the store {} is not a sound SQLite database ({found}); move it away, or name another file with --store PATH",
+                path.display()
+            ),
+            Self::Foreign { path } => write!(
+                f,
+                "{} is an SQLite database of another program, not a store of torment; name another file with --store PATH",
+                path.display()
+            ),
+            Self::Newer { path, found, expected } => write!(
+                f,
+                "the store {} has schema {found}, this torment knows up to {expected}; use the newer torment that wrote it, or another file with --store PATH",
+                path.display()
+            ),
+            Self::Full { path } => write!(
+                f,
+                "no room left for the store {}; free some (torment rm RUN removes runs), or name a file on another disk with --store PATH",
+                path.display()
+            ),
+            Self::ReadOnly { path } => write!(
+                f,
+                "the store {} can be read but not written; check its owner and rights and those of its folder, or name another file with --store PATH",
+                path.display()
+            ),
+            Self::Busy { path } => write!(
+                f,
+                "another process has held the store {} for over {} s; wait for it, or name another file with --store PATH",
+                path.display(),
+                crate::open::BUSY.as_secs()
+            ),
+            Self::NoRun { asked, kept: 0 } => {
+                write!(f, "no run '{asked}': the store is empty; torment find or torment run makes one")
+            }
+            Self::NoRun { asked, kept } => write!(
+                f,
+                "no run '{asked}' among the {kept} kept; expected an id, the beginning of one, last or last~N; torment list shows them"
+            ),
+            Self::Ambiguous { asked, fits } => {
+                write!(f, "more than one run begins with '{asked}': {}; type more of it", fits.join(", "))
+            }
+            Self::Running { id, pid } => {
+                write!(f, "run {id} still goes on (process {pid}); stop it first, or wait for its end")
+            }
+            Self::NotStarted => f.write_str("a recording must begin with the event run_started; this is a bug in torment"),
+            Self::Sqlite { path, found } => {
+                write!(f, "the store {} failed: {found}; name another file with --store PATH", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,70 @@
+use crate::{Error, Store};
+use record::{Event, RunId};
+use rusqlite::{OptionalExtension, params};
+use std::collections::VecDeque;
+
+/// Events read at a time: some hundred KiB, however long the run.
+const PAGE: i64 = 32;
+
+/// The events of a run in their order, read as they are asked for. Events that this version does
+/// not know stay in the store and are skipped here; [`Events::skipped`] counts them.
+#[derive(Debug)]
+pub struct Events<'a> {
+    store: &'a Store,
+    key: i64,
+    next: i64,
+    page: VecDeque<String>,
+    skipped: u64,
+}
+
+impl Store {
+    /// The events of a run. Fails if there is none of that id.
+    pub fn events(&self, id: &RunId) -> Result<Events<'_>, Error> {
+        let key = self
+            .db
+            .query_row("SELECT key FROM run WHERE id = ?1", [&id.0], |row| row.get(0))
+            .optional()
+            .map_err(|e| self.error(&e))?;
+        match key {
+            Some(key) => Ok(Events { store: self, key, next: 0, page: VecDeque::new(), skipped: 0 }),
+            None => Err(Error::NoRun { asked: id.0.clone(), kept: self.count()? }),
+        }
+    }
+}
+
+impl Events<'_> {
+    /// Events passed over so far because this version does not know their kind or their form.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    fn turn(&mut self) -> rusqlite::Result<()> {
+        let mut query = self.store.db.prepare_cached(
+            "SELECT seq, json FROM event WHERE run = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3",
+        )?;
+        let mut rows = query.query(params![self.key, self.next, PAGE])?;
+        while let Some(row) = rows.next()? {
+            self.next = row.get::<_, i64>(0)? + 1;
+            self.page.push_back(row.get(1)?);
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for Events<'_> {
+    type Item = Result<Event, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if self.page.is_empty()
+                && let Err(e) = self.turn()
+            {
+                return Some(Err(self.store.error(&e)));
+            }
+            match serde_json::from_str(&self.page.pop_front()?) {
+                Ok(event) => return Some(Ok(event)),
+                Err(_) => self.skipped += 1,
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+use crate::writer::Writer;
+use crate::{Error, Store};
+use record::{Event, Limit, RunId, Verdict};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params, params};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// No event waits longer than this for its commit: what a crash may lose.
+const COMMIT_AFTER: Duration = Duration::from_secs(1);
+/// Nor do more bytes than this.
+const COMMIT_BYTES: usize = 1 << 20;
+/// Events on their way to the writing thread. A run makes a few a second, some 20 KiB each, so
+/// this bears a disk that stands still for a minute; then [`Recording::append`] waits.
+const QUEUE: usize = 256;
+
+/// A run being written. Dropped without [`Recording::finish`], it still keeps what it was given.
+#[derive(Debug)]
+pub struct Recording {
+    id: RunId,
+    queue: Option<SyncSender<Entry>>,
+    thread: Option<JoinHandle<Result<(), Error>>>,
+    failed: Option<Error>,
+}
+
+/// One event on its way to the disk.
+#[derive(Debug)]
+struct Entry {
+    json: String,
+    columns: Option<Columns>,
+}
+
+/// What an event changes in its run's row.
+#[derive(Debug)]
+enum Columns {
+    Limit(Limit),
+    Ended { at_unix_ms: i64, exit_code: u8, error: Option<String>, verdict: Option<Box<Verdict>> },
+}
+
+impl Store {
+    /// Begins a run with its first event, which must be [`Event::RunStarted`], and commits it.
+    /// Fails if the store cannot be written, or already holds a run of that id.
+    pub fn begin(&self, first: &Event) -> Result<Recording, Error> {
+        let Event::RunStarted { id, at_unix_ms, version, method, command, target, goal, .. } = first else {
+            return Err(Error::NotStarted);
+        };
+        let mut db = Store::open(&self.path)?.db;
+        let writer = Writer::this();
+        let mut insert = || {
+            let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            change.execute(
+                "INSERT INTO run (id, started_unix_ms, command, target, goal, version, method, writer_boot, writer_pid, writer_start)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                params![id.0, signed(*at_unix_ms), command, target, goal, version, method, writer.boot, writer.pid, writer.start],
+            )?;
+            let key = change.last_insert_rowid();
+            change.execute(
+                "INSERT INTO event (run, seq, json) VALUES (?1, 0, ?2)",
+                params![key, json(first)],
+            )?;
+            change.commit()?;
+            Ok(key)
+        };
+        let key = insert().map_err(|e| self.error(&e))?;
+        let (queue, entries) = sync_channel(QUEUE);
+        let mut desk = Desk { db, path: self.path.clone(), key, seq: 1, waiting: Vec::new() };
+        let thread =
+            std::thread::Builder::new().name("store".to_owned()).spawn(move || desk.work(&entries)).map_err(
+                |e| Error::Open { path: self.path.clone(), found: format!("no thread to write it: {e}") },
+            )?;
+        Ok(Recording { id: id.clone(), queue: Some(queue), thread: Some(thread), failed: None })
+    }
+}
+
+impl Recording {
+    /// The run.
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// Adds the next event; it is committed within a second. Fails once, at the first event after
+    /// the store could not be written; what comes later is dropped, and [`Recording::finish`] says
+    /// so again. The run itself need not stop for that.
+    pub fn append(&mut self, event: &Event) -> Result<(), Error> {
+        let Some(queue) = &self.queue else { return Ok(()) };
+        let columns = match event {
+            Event::Bounds { limits } => limits.first().cloned().map(Columns::Limit),
+            Event::RunEnded { at_unix_ms, verdict, exit_code, error } => Some(Columns::Ended {
+                at_unix_ms: signed(*at_unix_ms),
+                exit_code: *exit_code,
+                error: error.clone(),
+                verdict: verdict.clone().map(Box::new),
+            }),
+            _ => None,
+        };
+        match queue.send(Entry { json: json(event), columns }) {
+            Ok(()) => Ok(()),
+            Err(_) => self.close(),
+        }
+    }
+
+    /// Commits everything. Fails if any event could not be kept.
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.close()
+    }
+
+    fn close(&mut self) -> Result<(), Error> {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            self.failed = thread.join().expect("the writing thread does not panic").err();
+        }
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        // Nobody is left to be told; whoever wants to know calls `finish`.
+        let _ = self.close();
+    }
+}
+
+/// Where the writing thread sits.
+struct Desk {
+    db: Connection,
+    path: PathBuf,
+    key: i64,
+    seq: i64,
+    waiting: Vec<Entry>,
+}
+
+impl Desk {
+    fn work(&mut self, entries: &Receiver<Entry>) -> Result<(), Error> {
+        while let Ok(first) = entries.recv() {
+            let begin = Instant::now();
+            let mut bytes = first.json.len();
+            let mut ended = first.ends();
+            self.waiting.push(first);
+            while bytes < COMMIT_BYTES && !ended {
+                match entries.recv_timeout(COMMIT_AFTER.saturating_sub(begin.elapsed())) {
+                    Ok(next) => {
+                        bytes += next.json.len();
+                        ended = next.ends();
+                        self.waiting.push(next);
+                    }
+                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+                }
+            }
+            self.commit().map_err(|e| Error::of(&self.path, &e))?;
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self) -> rusqlite::Result<()> {
+        let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        {
+            let mut insert =
+                change.prepare_cached("INSERT INTO event (run, seq, json) VALUES (?1, ?2, ?3)")?;
+            for (entry, seq) in self.waiting.iter().zip(self.seq..) {
+                insert.execute(params![self.key, seq, entry.json])?;
+                if let Some(columns) = &entry.columns {
+                    columns.update(&change, self.key)?;
+                }
+            }
+        }
+        change.commit()?;
+        self.seq += self.waiting.len() as i64;
+        self.waiting.clear();
+        Ok(())
+    }
+}
+
+impl Entry {
+    fn ends(&self) -> bool {
+        matches!(self.columns, Some(Columns::Ended { .. }))
+    }
+}
+
+impl Columns {
+    fn update(&self, db: &Connection, run: i64) -> rusqlite::Result<()> {
+        match self {
+            Self::Limit(limit) => limit_columns(db, run, limit),
+            Self::Ended { at_unix_ms, exit_code, error, verdict } => {
+                db.execute(
+                    "UPDATE run SET ended_unix_ms = ?2, exit_code = ?3, error = ?4 WHERE key = ?1",
+                    params![run, at_unix_ms, exit_code, error],
+                )?;
+                match verdict.as_deref() {
+                    Some(Verdict::Limits { limits, ended, .. }) => {
+                        if let Some(strict) = limits.first() {
+                            limit_columns(db, run, strict)?;
+                        }
+                        let word = serde_json::to_value(ended).expect("a plain enum is a JSON string");
+                        db.execute(
+                            "UPDATE run SET search_ended = ?2 WHERE key = ?1",
+                            params![run, word.as_str()],
+                        )
+                    }
+                    Some(Verdict::Goal { met, loss, .. }) => db.execute(
+                        "UPDATE run SET goal_met = ?2, loss = ?3 WHERE key = ?1",
+                        params![run, met, loss],
+                    ),
+                    None => Ok(0),
+                }
+                .map(|_| ())
+            }
+        }
+    }
+}
+
+fn limit_columns(db: &Connection, run: i64, limit: &Limit) -> rusqlite::Result<()> {
+    db.execute(
+        "UPDATE run SET limit_goal = :goal, lower = :lower, upper = :upper, unit = :unit WHERE key = :run",
+        named_params! {
+            ":run": run, ":goal": limit.goal, ":lower": limit.lower, ":upper": limit.upper, ":unit": limit.unit,
+        },
+    )
+    .map(|_| ())
+}
+
+fn json(event: &Event) -> String {
+    serde_json::to_string(event).expect("an event has only string keys and no foreign types")
+}
+
+/// SQLite's integers are signed; milliseconds since 1970 fit for 292 million years.
+fn signed(ms: u64) -> i64 {
+    i64::try_from(ms).unwrap_or(i64::MAX)
+}
+
+impl Store {
+    /// Removes a run and gives its room back. Fails if there is none of that id, or if it goes on.
+    pub fn remove(&self, id: &RunId) -> Result<(), Error> {
+        let failed = |e: rusqlite::Error| self.error(&e);
+        let writer = self
+            .db
+            .query_row(
+                "SELECT writer_boot, writer_pid, writer_start FROM run WHERE id = ?1 AND ended_unix_ms IS NULL",
+                [&id.0],
+                |row| Ok(Writer { boot: row.get(0)?, pid: row.get(1)?, start: row.get(2)? }),
+            )
+            .optional()
+            .map_err(failed)?;
+        if let Some(writer) = writer.filter(Writer::lives) {
+            return Err(Error::Running { id: id.0.clone(), pid: writer.pid });
+        }
+        if self.db.execute("DELETE FROM run WHERE id = ?1", [&id.0]).map_err(failed)? == 0 {
+            return Err(Error::NoRun { asked: id.0.clone(), kept: self.count()? });
+        }
+        // One row for each page freed; execute_batch steps through them all.
+        self.db.execute_batch("PRAGMA incremental_vacuum").map_err(failed)
+    }
+}

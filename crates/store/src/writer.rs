@@ -1,0 +1,68 @@
+//! Who writes a run: enough to know, from any process and after any crash, whether it still does.
+
+use std::fs;
+
+/// A process, named so that neither a reused pid nor a reboot can take its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Writer {
+    /// The kernel's boot, from `/proc/sys/kernel/random/boot_id` (random(4)).
+    pub boot: String,
+    pub pid: u32,
+    /// When it started, in clock ticks since that boot: field 22 of `/proc/PID/stat` (proc(5)).
+    pub start: i64,
+}
+
+impl Writer {
+    /// This process. Without `/proc` the boot is empty, and such a writer is never found alive.
+    pub fn this() -> Self {
+        let pid = std::process::id();
+        Self { boot: boot(), pid, start: start_of(pid).unwrap_or(0) }
+    }
+
+    /// Whether it still lives. A process in another pid namespace cannot be seen and counts as gone.
+    pub fn lives(&self) -> bool {
+        !self.boot.is_empty() && self.boot == boot() && start_of(self.pid) == Some(self.start)
+    }
+}
+
+fn boot() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+fn start_of(pid: u32) -> Option<i64> {
+    start_from(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// A zombie has ended: it only waits for its parent to ask.
+fn start_from(stat: &str) -> Option<i64> {
+    // The second field is the name in parentheses, which may itself hold spaces and parentheses.
+    let mut rest = stat[stat.rfind(')')? + 1..].split_whitespace();
+    let state = rest.next()?;
+    if matches!(state, "Z" | "X") {
+        return None;
+    }
+    rest.nth(18)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_lives_and_a_later_one_of_its_pid_is_another() {
+        let me = Writer::this();
+        assert!(me.lives());
+        assert!(!Writer { start: me.start + 1, ..me.clone() }.lives(), "a reused pid");
+        assert!(!Writer { boot: "another".to_owned(), ..me.clone() }.lives(), "after a reboot");
+        assert!(!Writer { boot: String::new(), ..me }.lives(), "no /proc");
+    }
+
+    #[test]
+    fn reads_the_start_behind_an_awkward_name() {
+        let rest = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20";
+        assert_eq!(start_from(&format!("42 (a ) b (c) S {rest}")), Some(4711));
+        assert_eq!(start_from(&format!("42 (gone) Z {rest}")), None);
+        assert_eq!(start_from("42 (short) S 1"), None);
+        assert_eq!(start_from(""), None);
+    }
+}
