@@ -1,1 +1,2 @@
-//! Open-loop load: schedule to requests to recorder.
+//! engine
+mod answer;

@@ -1,0 +1,15 @@
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+fn nanos(t: Timespec) -> u64 {
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// The monotonic clock, in nanoseconds since an unnamed start; the same for all processes of this boot.
+pub fn monotonic_ns() -> u64 {
+    nanos(clock_gettime(ClockId::Monotonic))
+}
+
+/// Processor time used by the calling thread, in nanoseconds.
+pub fn thread_cpu_ns() -> u64 {
+    nanos(clock_gettime(ClockId::ThreadCPUTime))
+}
