@@ -1,1 +1,84 @@
 //! Arrival processes: when is the n-th request due.
+//!
+//! A [`Schedule`] is a rate over time. Its integral N(t) is the number of arrivals due by t, and
+//! an arrival is due where N reaches its mark: `k + 0.5` for even arrivals, the running sum of
+//! unit-rate exponential gaps for Poisson ones. Stages, ramps and silences are all the same
+//! to it. What is due depends on the stages and the seed alone: arrival k belongs to worker
+//! `k mod W`, and W workers together make exactly the schedule of one machine.
+//!
+//! It never reads a clock, never waits, and never allocates for an arrival.
+
+mod due;
+mod exponential;
+mod stretch;
+
+pub use due::{Arrival, DueTimes};
+
+use plan::{Arrivals, Stage};
+use std::sync::Arc;
+use stretch::Stretch;
+use units::{Nanos, Rate};
+
+/// A planned load: a rate over time, and how its arrivals are spaced.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    stretches: Arc<[Stretch]>,
+    duration: Nanos,
+    max_rate: Rate,
+    arrivals: Arrivals,
+    seed: u64,
+}
+
+impl Schedule {
+    /// The stages one after the other. A stage without time or without rate has no arrivals.
+    ///
+    /// `seed` is used by Poisson arrivals only.
+    pub fn new(stages: &[Stage], arrivals: Arrivals, seed: u64) -> Self {
+        let mut stretches: Vec<Stretch> = Vec::with_capacity(stages.len());
+        let (mut start, mut count, mut max_rate) = (Nanos::ZERO, 0.0, 0.0_f64);
+        for stage in stages {
+            let stretch = Stretch::new(stage, start, count);
+            start += stage.duration;
+            if stretch.is_empty() {
+                continue;
+            }
+            count = stretch.count_end();
+            max_rate = max_rate.max(stage.from.0).max(stage.to.0);
+            stretches.push(stretch);
+        }
+        Self { stretches: stretches.into(), duration: start, max_rate: Rate(max_rate), arrivals, seed }
+    }
+
+    /// A constant rate with even arrivals.
+    pub fn constant(rate: Rate, duration: Nanos) -> Self {
+        Self::new(&[Stage { duration, from: rate, to: rate }], Arrivals::Even, 0)
+    }
+
+    /// From the start of the first stage to the end of the last; every arrival is due before it.
+    pub fn duration(&self) -> Nanos {
+        self.duration
+    }
+
+    /// The highest rate of any moment.
+    pub fn max_rate(&self) -> Rate {
+        self.max_rate
+    }
+
+    /// The integral of the rate: how many arrivals are due in all. Even arrivals are exactly this
+    /// many, rounded; Poisson arrivals are this many on average.
+    pub fn expected(&self) -> f64 {
+        self.stretches.last().map_or(0.0, Stretch::count_end)
+    }
+
+    /// The arrivals of one of `workers` workers in the order they are due.
+    ///
+    /// # Panics
+    /// If `worker` is not below `workers`.
+    pub fn arrivals(&self, worker: u32, workers: u32) -> DueTimes {
+        assert!(worker < workers, "worker {worker} of {workers} does not exist");
+        DueTimes::new(Arc::clone(&self.stretches), self.arrivals, self.seed, worker, workers)
+    }
+}
+
+#[cfg(test)]
+mod tests;
