@@ -6,6 +6,7 @@ mod goal;
 mod load;
 mod target;
 mod template;
+mod url;
 
 pub use goal::{Goal, Objective};
 pub use load::{Arrivals, Find, Generator, Load, Stage};

@@ -65,6 +65,26 @@ pub struct Request {
     pub timeout: Nanos,
 }
 
+impl Request {
+    /// Appends the path that the `k`-th arrival asks for.
+    pub fn render_path(&self, k: u64, seed: u64, out: &mut Vec<u8>) {
+        self.path.render(k, seed, 0, out);
+    }
+
+    /// Appends the body that the `k`-th arrival sends.
+    pub fn render_body(&self, k: u64, seed: u64, out: &mut Vec<u8>) {
+        self.body.render(k, seed, 1, out);
+    }
+
+    /// Appends the value of header number `index` that the `k`-th arrival sends.
+    ///
+    /// # Panics
+    /// If there is no such header.
+    pub fn render_header(&self, index: usize, k: u64, seed: u64, out: &mut Vec<u8>) {
+        self.headers[index].1.render(k, seed, 2 + index as u64, out);
+    }
+}
+
 /// Statuses from the first to the last, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusRange(pub u16, pub u16);
