@@ -106,11 +106,6 @@ impl AnswerReader {
         (self.phase == Phase::UntilClose).then_some(self.answer)
     }
 
-    /// Whether any byte of the answer has come.
-    pub fn begun(&self) -> bool {
-        self.phase != Phase::Head || !self.partial.is_empty()
-    }
-
     fn head(&mut self, bytes: &mut &[u8]) -> Result<ControlFlow<()>, Malformed> {
         // A head almost always comes whole; only one in pieces is copied.
         let piece: &[u8] = bytes;
@@ -269,7 +264,11 @@ mod tests {
         while let Some(piece) = pieces.next() {
             if let Progress::Done(answer) = reader.feed(piece)? {
                 let rest: usize = pieces.map(<[u8]>::len).sum();
-                return if rest == 0 { Ok((answer.status, answer.keep)) } else { Err(format!("{rest} left")) };
+                return if rest == 0 {
+                    Ok((answer.status, answer.keep))
+                } else {
+                    Err(format!("{rest} left"))
+                };
             }
         }
         reader.closed().map(|a| (a.status, a.keep)).ok_or_else(|| "incomplete".to_owned())
@@ -285,9 +284,21 @@ mod tests {
         ("HTTP/1.1 204 No Content\r\n\r\n", 204, true),
         ("HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n", 304, true),
         ("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", 302, true),
-        ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", 200, true),
-        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA;x=y\r\n0123456789\r\n0\r\n\r\n", 200, true),
-        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\nExpires: never\r\nX: y\r\n\r\n", 200, true),
+        (
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx",
+            200,
+            true,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA;x=y\r\n0123456789\r\n0\r\n\r\n",
+            200,
+            true,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\nExpires: never\r\nX: y\r\n\r\n",
+            200,
+            true,
+        ),
         ("HTTP/1.1 200 OK\r\nContent-Length: 3, \r\nContent-Length: 3\r\n\r\nabc", 0, false),
     ];
 

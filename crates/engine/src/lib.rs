@@ -1,2 +1,333 @@
-//! engine
+//! Open-loop load whose timing can be trusted: schedule ▶ requests ▶ recorder.
+//!
+//! One loop per chosen processor, each on a thread of its own, over the kernel's events. Due times
+//! come first: response time counts from when a request was due, the generator's own delay is
+//! recorded beside it, and every arrival ends in exactly one [`record::Outcome`].
+//!
+//! It never judges (that is `search`), never prints, never decides how long to go on.
+
 mod answer;
+mod endpoint;
+mod machine;
+mod once;
+mod recorder;
+mod request;
+mod source;
+mod stream;
+mod worker;
+
+pub use endpoint::Endpoint;
+pub use machine::{Descriptors, raise_descriptors};
+pub use once::{Exchange, exchange_once};
+pub use source::Offer;
+
+use plan::{Generator, Request};
+use record::Slice;
+use request::RequestWriter;
+use rustix::event::{EventfdFlags, eventfd};
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use units::Nanos;
+use worker::{Command, Report, Setup, Trial, Worker};
+
+/// How long a first connection may take before the target is called unreachable.
+pub const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+/// How often the caller is asked whether to stop.
+const ASK: Duration = Duration::from_millis(50);
+/// From the order to start until the first arrival can be due: every loop must have heard by then.
+const LEAD: Nanos = Nanos::from_millis(2);
+
+/// Why there is no load, before there is any.
+#[derive(Debug)]
+pub enum Error {
+    /// A name has no address.
+    Resolve {
+        /// The name.
+        host: String,
+        /// What the resolver said.
+        why: String,
+    },
+    /// No connection.
+    Connect {
+        /// Address or path.
+        to: String,
+        /// What the kernel said.
+        why: io::Error,
+    },
+    /// No TLS session.
+    Tls {
+        /// The origin.
+        to: String,
+        /// What was wrong.
+        why: String,
+    },
+    /// Bytes came, but no HTTP.
+    NotHttp {
+        /// The origin.
+        to: String,
+        /// What was wrong.
+        why: String,
+    },
+    /// Nothing came in time.
+    NoAnswer {
+        /// The origin.
+        to: String,
+        /// How long was waited.
+        waited: Nanos,
+    },
+    /// The machine does not let the loops start.
+    Start(io::Error),
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Resolve { host, why } => {
+                write!(
+                    f,
+                    "the name '{host}' does not resolve: {why}; check the spelling, or give the address"
+                )
+            }
+            Self::Connect { to, why } if why.kind() == io::ErrorKind::ConnectionRefused => {
+                write!(
+                    f,
+                    "{to} refuses connections: nothing listens there; start the service, or check host and port"
+                )
+            }
+            Self::Connect { to, why } if why.kind() == io::ErrorKind::NotFound => {
+                write!(f, "{to}: there is no such socket; start the service, or check the path")
+            }
+            Self::Connect { to, why } if why.kind() == io::ErrorKind::TimedOut => write!(
+                f,
+                "{to} does not answer within {} s; check the address, the route and the firewall",
+                CONNECT_LIMIT.as_secs()
+            ),
+            Self::Connect { to, why } => {
+                write!(f, "cannot connect to {to}: {}; check host and port", reason(why))
+            }
+            Self::Tls { to, why } => write!(
+                f,
+                "no TLS session with {to}: {why}; give the right name, name the authority's file in SSL_CERT_FILE, \
+                 or accept any certificate with --insecure"
+            ),
+            Self::NotHttp { to, why } => {
+                write!(f, "{to} does not speak HTTP/1.1: {why}; check the port, and http or https")
+            }
+            Self::NoAnswer { to, waited } => {
+                write!(
+                    f,
+                    "{to} accepts connections but did not answer within {waited}; raise --timeout, or look at the service"
+                )
+            }
+            Self::Start(why) => write!(f, "cannot start the load engine: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The kernel's reason without Rust's error number.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
+/// What stays the same over all trials of a run.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// Where requests go.
+    pub endpoint: Endpoint,
+    /// Value of the `Host` header.
+    pub authority: String,
+    /// What is sent.
+    pub request: Request,
+    /// How.
+    pub generator: Generator,
+    /// An answer with a longer response time is `late`.
+    pub deadline: Option<Nanos>,
+}
+
+/// The loops, with the connections they keep from trial to trial.
+pub struct Engine {
+    loops: Vec<Loop>,
+    reports: Receiver<(usize, Report)>,
+    deadline: Option<Nanos>,
+    next_number: u64,
+    /// Loops that have nothing open since their last trial.
+    settled: Vec<bool>,
+}
+
+struct Loop {
+    commands: Sender<Command>,
+    wake: OwnedFd,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What one trial counted.
+#[derive(Debug, Clone)]
+pub struct Counted {
+    /// All slices merged: load and drain.
+    pub total: Slice,
+    /// How long the load lasted.
+    pub loaded: Nanos,
+}
+
+impl Engine {
+    /// Starts the loops; no connection is made yet.
+    ///
+    /// Fails if the kernel refuses a thread, a descriptor, or a processor named in the plan.
+    pub fn start(job: &Job) -> Result<Self, Error> {
+        let cores: Vec<Option<u32>> = match job.generator.cores.as_slice() {
+            [] => vec![None],
+            cores => cores.iter().copied().map(Some).collect(),
+        };
+        let count = cores.len() as u32;
+        let (send, reports) = channel();
+        let mut loops = Vec::new();
+        for (index, core) in (0usize..).zip(cores) {
+            let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+                .map_err(|e| Error::Start(e.into()))?;
+            let theirs = wake.try_clone().map_err(Error::Start)?;
+            let (commands, inbox) = channel();
+            let setup = Setup {
+                endpoint: job.endpoint.clone(),
+                writer: RequestWriter::new(&job.request, &job.authority, job.generator.seed),
+                expect: job.request.expect.clone(),
+                timeout: job.request.timeout,
+                head_only: job.request.method == "HEAD",
+                connections_limit: job.generator.connections.div_ceil(count) as usize,
+                outstanding_limit: u64::from(job.generator.outstanding.div_ceil(count)),
+                serial: (index as u64, u64::from(count)),
+            };
+            let worker = Worker::new(setup, index, theirs, inbox, send.clone()).map_err(Error::Start)?;
+            if let Some(core) = core {
+                machine::check_processor(core).map_err(Error::Start)?;
+            }
+            let thread = std::thread::Builder::new()
+                .name(format!("load-{index}"))
+                .spawn(move || {
+                    if let Some(core) = core {
+                        machine::pin(core);
+                    }
+                    worker.run().expect("epoll_wait only fails on our own mistakes");
+                })
+                .map_err(Error::Start)?;
+            loops.push(Loop { commands, wake, thread: Some(thread) });
+        }
+        let settled = vec![true; loops.len()];
+        Ok(Self { loops, reports, deadline: job.deadline, next_number: 0, settled })
+    }
+
+    /// Offers one load, then waits at most `drain` for what is open. Each second all loops' slices,
+    /// merged, go to `on_slice`; `stop` is asked some twenty times a second whether to end the load
+    /// now, and told what has been counted so far.
+    ///
+    /// # Panics
+    /// If a loop has panicked.
+    pub fn trial(
+        &mut self,
+        offer: &Offer,
+        drain: Nanos,
+        on_slice: &mut dyn FnMut(&Slice),
+        stop: &mut dyn FnMut(&Slice) -> bool,
+    ) -> Counted {
+        let start_ns = sys::monotonic_ns() + LEAD.0;
+        let count = self.loops.len() as u32;
+        self.settled.fill(false);
+        let gap = match offer {
+            Offer::Open(schedule) => schedule.max_rate().gap() * u64::from(count),
+            Offer::Closed { .. } => Nanos::ZERO,
+        };
+        for (index, each) in self.loops.iter().enumerate() {
+            each.tell(Command::Begin(Box::new(Trial {
+                source: offer.source(index as u32, count),
+                start_ns,
+                load_ends: offer.ends(),
+                drain,
+                deadline: self.deadline,
+                first_number: self.next_number,
+                gap,
+            })));
+        }
+        let mut pending: BTreeMap<u32, Slice> = BTreeMap::new();
+        let (mut total, mut loaded, mut over, mut stopped) =
+            (Slice::default(), Nanos::ZERO, vec![false; self.loops.len()], false);
+        while over.contains(&false) {
+            match self.reports.recv_timeout(ASK) {
+                Ok((_, Report::Slice(slice))) => {
+                    let merged = pending.entry(slice.index).or_default();
+                    merged.index = slice.index;
+                    merged.merge_parallel(&slice);
+                }
+                Ok((index, Report::Over(at))) => {
+                    over[index] = true;
+                    loaded = loaded.max(at);
+                }
+                Ok((index, Report::Settled)) => self.settled[index] = true,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => panic!("an engine loop has ended by itself"),
+            }
+            let ended = !over.contains(&false);
+            while let Some(first) = pending.first_entry() {
+                if !ended && first.get().loops < count {
+                    break;
+                }
+                let slice = first.remove();
+                on_slice(&slice);
+                total.merge_after(&slice);
+            }
+            if !stopped && stop(&total) {
+                stopped = true;
+                let now = Nanos(sys::monotonic_ns().saturating_sub(start_ns));
+                self.loops.iter().for_each(|each| each.tell(Command::Stop(now + LEAD)));
+            }
+        }
+        self.next_number += total.due;
+        Counted { total, loaded }
+    }
+
+    /// Waits until the last request of the trial before is answered, at most for `limit`; then open
+    /// ones are cut off. Returns how long it took, or none if it was over the limit.
+    pub fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
+        let began = sys::monotonic_ns();
+        let mut in_time = true;
+        while self.settled.contains(&false) {
+            match self.reports.recv_timeout(ASK) {
+                Ok((index, Report::Settled)) => self.settled[index] = true,
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    let passed = sys::monotonic_ns() - began;
+                    if in_time && (passed > limit.0 || interrupted()) {
+                        in_time = false;
+                        self.loops.iter().for_each(|each| each.tell(Command::Abandon));
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => panic!("an engine loop has ended by itself"),
+            }
+        }
+        in_time.then(|| Nanos(sys::monotonic_ns() - began))
+    }
+}
+
+impl Loop {
+    fn tell(&self, command: Command) {
+        // A loop that is gone shows when its reports end.
+        let _ = self.commands.send(command);
+        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.loops.iter().for_each(|each| each.tell(Command::Quit));
+        for each in &mut self.loops {
+            if let Some(thread) = each.thread.take() {
+                let _ = thread.join();
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Where connections go: name looked up, address chosen, certificates loaded, before any load.
+
+use crate::Error;
+use plan::Origin;
+use rustls::ClientConfig;
+use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where connections go.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    pub(crate) place: Place,
+    pub(crate) tls: Option<Tls>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Place {
+    /// Nowhere: answered inside the engine.
+    Null,
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+/// What a TLS session needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Tls {
+    pub config: Arc<ClientConfig>,
+    pub name: ServerName<'static>,
+}
+
+impl Endpoint {
+    /// No target at all: every request is answered at once inside the engine.
+    pub fn null() -> Self {
+        Self { place: Place::Null, tls: None }
+    }
+
+    /// Looks the name up and loads the certificates. Of several addresses the first that accepts a
+    /// connection is taken.
+    ///
+    /// Fails if the name does not resolve, or `SSL_CERT_FILE` names a file that holds no certificate.
+    pub fn of(origin: &Origin) -> Result<Self, Error> {
+        let tls = if origin.tls { Some(tls(origin)?) } else { None };
+        let place = match &origin.unix_socket {
+            Some(path) => Place::Unix(path.clone()),
+            None => Place::Tcp(address(&origin.host, origin.port)?),
+        };
+        Ok(Self { place, tls })
+    }
+
+    /// The address in words.
+    pub fn describe(&self) -> String {
+        match &self.place {
+            Place::Null => "null".to_owned(),
+            Place::Tcp(address) => address.to_string(),
+            Place::Unix(path) => path.display().to_string(),
+        }
+    }
+
+    /// Whether it is reached without leaving this machine's loopback.
+    pub fn is_local(&self) -> bool {
+        match &self.place {
+            Place::Tcp(address) => address.ip().is_loopback(),
+            Place::Null | Place::Unix(_) => true,
+        }
+    }
+}
+
+fn address(host: &str, port: u16) -> Result<SocketAddr, Error> {
+    let candidates: Vec<IpAddr> = match host.parse() {
+        Ok(ip) => vec![ip],
+        Err(_) if host == "localhost" => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+        Err(_) => look_up(host)?,
+    };
+    let addresses: Vec<SocketAddr> = candidates.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
+    let answers = |a: &&SocketAddr| std::net::TcpStream::connect_timeout(a, crate::CONNECT_LIMIT).is_ok();
+    let chosen = match addresses.as_slice() {
+        [only] => Some(only),
+        several => several.iter().find(answers).or(several.first()),
+    };
+    chosen
+        .copied()
+        .ok_or_else(|| Error::Resolve { host: host.to_owned(), why: "the name has no address".to_owned() })
+}
+
+/// By a resolver of our own: a static glibc must not call getaddrinfo, which loads shared libraries.
+fn look_up(host: &str) -> Result<Vec<IpAddr>, Error> {
+    use hickory_resolver::Resolver;
+    let error = |why: String| Error::Resolve { host: host.to_owned(), why };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| error(format!("cannot start the resolver: {e}")))?;
+    runtime.block_on(async {
+        let resolver = Resolver::builder_tokio()
+            .and_then(|builder| builder.build())
+            .map_err(|e| error(format!("/etc/resolv.conf cannot be used ({e}); name the address instead")))?;
+        let found = resolver.lookup_ip(host).await.map_err(|e| error(e.to_string()))?;
+        Ok(found.iter().collect())
+    })
+}
+
+fn tls(origin: &Origin) -> Result<Tls, Error> {
+    let error = |why: String| Error::Tls { to: origin.to_string(), why };
+    let name = ServerName::try_from(origin.host.clone())
+        .map_err(|e| error(format!("'{}' is no name a certificate can be for: {e}", origin.host)))?;
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .expect("aws-lc-rs supports the default versions");
+    let mut config = if origin.insecure {
+        let any = Arc::new(anyone::AcceptAny(provider));
+        builder.dangerous().with_custom_certificate_verifier(any).with_no_client_auth()
+    } else {
+        let mut roots = rustls::RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+        if let Some(file) = std::env::var_os("SSL_CERT_FILE") {
+            let read = |why: String| error(format!("SSL_CERT_FILE {}: {why}", file.display()));
+            let certificates = CertificateDer::pem_file_iter(&file).map_err(|e| read(e.to_string()))?;
+            roots.add_parsable_certificates(certificates.filter_map(Result::ok));
+        }
+        builder.with_root_certificates(roots).with_no_client_auth()
+    };
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Tls { config: Arc::new(config), name })
+}
+
+/// `--insecure`.
+mod anyone {
+    use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+    use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+    use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+    use rustls::{DigitallySignedStruct, Error, SignatureScheme};
+    use std::sync::Arc;
+
+    /// Takes any certificate for any name; still checks that the server holds its key.
+    #[derive(Debug)]
+    pub struct AcceptAny(pub Arc<CryptoProvider>);
+
+    impl ServerCertVerifier for AcceptAny {
+        fn verify_server_cert(
+            &self,
+            _end_entity: &CertificateDer<'_>,
+            _intermediates: &[CertificateDer<'_>],
+            _server_name: &ServerName<'_>,
+            _ocsp_response: &[u8],
+            _now: UnixTime,
+        ) -> Result<ServerCertVerified, Error> {
+            Ok(ServerCertVerified::assertion())
+        }
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            cert: &CertificateDer<'_>,
+            dss: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+        }
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            cert: &CertificateDer<'_>,
+            dss: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+        }
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.0.signature_verification_algorithms.supported_schemes()
+        }
+    }
+}

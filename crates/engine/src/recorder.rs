@@ -1,0 +1,249 @@
+//! One loop's account of a trial, cut into slices.
+
+use record::{BLOCK, Failure, Outcome, SLICE, Slice};
+use units::Nanos;
+
+/// An arrival that has been taken up and not decided. Times count from the trial's start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    pub number: u64,
+    pub due: Nanos,
+    pub taken: Nanos,
+}
+
+/// Counts what happens in the present slice, and integrates how many arrivals are outstanding.
+pub(crate) struct Recorder {
+    slice: Slice,
+    index: u32,
+    begins: Nanos,
+    ends: Nanos,
+    load_ends: Nanos,
+    deadline: Nanos,
+    outstanding: u64,
+    integrated_to: Nanos,
+    block_ends: Nanos,
+    block_ns: u64,
+    meter: Meter,
+}
+
+impl Recorder {
+    /// From the start of a trial whose load ends at `load_ends`.
+    pub fn new(load_ends: Nanos, deadline: Option<Nanos>) -> Self {
+        Self {
+            slice: Slice::default(),
+            index: 0,
+            begins: Nanos::ZERO,
+            ends: SLICE.min(load_ends),
+            load_ends,
+            deadline: deadline.unwrap_or(Nanos::MAX),
+            outstanding: 0,
+            integrated_to: Nanos::ZERO,
+            block_ends: BLOCK,
+            block_ns: 0,
+            meter: Meter::start(),
+        }
+    }
+
+    /// The load ends earlier than planned.
+    pub fn cut_load(&mut self, at: Nanos) {
+        self.load_ends = self.load_ends.min(at);
+        self.ends = self.ends.min(self.load_ends.max(self.begins));
+    }
+
+    /// When [`Recorder::cut`] wants to be called next.
+    pub fn slice_ends(&self) -> Nanos {
+        self.ends
+    }
+
+    pub fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    /// An arrival came due and was taken up at `now`.
+    pub fn taken(&mut self, due: Nanos, now: Nanos) {
+        self.advance(now);
+        self.outstanding += 1;
+        self.slice.due += 1;
+        self.slice.pacing.record(now - due);
+    }
+
+    /// An arrival came due and is not even tried.
+    pub fn not_started(&mut self, outcome: Outcome) {
+        self.slice.due += 1;
+        self.slice.outcomes.add(outcome, 1);
+    }
+
+    pub fn sent(&mut self, arrival: &Arrival, now: Nanos) {
+        self.slice.sent += 1;
+        self.slice.lateness.record(now - arrival.due);
+    }
+
+    /// A complete answer with `status` came.
+    pub fn answered(&mut self, arrival: &Arrival, sent: Nanos, status: u16, expected: bool, now: Nanos) {
+        *self.slice.statuses.entry(status).or_default() += 1;
+        if !expected {
+            return self.failed(arrival, Failure::Status(status), now);
+        }
+        let response = now - arrival.due;
+        self.slice.response.record(response);
+        self.slice.service.record(now - sent);
+        self.decided(arrival, if response > self.deadline { Outcome::Late } else { Outcome::Ok }, now);
+    }
+
+    pub fn failed(&mut self, arrival: &Arrival, why: Failure, now: Nanos) {
+        *self.slice.failures.entry(why).or_default() += 1;
+        self.decided(arrival, Outcome::Failed, now);
+    }
+
+    /// No answer will be waited for: `Timeout` or `Unfinished`. The time waited so far counts as
+    /// response time, for leaving the slowest out would flatter.
+    pub fn given_up(&mut self, arrival: &Arrival, outcome: Outcome, now: Nanos) {
+        self.slice.response.record(now - arrival.due);
+        self.decided(arrival, outcome, now);
+    }
+
+    fn decided(&mut self, arrival: &Arrival, outcome: Outcome, now: Nanos) {
+        self.advance(now);
+        self.outstanding -= 1;
+        self.slice.outcomes.add(outcome, 1);
+        self.slice.waited_ns += (now - arrival.taken).0;
+    }
+
+    pub fn connected(&mut self) {
+        self.slice.connects += 1;
+    }
+
+    pub fn received(&mut self, bytes: usize) {
+        self.slice.received_bytes += bytes as u64;
+    }
+
+    /// Time spent spinning on purpose is not work.
+    pub fn spun(&mut self, time: Nanos) {
+        self.meter.spun += time;
+    }
+
+    /// Integrates the outstanding arrivals up to `now`, closing blocks on the way.
+    fn advance(&mut self, now: Nanos) {
+        while now >= self.block_ends {
+            let rest = (self.block_ends - self.integrated_to).0 * self.outstanding;
+            self.block_ns += rest;
+            self.slice.outstanding_ns += rest;
+            if self.block_ends <= self.load_ends {
+                self.slice.outstanding.push(self.block_ns as f64 / BLOCK.0 as f64);
+            }
+            self.block_ns = 0;
+            self.integrated_to = self.block_ends;
+            self.block_ends += BLOCK;
+        }
+        let rest = (now - self.integrated_to).0 * self.outstanding;
+        self.block_ns += rest;
+        self.slice.outstanding_ns += rest;
+        self.integrated_to = self.integrated_to.max(now);
+    }
+
+    /// The present slice if it is over at `now`; call until there is none.
+    pub fn cut(&mut self, now: Nanos, open: Open) -> Option<Slice> {
+        (now >= self.ends).then(|| self.close(self.ends, open))
+    }
+
+    /// The last slice, over now.
+    pub fn finish(&mut self, now: Nanos, open: Open) -> Slice {
+        self.close(now.min(self.ends).max(self.begins), open)
+    }
+
+    fn close(&mut self, at: Nanos, open: Open) -> Slice {
+        self.advance(at);
+        let mut slice = std::mem::take(&mut self.slice);
+        slice.index = self.index;
+        slice.elapsed = at - self.begins;
+        slice.in_flight = open.in_flight;
+        slice.backlog = open.backlog;
+        slice.connections = open.connections;
+        slice.loops = 1;
+        (slice.cpu, slice.run_delay) = self.meter.read();
+        self.index += 1;
+        self.begins = at;
+        let next = at + SLICE;
+        self.ends = if at < self.load_ends { next.min(self.load_ends) } else { next };
+        slice
+    }
+}
+
+/// What is open at the end of a slice.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Open {
+    pub in_flight: u64,
+    pub backlog: u64,
+    pub connections: u64,
+}
+
+/// What the loop's own thread costs.
+struct Meter {
+    cpu_ns: u64,
+    run_delay_ns: u64,
+    spun: Nanos,
+}
+
+impl Meter {
+    fn start() -> Self {
+        Self { cpu_ns: sys::thread_cpu_ns(), run_delay_ns: run_delay_ns(), spun: Nanos::ZERO }
+    }
+
+    /// Processor time without spinning, and time spent ready but not running, since the last read.
+    fn read(&mut self) -> (Nanos, Nanos) {
+        let next = Self::start();
+        let cpu = Nanos(next.cpu_ns - self.cpu_ns) - self.spun;
+        let delay = Nanos(next.run_delay_ns.saturating_sub(self.run_delay_ns));
+        *self = next;
+        (cpu, delay)
+    }
+}
+
+/// Second field of /proc/thread-self/schedstat (proc(5)): time spent waiting on a run queue. Zero
+/// where the kernel does not keep it.
+fn run_delay_ns() -> u64 {
+    std::fs::read_to_string("/proc/thread-self/schedstat")
+        .ok()
+        .and_then(|text| text.split_ascii_whitespace().nth(1)?.parse().ok())
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPEN: Open = Open { in_flight: 0, backlog: 0, connections: 0 };
+
+    #[test]
+    fn slices_add_up_and_the_integral_is_exact() {
+        let ms = Nanos::from_millis;
+        let mut recorder = Recorder::new(ms(1500), Some(ms(200)));
+        let mut total = Slice::default();
+        let mut elapsed = Vec::new();
+        // One arrival every 100 ms, each answered after 250 ms: late, and 2.5 outstanding on average.
+        let mut open: Vec<Arrival> = Vec::new();
+        for step in 0..40 {
+            let now = ms(step * 50);
+            while let Some(slice) = recorder.cut(now, OPEN) {
+                elapsed.push(slice.elapsed);
+                total.merge_after(&slice);
+            }
+            if let Some(at) = open.iter().position(|a| a.due + ms(250) == now) {
+                let arrival = open.remove(at);
+                recorder.answered(&arrival, arrival.due, 200, true, now);
+            }
+            if step % 2 == 0 && now < ms(1500) {
+                recorder.taken(now, now);
+                open.push(Arrival { number: step, due: now, taken: now });
+                recorder.sent(&open[open.len() - 1], now);
+            }
+        }
+        total.merge_after(&recorder.finish(ms(2000), OPEN));
+        assert_eq!(elapsed[..2], [ms(1000), ms(500)]);
+        assert_eq!((total.due, total.sent, total.outcomes.late), (15, 15, 15));
+        assert_eq!(total.outstanding.len(), 15, "only the load has blocks");
+        assert!((total.outstanding[10] - 2.5).abs() < 1e-9, "{:?}", total.outstanding);
+        assert_eq!(total.outstanding_ns, total.waited_ns);
+        assert_eq!(total.waited_ns, 15 * ms(250).0);
+    }
+}

@@ -1,0 +1,257 @@
+//! One connection's bytes: TCP or Unix socket, with or without TLS, or none at all. Never blocks.
+
+use crate::endpoint::{Endpoint, Place};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustls::ClientConnection;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// Connections made from one loopback source address before the next one is taken: well below the
+/// 28,000 ephemeral ports that one pair of addresses has by default.
+const CONNECTIONS_PER_SOURCE: u64 = 10_000;
+
+pub(crate) enum Stream {
+    Null { answered: bool },
+    Plain(OwnedFd),
+    Tls(Box<TlsStream>),
+}
+
+pub(crate) struct TlsStream {
+    socket: OwnedFd,
+    session: ClientConnection,
+}
+
+/// What a null target answers.
+const NULL_ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+impl Stream {
+    /// Begins the `serial`-th connection; it is usable once [`Stream::established`] says so.
+    pub fn connect(endpoint: &Endpoint, serial: u64) -> io::Result<Self> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = match &endpoint.place {
+            Place::Null => return Ok(Self::Null { answered: true }),
+            Place::Tcp(address) => {
+                let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+                let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
+                net::sockopt::set_tcp_nodelay(&socket, true)?;
+                if let Some(source) = source(address, serial) {
+                    sys::bind_address_no_port(&socket)?;
+                    net::bind(&socket, &SocketAddr::new(source.into(), 0))?;
+                }
+                begun(net::connect(&socket, address))?;
+                socket
+            }
+            Place::Unix(path) => {
+                let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+                begun(net::connect(&socket, &net::SocketAddrUnix::new(path.as_path())?))?;
+                socket
+            }
+        };
+        match &endpoint.tls {
+            None => Ok(Self::Plain(socket)),
+            Some(tls) => {
+                let session =
+                    ClientConnection::new(tls.config.clone(), tls.name.clone()).map_err(io::Error::other)?;
+                Ok(Self::Tls(Box::new(TlsStream { socket, session })))
+            }
+        }
+    }
+
+    pub fn socket(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Null { .. } => None,
+            Self::Plain(socket) => Some(socket.as_fd()),
+            Self::Tls(tls) => Some(tls.socket.as_fd()),
+        }
+    }
+
+    /// Asks for edge-triggered events under `token`.
+    pub fn register(&self, epoll: &OwnedFd, token: u64) -> io::Result<()> {
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        match self.socket() {
+            Some(socket) => Ok(epoll::add(epoll, socket, EventData::new_u64(token), flags)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the next answer is there without an event telling so.
+    pub fn answers_at_once(&self) -> bool {
+        matches!(self, Self::Null { .. })
+    }
+
+    /// Carries connecting on; true once requests may be written. An error is final.
+    pub fn established(&mut self) -> io::Result<bool> {
+        if let Some(socket) = self.socket()
+            && let Err(errno) = net::sockopt::socket_error(socket)?
+        {
+            return Err(errno.into());
+        }
+        match self {
+            Self::Null { .. } => Ok(true),
+            // A connection refused or reset shows in SO_ERROR; one still under way has no peer.
+            Self::Plain(socket) => match net::getpeername(&*socket) {
+                Ok(_) => Ok(true),
+                Err(rustix::io::Errno::NOTCONN) => Ok(false),
+                Err(errno) => Err(errno.into()),
+            },
+            Self::Tls(tls) => match tls.pump() {
+                Ok(_) => Ok(!tls.session.is_handshaking()),
+                Err(e) if e.kind() == io::ErrorKind::NotConnected => Ok(false),
+                Err(e) => Err(e),
+            },
+        }
+    }
+
+    /// Writes what fits now; the count is less than `bytes` if the kernel's buffer is full.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Null { answered } => {
+                *answered = false;
+                Ok(bytes.len())
+            }
+            Self::Plain(socket) => unless_blocked(net::send(socket, bytes, SendFlags::NOSIGNAL)),
+            Self::Tls(tls) => {
+                let taken = tls.session.writer().write(bytes)?;
+                tls.pump_out()?;
+                Ok(taken)
+            }
+        }
+    }
+
+    /// Sends on what an earlier [`Stream::write`] left inside; true when nothing is left.
+    pub fn flush(&mut self) -> io::Result<bool> {
+        match self {
+            Self::Tls(tls) => {
+                tls.pump_out()?;
+                Ok(!tls.session.wants_write())
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// Reads what is there. `None`: nothing now, wait for the next event. `Some(0)`: the peer has closed.
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match self {
+            Self::Null { answered: true } => Ok(None),
+            Self::Null { answered } => {
+                *answered = true;
+                buffer[..NULL_ANSWER.len()].copy_from_slice(NULL_ANSWER);
+                Ok(Some(NULL_ANSWER.len()))
+            }
+            Self::Plain(socket) => received(socket, buffer),
+            Self::Tls(tls) => tls.read(buffer),
+        }
+    }
+
+    /// Whether a read that did not fill the buffer has emptied the socket, so that no second one is
+    /// needed before the next event (epoll(7), edge-triggered mode).
+    pub fn short_read_is_last(&self) -> bool {
+        matches!(self, Self::Plain(_))
+    }
+}
+
+impl TlsStream {
+    fn pump_out(&mut self) -> io::Result<()> {
+        while self.session.wants_write() {
+            let mut socket = Socket(&self.socket);
+            match self.session.write_tls(&mut socket) {
+                Ok(_) => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves records both ways until the socket gives no more; false when the peer has closed.
+    fn pump(&mut self) -> io::Result<bool> {
+        loop {
+            self.pump_out()?;
+            let mut socket = Socket(&self.socket);
+            match self.session.read_tls(&mut socket) {
+                Ok(0) if self.session.is_handshaking() => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::UnexpectedEof,
+                        "closed during the TLS handshake",
+                    ));
+                }
+                Ok(0) => return Ok(false),
+                Ok(_) => {
+                    if let Err(why) = self.session.process_new_packets() {
+                        // The alert that tells the peer why is worth a try; the error is the result.
+                        let _ = self.pump_out();
+                        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+                    }
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    self.pump_out()?;
+                    return Ok(true);
+                }
+                // Plain text is waiting to be taken before more records fit.
+                Err(e) if e.kind() == io::ErrorKind::Other => return Ok(true),
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let open = self.pump()?;
+        match self.session.reader().read(buffer) {
+            Ok(count) => Ok(Some(count)),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock && open => Ok(None),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(Some(0)),
+            // Closed without a TLS farewell: as common as not; framing decides whether the answer is whole.
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(Some(0)),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+struct Socket<'a>(&'a OwnedFd);
+
+impl Read for Socket<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(net::recv(self.0, buffer, RecvFlags::empty())?.0)
+    }
+}
+
+impl Write for Socket<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(net::send(self.0, bytes, SendFlags::NOSIGNAL)?)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn received(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    match net::recv(socket, buffer, RecvFlags::empty()) {
+        Ok((count, _)) => Ok(Some(count)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn unless_blocked(result: rustix::io::Result<usize>) -> io::Result<usize> {
+    match result {
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(0),
+        other => Ok(other?),
+    }
+}
+
+/// A connection that goes on in the background has begun as well as one that is there at once.
+fn begun(result: rustix::io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(rustix::io::Errno::INPROGRESS) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Loopback has sixteen million source addresses, each with its own ports; other networks have ours.
+fn source(target: &SocketAddr, serial: u64) -> Option<Ipv4Addr> {
+    let SocketAddr::V4(v4) = target else { return None };
+    let turn = (serial / CONNECTIONS_PER_SOURCE) % 254;
+    (v4.ip().is_loopback() && turn > 0).then(|| Ipv4Addr::new(127, 0, 0, 1 + turn as u8))
+}

@@ -1,0 +1,610 @@
+//! The loop: one thread, one epoll, due times first.
+//!
+//! Each turn takes up the arrivals that are due, gives each to an idle connection or lets it wait
+//! in the backlog with its due time, gives up on those that waited too long, and then sleeps until
+//! the next moment that matters or the kernel has news.
+
+use crate::answer::{AnswerReader, Progress};
+use crate::endpoint::Endpoint;
+use crate::recorder::{Arrival, Open, Recorder};
+use crate::request::RequestWriter;
+use crate::source::Source;
+use crate::stream::Stream;
+use plan::StatusRange;
+use record::{Failure, Outcome, Slice};
+use rustix::event::epoll;
+use rustix::time::Timespec;
+use std::collections::VecDeque;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use units::Nanos;
+
+/// An arrival taken up later than this was not sent in any useful sense: it is `unsent`.
+const BEHIND_LIMIT: Nanos = Nanos::from_secs(1);
+/// Arrivals taken up before the kernel's news are looked at again.
+const ARRIVALS_A_TURN: usize = 64;
+/// Connections being made at once; more would overflow a target's accept queue (128 in many
+/// services) by our doing rather than by its own.
+const CONNECTING_LIMIT: usize = 100;
+/// The last stretch before a due time is spun: sleeping wakes some 40 µs late on a virtual machine.
+const SPIN: Nanos = Nanos::from_micros(60);
+/// Spinning is worth its processor time only where it is a small part of the gap between arrivals.
+const SPIN_GAP: Nanos = Nanos::from_micros(300);
+/// One read takes at most this much.
+const READ_SIZE: usize = 64 * 1024;
+const WAKE: u64 = u64::MAX;
+
+/// What the loop is told.
+pub(crate) enum Command {
+    Begin(Box<Trial>),
+    /// The load ends at this moment of the trial.
+    Stop(Nanos),
+    /// Closes connections that still wait for an answer nobody counts any more.
+    Abandon,
+    Quit,
+}
+
+/// What the loop tells.
+pub(crate) enum Report {
+    Slice(Box<Slice>),
+    /// The trial is over, its load ended at this moment; what is open is no longer counted.
+    Over(Nanos),
+    /// Nothing is open any more.
+    Settled,
+}
+
+/// One trial as one loop sees it.
+pub(crate) struct Trial {
+    pub source: Source,
+    /// On the monotonic clock.
+    pub start_ns: u64,
+    pub load_ends: Nanos,
+    pub drain: Nanos,
+    pub deadline: Option<Nanos>,
+    /// Number of the first arrival, counted over the whole run.
+    pub first_number: u64,
+    /// Mean gap between this loop's arrivals.
+    pub gap: Nanos,
+}
+
+/// What stays the same over all trials.
+pub(crate) struct Setup {
+    pub endpoint: Endpoint,
+    pub writer: RequestWriter,
+    pub expect: Vec<StatusRange>,
+    pub timeout: Nanos,
+    pub head_only: bool,
+    pub connections_limit: usize,
+    pub outstanding_limit: u64,
+    /// Serial number of this loop's first connection, and the step to its next.
+    pub serial: (u64, u64),
+}
+
+struct Connection {
+    stream: Stream,
+    reader: AnswerReader,
+    state: State,
+    /// Bytes of the request that did not fit into the kernel's buffer.
+    unwritten: Vec<u8>,
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    Connecting,
+    Idle,
+    /// Waits for an answer. `orphan`: the arrival was decided when its trial ended.
+    Busy {
+        arrival: Arrival,
+        sent: Nanos,
+        orphan: bool,
+    },
+}
+
+struct Present {
+    trial: Trial,
+    recorder: Recorder,
+    spin: bool,
+}
+
+pub(crate) struct Worker {
+    setup: Setup,
+    epoll: OwnedFd,
+    wake: OwnedFd,
+    commands: Receiver<Command>,
+    reports: Sender<(usize, Report)>,
+    index: usize,
+    connections: Vec<Option<Connection>>,
+    free: Vec<u32>,
+    idle: Vec<u32>,
+    connecting: usize,
+    orphans: usize,
+    opened: u64,
+    backlog: VecDeque<Arrival>,
+    /// Arrivals in flight in the order of their due times; those decided meanwhile are passed over.
+    expiry: VecDeque<(Arrival, u32)>,
+    in_flight: u64,
+    present: Option<Present>,
+    unsettled: bool,
+    request: Vec<u8>,
+    buffer: Box<[u8]>,
+}
+
+impl Worker {
+    pub fn new(
+        setup: Setup,
+        index: usize,
+        wake: OwnedFd,
+        commands: Receiver<Command>,
+        reports: Sender<(usize, Report)>,
+    ) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE), epoll::EventFlags::IN)?;
+        Ok(Self {
+            setup,
+            epoll,
+            wake,
+            commands,
+            reports,
+            index,
+            connections: Vec::new(),
+            free: Vec::new(),
+            idle: Vec::new(),
+            connecting: 0,
+            orphans: 0,
+            opened: 0,
+            backlog: VecDeque::new(),
+            expiry: VecDeque::new(),
+            in_flight: 0,
+            present: None,
+            unsettled: false,
+            request: Vec::new(),
+            buffer: vec![0; READ_SIZE].into_boxed_slice(),
+        })
+    }
+
+    /// Works until told to quit, or until nobody listens any more.
+    pub fn run(mut self) -> io::Result<()> {
+        // The kernel may round timers up by the slack, 50 µs unless told otherwise (prctl(2)).
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        let mut events = [MaybeUninit::<epoll::Event>::uninit(); 256];
+        loop {
+            if !self.obey() {
+                return Ok(());
+            }
+            let now = self.now();
+            self.cut_slices(now);
+            let more = self.take_up();
+            self.expire();
+            self.dispatch();
+            self.end_if_over();
+            let timeout = if more { Some(Nanos::ZERO) } else { self.sleep() };
+            let began = sys::monotonic_ns();
+            let spec = timeout.map(|t| Timespec {
+                tv_sec: (t.0 / 1_000_000_000) as i64,
+                tv_nsec: (t.0 % 1_000_000_000) as i64,
+            });
+            let (ready, _) = match epoll::wait(&self.epoll, &mut events, spec.as_ref()) {
+                Ok(ready) => ready,
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(errno) => return Err(errno.into()),
+            };
+            if ready.is_empty()
+                && !more
+                && timeout == Some(Nanos::ZERO)
+                && let Some(present) = &mut self.present
+            {
+                present.recorder.spun(Nanos(sys::monotonic_ns() - began));
+            }
+            for event in ready.iter() {
+                match event.data.u64() {
+                    WAKE => {
+                        let mut count = [0u8; 8];
+                        let _ = rustix::io::read(&self.wake, &mut count);
+                    }
+                    token => self.ready(token as u32),
+                }
+            }
+        }
+    }
+
+    /// Now, as a moment of the present trial.
+    fn now(&self) -> Nanos {
+        Nanos(sys::monotonic_ns().saturating_sub(self.present.as_ref().map_or(0, |p| p.trial.start_ns)))
+    }
+
+    fn obey(&mut self) -> bool {
+        loop {
+            match self.commands.try_recv() {
+                Ok(Command::Begin(trial)) => {
+                    let recorder = Recorder::new(trial.load_ends, trial.deadline);
+                    let spin = trial.gap >= SPIN_GAP;
+                    self.present = Some(Present { trial: *trial, recorder, spin });
+                    self.unsettled = true;
+                }
+                Ok(Command::Stop(at)) => {
+                    if let Some(present) = &mut self.present {
+                        present.trial.load_ends = present.trial.load_ends.min(at);
+                        present.recorder.cut_load(at);
+                    }
+                }
+                Ok(Command::Abandon) => {
+                    for slot in 0..self.connections.len() as u32 {
+                        if matches!(self.state(slot), Some(State::Busy { orphan: true, .. })) {
+                            self.close(slot);
+                        }
+                    }
+                    self.tell_if_settled();
+                }
+                Ok(Command::Quit) | Err(TryRecvError::Disconnected) => return false,
+                Err(TryRecvError::Empty) => return true,
+            }
+        }
+    }
+
+    fn open(&self) -> Open {
+        let connections = self.connections.len() - self.free.len();
+        Open {
+            in_flight: self.in_flight,
+            backlog: self.backlog.len() as u64,
+            connections: connections as u64,
+        }
+    }
+
+    fn cut_slices(&mut self, now: Nanos) {
+        let open = self.open();
+        let Some(present) = &mut self.present else { return };
+        while let Some(slice) = present.recorder.cut(now, open) {
+            let _ = self.reports.send((self.index, Report::Slice(Box::new(slice))));
+        }
+    }
+
+    /// Takes up arrivals that are due; true if more may be.
+    fn take_up(&mut self) -> bool {
+        for _ in 0..ARRIVALS_A_TURN {
+            let now = self.now();
+            let outstanding_limit = self.setup.outstanding_limit;
+            let Some(present) = &mut self.present else { return false };
+            if present.trial.source.next_due().is_none_or(|due| due >= present.trial.load_ends) {
+                return false;
+            }
+            let Some((number, due)) = present.trial.source.take(now) else { return false };
+            if now - due > BEHIND_LIMIT {
+                present.recorder.not_started(Outcome::Unsent);
+                present.trial.source.decided(now, true);
+            } else if present.recorder.outstanding() >= outstanding_limit {
+                present.recorder.not_started(Outcome::Refused);
+                present.trial.source.decided(now, true);
+            } else {
+                present.recorder.taken(due, now);
+                let number = present.trial.first_number + number;
+                self.backlog.push_back(Arrival { number, due, taken: now });
+                self.dispatch();
+            }
+        }
+        true
+    }
+
+    /// Gives waiting arrivals to idle connections, and makes connections for those that remain.
+    fn dispatch(&mut self) {
+        while let Some(arrival) = self.backlog.front().copied() {
+            let Some(slot) = self.idle.pop() else { break };
+            self.backlog.pop_front();
+            self.send(slot, arrival);
+        }
+        while self.connecting < self.backlog.len().min(CONNECTING_LIMIT)
+            && self.connections.len() - self.free.len() < self.setup.connections_limit
+        {
+            if let Err(why) = self.connect() {
+                self.no_connection(&why);
+            }
+        }
+    }
+
+    fn connect(&mut self) -> io::Result<()> {
+        let (first, step) = self.setup.serial;
+        let stream = Stream::connect(&self.setup.endpoint, first + self.opened * step)?;
+        self.opened += 1;
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            self.connections.len() as u32 - 1
+        });
+        stream.register(&self.epoll, u64::from(slot))?;
+        let at_once = stream.answers_at_once();
+        let reader = AnswerReader::new(self.setup.head_only);
+        self.connections[slot as usize] =
+            Some(Connection { stream, reader, state: State::Connecting, unwritten: Vec::new() });
+        self.connecting += 1;
+        if at_once {
+            self.connected(slot);
+        }
+        Ok(())
+    }
+
+    fn connected(&mut self, slot: u32) {
+        self.connecting -= 1;
+        if let Some(present) = &mut self.present {
+            present.recorder.connected();
+        }
+        self.set_idle(slot);
+    }
+
+    fn set_idle(&mut self, slot: u32) {
+        self.connection(slot).state = State::Idle;
+        self.idle.push(slot);
+    }
+
+    /// A connection could not be made: the arrival that has waited longest for one has failed.
+    fn no_connection(&mut self, why: &io::Error) {
+        let now = self.now();
+        if let Some(arrival) = self.backlog.pop_front()
+            && let Some(present) = &mut self.present
+        {
+            present.recorder.failed(&arrival, Failure::Connect(crate::reason(why)), now);
+            present.trial.source.decided(now, false);
+        }
+    }
+
+    fn send(&mut self, slot: u32, arrival: Arrival) {
+        self.request.clear();
+        self.setup.writer.write(arrival.number, &mut self.request);
+        let sent = self.now();
+        let connection = self.connections[slot as usize].as_mut().expect("an idle slot is open");
+        connection.state = State::Busy { arrival, sent, orphan: false };
+        connection.reader.reset();
+        self.in_flight += 1;
+        self.expiry.push_back((arrival, slot));
+        if let Some(present) = &mut self.present {
+            present.recorder.sent(&arrival, sent);
+        }
+        match connection.stream.write(&self.request) {
+            Ok(count) => {
+                if count < self.request.len() {
+                    connection.unwritten.extend_from_slice(&self.request[count..]);
+                }
+                if connection.stream.answers_at_once() {
+                    self.receive(slot);
+                }
+            }
+            Err(_) => self.lost(slot, Failure::Closed),
+        }
+    }
+
+    fn ready(&mut self, slot: u32) {
+        match self.state(slot) {
+            // Closed earlier in this very turn.
+            None => {}
+            Some(State::Connecting) => match self.connection(slot).stream.established() {
+                Ok(true) => {
+                    self.connected(slot);
+                    self.dispatch();
+                }
+                Ok(false) => {}
+                Err(why) => {
+                    self.close(slot);
+                    self.no_connection(&why);
+                }
+            },
+            Some(State::Idle | State::Busy { .. }) if self.write_rest(slot) => self.receive(slot),
+            Some(State::Idle | State::Busy { .. }) => {}
+        }
+    }
+
+    /// Writes on; false if the connection broke.
+    fn write_rest(&mut self, slot: u32) -> bool {
+        let connection = self.connection(slot);
+        let mut result = connection.stream.flush().map(|_| ());
+        if result.is_ok() && !connection.unwritten.is_empty() {
+            result = connection.stream.write(&connection.unwritten).map(|count| {
+                connection.unwritten.drain(..count);
+            });
+        }
+        if result.is_err() {
+            self.lost(slot, Failure::Closed);
+        }
+        result.is_ok()
+    }
+
+    fn receive(&mut self, slot: u32) {
+        loop {
+            let connection = self.connections[slot as usize].as_mut().expect("ready slots are open");
+            let read = connection.stream.read(&mut self.buffer);
+            let last = connection.stream.short_read_is_last();
+            match read {
+                Ok(None) => return,
+                Ok(Some(0)) => {
+                    return match (connection.state, connection.reader.closed()) {
+                        (State::Busy { .. }, Some(answer)) => self.answered(slot, answer.status, false),
+                        _ => self.lost(slot, Failure::Closed),
+                    };
+                }
+                Ok(Some(count)) => {
+                    if let Some(present) = &mut self.present {
+                        present.recorder.received(count);
+                    }
+                    if !matches!(connection.state, State::Busy { .. }) {
+                        // Nobody asked: a 408 before closing, or no HTTP at all.
+                        return self.close_idle(slot);
+                    }
+                    match connection.reader.feed(&self.buffer[..count]) {
+                        Ok(Progress::Done(answer)) => return self.answered(slot, answer.status, answer.keep),
+                        Ok(Progress::More) if last && count < self.buffer.len() => return,
+                        Ok(Progress::More) => {}
+                        Err(why) => return self.lost(slot, Failure::Protocol(why)),
+                    }
+                }
+                Err(_) => return self.lost(slot, Failure::Closed),
+            }
+        }
+    }
+
+    fn answered(&mut self, slot: u32, status: u16, keep: bool) {
+        let now = self.now();
+        let connection = self.connection(slot);
+        let State::Busy { arrival, sent, orphan } = connection.state else {
+            unreachable!("only a busy connection is answered")
+        };
+        let keep = keep && connection.unwritten.is_empty();
+        self.in_flight -= 1;
+        if orphan {
+            self.orphans -= 1;
+        } else if let Some(present) = &mut self.present {
+            let expected = self.setup.expect.iter().any(|range| range.contains(status));
+            present.recorder.answered(&arrival, sent, status, expected, now);
+            present.trial.source.decided(now, true);
+        }
+        // No longer busy, so that closing does not count it again.
+        self.connection(slot).state = State::Idle;
+        if keep {
+            self.idle.push(slot);
+        } else {
+            self.close(slot);
+        }
+        self.tell_if_settled();
+    }
+
+    /// The connection broke. What it carried has failed, unless it carried nothing.
+    fn lost(&mut self, slot: u32, why: Failure) {
+        let now = self.now();
+        match self.state(slot) {
+            Some(State::Busy { arrival, orphan: false, .. }) => {
+                self.close(slot);
+                if let Some(present) = &mut self.present {
+                    present.recorder.failed(&arrival, why, now);
+                    present.trial.source.decided(now, true);
+                }
+            }
+            Some(State::Idle) => self.close_idle(slot),
+            _ => self.close(slot),
+        }
+        self.tell_if_settled();
+    }
+
+    fn close_idle(&mut self, slot: u32) {
+        self.idle.retain(|idle| *idle != slot);
+        self.close(slot);
+    }
+
+    /// Closes whatever the connection does; an idle one must have left `idle` before.
+    fn close(&mut self, slot: u32) {
+        let Some(connection) = self.connections[slot as usize].take() else { return };
+        match connection.state {
+            State::Connecting => self.connecting -= 1,
+            State::Idle => {}
+            State::Busy { orphan, .. } => {
+                self.in_flight -= 1;
+                self.orphans -= usize::from(orphan);
+            }
+        }
+        self.free.push(slot);
+    }
+
+    /// Gives up on arrivals that are older than the time-out.
+    fn expire(&mut self) {
+        let now = self.now();
+        let timeout = self.setup.timeout;
+        let expired = |arrival: &Arrival| arrival.due + timeout <= now;
+        while let Some((arrival, slot)) = self.expiry.front().copied() {
+            let waiting = matches!(self.state(slot), Some(State::Busy { arrival: a, orphan: false, .. }) if a == arrival);
+            if waiting && !expired(&arrival) {
+                break;
+            }
+            self.expiry.pop_front();
+            if waiting {
+                // Its answer may still come: the connection is of no more use.
+                self.close(slot);
+                self.give_up(&arrival, Outcome::Timeout, now);
+            }
+        }
+        while self.backlog.front().is_some_and(expired) {
+            let arrival = self.backlog.pop_front().expect("there is a front");
+            self.give_up(&arrival, Outcome::Timeout, now);
+        }
+    }
+
+    fn give_up(&mut self, arrival: &Arrival, outcome: Outcome, now: Nanos) {
+        if let Some(present) = &mut self.present {
+            present.recorder.given_up(arrival, outcome, now);
+            present.trial.source.decided(now, true);
+        }
+    }
+
+    /// Ends the trial once its load and its drain are over.
+    fn end_if_over(&mut self) {
+        let now = self.now();
+        let Some(present) = &mut self.present else { return };
+        let idle = present.recorder.outstanding() == 0;
+        if present.trial.source.is_closed() && idle && present.trial.source.is_exhausted() {
+            present.trial.load_ends = present.trial.load_ends.min(now);
+            present.recorder.cut_load(now);
+        }
+        let ends = present.trial.load_ends;
+        if now < ends || (now < ends + present.trial.drain && !idle) {
+            return;
+        }
+        self.cut_slices(now);
+        let Some(mut present) = self.present.take() else { return };
+        // Arrivals that came due and were never looked at: the generator was that far behind.
+        while present.trial.source.next_due().is_some_and(|due| due < ends)
+            && !present.trial.source.is_closed()
+            && present.trial.source.take(Nanos::MAX).is_some()
+        {
+            present.recorder.not_started(Outcome::Unsent);
+        }
+        for arrival in std::mem::take(&mut self.backlog) {
+            present.recorder.given_up(&arrival, Outcome::Unfinished, now);
+        }
+        for connection in self.connections.iter_mut().flatten() {
+            if let State::Busy { arrival, sent, orphan: false } = connection.state {
+                present.recorder.given_up(&arrival, Outcome::Unfinished, now);
+                connection.state = State::Busy { arrival, sent, orphan: true };
+                self.orphans += 1;
+            }
+        }
+        self.expiry.clear();
+        let slice = present.recorder.finish(now, self.open());
+        let _ = self.reports.send((self.index, Report::Slice(Box::new(slice))));
+        let _ = self.reports.send((self.index, Report::Over(ends)));
+        self.tell_if_settled();
+    }
+
+    fn tell_if_settled(&mut self) {
+        if self.unsettled && self.present.is_none() && self.orphans == 0 {
+            self.unsettled = false;
+            let _ = self.reports.send((self.index, Report::Settled));
+        }
+    }
+
+    /// How long nothing can happen by itself.
+    fn sleep(&mut self) -> Option<Nanos> {
+        let now = self.now();
+        let timeout = self.setup.timeout;
+        let present = self.present.as_mut()?;
+        let load_ends = present.trial.load_ends;
+        let due = present.trial.source.next_due().filter(|due| *due < load_ends);
+        let over = if now < load_ends { load_ends } else { load_ends + present.trial.drain };
+        let moments = [
+            Some(present.recorder.slice_ends()),
+            Some(over),
+            self.expiry.front().map(|(a, _)| a.due + timeout),
+            self.backlog.front().map(|a| a.due + timeout),
+        ];
+        let rest = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX) - now;
+        let Some(until_due) = due.map(|due| due - now) else { return Some(rest) };
+        let until_due = match present.spin {
+            true if until_due <= SPIN => Nanos::ZERO,
+            true => until_due - SPIN,
+            false => until_due,
+        };
+        Some(rest.min(until_due))
+    }
+
+    fn state(&self, slot: u32) -> Option<State> {
+        self.connections.get(slot as usize)?.as_ref().map(|c| c.state)
+    }
+
+    fn connection(&mut self, slot: u32) -> &mut Connection {
+        self.connections[slot as usize].as_mut().expect("the slot is open")
+    }
+}
