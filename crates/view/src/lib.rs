@@ -1,1 +1,27 @@
-//! Events to words, tables and series; no colour, no widget.
+//! What a run looks like: folds its events into a [`RunView`], and turns that into text lines,
+//! progress lines and JSON.
+//!
+//! Live, replayed and reported runs take this one path. No colour and no widget: a [`Line`] says
+//! what its parts mean ([`Tone`]), a face decides how that looks. Never a clock, never a file.
+
+mod binomial;
+mod caveats;
+mod json;
+mod line;
+mod list;
+mod progress;
+mod reason;
+mod run;
+mod summary;
+mod table;
+mod trial;
+
+pub use binomial::upper_bound;
+pub use json::run_json;
+pub use line::{Line, Span, Tone};
+pub use list::{list_json, list_lines};
+pub use progress::Progress;
+pub use reason::{TrialState, why_bad};
+pub use run::{Current, End, RunView, Second, Started};
+pub use summary::summary;
+pub use trial::{Figures, Outstanding, Times, Trial};

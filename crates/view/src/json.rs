@@ -1,0 +1,186 @@
+//! The JSON form of a run: every number says its unit in its key, whole numbers stay whole.
+
+use crate::{Figures, RunView, Times, Trial, caveats};
+use record::{Caveat, CurvePoint, Limit, Outcome, Recovery, Verdict};
+use serde_json::{Map, Value, json};
+use units::{Nanos, Rate};
+
+/// A run for programs: of a search with `limits`, `curve` and `trials`, of a load with `trial`.
+pub fn run_json(view: &RunView) -> Value {
+    let mut run = Map::new();
+    let mut put = |key: &str, value: Value| run.insert(key.to_owned(), value);
+    put("schema", json!(record::SCHEMA));
+    if let Some(s) = &view.started {
+        put("id", json!(s.id));
+        put("command", json!(s.command));
+        put("target", json!(s.target));
+        put("goal", json!(s.goal));
+        put("version", json!(s.version));
+        put("method", json!(s.method));
+        put("started_unix_ms", json!(s.at_unix_ms));
+        put("plan", json!(s.plan));
+        put("machine", json!(s.machine));
+    }
+    let end = view.end.as_ref();
+    let state = match end {
+        Some(_) => "ended",
+        None if view.running => "running",
+        None => "cut_short",
+    };
+    put("state", json!(state));
+    put("ended_unix_ms", json!(end.map(|e| e.at_unix_ms)));
+    put("exit_code", json!(end.map(|e| e.exit_code)));
+    put("error", json!(end.and_then(|e| e.error.as_ref())));
+    put("caveats", caveats::gathered(view).into_iter().map(|(c, _)| caveat(c)).collect());
+    put("skipped_events", json!(view.skipped));
+    let verdict = end.and_then(|e| e.verdict.as_ref());
+    if view.is_search() {
+        put("limits", view.limits.iter().map(limit).collect());
+        put("trials", view.trials.iter().map(trial).collect());
+        let (ended, points, detection) = match verdict {
+            Some(Verdict::Limits { ended, curve, detection_limit, .. }) => {
+                (json!(ended), curve.as_slice(), json!(detection_limit))
+            }
+            _ => (Value::Null, [].as_slice(), Value::Null),
+        };
+        put("ended", ended);
+        put("curve", points.iter().map(curve_point).collect());
+        put("detection_limit", detection);
+        put("loaded_seconds", seconds(view.loaded()));
+    } else {
+        let met = match verdict {
+            Some(Verdict::Goal { met, .. }) => json!(met),
+            _ => Value::Null,
+        };
+        put("goal_met", met);
+        put("trial", view.load().as_ref().map_or(Value::Null, trial));
+    }
+    Value::Object(run)
+}
+
+fn limit(limit: &Limit) -> Value {
+    json!({
+        "goal": limit.goal,
+        "lower": limit.lower.map(rate_value),
+        "upper": limit.upper.map(rate_value),
+        "unit": limit.unit,
+        "regular": limit.regular,
+        "good_trials": limit.good_trials,
+        "bad_trials": limit.bad_trials,
+        "lower_due": limit.lower_due,
+        "lower_bad": limit.lower_bad,
+        "throughput_per_second": limit.throughput.map(rate_value),
+    })
+}
+
+fn curve_point(point: &CurvePoint) -> Value {
+    json!({
+        "share": count(point.share),
+        "offered_per_second": rate_value(point.rate.0),
+        "due": point.due,
+        "response": {
+            "p50_us": micros(point.response_p50),
+            "p99_us": micros(point.response_p99),
+            "max_us": micros(point.response_max),
+            "mean_us": micros(point.response_mean),
+        },
+        "outstanding": rate_value(point.outstanding),
+    })
+}
+
+fn trial(trial: &Trial) -> Value {
+    let Figures { outcomes, .. } = &trial.figures;
+    let f = &trial.figures;
+    let judgement = trial.judgement.as_ref();
+    let counts: Map<String, Value> =
+        Outcome::ALL.into_iter().map(|o| (o.name().to_owned(), json!(outcomes.get(o)))).collect();
+    let failures: Vec<Value> =
+        f.failures.iter().map(|(failure, n)| json!({ "reason": failure.to_string(), "count": n })).collect();
+    let statuses: Map<String, Value> =
+        f.statuses.iter().map(|(status, n)| (status.to_string(), json!(n))).collect();
+    let achieved = |n| rate_value(Rate::of(n, trial.loaded).0);
+    let (recovered, waited) = match trial.recovery {
+        Recovery::NotNeeded => (Value::Null, Value::Null),
+        Recovery::After(time) => (json!(true), seconds(time)),
+        Recovery::Not(limit) => (json!(false), seconds(limit)),
+    };
+    json!({
+        "trial": trial.number,
+        "purpose": trial.purpose,
+        "offered_per_second": trial.rate.map(|r| rate_value(r.0)),
+        "achieved_per_second": achieved(f.sent),
+        "answered_per_second": achieved(outcomes.answered()),
+        "planned_seconds": trial.planned.map(seconds),
+        "loaded_seconds": seconds(trial.loaded),
+        "drain_seconds": seconds(trial.drain),
+        "hopeless": trial.hopeless,
+        "recovered": recovered,
+        "recovery_seconds": waited,
+        "due": f.due,
+        "sent": f.sent,
+        "outcomes": counts,
+        "statuses": statuses,
+        "failures": failures,
+        "response": times(f.response),
+        "service": times(f.service),
+        "lateness": times(f.lateness),
+        "pacing": times(f.pacing),
+        "outstanding": f.outstanding.map(|o| json!({
+            "mean": rate_value(o.mean),
+            "max": rate_value(o.max),
+            "first_fifth": rate_value(o.first),
+            "last_fifth": rate_value(o.last),
+        })),
+        "growth_per_second": judgement.and_then(|j| j.growth_per_second).map(rate_value),
+        "connections": f.connections,
+        "connects": f.connects,
+        "received_bytes": f.received_bytes,
+        "generator_cpu_seconds": seconds(f.cpu),
+        "generator_run_delay_seconds": seconds(f.run_delay),
+        "generator_loops": f.loops,
+        "valid": judgement.map(|j| j.invalid.is_empty()),
+        "good": judgement.filter(|j| j.invalid.is_empty()).map(|j| j.good),
+        "loss": judgement.map(|j| count(j.loss)),
+        "caveats": caveats::of_trial(trial).into_iter().map(caveat).collect::<Vec<_>>(),
+    })
+}
+
+fn times(times: Option<Times>) -> Value {
+    times.map_or(Value::Null, |t| {
+        let q = t.quantiles;
+        json!({
+            "count": t.count,
+            "p50_us": micros(q.p50),
+            "p90_us": micros(q.p90),
+            "p95_us": micros(q.p95),
+            "p99_us": micros(q.p99),
+            "p99_9_us": micros(q.p99_9),
+            "max_us": micros(q.max),
+            "mean_us": micros(t.mean),
+        })
+    })
+}
+
+fn caveat(caveat: &Caveat) -> Value {
+    json!({ "code": caveat.code, "text": caveat.text })
+}
+
+/// A whole number where it is one, else as it is.
+pub(crate) fn count(value: f64) -> Value {
+    if value.fract() == 0.0 && value.abs() < 9e15 { json!(value as i64) } else { json!(value) }
+}
+
+/// To three decimals.
+pub(crate) fn rate_value(value: f64) -> Value {
+    count((value * 1e3).round() / 1e3)
+}
+
+fn seconds(time: Nanos) -> Value {
+    rate_value(time.as_secs_f64())
+}
+
+/// Histograms are exact to three digits: above 100 µs no decimals mean anything, below one does.
+fn micros(time: Nanos) -> Value {
+    let us = time.as_micros_f64();
+    count(if us >= 100.0 { us.round() } else { (us * 10.0).round() / 10.0 })
+}

@@ -1,0 +1,100 @@
+use crate::json::{count, rate_value};
+use crate::reason::number;
+use crate::{Line, Tone};
+use serde_json::{Value, json};
+use store::{RunSummary, State};
+use units::Share;
+
+/// The runs kept, one line each, in the order given.
+pub fn list_lines(runs: &[RunSummary]) -> Vec<Line> {
+    if runs.is_empty() {
+        return vec![Line::plain("  no run is kept yet; torment find or torment run makes one")];
+    }
+    let width =
+        |text: fn(&RunSummary) -> &str| runs.iter().map(|r| text(r).chars().count()).max().unwrap_or(0);
+    let (ids, targets) = (width(|r| &r.id.0), width(|r| &r.target).min(40));
+    runs.iter()
+        .map(|run| {
+            let (text, tone) = outcome(run);
+            let target = shortened(&run.target, targets);
+            Line::plain("  ")
+                .and(Tone::Strong, format!("{:ids$}", run.id.0))
+                .then(format!("  {:<4}  {target:targets$}  ", run.command))
+                .and(tone, text)
+        })
+        .collect()
+}
+
+fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width - 1).chain(['…']).collect()
+}
+
+/// What a run came to, in a few words.
+fn outcome(run: &RunSummary) -> (String, Tone) {
+    let unit = run.unit.as_deref().unwrap_or("requests/s");
+    let known = match (run.lower, run.upper) {
+        (Some(lower), _) => format!("holds {} {unit}", number(lower)),
+        (None, Some(upper)) => format!("fails at {} {unit}", number(upper)),
+        (None, None) => String::new(),
+    };
+    let so_far = |word: &str| if known.is_empty() { word.to_owned() } else { format!("{word}; {known}") };
+    match run.state {
+        State::Running => return (so_far("still running"), Tone::Strong),
+        State::CutShort => return (so_far("cut short"), Tone::Warn),
+        State::Ended => {}
+    }
+    if let Some(error) = &run.error {
+        return (shortened(error, 60), Tone::Bad);
+    }
+    match (run.search_ended.as_deref(), run.goal_met) {
+        (Some("converged"), _) => (known, Tone::Good),
+        (Some("max_reached"), _) => (format!("{known}, the largest rate allowed"), Tone::Good),
+        (Some(ended), _) => {
+            let why = ended.replace('_', " ");
+            (if known.is_empty() { why } else { format!("{known} ({why})") }, Tone::Warn)
+        }
+        (None, Some(true)) => (format!("goal met ({})", run.goal), Tone::Good),
+        (None, Some(false)) => {
+            let lost = run.loss.map(|l| format!(", lost {}", Share(l))).unwrap_or_default();
+            (format!("goal not met ({}){lost}", run.goal), Tone::Bad)
+        }
+        (None, None) if run.loss.is_some() => ("not trustworthy".to_owned(), Tone::Warn),
+        (None, None) => {
+            (run.exit_code.map_or_else(String::new, |code| format!("exit code {code}")), Tone::Faint)
+        }
+    }
+}
+
+/// The runs kept, for programs.
+pub fn list_json(runs: &[RunSummary]) -> Value {
+    let run = |run: &RunSummary| {
+        json!({
+            "id": run.id,
+            "state": match run.state {
+                State::Ended => "ended",
+                State::Running => "running",
+                State::CutShort => "cut_short",
+            },
+            "started_unix_ms": run.started_unix_ms,
+            "ended_unix_ms": run.ended_unix_ms,
+            "command": run.command,
+            "target": run.target,
+            "goal": run.goal,
+            "version": run.version,
+            "method": run.method,
+            "exit_code": run.exit_code,
+            "error": run.error,
+            "limit_goal": run.limit_goal,
+            "lower": run.lower.map(rate_value),
+            "upper": run.upper.map(rate_value),
+            "unit": run.unit,
+            "ended": run.search_ended,
+            "goal_met": run.goal_met,
+            "loss": run.loss.map(count),
+        })
+    };
+    json!({ "schema": record::SCHEMA, "runs": runs.iter().map(run).collect::<Vec<_>>() })
+}

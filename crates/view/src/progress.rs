@@ -1,0 +1,105 @@
+use crate::reason::number;
+use crate::trial::Times;
+use crate::{Line, Tone, Trial, TrialState, why_bad};
+use record::{Event, Outcome, Purpose, Slice};
+use units::{Nanos, Rate, grouped};
+
+/// A long load reports this often.
+const EVERY: Nanos = Nanos::from_secs(5);
+/// A load no longer than this reports only its end.
+const LONG: Nanos = Nanos::from_secs(15);
+
+/// A run as lines for a log: one for each trial, each change of the bounds, and for long loads one
+/// every five seconds.
+#[derive(Debug, Clone, Default)]
+pub struct Progress {
+    long: bool,
+    since: Slice,
+    at: Nanos,
+    bounds: (Option<f64>, Option<f64>),
+}
+
+impl Progress {
+    /// What the next event is worth saying.
+    pub fn event(&mut self, event: &Event) -> Option<Line> {
+        match event {
+            Event::TrialStarted { duration, purpose, .. } => {
+                self.long = *purpose == Purpose::Load || duration.is_none_or(|d| d > LONG);
+                (self.since, self.at) = (Slice::default(), Nanos::ZERO);
+                None
+            }
+            Event::SliceDone { slice, .. } if self.long => {
+                self.since.merge_after(slice);
+                self.at += slice.elapsed;
+                // Slices are a little longer or shorter than a second; half of one is near enough.
+                if (self.since.elapsed + Nanos::from_millis(500)) < EVERY {
+                    return None;
+                }
+                Some(stretch(self.at, &std::mem::take(&mut self.since)))
+            }
+            Event::TrialDone { trial, result, judgement } => {
+                Some(done(&Trial::done(*trial, result, judgement)))
+            }
+            Event::Bounds { limits } => {
+                let strict = limits.first()?;
+                let bounds = (strict.lower, strict.upper);
+                if bounds == self.bounds {
+                    return None;
+                }
+                self.bounds = bounds;
+                let text = match bounds {
+                    (Some(lower), Some(upper)) => format!("between {} and {}", number(lower), number(upper)),
+                    (Some(lower), None) => format!("at least {}", number(lower)),
+                    (None, Some(upper)) => format!("below {}", number(upper)),
+                    (None, None) => "no bound stands".to_owned(),
+                };
+                Some(Line::plain(format!("{:5}", "")).and(Tone::Strong, format!("→ {text} {}", strict.unit)))
+            }
+            Event::Doubt { caveat } => Some(Line::empty().and(Tone::Warn, "caveat: ").then(&caveat.text)),
+            Event::SliceDone { .. } | Event::RunStarted { .. } | Event::RunEnded { .. } => None,
+        }
+    }
+}
+
+/// Some seconds of a load that goes on.
+fn stretch(at: Nanos, since: &Slice) -> Line {
+    let rate = |count| Rate::of(count, since.elapsed);
+    let line =
+        Line::plain(format!("{:>7}", Nanos::from_secs(at.as_secs_f64().round() as u64))).then(format!(
+            "   offered {:>9}  achieved {:>9}  waiting {:>6}",
+            rate(since.due),
+            rate(since.sent),
+            grouped(since.in_flight + since.backlog),
+        ));
+    let line = line.then(response(Times::of(&since.response)));
+    Outcome::ALL.into_iter().filter(|o| *o != Outcome::Ok && since.outcomes.get(*o) > 0).fold(
+        line,
+        |line, o| {
+            let tone = if o.is_bad() { Tone::Bad } else { Tone::Warn };
+            line.and(tone, format!("  {} {}", grouped(since.outcomes.get(o)), o.name()))
+        },
+    )
+}
+
+fn response(times: Option<Times>) -> String {
+    times.map_or_else(String::new, |t| format!("  p50 {:>7}  p99 {:>7}", t.quantiles.p50, t.quantiles.p99))
+}
+
+/// A trial that is over.
+fn done(trial: &Trial) -> Line {
+    let state = TrialState::of(trial);
+    let rate = trial.rate.map(|r| r.to_string()).unwrap_or_default();
+    let loaded = Nanos::from_millis((trial.loaded.as_millis_f64() / 100.0).round() as u64 * 100);
+    let line =
+        Line::plain(format!("{:>3}  {:<8}  {rate:>9}  {loaded:>6}  ", trial.number, trial.purpose.name()))
+            .and(state.tone(), format!("{:<4}", state.name()));
+    let why = match state {
+        TrialState::Bad => why_bad(trial),
+        TrialState::Void => trial.judgement.as_ref().and_then(|j| j.invalid.first()).map(|c| c.text.clone()),
+        TrialState::Good | TrialState::Unjudged => None,
+    };
+    match why {
+        Some(why) => line.then(format!("  {why}")),
+        None => line.then(response(trial.figures.response)),
+    }
+}

@@ -1,0 +1,140 @@
+use crate::{Tone, Trial};
+use record::{Failure, Outcome, Outcomes, Purpose};
+use units::{Rate, Share, grouped};
+
+/// What a trial is to the search, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrialState {
+    /// Meets the goal.
+    Good,
+    /// Fails it.
+    Bad,
+    /// Must not be classified.
+    Void,
+    /// Never judged: it only warms the target up, or was cut short.
+    Unjudged,
+}
+
+impl TrialState {
+    /// Of a trial.
+    pub fn of(trial: &Trial) -> Self {
+        match &trial.judgement {
+            None => Self::Unjudged,
+            Some(_) if trial.purpose == Purpose::WarmUp => Self::Unjudged,
+            Some(j) if !j.invalid.is_empty() => Self::Void,
+            Some(j) if j.good => Self::Good,
+            Some(_) => Self::Bad,
+        }
+    }
+
+    /// The word shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Bad => "bad",
+            Self::Void => "void",
+            Self::Unjudged => "–",
+        }
+    }
+
+    /// What the word means.
+    pub fn tone(self) -> Tone {
+        match self {
+            Self::Good => Tone::Good,
+            Self::Bad => Tone::Bad,
+            Self::Void => Tone::Warn,
+            Self::Unjudged => Tone::Faint,
+        }
+    }
+}
+
+/// A number of requests, grouped: `59,520 requests`.
+pub(crate) fn requests(n: u64) -> String {
+    format!("{} request{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+/// A rate without its unit: `1,984`.
+pub(crate) fn number(rate: f64) -> String {
+    Rate(rate).to_string().trim_end_matches("/s").to_owned()
+}
+
+/// What the target does wrong in a bad trial, from what its arrivals came to: a queue that grows,
+/// or whatever most of the bad ones share. None if nothing is bad.
+pub fn why_bad(trial: &Trial) -> Option<String> {
+    let outcomes = &trial.figures.outcomes;
+    let growth = trial.judgement.as_ref().and_then(|j| j.growth_per_second);
+    let at = trial.rate.map(|rate| format!("at {rate} ")).unwrap_or_default();
+    let bad = outcomes.bad();
+    if let Some(growth) = growth
+        && outcomes.failed * 2 <= bad
+    {
+        return Some(format!(
+            "the queue grows: {at}by {} requests a second{}",
+            number(growth),
+            and_also(outcomes)
+        ));
+    }
+    let worst = Outcome::ALL.into_iter().filter(|o| o.is_bad()).max_by_key(|o| outcomes.get(*o))?;
+    let count = outcomes.get(worst);
+    if count == 0 {
+        return None;
+    }
+    let what = match worst {
+        Outcome::Failed => match trial.figures.worst_failure() {
+            Some((Failure::Status(code), _)) => format!("it answers with status {code}"),
+            Some((Failure::Connect(why), _)) => format!("connections cannot be made ({why})"),
+            Some((Failure::Closed, _)) => "it closes connections before the answer is complete".to_owned(),
+            Some((Failure::Protocol(why), _)) => format!("its answers are not HTTP ({why})"),
+            None => "requests fail".to_owned(),
+        },
+        Outcome::Timeout => "requests time out".to_owned(),
+        Outcome::Late => "answers come later than the goal allows".to_owned(),
+        Outcome::Refused => "so many requests wait that no more were started".to_owned(),
+        Outcome::Unfinished => format!("answers are still missing {} after the load", trial.drain),
+        Outcome::Ok | Outcome::Unsent => return None,
+    };
+    let share = Share::of(count, trial.figures.due);
+    Some(format!("{what}: {at}{} of {} ({share})", grouped(count), requests(trial.figures.due)))
+}
+
+/// What else happens while the queue grows; that some stay unfinished goes without saying.
+fn and_also(outcomes: &Outcomes) -> String {
+    let worst = [Outcome::Failed, Outcome::Timeout, Outcome::Refused, Outcome::Late]
+        .into_iter()
+        .max_by_key(|o| outcomes.get(*o))
+        .expect("four are not none");
+    let does = match worst {
+        Outcome::Failed => "failed",
+        Outcome::Timeout => "timed out",
+        Outcome::Refused => "were not even started",
+        _ => "came later than the goal allows",
+    };
+    match outcomes.get(worst) {
+        0 => String::new(),
+        count => format!(", and {} of {} {does}", grouped(count), grouped(outcomes.total())),
+    }
+}
+
+/// What to look at when nothing but this failure comes back.
+pub(crate) fn what_to_check(failure: &Failure) -> &'static str {
+    match failure {
+        Failure::Status(300..=399) => {
+            "redirects are answers here and not followed: name the final address, or accept it by --expect-status"
+        }
+        Failure::Status(401 | 403) => "give the credentials it wants, such as -H 'Authorization: …'",
+        Failure::Status(404 | 410) => "check the path of the address",
+        Failure::Status(429) => "the target limits the rate by itself: lift that limit for the test",
+        Failure::Status(400..=499) => {
+            "check method, headers and body; --once shows one request and its answer in full"
+        }
+        Failure::Status(500..=599) => {
+            "look at the target's own log; --once shows one request and its answer in full"
+        }
+        Failure::Status(_) => "if that is the answer you expect, say so by --expect-status",
+        Failure::Connect(_) => "check that the target runs and listens at this address",
+        Failure::Closed => "look at the target's own log; it may expect TLS, or refuse kept connections",
+        Failure::Protocol(_) => {
+            "check that the address is one of HTTP, and whether it should begin with https://"
+        }
+    }
+}

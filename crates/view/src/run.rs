@@ -1,0 +1,230 @@
+use crate::{Figures, Times, Trial};
+use record::{Caveat, Event, Limit, Machine, Outcomes, Purpose, Recovery, RunId, Slice, Verdict};
+use std::collections::VecDeque;
+use units::{Nanos, Rate};
+
+/// Seconds kept for charts: a day of load is some 15 MB, no more.
+const SECONDS_KEPT: usize = 86_400;
+
+/// How a run began.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Started {
+    /// The run.
+    pub id: RunId,
+    /// Milliseconds since 1970.
+    pub at_unix_ms: u64,
+    /// torment's version.
+    pub version: String,
+    /// [`record::METHOD`] of that version.
+    pub method: u32,
+    /// `find` or `run`.
+    pub command: String,
+    /// The target as shown to people.
+    pub target: String,
+    /// The objective in words.
+    pub goal: String,
+    /// The plan as understood, as TOML.
+    pub plan: String,
+    /// Where it ran.
+    pub machine: Machine,
+}
+
+/// The load that goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Current {
+    /// Counted from 1.
+    pub number: u32,
+    /// Why it is made.
+    pub purpose: Purpose,
+    /// Offered rate; none of a closed loop.
+    pub rate: Option<Rate>,
+    /// How long it is to last.
+    pub planned: Option<Nanos>,
+    /// Milliseconds since 1970.
+    pub at_unix_ms: u64,
+    /// All its seconds so far, merged.
+    pub total: Slice,
+}
+
+impl Current {
+    /// What can be said of it if it ends here.
+    pub fn cut_short(&self) -> Trial {
+        Trial {
+            number: self.number,
+            purpose: self.purpose,
+            rate: self.rate,
+            planned: self.planned,
+            loaded: self.total.elapsed,
+            drain: Nanos::ZERO,
+            hopeless: false,
+            recovery: Recovery::NotNeeded,
+            caveats: Vec::new(),
+            judgement: None,
+            figures: Figures::of(&self.total),
+        }
+    }
+}
+
+/// One second of load, as charts need it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Second {
+    /// Its trial.
+    pub trial: u32,
+    /// Which second of the trial, from 0.
+    pub index: u32,
+    /// How much time it covers.
+    pub elapsed: Nanos,
+    /// Starts that came due, a second.
+    pub offered: Rate,
+    /// Starts made, a second.
+    pub achieved: Rate,
+    /// Sent and not done, at its end.
+    pub in_flight: u64,
+    /// Due and not sent, at its end.
+    pub backlog: u64,
+    /// What was decided in it.
+    pub outcomes: Outcomes,
+    /// Half of its response times are below.
+    pub response_p50: Option<Nanos>,
+    /// 99 % are below.
+    pub response_p99: Option<Nanos>,
+}
+
+impl Second {
+    fn of(trial: u32, slice: &Slice) -> Self {
+        let response = Times::of(&slice.response);
+        Self {
+            trial,
+            index: slice.index,
+            elapsed: slice.elapsed,
+            offered: Rate::of(slice.due, slice.elapsed),
+            achieved: Rate::of(slice.sent, slice.elapsed),
+            in_flight: slice.in_flight,
+            backlog: slice.backlog,
+            outcomes: slice.outcomes,
+            response_p50: response.map(|t| t.quantiles.p50),
+            response_p99: response.map(|t| t.quantiles.p99),
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct End {
+    /// Milliseconds since 1970.
+    pub at_unix_ms: u64,
+    /// What it came to.
+    pub verdict: Option<Verdict>,
+    /// Exit code of the command.
+    pub exit_code: u8,
+    /// Why it came to none.
+    pub error: Option<String>,
+}
+
+/// A run as far as its events tell: fold them in their order with [`RunView::fold`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RunView {
+    /// How it began; none before the first event.
+    pub started: Option<Started>,
+    /// The load that goes on, or was cut short.
+    pub current: Option<Current>,
+    /// The trials that are done.
+    pub trials: Vec<Trial>,
+    /// The bounds of a search so far, the strict goal first.
+    pub limits: Vec<Limit>,
+    /// Doubts about the whole run.
+    pub caveats: Vec<Caveat>,
+    /// The last seconds of load, the oldest first.
+    pub seconds: VecDeque<Second>,
+    /// How it ended; none if it goes on or was cut short.
+    pub end: Option<End>,
+    /// Its process still writes it, so that a missing end is none to worry about. Events cannot
+    /// tell: whoever reads them from a store sets it.
+    pub running: bool,
+    /// Events that this version could not read; set by whoever reads them.
+    pub skipped: u64,
+}
+
+impl RunView {
+    /// Takes the next event in.
+    pub fn fold(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted { id, at_unix_ms, version, method, command, target, goal, plan, machine } => {
+                self.started = Some(Started {
+                    id: id.clone(),
+                    at_unix_ms: *at_unix_ms,
+                    version: version.clone(),
+                    method: *method,
+                    command: command.clone(),
+                    target: target.clone(),
+                    goal: goal.clone(),
+                    plan: plan.clone(),
+                    machine: machine.clone(),
+                });
+            }
+            Event::TrialStarted { trial, purpose, rate, duration, at_unix_ms } => {
+                self.current = Some(Current {
+                    number: *trial,
+                    purpose: *purpose,
+                    rate: *rate,
+                    planned: *duration,
+                    at_unix_ms: *at_unix_ms,
+                    total: Slice::default(),
+                });
+            }
+            Event::SliceDone { trial, slice } => {
+                if let Some(current) = self.current.as_mut().filter(|c| c.number == *trial) {
+                    current.total.merge_after(slice);
+                }
+                if self.seconds.len() == SECONDS_KEPT {
+                    self.seconds.pop_front();
+                }
+                self.seconds.push_back(Second::of(*trial, slice));
+            }
+            Event::TrialDone { trial, result, judgement } => {
+                self.current = None;
+                self.trials.push(Trial::done(*trial, result, judgement));
+            }
+            Event::Bounds { limits } => self.limits.clone_from(limits),
+            Event::Doubt { caveat } => self.caveats.push(caveat.clone()),
+            Event::RunEnded { at_unix_ms, verdict, exit_code, error } => {
+                if let Some(Verdict::Limits { limits, .. }) = verdict {
+                    self.limits.clone_from(limits);
+                }
+                self.end = Some(End {
+                    at_unix_ms: *at_unix_ms,
+                    verdict: verdict.clone(),
+                    exit_code: *exit_code,
+                    error: error.clone(),
+                });
+            }
+        }
+    }
+
+    /// All of some events.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut view = Self::default();
+        events.into_iter().for_each(|event| view.fold(event));
+        view
+    }
+
+    /// Whether it is a search: `torment find`.
+    pub fn is_search(&self) -> bool {
+        match self.end.as_ref().and_then(|e| e.verdict.as_ref()) {
+            Some(verdict) => matches!(verdict, Verdict::Limits { .. }),
+            None => self.started.as_ref().is_some_and(|s| s.command == "find"),
+        }
+    }
+
+    /// The load of `torment run`, done or as far as it came.
+    pub fn load(&self) -> Option<Trial> {
+        let done = self.trials.iter().rev().find(|t| t.purpose == Purpose::Load);
+        done.cloned().or_else(|| self.current.as_ref().map(Current::cut_short))
+    }
+
+    /// Time under load, of all trials.
+    pub fn loaded(&self) -> Nanos {
+        let current = self.current.as_ref().map_or(Nanos::ZERO, |c| c.total.elapsed);
+        self.trials.iter().fold(current, |sum, trial| sum + trial.loaded)
+    }
+}

@@ -1,0 +1,147 @@
+use super::{how_sure, unfinished};
+use crate::reason::{number, requests};
+use crate::table::Table;
+use crate::{Figures, Line, RunView, Times, Tone, Trial, why_bad};
+use record::{Failure, Outcome, Verdict};
+use units::{Bytes, Nanos, Rate, Share, grouped};
+
+pub(super) fn lines(view: &RunView) -> Vec<Line> {
+    let load = view.load();
+    let mut lines = headline(view, load.as_ref());
+    let Some(load) = load else { return lines };
+    lines.push(Line::empty());
+    lines.extend(counts(&load.figures));
+    lines.push(rates(&load));
+    lines.extend(outstanding(&load));
+    lines.push(Line::empty());
+    lines.extend(times(&load.figures));
+    lines.push(Line::empty());
+    let (bad, due) = (load.figures.outcomes.bad(), load.figures.due);
+    let void = load.judgement.as_ref().is_some_and(|j| !j.invalid.is_empty());
+    if due > 0 && bad < due && !void {
+        lines.push(Line::empty().and(Tone::Faint, "  how sure: ").then(format!("{}.", how_sure(bad, due))));
+    }
+    lines
+}
+
+fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Line> {
+    let Some(end) = &view.end else { return unfinished(view).into_iter().collect() };
+    let Some(Verdict::Goal { met, goal, outcomes, loss }) = &end.verdict else {
+        return vec![Line::plain("  ").and(Tone::Bad, "no verdict")];
+    };
+    let mut line = match met {
+        Some(true) => Line::plain("  ").and(Tone::Good, "goal met").then(format!(": {goal}")),
+        Some(false) => Line::plain("  ").and(Tone::Bad, "goal not met").then(format!(": {goal}")),
+        None => Line::plain("  ")
+            .and(Tone::Warn, "not trustworthy")
+            .then(format!(": whether {goal} is met cannot be said")),
+    };
+    if let Some(load) = load {
+        let at = load.rate.map(|rate| format!("{rate} for ")).unwrap_or_default();
+        line = line.and(Tone::Faint, format!("   ({at}{}{})", whole(load.loaded), shortened(load)));
+    }
+    let mut lines = vec![line];
+    let due = outcomes.total();
+    if *loss > 0.0 || outcomes.bad() > 0 {
+        let why = load.and_then(why_bad).map(|why| format!("; {why}")).unwrap_or_default();
+        let counted = format!("{} of {} bad", grouped(outcomes.bad()), requests(due));
+        lines.push(
+            Line::plain("  ")
+                .and(Tone::Strong, format!("lost {}", Share(*loss)))
+                .then(format!(": {counted}{why}")),
+        );
+    }
+    lines
+}
+
+/// Why a load lasted less than planned, if it did.
+fn shortened(load: &Trial) -> String {
+    match load.planned {
+        Some(planned) if load.hopeless => {
+            format!(" of {planned}; stopped, for no later second could have saved it")
+        }
+        Some(planned) if load.loaded.0 + 500_000_000 < planned.0 => format!(" of {planned}; interrupted"),
+        _ => String::new(),
+    }
+}
+
+fn whole(time: Nanos) -> Nanos {
+    if time.0 < 10_000_000_000 { time } else { Nanos::from_secs(time.as_secs_f64().round() as u64) }
+}
+
+/// What became of the arrivals: every outcome that happened, then the reasons of the failed ones.
+fn counts(figures: &Figures) -> Vec<Line> {
+    let mut line =
+        Line::empty().and(Tone::Faint, "  requests   ").then(format!("{} due", grouped(figures.due)));
+    let mut ended = 0;
+    for outcome in Outcome::ALL {
+        let count = figures.outcomes.get(outcome);
+        ended += count;
+        if count > 0 {
+            let tone = match outcome {
+                Outcome::Ok => Tone::Good,
+                Outcome::Unsent => Tone::Warn,
+                _ => Tone::Bad,
+            };
+            line = line.then(" · ").and(tone, format!("{} {}", grouped(count), outcome.name()));
+        }
+    }
+    let open = figures.due.saturating_sub(ended);
+    if open > 0 {
+        line = line.then(format!(" · {} still open", grouped(open)));
+    }
+    let mut failures: Vec<(&Failure, &u64)> = figures.failures.iter().collect();
+    failures.sort_by(|a, b| b.1.cmp(a.1));
+    let mut lines = vec![line];
+    /// More are in the JSON.
+    const SHOWN: usize = 5;
+    for (failure, count) in failures.iter().take(SHOWN) {
+        lines.push(Line::plain(format!("{:13}{} × {failure}", "", grouped(**count))));
+    }
+    if failures.len() > SHOWN {
+        lines.push(Line::plain(format!("{:13}and {} other reasons", "", failures.len() - SHOWN)));
+    }
+    lines
+}
+
+fn rates(load: &Trial) -> Line {
+    let figures = &load.figures;
+    let per_second = |count| Rate::of(count, load.loaded);
+    let received = Bytes(Rate::of(figures.received_bytes, load.loaded).0 as u64);
+    Line::empty().and(Tone::Faint, "  rate       ").then(format!(
+        "offered {} · achieved {} · answered {} · {received}/s received",
+        per_second(figures.due),
+        per_second(figures.sent),
+        per_second(figures.outcomes.answered()),
+    ))
+}
+
+fn outstanding(load: &Trial) -> Option<Line> {
+    let o = load.figures.outstanding?;
+    let line = Line::empty().and(Tone::Faint, "  waiting    ").then(format!(
+        "{} on average, {} at most · {} at the start, {} at the end",
+        number(o.mean),
+        number(o.max),
+        number(o.first),
+        number(o.last)
+    ));
+    Some(match load.judgement.as_ref().and_then(|j| j.growth_per_second) {
+        Some(growth) => line.then(" · ").and(Tone::Bad, format!("grows by {} a second", number(growth))),
+        None => line,
+    })
+}
+
+fn times(figures: &Figures) -> Vec<Line> {
+    let mut table = Table::new(&["", "p50", "p90", "p95", "p99", "p99.9", "max", "mean"]);
+    let mut row = |name: &str, times: Option<Times>| {
+        let Some(Times { quantiles: q, mean, .. }) = times else { return };
+        let tone = if name == "response time" { Tone::Plain } else { Tone::Faint };
+        let cells = [q.p50, q.p90, q.p95, q.p99, q.p99_9, q.max, mean].map(|time| (time.to_string(), tone));
+        table.row(std::iter::once((name.to_owned(), tone)).chain(cells));
+    };
+    row("response time", figures.response);
+    row("service time", figures.service);
+    row("lateness", figures.lateness);
+    row("of it our own", figures.pacing);
+    table.lines()
+}

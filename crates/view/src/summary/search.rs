@@ -1,0 +1,265 @@
+use super::{how_sure, unfinished};
+use crate::reason::{number, requests, what_to_check};
+use crate::table::Table;
+use crate::{Line, RunView, Tone, Trial, TrialState, why_bad};
+use record::{CurvePoint, Ended, Failure, Limit, Outcome, Outcomes, Purpose, Recovery, Verdict};
+use std::collections::BTreeMap;
+use units::{Nanos, Share, grouped};
+
+pub(super) fn lines(view: &RunView) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
+    let strict = view.limits.first();
+    if let Some(Verdict::Limits { ended, curve, detection_limit, trials, loaded, .. }) = verdict {
+        let mut head = headline(view, strict, ended).into_iter();
+        lines.extend(head.next());
+        lines.extend(above(view, strict, ended));
+        lines.extend(typical(&view.limits));
+        lines.extend(head);
+        lines.push(Line::empty());
+        lines.extend(curve_lines(curve));
+        lines.extend(doubt(strict, *detection_limit));
+        lines.extend(spent(u64::from(*trials), *loaded));
+    } else {
+        lines.extend(unfinished(view).or_else(|| Some(Line::plain("  ").and(Tone::Bad, "no verdict"))));
+        lines.extend(known(strict));
+        lines.extend(above(view, strict, &Ended::Interrupted));
+        lines.extend(spent(view.trials.len() as u64, view.loaded()));
+    }
+    lines
+}
+
+/// What holds, and how far the search came.
+fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> {
+    let lower = strict.and_then(|l| l.lower);
+    let unit = strict.map_or("requests/s", |l| l.unit.as_str());
+    let holds = |words: &str, tone| {
+        let holds = match lower {
+            Some(lower) => Line::plain("  ").and(tone, format!("{words} {} {unit}", number(lower))),
+            None => Line::plain("  ").and(Tone::Bad, "no rate was shown to hold"),
+        };
+        holds.then(strict.map(|l| evidence(view, l)).unwrap_or_default())
+    };
+    let note = |text: String| Line::plain(format!("  {text}"));
+    match ended {
+        Ended::Converged => vec![holds("holds", Tone::Good)],
+        Ended::MaxReached => vec![
+            holds("holds at least", Tone::Good),
+            note(
+                "the limit was not reached: that is the largest rate allowed; raise --max to go on"
+                    .to_owned(),
+            ),
+        ],
+        Ended::BelowMin => vec![below_min(strict, unit)],
+        Ended::BudgetSpent => vec![
+            holds("holds", Tone::Strong),
+            note("the time was up before the bounds were close enough; give more by --budget".to_owned()),
+        ],
+        Ended::GeneratorLimit => {
+            let why = view.trials.iter().rev().find_map(|t| t.judgement.as_ref()?.invalid.first());
+            let why = why.map(|c| format!(": {}", c.text)).unwrap_or_default();
+            vec![
+                holds("holds at least", Tone::Good),
+                Line::plain("  ").and(Tone::Warn, "the generator was the limit, not the target").then(why),
+                note("give torment more or idle processors, or another machine than the target's".to_owned()),
+            ]
+        }
+        Ended::NonStationary => vec![
+            holds("holds about", Tone::Strong),
+            Line::plain("  ")
+                .and(Tone::Warn, "the target kept changing, so no bound stood")
+                .then(": let it warm up longer, and look for jobs, caches or neighbours that come and go"),
+        ],
+        Ended::NotRecovered => {
+            let waited = view.trials.iter().rev().find_map(|t| match t.recovery {
+                Recovery::Not(limit) => Some(format!(" within {limit}")),
+                _ => None,
+            });
+            vec![
+                holds("holds", Tone::Strong),
+                Line::plain("  ")
+                    .and(Tone::Bad, format!("the target did not come back after an overload{}", waited.unwrap_or_default()))
+                    .then(": a short peak may take it down until it is restarted; look for retries and queues without a limit"),
+            ]
+        }
+        Ended::Interrupted => known(strict)
+            .into_iter()
+            .chain([Line::plain("  ").and(Tone::Warn, "interrupted").then(": that is what is known so far")])
+            .collect(),
+        Ended::TargetFails => target_fails(view),
+    }
+}
+
+/// Between what and what, from how many trials: ` (between …; 3 clean trials of 10 s, …)`.
+fn evidence(view: &RunView, limit: &Limit) -> String {
+    let between = match (limit.lower, limit.upper) {
+        (Some(lower), Some(upper)) => Some(format!("between {} and {}", number(lower), number(upper))),
+        (None, Some(upper)) => Some(format!("fails at {}", number(upper))),
+        _ => None,
+    };
+    let trials = (limit.good_trials > 0).then(|| {
+        let clean = if limit.lower_bad == 0 { "clean" } else { "good" };
+        let s = if limit.good_trials == 1 { "" } else { "s" };
+        let bad = match limit.lower_bad {
+            0 => "none bad".to_owned(),
+            n => format!("{} bad", grouped(n)),
+        };
+        let length = limit
+            .lower
+            .and_then(|lower| length_at(view, lower))
+            .map(|t| format!(" of {t}"))
+            .unwrap_or_default();
+        format!("{} {clean} trial{s}{length}, {}, {bad}", limit.good_trials, requests(limit.lower_due))
+    });
+    let parts: Vec<String> = between.into_iter().chain(trials).collect();
+    if parts.is_empty() { String::new() } else { format!("   ({})", parts.join("; ")) }
+}
+
+/// How long the good trials at a rate lasted, if all lasted the same to the second.
+fn length_at(view: &RunView, rate: f64) -> Option<Nanos> {
+    let seconds = |t: &Trial| t.loaded.as_secs_f64().round() as u64;
+    let mut at = view
+        .trials
+        .iter()
+        .filter(|t| t.is_at(rate) && t.purpose != Purpose::Curve && TrialState::of(t) == TrialState::Good)
+        .map(seconds);
+    let first = at.next()?;
+    at.all(|next| next == first).then(|| Nanos::from_secs(first))
+}
+
+fn known(strict: Option<&Limit>) -> Option<Line> {
+    let limit = strict?;
+    let unit = &limit.unit;
+    let text = match (limit.lower, limit.upper) {
+        (Some(lower), Some(upper)) => {
+            return Some(
+                Line::plain("  ")
+                    .and(Tone::Strong, format!("holds {} {unit}", number(lower)))
+                    .then(format!(", fails at {}; the limit lies between", number(upper))),
+            );
+        }
+        (Some(lower), None) => format!("holds {} {unit}, perhaps more", number(lower)),
+        (None, Some(upper)) => format!("fails at {} {unit}; no rate was shown to hold", number(upper)),
+        (None, None) => "no rate was tried long enough to say anything".to_owned(),
+    };
+    Some(Line::plain("  ").and(Tone::Strong, text))
+}
+
+fn below_min(strict: Option<&Limit>, unit: &str) -> Line {
+    let upper = strict.and_then(|l| l.upper).map(|u| format!(" {} {unit}", number(u))).unwrap_or_default();
+    Line::plain("  ")
+        .and(Tone::Bad, format!("does not hold even{upper}"))
+        .then(", the smallest rate tried: start lower by --from, or allow more by --goal")
+}
+
+/// Why no more: what the last bad trial at the upper bound did wrong.
+fn above(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Option<Line> {
+    if *ended == Ended::TargetFails {
+        return None;
+    }
+    let upper = strict?.upper?;
+    let bad = |t: &&Trial| t.is_at(upper) && TrialState::of(t) == TrialState::Bad;
+    let why = why_bad(view.trials.iter().rev().find(bad)?)?;
+    let words = if *ended == Ended::BelowMin { "there" } else { "above that" };
+    Some(Line::plain(format!("  {words} ")).and(Tone::Strong, why))
+}
+
+/// The second goal, if it tells anything that the first does not.
+fn typical(limits: &[Limit]) -> Option<Line> {
+    let (strict, typical) = (limits.first()?, limits.get(1)?);
+    let lower = typical.lower?;
+    if strict.lower.is_some_and(|s| (lower - s).abs() <= s * 0.005) {
+        return None;
+    }
+    let upper =
+        typical.upper.map(|u| format!(" (between {} and {})", number(lower), number(u))).unwrap_or_default();
+    let gap = match strict.lower {
+        Some(s) => {
+            format!("; the gap of {} is hiccups: single trials that lose requests", percent(1.0 - s / lower))
+        }
+        None => "; but single trials lose requests at every rate tried".to_owned(),
+    };
+    Some(Line::plain(format!("  the typical trial holds {} {}{upper}{gap}", number(lower), typical.unit)))
+}
+
+/// A share in whole percent, for speech.
+fn percent(share: f64) -> String {
+    Share((share * 100.0).round() / 100.0).to_string()
+}
+
+fn curve_lines(curve: &[CurvePoint]) -> Vec<Line> {
+    if curve.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new(&["response time", "p50", "p99", "max", "waiting"]);
+    for point in curve {
+        let share = format!("{:>3} %  {:>9}", (point.share * 100.0).round(), point.rate.to_string());
+        let plain = [
+            share,
+            point.response_p50.to_string(),
+            point.response_p99.to_string(),
+            point.response_max.to_string(),
+            format!("{:.1}", point.outstanding),
+        ];
+        table.row(plain.map(|text| (text, Tone::Plain)));
+    }
+    let mut lines = table.lines();
+    lines.push(Line::empty());
+    lines
+}
+
+fn doubt(strict: Option<&Limit>, detection_limit: f64) -> Option<Line> {
+    let limit = strict?;
+    limit.lower?;
+    let mut text = Vec::new();
+    if limit.lower_due > 0 {
+        text.push(how_sure(limit.lower_bad, limit.lower_due));
+    }
+    if detection_limit > 0.0 {
+        text.push(format!("an overload below {} of the rate would not be seen", Share(detection_limit)));
+    }
+    (!text.is_empty())
+        .then(|| Line::empty().and(Tone::Faint, "  how sure: ").then(format!("{}.", text.join("; "))))
+}
+
+fn spent(trials: u64, loaded: Nanos) -> Option<Line> {
+    if loaded == Nanos::ZERO {
+        return None;
+    }
+    let s = if trials == 1 { "" } else { "s" };
+    let seconds = Nanos::from_secs(loaded.as_secs_f64().round() as u64);
+    let text = format!("{} trial{s}, {seconds} of load", grouped(trials));
+    Some(Line::empty().and(Tone::Faint, "  time: ").then(text))
+}
+
+/// Only errors came back: which, how often, and what to look at.
+fn target_fails(view: &RunView) -> Vec<Line> {
+    let (mut outcomes, mut due) = (Outcomes::default(), 0);
+    let mut failures: BTreeMap<&Failure, u64> = BTreeMap::new();
+    for trial in &view.trials {
+        outcomes.merge(&trial.figures.outcomes);
+        due += trial.figures.due;
+        for (failure, count) in &trial.figures.failures {
+            *failures.entry(failure).or_default() += count;
+        }
+    }
+    let head = Line::plain("  ")
+        .and(Tone::Bad, "the target fails from the first request on")
+        .then(": there is no limit to look for");
+    let worst = failures.iter().max_by_key(|(_, count)| **count);
+    let (what, check) = match worst {
+        Some((failure, count)) if outcomes.failed >= outcomes.timeout => {
+            (format!("{}: {} of {}", failure, grouped(*count), requests(due)), what_to_check(failure))
+        }
+        _ if outcomes.timeout > 0 => (
+            format!(
+                "no complete answer in time: {} of {}",
+                grouped(outcomes.get(Outcome::Timeout)),
+                requests(due)
+            ),
+            "check the address, raise --timeout, or look with --once at how long one request takes",
+        ),
+        _ => return vec![head],
+    };
+    vec![head, Line::plain("  ").and(Tone::Strong, what), Line::plain(format!("  {check}"))]
+}

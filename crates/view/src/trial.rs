@@ -1,0 +1,170 @@
+use record::{Caveat, Failure, Judgement, Outcomes, Purpose, Recovery, Slice, TrialResult};
+use stats::{Histogram, Quantiles};
+use std::collections::BTreeMap;
+use units::{Nanos, Rate};
+
+/// A histogram's figures; the histogram itself is too large to keep for every trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// How many times were recorded.
+    pub count: u64,
+    /// The usual quantiles.
+    pub quantiles: Quantiles,
+    /// The mean.
+    pub mean: Nanos,
+}
+
+impl Times {
+    /// Of a histogram; none if it is empty.
+    pub fn of(histogram: &Histogram) -> Option<Self> {
+        Some(Self { count: histogram.count(), quantiles: histogram.quantiles()?, mean: histogram.mean()? })
+    }
+}
+
+/// Arrivals in flight and in the backlog over a load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outstanding {
+    /// Mean over the load.
+    pub mean: f64,
+    /// The largest tenth of a second.
+    pub max: f64,
+    /// Mean over the load's first fifth.
+    pub first: f64,
+    /// Mean over its last fifth.
+    pub last: f64,
+}
+
+impl Outstanding {
+    fn of(blocks: &[f64]) -> Option<Self> {
+        let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+        let fifth = blocks.len().div_ceil(5);
+        (!blocks.is_empty()).then(|| Self {
+            mean: mean(blocks),
+            max: blocks.iter().copied().fold(0.0, f64::max),
+            first: mean(&blocks[..fifth]),
+            last: mean(&blocks[blocks.len() - fifth..]),
+        })
+    }
+}
+
+/// What was counted and timed in a load, finished or not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figures {
+    /// Arrivals that came due.
+    pub due: u64,
+    /// Requests handed to the kernel.
+    pub sent: u64,
+    /// What became of the arrivals.
+    pub outcomes: Outcomes,
+    /// Answers by status.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Why the failed ones failed.
+    pub failures: BTreeMap<Failure, u64>,
+    /// Done − due.
+    pub response: Option<Times>,
+    /// Done − sent.
+    pub service: Option<Times>,
+    /// Sent − due.
+    pub lateness: Option<Times>,
+    /// Taken up − due.
+    pub pacing: Option<Times>,
+    /// In flight and backlog.
+    pub outstanding: Option<Outstanding>,
+    /// Open connections at the end.
+    pub connections: u64,
+    /// Connections opened.
+    pub connects: u64,
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// Processor time of the generator's loops.
+    pub cpu: Nanos,
+    /// Time that they were ready to run and waited for a processor.
+    pub run_delay: Nanos,
+    /// How many loops.
+    pub loops: u32,
+}
+
+impl Figures {
+    /// Of all slices merged.
+    pub fn of(total: &Slice) -> Self {
+        Self {
+            due: total.due,
+            sent: total.sent,
+            outcomes: total.outcomes,
+            statuses: total.statuses.clone(),
+            failures: total.failures.clone(),
+            response: Times::of(&total.response),
+            service: Times::of(&total.service),
+            lateness: Times::of(&total.lateness),
+            pacing: Times::of(&total.pacing),
+            outstanding: Outstanding::of(&total.outstanding),
+            connections: total.connections,
+            connects: total.connects,
+            received_bytes: total.received_bytes,
+            cpu: total.cpu,
+            run_delay: total.run_delay,
+            loops: total.loops,
+        }
+    }
+
+    /// The failure seen most often.
+    pub fn worst_failure(&self) -> Option<(&Failure, u64)> {
+        self.failures.iter().map(|(f, n)| (f, *n)).max_by_key(|(_, n)| *n)
+    }
+}
+
+/// One trial, done or cut short.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    /// Counted from 1.
+    pub number: u32,
+    /// Why it was made.
+    pub purpose: Purpose,
+    /// Offered rate as planned; none if a closed loop was cut short.
+    pub rate: Option<Rate>,
+    /// How long the load was to last; none if only a count ends it.
+    pub planned: Option<Nanos>,
+    /// How long it lasted.
+    pub loaded: Nanos,
+    /// How long was waited for open requests after it.
+    pub drain: Nanos,
+    /// Stopped early because nothing could have saved it.
+    pub hopeless: bool,
+    /// How the target came back.
+    pub recovery: Recovery,
+    /// What the runner noticed.
+    pub caveats: Vec<Caveat>,
+    /// What it means; none if it was cut short.
+    pub judgement: Option<Judgement>,
+    /// What it measured.
+    pub figures: Figures,
+}
+
+impl Trial {
+    /// From the event that ends it.
+    pub fn done(number: u32, result: &TrialResult, judgement: &Judgement) -> Self {
+        Self {
+            number,
+            purpose: result.purpose,
+            rate: Some(result.rate),
+            planned: Some(result.planned),
+            loaded: result.loaded,
+            drain: result.drain,
+            hopeless: result.hopeless,
+            recovery: result.recovery,
+            caveats: result.caveats.clone(),
+            judgement: Some(judgement.clone()),
+            figures: Figures::of(&result.total),
+        }
+    }
+
+    /// Whether its offered rate is this one, as far as a printed number can tell.
+    pub fn is_at(&self, rate: f64) -> bool {
+        self.rate.is_some_and(|r| (r.0 - rate).abs() <= rate.abs() * 1e-6)
+    }
+
+    /// Whether it may be classified.
+    pub fn is_valid(&self) -> bool {
+        self.judgement.as_ref().is_some_and(|j| j.invalid.is_empty())
+    }
+}

@@ -1,0 +1,249 @@
+//! What a run's reader sees, word for word. `TORMENT_BLESS=1 cargo test -p torment-view` writes the
+//! golden files anew; read the difference before you keep it.
+
+mod hand;
+
+use hand::{Load, Run, curve, limit, load, pair};
+use record::{Ended, Failure, Outcome, Purpose, Recovery};
+use std::path::PathBuf;
+use store::{RunSummary, State};
+use torment_view::{Progress, RunView, list_json, list_lines, run_json, summary};
+
+fn check(name: &str, text: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("TORMENT_BLESS").is_some() {
+        std::fs::write(&path, text).expect("the folder of golden files can be written");
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(text == golden, "{name} differs; TORMENT_BLESS=1 accepts this:\n{text}");
+}
+
+fn check_summary(name: &str, run: &Run) {
+    let lines: Vec<String> = summary(&RunView::of(&run.events)).iter().map(ToString::to_string).collect();
+    check(&format!("{name}.txt"), &(lines.join("\n") + "\n"));
+}
+
+fn good(rate: f64) -> Load {
+    load(Purpose::Measure, rate, 10)
+}
+
+/// A search as far as three clean trials at 1,984/s and a bad one above.
+fn climbed() -> Run {
+    Run::start("find")
+        .trial(load(Purpose::Climb, 1000.0, 2))
+        .bounds(pair(Some(1000.0), None))
+        .trial(load(Purpose::WarmUp, 1000.0, 5))
+        .trial(good(1984.0))
+        .bounds(pair(Some(1984.0), None))
+        .trial(good(1984.0))
+        .trial(load(Purpose::Confirm, 1984.0, 10))
+        .trial(good(2016.0).grows(16.0).bad(Outcome::Unfinished, 140))
+        .bounds(pair(Some(1984.0), Some(2016.0)))
+}
+
+#[test]
+fn find_converged() {
+    let run = climbed().found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), curve(1984.0));
+    check_summary("find-converged", &run);
+}
+
+#[test]
+fn find_with_hiccups_and_caveats() {
+    let limits =
+        vec![limit("strict", Some(1500.0), Some(1530.0)), limit("typical", Some(1984.0), Some(2016.0))];
+    let run = climbed()
+        .trial(good(1530.0).bad(Outcome::Timeout, 312))
+        .trial(
+            good(1530.0)
+                .void("generator-late", "the generator was late by 4 ms at p99: give it an idle processor"),
+        )
+        .doubt("one-machine", "target and generator share 2 processors, so each slows the other")
+        .found(Ended::Converged, limits, curve(1500.0));
+    check_summary("find-hiccups", &run);
+}
+
+#[test]
+fn find_ends_of_every_kind() {
+    let max = Run::start("find").trial(good(3000.0)).trial(good(3000.0)).trial(good(3000.0));
+    check_summary("find-max", &max.found(Ended::MaxReached, pair(Some(3000.0), None), curve(3000.0)));
+
+    let below = Run::start("find").trial(load(Purpose::Climb, 10.0, 2).bad(Outcome::Late, 7));
+    check_summary("find-below-min", &below.found(Ended::BelowMin, pair(None, Some(10.0)), Vec::new()));
+
+    let budget = climbed().found(Ended::BudgetSpent, pair(Some(1500.0), Some(2016.0)), Vec::new());
+    check_summary("find-budget", &budget);
+
+    let late = "the generator was late by 4 ms at p99, more than a tenth of the deadline";
+    let generator = climbed().trial(good(4000.0).void("generator-late", late));
+    check_summary(
+        "find-generator",
+        &generator.found(Ended::GeneratorLimit, pair(Some(1984.0), None), Vec::new()),
+    );
+
+    let drift = climbed().found(Ended::NonStationary, pair(Some(1500.0), None), Vec::new());
+    check_summary("find-non-stationary", &drift);
+
+    let mut metastable = good(2200.0).bad(Outcome::Timeout, 9000);
+    metastable.recovery = Recovery::Not("30s".parse().expect("a duration"));
+    let metastable = climbed().trial(metastable);
+    check_summary(
+        "find-not-recovered",
+        &metastable.found(Ended::NotRecovered, pair(Some(1984.0), Some(2200.0)), Vec::new()),
+    );
+
+    let stopped = climbed().found(Ended::Interrupted, pair(Some(1984.0), Some(2016.0)), Vec::new());
+    check_summary("find-interrupted", &stopped);
+
+    let nothing = Run::start("find").found(Ended::Interrupted, pair(None, None), Vec::new());
+    check_summary("find-interrupted-early", &nothing);
+
+    let fails = Run::start("find").trial(load(Purpose::Climb, 50.0, 2).failed(Failure::Status(404), 100));
+    check_summary("find-target-fails", &fails.found(Ended::TargetFails, pair(None, None), Vec::new()));
+
+    let silent = Run::start("find").trial(load(Purpose::Climb, 50.0, 2).bad(Outcome::Timeout, 100));
+    check_summary("find-target-silent", &silent.found(Ended::TargetFails, pair(None, None), Vec::new()));
+}
+
+#[test]
+fn find_sheds_load() {
+    let run = climbed().trial(good(2100.0).grows(3.0).failed(Failure::Status(503), 900));
+    let run = run.found(Ended::Converged, pair(Some(1984.0), Some(2100.0)), Vec::new());
+    check_summary("find-sheds", &run);
+}
+
+#[test]
+fn find_cut_short_and_still_running() {
+    let run = climbed().begin(&good(2000.0), 4);
+    check_summary("find-cut-short", &run);
+    let mut view = RunView::of(&run.events);
+    view.running = true;
+    view.skipped = 3;
+    let text: Vec<String> = summary(&view).iter().map(|line| format!("{line}\n")).collect();
+    check("find-running.txt", &text.concat());
+}
+
+#[test]
+fn find_without_a_verdict() {
+    let run =
+        Run::start("find").end(None, 1, Some("127.0.0.1:8080: connection refused; start the target first"));
+    check_summary("find-error", &run);
+}
+
+#[test]
+fn run_of_every_kind() {
+    let steady = || load(Purpose::Load, 1000.0, 30);
+    check_summary("run-met", &Run::start("run").trial(steady()).judged(Some(true)));
+
+    let failing = steady()
+        .bad(Outcome::Timeout, 300)
+        .failed(Failure::Status(503), 40)
+        .failed(Failure::Connect("connection refused".to_owned()), 12)
+        .grows(8.0);
+    check_summary("run-not-met", &Run::start("run").trial(failing).judged(Some(false)));
+
+    let late = steady().bad(Outcome::Unsent, 90).void(
+        "unsent",
+        "90 requests could not be sent in time: the generator was behind; give it an idle processor",
+    );
+    check_summary("run-void", &Run::start("run").trial(late).judged(None));
+
+    let mut stopped = steady();
+    stopped.loaded = Some(12);
+    check_summary("run-interrupted", &Run::start("run").trial(stopped).judged(Some(true)));
+
+    check_summary("run-cut-short", &Run::start("run").begin(&steady(), 7));
+    check_summary("run-cut-at-once", &Run::start("run"));
+}
+
+#[test]
+fn progress_of_a_search_and_of_a_load() {
+    let say = |run: &Run| -> String {
+        let mut progress = Progress::default();
+        run.events.iter().filter_map(|e| progress.event(e)).map(|line| format!("{line}\n")).collect()
+    };
+    let search = climbed()
+        .trial(good(2000.0).void("generator-late", "the generator was late by 4 ms at p99"))
+        .trial(good(2050.0).failed(Failure::Status(503), 900))
+        .doubt("one-machine", "target and generator share 2 processors")
+        .found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), Vec::new());
+    check("progress-find.txt", &say(&search));
+    let load = Run::start("run").trial(load(Purpose::Load, 1000.0, 12).bad(Outcome::Timeout, 120).grows(8.0));
+    check("progress-run.txt", &say(&load.judged(Some(false))));
+}
+
+#[test]
+fn json_of_a_search_and_of_a_load() {
+    let pretty = |run: &Run| {
+        serde_json::to_string_pretty(&run_json(&RunView::of(&run.events))).expect("is JSON") + "\n"
+    };
+    let search = Run::start("find")
+        .trial(good(1984.0))
+        .trial(good(2016.0).grows(16.0).failed(Failure::Status(503), 40));
+    let limits = pair(Some(1984.0), Some(2016.5));
+    check("find.json", &pretty(&search.found(Ended::Converged, limits, curve(1984.0)[..1].to_vec())));
+    let load = Run::start("run").trial(load(Purpose::Load, 100.0, 3).bad(Outcome::Timeout, 3));
+    check("run.json", &pretty(&load.judged(Some(false))));
+    check("run-cut-at-once.json", &pretty(&Run::start("run")));
+}
+
+#[test]
+fn list_of_every_kind() {
+    let ended = RunSummary {
+        id: record::RunId("20261120-161502-k3f".to_owned()),
+        state: State::Ended,
+        started_unix_ms: 1_795_191_302_000,
+        ended_unix_ms: Some(1_795_191_400_000),
+        command: "find".to_owned(),
+        target: "http://127.0.0.1:8080/queue?us=500".to_owned(),
+        goal: "zero-drop".to_owned(),
+        version: "0.1.0".to_owned(),
+        method: record::METHOD,
+        exit_code: Some(0),
+        error: None,
+        limit_goal: Some("strict".to_owned()),
+        lower: Some(1984.0),
+        upper: Some(2016.5),
+        unit: Some("requests/s".to_owned()),
+        search_ended: Some("converged".to_owned()),
+        goal_met: None,
+        loss: None,
+    };
+    let search = |word: &str| RunSummary { search_ended: Some(word.to_owned()), ..ended.clone() };
+    let open = |state| RunSummary {
+        state,
+        ended_unix_ms: None,
+        exit_code: None,
+        search_ended: None,
+        ..ended.clone()
+    };
+    let load = |goal_met, loss| RunSummary {
+        command: "run".to_owned(),
+        limit_goal: None,
+        lower: None,
+        upper: None,
+        unit: None,
+        search_ended: None,
+        goal_met,
+        loss,
+        ..ended.clone()
+    };
+    let runs = [
+        ended.clone(),
+        search("max_reached"),
+        search("budget_spent"),
+        RunSummary { lower: None, ..search("below_min") },
+        open(State::Running),
+        RunSummary { lower: None, upper: None, ..open(State::CutShort) },
+        load(Some(true), Some(0.0)),
+        load(Some(false), Some(0.0117)),
+        load(None, Some(0.0)),
+        RunSummary { error: Some("127.0.0.1:8080: connection refused".to_owned()), ..load(None, None) },
+        RunSummary {
+            target: "http://a-host-with-a-very-long-name.example.org/and/a/path".to_owned(),
+            ..load(None, None)
+        },
+    ];
+    check("list.txt", &list_lines(&runs).iter().map(|line| format!("{line}\n")).collect::<String>());
+    check("list-empty.txt", &list_lines(&[]).iter().map(|line| format!("{line}\n")).collect::<String>());
+    check("list.json", &(serde_json::to_string_pretty(&list_json(&runs[..2])).expect("is JSON") + "\n"));
+}
