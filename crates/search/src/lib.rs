@@ -1,1 +1,22 @@
-//! The breaking point: proposes a load, takes a result.
+//! The breaking point: proposes a load, takes a result, and ends in an interval with reasons.
+//!
+//! Multiple Loss Ratio Search (draft-ietf-bmwg-mlrsearch-15) decides what trials prove; around it stand
+//! what a network switch does not need and a service does: a divergence rule, invalid trials, warm-up, a drift
+//! sentinel, confirmation. The method is told in `docs/method/search.md`.
+//!
+//! Pure: this crate never sleeps, never reads a clock, never sends a request; its only randomness comes
+//! from the seed it is given.
+
+mod bounds;
+mod classify;
+mod curve;
+mod diverge;
+mod drift;
+mod judge;
+mod narrow;
+mod search;
+mod warm;
+
+pub use classify::{Class, Seen, classify, conditional_throughput};
+pub use judge::{hopeless, judge};
+pub use search::{Config, Proposal, Search, Step, TRIALS_MOST};

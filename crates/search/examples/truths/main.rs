@@ -1,0 +1,82 @@
+//! Searches simulated targets whose breaking point is known, and prints how often it was found.
+//!
+//! `cargo run --release -p torment-search --example truths -- --seeds 200` prints the table of
+//! `docs/method/search.md`; `-- --show ROW SEED` prints every trial of one search.
+
+mod simulate;
+mod table;
+
+use table::{Found, Row, Truth, find, rows};
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let number = |i: usize| args.get(i).and_then(|a| a.parse::<u64>().ok());
+    match (args.first().map(String::as_str), number(1), number(2)) {
+        (Some("--seeds"), Some(seeds), only) => print_table(seeds, only),
+        (Some("--show"), Some(row), Some(seed)) if (row as usize) < rows().len() => {
+            find(&rows()[row as usize], seed, true);
+        }
+        _ => {
+            eprintln!("usage: truths --seeds COUNT [ROW] | --show ROW SEED");
+            std::process::exit(2);
+        }
+    }
+}
+
+fn print_table(seeds: u64, only: Option<u64>) {
+    println!(
+        "| target | truth | right | strict lower ÷ truth: 5 %, median, 95 % | typical lower ÷ truth | ended | trials | load, s: median, largest |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for (_, row) in rows().iter().enumerate().filter(|(i, _)| only.is_none_or(|o| o == *i as u64)) {
+        let found: Vec<Found> = (0..seeds).map(|seed| find(row, seed, false)).collect();
+        println!("{}", line(row, &found));
+    }
+}
+
+fn line(row: &Row, found: &[Found]) -> String {
+    let (truth, unit) = match row.truth {
+        Truth::Capacity(c) => (format!("{c}/s"), c),
+        Truth::Typical(c) => (format!("{c}/s (typical)"), c),
+        Truth::Warm(c) => (format!("{c}/s when warm"), c),
+        Truth::Fading(c) => (format!("{c}/s, falling"), c),
+        Truth::Max => (format!("at least {}/s", row.max), row.max),
+        Truth::Generator(c) => (format!("generator: {c}/s"), c),
+        Truth::Broken => ("does not recover".to_owned(), 2000.0),
+    };
+    let right = found.iter().filter(|f| f.right).count();
+    let spread = |values: Vec<Option<f64>>| {
+        let mut known: Vec<f64> = values.into_iter().flatten().map(|v| v / unit).collect();
+        known.sort_by(f64::total_cmp);
+        let at = |q: f64| known.get(((known.len() as f64 - 1.0) * q).round() as usize);
+        match (at(0.05), at(0.5), at(0.95)) {
+            (Some(a), Some(b), Some(c)) => format!("{a:.3}, {b:.3}, {c:.3}"),
+            _ => "–".to_owned(),
+        }
+    };
+    let mut ends: Vec<(String, usize)> = Vec::new();
+    for f in found {
+        let name = format!("{:?}", f.ended);
+        match ends.iter_mut().find(|(n, _)| *n == name) {
+            Some((_, count)) => *count += 1,
+            None => ends.push((name, 1)),
+        }
+    }
+    let ends: Vec<String> =
+        ends.into_iter().map(|(n, c)| if c == found.len() { n } else { format!("{n} {c}") }).collect();
+    let mut loads: Vec<f64> = found.iter().map(|f| f.loaded).collect();
+    loads.sort_by(f64::total_cmp);
+    let mut trials: Vec<u32> = found.iter().map(|f| f.trials).collect();
+    trials.sort_unstable();
+    format!(
+        "| {} | {truth} | {:.1} % | {} | {} | {} | {} | {:.0}, {:.0} |",
+        row.system.name,
+        right as f64 / found.len() as f64 * 100.0,
+        spread(found.iter().map(|f| f.strict).collect()),
+        spread(found.iter().map(|f| f.typical).collect()),
+        ends.join(", "),
+        trials[trials.len() / 2],
+        loads[loads.len() / 2],
+        loads[loads.len() - 1],
+    )
+}

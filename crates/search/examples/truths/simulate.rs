@@ -1,0 +1,359 @@
+//! Simulated targets whose breaking point is known, on a clock of their own.
+//!
+//! First come, first served, without preemption: when a request arrives, the moment it will be done is
+//! already certain, so a heap of the moments at which servers become free is the whole queue.
+
+use plan::Objective;
+use record::{Failure, Outcome, Outcomes, Recovery, Slice, TrialResult};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use torment_search::{Proposal, hopeless};
+use units::{Nanos, Share};
+
+const SECOND: u64 = 1_000_000_000;
+const BLOCK: u64 = record::BLOCK.0;
+/// What a trial costs beside load and drain.
+const PAUSE: u64 = SECOND / 5;
+/// The recovery gate's patience.
+const RECOVERY_MOST: u64 = 60 * SECOND;
+/// The in-flight cap.
+const CAP: usize = 10_000;
+/// When a simulated request is given up.
+pub const TIMEOUT: Nanos = Nanos::from_secs(5);
+/// A generator this late does not send at all.
+const UNSENT_AFTER: u64 = SECOND / 10;
+
+/// When requests arrive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Arrivals {
+    /// Evenly spaced.
+    Even,
+    /// Independent.
+    Poisson,
+}
+
+/// How long a server is busy with a request, in seconds.
+#[derive(Debug, Clone, Copy)]
+pub enum Service {
+    /// Always the same.
+    Fixed(f64),
+    /// Exponential with this mean.
+    Exponential(f64),
+}
+
+/// What makes a target worse than a queue.
+#[derive(Debug, Clone, Copy)]
+pub enum Trait {
+    /// Each request also needs one of so many servers of a second, slower pool, and holds its own meanwhile.
+    Behind(usize, Service),
+    /// So many may wait; the next is answered 503 at once.
+    Sheds(usize),
+    /// Everything stands still: once in so many seconds, for so many.
+    Stalls(f64, f64),
+    /// Slower by this factor at first; 98 % of that is gone after so many requests.
+    Warms(f64, f64),
+    /// Service takes twice as long after so many seconds, linearly.
+    Slows(f64),
+    /// Five times slower for good once so many are outstanding.
+    Breaks(usize),
+    /// The generator makes at most so many requests a second.
+    Lags(f64),
+}
+
+/// A target under test.
+#[derive(Debug, Clone, Copy)]
+pub struct System {
+    /// For people.
+    pub name: &'static str,
+    /// Of the load.
+    pub arrivals: Arrivals,
+    /// How many; none means without end.
+    pub servers: Option<usize>,
+    /// Of each.
+    pub service: Service,
+    /// What else.
+    pub special: Option<Trait>,
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+struct Random(u64);
+
+impl Random {
+    /// Uniform in (0, 1].
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + f64::EPSILON / 2.0
+    }
+    fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * self.uniform().ln()
+    }
+    fn service(&mut self, service: Service) -> f64 {
+        match service {
+            Service::Fixed(s) => s,
+            Service::Exponential(mean) => self.exponential(mean),
+        }
+    }
+}
+
+/// A system in time.
+pub struct Target {
+    system: System,
+    random: Random,
+    now: u64,
+    free: BinaryHeap<Reverse<u64>>,
+    behind: BinaryHeap<Reverse<u64>>,
+    served: u64,
+    broken: bool,
+    offset: f64,
+}
+
+/// A request on its way: when its outcome is decided, when it was due, when taken up, and the outcome.
+type Open = (u64, u64, u64, u8);
+
+impl Target {
+    /// A fresh one.
+    pub fn new(system: System, seed: u64) -> Self {
+        let mut random = Random(seed);
+        let offset = random.uniform();
+        let idle = |n: usize| (0..n).map(|_| Reverse(0)).collect();
+        let behind = match system.special {
+            Some(Trait::Behind(n, _)) => idle(n),
+            _ => BinaryHeap::new(),
+        };
+        let free = idle(system.servers.unwrap_or(0));
+        Self { system, random, now: 0, free, behind, served: 0, broken: false, offset }
+    }
+
+    /// Seconds since it was started.
+    pub fn age(&self) -> f64 {
+        self.now as f64 / 1e9
+    }
+
+    /// Service takes so many times its mean now.
+    fn factor(&self, at: u64) -> f64 {
+        match self.system.special {
+            Some(Trait::Warms(times, requests)) => {
+                1.0 + (times - 1.0) * (-4.0 * self.served as f64 / requests).exp()
+            }
+            Some(Trait::Slows(doubles)) => 1.0 + at as f64 / 1e9 / doubles,
+            Some(Trait::Breaks(_)) if self.broken => 5.0,
+            _ => 1.0,
+        }
+    }
+
+    /// When work begun at `start` is done, given that the world may stand still.
+    fn finish(&self, start: u64, work: f64) -> u64 {
+        let mut work = (work * 1e9) as u64;
+        let Some(Trait::Stalls(every, length)) = self.system.special else { return start + work };
+        let (every, length) = ((every * 1e9) as u64, (length * 1e9) as u64);
+        let mut at = start + (self.offset * every as f64) as u64;
+        let shift = at - start;
+        loop {
+            let phase = at % every;
+            if phase < length {
+                at += length - phase;
+            }
+            let until = every - at % every;
+            if work < until {
+                return at + work - shift;
+            }
+            work -= until;
+            at += until;
+        }
+    }
+
+    /// When a request that arrives `at` will be done.
+    fn serve(&mut self, at: u64) -> u64 {
+        self.served += 1;
+        let factor = self.factor(at);
+        let mut start = at;
+        if self.system.servers.is_some() {
+            start = start.max(self.free.pop().expect("a server for each place in the heap").0);
+        }
+        let work = self.random.service(self.system.service) * factor;
+        let mut done = self.finish(start, work);
+        if let Some(Trait::Behind(_, service)) = self.system.special {
+            let begin = done.max(self.behind.pop().expect("a server for each place in the heap").0);
+            done = begin + (self.random.service(service) * 1e9) as u64;
+            self.behind.push(Reverse(done));
+        }
+        if self.system.servers.is_some() {
+            self.free.push(Reverse(done));
+        }
+        done
+    }
+
+    /// Makes a trial as the runner would, and lets its time pass.
+    pub fn trial(&mut self, p: &Proposal, drain: Nanos, objective: &Objective, width: Share) -> TrialResult {
+        let mut total = Slice { loops: 1, ..Slice::default() };
+        let mut open: BinaryHeap<Reverse<Open>> = BinaryHeap::new();
+        let mut held = Held::new(p.duration.0);
+        let gap = 1e9 / p.rate.0;
+        let (mut due, mut lag_free, mut second) = (self.gap(gap), 0f64, SECOND);
+        let mut stop = p.duration.0;
+        let mut gave_up = false;
+        while due < p.duration.0 as f64 {
+            let at = due as u64;
+            if at >= second {
+                decide(&mut total, &mut open, second);
+                total.outstanding = held.blocks(second);
+                if hopeless(&total, p.rate, p.duration, objective, width) {
+                    (stop, gave_up) = (second, true);
+                    break;
+                }
+                second += SECOND;
+                continue;
+            }
+            decide(&mut total, &mut open, at);
+            total.due += 1;
+            let mut taken = at;
+            if let Some(Trait::Lags(most)) = self.system.special {
+                lag_free = lag_free.max(due) + 1e9 / most;
+                taken = taken.max((lag_free - 1e9 / most) as u64);
+            }
+            due += self.gap(gap);
+            if taken - at > UNSENT_AFTER {
+                lag_free -= match self.system.special {
+                    Some(Trait::Lags(most)) => 1e9 / most,
+                    _ => 0.0,
+                };
+                total.outcomes.add(Outcome::Unsent, 1);
+                continue;
+            }
+            if open.len() >= CAP {
+                total.outcomes.add(Outcome::Refused, 1);
+                continue;
+            }
+            total.sent += 1;
+            total.pacing.record(Nanos(taken - at));
+            if let Some(Trait::Breaks(most)) = self.system.special {
+                self.broken |= open.len() > most;
+            }
+            let (mut end, mut outcome) = (0, Outcome::Ok);
+            match self.system.special {
+                Some(Trait::Sheds(room)) if open.len() >= self.system.servers.unwrap_or(0) + room => {
+                    (end, outcome) = (taken + 200_000, Outcome::Failed);
+                    *total.failures.entry(Failure::Status(503)).or_default() += 1;
+                }
+                _ => end = end.max(self.serve(self.now + taken) - self.now),
+            }
+            if end - at > TIMEOUT.0 {
+                (end, outcome) = (at + TIMEOUT.0, Outcome::Timeout);
+            }
+            held.add(at, end);
+            open.push(Reverse((end, at, taken, index(outcome))));
+        }
+        let last = stop + drain.0;
+        decide(&mut total, &mut open, last);
+        let drained = if open.is_empty() { stop + PAUSE } else { last };
+        for Reverse((_, at, taken, _)) in open.drain() {
+            close(&mut total, last, at, taken, Outcome::Unfinished);
+        }
+        total.outstanding = held.blocks(stop);
+        total.elapsed = Nanos(stop);
+        self.now += drained + PAUSE;
+        let recovery = self.recover();
+        TrialResult {
+            purpose: p.purpose,
+            rate: p.rate,
+            planned: p.duration,
+            loaded: Nanos(stop),
+            drain,
+            hopeless: gave_up,
+            total,
+            recovery,
+            caveats: Vec::new(),
+        }
+    }
+
+    fn gap(&mut self, mean: f64) -> f64 {
+        match self.system.arrivals {
+            Arrivals::Even => mean,
+            Arrivals::Poisson => self.random.exponential(mean),
+        }
+    }
+
+    fn recover(&mut self) -> Recovery {
+        if self.broken {
+            return Recovery::Not(Nanos(RECOVERY_MOST));
+        }
+        let busy = self.free.iter().map(|f| f.0).max().unwrap_or(0).saturating_sub(self.now);
+        self.now += busy;
+        match busy {
+            0 => Recovery::NotNeeded,
+            b if b > RECOVERY_MOST => Recovery::Not(Nanos(RECOVERY_MOST)),
+            b => Recovery::After(Nanos(b)),
+        }
+    }
+}
+
+fn index(outcome: Outcome) -> u8 {
+    Outcome::ALL.iter().position(|o| *o == outcome).expect("ALL lists every outcome") as u8
+}
+
+/// Decides everything that ends up to `until`.
+fn decide(total: &mut Slice, open: &mut BinaryHeap<Reverse<Open>>, until: u64) {
+    while let Some(Reverse((end, at, taken, outcome))) = open.peek().copied() {
+        if end > until {
+            return;
+        }
+        open.pop();
+        close(total, end, at, taken, Outcome::ALL[usize::from(outcome)]);
+    }
+}
+
+fn close(total: &mut Slice, end: u64, at: u64, taken: u64, outcome: Outcome) {
+    total.outcomes.add(outcome, 1);
+    total.outstanding_ns += end - at;
+    total.waited_ns += end - taken;
+    if outcome != Outcome::Failed {
+        total.response.record(Nanos(end - at));
+    }
+}
+
+/// Exact block means of outstanding requests: partial blocks are added, full ones counted by difference.
+struct Held {
+    part: Vec<u64>,
+    full: Vec<i64>,
+}
+
+impl Held {
+    fn new(duration: u64) -> Self {
+        let blocks = (duration / BLOCK) as usize + 2;
+        Self { part: vec![0; blocks], full: vec![0; blocks] }
+    }
+
+    fn add(&mut self, from: u64, to: u64) {
+        let last = self.part.len() - 1;
+        let (a, b) = ((from / BLOCK) as usize, (to / BLOCK) as usize);
+        if a == b {
+            self.part[a.min(last)] += to - from;
+            return;
+        }
+        self.part[a.min(last)] += (a as u64 + 1) * BLOCK - from;
+        if b <= last {
+            self.part[b] += to - b as u64 * BLOCK;
+        }
+        self.full[(a + 1).min(last)] += 1;
+        self.full[b.min(last)] -= 1;
+    }
+
+    fn blocks(&self, until: u64) -> Vec<f64> {
+        let mut full = 0;
+        (0..(until / BLOCK) as usize)
+            .map(|i| {
+                full += self.full[i];
+                full as f64 + self.part[i] as f64 / BLOCK as f64
+            })
+            .collect()
+    }
+}
+
+/// The outcome counts that a test may want beside the search's verdict.
+#[allow(dead_code, reason = "the example prints no outcomes; the tests check that none is lost")]
+pub fn accounted(outcomes: &Outcomes, due: u64) -> bool {
+    outcomes.total() == due
+}

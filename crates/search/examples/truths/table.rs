@@ -1,0 +1,249 @@
+//! The systems, what counts as right for each, and what a search makes of them.
+
+use crate::simulate::{Arrivals, Service, System, TIMEOUT, Target, Trait};
+use plan::{Goal, Objective};
+use record::{Ended, Limit, Verdict};
+use torment_search::{Config, Search, Step};
+use units::{Nanos, Rate, Share};
+
+/// The goals' width in all rows.
+pub const WIDTH: f64 = 0.02;
+
+/// What a search should say.
+#[derive(Debug, Clone, Copy)]
+pub enum Truth {
+    /// Both lower bounds within a width of this rate.
+    Capacity(f64),
+    /// The typical lower bound within a width of this rate, the strict one not above it.
+    Typical(f64),
+    /// The lower bounds at least 0.95 of this rate and at most a width above, or `NonStationary`.
+    Warm(f64),
+    /// The lower bounds within a width of what the target can do when the search ends, or `NonStationary`.
+    Fading(f64),
+    /// `MaxReached` with the lower bounds at the largest rate.
+    Max,
+    /// `GeneratorLimit` with the lower bounds between 0.9 of this rate and this rate.
+    Generator(f64),
+    /// `NotRecovered`.
+    Broken,
+}
+
+/// A row of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// The target.
+    pub system: System,
+    /// What is right.
+    pub truth: Truth,
+    /// The largest rate tried.
+    pub max: f64,
+    /// The share of seeds that must be right; none where the row shows what does not hold.
+    pub asked: Option<f64>,
+}
+
+/// All rows.
+pub fn rows() -> Vec<Row> {
+    use Arrivals::{Even, Poisson};
+    use Service::{Exponential, Fixed};
+    let row = |name, arrivals, servers, service, special, truth| Row {
+        system: System { name, arrivals, servers, service, special },
+        truth,
+        max: 1e6,
+        asked: Some(0.95),
+    };
+    let sixteen = Some(16);
+    let ms = |n: f64| n / 1e3;
+    vec![
+        row(
+            "one server of 500 µs, even arrivals",
+            Even,
+            Some(1),
+            Fixed(ms(0.5)),
+            None,
+            Truth::Capacity(2000.0),
+        ),
+        row(
+            "10 servers of 20 ms, even arrivals",
+            Even,
+            Some(10),
+            Fixed(ms(20.0)),
+            None,
+            Truth::Capacity(500.0),
+        ),
+        Row {
+            max: 3000.0,
+            ..row("delay of 10 ms, no limit, `max` 3,000/s", Even, None, Fixed(ms(10.0)), None, Truth::Max)
+        },
+        row("M/D/1, 500 µs", Poisson, Some(1), Fixed(ms(0.5)), None, Truth::Capacity(2000.0)),
+        row("M/M/16, 8 ms", Poisson, sixteen, Exponential(ms(8.0)), None, Truth::Capacity(2000.0)),
+        row("D/M/16, 8 ms", Even, sixteen, Exponential(ms(8.0)), None, Truth::Capacity(2000.0)),
+        row(
+            "100 workers of 2 ms before 10 connections of 5 ms (exponential), Poisson",
+            Poisson,
+            Some(100),
+            Fixed(ms(2.0)),
+            Some(Trait::Behind(10, Exponential(ms(5.0)))),
+            Truth::Capacity(2000.0),
+        ),
+        row(
+            "D/D/16, 8 ms, answers 503 beyond 64 waiting",
+            Even,
+            sixteen,
+            Fixed(ms(8.0)),
+            Some(Trait::Sheds(64)),
+            Truth::Capacity(2000.0),
+        ),
+        row(
+            "D/D/16, 8 ms, stands still 0.3 s in every 15 s",
+            Even,
+            sixteen,
+            Fixed(ms(8.0)),
+            Some(Trait::Stalls(15.0, 0.3)),
+            Truth::Typical(2000.0 * (1.0 - 0.3 / 15.0)),
+        ),
+        row(
+            "M/M/16 warming five-fold over 40,000 requests",
+            Poisson,
+            sixteen,
+            Exponential(ms(8.0)),
+            Some(Trait::Warms(5.0, 40e3)),
+            Truth::Warm(2000.0),
+        ),
+        row(
+            "M/M/16 warming five-fold over 400,000 requests",
+            Poisson,
+            sixteen,
+            Exponential(ms(8.0)),
+            Some(Trait::Warms(5.0, 400e3)),
+            Truth::Warm(2000.0),
+        ),
+        row(
+            "D/M/16 slowing to half over an hour",
+            Even,
+            sixteen,
+            Exponential(ms(8.0)),
+            Some(Trait::Slows(3600.0)),
+            Truth::Fading(2000.0),
+        ),
+        row(
+            "M/M/16 that breaks for good beyond 400 outstanding",
+            Poisson,
+            sixteen,
+            Exponential(ms(8.0)),
+            Some(Trait::Breaks(400)),
+            Truth::Broken,
+        ),
+        row(
+            "M/M/16 under a generator that makes 1,500/s",
+            Poisson,
+            sixteen,
+            Exponential(ms(8.0)),
+            Some(Trait::Lags(1500.0)),
+            Truth::Generator(1500.0),
+        ),
+        Row {
+            asked: None,
+            ..row(
+                "M/M/4, 20 ms: capacity 200/s, too few requests for the width",
+                Poisson,
+                Some(4),
+                Exponential(ms(20.0)),
+                None,
+                Truth::Capacity(200.0),
+            )
+        },
+    ]
+}
+
+/// What one search came to.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// Whether it is right.
+    pub right: bool,
+    /// Lower bound of the strict goal.
+    pub strict: Option<f64>,
+    /// Of the typical one.
+    pub typical: Option<f64>,
+    /// Why it ended.
+    pub ended: Ended,
+    /// Trials made.
+    pub trials: u32,
+    /// Seconds under load.
+    pub loaded: f64,
+}
+
+/// Searches `row` once. With `show`, every trial is printed.
+pub fn find(row: &Row, seed: u64, show: bool) -> Found {
+    let (objective, width) = (Objective::ZERO_DROP, Share(WIDTH));
+    let goals = Goal::pair(&objective, Nanos::from_secs(10), Nanos::from_secs(30), width);
+    let mut target = Target::new(row.system, seed);
+    let mut search = Search::new(Config {
+        goals: goals.to_vec(),
+        objective,
+        from: Rate(10.0),
+        max: Rate(row.max),
+        width,
+        budget: None,
+        timeout: TIMEOUT,
+        seed,
+        curve: true,
+    });
+    loop {
+        match search.next() {
+            Step::Try(proposal) => {
+                let result = target.trial(&proposal, search.drain(), &objective, width);
+                let judgement = search.take(&result);
+                if show {
+                    println!(
+                        "{:>8.1} s  {:<9} {:>8.1}/s {:>5.1} s of {:>4.1}  {} loss {:.4} growth {:?} {:?} p50 {:?} {}",
+                        target.age(),
+                        proposal.purpose.name(),
+                        proposal.rate.0,
+                        result.loaded.as_secs_f64(),
+                        proposal.duration.as_secs_f64(),
+                        if judgement.good { "good" } else { "BAD " },
+                        judgement.loss,
+                        judgement.growth_per_second,
+                        result.recovery,
+                        result.total.response.quantile(0.5).map(|n| n.to_string()),
+                        judgement.invalid.first().map_or("", |c| &c.code),
+                    );
+                }
+            }
+            Step::Done(verdict) => {
+                if show {
+                    println!("{verdict:#?}");
+                }
+                let Verdict::Limits { limits, ended, trials, loaded, .. } = *verdict else {
+                    unreachable!("a search ends in limits")
+                };
+                let fade = 1.0 + target.age() / 3600.0;
+                return Found {
+                    right: right(row, &limits, &ended, fade),
+                    strict: limits[0].lower,
+                    typical: limits[1].lower,
+                    ended,
+                    trials,
+                    loaded: loaded.as_secs_f64(),
+                };
+            }
+        }
+    }
+}
+
+fn right(row: &Row, limits: &[Limit], ended: &Ended, fade: f64) -> bool {
+    let both = |low: f64, high: f64| limits.iter().all(|l| l.lower.is_some_and(|r| r >= low && r <= high));
+    let near = |truth: f64| both(truth * (1.0 - WIDTH), truth * (1.0 + WIDTH));
+    match row.truth {
+        Truth::Capacity(c) => near(c) && *ended == Ended::Converged,
+        Truth::Typical(c) => {
+            let [strict, typical] = [limits[0].lower.unwrap_or(0.0), limits[1].lower.unwrap_or(0.0)];
+            (typical / c - 1.0).abs() <= WIDTH && strict <= typical
+        }
+        Truth::Warm(c) => *ended == Ended::NonStationary || both(c * 0.95, c * (1.0 + WIDTH)),
+        Truth::Fading(c) => *ended == Ended::NonStationary || near(c / fade),
+        Truth::Max => *ended == Ended::MaxReached && both(row.max, row.max),
+        Truth::Generator(c) => *ended == Ended::GeneratorLimit && both(c * 0.9, c),
+        Truth::Broken => *ended == Ended::NotRecovered,
+    }
+}

@@ -1,0 +1,185 @@
+//! The one database of trials that all goals share, and the bounds that it proves.
+
+use crate::classify::{Class, Seen, classify, conditional_throughput, leans_bad};
+use plan::Goal;
+use record::Limit;
+
+/// Two rates closer than this share are the same level.
+const SAME: f64 = 1e-6;
+
+/// A rate and its valid trials.
+#[derive(Debug, Clone)]
+pub struct Level {
+    /// Offered rate, per second.
+    pub rate: f64,
+    /// What was measured there and has not expired.
+    pub trials: Vec<Seen>,
+}
+
+/// The levels between which the limit of one goal lies, proven or as far as the trials so far suggest.
+#[derive(Debug, Clone, Copy)]
+pub struct Bracket<'a> {
+    /// The largest level below `upper` that meets the goal or leans that way.
+    pub lower: Option<&'a Level>,
+    /// The smallest level that fails the goal or leans that way.
+    pub upper: Option<&'a Level>,
+}
+
+/// All levels, by rate.
+#[derive(Debug, Clone, Default)]
+pub struct Bounds {
+    levels: Vec<Level>,
+}
+
+/// The distance of two rates as MLRsearch measures it, relative to the larger.
+pub fn width(lower: f64, upper: f64) -> f64 {
+    (upper - lower) / upper
+}
+
+/// Four significant digits: levels that people can read and compare.
+pub fn rounded(rate: f64) -> f64 {
+    let step = 10f64.powi(rate.max(1e-6).log10().floor() as i32 - 3);
+    (rate / step).round() * step
+}
+
+impl Bounds {
+    /// Adds a valid trial.
+    pub fn add(&mut self, rate: f64, seen: Seen) {
+        match self.levels.iter_mut().find(|l| (l.rate / rate - 1.0).abs() < SAME) {
+            Some(level) => level.trials.push(seen),
+            None => {
+                let place = self.levels.partition_point(|l| l.rate < rate);
+                self.levels.insert(place, Level { rate, trials: vec![seen] });
+            }
+        }
+    }
+
+    /// Forgets everything: the target is no longer the one that was measured.
+    pub fn expire(&mut self) {
+        self.levels.clear();
+    }
+
+    /// Forgets the bad trials at a level: it has passed since.
+    pub fn expire_bad(&mut self, rate: f64) {
+        for level in self.levels.iter_mut().filter(|l| (l.rate / rate - 1.0).abs() < SAME) {
+            level.trials.retain(|t| t.good);
+        }
+        self.levels.retain(|l| !l.trials.is_empty());
+    }
+
+    /// The trials at a level.
+    pub fn at(&self, rate: f64) -> &[Seen] {
+        self.levels.iter().find(|l| (l.rate / rate - 1.0).abs() < SAME).map_or(&[], |l| &l.trials)
+    }
+
+    /// All levels, the smallest first.
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// Where the limit for `goal` seems to lie, below `void` if there is one.
+    pub fn bracket(&self, goal: &Goal, void: Option<f64>) -> Bracket<'_> {
+        let bad = |l: &Level| match classify(&l.trials, goal) {
+            Class::Upper => true,
+            Class::Lower => false,
+            Class::Undecided => leans_bad(&l.trials, goal),
+        };
+        let end = self.levels.partition_point(|l| void.is_none_or(|v| l.rate < v));
+        let split = self.levels[..end].iter().position(bad).unwrap_or(end);
+        Bracket { lower: split.checked_sub(1).map(|i| &self.levels[i]), upper: self.levels[..end].get(split) }
+    }
+
+    /// The relevant bounds: the smallest level proven to fail and the largest below it proven to meet the goal.
+    pub fn proven(&self, goal: &Goal) -> (Option<&Level>, Option<&Level>) {
+        let is = |class| move |l: &&Level| classify(&l.trials, goal) == class;
+        let upper = self.levels.iter().find(is(Class::Upper));
+        let below = |l: &&Level| upper.is_none_or(|u| l.rate < u.rate);
+        (self.levels.iter().filter(below).rfind(is(Class::Lower)), upper)
+    }
+
+    /// What to publish for `goal`: the proven bounds, or where there are none what the trials
+    /// so far suggest, marked as not regular.
+    pub fn limit(&self, goal: &Goal) -> Limit {
+        let (lower, upper) = self.proven(goal);
+        let regular = match (lower, upper) {
+            (Some(l), Some(u)) => width(l.rate, u.rate) <= goal.width.0 + SAME,
+            _ => false,
+        };
+        let suggested = self.bracket(goal, None);
+        let upper = upper.or(suggested.upper);
+        let lower = lower.or(suggested.lower.filter(|l| upper.is_none_or(|u| l.rate < u.rate)));
+        let trials = |level: Option<&Level>, good: bool| {
+            level.map_or(0, |l| l.trials.iter().filter(|t| t.good == good).count() as u32)
+        };
+        Limit {
+            goal: goal.name.clone(),
+            lower: lower.map(|l| l.rate),
+            upper: upper.map(|l| l.rate),
+            unit: "requests/s".to_owned(),
+            regular,
+            good_trials: trials(lower, true),
+            bad_trials: trials(upper, false),
+            lower_due: lower.map_or(0, |l| l.trials.iter().map(|t| t.due).sum()),
+            lower_bad: lower.map_or(0, |l| l.trials.iter().map(|t| t.bad).sum()),
+            throughput: lower.map(|l| conditional_throughput(l.rate, &l.trials, goal)).filter(|t| *t > 0.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::Objective;
+    use units::{Nanos, Share};
+
+    fn bounds(text: &str) -> Bounds {
+        let mut bounds = Bounds::default();
+        for word in text.split_whitespace() {
+            let (rate, kind) = word.split_at(word.len() - 1);
+            let good = kind == "g";
+            let loss = if good { 0.0 } else { 0.1 };
+            let rate: f64 = rate.parse().expect("a number");
+            bounds.add(rate, Seen { seconds: 10.0, loss, good, due: 100, bad: u64::from(!good) });
+        }
+        bounds
+    }
+
+    #[test]
+    fn the_smallest_upper_wins() {
+        let [strict, typical] =
+            Goal::pair(&Objective::ZERO_DROP, Nanos::from_secs(10), Nanos::from_secs(30), Share(0.02));
+        let b = bounds("980g 980g 980g 990b 990g 990g 1000g 1000g 1000g 1005b 1005b");
+        let s = b.limit(&strict);
+        assert_eq!((s.lower, s.upper, s.regular, s.lower_due), (Some(980.0), Some(990.0), true, 300));
+        let t = b.limit(&typical);
+        assert_eq!((t.lower, t.upper, t.regular, t.bad_trials), (Some(1000.0), Some(1005.0), true, 2));
+        assert_eq!(t.throughput, Some(1000.0));
+    }
+
+    #[test]
+    fn what_is_not_proven_is_marked() {
+        let [strict, typical] =
+            Goal::pair(&Objective::ZERO_DROP, Nanos::from_secs(10), Nanos::from_secs(30), Share(0.02));
+        let b = bounds("640g 1280g 2560b");
+        for goal in [&strict, &typical] {
+            let l = b.limit(goal);
+            assert_eq!(
+                (l.lower, l.upper, l.regular, l.throughput),
+                (Some(1280.0), Some(2560.0), false, None)
+            );
+        }
+        assert_eq!(Bounds::default().limit(&strict).lower, None);
+        let mut b = bounds("640g 1280g 1280b 1280g");
+        b.expire_bad(1280.0);
+        assert_eq!(b.limit(&strict).lower, Some(1280.0));
+        assert!(b.bracket(&strict, Some(1280.0)).upper.is_none());
+    }
+
+    #[test]
+    fn levels_have_four_digits() {
+        for (rate, expected) in [(1982.84, 1983.0), (12.3456, 12.35), (123456.0, 123500.0), (0.97654, 0.9765)]
+        {
+            assert!((rounded(rate) - expected).abs() < 1e-9, "{rate}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The drift sentinel: one calm load, repeated, notices a target that has changed.
+
+use crate::warm::{JITTER, Median};
+
+/// Shifts of the median below this share are noise.
+const NOISE: f64 = 0.04;
+
+/// The response time at the reference load when the bounds began to be measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Reference {
+    median: Median,
+    noise: f64,
+}
+
+/// Which way a target went.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Shift {
+    /// Response time is this many times what it was, below 1.
+    Faster(f64),
+    /// Above 1.
+    Slower(f64),
+}
+
+impl Shift {
+    /// New response time over old.
+    pub fn ratio(self) -> f64 {
+        match self {
+            Self::Faster(r) | Self::Slower(r) => r,
+        }
+    }
+}
+
+impl Reference {
+    /// From a level warm-up.
+    pub fn new(median: Median) -> Self {
+        Self { median, noise: NOISE }
+    }
+
+    /// The shift that a repetition of the reference load shows, if it is more than noise.
+    pub fn shift(&self, now: Median) -> Option<Shift> {
+        let ratio = now.value / self.median.value;
+        let noise = self.noise.max((self.median.doubt.powi(2) + now.doubt.powi(2)).sqrt());
+        let beyond = ratio.ln().abs() > noise && (now.value - self.median.value).abs() > JITTER.as_secs_f64();
+        beyond.then_some(if ratio < 1.0 { Shift::Faster(ratio) } else { Shift::Slower(ratio) })
+    }
+
+    /// The bounds held in spite of this shift: so much is noise here.
+    pub fn was_noise(&mut self, shift: Shift) {
+        self.noise = self.noise.max(1.25 * shift.ratio().ln().abs());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shift_must_exceed_the_noise() {
+        let at = |ms: f64| Median { value: ms / 1024.0, doubt: 0.01 };
+        let mut reference = Reference::new(at(8.0));
+        assert_eq!(reference.shift(at(8.25)), None);
+        assert_eq!(reference.shift(at(7.0)), Some(Shift::Faster(0.875)));
+        assert_eq!(reference.shift(at(10.0)), Some(Shift::Slower(1.25)));
+        reference.was_noise(Shift::Faster(0.875));
+        assert_eq!(reference.shift(at(7.0)), None);
+        assert_eq!(Reference::new(at(0.1)).shift(at(0.13)), None, "30 µs are the loopback's jitter");
+    }
+}

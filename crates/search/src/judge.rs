@@ -1,0 +1,162 @@
+//! What one trial means: how much was lost, and whether it may be believed at all.
+
+use crate::diverge::{Growth, growth, overload};
+use plan::Objective;
+use record::{BLOCK, Caveat, Judgement, Slice, TrialResult};
+use units::{Nanos, Rate, Share};
+
+/// The slope's confidence in a whole trial, looked at once.
+const SURE: f64 = 0.95;
+/// The confidence asked of a running trial, looked at every second.
+const VERY_SURE: f64 = 0.999;
+/// The smallest overload that the divergence rule looks for, whatever the width.
+const LEAST_OVERLOAD: f64 = 0.005;
+/// No trial is given up earlier: a target may stumble at the start and catch up.
+const PATIENCE: Nanos = Nanos::from_secs(3);
+/// A running trial is hopeless beyond this share lost, of all that is planned,
+const HOPELESS_LOSS: f64 = 0.05;
+/// and beyond this many times the goal.
+const HOPELESS_TIMES: f64 = 10.0;
+
+/// More arrivals than this share left unsent make a trial invalid.
+const UNSENT_MOST: f64 = 0.001;
+/// The generator's own lateness may reach this share of the deadline,
+const PACING_SHARE: f64 = 0.1;
+/// at least this,
+const PACING_LEAST: Nanos = Nanos::from_millis(1);
+/// and this if there is no deadline.
+const PACING_FREE: Nanos = Nanos::from_millis(20);
+/// Little's law must hold within this share
+const LITTLE_SHARE: f64 = 0.03;
+/// and this much time a request, the bookkeeping's own resolution,
+const LITTLE_FLOOR: Nanos = Nanos::from_millis(1);
+/// once a trial lasts this long.
+const LITTLE_FROM: Nanos = Nanos::from_millis(9_900);
+/// Arrivals due may differ from rate × time by this share, and by what chance explains.
+const DUE_SHARE: f64 = 0.01;
+
+/// Caveats of the runner that void a trial.
+const VOIDING: [&str; 4] = ["descriptors-exhausted", "ports-exhausted", "generator-busy", "steal"];
+
+/// The overload that the divergence rule asks for, as a share of the rate: a quarter of the width.
+pub fn threshold(width: Share) -> f64 {
+    (width.0 / 4.0).max(LEAST_OVERLOAD)
+}
+
+/// What the trial means for `objective`; `width` sets the smallest overload looked for.
+///
+/// The loss is the larger of what was counted and what a growing queue implies. With a deadline any
+/// growing queue is bad, for sooner or later all its answers are late. A load with steep stages can
+/// look like a growing queue only if its response times are seconds.
+pub fn judge(result: &TrialResult, objective: &Objective, width: Share) -> Judgement {
+    let total = &result.total;
+    let counted = if total.due == 0 { 0.0 } else { total.outcomes.bad() as f64 / total.due as f64 };
+    let rate = Rate::of(total.due, result.loaded).0;
+    let grows = growth_of(total, SURE)
+        .filter(|g| overload(*g, threshold(width), rate, result.loaded.as_secs_f64()))
+        .map(|g| g.per_second);
+    let implied = grows.map_or(0.0, |g| (g / rate).min(1.0));
+    let good = !result.hopeless
+        && counted <= objective.loss.0
+        && (grows.is_none() || objective.deadline.is_none() && implied <= objective.loss.0);
+    Judgement {
+        loss: counted.max(implied),
+        good,
+        growth_per_second: grows,
+        invalid: invalid(result, objective),
+    }
+}
+
+/// Whether no later second can save a running trial, from what was seen of it `so_far`.
+///
+/// A single bad request decides a trial of a zero-drop goal, but does not stop it: its loss ratio is worth
+/// knowing. Stopped is what loses far more than the goal, or what surely and steadily grows.
+pub fn hopeless(
+    so_far: &Slice,
+    planned_rate: Rate,
+    planned: Nanos,
+    objective: &Objective,
+    width: Share,
+) -> bool {
+    let all = planned_rate.over(planned);
+    if so_far.outcomes.bad() as f64 > all * HOPELESS_LOSS.max(HOPELESS_TIMES * objective.loss.0) {
+        return true;
+    }
+    let seconds = so_far.outstanding.len() as f64 * BLOCK.as_secs_f64();
+    if seconds < PATIENCE.as_secs_f64() {
+        return false;
+    }
+    let share = threshold(width).max(objective.loss.0);
+    growth_of(so_far, VERY_SURE).is_some_and(|g| overload(g, share, planned_rate.0, seconds))
+}
+
+/// The rate of useful answers that an overloaded target kept up: what was due, less what was
+/// lost on the way, less what piled up. The first estimate of its capacity.
+pub fn kept_up(result: &TrialResult) -> Rate {
+    let o = &result.total.outcomes;
+    let seconds = result.loaded.as_secs_f64().max(1e-9);
+    let piled_up = growth_of(&result.total, SURE).map_or(0.0, |g| g.per_second.max(0.0));
+    let passed = result.total.due.saturating_sub(o.failed + o.timeout + o.refused + o.unsent);
+    Rate((passed as f64 / seconds - piled_up).max(0.0))
+}
+
+fn growth_of(total: &Slice, confidence: f64) -> Option<Growth> {
+    let fastest = total.response.quantile(0.0).map_or(0.0, Nanos::as_secs_f64);
+    growth(&total.outstanding, BLOCK.as_secs_f64(), fastest, confidence)
+}
+
+fn invalid(result: &TrialResult, objective: &Objective) -> Vec<Caveat> {
+    let total = &result.total;
+    let mut found: Vec<Caveat> =
+        result.caveats.iter().filter(|c| VOIDING.contains(&c.code.as_str())).cloned().collect();
+    let unsent = Share::of(total.outcomes.unsent, total.due);
+    if unsent.0 > UNSENT_MOST {
+        found.push(Caveat::new(
+            "generator-late",
+            format!(
+                "the generator left {unsent} of the arrivals unsent (at most {} may be): give it more cores, or ask for a lower rate",
+                Share(UNSENT_MOST)
+            ),
+        ));
+    }
+    let allowed = objective
+        .deadline
+        .map_or(PACING_FREE, |d| Nanos::from_secs_f64(d.as_secs_f64() * PACING_SHARE).max(PACING_LEAST));
+    if let Some(p99) = total.pacing.quantile(0.99).filter(|p99| *p99 > allowed) {
+        found.push(Caveat::new(
+            "generator-late",
+            format!("the generator itself was {p99} late at p99 (at most {allowed} may be): give it a core of its own, or ask for a lower rate"),
+        ));
+    }
+    let planned = result.rate.over(result.loaded);
+    let due = total.due as f64;
+    if (due - planned).abs() > DUE_SHARE * planned + 5.0 * planned.sqrt() + 2.0 {
+        found.push(Caveat::new(
+            "off-plan",
+            format!("{due} arrivals came due where {planned:.0} were planned: the schedule was not kept, repeat the trial"),
+        ));
+    }
+    let explained = total.sent + total.outcomes.bad() + total.outcomes.unsent;
+    if (explained as f64) < due * (1.0 - DUE_SHARE) - 2.0 {
+        found.push(Caveat::new(
+            "off-plan",
+            format!("only {} of {due} arrivals were sent, and nothing says why: report this as a fault of torment", total.sent),
+        ));
+    }
+    let (held, waited) = (total.outstanding_ns as f64, total.waited_ns as f64);
+    let off = (held - waited).abs();
+    if result.loaded >= LITTLE_FROM
+        && off > LITTLE_SHARE * held.max(waited)
+        && off > LITTLE_FLOOR.0 as f64 * due
+    {
+        found.push(Caveat::new(
+            "littles-law",
+            format!(
+                "mean arrivals outstanding and rate × mean response time differ by {} (at most {} may be): the times cannot be trusted, look for a busy generator",
+                Share(off / held.max(waited)),
+                Share(LITTLE_SHARE)
+            ),
+        ));
+    }
+    found
+}

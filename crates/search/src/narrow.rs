@@ -1,0 +1,139 @@
+//! Which level serves one goal most: the main loop's choice, without memory of its own.
+
+use crate::bounds::{Bounds, Level, rounded, width};
+use crate::classify::{Class, classify};
+use plan::Goal;
+
+/// The first lower candidate lies so many widths below the estimate of the capacity,
+const BELOW: f64 = 0.43;
+/// the first upper one so many above: far enough for the divergence rule (a quarter of a width) to see it,
+/// and both together just within one width.
+const ABOVE: f64 = 0.55;
+/// A bracket is closed by a level almost one width away.
+const NEARLY: f64 = 0.97;
+/// Steps away from a bound that was not where it was expected, in widths: first small, then doubling.
+const DOWN: [f64; 2] = [0.5, 0.5];
+/// A candidate this many widths beside a known level tells nothing new.
+const TOO_CLOSE: f64 = 0.125;
+/// A bracket wider than this many widths is narrowed by short trials.
+const COARSE: f64 = 4.0;
+/// A generator's ceiling this many widths above the lower bound is close enough: "at least" is the answer.
+const CEILING: f64 = 2.5;
+
+/// The rates that may be tried.
+#[derive(Debug, Clone, Copy)]
+pub struct Range {
+    /// No smaller rate is tried.
+    pub floor: f64,
+    /// No larger rate is tried.
+    pub top: f64,
+    /// From this rate on the generator was the limit.
+    pub void: Option<f64>,
+}
+
+/// What one goal wants.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Want {
+    /// A short trial, to narrow a wide bracket.
+    Coarse(f64),
+    /// A trial of the goal's final duration.
+    Final(f64),
+    /// The same, the last that a bound needs.
+    Confirm(f64),
+    /// Nothing more: both bounds stand, or one that cannot be passed.
+    Nothing,
+}
+
+impl Want {
+    /// The level wanted.
+    pub fn rate(self) -> Option<f64> {
+        match self {
+            Self::Coarse(r) | Self::Final(r) | Self::Confirm(r) => Some(r),
+            Self::Nothing => None,
+        }
+    }
+}
+
+/// The next level for `goal`, from the trials so far and an estimate of the capacity.
+///
+/// `coin` orders the last trial of the lower and of the upper bound, so that a slow drift of the
+/// target does not always favour the same one.
+pub fn want(bounds: &Bounds, goal: &Goal, estimate: Option<f64>, range: Range, coin: bool) -> Want {
+    let bracket = bounds.bracket(goal, range.void);
+    let w = goal.width.0;
+    let clamp = |rate: f64| rounded(rate).clamp(range.floor, range.top);
+    match (bracket.lower, bracket.upper) {
+        (Some(lower), Some(upper)) if width(lower.rate, upper.rate) <= w + 1e-6 => {
+            decide(lower, upper, goal, coin)
+        }
+        (Some(lower), Some(upper)) => between(lower.rate, upper.rate, w, estimate),
+        (Some(lower), None) => {
+            let ceiling = range.void.is_some_and(|v| v <= lower.rate * (1.0 + CEILING * w));
+            if lower.rate >= range.top || ceiling {
+                return settle(lower, goal, Class::Lower);
+            }
+            let passed =
+                bounds.levels().iter().filter(|l| l.rate <= lower.rate && l.trials.iter().any(|t| t.good));
+            let step = NEARLY * w * 2f64.powi(passed.count() as i32 - 1);
+            let by_estimate =
+                estimate.map(|e| e * (1.0 + ABOVE * w)).filter(|b| *b > lower.rate * (1.0 + TOO_CLOSE * w));
+            let mut rate = by_estimate.unwrap_or(lower.rate / (1.0 - step.min(0.5)));
+            if let Some(void) = range.void.filter(|v| rate >= *v) {
+                rate = (lower.rate * void).sqrt();
+            }
+            sized(clamp(rate), rate / lower.rate - 1.0 > COARSE * w)
+        }
+        (None, Some(upper)) => {
+            if upper.rate <= range.floor {
+                return settle(upper, goal, Class::Upper);
+            }
+            let failed = bounds.levels().iter().filter(|l| l.trials.iter().any(|t| !t.good)).count();
+            let step =
+                DOWN.get(failed - 1).copied().unwrap_or(2f64.powi((failed - DOWN.len()) as i32 - 1)) * w;
+            let by_estimate =
+                estimate.map(|e| e * (1.0 - BELOW * w)).filter(|a| *a < upper.rate * (1.0 - TOO_CLOSE * w));
+            let rate = by_estimate.unwrap_or(upper.rate * (1.0 - step.min(0.5)));
+            sized(clamp(rate), by_estimate.is_none() && step > COARSE * w)
+        }
+        (None, None) => Want::Final(clamp(estimate.map_or(range.floor, |e| e * (1.0 - BELOW * w)))),
+    }
+}
+
+fn sized(rate: f64, coarse: bool) -> Want {
+    if coarse { Want::Coarse(rate) } else { Want::Final(rate) }
+}
+
+/// A level that no further one can improve on: tried until its class is certain.
+fn settle(level: &Level, goal: &Goal, class: Class) -> Want {
+    if classify(&level.trials, goal) == class { Want::Nothing } else { Want::Final(level.rate) }
+}
+
+fn between(lower: f64, upper: f64, w: f64, estimate: Option<f64>) -> Want {
+    let inside = |r: &f64| *r > lower * (1.0 + TOO_CLOSE * w) && *r < upper * (1.0 - TOO_CLOSE * w);
+    let near = estimate.and_then(|e| [e * (1.0 - BELOW * w), e * (1.0 + ABOVE * w)].into_iter().find(inside));
+    match near {
+        Some(rate) => Want::Final(rounded(rate)),
+        None => sized(rounded((lower * upper).sqrt()), width(lower, upper) > COARSE * w),
+    }
+}
+
+/// Both bounds are close enough: each is tried until it is certain. One trial of either first, for the
+/// cheapest surprise; the upper at least twice, for its second trial is its confirmation.
+fn decide(lower: &Level, upper: &Level, goal: &Goal, coin: bool) -> Want {
+    let tried =
+        |level: &Level| level.trials.iter().filter(|t| t.seconds >= goal.trial.as_secs_f64() * 0.99).count();
+    let needs_lower = classify(&lower.trials, goal) != Class::Lower;
+    let needs_upper = classify(&upper.trials, goal) != Class::Upper || tried(upper) < 2;
+    let good: f64 = lower.trials.iter().filter(|t| t.good).map(|t| t.seconds).sum();
+    let last_lower = goal.sum.as_secs_f64() * (1.0 - goal.exceed.0) - good <= goal.trial.as_secs_f64() * 1.01;
+    let confirm = |last: bool, rate| if last { Want::Confirm(rate) } else { Want::Final(rate) };
+    match (needs_lower, needs_upper) {
+        (false, false) => Want::Nothing,
+        (true, _) if tried(lower) == 0 => Want::Final(lower.rate),
+        (_, true) if tried(upper) == 0 => Want::Final(upper.rate),
+        (true, false) => confirm(last_lower, lower.rate),
+        (false, true) => Want::Confirm(upper.rate),
+        (true, true) if last_lower && coin => Want::Confirm(upper.rate),
+        (true, true) => confirm(last_lower, lower.rate),
+    }
+}

@@ -1,0 +1,588 @@
+//! The course of a search, as a state machine that time and the network never touch.
+
+use crate::bounds::{Bounds, rounded};
+use crate::classify::{Class, Seen, classify};
+use crate::curve::{SHARES, point};
+use crate::drift::{Reference, Shift};
+use crate::judge::{judge, kept_up};
+use crate::narrow::{Range, Want, want};
+use crate::warm::{Median, WarmUp};
+use plan::{Goal, Objective};
+use record::{CurvePoint, Ended, Judgement, Limit, Purpose, Recovery, TrialResult, Verdict};
+use units::{Nanos, Rate, Share};
+
+/// A search makes no more trials than this, whatever happens.
+pub const TRIALS_MOST: u32 = 300;
+/// Invalid trials in a row at a level before the generator is called the limit there.
+const INVALID_MOST: u32 = 3;
+/// Change points before a target is called non-stationary.
+const CHANGES_MOST: u32 = 8;
+/// Warm-ups begun again because the target turned out faster, or the load too high.
+const REWARMS_MOST: u32 = 8;
+/// Upper bounds taken back because they passed when repeated.
+const ROUNDS_MOST: u32 = 2;
+/// Trials between two looks at the reference load.
+const SENTINEL_EVERY: u32 = 8;
+/// Before publishing, one more look if the last is at least so many trials ago.
+const SENTINEL_LAST: u32 = 3;
+/// A shift this large (as a logarithm) needs no second opinion.
+const PLAIN: f64 = 0.15;
+/// The smallest rate tried is this part of the first, but not below 1/s if the first is not.
+const FLOOR: f64 = 1.0 / 1024.0;
+/// The load of warm-up and sentinel, as a share of the estimated capacity: busy, never overloaded.
+const CALM: f64 = 0.5;
+/// The warmed-up target is first overloaded by this factor: its goodput there is the estimate.
+const PROBE: f64 = 1.1;
+/// An estimate this much larger than that before the warm-up calls for another.
+const FASTER: f64 = 1.25;
+/// Trials with a smaller loss say little about the capacity.
+const TELLING: f64 = 0.03;
+/// The least drain, and the drain in baseline p99s.
+const DRAIN_LEAST: Nanos = Nanos::from_millis(100);
+const DRAIN_TIMES: u64 = 3;
+/// The drain before a baseline is known.
+const DRAIN_FIRST: Nanos = Nanos::from_secs(10);
+/// A short trial lasts at least so many baseline medians, or a slow target only fills up in it.
+const FILLS_UP: u64 = 10;
+/// A trial within this share of a curve's rate serves as its point.
+const NEAR: f64 = 0.02;
+
+/// What to search for.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// All are searched together; exceed ratios below 1.
+    pub goals: Vec<Goal>,
+    /// What makes a request bad.
+    pub objective: Objective,
+    /// The first rate tried.
+    pub from: Rate,
+    /// The largest rate tried.
+    pub max: Rate,
+    /// The goals' width: how close the bounds must be.
+    pub width: Share,
+    /// Time under load after which the search ends with what it has.
+    pub budget: Option<Nanos>,
+    /// When a request is given up.
+    pub timeout: Nanos,
+    /// Orders the confirming trials.
+    pub seed: u64,
+    /// Whether to measure response times at shares of the capacity at the end.
+    pub curve: bool,
+}
+
+/// A load to be tried.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Proposal {
+    /// Why.
+    pub purpose: Purpose,
+    /// Offered rate.
+    pub rate: Rate,
+    /// How long.
+    pub duration: Nanos,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Make this trial and hand in its result.
+    Try(Proposal),
+    /// The search is over.
+    Done(Box<Verdict>),
+}
+
+#[derive(Debug, Clone)]
+enum Phase {
+    /// From below until the first bad step; downwards if the first step is bad already.
+    Climb { rate: f64, down: bool },
+    /// Gentle load until the response time is level.
+    Warm(WarmUp),
+    /// A mild overload of the warm target, for the estimate; upwards until one is found.
+    Probe { rate: f64, factor: f64 },
+    /// Both bounds of all goals.
+    Narrow,
+    /// A bound is tried because the sentinel saw a shift.
+    Suspect { rate: f64, shift: Shift },
+    /// Shares still to be measured.
+    Curve(Vec<f64>),
+    /// Over.
+    Over(Box<Verdict>),
+}
+
+/// Proposes loads, takes results, and ends in an interval with reasons.
+#[derive(Debug, Clone)]
+pub struct Search {
+    config: Config,
+    phase: Phase,
+    pending: Option<Proposal>,
+    bounds: Bounds,
+    /// Capacity, as far as overloads have shown it.
+    estimate: Option<f64>,
+    /// The highest rate that the climb passed.
+    climbed: Option<f64>,
+    void: Option<f64>,
+    /// The reference load.
+    calm: f64,
+    reference: Option<Reference>,
+    /// Median and p99 of the response time at a calm load.
+    baseline: Option<(Nanos, Nanos)>,
+    points: Vec<(f64, CurvePoint)>,
+    curve: Vec<CurvePoint>,
+    ended: Ended,
+    trials: u32,
+    spent: Nanos,
+    invalid_row: u32,
+    since_sentinel: u32,
+    changes: u32,
+    rewarms: u32,
+    rounds: u32,
+}
+
+impl Search {
+    /// A search that has not begun.
+    pub fn new(config: Config) -> Self {
+        let rate = config.from.0.min(config.max.0);
+        Self {
+            config,
+            phase: Phase::Climb { rate, down: false },
+            pending: None,
+            bounds: Bounds::default(),
+            estimate: None,
+            climbed: None,
+            void: None,
+            calm: rate,
+            reference: None,
+            baseline: None,
+            points: Vec::new(),
+            curve: Vec::new(),
+            ended: Ended::Converged,
+            trials: 0,
+            spent: Nanos::ZERO,
+            invalid_row: 0,
+            since_sentinel: 0,
+            changes: 0,
+            rewarms: 0,
+            rounds: 0,
+        }
+    }
+
+    /// The next step; the same until its result is taken.
+    pub fn next(&mut self) -> Step {
+        if let Phase::Over(verdict) = &self.phase {
+            return Step::Done(verdict.clone());
+        }
+        if let Some(proposal) = self.pending {
+            return Step::Try(proposal);
+        }
+        let Some(proposal) = self.propose() else {
+            let verdict = self.over(self.ended.clone());
+            return Step::Done(Box::new(verdict));
+        };
+        let late = self.config.budget.is_some_and(|b| self.spent + proposal.duration > b);
+        if late || self.trials >= TRIALS_MOST {
+            let ended =
+                if matches!(self.phase, Phase::Curve(_)) { self.ended.clone() } else { Ended::BudgetSpent };
+            return Step::Done(Box::new(self.over(ended)));
+        }
+        self.pending = Some(proposal);
+        Step::Try(proposal)
+    }
+
+    /// Takes the result of the trial that [`Search::next`] proposed, and says what it means.
+    pub fn take(&mut self, result: &TrialResult) -> Judgement {
+        let judgement = judge(result, &self.config.objective, self.config.width);
+        let Some(proposal) = self.pending.take() else { return judgement };
+        self.trials += 1;
+        self.spent += result.loaded;
+        let rate = proposal.rate.0;
+        if let Recovery::Not(_) = result.recovery {
+            self.remember(rate, result, &judgement);
+            self.over(Ended::NotRecovered);
+            return judgement;
+        }
+        if !judgement.invalid.is_empty() {
+            self.invalid_row += 1;
+            if self.invalid_row >= INVALID_MOST {
+                self.invalid_row = 0;
+                self.generator_limit(rate);
+            }
+            return judgement;
+        }
+        self.invalid_row = 0;
+        if self.trials == 1 && result.total.outcomes.answered() == 0 {
+            self.over(Ended::TargetFails);
+            return judgement;
+        }
+        match self.phase.clone() {
+            Phase::Climb { down, .. } => self.climbed(rate, down, result, &judgement),
+            Phase::Warm(warm) => self.warmed(warm, result, &judgement),
+            Phase::Probe { factor, .. } => self.probed(rate, factor, result, &judgement),
+            Phase::Narrow if proposal.purpose == Purpose::Sentinel => self.looked(result),
+            Phase::Narrow => self.measured(rate, result, &judgement),
+            Phase::Suspect { shift, .. } => self.suspected(rate, shift, result, &judgement),
+            Phase::Curve(shares) => {
+                self.curve.extend(shares.first().and_then(|s| point(*s, result)));
+                self.phase = Phase::Curve(shares[1..].to_vec());
+            }
+            Phase::Over(_) => {}
+        }
+        judgement
+    }
+
+    /// The bounds as they stand, one for each goal.
+    pub fn limits(&self) -> Vec<Limit> {
+        self.config.goals.iter().map(|g| self.bounds.limit(g)).collect()
+    }
+
+    /// Ends the search with what it has.
+    pub fn interrupt(&mut self, why: Ended) -> Verdict {
+        self.over(why)
+    }
+
+    /// Time under load so far.
+    pub fn spent(&self) -> Nanos {
+        self.spent
+    }
+
+    /// How long the next trial may drain: three times the baseline p99, at least 100 ms.
+    pub fn drain(&self) -> Nanos {
+        let wanted = self.baseline.map_or(DRAIN_FIRST, |(_, p99)| (p99 * DRAIN_TIMES).max(DRAIN_LEAST));
+        wanted.min(self.config.timeout)
+    }
+
+    fn propose(&mut self) -> Option<Proposal> {
+        loop {
+            let secs = Nanos::from_secs;
+            let (purpose, rate, duration) = match &self.phase {
+                Phase::Climb { rate, .. } => (Purpose::Climb, *rate, self.short(*rate, secs(1), 10.0)),
+                Phase::Warm(warm) => (
+                    Purpose::WarmUp,
+                    self.calm,
+                    self.short(self.calm, warm.window(), 10.0).max(warm.window()),
+                ),
+                Phase::Probe { rate, .. } => (Purpose::Measure, *rate, self.short(*rate, secs(2), 100.0)),
+                Phase::Suspect { rate, .. } => (Purpose::Confirm, *rate, self.trial()),
+                Phase::Narrow => match self.narrow() {
+                    Some(p) => p,
+                    None => {
+                        self.begin_curve();
+                        continue;
+                    }
+                },
+                Phase::Curve(shares) => {
+                    let rate = rounded(self.capacity()? * shares.first()?);
+                    (Purpose::Curve, rate, self.short(rate, secs(2), 100.0))
+                }
+                Phase::Over(_) => return None,
+            };
+            return Some(Proposal { purpose, rate: Rate(rate), duration });
+        }
+    }
+
+    /// A trial of `seconds`, longer if that is few requests or short against the response time.
+    fn short(&self, rate: f64, least: Nanos, requests: f64) -> Nanos {
+        let fills_up = self.baseline.map_or(Nanos::ZERO, |(p50, _)| p50 * FILLS_UP);
+        least.max(Nanos::from_secs_f64(requests / rate)).max(fills_up).min(self.trial().max(least))
+    }
+
+    /// The longest of the goals' final trial durations.
+    fn trial(&self) -> Nanos {
+        self.config.goals.iter().map(|g| g.trial).max().unwrap_or(Nanos::from_secs(10))
+    }
+
+    fn range(&self) -> Range {
+        let from = self.config.from.0.min(self.config.max.0);
+        let floor = if from > 1.0 { (from * FLOOR).max(1.0) } else { from * FLOOR };
+        Range { floor, top: self.config.max.0, void: self.void }
+    }
+
+    /// The main loop: the lowest level that any goal wants; between times the sentinel.
+    fn narrow(&self) -> Option<(Purpose, f64, Nanos)> {
+        let look = || (Purpose::Sentinel, self.calm, self.short(self.calm, Nanos::from_secs(2), 100.0));
+        if self.since_sentinel >= SENTINEL_EVERY && self.reference.is_some() {
+            return Some(look());
+        }
+        let coin = coin(self.config.seed, self.trials);
+        let wants =
+            self.config.goals.iter().map(|g| want(&self.bounds, g, self.estimate, self.range(), coin));
+        let lowest = wants
+            .filter_map(|w| Some((w.rate()?, w)))
+            .min_by(|(a, _), (b, _)| a.total_cmp(b))
+            .map(|(_, w)| w);
+        match lowest {
+            Some(Want::Coarse(rate)) => {
+                Some((Purpose::Measure, rate, self.short(rate, Nanos::from_secs(2), 100.0)))
+            }
+            Some(Want::Final(rate)) => Some((Purpose::Measure, rate, self.trial())),
+            Some(Want::Confirm(rate)) => Some((Purpose::Confirm, rate, self.trial())),
+            Some(Want::Nothing) | None
+                if self.since_sentinel >= SENTINEL_LAST && self.reference.is_some() =>
+            {
+                Some(look())
+            }
+            Some(Want::Nothing) | None => None,
+        }
+    }
+
+    fn remember(&mut self, rate: f64, result: &TrialResult, judgement: &Judgement) {
+        let seconds = if result.hopeless { result.planned } else { result.loaded };
+        let seen = Seen {
+            seconds: seconds.as_secs_f64(),
+            loss: judgement.loss,
+            good: judgement.good,
+            due: result.total.due,
+            bad: result.total.outcomes.bad(),
+        };
+        self.bounds.add(rate, seen);
+        if judgement.good {
+            self.points.extend(point(0.0, result).map(|p| (rate, p)));
+        }
+    }
+
+    fn climbed(&mut self, rate: f64, down: bool, result: &TrialResult, judgement: &Judgement) {
+        self.remember(rate, result, judgement);
+        let range = self.range();
+        if judgement.good {
+            self.climbed = Some(rate);
+            self.calmer(result);
+            if down || rate >= range.top {
+                self.warm_up(self.estimate.unwrap_or(rate));
+            } else {
+                self.phase = Phase::Climb { rate: (rate * 2.0).min(range.top), down };
+            }
+            return;
+        }
+        self.estimate = Some(kept_up(result).0).filter(|e| *e > 0.0);
+        match self.climbed {
+            Some(passed) => self.warm_up(self.estimate.unwrap_or(passed).max(passed)),
+            None if rate <= range.floor => {
+                self.over(Ended::BelowMin);
+            }
+            None => self.phase = Phase::Climb { rate: (rate / 2.0).max(range.floor), down: true },
+        }
+    }
+
+    /// Begins a warm-up at half of `capacity`.
+    fn warm_up(&mut self, capacity: f64) {
+        self.calm = rounded((capacity * CALM).clamp(self.range().floor, self.range().top));
+        // The more often the target has changed, the less a short look is believed.
+        self.phase = Phase::Warm(WarmUp::new(Nanos::from_secs(1 << self.changes.min(6))));
+    }
+
+    fn warmed(&mut self, mut warm: WarmUp, result: &TrialResult, judgement: &Judgement) {
+        let median =
+            Median::of(&result.total.response).filter(|_| judgement.good || judgement.loss < TELLING);
+        let Some(median) = median else {
+            // Never warm up in overload: requests that die in the queue warm nothing.
+            self.rewarms += 1;
+            if self.rewarms > REWARMS_MOST {
+                self.over(Ended::NonStationary);
+            } else {
+                self.estimate = None;
+                self.warm_up(self.calm);
+            }
+            return;
+        };
+        warm.push(result.loaded, median);
+        self.calmer(result);
+        if !warm.done() {
+            self.phase = Phase::Warm(warm);
+            return;
+        }
+        self.reference = warm.level().map(Reference::new);
+        self.since_sentinel = 0;
+        self.bounds.expire();
+        self.points.clear();
+        self.points.extend(point(0.0, result).map(|p| (self.calm, p)));
+        let open = match (self.estimate, self.void) {
+            (Some(estimate), _) => estimate * PROBE,
+            (None, Some(_)) => self.climbed.unwrap_or(self.calm),
+            (None, None) => self.calm / CALM,
+        };
+        self.phase = Phase::Probe { rate: rounded(open).min(self.range().top), factor: FASTER };
+    }
+
+    fn probed(&mut self, rate: f64, factor: f64, result: &TrialResult, judgement: &Judgement) {
+        self.remember(rate, result, judgement);
+        let range = self.range();
+        if judgement.good {
+            let above = rounded(rate * factor).min(range.top);
+            let end = rate >= range.top || range.void.is_some_and(|v| above >= v);
+            self.phase = if end {
+                Phase::Narrow
+            } else {
+                Phase::Probe { rate: above, factor: (factor * 1.25).min(2.0) }
+            };
+            if end {
+                self.estimate = None;
+            }
+            return;
+        }
+        let before = self.estimate.replace(kept_up(result).0.max(self.calm)).unwrap_or(f64::INFINITY);
+        let now = self.estimate.unwrap_or(rate);
+        self.phase = Phase::Narrow;
+        if now > before * FASTER && self.rewarms < REWARMS_MOST {
+            self.rewarms += 1;
+            self.warm_up(now);
+        }
+    }
+
+    fn measured(&mut self, rate: f64, result: &TrialResult, judgement: &Judgement) {
+        let earlier = self.bounds.at(rate);
+        let single_bad = earlier.len() == 1 && !earlier[0].good;
+        self.remember(rate, result, judgement);
+        self.since_sentinel += 1;
+        if judgement.good && single_bad && self.rounds < ROUNDS_MOST {
+            self.rounds += 1;
+            self.bounds.expire_bad(rate);
+        }
+        if !judgement.good && judgement.loss > TELLING {
+            self.estimate = Some(kept_up(result).0).filter(|e| *e > 0.0).or(self.estimate);
+        }
+    }
+
+    /// The sentinel has looked: a shift brings a bound under suspicion.
+    fn looked(&mut self, result: &TrialResult) {
+        self.since_sentinel = 0;
+        let now = Median::of(&result.total.response);
+        let shift = match (&self.reference, now) {
+            (Some(reference), Some(now)) => reference.shift(now),
+            _ => None,
+        };
+        let Some(shift) = shift else {
+            self.points.extend(point(0.0, result).map(|p| (self.calm, p)));
+            return;
+        };
+        let proven = self.config.goals.iter().map(|g| self.bounds.proven(g));
+        let bound = match shift {
+            Shift::Faster(_) => proven.filter_map(|(_, u)| Some(u?.rate)).max_by(f64::total_cmp),
+            Shift::Slower(_) => proven.filter_map(|(l, _)| Some(l?.rate)).min_by(f64::total_cmp),
+        };
+        match bound {
+            Some(rate) => self.phase = Phase::Suspect { rate, shift },
+            None if shift.ratio().ln().abs() > PLAIN => self.change_point(shift),
+            None => {}
+        }
+    }
+
+    fn suspected(&mut self, rate: f64, shift: Shift, result: &TrialResult, judgement: &Judgement) {
+        self.phase = Phase::Narrow;
+        let changed = judgement.good == matches!(shift, Shift::Faster(_));
+        if changed {
+            self.change_point(shift);
+            return;
+        }
+        self.remember(rate, result, judgement);
+        if let Some(reference) = &mut self.reference {
+            reference.was_noise(shift);
+        }
+    }
+
+    /// The target is not what it was: every bound expires and the search opens again, upwards.
+    fn change_point(&mut self, shift: Shift) {
+        self.changes += 1;
+        if self.changes > CHANGES_MOST {
+            self.over(Ended::NonStationary);
+            return;
+        }
+        let factor = (1.0 / shift.ratio()).clamp(0.25, 4.0);
+        self.estimate = self.estimate.map(|e| e * factor);
+        self.bounds.expire();
+        self.points.clear();
+        self.warm_up(self.calm / CALM * factor);
+    }
+
+    fn generator_limit(&mut self, rate: f64) {
+        self.void = Some(self.void.map_or(rate, |v| v.min(rate)));
+        self.estimate = self.estimate.filter(|e| *e < rate);
+        match &self.phase {
+            Phase::Climb { .. } => match self.climbed {
+                Some(passed) => self.warm_up(passed),
+                None => {
+                    self.over(Ended::GeneratorLimit);
+                }
+            },
+            Phase::Warm(_) => {
+                self.over(Ended::GeneratorLimit);
+            }
+            Phase::Probe { .. } | Phase::Suspect { .. } => self.phase = Phase::Narrow,
+            Phase::Narrow if rate <= self.range().floor * 2.0 => {
+                self.over(Ended::GeneratorLimit);
+            }
+            Phase::Narrow => self.since_sentinel = 0,
+            Phase::Curve(shares) => self.phase = Phase::Curve(shares[1..].to_vec()),
+            Phase::Over(_) => {}
+        }
+    }
+
+    /// Notes how long a calm target takes.
+    fn calmer(&mut self, result: &TrialResult) {
+        let Some(q) = result.total.response.quantiles() else { return };
+        let calm_now = matches!(self.phase, Phase::Warm(_));
+        if calm_now || self.baseline.is_none_or(|(_, p99)| q.p99 < p99) {
+            self.baseline = Some((q.p50, q.p99));
+        }
+    }
+
+    /// The capacity that the curve divides: the lower bound of the first goal that has one.
+    fn capacity(&self) -> Option<f64> {
+        self.limits().iter().find_map(|l| l.lower)
+    }
+
+    /// The bounds stand: says why, and lists the shares that no trial so far can serve.
+    fn begin_curve(&mut self) {
+        let limits = self.limits();
+        let goals = self.config.goals.iter();
+        let at_top =
+            limits.iter().any(|l| l.upper.is_none() && l.lower.is_some_and(|r| r >= self.range().top));
+        let open = goals.zip(&limits).any(|(g, l)| {
+            l.upper.is_none() && classify(self.bounds.at(l.lower.unwrap_or(0.0)), g) == Class::Lower
+        });
+        self.ended = if at_top {
+            Ended::MaxReached
+        } else if self.void.is_some() && (open || limits.iter().all(|l| l.lower.is_none())) {
+            Ended::GeneratorLimit
+        } else if limits.iter().all(|l| l.regular) {
+            Ended::Converged
+        } else {
+            Ended::BelowMin
+        };
+        let mut shares = Vec::new();
+        if let Some(capacity) = self.capacity().filter(|_| self.config.curve) {
+            for share in SHARES {
+                let near = |(rate, _): &&(f64, CurvePoint)| (rate / (capacity * share) - 1.0).abs() <= NEAR;
+                match self.points.iter().rfind(near) {
+                    Some((_, p)) => self.curve.push(CurvePoint { share, ..*p }),
+                    None => shares.push(share),
+                }
+            }
+        }
+        self.phase = Phase::Curve(shares);
+    }
+
+    fn over(&mut self, ended: Ended) -> Verdict {
+        if let Phase::Over(verdict) = &self.phase {
+            return (**verdict).clone();
+        }
+        self.curve.sort_by(|a, b| a.share.total_cmp(&b.share));
+        let final_trial = self.trial();
+        let verdict = Verdict::Limits {
+            limits: self.limits(),
+            ended,
+            curve: self.curve.clone(),
+            detection_limit: self.drain().as_secs_f64() / final_trial.as_secs_f64(),
+            trials: self.trials,
+            loaded: self.spent,
+        };
+        self.pending = None;
+        self.phase = Phase::Over(Box::new(verdict.clone()));
+        verdict
+    }
+}
+
+/// A fair coin from the seed and a counter: the last bit but some of SplitMix64's output function.
+fn coin(seed: u64, counter: u32) -> bool {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(u64::from(counter) + 1));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ (z >> 31)) >> 63 == 1
+}

@@ -1,0 +1,123 @@
+//! Warm-up: gentle load in doubling windows until the response time no longer falls.
+//!
+//! A target that is still warming answers faster and faster; one that is level may jitter, but does not keep
+//! falling. Windows double, so that a slow fall has ever more time to show.
+//! A very slow warm-up still looks level; the drift sentinel is there for it.
+
+use stats::Histogram;
+use units::Nanos;
+
+/// A fall of the median below this share is level,
+const FALL: f64 = 0.02;
+/// and so is one below this time: the loopback's own jitter.
+pub(crate) const JITTER: Nanos = Nanos::from_micros(50);
+/// The median must be known this well before a comparison is believed,
+const PRECISION: f64 = 0.05;
+/// unless the windows are as long as this.
+const LONG_ENOUGH: Nanos = Nanos::from_secs(8);
+/// No window is longer.
+const WINDOW_MOST: Nanos = Nanos::from_secs(64);
+/// Level or not, a warm-up ends after so many windows (four minutes if the first lasts a second).
+const WINDOWS_MOST: usize = 9;
+/// One comparison may be luck.
+const COMPARISONS: usize = 2;
+
+/// The median response time of a window, and how well it is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Median {
+    /// Half of the response times are below, in seconds.
+    pub value: f64,
+    /// Half of the width of its 95 % interval, as a share of the median. From order statistics: the ranks
+    /// n/2 ± √n hold the true median with 95 %, whatever the distribution.
+    pub doubt: f64,
+}
+
+impl Median {
+    /// None of nothing.
+    pub fn of(times: &Histogram) -> Option<Self> {
+        let ranks = 1.0 / (times.count().max(1) as f64).sqrt();
+        let at = |q: f64| times.quantile(q.clamp(0.0, 1.0)).map(Nanos::as_secs_f64);
+        let value = at(0.5)?;
+        Some(Self { value, doubt: (at(0.5 + ranks)? - at(0.5 - ranks)?) / 2.0 / value })
+    }
+}
+
+/// What was seen of a warm-up so far.
+#[derive(Debug, Clone)]
+pub struct WarmUp {
+    first: Nanos,
+    windows: Vec<(Nanos, Median)>,
+}
+
+impl WarmUp {
+    /// A warm-up whose first window lasts so long.
+    pub fn new(first: Nanos) -> Self {
+        Self { first: first.min(WINDOW_MOST), windows: Vec::new() }
+    }
+
+    /// How long the next window lasts: the first length twice, then doubling.
+    pub fn window(&self) -> Nanos {
+        let doublings = self.windows.len().saturating_sub(1) as u32;
+        (self.first * 2u64.pow(doublings.min(16))).min(WINDOW_MOST)
+    }
+
+    /// Takes a window that lasted so long.
+    pub fn push(&mut self, window: Nanos, median: Median) {
+        self.windows.push((window, median));
+    }
+
+    /// Whether the target no longer gets faster, or has had time enough.
+    pub fn done(&self) -> bool {
+        let level = self.windows.len() > COMPARISONS
+            && self.windows.windows(2).rev().take(COMPARISONS).all(|pair| {
+                let ((_, before), (_, after)) = (pair[0], pair[1]);
+                let noise = (before.doubt.min(PRECISION) + after.doubt.min(PRECISION)) / 2.0;
+                before.value - after.value <= (before.value * (FALL + noise)).max(JITTER.as_secs_f64())
+            })
+            && self.windows.last().is_some_and(|(length, m)| m.doubt <= PRECISION || *length >= LONG_ENOUGH);
+        level || self.windows.len() >= WINDOWS_MOST
+    }
+
+    /// The median of the last window: what the level is.
+    pub fn level(&self) -> Option<Median> {
+        self.windows.last().map(|(_, median)| *median)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Windows until done for a median that follows `curve` (seconds since the start).
+    fn windows(curve: impl Fn(f64) -> f64) -> usize {
+        let mut warm = WarmUp::new(Nanos::from_secs(1));
+        let (mut now, mut count) = (0.0, 0);
+        while !warm.done() {
+            let window = warm.window();
+            let value = curve(now + window.as_secs_f64() / 2.0);
+            warm.push(window, Median { value, doubt: 0.005 });
+            now += window.as_secs_f64();
+            count += 1;
+        }
+        count
+    }
+
+    #[test]
+    fn stops_when_level() {
+        assert_eq!(windows(|_| 0.010), 3);
+        assert_eq!(windows(|t| 0.0005 + 0.00004 / (1.0 + t)), 3, "jitter is level");
+        assert!(windows(|t| 0.010 * (1.0 + 4.0 * (-t / 20.0).exp())) >= 8);
+        assert_eq!(windows(|t| 10.0 / (1.0 + t)), WINDOWS_MOST, "never level, but never without end");
+    }
+
+    #[test]
+    fn knows_how_well_it_knows() {
+        let mut times = Histogram::default();
+        assert_eq!(Median::of(&times), None);
+        for us in 1..=10_000 {
+            times.record(Nanos::from_micros(us));
+        }
+        let m = Median::of(&times).expect("not empty");
+        assert!((m.value - 0.005).abs() < 1e-4 && (m.doubt - 0.02).abs() < 1e-3, "{m:?}");
+    }
+}
