@@ -1,1 +1,197 @@
-//! The built-in service with known truths.
+//! The built-in service with known truths: what `torment target` runs and `torment find demo`
+//! finds the limit of.
+//!
+//! Its truth pages answer at moments that are computed, not worked for: `/queue?us=500` is one
+//! server that takes 500 µs for each request, so its capacity is exactly 2,000 requests a second
+//! on any machine that can carry that load. Whoever measures something else has measured itself.
+//! What truly happened stands at `/truth`. Beside them is a small clinic with a real database.
+//!
+//! | page | answers | parameters (default) |
+//! |---|---|---|
+//! | `/delay` | after a fixed time, to any number of requests at once | `ms` (10) |
+//! | `/queue` | as one server, first come first served: capacity 10⁶/us per second | `us` (500) |
+//! | `/pool` | as `size` servers behind one queue: capacity size·1000/ms per second | `size` (10), `ms` (20) |
+//! | `/stall` | at once, but frozen for the last second of every ten since the start | `every` (10s), `for` (1s) |
+//! | `/warm` | as one server that is slow at first: see [`Warming`] | `us` (500), `factor` (10), `n` (10000) |
+//! | `/shed` | as one server; 503 at once when `limit` requests wait already | `us` (500), `limit` (100) |
+//! | `/json` | a small JSON text after a fixed time | `ms` (0) |
+//! | `/status/NNN` | with that status, 200 to 599 | |
+//! | `/bytes` | n bytes, by length, in chunks or until the connection closes | `n` (1024), `chunked`, `close` |
+//! | `/continue` | after a `100 Continue` and a `103 Early Hints` | |
+//! | `/echo` | the body of the request | |
+//! | `/healthz` | `ok` | |
+//! | `/truth` | JSON: what was received and answered, and how long it took | `reset` |
+//! | `/`, `/owners/{id}`, `/fortunes` | HTML | |
+//! | `POST /owners/new` | 302 to the new owner once the row is committed, or 400 with reasons | a form |
+//! | `/owners/count` | JSON: the number of owners | |
+//!
+//! It is a load generator's target, not a web server for others: it never looks at who asks,
+//! never times out an idle connection, and never speaks TLS or HTTP/2.
+
+mod answer;
+mod clinic;
+mod codec;
+mod connection;
+mod database;
+mod encode;
+mod error;
+mod form;
+mod holder;
+mod listen;
+mod log;
+mod model;
+mod route;
+mod shared;
+mod stop;
+mod truths;
+mod virtual_servers;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+pub use database::Database;
+pub use error::Error;
+pub use listen::Listen;
+pub use virtual_servers::Warming;
+
+pub(crate) use shared::Shared;
+
+/// How the service waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Model {
+    /// A poller and `workers` threads; `queue` requests may wait for one, more are answered 503.
+    Pool {
+        /// Requests served at the same time, sleeping ones included.
+        workers: usize,
+        /// Requests that wait.
+        queue: usize,
+    },
+    /// A thread for each connection.
+    Threads,
+    /// `loops` event loops, and a thread for each database session.
+    Async {
+        /// Threads that share the connections.
+        loops: usize,
+    },
+}
+
+impl Model {
+    /// As Tomcat comes: 200 workers, and a queue that descriptors bound before its own limit does.
+    pub const POOL: Self = Self::Pool { workers: 200, queue: 100_000 };
+    /// One loop.
+    pub const ASYNC: Self = Self::Async { loops: 1 };
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Pool { .. } => "pool",
+            Self::Threads => "threads",
+            Self::Async { .. } => "async",
+        }
+    }
+}
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where to listen.
+    pub listen: Listen,
+    /// How to wait.
+    pub model: Model,
+    /// Where the clinic keeps its rows.
+    pub database: Database,
+    /// Database connections, shared by all requests; HikariCP has 10.
+    pub connections: usize,
+    /// Makes `/delay`, `/queue`, `/pool` and `/shed` slow at first.
+    pub warming: Option<Warming>,
+}
+
+impl Default for Config {
+    /// The pool model on a free port of 127.0.0.1, with a temporary database.
+    fn default() -> Self {
+        Self {
+            listen: Listen::Tcp(std::net::SocketAddr::from(([127, 0, 0, 1], 0))),
+            model: Model::POOL,
+            database: Database::Temporary,
+            connections: 10,
+            warming: None,
+        }
+    }
+}
+
+/// More workers, loops or database connections than this are a slip of the finger.
+const THREADS_LIMIT: usize = 100_000;
+
+/// A running service; it ends when dropped.
+pub struct Service {
+    shared: Arc<Shared>,
+    address: Listen,
+    threads: Vec<JoinHandle<()>>,
+    /// The temporary database, removed last.
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl Service {
+    /// Opens the database, listens, and starts the threads; once this returns, requests are answered.
+    /// Raises the soft limit of descriptors of the whole process to the hard one.
+    ///
+    /// Fails when the address is taken or not ours, when the database cannot be reached, or when
+    /// a thread cannot be started.
+    pub fn start(config: Config) -> Result<Self, Error> {
+        let counts = match config.model {
+            Model::Pool { workers, .. } => [("workers", workers), ("connections", config.connections)],
+            Model::Threads => [("connections", config.connections); 2],
+            Model::Async { loops } => [("loops", loops), ("connections", config.connections)],
+        };
+        for (what, count) in counts {
+            if !(1..=THREADS_LIMIT).contains(&count) {
+                return Err(Error::Count { what, count, most: THREADS_LIMIT });
+            }
+        }
+        sys::raise_nofile();
+        // The port first: a second service on it must not touch the first one's database.
+        let listener = listen::Listener::bind(&config.listen)?;
+        let address = listener.address.clone();
+        let (database, folder) = database::open(&config.database, config.connections)?;
+        let stop = stop::Stop::new().map_err(Error::Threads)?;
+        let shared = Arc::new(Shared::new(stop, database, config.model.name(), config.warming));
+        let threads = match config.model {
+            Model::Pool { workers, queue } => model::pool::start(&shared, listener, workers, queue),
+            Model::Threads => model::threads::start(&shared, listener),
+            Model::Async { loops } => model::event_loop::start(&shared, listener, loops),
+        };
+        match threads {
+            Ok(threads) => Ok(Self { shared, address, threads, _folder: folder }),
+            Err(e) => {
+                // Those that did start end by themselves.
+                shared.stop.stop();
+                Err(Error::Threads(e))
+            }
+        }
+    }
+
+    /// Where it really listens.
+    pub fn address(&self) -> &Listen {
+        &self.address
+    }
+
+    /// The log that `/truth` gives, without a request.
+    pub fn truth(&self) -> serde_json::Value {
+        self.shared.log.json(self.shared.model, false)
+    }
+
+    /// Ends the service: closes the port and all connections, waits for writes under way to the
+    /// database, and removes the temporary database. Answers that are not yet due are not sent.
+    pub fn stop(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.shared.stop.stop();
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has said so already.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Runs the service alone: `serve pool|threads|async [ADDRESS] [DATABASE]`.
+
+use torment_reference::{Config, Model, Service};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let mut config = Config::default();
+    config.model = match arguments.next().as_deref() {
+        Some("threads") => Model::Threads,
+        Some("async") => Model::ASYNC,
+        _ => Model::POOL,
+    };
+    if let Some(address) = arguments.next() {
+        config.listen = address.parse()?;
+    }
+    if let Some(database) = arguments.next() {
+        config.database = database.parse()?;
+    }
+    let service = Service::start(config)?;
+    println!("{}", service.address().base_url());
+    loop {
+        std::thread::park();
+    }
+}

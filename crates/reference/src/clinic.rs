@@ -1,0 +1,201 @@
+//! The little clinic: pages over rows, as a plain web application has them. A handler either
+//! answers at once or says what it needs of the database; each model decides who waits for that.
+
+use std::fmt::Write;
+
+use crate::answer::Answer;
+use crate::codec::Request;
+use crate::database::{Failure, Fortune, Owner, OwnerFields, Session};
+use crate::form;
+use crate::route::Route;
+
+/// What a page needs of the database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Query {
+    Owner(i32),
+    NewOwner(OwnerFields),
+    CountOwners,
+    Fortunes,
+}
+
+/// An answer, or the question that leads to it.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    Now(Answer),
+    Ask(Query),
+}
+
+/// What a clinic page replies to a request.
+pub(crate) fn reply(route: Route, request: &Request<'_>) -> Reply {
+    match route {
+        Route::Owner => match request.path.trim_start_matches("/owners/").parse() {
+            Ok(id) => Reply::Ask(Query::Owner(id)),
+            Err(_) => Reply::Now(no_owner()),
+        },
+        Route::NewOwner => match read_owner(&request.body) {
+            Ok(fields) => Reply::Ask(Query::NewOwner(fields)),
+            Err(reasons) => Reply::Now(Answer::text(400, reasons)),
+        },
+        Route::CountOwners => Reply::Ask(Query::CountOwners),
+        Route::Fortunes => Reply::Ask(Query::Fortunes),
+        _ => Reply::Now(Answer::html(200, HOME)),
+    }
+}
+
+/// Asks the database; blocks until it has answered.
+pub(crate) fn ask(query: &Query, session: &mut dyn Session) -> Answer {
+    let answer = match query {
+        Query::Owner(id) => session
+            .owner(*id)
+            .map(|owner| owner.map_or_else(no_owner, |o| Answer::html(200, owner_page(*id, &o)))),
+        Query::NewOwner(fields) => session
+            .insert_owner(fields)
+            .map(|id| Answer::text(302, "").header("location", format!("/owners/{id}"))),
+        Query::CountOwners => session.count_owners().map(|n| Answer::json(format!("{{\"owners\":{n}}}\n"))),
+        Query::Fortunes => session.fortunes().map(|fortunes| Answer::html(200, fortunes_page(fortunes))),
+    };
+    answer.unwrap_or_else(|Failure(words)| Answer::text(500, format!("the database failed: {words}\n")))
+}
+
+const HOME: &str = "<!doctype html>
+<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Clinic</title></head>
+<body><h1>Welcome</h1><p>The clinic keeps owners, their pets and their visits.</p>
+<ul><li><a href=\"/owners/1\">The first owner</a></li><li><a href=\"/fortunes\">Fortunes</a></li></ul>
+</body></html>
+";
+
+fn no_owner() -> Answer {
+    Answer::html(404, "<!doctype html><title>Not found</title><p>There is no such owner.</p>\n")
+}
+
+/// Reads and checks the form; otherwise one line of reason for each bad field.
+fn read_owner(body: &[u8]) -> Result<OwnerFields, String> {
+    let mut owner = OwnerFields::default();
+    for (name, value) in form::pairs(body).map_err(|reason| format!("form: {reason}\n"))? {
+        match name.as_str() {
+            "first_name" => owner.first_name = value,
+            "last_name" => owner.last_name = value,
+            "address" => owner.address = value,
+            "city" => owner.city = value,
+            "telephone" => owner.telephone = value,
+            _ => {}
+        }
+    }
+    let mut reasons = String::new();
+    for (name, value) in [
+        ("first_name", &owner.first_name),
+        ("last_name", &owner.last_name),
+        ("address", &owner.address),
+        ("city", &owner.city),
+        ("telephone", &owner.telephone),
+    ] {
+        let reason = if value.trim().is_empty() {
+            "must not be blank"
+        } else if value.chars().count() > 255 {
+            "must not be longer than 255 characters"
+        } else if value.chars().any(char::is_control) {
+            "must not hold control characters"
+        } else if name == "telephone" && !(value.len() <= 10 && value.bytes().all(|b| b.is_ascii_digit())) {
+            "must be up to 10 digits"
+        } else {
+            continue;
+        };
+        let _ = writeln!(reasons, "{name}: {reason}");
+    }
+    if reasons.is_empty() { Ok(owner) } else { Err(reasons) }
+}
+
+fn owner_page(id: i32, owner: &Owner) -> String {
+    let f = &owner.fields;
+    let mut page = String::with_capacity(1_024);
+    let _ = write!(
+        page,
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Owner {id}</title></head>\n\
+         <body><h1>Owner</h1>\n<table>\n<tr><th>Name</th><td>{} {}</td></tr>\n<tr><th>Address</th><td>{}</td></tr>\n\
+         <tr><th>City</th><td>{}</td></tr>\n<tr><th>Telephone</th><td>{}</td></tr>\n</table>\n<h2>Pets</h2>\n<ul>\n",
+        form::escaped(&f.first_name),
+        form::escaped(&f.last_name),
+        form::escaped(&f.address),
+        form::escaped(&f.city),
+        form::escaped(&f.telephone),
+    );
+    for pet in &owner.pets {
+        let _ = write!(
+            page,
+            "<li>{}, {}, born {}",
+            form::escaped(&pet.name),
+            form::escaped(&pet.kind),
+            form::escaped(&pet.birth_date)
+        );
+        for visit in &pet.visits {
+            let _ = write!(page, "; {}: {}", form::escaped(&visit.date), form::escaped(&visit.description));
+        }
+        page.push_str("</li>\n");
+    }
+    page.push_str("</ul>\n</body></html>\n");
+    page
+}
+
+/// All fortunes and one more, made for this request, in the order of their words.
+fn fortunes_page(mut fortunes: Vec<Fortune>) -> String {
+    fortunes.push(Fortune { id: 0, message: "Additional fortune added at request time.".to_owned() });
+    fortunes.sort_by(|a, b| a.message.cmp(&b.message));
+    let mut page = String::with_capacity(2_048);
+    page.push_str(
+        "<!doctype html>\n<html><head><meta charset=\"utf-8\"><title>Fortunes</title></head><body><table>\n\
+         <tr><th>id</th><th>message</th></tr>\n",
+    );
+    for fortune in &fortunes {
+        let message = form::escaped(&fortune.message);
+        let _ = writeln!(page, "<tr><td>{}</td><td>{message}</td></tr>", fortune.id);
+    }
+    page.push_str("</table></body></html>\n");
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(body: &str, expected: Result<[&str; 5], &str>) {
+        let found = read_owner(body.as_bytes());
+        let expected =
+            expected.map_err(str::to_owned).map(|[first, last, address, city, telephone]| OwnerFields {
+                first_name: first.to_owned(),
+                last_name: last.to_owned(),
+                address: address.to_owned(),
+                city: city.to_owned(),
+                telephone: telephone.to_owned(),
+            });
+        assert_eq!(found, expected, "{body}");
+    }
+
+    #[test]
+    fn the_form_is_checked_field_by_field() {
+        let with =
+            |telephone: &str| format!("first_name=A&last_name=B&address=C+1&city=D&telephone={telephone}");
+        check(&with("0123456789"), Ok(["A", "B", "C 1", "D", "0123456789"]));
+        check(&with("01234567890"), Err("telephone: must be up to 10 digits\n"));
+        check(&with("12a"), Err("telephone: must be up to 10 digits\n"));
+        check(&with("%D9%A1"), Err("telephone: must be up to 10 digits\n"));
+        check(&with("%zz"), Err("form: '%' must be followed by two hexadecimal digits\n"));
+        check(&with("1").replace("=B", "=+"), Err("last_name: must not be blank\n"));
+        check(&with("1").replace("=D", "=D%00"), Err("city: must not hold control characters\n"));
+        check(
+            "",
+            Err("first_name: must not be blank\nlast_name: must not be blank\naddress: must not be blank\n\
+                 city: must not be blank\ntelephone: must not be blank\n"),
+        );
+    }
+
+    #[test]
+    fn fortunes_are_sorted_and_escaped() {
+        let page = fortunes_page(vec![
+            Fortune { id: 2, message: "b".to_owned() },
+            Fortune { id: 1, message: "<script>".to_owned() },
+        ]);
+        let at = |words: &str| page.find(words).unwrap_or_else(|| panic!("{words} is not in {page}"));
+        assert!(at("&lt;script&gt;") < at("Additional") && at("Additional") < at("<td>b</td>"));
+        assert!(!page.contains("<script>"));
+    }
+}

@@ -1,0 +1,206 @@
+//! One client's connection: bytes in, exchanges, bytes out. It never waits; the models do.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rustix::io::Errno;
+use rustix::net::{SendFlags, Shutdown};
+
+use crate::answer::Answer;
+use crate::clinic::Reply;
+use crate::codec::{self, Parsed, Request};
+use crate::encode::{Outgoing, Shape};
+use crate::log::Log;
+use crate::route::Route;
+
+/// After a refusal so much more is read and thrown away, so that the client, still sending, gets
+/// to read why; closing at once would reset the connection under it.
+const DRAIN_LIMIT: usize = 64 << 20;
+
+pub(crate) struct Connection {
+    pub(crate) socket: Arc<OwnedFd>,
+    inbox: Vec<u8>,
+    /// Parsing is of no use before so many bytes are there.
+    at_least: usize,
+    told_to_continue: bool,
+    /// When the first byte of the request in the inbox could be read.
+    arrival: Option<Instant>,
+    outgoing: Outgoing,
+    /// Bytes thrown away since a refusal.
+    draining: Option<usize>,
+}
+
+/// What a read brought.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// So many bytes, in the inbox.
+    Bytes(usize),
+    /// Nothing there yet (or nothing we want).
+    Nothing,
+    /// The client closed, or the connection broke.
+    Closed,
+}
+
+/// A request that waits for its answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Exchange {
+    /// `None` for bytes that were no request; such a connection closes.
+    route: Option<Route>,
+    arrival: Instant,
+    shape: Shape,
+}
+
+/// What becomes of a connection after an answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    Again,
+    Close,
+}
+
+impl Connection {
+    pub(crate) fn new(socket: Arc<OwnedFd>) -> Self {
+        Self {
+            socket,
+            inbox: Vec::new(),
+            at_least: 1,
+            told_to_continue: false,
+            arrival: None,
+            outgoing: Outgoing::default(),
+            draining: None,
+        }
+    }
+
+    /// Reads once. `ready` is when the socket was found readable; without it, now.
+    pub(crate) fn receive(&mut self, scratch: &mut [u8], ready: Option<Instant>) -> Received {
+        let n = match rustix::io::retry_on_intr(|| rustix::io::read(&self.socket, &mut *scratch)) {
+            Ok(0) => return Received::Closed,
+            Ok(n) => n,
+            Err(Errno::AGAIN) => return Received::Nothing,
+            Err(_) => return Received::Closed,
+        };
+        if let Some(thrown) = &mut self.draining {
+            *thrown += n;
+            return if *thrown > DRAIN_LIMIT { Received::Closed } else { Received::Bytes(n) };
+        }
+        if self.inbox.is_empty() {
+            self.arrival = Some(ready.unwrap_or_else(Instant::now));
+        }
+        self.inbox.extend_from_slice(&scratch[..n]);
+        Received::Bytes(n)
+    }
+
+    /// Takes the next request from the inbox, when it is whole, and what `reply` says to it.
+    pub(crate) fn next(
+        &mut self,
+        log: &Log,
+        reply: impl FnOnce(Route, &Request<'_>, Instant) -> Reply,
+    ) -> Option<(Exchange, Reply)> {
+        if self.inbox.len() < self.at_least || self.draining.is_some() {
+            return None;
+        }
+        let arrival = *self.arrival.get_or_insert_with(Instant::now);
+        let (exchange, reply, used) = match codec::parse(&self.inbox) {
+            Parsed::Partial { at_least, wants_continue } => {
+                self.at_least = at_least;
+                if wants_continue && !self.told_to_continue {
+                    self.told_to_continue = true;
+                    // 25 bytes fit the socket's buffer; a client that gets none of them
+                    // sends its body after a while all the same.
+                    let _ = self.send(b"HTTP/1.1 100 Continue\r\n\r\n");
+                }
+                return None;
+            }
+            Parsed::Whole { request, used } => {
+                let route = Route::of(request.path);
+                log.received(route, arrival);
+                let shape = Shape {
+                    head_only: request.method == "HEAD",
+                    modern: request.modern,
+                    keep_alive: request.keep_alive,
+                };
+                let exchange = Exchange { route: Some(route), arrival, shape };
+                (exchange, reply(route, &request, arrival), used)
+            }
+            Parsed::Refused(refusal) => {
+                log.refused();
+                let shape = Shape { head_only: false, modern: true, keep_alive: false };
+                let answer = Answer::text(refusal.status, format!("{}\n", refusal.reason));
+                (Exchange { route: None, arrival, shape }, Reply::Now(answer), self.inbox.len())
+            }
+        };
+        self.inbox.drain(..used);
+        if self.inbox.is_empty() {
+            // An idle connection holds no memory.
+            self.inbox = Vec::new();
+        }
+        (self.at_least, self.told_to_continue, self.arrival) = (1, false, None);
+        Some((exchange, reply))
+    }
+
+    /// Queues the answer. Says whether another exchange can follow on this connection.
+    pub(crate) fn push(&mut self, exchange: &Exchange, answer: &Answer) -> After {
+        if self.outgoing.push(answer, exchange.shape) { After::Again } else { After::Close }
+    }
+
+    /// Sends what is queued; `false` when the socket takes no more for now.
+    pub(crate) fn flush(&mut self) -> io::Result<bool> {
+        loop {
+            let next = self.outgoing.next();
+            if next.is_empty() {
+                return Ok(true);
+            }
+            match rustix::net::send(&self.socket, next, SendFlags::NOSIGNAL) {
+                Ok(n) => self.outgoing.advance(n),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(false),
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::net::send(&self.socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?)
+    }
+
+    /// The answer is out: writes it down. `Again` when the connection lives on, if only to be
+    /// drained after a refusal.
+    pub(crate) fn finish(&mut self, log: &Log, exchange: &Exchange, sent: &Sent, after: After) -> After {
+        match exchange.route {
+            Some(route) => {
+                log.answered(route, sent.status, exchange.arrival, sent.due, Instant::now());
+                after
+            }
+            None => {
+                self.draining = Some(0);
+                match rustix::net::shutdown(&self.socket, Shutdown::Write) {
+                    Ok(()) => After::Again,
+                    Err(_) => After::Close,
+                }
+            }
+        }
+    }
+}
+
+/// What the log wants to know of an answer after it is gone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent {
+    status: u16,
+    due: Option<Instant>,
+}
+
+impl From<&Answer> for Sent {
+    fn from(answer: &Answer) -> Self {
+        Self { status: answer.status, due: answer.not_before }
+    }
+}
+
+impl Exchange {
+    /// The client is gone, or the service ends, before the answer is out.
+    pub(crate) fn abandon(&self, log: &Log) {
+        if let Some(route) = self.route {
+            log.abandoned(route);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The clinic's rows, in SQLite or PostgreSQL, behind one small set of questions.
+//!
+//! An acknowledged write is a row: `insert_owner` returns only after its commit. With PostgreSQL
+//! the commit is as durable as the server is configured (by default, on disk). With SQLite it
+//! stands in the write-ahead log, handed to the kernel (`synchronous=NORMAL`): it survives the
+//! end of the service, even by `kill -9`, but not a power cut.
+
+mod pool;
+mod postgresql;
+mod seed;
+mod sqlite;
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+pub(crate) use pool::{Pool, WAIT_LIMIT};
+
+use crate::Error;
+
+/// Where the clinic keeps its rows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Database {
+    /// SQLite in a temporary folder, gone when the service ends.
+    #[default]
+    Temporary,
+    /// SQLite in this file, made and seeded when it is not there.
+    Sqlite(PathBuf),
+    /// PostgreSQL at this URL (`postgres://user@127.0.0.1:5432/clinic`), seeded when it is empty.
+    Postgres(String),
+}
+
+/// A `postgres://` URL, or the path of an SQLite file.
+impl FromStr for Database {
+    type Err = std::convert::Infallible;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_url = text.contains("://");
+        Ok(if is_url { Self::Postgres(text.to_owned()) } else { Self::Sqlite(text.into()) })
+    }
+}
+
+/// A person whose animals are treated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) fields: OwnerFields,
+    pub(crate) pets: Vec<Pet>,
+}
+
+/// What an owner fills in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct OwnerFields {
+    pub(crate) first_name: String,
+    pub(crate) last_name: String,
+    pub(crate) address: String,
+    pub(crate) city: String,
+    pub(crate) telephone: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pet {
+    pub(crate) id: i32,
+    pub(crate) name: String,
+    pub(crate) birth_date: String,
+    pub(crate) kind: String,
+    pub(crate) visits: Vec<Visit>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Visit {
+    pub(crate) date: String,
+    pub(crate) description: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fortune {
+    pub(crate) id: i32,
+    pub(crate) message: String,
+}
+
+/// The database said no; its words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure(pub(crate) String);
+
+/// The whole chain of an error, for the first link rarely says what is wrong.
+fn words(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+/// One connection to the database.
+pub(crate) trait Session: Send {
+    fn owner(&mut self, id: i32) -> Result<Option<Owner>, Failure>;
+    /// Commits one new row and gives its id.
+    fn insert_owner(&mut self, owner: &OwnerFields) -> Result<i64, Failure>;
+    fn count_owners(&mut self) -> Result<i64, Failure>;
+    fn fortunes(&mut self) -> Result<Vec<Fortune>, Failure>;
+}
+
+/// Makes and seeds the tables if needed, and opens `connections` sessions.
+///
+/// Fails when the database cannot be reached, or does not let us make our tables.
+pub(crate) fn open(
+    database: &Database,
+    connections: usize,
+) -> Result<(Pool, Option<tempfile::TempDir>), Error> {
+    let (sessions, folder) = match database {
+        Database::Temporary => {
+            let folder = tempfile::Builder::new().prefix("torment-clinic-").tempdir().map_err(|e| {
+                Error::Database {
+                    place: std::env::temp_dir().display().to_string(),
+                    found: format!("cannot make a folder in it: {e}"),
+                    advice: "free some space or set TMPDIR to a folder you may write to",
+                }
+            })?;
+            (sqlite::open(&folder.path().join("clinic.sqlite"), connections)?, Some(folder))
+        }
+        Database::Sqlite(path) => (sqlite::open(path, connections)?, None),
+        Database::Postgres(url) => (postgresql::open(url, connections)?, None),
+    };
+    Ok((Pool::new(sessions), folder))
+}
+
+impl Owner {
+    /// Takes one row of a join of pets and visits, ordered by pet.
+    fn add(&mut self, pet: Pet, visit: Option<Visit>) {
+        if self.pets.last().is_none_or(|last| last.id != pet.id) {
+            self.pets.push(pet);
+        }
+        let last = self.pets.last_mut().expect("just made sure");
+        last.visits.extend(visit);
+    }
+}

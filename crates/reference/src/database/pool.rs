@@ -1,0 +1,104 @@
+//! A fixed number of sessions, shared as HikariCP shares them: whoever needs one waits, up to a
+//! limit.
+
+use std::sync::{Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use super::Session;
+
+/// HikariCP's `connectionTimeout`: after waiting so long for a session, a request is answered 503.
+pub(crate) const WAIT_LIMIT: Duration = Duration::from_secs(30);
+
+pub(crate) struct Pool {
+    idle: Mutex<Vec<Box<dyn Session>>>,
+    returned: Condvar,
+    size: usize,
+}
+
+/// No session came free in time.
+#[derive(Debug)]
+pub(crate) struct NoneFree;
+
+impl Pool {
+    pub(crate) fn new(sessions: Vec<Box<dyn Session>>) -> Self {
+        Self { size: sessions.len(), idle: Mutex::new(sessions), returned: Condvar::new() }
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Lends a session to `work`, waiting at most until `deadline` for one.
+    pub(crate) fn with<R>(
+        &self,
+        deadline: Instant,
+        work: impl FnOnce(&mut dyn Session) -> R,
+    ) -> Result<R, NoneFree> {
+        let mut idle = self.idle.lock().expect("nothing panics while the list is locked");
+        let session = loop {
+            if let Some(session) = idle.pop() {
+                break session;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(NoneFree);
+            }
+            (idle, _) =
+                self.returned.wait_timeout(idle, left).expect("nothing panics while the list is locked");
+        };
+        drop(idle);
+        let mut lent = Lent { pool: self, session: Some(session) };
+        Ok(work(lent.session.as_deref_mut().expect("taken back only on drop")))
+    }
+}
+
+/// Brings a session back even when `work` panics: a pool that shrinks would be a false finding.
+struct Lent<'a> {
+    pool: &'a Pool,
+    session: Option<Box<dyn Session>>,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        if let (Some(session), Ok(mut idle)) = (self.session.take(), self.pool.idle.lock()) {
+            idle.push(session);
+            drop(idle);
+            self.pool.returned.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::{Failure, Fortune, Owner, OwnerFields};
+
+    struct Nothing;
+    impl Session for Nothing {
+        fn owner(&mut self, _: i32) -> Result<Option<Owner>, Failure> {
+            Ok(None)
+        }
+        fn insert_owner(&mut self, _: &OwnerFields) -> Result<i64, Failure> {
+            Ok(1)
+        }
+        fn count_owners(&mut self) -> Result<i64, Failure> {
+            Ok(0)
+        }
+        fn fortunes(&mut self) -> Result<Vec<Fortune>, Failure> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[test]
+    fn sessions_come_back_and_waiting_ends() {
+        let pool = Pool::new(vec![Box::new(Nothing)]);
+        let soon = || Instant::now() + Duration::from_millis(20);
+        let inner = pool.with(soon(), |_| pool.with(soon(), |_| ()).is_err());
+        assert!(inner.expect("one session is free"), "a second session came from nowhere");
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _ = pool.with(soon(), |_| panic!("planted"));
+        }));
+        assert!(panicked.is_err());
+        assert!(pool.with(soon(), |_| ()).is_ok(), "the session was lost in a panic");
+    }
+}

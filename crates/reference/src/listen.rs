@@ -1,0 +1,167 @@
+//! Where the service listens, and who is there already when it cannot.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, ipproto, sockopt};
+
+use crate::{Error, holder};
+
+/// The kernel cuts this to `net.core.somaxconn` (4,096 by default).
+const BACKLOG: i32 = 65_535;
+
+/// An address to listen on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listen {
+    /// Port 0 takes any free port; [`Service::address`](crate::Service::address) then says which.
+    Tcp(SocketAddr),
+    /// A socket file; one left behind by a dead server is replaced.
+    Unix(PathBuf),
+}
+
+impl Listen {
+    /// What to put in front of a path, for TCP: `http://127.0.0.1:8080`.
+    pub fn base_url(&self) -> String {
+        match self {
+            // 0.0.0.0 is an address to listen on, not one to connect to.
+            Self::Tcp(address) if address.ip() == Ipv4Addr::UNSPECIFIED => {
+                format!("http://127.0.0.1:{}", address.port())
+            }
+            Self::Tcp(address) => format!("http://{address}"),
+            Self::Unix(_) => "http://localhost".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(f, "{address}"),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// `127.0.0.1:8080`, `[::1]:8080`, `8080` and `:8080` (on 127.0.0.1), or `unix:/path/to/socket`.
+impl FromStr for Listen {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Some(path) = text.strip_prefix("unix:").filter(|path| !path.is_empty()) {
+            return Ok(Self::Unix(path.into()));
+        }
+        let port = text.strip_prefix(':').unwrap_or(text).parse().ok();
+        let local = port.map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+        local.or_else(|| text.replace("localhost:", "127.0.0.1:").parse().ok()).map(Self::Tcp).ok_or_else(|| {
+            format!("'{text}' is not an address to listen on, such as 127.0.0.1:8080, 8080 or unix:/tmp/torment.sock")
+        })
+    }
+}
+
+/// A listening socket that never blocks, and the address it really has.
+pub(crate) struct Listener {
+    pub(crate) socket: OwnedFd,
+    pub(crate) address: Listen,
+}
+
+impl Listener {
+    pub(crate) fn bind(listen: &Listen) -> Result<Self, Error> {
+        match listen {
+            Listen::Tcp(address) => bind_tcp(*address).map_err(|e| refused(listen, e, holder::of(*address))),
+            Listen::Unix(path) => bind_unix(path).map_err(|e| refused(listen, e, None)),
+        }
+    }
+
+    /// Takes one connection: `Ok(None)` when nobody waits, an error when no descriptor is left.
+    pub(crate) fn accept(&self) -> Result<Option<Arc<OwnedFd>>, Errno> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        loop {
+            match rustix::net::accept_with(&self.socket, flags) {
+                Ok(socket) => {
+                    if matches!(self.address, Listen::Tcp(_)) {
+                        // Without it the client sees 40 ms more; but an answer is an answer.
+                        let _ = sockopt::set_tcp_nodelay(&socket, true);
+                    }
+                    return Ok(Some(Arc::new(socket)));
+                }
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(e @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => return Err(e),
+                // The client was gone before we came to it; the next may not be.
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Listen::Unix(path) = &self.address {
+            // Somebody may have removed it already.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn refused(listen: &Listen, errno: Errno, holder: Option<String>) -> Error {
+    match errno {
+        Errno::ADDRINUSE => Error::AddressTaken { address: listen.clone(), holder },
+        other => Error::Listen { address: listen.clone(), source: other.into() },
+    }
+}
+
+fn bind_tcp(address: SocketAddr) -> Result<Listener, Errno> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    rustix::net::bind(&socket, &address)?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    let real = rustix::net::getsockname(&socket)?.try_into()?;
+    Ok(Listener { socket, address: Listen::Tcp(real) })
+}
+
+fn bind_unix(path: &Path) -> Result<Listener, Errno> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    let name = SocketAddrUnix::new(path)?;
+    match rustix::net::bind(&socket, &name) {
+        // Nobody answers behind it: a dead server left it.
+        Err(Errno::ADDRINUSE)
+            if UnixStream::connect(path)
+                .is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionRefused) =>
+        {
+            rustix::fs::unlink(path)?;
+            rustix::net::bind(&socket, &name)?;
+        }
+        bound => bound?,
+    }
+    rustix::net::listen(&socket, BACKLOG)?;
+    Ok(Listener { socket, address: Listen::Unix(path.to_owned()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read() {
+        for (text, expected) in [
+            ("127.0.0.1:80", "127.0.0.1:80"),
+            ("8080", "127.0.0.1:8080"),
+            (":0", "127.0.0.1:0"),
+            ("localhost:1", "127.0.0.1:1"),
+            ("[::1]:80", "[::1]:80"),
+            ("unix:/tmp/x", "unix:/tmp/x"),
+        ] {
+            assert_eq!(text.parse::<Listen>().map(|l| l.to_string()).as_deref(), Ok(expected));
+        }
+        for bad in ["", "unix:", "99999", "example.org:80", "127.0.0.1"] {
+            assert!(bad.parse::<Listen>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The three ways to wait: a thread for each connection, a pool of threads, one event loop.
+
+mod blocking;
+pub(crate) mod event_loop;
+pub(crate) mod pool;
+mod queue;
+mod slots;
+pub(crate) mod threads;
+
+use std::time::Duration;
+
+/// The stack of every thread that serves requests: 40,000 of them are 10 GiB of addresses, of
+/// which only the pages touched are real.
+const STACK_BYTES: usize = 256 * 1024;
+
+/// How long accepting rests when no descriptor is left; trying at once again would only spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Bytes taken from a socket at once.
+const READ_BYTES: usize = 16 * 1024;

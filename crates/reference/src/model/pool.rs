@@ -1,0 +1,179 @@
+//! A poller and a fixed number of workers, as in Tomcat: idle connections cost nothing, and a
+//! request occupies a worker from its first byte to its last, sleeping included.
+//!
+//! A request is stamped when the poller finds it readable, not when a worker comes to it. So the
+//! wait for a worker counts as the service's own time, and a virtual queue behind few workers
+//! still advances from arrivals: its capacity stays exact.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::{Builder, JoinHandle};
+use std::time::Instant;
+
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+
+use super::blocking::{Manner, serve};
+use super::queue::Queue;
+use super::slots::Slots;
+use super::{ACCEPT_PAUSE, READ_BYTES, STACK_BYTES};
+use crate::Shared;
+use crate::connection::{After, Connection};
+use crate::listen::Listener;
+use crate::stop::{nap, wake_exactly};
+
+/// Keys of connections never reach these: a slot is not used so often.
+const LISTENER: u64 = u64::MAX;
+const STOP: u64 = u64::MAX - 1;
+
+/// Connections taken before other events are looked at again.
+const ACCEPT_BATCH: usize = 64;
+const EVENTS: usize = 256;
+
+/// A connection with something to read.
+struct Ready {
+    key: u64,
+    connection: Connection,
+    at: Instant,
+}
+
+struct Pool {
+    shared: Arc<Shared>,
+    epoll: OwnedFd,
+    idle: Mutex<Slots<Connection>>,
+    queue: Queue<Ready>,
+}
+
+/// Starts the poller and its workers; `queue` requests may wait for a worker.
+pub(crate) fn start(
+    shared: &Arc<Shared>,
+    listener: Listener,
+    workers: usize,
+    queue: usize,
+) -> io::Result<Vec<JoinHandle<()>>> {
+    let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+    epoll::add(&epoll, &listener.socket, EventData::new_u64(LISTENER), EventFlags::IN)?;
+    epoll::add(&epoll, shared.stop.event(), EventData::new_u64(STOP), EventFlags::IN)?;
+    let pool = Arc::new(Pool {
+        shared: Arc::clone(shared),
+        epoll,
+        idle: Mutex::new(Slots::new()),
+        queue: Queue::new(queue),
+    });
+    let mut threads = Vec::with_capacity(workers + 1);
+    let poller = Arc::clone(&pool);
+    threads.push(Builder::new().name("poller".to_owned()).spawn(move || {
+        wake_exactly();
+        poller.poll(&listener);
+        poller.queue.close();
+    })?);
+    for number in 0..workers {
+        let pool = Arc::clone(&pool);
+        let worker = Builder::new().name(format!("worker-{number}")).stack_size(STACK_BYTES);
+        threads.push(worker.spawn(move || pool.work())?);
+    }
+    Ok(threads)
+}
+
+impl Pool {
+    fn idle(&self) -> MutexGuard<'_, Slots<Connection>> {
+        self.idle.lock().expect("nothing panics while the table is locked")
+    }
+
+    fn poll(&self, listener: &Listener) {
+        let mut events = Vec::with_capacity(EVENTS);
+        let mut scratch = [0; READ_BYTES];
+        let mut paused_until: Option<Instant> = None;
+        loop {
+            let timeout = paused_until.map(|until| nap(until.saturating_duration_since(Instant::now())));
+            events.clear();
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), timeout.as_ref()) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return,
+            }
+            let now = Instant::now();
+            for event in &events {
+                match event.data.u64() {
+                    STOP => return,
+                    LISTENER => {
+                        if !self.accept(listener) {
+                            paused_until = Some(now + ACCEPT_PAUSE);
+                            self.watch(listener, EventFlags::empty());
+                        }
+                    }
+                    key => self.hand_over(key, now, &mut scratch),
+                }
+            }
+            if paused_until.is_some_and(|until| until <= now) {
+                paused_until = None;
+                self.watch(listener, EventFlags::IN);
+            }
+        }
+    }
+
+    fn watch(&self, listener: &Listener, flags: EventFlags) {
+        epoll::modify(&self.epoll, &listener.socket, EventData::new_u64(LISTENER), flags)
+            .expect("the listener was added at the start");
+    }
+
+    /// `false` when no descriptor is left.
+    fn accept(&self, listener: &Listener) -> bool {
+        for _ in 0..ACCEPT_BATCH {
+            match listener.accept() {
+                Ok(Some(socket)) => {
+                    self.shared.log.connections.opened();
+                    let key = self.idle().insert(Connection::new(Arc::clone(&socket)));
+                    let added = epoll::add(&self.epoll, &socket, EventData::new_u64(key), interest());
+                    if added.is_err() {
+                        self.idle().remove(key);
+                        self.shared.log.connections.closed();
+                    }
+                }
+                Ok(None) => break,
+                Err(_) => {
+                    self.shared.log.connections.accept_paused();
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn hand_over(&self, key: u64, now: Instant, scratch: &mut [u8]) {
+        let Some(connection) = self.idle().take(key) else { return };
+        if let Err(refused) = self.queue.push(Ready { key, connection, at: now }) {
+            self.turn(refused, scratch, Manner::TurnAway);
+        }
+    }
+
+    fn work(&self) {
+        wake_exactly();
+        let mut scratch = [0; READ_BYTES];
+        while let Some(ready) = self.queue.pop() {
+            self.turn(ready, &mut scratch, Manner::Serve);
+        }
+    }
+
+    /// Serves what can be read, and gives the connection back to the poller.
+    fn turn(&self, ready: Ready, scratch: &mut [u8], manner: Manner) {
+        let Ready { key, mut connection, at } = ready;
+        if serve(&self.shared, &mut connection, Some(at), scratch, manner) == After::Again {
+            let socket = Arc::clone(&connection.socket);
+            self.idle().put(key, connection);
+            // From here on the poller may hand the connection to another worker.
+            if epoll::modify(&self.epoll, socket.as_fd(), EventData::new_u64(key), interest()).is_ok() {
+                return;
+            }
+        } else {
+            // Closed before its key is free again, so that no event of it comes under a new one.
+            drop(connection);
+        }
+        self.idle().remove(key);
+        self.shared.log.connections.closed();
+    }
+}
+
+/// One event, then none until the worker asks again.
+fn interest() -> EventFlags {
+    EventFlags::IN | EventFlags::RDHUP | EventFlags::ONESHOT
+}

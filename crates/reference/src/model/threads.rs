@@ -1,0 +1,108 @@
+//! A thread for each connection, as servers were written for decades.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::event::PollFlags;
+use rustix::net::Shutdown;
+use rustix::net::sockopt::{self, Timeout};
+
+use super::blocking::{Manner, WRITE_PATIENCE, serve};
+use super::{ACCEPT_PAUSE, READ_BYTES, STACK_BYTES};
+use crate::Shared;
+use crate::connection::Connection;
+use crate::listen::Listener;
+use crate::stop::wake_exactly;
+
+/// A thread that waits for a reader looks up this often at most; the end wakes it anyway.
+const LONG: Duration = Duration::from_secs(3_600);
+
+/// Connection threads end by themselves once their sockets are shut; so long we wait for them.
+const END_PATIENCE: Duration = Duration::from_secs(2);
+
+/// The sockets of all connections, so that the end can reach threads that read.
+#[derive(Default)]
+struct Open {
+    sockets: Mutex<HashMap<u64, Arc<OwnedFd>>>,
+    emptied: Condvar,
+}
+
+/// Starts the thread that takes connections.
+pub(crate) fn start(shared: &Arc<Shared>, listener: Listener) -> io::Result<Vec<JoinHandle<()>>> {
+    let shared = Arc::clone(shared);
+    let run = move || {
+        wake_exactly();
+        accept(&shared, &listener);
+    };
+    Ok(vec![Builder::new().name("accept".to_owned()).spawn(run)?])
+}
+
+fn accept(shared: &Arc<Shared>, listener: &Listener) {
+    let open = Arc::new(Open::default());
+    for number in 0.. {
+        let socket = loop {
+            match listener.accept() {
+                Ok(Some(socket)) => break Some(socket),
+                Ok(None) => {
+                    shared.stop.ready(listener.socket.as_fd(), PollFlags::IN, LONG);
+                }
+                Err(_) => {
+                    shared.log.connections.accept_paused();
+                    shared.stop.sleep_until(Instant::now() + ACCEPT_PAUSE);
+                }
+            }
+            if shared.stop.stopping() {
+                break None;
+            }
+        };
+        let Some(socket) = socket else { break };
+        start_connection(shared, &open, number, socket);
+    }
+    let mut sockets = open.sockets.lock().expect("nothing panics while the table is locked");
+    for socket in sockets.values() {
+        // Wakes the thread that reads from it; one that was closed just now needs no waking.
+        let _ = rustix::net::shutdown(socket, Shutdown::Both);
+    }
+    let until = Instant::now() + END_PATIENCE;
+    while !sockets.is_empty() && Instant::now() < until {
+        let left = until.saturating_duration_since(Instant::now());
+        (sockets, _) =
+            open.emptied.wait_timeout(sockets, left).expect("nothing panics while the table is locked");
+    }
+}
+
+fn start_connection(shared: &Arc<Shared>, open: &Arc<Open>, number: u64, socket: Arc<OwnedFd>) {
+    let table = || open.sockets.lock().expect("nothing panics while the table is locked");
+    table().insert(number, Arc::clone(&socket));
+    shared.log.connections.opened();
+    let run = {
+        let (shared, open) = (Arc::clone(shared), Arc::clone(open));
+        move || {
+            converse(&shared, Connection::new(socket));
+            open.sockets.lock().expect("nothing panics while the table is locked").remove(&number);
+            shared.log.connections.closed();
+            open.emptied.notify_one();
+        }
+    };
+    if Builder::new().name("connection".to_owned()).stack_size(STACK_BYTES).spawn(run).is_err() {
+        // The limit of threads is reached: this client finds its connection closed.
+        table().remove(&number);
+        shared.log.connections.closed();
+        shared.log.connections.without_thread();
+    }
+}
+
+/// Serves one connection to its end.
+fn converse(shared: &Shared, mut connection: Connection) {
+    let blocks = rustix::io::ioctl_fionbio(&connection.socket, false);
+    let gives_up = sockopt::set_socket_timeout(&connection.socket, Timeout::Send, Some(WRITE_PATIENCE));
+    if blocks.is_ok() && gives_up.is_ok() {
+        // The socket blocks: this returns when the connection is over, or shut by the end.
+        let mut scratch = [0; READ_BYTES];
+        serve(shared, &mut connection, None, &mut scratch, Manner::Serve);
+    }
+}

@@ -1,0 +1,202 @@
+//! Which of our pages a path means, and the parameters that follow it.
+
+use std::str::FromStr;
+
+/// Everything the service answers; the log counts by these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Route {
+    Delay,
+    Queue,
+    Pool,
+    Stall,
+    Warm,
+    Shed,
+    Status,
+    Bytes,
+    Continue,
+    Echo,
+    Json,
+    Healthz,
+    Home,
+    Owner,
+    NewOwner,
+    CountOwners,
+    Fortunes,
+    Unknown,
+    /// Not counted: asking what happened must not change it.
+    Truth,
+}
+
+impl Route {
+    pub(crate) const COUNT: usize = Self::ALL.len();
+
+    /// In the order of their numbers.
+    pub(crate) const ALL: [Self; 19] = [
+        Self::Delay,
+        Self::Queue,
+        Self::Pool,
+        Self::Stall,
+        Self::Warm,
+        Self::Shed,
+        Self::Status,
+        Self::Bytes,
+        Self::Continue,
+        Self::Echo,
+        Self::Json,
+        Self::Healthz,
+        Self::Home,
+        Self::Owner,
+        Self::NewOwner,
+        Self::CountOwners,
+        Self::Fortunes,
+        Self::Unknown,
+        Self::Truth,
+    ];
+
+    /// The route of a path; `/owners/7` and `/owners/8` are one.
+    pub(crate) fn of(path: &str) -> Self {
+        match path {
+            "/delay" => Self::Delay,
+            "/queue" => Self::Queue,
+            "/pool" => Self::Pool,
+            "/stall" => Self::Stall,
+            "/warm" => Self::Warm,
+            "/shed" => Self::Shed,
+            "/bytes" => Self::Bytes,
+            "/continue" => Self::Continue,
+            "/echo" => Self::Echo,
+            "/json" => Self::Json,
+            "/healthz" => Self::Healthz,
+            "/" => Self::Home,
+            "/owners/new" => Self::NewOwner,
+            "/owners/count" => Self::CountOwners,
+            "/fortunes" => Self::Fortunes,
+            "/truth" => Self::Truth,
+            _ if path.starts_with("/owners/") => Self::Owner,
+            _ if path.starts_with("/status/") => Self::Status,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The name under which `/truth` counts it.
+    pub(crate) fn pattern(self) -> &'static str {
+        match self {
+            Self::Delay => "/delay",
+            Self::Queue => "/queue",
+            Self::Pool => "/pool",
+            Self::Stall => "/stall",
+            Self::Warm => "/warm",
+            Self::Shed => "/shed",
+            Self::Status => "/status/{code}",
+            Self::Bytes => "/bytes",
+            Self::Continue => "/continue",
+            Self::Echo => "/echo",
+            Self::Json => "/json",
+            Self::Healthz => "/healthz",
+            Self::Home => "/",
+            Self::Owner => "/owners/{id}",
+            Self::NewOwner => "/owners/new",
+            Self::CountOwners => "/owners/count",
+            Self::Fortunes => "/fortunes",
+            Self::Unknown => "(unknown)",
+            Self::Truth => "/truth",
+        }
+    }
+
+    /// The methods it takes, as an `Allow` header names them; `None` takes any, so that a load
+    /// with bodies can be aimed at it.
+    pub(crate) fn allow(self) -> Option<&'static str> {
+        match self {
+            Self::NewOwner => Some("POST"),
+            Self::Home | Self::Owner | Self::CountOwners | Self::Fortunes | Self::Truth => Some("GET, HEAD"),
+            _ => None,
+        }
+    }
+}
+
+/// The parameters of a query: `us=500&limit=10`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parameters<'a>(pub(crate) &'a str);
+
+impl<'a> Parameters<'a> {
+    fn get(self, name: &str) -> Option<&'a str> {
+        self.0.split('&').find_map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (key == name).then_some(value)
+        })
+    }
+
+    /// A number between two bounds, or the default when it is not given. Otherwise a sentence
+    /// that says what would have been understood.
+    pub(crate) fn number<T>(self, name: &str, default: T, least: T, most: T) -> Result<T, String>
+    where
+        T: FromStr + PartialOrd + std::fmt::Display,
+    {
+        let Some(text) = self.get(name) else {
+            return Ok(default);
+        };
+        match text.parse() {
+            // Not a number fails both comparisons, and is refused like any other nonsense.
+            Ok(value) if value >= least && value <= most => Ok(value),
+            _ => Err(format!("{name} is '{text}'; it must be a number from {least} to {most}")),
+        }
+    }
+
+    /// Whether a switch is on: `chunked=1`.
+    pub(crate) fn switch(self, name: &str) -> Result<bool, String> {
+        match self.get(name) {
+            None | Some("0") => Ok(false),
+            Some("1") => Ok(true),
+            Some(text) => Err(format!("{name} is '{text}'; it must be 0 or 1")),
+        }
+    }
+
+    /// A duration with its unit: `every=10s`.
+    pub(crate) fn duration(self, name: &str, default: units::Nanos) -> Result<units::Nanos, String> {
+        match self.get(name) {
+            None => Ok(default),
+            Some(text) => text.parse().map_err(|e: units::ParseError| format!("{name}: {e}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_find_their_route() {
+        for (path, route) in [
+            ("/", Route::Home),
+            ("/owners/7", Route::Owner),
+            ("/owners/new", Route::NewOwner),
+            ("/owners/count", Route::CountOwners),
+            ("/status/404", Route::Status),
+            ("/owners", Route::Unknown),
+            ("/delay/", Route::Unknown),
+            ("*", Route::Unknown),
+            ("", Route::Unknown),
+        ] {
+            assert_eq!(Route::of(path), route, "{path}");
+        }
+        for (number, route) in Route::ALL.iter().enumerate() {
+            assert_eq!(*route as usize, number);
+        }
+    }
+
+    #[test]
+    fn parameters_are_checked_at_the_door() {
+        let p = Parameters("ms=2.5&n=3&n=4&empty=&on=1&off=0&odd=yes&every=10s&bad=NaN&huge=1e999");
+        assert_eq!(p.number("ms", 1.0, 0.0, 10.0), Ok(2.5));
+        assert_eq!(p.number("n", 1, 0, 10), Ok(3), "the first one counts");
+        assert_eq!(p.number("absent", 7, 0, 10), Ok(7));
+        assert_eq!(p.number("n", 1, 5, 10).unwrap_err(), "n is '3'; it must be a number from 5 to 10");
+        assert!(p.number("empty", 1, 0, 10).is_err());
+        assert!(p.number("bad", 1.0, 0.0, 10.0).is_err());
+        assert!(p.number("huge", 1.0, 0.0, 10.0).is_err());
+        assert_eq!((p.switch("on"), p.switch("off"), p.switch("absent")), (Ok(true), Ok(false), Ok(false)));
+        assert!(p.switch("odd").is_err());
+        assert_eq!(p.duration("every", units::Nanos::ZERO), Ok(units::Nanos::from_secs(10)));
+        assert!(p.duration("odd", units::Nanos::ZERO).is_err());
+    }
+}

@@ -1,0 +1,291 @@
+//! Servers that exist only as arithmetic: given when a request arrived, they say when its answer
+//! is due. Nothing here looks at a clock or burns a processor, so their capacity is exact whatever
+//! the machine does: a schedule advances from arrivals and from its own free times, never from
+//! the moment some thread woke up.
+//!
+//! All instants are times since the service started.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+
+use units::Nanos;
+
+/// So many different virtual servers may exist in one service; each is kept until it ends.
+const SERVERS_LIMIT: usize = 1_000;
+
+/// A service that is slow at first, like a cold JVM.
+///
+/// The k-th request (k from 0) takes `factor^(1 − k/requests)` times its service time, and
+/// exactly its service time from k = `requests` on: a straight line on a logarithmic scale.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Warming {
+    /// How many times slower the first request is; at least 1.
+    pub factor: f64,
+    /// After so many requests the service is warm.
+    pub requests: u64,
+}
+
+impl Warming {
+    /// The service time of the `k`-th request, when a warm one takes `service`.
+    pub fn service_time(self, service: Nanos, k: u64) -> Nanos {
+        if k >= self.requests {
+            return service;
+        }
+        let left = 1.0 - k as f64 / self.requests as f64;
+        Nanos((service.0 as f64 * self.factor.powf(left)).round() as u64)
+    }
+}
+
+/// One server, first come first served.
+#[derive(Debug, Default)]
+struct OneServer {
+    free_at: Nanos,
+    served: u64,
+}
+
+impl OneServer {
+    /// start = max(arrival, free); due = start + service.
+    fn admit(&mut self, arrival: Nanos, service: Nanos) -> Nanos {
+        self.free_at = arrival.max(self.free_at) + service;
+        self.served += 1;
+        self.free_at
+    }
+}
+
+/// c identical servers behind one queue, first come first served.
+#[derive(Debug)]
+struct ManyServers {
+    free_at: BinaryHeap<Reverse<Nanos>>,
+    served: u64,
+}
+
+impl ManyServers {
+    fn new(size: usize) -> Self {
+        Self { free_at: std::iter::repeat_n(Reverse(Nanos::ZERO), size).collect(), served: 0 }
+    }
+
+    fn admit(&mut self, arrival: Nanos, service: Nanos) -> Nanos {
+        let Reverse(free) = self.free_at.pop().expect("a pool has at least one server");
+        let due = arrival.max(free) + service;
+        self.free_at.push(Reverse(due));
+        self.served += 1;
+        due
+    }
+}
+
+/// One server that turns requests away when too many wait.
+#[derive(Debug, Default)]
+struct Shedding {
+    server: OneServer,
+    /// When those who waited at the last arrival start to be served, in order.
+    starts: VecDeque<Nanos>,
+}
+
+impl Shedding {
+    /// When the answer is due, or `None` when `limit` requests already wait.
+    fn admit(&mut self, arrival: Nanos, service: Nanos, limit: usize) -> Option<Nanos> {
+        while self.starts.front().is_some_and(|start| *start <= arrival) {
+            self.starts.pop_front();
+        }
+        if self.starts.len() >= limit && self.server.free_at > arrival {
+            return None;
+        }
+        let start = arrival.max(self.server.free_at);
+        if start > arrival {
+            self.starts.push_back(start);
+        }
+        Some(self.server.admit(arrival, service))
+    }
+}
+
+/// When an answer is due whose service freezes for the last `frozen` of every `every`.
+pub(crate) fn thawed(arrival: Nanos, every: Nanos, frozen: Nanos) -> Nanos {
+    let phase = arrival.0 % every.0;
+    if phase >= every.0 - frozen.0 { arrival - Nanos(phase) + every } else { arrival }
+}
+
+/// Which virtual server a request means: one for each distinct set of parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    Queue { service: Nanos },
+    Pool { size: usize, service: Nanos },
+    Shed { service: Nanos, limit: usize },
+    Warm { service: Nanos, factor_bits: u64, requests: u64 },
+}
+
+#[derive(Debug)]
+enum Server {
+    One(OneServer),
+    Many(ManyServers),
+    Shedding(Shedding),
+}
+
+/// What a virtual server says to an arrival.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    Due(Nanos),
+    Shed,
+    /// There would be more virtual servers than we keep.
+    TooManyServers,
+}
+
+/// All virtual servers of a service.
+#[derive(Debug, Default)]
+pub(crate) struct VirtualServers {
+    servers: HashMap<Key, Server>,
+    warming: Option<Warming>,
+    delayed: u64,
+}
+
+impl VirtualServers {
+    /// With `warming`, every server of the service is slow at first.
+    pub(crate) fn new(warming: Option<Warming>) -> Self {
+        Self { warming, ..Self::default() }
+    }
+
+    /// Infinitely many servers: nobody waits.
+    pub(crate) fn delay(&mut self, arrival: Nanos, service: Nanos) -> Nanos {
+        self.delayed += 1;
+        arrival + self.warming.map_or(service, |w| w.service_time(service, self.delayed - 1))
+    }
+
+    /// Takes a request into the server that `key` names.
+    pub(crate) fn admit(&mut self, key: Key, arrival: Nanos) -> Admission {
+        if self.servers.len() >= SERVERS_LIMIT && !self.servers.contains_key(&key) {
+            return Admission::TooManyServers;
+        }
+        let server = self.servers.entry(key).or_insert_with(|| match key {
+            Key::Queue { .. } | Key::Warm { .. } => Server::One(OneServer::default()),
+            Key::Pool { size, .. } => Server::Many(ManyServers::new(size)),
+            Key::Shed { .. } => Server::Shedding(Shedding::default()),
+        });
+        let served = match server {
+            Server::One(one) | Server::Shedding(Shedding { server: one, .. }) => one.served,
+            Server::Many(many) => many.served,
+        };
+        let (service, warming) = match key {
+            Key::Warm { service, factor_bits, requests } => {
+                (service, Some(Warming { factor: f64::from_bits(factor_bits), requests }))
+            }
+            Key::Queue { service } | Key::Pool { service, .. } | Key::Shed { service, .. } => {
+                (service, self.warming)
+            }
+        };
+        let service = warming.map_or(service, |w| w.service_time(service, served));
+        match (server, key) {
+            (Server::One(one), _) => Admission::Due(one.admit(arrival, service)),
+            (Server::Many(many), _) => Admission::Due(many.admit(arrival, service)),
+            (Server::Shedding(shedding), Key::Shed { limit, .. }) => {
+                shedding.admit(arrival, service, limit).map_or(Admission::Shed, Admission::Due)
+            }
+            (Server::Shedding(_), _) => unreachable!("only a Shed key makes a shedding server"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: fn(u64) -> Nanos = Nanos::from_micros;
+
+    fn dues(key: Key, arrivals_us: &[u64]) -> Vec<Option<u64>> {
+        let mut servers = VirtualServers::default();
+        let due = |a: &u64| match servers.admit(key, US(*a)) {
+            Admission::Due(due) => Some(due.0 / 1_000),
+            Admission::Shed => None,
+            Admission::TooManyServers => panic!("one server is not too many"),
+        };
+        arrivals_us.iter().map(due).collect()
+    }
+
+    #[test]
+    fn one_server_is_first_come_first_served() {
+        let key = Key::Queue { service: US(500) };
+        assert_eq!(
+            dues(key, &[0, 100, 200, 5_000, 5_499, 5_500]),
+            [500, 1_000, 1_500, 5_500, 6_000, 6_500].map(Some)
+        );
+    }
+
+    /// While somebody waits, the n-th answer is due at exactly n service times, however late
+    /// and out of order the arrivals are told.
+    #[test]
+    fn a_busy_server_never_loses_time() {
+        let mut servers = VirtualServers::default();
+        let key = Key::Queue { service: US(500) };
+        for n in 1..=10_000_u64 {
+            // Told up to 7 of 32 service times late.
+            let arrival = US((n.saturating_sub(32) * 500).saturating_sub(n % 7 * 500));
+            assert_eq!(servers.admit(key, arrival), Admission::Due(US(n * 500)));
+        }
+    }
+
+    #[test]
+    fn many_servers_share_one_queue() {
+        let key = Key::Pool { size: 2, service: US(100) };
+        assert_eq!(dues(key, &[0, 0, 0, 0, 150, 400]), [100, 100, 200, 200, 300, 500].map(Some));
+        let one = Key::Pool { size: 1, service: US(100) };
+        assert_eq!(dues(one, &[0, 0, 150]), dues(Key::Queue { service: US(100) }, &[0, 0, 150]));
+    }
+
+    #[test]
+    fn shedding_keeps_at_most_the_limit_waiting() {
+        let key = Key::Shed { service: US(100), limit: 2 };
+        assert_eq!(
+            dues(key, &[0, 0, 0, 0, 99, 100, 100, 1_000]),
+            [Some(100), Some(200), Some(300), None, None, Some(400), None, Some(1_100)]
+        );
+        let none_waits = Key::Shed { service: US(100), limit: 0 };
+        assert_eq!(dues(none_waits, &[0, 50, 100]), [Some(100), None, Some(200)]);
+    }
+
+    #[test]
+    fn the_frozen_second_ends_each_period() {
+        let (every, frozen) = (Nanos::from_secs(10), Nanos::from_secs(1));
+        for (arrival_ms, due_ms) in
+            [(0, 0), (8_999, 8_999), (9_000, 10_000), (9_999, 10_000), (10_000, 10_000), (19_500, 20_000)]
+        {
+            assert_eq!(thawed(Nanos::from_millis(arrival_ms), every, frozen), Nanos::from_millis(due_ms));
+        }
+    }
+
+    /// At an even 500/s over whole periods: a tenth of the arrivals wait, evenly over a second.
+    #[test]
+    fn a_frozen_service_has_the_quantiles_the_manual_promises() {
+        let mut waits: Vec<u64> = (0..10_000)
+            .map(|n| Nanos::from_millis(n * 2))
+            .map(|a| (thawed(a, Nanos::from_secs(10), Nanos::from_secs(1)) - a).0 / 1_000_000)
+            .collect();
+        waits.sort_unstable();
+        assert_eq!((waits[9_500 - 1], waits[9_900 - 1], waits[9_999]), (500, 900, 1_000));
+    }
+
+    #[test]
+    fn warming_falls_from_factor_to_one() {
+        let warming = Warming { factor: 10.0, requests: 100 };
+        assert_eq!(warming.service_time(US(500), 0), US(5_000));
+        assert_eq!(warming.service_time(US(500), 50), Nanos(1_581_139));
+        assert_eq!(warming.service_time(US(500), 100), US(500));
+        assert_eq!(warming.service_time(US(500), u64::MAX), US(500));
+        let mut servers = VirtualServers::new(Some(warming));
+        assert_eq!(servers.delay(US(0), US(500)), US(5_000));
+        let key = Key::Queue { service: US(500) };
+        assert_eq!(servers.admit(key, US(0)), Admission::Due(US(5_000)));
+        for _ in 1..100 {
+            servers.admit(key, US(0));
+        }
+        let Admission::Due(before) = servers.admit(key, US(0)) else { panic!("one server") };
+        assert_eq!(servers.admit(key, US(0)), Admission::Due(before + US(500)));
+    }
+
+    #[test]
+    fn there_is_a_limit_to_virtual_servers() {
+        let mut servers = VirtualServers::default();
+        for n in 0..SERVERS_LIMIT as u64 {
+            assert_eq!(servers.admit(Key::Queue { service: US(n) }, US(0)), Admission::Due(US(n)));
+        }
+        assert_eq!(servers.admit(Key::Queue { service: US(5_000) }, US(0)), Admission::TooManyServers);
+        assert_eq!(servers.admit(Key::Queue { service: US(5) }, US(0)), Admission::Due(US(10)));
+    }
+}

@@ -1,0 +1,23 @@
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Raises the soft limit of open descriptors to the hard one (`RLIMIT_NOFILE`, getrlimit(2)), and
+/// gives both as they are afterwards; no limit is `u64::MAX`. Where the kernel refuses, the soft
+/// limit stays as it was.
+pub fn raise_nofile() -> (u64, u64) {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // A refusal shows in what is read back.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    let now = getrlimit(Resource::Nofile);
+    (now.current.unwrap_or(u64::MAX), now.maximum.unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn soft_becomes_hard() {
+        let (soft, hard) = raise_nofile();
+        assert_eq!(soft, hard);
+    }
+}
