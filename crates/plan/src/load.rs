@@ -45,6 +45,16 @@ pub enum Arrivals {
     Poisson,
 }
 
+impl Arrivals {
+    /// The word in plans.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Even => "even",
+            Self::Poisson => "poisson",
+        }
+    }
+}
+
 /// What `torment find` tries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Find {

@@ -90,6 +90,16 @@ impl Template {
         Ok(Self { pieces })
     }
 
+    /// Adds the other's pieces at the end, as if their texts had been written one after the other.
+    pub fn append(&mut self, other: Self) {
+        for piece in other.pieces {
+            match (self.pieces.last_mut(), piece) {
+                (Some(Piece::Literal(text)), Piece::Literal(more)) => text.extend(more),
+                (_, piece) => self.pieces.push(piece),
+            }
+        }
+    }
+
     /// Whether every arrival sends the same.
     pub fn is_constant(&self) -> bool {
         self.pieces.iter().all(|piece| matches!(piece, Piece::Literal(_)))

@@ -1,4 +1,4 @@
-use crate::{Origin, Target, Template};
+use crate::{Origin, Piece, Target, Template};
 use units::ParseError;
 
 /// What the demo is asked for if nothing is said: one server with a service time of 500 µs, which is
@@ -16,33 +16,28 @@ impl Target {
     pub fn parse(text: &str) -> Result<(Self, Template), ParseError> {
         let error = |expected| ParseError { found: text.to_owned(), expected };
         let url = text.trim();
-        let url = outside_braces(url, |b| b == b'#').map_or(url, |end| &url[..end]);
         if url.is_empty() {
             return Err(error(EXPECTED));
         }
-        let (scheme, rest) = url
-            .split_once("://")
-            .filter(|(s, _)| s.bytes().all(|b| b.is_ascii_alphanumeric()))
-            .unwrap_or(("", url));
+        let is_scheme = |scheme: &str| scheme.bytes().all(|b| b.is_ascii_alphanumeric());
+        let (scheme, rest) = url.split_once("://").filter(|(s, _)| is_scheme(s)).unwrap_or(("", url));
         let tls = match scheme.to_ascii_lowercase().as_str() {
             "" | "http" => false,
             "https" => true,
             _ => return Err(error("an http:// or https:// URL: torment speaks nothing else")),
         };
-        let end = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (authority, path) = rest.split_at(end);
-        let path = match (path, path.starts_with('?')) {
-            ("", _) => "/".to_owned(),
-            (query, true) => format!("/{query}"),
-            (path, _) => path.to_owned(),
-        };
+        let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         let target = match (scheme, authority) {
             ("", "demo") => Self::Demo,
             ("", "null" | "null:") => Self::Null,
             _ => Self::Http(origin(tls, authority).map_err(error)?),
         };
-        let path = if target == Self::Demo && end == rest.len() { DEMO_PATH } else { &path };
-        let path = Template::parse(path)?;
+        let path = match path {
+            "" if target == Self::Demo => DEMO_PATH.to_owned(),
+            path if path.starts_with('/') => path.to_owned(),
+            path => format!("/{path}"),
+        };
+        let path = without_fragment(Template::parse(&path)?);
         check_path(&path).map_err(error)?;
         Ok((target, path))
     }
@@ -50,17 +45,17 @@ impl Target {
 
 const EXPECTED: &str = "a target such as http://host:8080/path, https://host/, demo or null";
 
-/// The place of the first byte that `wanted` accepts outside of `{…}`.
-fn outside_braces(text: &str, wanted: impl Fn(u8) -> bool) -> Option<usize> {
-    let mut depth = 0_i32;
-    text.bytes().position(|b| {
-        match b {
-            b'{' => depth += 1,
-            b'}' => depth -= 1,
-            _ => {}
+fn without_fragment(mut path: Template) -> Template {
+    for (i, piece) in path.pieces.iter_mut().enumerate() {
+        if let Piece::Literal(text) = piece
+            && let Some(end) = text.iter().position(|&b| b == b'#')
+        {
+            text.truncate(end);
+            path.pieces.truncate(if end == 0 { i } else { i + 1 });
+            break;
         }
-        depth <= 0 && wanted(b)
-    })
+    }
+    path
 }
 
 fn origin(tls: bool, authority: &str) -> Result<Origin, &'static str> {
@@ -106,7 +101,7 @@ fn origin(tls: bool, authority: &str) -> Result<Origin, &'static str> {
 /// What may stand in a request line: visible ASCII.
 fn check_path(path: &Template) -> Result<(), &'static str> {
     for piece in &path.pieces {
-        if let crate::Piece::Literal(text) = piece {
+        if let Piece::Literal(text) = piece {
             if text.contains(&b' ') {
                 return Err("a URL without spaces: write %20");
             }
@@ -151,6 +146,9 @@ mod tests {
             ("http://h/?next=http://other/", http(false, "h", 80), "/?next=http://other/"),
             ("h/?next=http://other/", http(false, "h", 80), "/?next=http://other/"),
             ("http://demo/", http(false, "demo", 80), "/"),
+            ("http://h#f", http(false, "h", 80), "/"),
+            ("http://h/{#f", http(false, "h", 80), "/{"),
+            ("http://h/{counter}#{uuid}", http(false, "h", 80), "/{counter}"),
             ("demo", Target::Demo, "/queue?us=500"),
             ("demo/", Target::Demo, "/"),
             ("demo/delay?ms=10", Target::Demo, "/delay?ms=10"),
