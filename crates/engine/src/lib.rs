@@ -18,7 +18,7 @@ mod worker;
 
 pub use endpoint::Endpoint;
 pub use machine::{Descriptors, raise_descriptors};
-pub use once::{Exchange, exchange_once};
+pub use once::{Exchange, connect_once, exchange_once};
 pub use source::Offer;
 
 use plan::{Generator, Request};

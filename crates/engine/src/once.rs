@@ -33,11 +33,14 @@ pub struct Exchange {
     pub service: Nanos,
 }
 
-/// Sends the request of the first arrival and waits for its whole answer, at most for the plan's
-/// time-out; connecting may take [`CONNECT_LIMIT`] beside it.
+/// Makes one connection, TLS session included, and sends nothing.
 ///
-/// Fails, with the reason in words, if there is no connection, no TLS session, no answer, or no HTTP.
-pub fn exchange_once(job: &Job) -> Result<Exchange, Error> {
+/// Fails, with the reason in words, if there is none within [`CONNECT_LIMIT`].
+pub fn connect_once(job: &Job) -> Result<(), Error> {
+    connect(job).map(|_| ())
+}
+
+fn connect(job: &Job) -> Result<Stream, Error> {
     let to = job.endpoint.describe();
     let connect_error = |why: io::Error| match why.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof if job.endpoint.tls.is_some() => {
@@ -45,9 +48,8 @@ pub fn exchange_once(job: &Job) -> Result<Exchange, Error> {
         }
         _ => Error::Connect { to: to.clone(), why },
     };
-    let began = sys::monotonic_ns();
+    let limit = sys::monotonic_ns() + CONNECT_LIMIT.as_nanos() as u64;
     let mut stream = Stream::connect(&job.endpoint, 0).map_err(connect_error)?;
-    let limit = began + CONNECT_LIMIT.as_nanos() as u64;
     while !stream.established().map_err(connect_error)? {
         let now = sys::monotonic_ns();
         if now > limit {
@@ -56,6 +58,17 @@ pub fn exchange_once(job: &Job) -> Result<Exchange, Error> {
         // A TLS handshake waits for bytes, a TCP one for room to write: a short wait serves both.
         wait(&stream, PollFlags::IN, now + CONNECT_STEP.0);
     }
+    Ok(stream)
+}
+
+/// Sends the request of the first arrival and waits for its whole answer, at most for the plan's
+/// time-out; connecting may take [`CONNECT_LIMIT`] beside it.
+///
+/// Fails, with the reason in words, if there is no connection, no TLS session, no answer, or no HTTP.
+pub fn exchange_once(job: &Job) -> Result<Exchange, Error> {
+    let to = job.endpoint.describe();
+    let began = sys::monotonic_ns();
+    let mut stream = connect(job)?;
     let sent = sys::monotonic_ns();
     let mut writer = RequestWriter::new(&job.request, &job.authority, job.generator.seed);
     let mut request = Vec::new();

@@ -18,6 +18,8 @@ pub enum Purpose {
     Sentinel,
     /// Repeats a bound before it is published.
     Confirm,
+    /// A handful of requests after an overload, until the target is as quick as before it.
+    Recovery,
     /// Response time at a fixed share of the capacity.
     Curve,
 }
@@ -32,6 +34,7 @@ impl Purpose {
             Self::Measure => "measure",
             Self::Sentinel => "sentinel",
             Self::Confirm => "confirm",
+            Self::Recovery => "recovery",
             Self::Curve => "curve",
         }
     }

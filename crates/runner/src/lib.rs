@@ -1,1 +1,175 @@
-//! Conducts a run or a search and emits events.
+//! Conducts a run: starts the load engine, spends the time that the search asks for, watches over
+//! each trial, and emits events.
+//!
+//! It never prints and never stores: whoever wants to know is a [`Sink`].
+
+mod conductor;
+mod demo;
+mod find;
+mod id;
+mod load;
+mod machine;
+mod preflight;
+mod stop;
+
+pub use preflight::{job, preview};
+pub use stop::Stop;
+
+use conductor::Conductor;
+use plan::{Plan, Target, Task};
+use record::{Event, METHOD, RunId, Verdict};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Takes events in the order they happen.
+pub trait Sink {
+    /// The next one. Must not take long: the load goes on, the search waits.
+    fn event(&mut self, event: &Event);
+}
+
+/// Exit codes of the commands that measure.
+pub mod exit {
+    /// Goal met, or search regular.
+    pub const MET: u8 = 0;
+    /// Anything that has no code of its own.
+    pub const ERROR: u8 = 1;
+    /// Usage or plan.
+    pub const USAGE: u8 = 2;
+    /// No verdict in the time given, or none that stands.
+    pub const UNDECIDED: u8 = 91;
+    /// Measured but not trustworthy: the generator or the environment was the limit.
+    pub const NOT_TRUSTWORTHY: u8 = 92;
+    /// The target did not recover.
+    pub const NOT_RECOVERED: u8 = 93;
+    /// Goal not met.
+    pub const NOT_MET: u8 = 99;
+    /// Interrupted; what was measured is kept.
+    pub const INTERRUPTED: u8 = 130;
+}
+
+/// Why nothing could be measured.
+#[derive(Debug)]
+pub enum Error {
+    /// The load engine cannot reach the target or cannot start.
+    Engine(engine::Error),
+    /// The first request was answered otherwise than the plan expects.
+    Unexpected {
+        /// Method and path as sent.
+        request: String,
+        /// Status of the answer.
+        status: u16,
+        /// Start of the answer's body.
+        says: String,
+    },
+    /// The built-in service could not be started.
+    Demo(String),
+    /// This process may open too few files.
+    Descriptors {
+        /// How many it may open.
+        allowed: u64,
+    },
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Engine(error) => error.fmt(f),
+            Self::Unexpected { request, status, says } => {
+                write!(
+                    f,
+                    "the first request, {request}, was answered {status}, which the plan does not expect"
+                )?;
+                if !says.is_empty() {
+                    write!(f, " (\"{says}\")")?;
+                }
+                write!(f, "; mend the request (--once prints all of it), or say --expect-status {status}")
+            }
+            Self::Demo(why) => write!(f, "the built-in service did not start: {why}"),
+            Self::Descriptors { allowed } => write!(
+                f,
+                "this process may open {allowed} files only, at least {} are needed; raise the limit with ulimit -n",
+                preflight::DESCRIPTORS_LEAST
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<engine::Error> for Error {
+    fn from(error: engine::Error) -> Self {
+        Self::Engine(error)
+    }
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The run's name.
+    pub id: RunId,
+    /// Exit code of the command.
+    pub exit_code: u8,
+    /// Why nothing was measured, if so; the sink has heard it too.
+    pub error: Option<Error>,
+}
+
+/// Carries the plan out, from the first event to the last. Every run that began ends with
+/// [`Event::RunEnded`], also one that fails or is interrupted.
+pub fn conduct(plan: &Plan, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
+    let id = id::new_id();
+    let command = match plan.task {
+        Task::Run(_) => "run",
+        Task::Find(_) => "find",
+    };
+    sink.event(&Event::RunStarted {
+        id: id.clone(),
+        at_unix_ms: unix_ms(),
+        version: version.to_owned(),
+        method: METHOD,
+        command: command.to_owned(),
+        target: describe(plan),
+        goal: plan.objective.to_string(),
+        plan: plan.to_toml(),
+        machine: machine::describe(),
+    });
+    let (verdict, exit_code, error) = match carry_out(plan, sink, stop) {
+        Ok((verdict, exit_code)) => (Some(verdict), exit_code, None),
+        Err(error) => (None, exit::ERROR, Some(error)),
+    };
+    sink.event(&Event::RunEnded {
+        at_unix_ms: unix_ms(),
+        verdict,
+        exit_code,
+        error: error.as_ref().map(ToString::to_string),
+    });
+    Outcome { id, exit_code, error }
+}
+
+fn carry_out(plan: &Plan, sink: &mut dyn Sink, stop: &Stop) -> Result<(Verdict, u8), Error> {
+    let (demo, origin) = demo::start_if_asked(plan)?;
+    let mut conductor = Conductor::prepare(plan, origin.as_ref(), sink, stop)?;
+    let result = match &plan.task {
+        Task::Find(find) => find::find(&mut conductor, plan, find),
+        Task::Run(load) => load::run(&mut conductor, plan, load),
+    };
+    drop(conductor);
+    drop(demo);
+    Ok(result)
+}
+
+/// Method and address as shown to people.
+fn describe(plan: &Plan) -> String {
+    let path = String::from_utf8_lossy(&plan.request.path.to_bytes()).into_owned();
+    let place = match &plan.target {
+        Target::Demo => format!("demo{path}"),
+        Target::Http(origin) => format!("{origin}{path}"),
+        Target::Null => "null".to_owned(),
+    };
+    match plan.request.method.as_str() {
+        "GET" => place,
+        method => format!("{method} {place}"),
+    }
+}
+
+pub(crate) fn unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}

@@ -1,0 +1,237 @@
+//! Carries single trials out: load, drain, recovery; and notices what voids them.
+
+use crate::machine::Ticks;
+use crate::{Error, Sink, Stop, preflight, unix_ms};
+use engine::{Engine, Job, Offer};
+use plan::{Origin, Plan};
+use record::{Caveat, Event, Failure, Judgement, Purpose, Recovery, Slice, TrialResult};
+use schedule::Schedule;
+use units::{Nanos, Rate};
+
+/// A target that has not answered everything this long after its load was taken away does not
+/// come back by itself in any time a user would wait.
+const RECOVERY_LIMIT: Nanos = Nanos::from_secs(30);
+/// Rate and length of one look at a target after an overload.
+const PROBE_RATE: Rate = Rate(20.0);
+const PROBE_TIME: Nanos = Nanos::from_millis(500);
+/// A target is back once its median is below so many baseline medians, and this much.
+const BASELINE_BAND: f64 = 3.0;
+const BASELINE_FLOOR: Nanos = Nanos::from_millis(2);
+/// A loop that uses more of its processor than this cannot keep its times.
+const BUSY_SHARE: f64 = 0.95;
+/// With more processor time than this taken by the hypervisor a trial measures the neighbours.
+const STEAL_SHARE: f64 = 0.10;
+
+/// What to offer, and what it is called.
+pub(crate) struct Load {
+    pub purpose: Purpose,
+    pub offer: Offer,
+    /// Offered rate as planned; none of a closed loop.
+    pub rate: Option<Rate>,
+    pub duration: Option<Nanos>,
+    pub drain: Nanos,
+}
+
+/// What a trial left behind.
+pub(crate) struct Done {
+    pub number: u32,
+    pub result: TrialResult,
+    /// The user asked for the end while it ran.
+    pub interrupted: bool,
+}
+
+pub(crate) struct Conductor<'a> {
+    engine: Engine,
+    sink: &'a mut dyn Sink,
+    stop: &'a Stop,
+    connections_limit: u64,
+    trials: u32,
+    /// Median response time while the target was calm.
+    baseline: Option<Nanos>,
+}
+
+impl<'a> Conductor<'a> {
+    /// Checks that there is a target that answers, and starts the engine.
+    pub fn prepare(
+        plan: &Plan,
+        origin: Option<&Origin>,
+        sink: &'a mut dyn Sink,
+        stop: &'a Stop,
+    ) -> Result<Self, Error> {
+        let mut job: Job = preflight::job(plan, origin)?;
+        if let Some(caveat) = preflight::descriptors(&mut job)? {
+            sink.event(&Event::Doubt { caveat });
+        }
+        if origin.is_some() {
+            preflight::first_answer(&job)?;
+        }
+        let engine = Engine::start(&job)?;
+        let connections_limit = u64::from(job.generator.connections);
+        Ok(Self { engine, sink, stop, connections_limit, trials: 0, baseline: None })
+    }
+
+    pub fn emit(&mut self, event: &Event) {
+        self.sink.event(event);
+    }
+
+    /// Trials made so far.
+    pub fn trials(&self) -> u32 {
+        self.trials
+    }
+
+    pub fn interrupted(&self) -> bool {
+        self.stop.asked()
+    }
+
+    /// Offers one load and waits until all of it is answered. `hopeless` is asked with what was
+    /// seen so far whether going on can change anything.
+    pub fn trial(&mut self, load: &Load, hopeless: &dyn Fn(&Slice) -> bool) -> Done {
+        self.trials += 1;
+        let number = self.trials;
+        self.sink.event(&Event::TrialStarted {
+            trial: number,
+            purpose: load.purpose,
+            rate: load.rate,
+            duration: load.duration,
+            at_unix_ms: unix_ms(),
+        });
+        let before = Ticks::now();
+        let (sink, stop) = (&mut *self.sink, self.stop);
+        let mut gave_up = false;
+        let counted = self.engine.trial(
+            &load.offer,
+            load.drain,
+            &mut |slice| {
+                sink.event(&Event::SliceDone { trial: number, slice: Box::new(slice.clone()) });
+            },
+            &mut |so_far| {
+                gave_up |= hopeless(so_far);
+                gave_up || stop.asked()
+            },
+        );
+        let stolen = before.zip(Ticks::now()).map_or(0.0, |(before, after)| after.stolen_since(&before));
+        let recovery = match self.engine.settle(RECOVERY_LIMIT, &|| stop.asked()) {
+            Some(_) if counted.total.outcomes.bad() == 0 => Recovery::NotNeeded,
+            Some(after) => Recovery::After(after),
+            None if stop.asked() => Recovery::NotNeeded,
+            None => Recovery::Not(RECOVERY_LIMIT),
+        };
+        let planned = load.duration.unwrap_or(counted.loaded);
+        let result = TrialResult {
+            purpose: load.purpose,
+            rate: load.rate.unwrap_or_else(|| Rate::of(counted.total.due, counted.loaded)),
+            planned,
+            loaded: counted.loaded,
+            drain: load.drain,
+            hopeless: gave_up,
+            caveats: noticed(&counted.total, counted.loaded, stolen, self.connections_limit),
+            recovery,
+            total: counted.total,
+        };
+        let interrupted = self.stop.asked() && !gave_up && result.loaded < planned;
+        Done { number, result, interrupted }
+    }
+
+    /// Tells what a trial meant.
+    pub fn judged(&mut self, done: Done, judgement: &Judgement) {
+        let calm = judgement.good && judgement.invalid.is_empty() && done.result.purpose != Purpose::Recovery;
+        if calm && let Some(median) = done.result.total.response.quantile(0.5) {
+            self.baseline = Some(self.baseline.map_or(median, |b| b.min(median)));
+        }
+        self.sink.event(&Event::TrialDone {
+            trial: done.number,
+            result: Box::new(done.result),
+            judgement: judgement.clone(),
+        });
+    }
+
+    /// After an overload: looks with a few requests at a time until the target is as quick as it was
+    /// while calm. False if it is not within the limit: the target is metastable.
+    pub fn recovers(&mut self) -> bool {
+        let Some(baseline) = self.baseline else { return true };
+        let band = Nanos::from_secs_f64(baseline.as_secs_f64() * BASELINE_BAND) + BASELINE_FLOOR;
+        let looks = RECOVERY_LIMIT.0 / PROBE_TIME.0;
+        for _ in 0..looks {
+            let load = Load {
+                purpose: Purpose::Recovery,
+                offer: Offer::Open(Schedule::constant(PROBE_RATE, PROBE_TIME)),
+                rate: Some(PROBE_RATE),
+                duration: Some(PROBE_TIME),
+                drain: band + PROBE_TIME,
+            };
+            let done = self.trial(&load, &|_| false);
+            let back = done.result.total.response.quantile(0.5).is_some_and(|median| median <= band)
+                && done.result.total.outcomes.bad() == 0;
+            let judgement = Judgement {
+                loss: share(done.result.total.outcomes.bad(), done.result.total.due),
+                good: back,
+                growth_per_second: None,
+                invalid: Vec::new(),
+            };
+            self.judged(done, &judgement);
+            if back || self.stop.asked() {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    units::Share::of(part, whole).0
+}
+
+/// What the engine's own account and the machine say about a trial.
+fn noticed(total: &Slice, loaded: Nanos, stolen: f64, connections_limit: u64) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let mut add = |code: &str, text: String| caveats.push(Caveat::new(code, text));
+    let failed_for = |words: &str| -> u64 {
+        let named = |failure: &Failure| matches!(failure, Failure::Connect(why) if why.contains(words));
+        total.failures.iter().filter(|(failure, _)| named(failure)).map(|(_, count)| count).sum()
+    };
+    let (files, ports) = (failed_for("too many open files"), failed_for("cannot assign requested address"));
+    if files > 0 {
+        add(
+            "descriptors-exhausted",
+            format!(
+                "{files} connections failed for want of descriptors; raise ulimit -n or lower --max-connections"
+            ),
+        );
+    }
+    if ports > 0 {
+        add(
+            "ports-exhausted",
+            format!(
+                "{ports} connections failed for want of local ports; use keep-alive, or widen net.ipv4.ip_local_port_range"
+            ),
+        );
+    }
+    let span = loaded.as_secs_f64() * f64::from(total.loops.max(1));
+    if span > 0.0 && total.cpu.as_secs_f64() / span > BUSY_SHARE {
+        add(
+            "generator-busy",
+            format!(
+                "the generator used {:.0} % of its processor time; give it more loops with --cores, or a machine of its own",
+                100.0 * total.cpu.as_secs_f64() / span
+            ),
+        );
+    }
+    if stolen > STEAL_SHARE {
+        add(
+            "steal",
+            format!(
+                "the hypervisor gave {:.0} % of this machine's processor time to others; repeat at a quieter time",
+                100.0 * stolen
+            ),
+        );
+    }
+    if total.connections >= connections_limit {
+        add(
+            "connections-limit",
+            format!(
+                "all {connections_limit} connections were busy, further arrivals waited in the generator; raise --max-connections to let the target see them"
+            ),
+        );
+    }
+    caveats
+}

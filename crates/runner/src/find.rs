@@ -1,0 +1,79 @@
+//! A search: asks for a load, makes it, hands the result back, until there is a verdict.
+
+use crate::conductor::{Conductor, Load};
+use crate::exit;
+use engine::Offer;
+use plan::{Find, Goal, Plan, Stage};
+use record::{Ended, Event, Recovery, Verdict};
+use schedule::Schedule;
+use search::{Config, Search, Step, hopeless};
+use std::time::Instant;
+use units::Nanos;
+
+pub(crate) fn find(conductor: &mut Conductor<'_>, plan: &Plan, find: &Find) -> (Verdict, u8) {
+    let began = Instant::now();
+    let mut search = Search::new(Config {
+        goals: Goal::pair(&plan.objective, find.trial, find.sum, find.width).to_vec(),
+        objective: plan.objective,
+        from: find.from,
+        max: find.max,
+        width: find.width,
+        budget: find.budget,
+        timeout: plan.request.timeout,
+        seed: plan.generator.seed,
+        curve: true,
+    });
+    let verdict = loop {
+        let proposal = match search.next() {
+            Step::Try(proposal) => proposal,
+            Step::Done(verdict) => break *verdict,
+        };
+        if conductor.interrupted() {
+            break search.interrupt(Ended::Interrupted);
+        }
+        if find.budget.is_some_and(|budget| Nanos::from(began.elapsed()) + proposal.duration > budget) {
+            break search.interrupt(Ended::BudgetSpent);
+        }
+        let stage = Stage { duration: proposal.duration, from: proposal.rate, to: proposal.rate };
+        // Each trial draws its own arrivals: the same again would repeat the same luck.
+        let seed = plan.generator.seed.wrapping_add(u64::from(conductor.trials()));
+        let load = Load {
+            purpose: proposal.purpose,
+            offer: Offer::Open(Schedule::new(&[stage], find.arrivals, seed)),
+            rate: Some(proposal.rate),
+            duration: Some(proposal.duration),
+            drain: search.drain(),
+        };
+        let done = conductor.trial(&load, &|so_far| {
+            hopeless(so_far, proposal.rate, proposal.duration, &plan.objective, find.width)
+        });
+        if done.interrupted {
+            let judgement = search::judge(&done.result, &plan.objective, find.width);
+            conductor.judged(done, &judgement);
+            break search.interrupt(Ended::Interrupted);
+        }
+        let judgement = search.take(&done.result);
+        let overloaded = !judgement.good;
+        let came_back = !matches!(done.result.recovery, Recovery::Not(_));
+        conductor.judged(done, &judgement);
+        conductor.emit(&Event::Bounds { limits: search.limits() });
+        if overloaded && came_back && !conductor.recovers() {
+            break search.interrupt(Ended::NotRecovered);
+        }
+    };
+    let code = exit_code(&verdict);
+    (verdict, code)
+}
+
+fn exit_code(verdict: &Verdict) -> u8 {
+    let Verdict::Limits { limits, ended, .. } = verdict else { return exit::ERROR };
+    match ended {
+        Ended::Converged | Ended::MaxReached => exit::MET,
+        Ended::BudgetSpent if limits.iter().all(|limit| limit.regular) => exit::MET,
+        Ended::BudgetSpent | Ended::NonStationary => exit::UNDECIDED,
+        Ended::BelowMin | Ended::TargetFails => exit::NOT_MET,
+        Ended::GeneratorLimit => exit::NOT_TRUSTWORTHY,
+        Ended::NotRecovered => exit::NOT_RECOVERED,
+        Ended::Interrupted => exit::INTERRUPTED,
+    }
+}

@@ -1,0 +1,77 @@
+//! `torment run`: one load as planned, with a verdict on the goal.
+
+use crate::conductor::{Conductor, Load};
+use crate::exit;
+use engine::Offer;
+use plan::{Load as Planned, Plan, Stage};
+use record::{BLOCK, Caveat, Purpose, TrialResult, Verdict};
+use schedule::Schedule;
+use search::judge;
+use units::{Nanos, Rate, Share};
+
+/// The overload that the divergence rule looks for is a quarter of this, as in a search.
+const WIDTH: Share = Share(0.02);
+
+pub(crate) fn run(conductor: &mut Conductor<'_>, plan: &Plan, planned: &Planned) -> (Verdict, u8) {
+    let (offer, rate, duration) = match planned {
+        Planned::Open { stages, arrivals } => {
+            let schedule = Schedule::new(stages, *arrivals, plan.generator.seed);
+            let (rate, duration) = (schedule.max_rate(), schedule.duration());
+            (Offer::Open(schedule), Some(rate), Some(duration))
+        }
+        Planned::Closed { connections, requests, duration } => {
+            let offer = Offer::Closed { connections: *connections, requests: *requests, duration: *duration };
+            (offer, None, *duration)
+        }
+    };
+    // What is on its way when the load ends is waited for: the load has an end, users have none.
+    let load = Load { purpose: Purpose::Load, offer, rate, duration, drain: plan.request.timeout };
+    let mut done = conductor.trial(&load, &|_| false);
+    if let Planned::Open { stages, .. } = planned {
+        done.result.rate = mean_rate(stages);
+    }
+    let mut judgement = judge(&steady_part(&done.result, planned), &plan.objective, WIDTH);
+    if done.interrupted {
+        judgement.invalid.push(Caveat::new("interrupted", "the load was interrupted before its end"));
+    }
+    let valid = judgement.invalid.is_empty();
+    let verdict = Verdict::Goal {
+        met: valid.then_some(judgement.good),
+        goal: plan.objective.to_string(),
+        outcomes: done.result.total.outcomes,
+        loss: judgement.loss,
+    };
+    let code = match (done.interrupted, valid, judgement.good) {
+        (true, ..) => exit::INTERRUPTED,
+        (_, false, _) => exit::NOT_TRUSTWORTHY,
+        (_, _, true) => exit::MET,
+        (_, _, false) => exit::NOT_MET,
+    };
+    conductor.judged(done, &judgement);
+    (verdict, code)
+}
+
+fn mean_rate(stages: &[Stage]) -> Rate {
+    let time: f64 = stages.iter().map(|s| s.duration.as_secs_f64()).sum();
+    let count: f64 = stages.iter().map(|s| s.duration.as_secs_f64() * (s.from.0 + s.to.0) / 2.0).sum();
+    Rate(count / time.max(f64::MIN_POSITIVE))
+}
+
+/// For the judge: a queue may only be called growing while the rate stands still, so the divergence
+/// rule sees the last stage alone, and nothing of it if that is a ramp. A closed loop cannot diverge.
+fn steady_part(result: &TrialResult, planned: &Planned) -> TrialResult {
+    let mut steady = result.clone();
+    let held: Nanos = match planned {
+        Planned::Open { stages, .. } => stages
+            .iter()
+            .rev()
+            .take_while(|s| s.from == s.to)
+            .map(|s| s.duration)
+            .fold(Nanos::ZERO, |a, b| a + b),
+        Planned::Closed { .. } => Nanos::ZERO,
+    };
+    let blocks = (held.0 / BLOCK.0) as usize;
+    let skip = steady.total.outstanding.len().saturating_sub(blocks);
+    steady.total.outstanding.drain(..skip);
+    steady
+}
