@@ -90,14 +90,27 @@ pub fn hopeless(
     growth_of(so_far, VERY_SURE).is_some_and(|g| overload(g, share, planned_rate.0, seconds))
 }
 
-/// The rate of useful answers that an overloaded target kept up: what was due, less what was
-/// lost on the way, less what piled up. The first estimate of its capacity.
-pub fn kept_up(result: &TrialResult) -> Rate {
+/// What an overloaded target kept up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KeptUp {
+    /// Useful answers a second: what was due, less what was lost on the way, less what piled up. The
+    /// first estimate of the capacity.
+    pub rate: f64,
+    /// Its standard error, as a share: what the target's own randomness leaves open.
+    pub doubt: f64,
+}
+
+/// What the target kept up in a trial that overloaded it; none if nothing was answered.
+pub fn kept_up(result: &TrialResult) -> Option<KeptUp> {
     let o = &result.total.outcomes;
     let seconds = result.loaded.as_secs_f64().max(1e-9);
-    let piled_up = growth_of(&result.total, SURE).map_or(0.0, |g| g.per_second.max(0.0));
-    let passed = result.total.due.saturating_sub(o.failed + o.timeout + o.refused + o.unsent);
-    Rate((passed as f64 / seconds - piled_up).max(0.0))
+    let passed =
+        result.total.due.saturating_sub(o.failed + o.timeout + o.refused + o.unsent) as f64 / seconds;
+    let grows = growth_of(&result.total, SURE);
+    let rate = passed - grows.map_or(0.0, |g| g.per_second.max(0.0));
+    // The bound lies some 1.94 standard errors below: Student's t with six degrees of freedom.
+    let doubt = grows.map_or(0.0, |g| (g.per_second - g.at_least) / 1.94 / rate);
+    (rate > 0.0).then_some(KeptUp { rate, doubt })
 }
 
 fn growth_of(total: &Slice, confidence: f64) -> Option<Growth> {

@@ -20,6 +20,9 @@ const COARSE: f64 = 4.0;
 /// A generator's ceiling this many widths above the lower bound is close enough: "at least" is the answer.
 const CEILING: f64 = 2.5;
 
+/// Where to begin again below a generator's ceiling.
+const RETREAT: f64 = 0.8;
+
 /// The rates that may be tried.
 #[derive(Debug, Clone, Copy)]
 pub struct Range {
@@ -56,11 +59,10 @@ impl Want {
 
 /// The next level for `goal`, from the trials so far and an estimate of the capacity.
 ///
-/// `coin` orders the last trial of the lower and of the upper bound, so that a slow drift of the
+/// `w` is the width to reach, at most the goal's. `coin` orders the last trial of the lower and of the upper bound, so that a slow drift of the
 /// target does not always favour the same one.
-pub fn want(bounds: &Bounds, goal: &Goal, estimate: Option<f64>, range: Range, coin: bool) -> Want {
+pub fn want(bounds: &Bounds, goal: &Goal, w: f64, estimate: Option<f64>, range: Range, coin: bool) -> Want {
     let bracket = bounds.bracket(goal, range.void);
-    let w = goal.width.0;
     let clamp = |rate: f64| rounded(rate).clamp(range.floor, range.top);
     match (bracket.lower, bracket.upper) {
         (Some(lower), Some(upper)) if width(lower.rate, upper.rate) <= w + 1e-6 => {
@@ -81,7 +83,7 @@ pub fn want(bounds: &Bounds, goal: &Goal, estimate: Option<f64>, range: Range, c
             if let Some(void) = range.void.filter(|v| rate >= *v) {
                 rate = (lower.rate * void).sqrt();
             }
-            sized(clamp(rate), rate / lower.rate - 1.0 > COARSE * w)
+            sized(clamp(rate), range.void.is_some() || rate / lower.rate - 1.0 > COARSE * w)
         }
         (None, Some(upper)) => {
             if upper.rate <= range.floor {
@@ -95,7 +97,10 @@ pub fn want(bounds: &Bounds, goal: &Goal, estimate: Option<f64>, range: Range, c
             let rate = by_estimate.unwrap_or(upper.rate * (1.0 - step.min(0.5)));
             sized(clamp(rate), by_estimate.is_none() && step > COARSE * w)
         }
-        (None, None) => Want::Final(clamp(estimate.map_or(range.floor, |e| e * (1.0 - BELOW * w)))),
+        (None, None) => match (estimate, range.void) {
+            (Some(estimate), _) => Want::Final(clamp(estimate * (1.0 - BELOW * w))),
+            (None, void) => Want::Coarse(clamp(void.map_or(range.floor, |v| v * RETREAT))),
+        },
     }
 }
 

@@ -37,6 +37,10 @@ const PROBE: f64 = 1.1;
 const FASTER: f64 = 1.25;
 /// Trials with a smaller loss say little about the capacity.
 const TELLING: f64 = 0.03;
+/// An estimate with a standard error above so many widths comes from a target that is random itself:
+const NOISY: f64 = 0.25;
+/// single trials near its capacity then go either way, and the bounds are closed to this part of the width.
+const NARROWER: f64 = 0.5;
 /// The least drain, and the drain in baseline p99s.
 const DRAIN_LEAST: Nanos = Nanos::from_millis(100);
 const DRAIN_TIMES: u64 = 3;
@@ -117,6 +121,8 @@ pub struct Search {
     bounds: Bounds,
     /// Capacity, as far as overloads have shown it.
     estimate: Option<f64>,
+    /// Its standard error, as a share.
+    doubt: f64,
     /// The highest rate that the climb passed.
     climbed: Option<f64>,
     void: Option<f64>,
@@ -147,6 +153,7 @@ impl Search {
             pending: None,
             bounds: Bounds::default(),
             estimate: None,
+            doubt: 0.0,
             climbed: None,
             void: None,
             calm: rate,
@@ -302,8 +309,12 @@ impl Search {
             return Some(look());
         }
         let coin = coin(self.config.seed, self.trials);
-        let wants =
-            self.config.goals.iter().map(|g| want(&self.bounds, g, self.estimate, self.range(), coin));
+        let part = if self.doubt > self.config.width.0 * NOISY { NARROWER } else { 1.0 };
+        let wants = self
+            .config
+            .goals
+            .iter()
+            .map(|g| want(&self.bounds, g, g.width.0 * part, self.estimate, self.range(), coin));
         let lowest = wants
             .filter_map(|w| Some((w.rate()?, w)))
             .min_by(|(a, _), (b, _)| a.total_cmp(b))
@@ -351,7 +362,7 @@ impl Search {
             }
             return;
         }
-        self.estimate = Some(kept_up(result).0).filter(|e| *e > 0.0);
+        self.estimate = kept_up(result).map(|k| k.rate);
         match self.climbed {
             Some(passed) => self.warm_up(self.estimate.unwrap_or(passed).max(passed)),
             None if rate <= range.floor => {
@@ -417,8 +428,10 @@ impl Search {
             }
             return;
         }
-        let before = self.estimate.replace(kept_up(result).0.max(self.calm)).unwrap_or(f64::INFINITY);
-        let now = self.estimate.unwrap_or(rate);
+        let kept = kept_up(result);
+        let now = kept.map_or(self.calm, |k| k.rate.max(self.calm));
+        let before = self.estimate.replace(now).unwrap_or(f64::INFINITY);
+        self.doubt = kept.map_or(0.0, |k| k.doubt);
         self.phase = Phase::Narrow;
         if now > before * FASTER && self.rewarms < REWARMS_MOST {
             self.rewarms += 1;
@@ -436,7 +449,7 @@ impl Search {
             self.bounds.expire_bad(rate);
         }
         if !judgement.good && judgement.loss > TELLING {
-            self.estimate = Some(kept_up(result).0).filter(|e| *e > 0.0).or(self.estimate);
+            self.estimate = kept_up(result).map(|k| k.rate).or(self.estimate);
         }
     }
 
