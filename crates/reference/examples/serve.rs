@@ -4,12 +4,12 @@ use torment_reference::{Config, Model, Service};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let mut config = Config::default();
-    config.model = match arguments.next().as_deref() {
+    let model = match arguments.next().as_deref() {
         Some("threads") => Model::Threads,
         Some("async") => Model::ASYNC,
         _ => Model::POOL,
     };
+    let mut config = Config { model, ..Config::default() };
     if let Some(address) = arguments.next() {
         config.listen = address.parse()?;
     }

@@ -1,6 +1,7 @@
 //! Where the service listens, and who is there already when it cannot.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use rustix::fs::FileType;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, ipproto, sockopt};
 
@@ -130,11 +132,7 @@ fn bind_unix(path: &Path) -> Result<Listener, Errno> {
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     let name = SocketAddrUnix::new(path)?;
     match rustix::net::bind(&socket, &name) {
-        // Nobody answers behind it: a dead server left it.
-        Err(Errno::ADDRINUSE)
-            if UnixStream::connect(path)
-                .is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionRefused) =>
-        {
+        Err(Errno::ADDRINUSE) if left_behind(path)? => {
             rustix::fs::unlink(path)?;
             rustix::net::bind(&socket, &name)?;
         }
@@ -142,6 +140,16 @@ fn bind_unix(path: &Path) -> Result<Listener, Errno> {
     }
     rustix::net::listen(&socket, BACKLOG)?;
     Ok(Listener { socket, address: Listen::Unix(path.to_owned()) })
+}
+
+/// Whether a dead server left this socket file. A file of another kind is somebody's, and an
+/// error: connecting to it is refused just the same.
+fn left_behind(path: &Path) -> Result<bool, Errno> {
+    let kind = FileType::from_raw_mode(rustix::fs::lstat(path)?.st_mode);
+    if kind != FileType::Socket {
+        return Err(Errno::EXIST);
+    }
+    Ok(UnixStream::connect(path).is_err_and(|e| e.kind() == ErrorKind::ConnectionRefused))
 }
 
 #[cfg(test)]

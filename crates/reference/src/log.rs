@@ -1,7 +1,8 @@
 //! What truly happened, as the service itself saw it: the measure for whoever measures us.
 //!
 //! Times run from the moment the first byte of a request could be read to the moment the last
-//! byte of its answer was handed to the kernel.
+//! byte of its answer was handed to the kernel. An answer is written down right after that: for a
+//! moment its client may have it while the log still says it is in flight.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(p.number("ms", 1.0, 0.0, 10.0), Ok(2.5));
         assert_eq!(p.number("n", 1, 0, 10), Ok(3), "the first one counts");
         assert_eq!(p.number("absent", 7, 0, 10), Ok(7));
-        assert_eq!(p.number("n", 1, 5, 10).unwrap_err(), "n is '3'; it must be a number from 5 to 10");
+        assert_eq!(p.number("n", 1, 5, 10), Err("n is '3'; it must be a number from 5 to 10".to_owned()));
         assert!(p.number("empty", 1, 0, 10).is_err());
         assert!(p.number("bad", 1.0, 0.0, 10.0).is_err());
         assert!(p.number("huge", 1.0, 0.0, 10.0).is_err());
