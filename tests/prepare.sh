@@ -7,10 +7,15 @@ command -v nginx >/dev/null 2>&1 || [ -x /usr/sbin/nginx ] || missing="$missing 
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
     export DEBIAN_FRONTEND=noninteractive
-    # The packages start services of their own on standard ports; the tests start theirs elsewhere.
-    printf '#!/bin/sh\nexit 101\n' > /usr/sbin/policy-rc.d && chmod +x /usr/sbin/policy-rc.d
-    apt-get update -qq && apt-get install -y -qq $missing
-    rm -f /usr/sbin/policy-rc.d
+    # The packages would start services of their own on standard ports; the tests start theirs elsewhere.
+    keep=/usr/sbin/policy-rc.d
+    if [ ! -e "$keep" ]; then
+        printf '#!/bin/sh\nexit 101\n' > "$keep"
+        chmod +x "$keep"
+        trap 'rm -f "$keep"' EXIT
+    fi
+    apt-get update -qq
+    apt-get install -y -qq $missing
 else
     echo "Not installed:$missing. The tests that need them are skipped, and say so." >&2
     echo "On Debian or Ubuntu: sudo apt-get install$missing" >&2

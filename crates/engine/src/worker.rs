@@ -203,7 +203,12 @@ impl Worker {
                         let mut count = [0u8; 8];
                         let _ = rustix::io::read(&self.wake, &mut count);
                     }
-                    token => self.ready(token as u32),
+                    token => {
+                        // With the peer's end of the connection comes no further event: read up to it.
+                        let ends = epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR;
+                        let flags = event.flags;
+                        self.ready(token as u32, flags.intersects(ends));
+                    }
                 }
             }
         }
@@ -364,14 +369,14 @@ impl Worker {
                     connection.unwritten.extend_from_slice(&self.request[count..]);
                 }
                 if connection.stream.answers_at_once() {
-                    self.receive(slot);
+                    self.receive(slot, false);
                 }
             }
             Err(_) => self.lost(slot, Failure::Closed),
         }
     }
 
-    fn ready(&mut self, slot: u32) {
+    fn ready(&mut self, slot: u32, ends: bool) {
         match self.state(slot) {
             // Closed earlier in this very turn.
             None => {}
@@ -386,7 +391,7 @@ impl Worker {
                     self.no_connection(&why);
                 }
             },
-            Some(State::Idle | State::Busy { .. }) if self.write_rest(slot) => self.receive(slot),
+            Some(State::Idle | State::Busy { .. }) if self.write_rest(slot) => self.receive(slot, ends),
             Some(State::Idle | State::Busy { .. }) => {}
         }
     }
@@ -406,11 +411,11 @@ impl Worker {
         result.is_ok()
     }
 
-    fn receive(&mut self, slot: u32) {
+    fn receive(&mut self, slot: u32, ends: bool) {
         loop {
             let connection = self.connections[slot as usize].as_mut().expect("ready slots are open");
             let read = connection.stream.read(&mut self.buffer);
-            let last = connection.stream.short_read_is_last();
+            let last = connection.stream.short_read_is_last() && !ends;
             match read {
                 Ok(None) => return,
                 Ok(Some(0)) => {

@@ -1,0 +1,169 @@
+//! The engine against the reference service, whose truth is known by arithmetic or by its own log.
+
+use plan::{Generator, Origin, Request, StatusRange, Template};
+use record::{Outcomes, Slice};
+use reference::{Config, Listen, Model, Service};
+use schedule::Schedule;
+use torment_engine::{Endpoint, Engine, Job, Offer, exchange_once};
+use units::{Nanos, Rate};
+
+const MS: Nanos = Nanos::from_millis(1);
+
+fn serve(model: Model) -> Service {
+    Service::start(Config { model, ..Config::default() }).expect("the reference service starts")
+}
+
+fn job(service: &Service, path: &str) -> Job {
+    let (host, port, unix_socket) = match service.address() {
+        Listen::Tcp(address) => (address.ip().to_string(), address.port(), None),
+        Listen::Unix(path) => ("localhost".to_owned(), 80, Some(path.clone())),
+    };
+    let origin = Origin { tls: false, host, port, unix_socket, insecure: false };
+    Job {
+        endpoint: Endpoint::of(&origin).expect("an address"),
+        authority: origin.authority(),
+        request: Request {
+            method: "GET".to_owned(),
+            path: Template::parse(path).expect(path),
+            headers: Vec::new(),
+            body: Template::default(),
+            expect: vec![StatusRange::DEFAULT],
+            timeout: Nanos::from_secs(5),
+        },
+        generator: Generator::default(),
+        deadline: None,
+    }
+}
+
+fn offer(job: &Job, rate: f64, time: Nanos) -> Slice {
+    let mut engine = Engine::start(job).expect("starts");
+    let load = Offer::Open(Schedule::constant(Rate(rate), time));
+    let counted = engine.trial(&load, Nanos::from_secs(6), &mut |_| {}, &mut |_| false);
+    assert_eq!(counted.total.outcomes.total(), counted.total.due, "every arrival has one outcome");
+    engine.settle(Nanos::from_secs(6), &|| false).expect("everything is answered");
+    counted.total
+}
+
+fn near(found: Option<Nanos>, truth: Nanos, within: Nanos) {
+    let found = found.expect("something was recorded");
+    let off = (found - truth).max(truth - found);
+    assert!(off <= within, "{found} instead of {truth} ± {within}");
+}
+
+/// Frozen for 1 s in every 10 at a constant rate: a tenth of the arrivals waits for an evenly spread
+/// part of a second, so the (0.9 + s/10) quantile is s seconds. Tools that forget due times say 2 ms.
+#[test]
+fn a_frozen_server_is_not_flattered() {
+    let service = serve(Model::ASYNC);
+    let total = offer(&job(&service, "/stall"), 500.0, Nanos::from_secs(20));
+    assert_eq!((total.due, total.outcomes.ok), (10_000, 10_000));
+    near(total.response.quantile(0.95), MS * 500, MS * 10);
+    near(total.response.quantile(0.99), MS * 900, MS * 10);
+    near(total.response.max(), MS * 1000, MS * 20);
+}
+
+/// One server of 2 ms offered 600/s for 3 s: 1,500 are answered in time, the queue grows by 100/s.
+#[test]
+fn an_overloaded_queue_grows_as_it_must() {
+    for model in [Model::ASYNC, Model::Threads, Model::POOL] {
+        let service = serve(model);
+        let total = offer(&job(&service, "/queue?us=2000"), 600.0, Nanos::from_secs(3));
+        assert_eq!((total.due, total.outcomes.ok), (1800, 1800), "{model:?}");
+        let last = total.outstanding.last().copied().unwrap_or(0.0);
+        assert!((last - 297.0).abs() < 15.0, "{model:?}: {last} outstanding at the end instead of 297");
+        near(total.response.max(), MS * 600, MS * 30);
+    }
+}
+
+/// Bodies by length, by chunks and until close; interim answers; redirects and errors as they come.
+#[test]
+fn every_kind_of_answer_is_counted() {
+    let service = serve(Model::ASYNC);
+    for path in [
+        "/bytes?n=100000",
+        "/bytes?n=100000&chunked=1",
+        "/bytes?n=100000&close=1",
+        "/continue",
+        "/status/302",
+        "/status/204",
+    ] {
+        let total = offer(&job(&service, path), 100.0, Nanos::from_millis(500));
+        let ok = Outcomes { ok: 50, ..Outcomes::default() };
+        assert_eq!(total.outcomes, ok, "{path}: {:?}", total.failures);
+    }
+    let total = offer(&job(&service, "/status/503"), 100.0, Nanos::from_millis(500));
+    assert_eq!((total.outcomes.failed, total.statuses.get(&503)), (50, Some(&50)));
+    assert!(total.response.is_empty(), "failures do not improve the response times");
+}
+
+#[test]
+fn what_the_target_logged_is_what_was_sent() {
+    let service = serve(Model::ASYNC);
+    let total = offer(&job(&service, "/delay?ms=20"), 250.0, Nanos::from_secs(2));
+    assert_eq!(total.outcomes.ok, 500);
+    let truth = service.truth();
+    let logged = truth.to_string();
+    assert!(logged.contains("\"received\":500") || logged.contains("500"), "{logged}");
+    // 20 ms and what the wake-ups of both sides add.
+    near(total.response.quantile(0.5), MS * 20, MS * 2);
+    assert!(total.service.quantile(0.5) <= total.response.quantile(0.5));
+}
+
+#[test]
+fn a_unix_socket_carries_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let listen = Listen::Unix(folder.path().join("torment.sock"));
+    let service =
+        Service::start(Config { listen, model: Model::ASYNC, ..Config::default() }).expect("starts");
+    let total = offer(&job(&service, "/delay?ms=5"), 100.0, Nanos::from_secs(1));
+    assert_eq!(total.outcomes.ok, 100);
+}
+
+#[test]
+fn time_outs_are_counted_and_waited_for() {
+    let service = serve(Model::ASYNC);
+    let mut job = job(&service, "/delay?ms=2000");
+    job.request.timeout = MS * 300;
+    let mut engine = Engine::start(&job).expect("starts");
+    let load = Offer::Open(Schedule::constant(Rate(50.0), Nanos::from_secs(1)));
+    let counted = engine.trial(&load, MS * 1000, &mut |_| {}, &mut |_| false);
+    assert_eq!((counted.total.due, counted.total.outcomes.timeout), (50, 50));
+    near(counted.total.response.quantile(0.5), MS * 300, MS * 10);
+}
+
+#[test]
+fn what_is_open_at_the_end_is_unfinished() {
+    let service = serve(Model::ASYNC);
+    let job = job(&service, "/delay?ms=1500");
+    let mut engine = Engine::start(&job).expect("starts");
+    let load = Offer::Open(Schedule::constant(Rate(100.0), Nanos::from_secs(1)));
+    let counted = engine.trial(&load, MS * 100, &mut |_| {}, &mut |_| false);
+    assert_eq!((counted.total.due, counted.total.outcomes.unfinished), (100, 100));
+    engine.settle(Nanos::from_secs(5), &|| false).expect("all is answered in the end");
+    // The connections are still good.
+    let counted = engine.trial(&load, MS * 2000, &mut |_| {}, &mut |_| false);
+    assert_eq!((counted.total.outcomes.ok, counted.total.connects), (100, 0));
+}
+
+#[test]
+fn over_the_cap_arrivals_are_refused() {
+    let service = serve(Model::ASYNC);
+    let mut job = job(&service, "/delay?ms=1000");
+    job.generator.outstanding = 20;
+    let total = offer(&job, 100.0, Nanos::from_millis(500));
+    assert_eq!((total.outcomes.ok, total.outcomes.refused), (20, 30));
+}
+
+#[test]
+fn a_target_that_goes_away_is_data() {
+    let service = serve(Model::ASYNC);
+    let job = job(&service, "/delay?ms=1");
+    assert!(exchange_once(&job).expect("answers").expected);
+    service.stop();
+    let error = exchange_once(&job).expect_err("nobody listens").to_string();
+    assert!(error.contains("refuses connections"), "{error}");
+    let mut engine = Engine::start(&job).expect("starts");
+    let load = Offer::Open(Schedule::constant(Rate(200.0), Nanos::from_millis(500)));
+    let counted = engine.trial(&load, MS * 100, &mut |_| {}, &mut |_| false);
+    assert_eq!((counted.total.due, counted.total.outcomes.failed), (100, 100), "{:?}", counted.total);
+}
