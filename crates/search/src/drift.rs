@@ -5,10 +5,14 @@ use crate::warm::{JITTER, Median};
 /// Shifts of the median below this share are noise.
 const NOISE: f64 = 0.04;
 
+/// A repetition lasts until the median is known this well: a shift of [`NOISE`] would show.
+const DOUBT: f64 = 0.03;
+
 /// The response time at the reference load when the bounds began to be measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Reference {
     median: Median,
+    seconds: f64,
     noise: f64,
 }
 
@@ -31,9 +35,14 @@ impl Shift {
 }
 
 impl Reference {
-    /// From a level warm-up.
-    pub fn new(median: Median) -> Self {
-        Self { median, noise: NOISE }
+    /// From the last window of a warm-up, which lasted `seconds`.
+    pub fn new(median: Median, seconds: f64) -> Self {
+        Self { median, seconds, noise: NOISE }
+    }
+
+    /// How many seconds a repetition takes to be worth comparing: doubt falls with the root of time.
+    pub fn seconds(&self) -> f64 {
+        self.seconds * (self.median.doubt / DOUBT).powi(2)
     }
 
     /// The shift that a repetition of the reference load shows, if it is more than noise.
@@ -57,12 +66,13 @@ mod tests {
     #[test]
     fn a_shift_must_exceed_the_noise() {
         let at = |ms: f64| Median { value: ms / 1024.0, doubt: 0.01 };
-        let mut reference = Reference::new(at(8.0));
+        let mut reference = Reference::new(at(8.0), 2.0);
         assert_eq!(reference.shift(at(8.25)), None);
+        assert!((reference.seconds() - 2.0 / 9.0).abs() < 1e-9);
         assert_eq!(reference.shift(at(7.0)), Some(Shift::Faster(0.875)));
         assert_eq!(reference.shift(at(10.0)), Some(Shift::Slower(1.25)));
         reference.was_noise(Shift::Faster(0.875));
         assert_eq!(reference.shift(at(7.0)), None);
-        assert_eq!(Reference::new(at(0.1)).shift(at(0.13)), None, "30 µs are the loopback's jitter");
+        assert_eq!(Reference::new(at(0.1), 2.0).shift(at(0.13)), None, "30 µs are the loopback's jitter");
     }
 }

@@ -17,6 +17,8 @@ pub const TRIALS_MOST: u32 = 300;
 const INVALID_MOST: u32 = 3;
 /// Change points before a target is called non-stationary.
 const CHANGES_MOST: u32 = 8;
+/// Those to the slower among them: a target that warms up comes to an end, one that tires does not.
+const SLOWER_MOST: u32 = 2;
 /// Warm-ups begun again because the target turned out faster, or the load too high.
 const REWARMS_MOST: u32 = 8;
 /// Upper bounds taken back because they passed when repeated.
@@ -139,7 +141,10 @@ pub struct Search {
     invalid_row: u32,
     since_sentinel: u32,
     changes: u32,
+    slower: u32,
     rewarms: u32,
+    /// Bad warm-up windows in a row.
+    stumbles: u32,
     rounds: u32,
 }
 
@@ -167,7 +172,9 @@ impl Search {
             invalid_row: 0,
             since_sentinel: 0,
             changes: 0,
+            slower: 0,
             rewarms: 0,
+            stumbles: 0,
             rounds: 0,
         }
     }
@@ -304,7 +311,11 @@ impl Search {
 
     /// The main loop: the lowest level that any goal wants; between times the sentinel.
     fn narrow(&self) -> Option<(Purpose, f64, Nanos)> {
-        let look = || (Purpose::Sentinel, self.calm, self.short(self.calm, Nanos::from_secs(2), 100.0));
+        let look = || {
+            let seconds = self.reference.map_or(Nanos::ZERO, |r| Nanos::from_secs_f64(r.seconds().ceil()));
+            let least = seconds.clamp(Nanos::from_secs(2), self.trial().max(Nanos::from_secs(2)));
+            (Purpose::Sentinel, self.calm, self.short(self.calm, least, 100.0))
+        };
         if self.since_sentinel >= SENTINEL_EVERY && self.reference.is_some() {
             return Some(look());
         }
@@ -383,23 +394,25 @@ impl Search {
         let median =
             Median::of(&result.total.response).filter(|_| judgement.good || judgement.loss < TELLING);
         let Some(median) = median else {
-            // Never warm up in overload: requests that die in the queue warm nothing.
             self.rewarms += 1;
+            self.stumbles += 1;
             if self.rewarms > REWARMS_MOST {
                 self.over(Ended::NonStationary);
-            } else {
+            } else if self.stumbles > 1 {
+                // Never warm up in overload: requests that die in the queue warm nothing.
                 self.estimate = None;
                 self.warm_up(self.calm);
             }
             return;
         };
+        self.stumbles = 0;
         warm.push(result.loaded, median);
         self.calmer(result);
         if !warm.done() {
             self.phase = Phase::Warm(warm);
             return;
         }
-        self.reference = warm.level().map(Reference::new);
+        self.reference = warm.level().map(|(length, median)| Reference::new(median, length.as_secs_f64()));
         self.since_sentinel = 0;
         self.bounds.expire();
         self.points.clear();
@@ -493,7 +506,8 @@ impl Search {
     /// The target is not what it was: every bound expires and the search opens again, upwards.
     fn change_point(&mut self, shift: Shift) {
         self.changes += 1;
-        if self.changes > CHANGES_MOST {
+        self.slower += u32::from(matches!(shift, Shift::Slower(_)));
+        if self.changes > CHANGES_MOST || self.slower > SLOWER_MOST {
             self.over(Ended::NonStationary);
             return;
         }

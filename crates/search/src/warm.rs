@@ -78,9 +78,9 @@ impl WarmUp {
         level || self.windows.len() >= WINDOWS_MOST
     }
 
-    /// The median of the last window: what the level is.
-    pub fn level(&self) -> Option<Median> {
-        self.windows.last().map(|(_, median)| *median)
+    /// The last window: what the level is, and how long it was looked at.
+    pub fn level(&self) -> Option<(Nanos, Median)> {
+        self.windows.last().copied()
     }
 }
 

@@ -37,7 +37,7 @@ fn print_table(seeds: u64, only: Option<u64>) {
 fn line(row: &Row, found: &[Found]) -> String {
     let (truth, unit) = match row.truth {
         Truth::Capacity(c) => (format!("{c}/s"), c),
-        Truth::Typical(c) => (format!("{c}/s (typical)"), c),
+        Truth::Typical(low, high) => (format!("typical {low} to {high}/s"), 2000.0),
         Truth::Warm(c) => (format!("{c}/s when warm"), c),
         Truth::Fading(c) => (format!("{c}/s, falling"), c),
         Truth::Max => (format!("at least {}/s", row.max), row.max),

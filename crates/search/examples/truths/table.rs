@@ -2,7 +2,7 @@
 
 use crate::simulate::{Arrivals, Service, System, TIMEOUT, Target, Trait};
 use plan::{Goal, Objective};
-use record::{Ended, Limit, Verdict};
+use record::{Ended, Limit, Purpose, Verdict};
 use torment_search::{Config, Search, Step};
 use units::{Nanos, Rate, Share};
 
@@ -14,15 +14,16 @@ pub const WIDTH: f64 = 0.02;
 pub enum Truth {
     /// Both lower bounds within a width of this rate.
     Capacity(f64),
-    /// The typical lower bound within a width of this rate, the strict one not above it.
-    Typical(f64),
+    /// The typical lower bound between these rates, the strict one not above it.
+    Typical(f64, f64),
     /// The lower bounds at least 0.95 of this rate and at most a width above, or `NonStationary`.
     Warm(f64),
-    /// The lower bounds within a width of what the target can do when the search ends, or `NonStationary`.
+    /// The lower bounds within a width of what the target could do while they were measured (from the
+    /// last warm-up on), or `NonStationary`.
     Fading(f64),
     /// `MaxReached` with the lower bounds at the largest rate.
     Max,
-    /// `GeneratorLimit` with the lower bounds between 0.9 of this rate and this rate.
+    /// `GeneratorLimit` with the lower bounds between 0.85 of this rate and this rate.
     Generator(f64),
     /// `NotRecovered`.
     Broken,
@@ -99,7 +100,7 @@ pub fn rows() -> Vec<Row> {
             sixteen,
             Fixed(ms(8.0)),
             Some(Trait::Stalls(15.0, 0.3)),
-            Truth::Typical(2000.0 * (1.0 - 0.3 / 15.0)),
+            Truth::Typical(1862.0, 2020.0),
         ),
         row(
             "M/M/16 warming five-fold over 40,000 requests",
@@ -188,11 +189,15 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
         seed,
         curve: true,
     });
+    let mut warmed = 0.0;
     loop {
         match search.next() {
             Step::Try(proposal) => {
                 let result = target.trial(&proposal, search.drain(), &objective, width);
                 let judgement = search.take(&result);
+                if proposal.purpose == Purpose::WarmUp {
+                    warmed = target.age();
+                }
                 if show {
                     println!(
                         "{:>8.1} s  {:<9} {:>8.1}/s {:>5.1} s of {:>4.1}  {} loss {:.4} growth {:?} {:?} p50 {:?} {}",
@@ -217,7 +222,7 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
                 let Verdict::Limits { limits, ended, trials, loaded, .. } = *verdict else {
                     unreachable!("a search ends in limits")
                 };
-                let fade = 1.0 + target.age() / 3600.0;
+                let fade = (1.0 + warmed / 3600.0, 1.0 + target.age() / 3600.0);
                 return Found {
                     right: right(row, &limits, &ended, fade),
                     strict: limits[0].lower,
@@ -231,19 +236,21 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
     }
 }
 
-fn right(row: &Row, limits: &[Limit], ended: &Ended, fade: f64) -> bool {
+fn right(row: &Row, limits: &[Limit], ended: &Ended, fade: (f64, f64)) -> bool {
     let both = |low: f64, high: f64| limits.iter().all(|l| l.lower.is_some_and(|r| r >= low && r <= high));
     let near = |truth: f64| both(truth * (1.0 - WIDTH), truth * (1.0 + WIDTH));
     match row.truth {
         Truth::Capacity(c) => near(c) && *ended == Ended::Converged,
-        Truth::Typical(c) => {
+        Truth::Typical(low, high) => {
             let [strict, typical] = [limits[0].lower.unwrap_or(0.0), limits[1].lower.unwrap_or(0.0)];
-            (typical / c - 1.0).abs() <= WIDTH && strict <= typical
+            typical >= low && typical <= high && strict <= typical
         }
         Truth::Warm(c) => *ended == Ended::NonStationary || both(c * 0.95, c * (1.0 + WIDTH)),
-        Truth::Fading(c) => *ended == Ended::NonStationary || near(c / fade),
+        Truth::Fading(c) => {
+            *ended == Ended::NonStationary || both(c / fade.1 * (1.0 - WIDTH), c / fade.0 * (1.0 + WIDTH))
+        }
         Truth::Max => *ended == Ended::MaxReached && both(row.max, row.max),
-        Truth::Generator(c) => *ended == Ended::GeneratorLimit && both(c * 0.9, c),
+        Truth::Generator(c) => *ended == Ended::GeneratorLimit && both(c * 0.85, c),
         Truth::Broken => *ended == Ended::NotRecovered,
     }
 }
