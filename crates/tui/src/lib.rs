@@ -1,1 +1,16 @@
-//! The terminal face.
+//! The terminal face: lines in colour ([`print`]), and a live view of a run that goes on ([`Live`]).
+//!
+//! It draws from its own thread a few times a second and never makes the run wait for the
+//! terminal. It decides how a run looks, never what it means: that is `view`'s.
+
+mod charts;
+mod live;
+mod palette;
+mod print;
+mod scale;
+mod screen;
+
+pub use live::{Error, Live};
+pub use palette::Palette;
+pub use print::{Paper, print};
+pub use screen::draw;

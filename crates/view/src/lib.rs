@@ -20,7 +20,7 @@ pub use binomial::upper_bound;
 pub use json::run_json;
 pub use line::{Line, Span, Tone};
 pub use list::{list_json, list_lines};
-pub use progress::Progress;
+pub use progress::{Progress, trial_line};
 pub use reason::{TrialState, why_bad};
 pub use run::{Current, End, RunView, Second, Started};
 pub use summary::summary;

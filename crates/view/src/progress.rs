@@ -1,6 +1,6 @@
-use crate::reason::number;
+use crate::reason::{number, why_bad_there};
 use crate::trial::Times;
-use crate::{Line, Tone, Trial, TrialState, why_bad};
+use crate::{Line, Tone, Trial, TrialState};
 use record::{Event, Outcome, Purpose, Slice};
 use units::{Nanos, Rate, grouped};
 
@@ -38,7 +38,7 @@ impl Progress {
                 Some(stretch(self.at, &std::mem::take(&mut self.since)))
             }
             Event::TrialDone { trial, result, judgement } => {
-                Some(done(&Trial::done(*trial, result, judgement)))
+                Some(trial_line(&Trial::done(*trial, result, judgement)))
             }
             Event::Bounds { limits } => {
                 let strict = limits.first()?;
@@ -85,8 +85,8 @@ fn response(times: Option<Times>) -> String {
     times.map_or_else(String::new, |t| format!("  p50 {:>7}  p99 {:>7}", t.quantiles.p50, t.quantiles.p99))
 }
 
-/// A trial that is over.
-fn done(trial: &Trial) -> Line {
+/// A trial that is over, in one line.
+pub fn trial_line(trial: &Trial) -> Line {
     let state = TrialState::of(trial);
     let rate = trial.rate.map(|r| r.to_string()).unwrap_or_default();
     let loaded = Nanos::from_millis((trial.loaded.as_millis_f64() / 100.0).round() as u64 * 100);
@@ -94,7 +94,7 @@ fn done(trial: &Trial) -> Line {
         Line::plain(format!("{:>3}  {:<8}  {rate:>9}  {loaded:>6}  ", trial.number, trial.purpose.name()))
             .and(state.tone(), format!("{:<4}", state.name()));
     let why = match state {
-        TrialState::Bad => why_bad(trial),
+        TrialState::Bad => why_bad_there(trial),
         TrialState::Void => trial.judgement.as_ref().and_then(|j| j.invalid.first()).map(|c| c.text.clone()),
         TrialState::Good | TrialState::Unjudged => None,
     };

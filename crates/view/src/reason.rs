@@ -61,9 +61,17 @@ pub(crate) fn number(rate: f64) -> String {
 /// What the target does wrong in a bad trial, from what its arrivals came to: a queue that grows,
 /// or whatever most of the bad ones share. None if nothing is bad.
 pub fn why_bad(trial: &Trial) -> Option<String> {
+    reason(trial, &trial.rate.map(|rate| format!("at {rate} ")).unwrap_or_default())
+}
+
+/// The same where the rate is already said.
+pub(crate) fn why_bad_there(trial: &Trial) -> Option<String> {
+    reason(trial, "")
+}
+
+fn reason(trial: &Trial, at: &str) -> Option<String> {
     let outcomes = &trial.figures.outcomes;
     let growth = trial.judgement.as_ref().and_then(|j| j.growth_per_second);
-    let at = trial.rate.map(|rate| format!("at {rate} ")).unwrap_or_default();
     let bad = outcomes.bad();
     if let Some(growth) = growth
         && outcomes.failed * 2 <= bad

@@ -1,7 +1,7 @@
 use super::{how_sure, unfinished};
-use crate::reason::{number, requests};
+use crate::reason::{number, requests, why_bad_there};
 use crate::table::Table;
-use crate::{Figures, Line, RunView, Times, Tone, Trial, why_bad};
+use crate::{Figures, Line, RunView, Times, Tone, Trial};
 use record::{Failure, Outcome, Verdict};
 use units::{Bytes, Nanos, Rate, Share, grouped};
 
@@ -43,7 +43,7 @@ fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Line> {
     let mut lines = vec![line];
     let due = outcomes.total();
     if *loss > 0.0 || outcomes.bad() > 0 {
-        let why = load.and_then(why_bad).map(|why| format!("; {why}")).unwrap_or_default();
+        let why = load.and_then(why_bad_there).map(|why| format!("; {why}")).unwrap_or_default();
         let counted = format!("{} of {} bad", grouped(outcomes.bad()), requests(due));
         lines.push(
             Line::plain("  ")

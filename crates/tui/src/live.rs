@@ -1,0 +1,176 @@
+use crate::{Palette, draw};
+use crossterm::event::{self, Event as Input, KeyCode, KeyEventKind, KeyModifiers};
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::{cursor, execute};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use record::Event;
+use std::io::{self, BufWriter, IsTerminal, Stderr, stderr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use view::RunView;
+
+/// Time between two frames: fast enough to feel alive, a percent or so of one processor.
+const FRAME: Duration = Duration::from_millis(200);
+/// The shell's code for a program ended by Ctrl-C.
+const INTERRUPTED: i32 = 130;
+
+/// Whether the terminal is ours now, so that it is given back exactly once.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+static HOOK: Once = Once::new();
+
+/// Why there can be no live view; the run goes on without.
+#[derive(Debug)]
+pub enum Error {
+    /// Standard error, which it draws on, is not a terminal.
+    NoTerminal,
+    /// Another live view has it.
+    Taken,
+    /// The terminal refused.
+    Io(io::Error),
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoTerminal => f.write_str("no live view: standard error is not a terminal"),
+            Self::Taken => f.write_str("no live view: another one has the terminal"),
+            Self::Io(e) => write!(f, "no live view: the terminal refused: {e}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<io::Error> for Error {
+    fn from(e: io::Error) -> Self {
+        Self::Io(e)
+    }
+}
+
+/// A live view of a run, on standard error, so that results can still be piped from standard
+/// output. Gives the terminal back when finished, dropped, or at a panic anywhere in the process.
+#[derive(Debug)]
+pub struct Live {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the run's thread and the drawing thread share.
+#[derive(Debug)]
+struct Shared {
+    view: Mutex<RunView>,
+    /// Set by `q` or Ctrl-C: the caller should end the run.
+    stop: Arc<AtomicBool>,
+    over: AtomicBool,
+}
+
+impl Shared {
+    /// A panic elsewhere must not stop the view from showing what it has.
+    fn view(&self) -> MutexGuard<'_, RunView> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Live {
+    /// Takes the terminal. `q` or Ctrl-C set `stop`; a second Ctrl-C ends the process at once, with
+    /// exit code 130. Fails if standard error is no terminal.
+    pub fn start(stop: Arc<AtomicBool>) -> Result<Self, Error> {
+        if !stderr().is_terminal() {
+            return Err(Error::NoTerminal);
+        }
+        if TAKEN.swap(true, Ordering::SeqCst) {
+            return Err(Error::Taken);
+        }
+        HOOK.call_once(|| {
+            let before = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |info| {
+                give_back();
+                before(info);
+            }));
+        });
+        let terminal = take().inspect_err(|_| give_back())?;
+        let shared = Arc::new(Shared { view: Mutex::default(), stop, over: AtomicBool::new(false) });
+        let theirs = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("screen".to_owned())
+            .spawn(move || work(terminal, &theirs))
+            .inspect_err(|_| give_back())?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Takes the next event in. Waits at most for one frame to be laid out, never for the terminal.
+    pub fn event(&self, event: &Event) {
+        self.shared.view().fold(event);
+    }
+
+    /// Ends the view and gives the terminal back.
+    pub fn finish(self) {}
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A panic there has been reported by the hook; there is nothing to add.
+            let _ = thread.join();
+        }
+        give_back();
+    }
+}
+
+type Screen = Terminal<CrosstermBackend<BufWriter<Stderr>>>;
+
+fn take() -> io::Result<Screen> {
+    enable_raw_mode()?;
+    execute!(stderr(), EnterAlternateScreen, cursor::Hide)?;
+    Terminal::new(CrosstermBackend::new(BufWriter::new(stderr())))
+}
+
+/// Safe to call at any time, from any thread; what fails here cannot be helped.
+fn give_back() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        let _ = execute!(stderr(), LeaveAlternateScreen, cursor::Show);
+        let _ = disable_raw_mode();
+    }
+}
+
+fn work(mut terminal: Screen, shared: &Shared) {
+    let palette = Palette::from_environment();
+    while !shared.over.load(Ordering::SeqCst) && TAKEN.load(Ordering::SeqCst) {
+        let stopping = shared.stop.load(Ordering::SeqCst);
+        let drawn = terminal.draw(|frame| draw(frame, &shared.view(), now_unix_ms(), stopping, palette));
+        // A terminal that is gone: the run goes on unseen, and the end gives nothing back in vain.
+        if drawn.is_err() || heed(shared).is_err() {
+            std::thread::park_timeout(FRAME);
+        }
+    }
+}
+
+fn now_unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_millis() as u64)
+}
+
+/// Waits for the time of one frame, and heeds what is typed in it.
+fn heed(shared: &Shared) -> io::Result<()> {
+    if !event::poll(FRAME)? {
+        return Ok(());
+    }
+    let Input::Key(key) = event::read()? else { return Ok(()) };
+    if key.kind != KeyEventKind::Press {
+        return Ok(());
+    }
+    let control_c = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+    if control_c && shared.stop.load(Ordering::SeqCst) {
+        give_back();
+        eprintln!("ended at once; what was measured is kept: torment show last");
+        std::process::exit(INTERRUPTED);
+    }
+    if control_c || key.code == KeyCode::Char('q') {
+        shared.stop.store(true, Ordering::SeqCst);
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+use std::io::{self, Write};
+use view::{Line, Tone};
+
+/// Narrower than this, wrapped text reads worse than text the terminal breaks.
+const NARROWEST: usize = 40;
+/// How much further the continuation of a wrapped line begins.
+const HANGING: usize = 2;
+
+/// What lines are printed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Paper {
+    /// Whether colours may be used.
+    pub colour: bool,
+    /// Where to wrap, in characters; none leaves lines as long as they are.
+    pub width: Option<usize>,
+}
+
+impl Paper {
+    /// For a writer that is a terminal or is not: no colour and no wrapping for files and pipes.
+    pub fn of(is_terminal: bool) -> Self {
+        if !is_terminal {
+            return Self::default();
+        }
+        let width = crossterm::terminal::size().ok().map(|(width, _)| usize::from(width));
+        Self { colour: crate::Palette::from_environment().colour, width }
+    }
+}
+
+/// Prints lines. Control characters in them, which may come from a target, are made visible rather
+/// than sent to the terminal. Fails if the writer does.
+pub fn print(to: &mut impl Write, lines: &[Line], paper: Paper) -> io::Result<()> {
+    for line in lines {
+        let letters: Vec<(char, Tone)> =
+            line.spans.iter().flat_map(|s| s.text.chars().map(|c| (harmless(c), s.tone))).collect();
+        for row in wrap(&letters, paper.width) {
+            let mut tone = Tone::Plain;
+            for (letter, next) in row {
+                if paper.colour && next != tone {
+                    write!(to, "{}", ansi(next))?;
+                }
+                tone = next;
+                write!(to, "{letter}")?;
+            }
+            let reset = if paper.colour && tone != Tone::Plain { ansi(Tone::Plain) } else { "" };
+            writeln!(to, "{reset}")?;
+        }
+    }
+    to.flush()
+}
+
+fn harmless(letter: char) -> char {
+    if letter.is_control() { '\u{fffd}' } else { letter }
+}
+
+/// ECMA-48 "select graphic rendition"; each begins with a reset.
+fn ansi(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "\x1b[0m",
+        Tone::Strong => "\x1b[0;1m",
+        Tone::Good => "\x1b[0;1;32m",
+        Tone::Bad => "\x1b[0;1;31m",
+        Tone::Warn => "\x1b[0;1;33m",
+        Tone::Faint => "\x1b[0;2m",
+    }
+}
+
+/// Breaks at spaces; what has none is left to the terminal.
+fn wrap(letters: &[(char, Tone)], width: Option<usize>) -> Vec<Vec<(char, Tone)>> {
+    let width = width.filter(|w| *w >= NARROWEST).unwrap_or(usize::MAX);
+    let margin = letters.iter().take_while(|(c, _)| *c == ' ').count() + HANGING;
+    let mut rows = Vec::new();
+    let mut rest = letters;
+    loop {
+        let indent = if rows.is_empty() { 0 } else { margin };
+        let mut row = vec![(' ', Tone::Plain); indent];
+        let room = width.saturating_sub(indent);
+        let first = rest.iter().take_while(|(c, _)| *c == ' ').count();
+        let break_at =
+            if rest.len() <= room { None } else { (first + 1..=room).rev().find(|at| rest[*at].0 == ' ') };
+        let Some(at) = break_at else {
+            row.extend_from_slice(rest);
+            rows.push(row);
+            return rows;
+        };
+        row.extend_from_slice(&rest[..at]);
+        while row.last().is_some_and(|(c, _)| *c == ' ') {
+            row.pop();
+        }
+        rows.push(row);
+        rest = &rest[at..];
+        rest = &rest[rest.iter().take_while(|(c, _)| *c == ' ').count()..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(line: Line, paper: Paper) -> String {
+        let mut out = Vec::new();
+        print(&mut out, &[line], paper).expect("memory takes everything");
+        String::from_utf8(out).expect("is text")
+    }
+
+    #[test]
+    fn colours_only_when_asked() {
+        let line = || Line::plain("  holds ").and(Tone::Good, "much").then("!");
+        assert_eq!(printed(line(), Paper::default()), "  holds much!\n");
+        let paper = Paper { colour: true, width: None };
+        assert_eq!(printed(line(), paper), "  holds \x1b[0;1;32mmuch\x1b[0m!\n");
+        assert_eq!(printed(Line::empty().and(Tone::Bad, "x"), paper), "\x1b[0;1;31mx\x1b[0m\n");
+    }
+
+    #[test]
+    fn a_target_cannot_drive_the_terminal() {
+        let out = printed(Line::plain("not HTTP: \x1b]0;pwned\x07\r\n"), Paper { colour: true, width: None });
+        assert_eq!(out, "not HTTP: \u{fffd}]0;pwned\u{fffd}\u{fffd}\u{fffd}\n");
+    }
+
+    #[test]
+    fn wraps_at_spaces_with_a_hanging_indent() {
+        let paper = Paper { colour: false, width: Some(40) };
+        for (text, expected) in [
+            ("  short", "  short\n"),
+            (
+                "  the time was up before the bounds were close enough",
+                "  the time was up before the bounds were\n    close enough\n",
+            ),
+            (
+                "  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b",
+                "  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b\n",
+            ),
+            ("", "\n"),
+        ] {
+            assert_eq!(printed(Line::plain(text), paper), expected, "{text}");
+        }
+        let narrow = Paper { colour: false, width: Some(10) };
+        assert_eq!(printed(Line::plain("as long as it happens to be"), narrow).lines().count(), 1);
+    }
+}

@@ -1,0 +1,170 @@
+//! The live view on a terminal made of memory.
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use record::{
+    Caveat, Event, Judgement, Limit, Machine, Outcome, Purpose, Recovery, RunId, Slice, TrialResult,
+};
+use torment_tui::{Palette, draw};
+use units::{Nanos, Rate};
+use view::RunView;
+
+const STARTED: u64 = 1_795_191_302_000;
+
+fn started(command: &str) -> Event {
+    Event::RunStarted {
+        id: RunId("20261120-161502-k3f".to_owned()),
+        at_unix_ms: STARTED,
+        version: "0.1.0".to_owned(),
+        method: record::METHOD,
+        command: command.to_owned(),
+        target: "http://127.0.0.1:8080/queue?us=500".to_owned(),
+        goal: "zero-drop".to_owned(),
+        plan: String::new(),
+        machine: Machine::default(),
+    }
+}
+
+fn begin(trial: u32, purpose: Purpose, rate: f64) -> Event {
+    let duration = Some(Nanos::from_secs(10));
+    Event::TrialStarted { trial, purpose, rate: Some(Rate(rate)), duration, at_unix_ms: STARTED }
+}
+
+fn slice(index: u32, rate: f64, failed: u64) -> Slice {
+    let due = rate as u64;
+    let mut slice = Slice { index, due, sent: due, in_flight: 37, backlog: 5, ..Slice::default() };
+    slice.elapsed = Nanos::from_secs(1);
+    slice.outcomes.add(Outcome::Failed, failed);
+    slice.outcomes.add(Outcome::Ok, due - failed);
+    slice.response.record_many(Nanos::from_micros(520), due);
+    slice.outstanding = vec![40.0; 10];
+    slice
+}
+
+/// A whole trial of two seconds, and then its bounds.
+fn trial(view: &mut RunView, number: u32, rate: f64, good: bool, bounds: (Option<f64>, Option<f64>)) {
+    view.fold(&begin(number, Purpose::Measure, rate));
+    let mut total = Slice::default();
+    for index in 0..2 {
+        let slice = slice(index, rate, if good { 0 } else { 9 });
+        total.merge_after(&slice);
+        view.fold(&Event::SliceDone { trial: number, slice: Box::new(slice) });
+    }
+    let result = TrialResult {
+        purpose: Purpose::Measure,
+        rate: Rate(rate),
+        planned: Nanos::from_secs(2),
+        loaded: Nanos::from_secs(2),
+        drain: Nanos::ZERO,
+        hopeless: false,
+        total,
+        recovery: Recovery::NotNeeded,
+        caveats: Vec::new(),
+    };
+    let judgement = Judgement { loss: 0.0, good, growth_per_second: None, invalid: Vec::new() };
+    view.fold(&Event::TrialDone { trial: number, result: Box::new(result), judgement });
+    let limit = Limit {
+        goal: "strict".to_owned(),
+        lower: bounds.0,
+        upper: bounds.1,
+        unit: "requests/s".to_owned(),
+        regular: false,
+        good_trials: 1,
+        bad_trials: 1,
+        lower_due: 0,
+        lower_bad: 0,
+        throughput: None,
+    };
+    view.fold(&Event::Bounds { limits: vec![limit] });
+}
+
+fn search() -> RunView {
+    let mut view = RunView::of(&[started("find")]);
+    trial(&mut view, 1, 1984.0, true, (Some(1984.0), None));
+    trial(&mut view, 2, 2100.0, false, (Some(1984.0), Some(2100.0)));
+    view.fold(&begin(3, Purpose::Measure, 2016.0));
+    for index in 0..4 {
+        view.fold(&Event::SliceDone { trial: 3, slice: Box::new(slice(index, 2016.0, 1)) });
+    }
+    view
+}
+
+fn screen(view: &RunView, (width, height): (u16, u16), stopping: bool) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("memory is a terminal");
+    let palette = Palette { colour: true };
+    terminal
+        .draw(|frame| draw(frame, view, STARTED + 83_000, stopping, palette))
+        .expect("memory takes everything");
+    let buffer = terminal.backend().buffer();
+    let row = |y| (0..width).map(|x| buffer[(x, y)].symbol().to_owned()).collect::<String>();
+    (0..height).map(|y| row(y).trim_end().to_owned() + "\n").collect()
+}
+
+fn check(screen: &str, words: &[&str]) {
+    for word in words {
+        assert!(screen.contains(word), "'{word}' is missing from\n{screen}");
+    }
+}
+
+#[test]
+fn a_search_says_what_matters_at_any_usual_size() {
+    let always = [
+        "1:23",
+        "127.0.0.1:8080",
+        "2,016/s",
+        "4 s of 10 s",
+        "holds 1,984",
+        "fails at 2,100",
+        "●",
+        "✖",
+        "▼",
+        "offered 2,016/s",
+        "in flight 37",
+        "backlog 5",
+        "p50 520 µs",
+        "8,064",
+        "4 failed",
+        "q stops",
+    ];
+    check(&screen(&search(), (80, 24), false), &always);
+    check(
+        &screen(&search(), (80, 24), false),
+        &["trial 3: measure", "offered achieved", "p99 p50", "waiting", "good", "bad"],
+    );
+    let small: Vec<&str> = always.into_iter().filter(|w| !["127.0.0.1:8080", "▼"].contains(w)).collect();
+    check(&screen(&search(), (40, 10), false), &small);
+    let large = screen(&search(), (120, 40), false);
+    check(
+        &large,
+        &["20261120-161502-k3f", "unfinished             0", "failed                 4", "zero-drop"],
+    );
+}
+
+#[test]
+fn a_load_shows_its_loss() {
+    let mut view = RunView::of(&[started("run"), begin(1, Purpose::Load, 1000.0)]);
+    view.fold(&Event::SliceDone { trial: 1, slice: Box::new(slice(0, 1000.0, 20)) });
+    view.fold(&Event::Doubt { caveat: Caveat::new("one-machine", "target and generator share a processor") });
+    for size in [(80, 24), (40, 10)] {
+        check(&screen(&view, size, false), &["20 of 1,000 bad", "loss 2 %", "1 s of 10 s", "q stops"]);
+    }
+    check(&screen(&view, (80, 24), false), &["caveat: target and generator share a processor"]);
+}
+
+#[test]
+fn a_stop_that_was_asked_for_is_shown() {
+    check(&screen(&search(), (80, 24), true), &["stopping", "Ctrl-C again ends at once"]);
+}
+
+#[test]
+fn no_size_and_no_moment_is_too_much() {
+    let views =
+        [RunView::default(), RunView::of(&[started("find")]), RunView::of(&[started("run")]), search()];
+    for view in &views {
+        for width in (0..30).chain([39, 40, 59, 60, 79, 80, 99, 100, 200]) {
+            for height in (0..14).chain([19, 20, 24, 31, 32, 33, 60]) {
+                screen(view, (width, height), false);
+            }
+        }
+    }
+}
