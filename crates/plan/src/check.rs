@@ -2,7 +2,7 @@
 
 use crate::draft::{Draft, Given, Key};
 use crate::error::{Error, Place};
-use crate::{Arrivals, Command, Find, Generator, Load, Objective, Piece, Plan, Request, Stage};
+use crate::{Arrivals, Command, Find, Generator, Load, Objective, Piece, Plan, Request, Stage, parse_cores};
 use crate::{StatusRange, Target, Task, Template, form};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::path::Path;
@@ -18,7 +18,6 @@ const DEFAULT_TIMEOUT: Nanos = Nanos::from_secs(10);
 const DEFAULT_CONNECTIONS: u32 = 50;
 /// More descriptors than this no Linux process may have (`fs.nr_open` by default).
 const MAX_CONNECTIONS: u32 = 1 << 20;
-const MAX_CORE: u32 = 4095;
 
 /// The stages of the articles: a hundredth, a tenth, half, all, and a hold.
 const ARTICLE: &str = "30s:1% 30s:10% 30s:50% 30s:100% 60s:100%";
@@ -287,15 +286,7 @@ impl Draft {
         };
         let mut cores = Vec::new();
         for given in self.all(Key::Cores) {
-            for part in given.text.split(',') {
-                let (first, last) = part.split_once('-').unwrap_or((part, part));
-                let core = |text: &str| text.trim().parse::<u32>().ok().filter(|core| *core <= MAX_CORE);
-                let (Some(first), Some(last)) = (core(first), core(last)) else {
-                    return Err(given
-                        .error(format!("'{part}' is not a processor: expected numbers such as 0,2 or 0-3")));
-                };
-                cores.extend(first..=last);
-            }
+            cores.extend(parse_cores(&given.text).map_err(|e| given.error(e.to_string()))?);
         }
         cores.sort_unstable();
         cores.dedup();

@@ -163,7 +163,7 @@ impl Draft {
         if has(Key::Rate) || has(Key::Stages) {
             drop.extend([Key::Connections, Key::Requests]);
         } else if has(Key::Connections) || has(Key::Requests) {
-            drop.extend([Key::Rate, Key::Stages]);
+            drop.extend([Key::Rate, Key::Stages, Key::Arrivals]);
         }
         if has(Key::Stages) || has(Key::Requests) {
             drop.push(Key::Duration);

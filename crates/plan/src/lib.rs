@@ -72,7 +72,7 @@ pub use check::ReadFile;
 pub use draft::{Draft, Key};
 pub use error::{Error, Place};
 pub use goal::{Goal, Objective};
-pub use load::{Arrivals, Find, Generator, Load, Stage};
+pub use load::{Arrivals, Find, Generator, Load, Stage, parse_cores};
 pub use target::{Origin, Request, StatusRange, Target};
 pub use template::{Piece, Template};
 

@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use units::{Nanos, Rate, Share};
+use units::{Nanos, ParseError, Rate, Share};
 
 /// What `torment run` offers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -112,5 +112,48 @@ pub struct Generator {
 impl Default for Generator {
     fn default() -> Self {
         Self { connections: 10_000, outstanding: 20_000, cores: Vec::new(), seed: 1 }
+    }
+}
+
+/// Linux numbers processors up to this (`CONFIG_NR_CPUS` is at most 8,192).
+const MAX_CORE: u32 = 8191;
+
+/// Processors as `taskset` takes them: `0`, `0,2`, `0-3`, `0-3,8`; sorted, each once.
+///
+/// # Errors
+/// If it is anything else.
+pub fn parse_cores(text: &str) -> Result<Vec<u32>, ParseError> {
+    let error =
+        || ParseError { found: text.to_owned(), expected: "a list of processors such as 0, 0,2 or 0-3" };
+    let core =
+        |text: &str| text.trim().parse::<u32>().ok().filter(|core| *core <= MAX_CORE).ok_or_else(error);
+    let mut cores = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (core(first)?, core(last)?);
+        if first > last {
+            return Err(error());
+        }
+        cores.extend(first..=last);
+    }
+    cores.sort_unstable();
+    cores.dedup();
+    Ok(cores)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parses_processors() {
+        for (text, expected) in
+            [("0", vec![0]), ("2,0", vec![0, 2]), ("0-3", vec![0, 1, 2, 3]), ("5, 1-2,2", vec![1, 2, 5])]
+        {
+            assert_eq!(parse_cores(text), Ok(expected), "{text}");
+        }
+        for text in ["", "a", "3-1", "1-", "-1", "9999", "0,,1", "0-99999999999"] {
+            assert!(parse_cores(text).is_err(), "{text}");
+        }
     }
 }

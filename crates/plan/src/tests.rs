@@ -253,7 +253,7 @@ fn a_message_says_where_what_and_what_else() {
         ("[request]\nexpect_status = '200,,300'", "2:17: '' is not a status"),
         ("[generator]\nconnections = 0", "'0' is not a number of connections"),
         ("[generator]\noutstanding = 0", "'0' is not a number of arrivals"),
-        ("[generator]\ncores = [0, 'x']", "2:13: 'x' is not a processor"),
+        ("[generator]\ncores = [0, 'x']", "2:13: 'x' is not a list of processors"),
         ("[generator]\nseed = -1", "2:8: '-1' is not a seed, a whole number from 0"),
     ] {
         let has_url = text.contains("[target]") || text.starts_with("load =");
@@ -304,7 +304,7 @@ fn targets() {
 #[test]
 fn the_command_line_wins_over_the_file() {
     const FILE: &str = "goal = 'p99<50ms'\n[target]\nurl = 'h'\n[request]\nheaders = { A = '1', b = '2' }\nbody = 'x'\n\
-                        [load]\nrate = 100\nstages = '10s:50%'";
+                        [load]\nrate = 100\nstages = '10s:50%'\narrivals = 'even'";
     let describe = |options: &[(Key, &str)]| {
         let mut over = Draft::default();
         options.iter().for_each(|(key, text)| over.set(*key, "--option", *text));
@@ -317,6 +317,7 @@ fn the_command_line_wins_over_the_file() {
         (&[(Key::Rate, "200"), (Key::Duration, "5s")], "rate = 200\nduration = \"5s\""),
         (&[(Key::Stages, "5s:10%"), (Key::Stages, "5s:20%")], "stages = [\"5s:10\", \"5s:20\"]"),
         (&[(Key::Connections, "5")], "[load]\nconnections = 5\nduration = \"30s\""),
+        (&[(Key::Arrivals, "poisson")], "arrivals = \"poisson\""),
         (&[(Key::Requests, "9"), (Key::Connections, "5")], "[load]\nconnections = 5\nrequests = 9\n"),
         (&[(Key::Headers, "a: 3"), (Key::Headers, "c: 4")], "headers = [\"b: 2\", \"a: 3\", \"c: 4\"]"),
         (&[(Key::Form, "k=v")], "body = \"k=v\""),

@@ -1,0 +1,272 @@
+use clap::Args;
+use plan::{Command, Draft, Error, Key, Place, Plan, ReadFile};
+
+/// Find the highest rate that meets the goal
+///
+/// Raises the rate of requests until the goal fails, and narrows the limit down between the highest
+/// rate that met it and the lowest that did not. Requests are sent when they are due, whether
+/// or not the target keeps up, and response times count from then.
+#[derive(Debug, Args)]
+#[command(allow_negative_numbers = true)]
+#[command(after_help = "\
+Examples:
+  torment find demo
+  torment find 'http://127.0.0.1:8080/owners/{1..1000}' --goal 'p99<50ms' --max 20k
+  torment find https://host/login --form 'user={file:users.csv:name}' --expect-status 302
+  torment find plans/demo.toml --careful --budget 10m")]
+pub struct FindArgs {
+    #[command(flatten)]
+    target: TargetArg,
+    /// What is good enough: zero-drop, loss<0.1%, p99<50ms [default: zero-drop]
+    #[arg(long, help_heading = "Search")]
+    goal: Option<String>,
+    /// Lowest rate, where the search starts [default: 10/s]
+    #[arg(long, value_name = "RATE", help_heading = "Search")]
+    from: Option<String>,
+    /// Highest rate to try [default: 1,000,000/s]
+    #[arg(long, value_name = "RATE", help_heading = "Search")]
+    max: Option<String>,
+    /// How well the limit is to be known [default: 2%]
+    #[arg(long, value_name = "SHARE", help_heading = "Search")]
+    width: Option<String>,
+    /// How long one trial lasts [default: 10s]; three of them decide a rate
+    #[arg(long, value_name = "TIME", help_heading = "Search")]
+    trial: Option<String>,
+    /// Trials of 60 s, and a limit known within 1%
+    #[arg(long, help_heading = "Search")]
+    careful: bool,
+    /// End after this long with what is known by then
+    #[arg(long, value_name = "TIME", help_heading = "Search")]
+    budget: Option<String>,
+    #[command(flatten)]
+    request: RequestArgs,
+    #[command(flatten)]
+    generator: GeneratorArgs,
+    /// What to do with the plan.
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// Offer one load and say whether the goal was met
+///
+/// With a rate, requests are sent when they are due, whether or not the target keeps up, and response
+/// times count from then. With connections only, each sends its next request when the last is answered.
+#[derive(Debug, Args)]
+#[command(allow_negative_numbers = true)]
+#[command(after_help = "\
+Examples:
+  torment run http://127.0.0.1:8080/ -r 500 -d 20s
+  torment run http://127.0.0.1:8080/ -r 2000 --stages article
+  torment run http://127.0.0.1:8080/ -s 10s:100 -s 1m:100 -s 10s:0
+  torment run http://127.0.0.1:8080/ -c 64 -n 100000
+  torment run http://127.0.0.1:8080/api -r 50 -H 'Content-Type: text/plain' -b 'number {counter}'
+  torment run --once http://127.0.0.1:8080/")]
+pub struct RunArgs {
+    #[command(flatten)]
+    target: TargetArg,
+    /// What is good enough: zero-drop, loss<0.1%, p99<50ms [default: zero-drop]
+    #[arg(long, help_heading = "Load")]
+    goal: Option<String>,
+    /// Requests a second: 500, 2.5k, 90/min
+    #[arg(short, long, help_heading = "Load")]
+    rate: Option<String>,
+    /// For how long [default: 30s]
+    #[arg(short, long, value_name = "TIME", help_heading = "Load")]
+    duration: Option<String>,
+    /// Move in a straight line to this rate, or percentage of --rate, in this time: 30s:500, 30s:10%.
+    /// May be repeated; the first starts at 0
+    #[arg(short, long = "stage", value_name = "TIME:RATE", help_heading = "Load")]
+    stage: Vec<String>,
+    /// Several stages at once, or `article`: 30s:1% 30s:10% 30s:50% 30s:100% 60s:100%
+    #[arg(long, conflicts_with = "stage", help_heading = "Load")]
+    stages: Option<String>,
+    /// So many connections, each waiting for its answer, instead of a rate
+    #[arg(short, long, value_name = "COUNT", help_heading = "Load")]
+    connections: Option<String>,
+    /// End after so many requests
+    #[arg(short = 'n', long, value_name = "COUNT", help_heading = "Load")]
+    requests: Option<String>,
+    #[command(flatten)]
+    request: RequestArgs,
+    #[command(flatten)]
+    generator: GeneratorArgs,
+    /// What to do with the plan.
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// What to do with the plan instead of, or beside, carrying it out.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Mode")]
+pub struct How {
+    /// Print the plan as understood and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Send one request, print all of it and of its answer, and stop
+    #[arg(long, conflicts_with = "dry_run")]
+    pub once: bool,
+    /// Do not keep the run
+    #[arg(long)]
+    pub no_store: bool,
+}
+
+#[derive(Debug, Args)]
+struct TargetArg {
+    /// A URL, `demo` (the built-in service), `null` (torment itself), or a plan file ending in .toml.
+    /// The path, headers and body may hold {1..1000}, {random:1..1000}, {uuid}, {counter} and
+    /// {file:names.csv:column}; quote them, or the shell reads them itself
+    #[arg(value_name = "TARGET")]
+    target: String,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Request")]
+struct RequestArgs {
+    /// GET, POST, … [default: GET; with a body POST]
+    #[arg(short, long)]
+    method: Option<String>,
+    /// Add a header, 'Name: value'; may be repeated
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    headers: Vec<String>,
+    /// Send this body
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    body: Option<String>,
+    /// Send the content of this file
+    #[arg(long, value_name = "FILE")]
+    body_file: Option<String>,
+    /// Send a form with this field; may be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    form: Vec<String>,
+    /// From the moment a request is due to the last byte of its answer [default: 10s]
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<String>,
+    /// What counts as answered: 200, 2xx, 200-204, or several with commas [default: 200-399]
+    #[arg(long, value_name = "STATUS")]
+    expect_status: Option<String>,
+    /// Accept any certificate
+    #[arg(short = 'k', long)]
+    insecure: bool,
+    /// Connect to this socket instead of the URL's host
+    #[arg(long, value_name = "PATH")]
+    unix_socket: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Generator")]
+struct GeneratorArgs {
+    /// How requests are spaced: even, or poisson (at random) [default: even]
+    #[arg(long, value_name = "HOW")]
+    arrivals: Option<String>,
+    /// Seed of everything random [default: 1]
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<String>,
+    /// Processors to send from, 0,2 or 0-3 [default: one, whichever is free]
+    #[arg(long, value_name = "LIST")]
+    cores: Option<String>,
+    /// Most connections to open for a rate [default: 10000]
+    #[arg(long, value_name = "COUNT")]
+    max_connections: Option<String>,
+    /// Most requests due and not answered; one more is refused and counted [default: 20000]
+    #[arg(long, value_name = "COUNT")]
+    max_outstanding: Option<String>,
+}
+
+impl FindArgs {
+    /// The plan: the file's, if the target is one, with these options over it.
+    ///
+    /// # Errors
+    /// With one message about the first thing that is wrong.
+    pub fn plan(&self, read: ReadFile<'_>) -> Result<Plan, Error> {
+        let mut draft = Draft::default();
+        set(&mut draft, Key::Goal, "--goal", &self.goal);
+        set(&mut draft, Key::From, "--from", &self.from);
+        set(&mut draft, Key::Max, "--max", &self.max);
+        set(&mut draft, Key::Width, "--width", &self.width);
+        set(&mut draft, Key::Trial, "--trial", &self.trial);
+        flag(&mut draft, Key::Careful, "--careful", self.careful);
+        set(&mut draft, Key::Budget, "--budget", &self.budget);
+        self.request.set(&mut draft);
+        self.generator.set(&mut draft);
+        plan_from(Command::Find, &self.target.target, draft, read)
+    }
+}
+
+impl RunArgs {
+    /// The plan: the file's, if the target is one, with these options over it.
+    ///
+    /// # Errors
+    /// With one message about the first thing that is wrong.
+    pub fn plan(&self, read: ReadFile<'_>) -> Result<Plan, Error> {
+        let mut draft = Draft::default();
+        set(&mut draft, Key::Goal, "--goal", &self.goal);
+        set(&mut draft, Key::Rate, "--rate", &self.rate);
+        set(&mut draft, Key::Duration, "--duration", &self.duration);
+        set(&mut draft, Key::Stages, "--stage", &self.stage);
+        set(&mut draft, Key::Stages, "--stages", &self.stages);
+        set(&mut draft, Key::Connections, "--connections", &self.connections);
+        set(&mut draft, Key::Requests, "--requests", &self.requests);
+        self.request.set(&mut draft);
+        self.generator.set(&mut draft);
+        // One request needs no load to be named.
+        if self.how.once
+            && [Key::Rate, Key::Stages, Key::Connections].iter().all(|&key| draft.text(key).is_none())
+        {
+            draft.set(Key::Requests, "--once", "1");
+        }
+        plan_from(Command::Run, &self.target.target, draft, read)
+    }
+}
+
+impl RequestArgs {
+    fn set(&self, draft: &mut Draft) {
+        set(draft, Key::Method, "--method", &self.method);
+        set(draft, Key::Headers, "--header", &self.headers);
+        set(draft, Key::Body, "--body", &self.body);
+        set(draft, Key::BodyFile, "--body-file", &self.body_file);
+        set(draft, Key::Form, "--form", &self.form);
+        set(draft, Key::Timeout, "--timeout", &self.timeout);
+        set(draft, Key::ExpectStatus, "--expect-status", &self.expect_status);
+        flag(draft, Key::Insecure, "--insecure", self.insecure);
+        set(draft, Key::UnixSocket, "--unix-socket", &self.unix_socket);
+    }
+}
+
+impl GeneratorArgs {
+    fn set(&self, draft: &mut Draft) {
+        set(draft, Key::Arrivals, "--arrivals", &self.arrivals);
+        set(draft, Key::Seed, "--seed", &self.seed);
+        set(draft, Key::Cores, "--cores", &self.cores);
+        set(draft, Key::MaxConnections, "--max-connections", &self.max_connections);
+        set(draft, Key::MaxOutstanding, "--max-outstanding", &self.max_outstanding);
+    }
+}
+
+fn set<'a>(draft: &mut Draft, key: Key, option: &'static str, texts: impl IntoIterator<Item = &'a String>) {
+    texts.into_iter().for_each(|text| draft.set(key, option, text));
+}
+
+fn flag(draft: &mut Draft, key: Key, option: &'static str, on: bool) {
+    if on {
+        draft.set(key, option, "true");
+    }
+}
+
+fn plan_from(command: Command, target: &str, mut options: Draft, read: ReadFile<'_>) -> Result<Plan, Error> {
+    let is_file = target.ends_with(".toml") && !target.contains("://");
+    let draft = if is_file {
+        let toml = text(read(target), target)
+            .map_err(|message| Error { place: Some(Place::Option("TARGET")), message })?;
+        Draft::from_toml(target, &toml)?.overlaid_by(options)
+    } else {
+        options.set(Key::Url, "TARGET", target);
+        options
+    };
+    let mut plan = draft.check(command, read)?;
+    plan.bind(|file| text(read(file), file))?;
+    Ok(plan)
+}
+
+fn text(bytes: Result<Vec<u8>, String>, file: &str) -> Result<String, String> {
+    let place = |e: std::string::FromUtf8Error| e.utf8_error().valid_up_to();
+    String::from_utf8(bytes?).map_err(|e| format!("'{file}' is not UTF-8 from byte {} on", place(e)))
+}

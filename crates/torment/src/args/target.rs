@@ -1,0 +1,96 @@
+use clap::{Args, ValueEnum};
+use reference::{Config, Database, Listen, Model, Warming};
+
+/// Serve the built-in service, whose limits are known
+///
+/// /queue?us=500 is one server that takes 500 µs for each request: exactly 2,000 a second. /pool, /delay,
+/// /stall, /warm and /shed are other known truths, / and /owners/new a small clinic with a database;
+/// /truth says what truly happened.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  torment target
+  torment target --listen 9000 --model threads --database clinic.db
+  torment target --listen unix:/tmp/torment.sock --database postgres://me@127.0.0.1/clinic")]
+pub struct TargetArgs {
+    /// A port, ADDRESS:PORT, or unix:PATH
+    #[arg(long, value_name = "WHERE", default_value = "127.0.0.1:8080")]
+    listen: Listen,
+    /// How it waits: a pool of workers, a thread for each connection, or event loops
+    #[arg(long, value_enum, default_value_t)]
+    model: ModelName,
+    /// Workers of the pool [default: 200], or event loops [default: 1]
+    #[arg(long, value_name = "COUNT")]
+    workers: Option<usize>,
+    /// Requests that may wait for a worker of the pool; more are answered 503 [default: 100000]
+    #[arg(long, value_name = "COUNT")]
+    queue: Option<usize>,
+    /// Where the clinic keeps its rows: a postgres:// URL or an SQLite file [default: a temporary one]
+    #[arg(long, value_name = "URL|PATH")]
+    database: Option<Database>,
+    /// Connections to the database, shared by all requests
+    #[arg(long, value_name = "COUNT", default_value_t = Config::default().connections)]
+    connections: usize,
+    /// Be slow at first: so many times slower, falling until so many requests are answered
+    #[arg(long, value_name = "FACTOR:REQUESTS", value_parser = warming)]
+    warming: Option<Warming>,
+    /// Processors to run on, 0,2 or 0-3 [default: all]
+    #[arg(long, value_name = "LIST", value_parser = plan::parse_cores)]
+    cores: Option<std::vec::Vec<u32>>,
+    /// End when standard input does.
+    #[arg(long, hide = true)]
+    pub while_stdin: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum ModelName {
+    #[default]
+    Pool,
+    Threads,
+    Async,
+}
+
+impl TargetArgs {
+    /// The processors to run on; none given: all.
+    pub fn cores(&self) -> &[u32] {
+        self.cores.as_deref().unwrap_or_default()
+    }
+
+    /// What to start.
+    ///
+    /// # Errors
+    /// If an option has no meaning in the model chosen.
+    pub fn config(&self) -> Result<Config, String> {
+        let model = match (self.model, self.workers, self.queue) {
+            (ModelName::Pool, workers, queue) => {
+                let Model::Pool { workers: usual_workers, queue: usual_queue } = Model::POOL else {
+                    unreachable!("it is the pool")
+                };
+                Model::Pool { workers: workers.unwrap_or(usual_workers), queue: queue.unwrap_or(usual_queue) }
+            }
+            (ModelName::Async, workers, None) => workers.map_or(Model::ASYNC, |loops| Model::Async { loops }),
+            (ModelName::Threads, None, None) => Model::Threads,
+            (ModelName::Threads, Some(_), _) => {
+                return Err("--workers: --model threads makes a thread for each connection".to_owned());
+            }
+            (_, _, Some(_)) => return Err("--queue: only --model pool has a queue".to_owned()),
+        };
+        Ok(Config {
+            listen: self.listen.clone(),
+            model,
+            database: self.database.clone().unwrap_or_default(),
+            connections: self.connections,
+            warming: self.warming,
+        })
+    }
+}
+
+fn warming(text: &str) -> Result<Warming, String> {
+    let parse = |(factor, requests): (&str, &str)| {
+        let factor = factor.parse().ok().filter(|f: &f64| *f >= 1.0 && f.is_finite())?;
+        Some(Warming { factor, requests: requests.parse().ok()? })
+    };
+    text.split_once(':').and_then(parse).ok_or_else(|| {
+        format!("'{text}' is not a warm-up such as 10:40000, ten times slower until 40,000 requests")
+    })
+}

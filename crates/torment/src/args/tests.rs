@@ -1,0 +1,246 @@
+use super::*;
+use plan::{Error, Load, Plan, Task};
+
+const PLAN: &str =
+    "goal = 'p99<50ms'\n[target]\nurl = 'http://h/{file:n.csv:id}'\n[load]\nrate = 100\n[find]\nmax = 500\n";
+
+fn read(file: &str) -> Result<Vec<u8>, String> {
+    match file {
+        "dir/p.toml" => Ok(PLAN.into()),
+        "bad.toml" => Ok("[load]\nrte = 5\n".into()),
+        "latin.toml" => Ok(b"# \xe9".to_vec()),
+        "dir/n.csv" | "n.csv" => Ok("id,name\n7,x y\n".into()),
+        "body.json" => Ok("{\"id\": {counter}}".into()),
+        _ => Err(format!("cannot read '{file}': no such file")),
+    }
+}
+
+fn parse(line: &str) -> Result<Args, clap::Error> {
+    // Quotes as in a shell, as far as these tests need them.
+    let words = line.split('\'').enumerate().flat_map(|(i, part)| match i % 2 {
+        0 => part.split_whitespace().map(str::to_owned).collect::<Vec<_>>(),
+        _ => vec![part.to_owned()],
+    });
+    Args::try_parse_from(std::iter::once("torment".to_owned()).chain(words))
+}
+
+fn plan(line: &str) -> Result<Plan, Error> {
+    match parse(line).unwrap_or_else(|e| panic!("{line}\n{e}")).action {
+        Action::Find(find) => find.plan(&mut read),
+        Action::Run(run) => run.plan(&mut read),
+        _ => panic!("{line} makes no plan"),
+    }
+}
+
+#[test]
+fn the_definition_is_consistent() {
+    Args::command().debug_assert();
+}
+
+#[test]
+fn lines_make_plans() {
+    for (line, expected) in [
+        ("find demo", "url = \"demo/queue?us=500\""),
+        ("find demo/delay?ms=10 --max 3000", "max = 3000"),
+        ("find h --careful --width 5%", "width = 0.05\ntrial = \"60s\"\nsum = \"60s\""),
+        ("find h --from 100 --trial 2s --budget 1m", "trial = \"2s\"\nsum = \"6s\"\nbudget = \"60s\""),
+        ("find h --goal 'p99<50ms'", "goal = \"p99<50ms\""),
+        ("find dir/p.toml", "max = 500"),
+        ("find dir/p.toml --goal zero-drop --max 900", "max = 900"),
+        ("find http://h/p.toml", "url = \"http://h/p.toml\""),
+        ("run h -r 500 -d 20s", "rate = 500\nduration = \"20s\""),
+        ("run h -r 2.5k", "rate = 2500\nduration = \"30s\""),
+        (
+            "run h -r 100 --stages article",
+            "stages = [\"30s:1\", \"30s:10\", \"30s:50\", \"30s:100\", \"60s:100\"]",
+        ),
+        ("run h -s 5s:10 -s 5s:20", "stages = [\"5s:10\", \"5s:20\"]"),
+        ("run h --stages '5s:10 5s:20'", "stages = [\"5s:10\", \"5s:20\"]"),
+        ("run h -c 64 -n 1000", "connections = 64\nrequests = 1000\n"),
+        ("run h -c 64", "connections = 64\nduration = \"30s\""),
+        ("run h -n 1000", "connections = 50\nrequests = 1000\n"),
+        ("run h --once", "connections = 1\nrequests = 1\n"),
+        ("run dir/p.toml --once", "connections = 1\nrequests = 1\n"),
+        ("run h -r 5 --once", "rate = 5"),
+        ("run dir/p.toml", "url = \"http://h/{file:dir/n.csv:id}\""),
+        ("run dir/p.toml -r 7 -d 1s", "rate = 7\nduration = \"1s\""),
+        ("run dir/p.toml -c 7", "[load]\nconnections = 7\nduration = \"30s\""),
+        ("run h/{file:n.csv:name} -r 1", "url = \"http://h/{file:n.csv:name}\""),
+        ("run h -r 1 -m put -H 'A: b' -H 'C: d'", "method = \"PUT\"\nheaders = [\"A: b\", \"C: d\"]"),
+        ("run h -r 1 -b -5", "method = \"POST\"\nbody = \"-5\""),
+        ("run h -r 1 --body-file body.json", "body = '{\"id\": {counter}}'"),
+        ("run h -r 1 --form 'a=x y' --form b={uuid}", "body = \"a=x+y&b={uuid}\""),
+        (
+            "run h -r 1 --timeout 250ms --expect-status 2xx,404",
+            "timeout = \"250ms\"\nexpect_status = [\"2xx\", \"404\"]",
+        ),
+        ("run https://h -k -r 1 --unix-socket /s", "unix_socket = \"/s\"\ninsecure = true"),
+        ("run h -r 1 --arrivals poisson --seed 7", "arrivals = \"poisson\""),
+        (
+            "run h -r 1 --cores 0-2 --max-connections 9 --max-outstanding 8",
+            "connections = 9\noutstanding = 8\ncores = [0, 1, 2]",
+        ),
+        ("-q run --format json h -r 1 --no-store", "rate = 1"),
+    ] {
+        let plan = plan(line).unwrap_or_else(|e| panic!("{line}\n{e}")).to_toml();
+        assert!(plan.contains(expected), "{line}\nexpected: {expected}\nfound: {plan}");
+    }
+}
+
+#[test]
+fn wrong_values_are_named_by_their_option() {
+    for (line, expected) in [
+        ("run h", "how much load? Give --rate 1000"),
+        ("run h -d 5s", "how much load? Give --rate 1000"),
+        ("run h -r 0", "--rate: expected a rate above 0"),
+        ("run h -r -5", "--rate: '-5' is not a rate"),
+        ("run h -r fast", "--rate: 'fast' is not a rate such as 1000"),
+        ("run h -r 5 -d 30", "--duration: '30' is not a duration such as"),
+        ("run h -r 5 -c 5", "--connections: connections make a closed loop"),
+        ("run h -s 5s:10%", "--stage: '5s:10%' is not a stage: percent of what?"),
+        ("run h -s 5s:10 -d 5s", "--duration: stages say themselves"),
+        ("run h -r 5 -s 5s:10", "--rate: no stage is a percentage of it"),
+        ("run h -r 5 -H X", "--header: 'X' is not a header, 'Name: value'"),
+        ("run h -r 5 -H 'Content-Length: 5'", "--header: 'Content-Length' follows from the body"),
+        ("run h -r 5 -b x --form a=b", "--form: a request has one body"),
+        ("run h -r 5 --form a", "--form: 'a' is not a form field, name=value"),
+        ("run h -r 5 --body-file x", "--body-file: cannot read 'x': no such file"),
+        ("run h -r 5 --expect-status 99", "--expect-status: '99' is not a status"),
+        ("run h -r 5 --timeout 0", "--timeout: expected more than no time"),
+        ("run h -r 5 --arrivals odd", "--arrivals: 'odd' is neither even nor poisson"),
+        ("run h -r 5 --cores a", "--cores: 'a' is not a list of processors"),
+        ("run h/{random:1..} -r 5", "TARGET: '{random:1..}' is not a random number"),
+        ("run 'http://h/a b' -r 5", "TARGET: 'http://h/a b' is not a URL without spaces"),
+        ("run http://u:p@h -r 5", "user name and password"),
+        ("run demo -r 5 --unix-socket /s", "--unix-socket: only an http:// or https:// target"),
+        ("run h/{file:n.csv:surname} -r 5", "n.csv:1:1: no column 'surname'; the file has: id, name"),
+        ("run h/{file:x.csv:a} -r 5", "{file:x.csv:a}: cannot read 'x.csv': no such file"),
+        ("run no.toml", "TARGET: cannot read 'no.toml': no such file"),
+        ("run latin.toml", "TARGET: 'latin.toml' is not UTF-8 from byte 2 on"),
+        ("run bad.toml", "bad.toml:2:1: unknown key 'rte' in [load]; did you mean 'rate'?"),
+        ("run dir/p.toml -d 5x", "--duration: '5x' is not a duration"),
+        ("find h --from 500 --max 400", "--from: the search from 500/s to 400/s has no room"),
+        ("find h --width 0", "--width: 0 % is not above 0 %"),
+        ("find h --trial 0s", "--trial: expected more than no time"),
+        ("find h --careful --budget 5s", "--budget: not enough for one trial of 60 s"),
+        ("find h --goal fast", "--goal: 'fast' is not a goal such as zero-drop"),
+        ("find dir/p.toml --from 500", "--from: the search from 500/s to 500/s has no room"),
+    ] {
+        let error = plan(line).expect_err(line).to_string();
+        assert!(error.contains(expected), "{line}\nexpected: {expected}\nfound: {error}");
+    }
+}
+
+#[test]
+fn wrong_lines_are_usage_errors() {
+    for line in [
+        "",
+        "fnd demo",
+        "find",
+        "find a b",
+        "find demo --rate 5",
+        "run demo --max 5",
+        "run h -s 5s:5 --stages article",
+        "run h --once --dry-run",
+        "show a b",
+        "rm",
+        "list x",
+        "-q -v list",
+        "target --model fibers",
+        "target --listen nowhere",
+        "target --warming fast",
+        "target --cores x",
+        "completions cobol",
+        "list --format xml",
+    ] {
+        let error = parse(line).expect_err(line);
+        assert_eq!(error.exit_code(), 2, "{line}");
+    }
+}
+
+#[test]
+fn the_built_in_service_is_configured() {
+    let config = |line: &str| match parse(line).expect(line).action {
+        Action::Target(target) => target
+            .config()
+            .map(|config| format!("{} {:?} {:?}", config.listen, config.model, config.database)),
+        _ => panic!("{line}"),
+    };
+    for (line, expected) in [
+        ("target", "127.0.0.1:8080 Pool { workers: 200, queue: 100000 } Temporary"),
+        ("target --workers 5 --queue 0", "127.0.0.1:8080 Pool { workers: 5, queue: 0 } Temporary"),
+        ("target --listen unix:/s --model threads", "unix:/s Threads Temporary"),
+        ("target --listen 9000 --model async --workers 2", "127.0.0.1:9000 Async { loops: 2 } Temporary"),
+        ("target --database x.db", "127.0.0.1:8080 Pool { workers: 200, queue: 100000 } Sqlite(\"x.db\")"),
+    ] {
+        assert_eq!(config(line).as_deref(), Ok(expected), "{line}");
+    }
+    assert!(config("target --model threads --workers 5").expect_err("no workers").starts_with("--workers:"));
+    assert!(config("target --model async --queue 5").expect_err("no queue").starts_with("--queue:"));
+}
+
+#[test]
+fn colour_follows_the_terminal_and_its_environment() {
+    for (line, terminal, no_color, expected) in [
+        ("list", true, None, true),
+        ("list", false, None, false),
+        ("list", true, Some("1"), false),
+        ("list", true, Some(""), true),
+        ("list --color always", false, Some("1"), true),
+        ("list --color never", true, None, false),
+    ] {
+        let common = parse(line).expect(line).common;
+        assert_eq!(common.colour(terminal, no_color.map(std::ffi::OsStr::new)), expected, "{line}");
+    }
+}
+
+#[test]
+fn a_run_named_once_is_a_load_of_one_request() {
+    let Task::Run(Load::Closed { connections, requests, .. }) = plan("run demo --once").expect("valid").task
+    else {
+        panic!("a closed loop")
+    };
+    assert_eq!((connections, requests), (1, Some(1)));
+}
+
+/// `BLESS=1 cargo test -p torment-cli help` writes the files anew; look at the difference before you commit.
+#[test]
+fn help_reads_as_it_did() {
+    let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden"));
+    let mut torment = Args::command().term_width(100);
+    torment.build();
+    let names = ["find", "run", "show", "list", "rm", "target", "completions", "man"];
+    let mut pages = vec![("torment".to_owned(), torment.render_long_help().to_string())];
+    for name in names {
+        let command = torment.find_subcommand_mut(name).expect(name);
+        pages.push((format!("torment-{name}"), command.render_long_help().to_string()));
+    }
+    for (name, help) in pages {
+        let file = folder.join(format!("{name}.txt"));
+        // Trailing spaces say nothing and do not survive editors.
+        let help: String = help.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&file, &help).expect("the folder can be written");
+        }
+        let golden = std::fs::read_to_string(&file).unwrap_or_default();
+        assert_eq!(help, golden, "{name} --help");
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_are_written() {
+    let mut out = Vec::new();
+    for shell in [clap_complete::Shell::Bash, clap_complete::Shell::Zsh, clap_complete::Shell::Fish] {
+        out.clear();
+        write_completions(shell, &mut out);
+        assert!(String::from_utf8_lossy(&out).contains("expect-status"), "{shell}");
+    }
+    for (page, holds) in
+        [(None, "torment"), (Some("find"), "torment\\-find"), (Some("target"), "\\-\\-listen")]
+    {
+        out.clear();
+        write_man(page, &mut out).expect("memory takes every write");
+        assert!(String::from_utf8_lossy(&out).contains(holds), "{page:?}\n{}", String::from_utf8_lossy(&out));
+    }
+    assert!(write_man(Some("fnd"), &mut out).is_err());
+}
