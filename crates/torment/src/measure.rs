@@ -1,0 +1,139 @@
+//! `find` and `run`: plan, faces, store; then the runner does the work.
+
+use crate::args::{Common, How};
+use crate::{Failure, paper, result, runs};
+use anyhow::{Context, anyhow};
+use plan::{Error, Plan, ReadFile};
+use record::Event;
+use runner::{Sink, Stop, exit};
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use store::{Recording, Store};
+use tui::{Live, print};
+use view::{Line, Progress, RunView, Tone, run_json, summary};
+
+/// Makes the plan, shows it, and carries it out.
+pub fn measure(
+    plan: impl FnOnce(ReadFile<'_>) -> Result<Plan, Error>,
+    how: &How,
+    common: &Common,
+) -> Result<u8, Failure> {
+    let plan = plan(&mut |path| std::fs::read(path).map_err(|e| format!("cannot read '{path}': {e}")))
+        .map_err(|error| Failure { code: exit::USAGE, error: error.into() })?;
+    if how.once {
+        return once(&plan);
+    }
+    let live = !common.quiet && io::stderr().is_terminal() && io::stdin().is_terminal();
+    if !common.quiet || how.dry_run {
+        let lines: Vec<Line> =
+            plan.describe().into_iter().map(|line| Line::empty().and(Tone::Faint, line)).collect();
+        print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), common))?;
+    }
+    if how.dry_run {
+        print!("{}", plan.to_toml());
+        return Ok(exit::MET);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // The second one ends at once: what was committed by then is kept.
+        signal_hook::flag::register_conditional_shutdown(
+            signal,
+            exit::INTERRUPTED.into(),
+            Arc::clone(&stop),
+        )?;
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    let store = if how.no_store {
+        None
+    } else {
+        Some(runs::open(common).context("the run cannot be kept (--no-store runs without)")?)
+    };
+    let mut faces = Faces {
+        view: RunView::default(),
+        progress: Progress::default(),
+        live: if live { Some(Live::start(Arc::clone(&stop))?) } else { None },
+        store,
+        recording: None,
+        quiet: common.quiet,
+        common,
+        doubts: Vec::new(),
+    };
+    let outcome = runner::conduct(&plan, env!("CARGO_PKG_VERSION"), &mut faces, &Stop::new(stop));
+    let kept = faces.close();
+    if let Some(error) = outcome.error {
+        return Err(Failure { code: outcome.exit_code, error: anyhow!(error) });
+    }
+    result(|| summary(&faces.view), || run_json(&faces.view), common)?;
+    for doubt in &faces.doubts {
+        eprintln!("torment: {doubt}");
+    }
+    kept.context("the run could not be kept in full")?;
+    Ok(outcome.exit_code)
+}
+
+/// `--once`: the request as sent and the answer as received.
+fn once(plan: &Plan) -> Result<u8, Failure> {
+    let exchange = runner::preview(plan)?;
+    let mut out = io::stdout().lock();
+    out.write_all(&exchange.request)?;
+    out.write_all(if exchange.request.ends_with(b"\n") { b"" } else { b"\n\n" })?;
+    out.write_all(&exchange.answer)?;
+    if !exchange.answer.ends_with(b"\n") {
+        writeln!(out)?;
+    }
+    let verdict = if exchange.expected { "as expected" } else { "not what the plan expects" };
+    eprintln!(
+        "\n{}: status {}, {verdict}; connected in {}, first byte after {}, all after {}",
+        exchange.to, exchange.status, exchange.connect, exchange.first_byte, exchange.service
+    );
+    Ok(if exchange.expected { exit::MET } else { exit::NOT_MET })
+}
+
+/// Everyone who wants to hear what happens: the store, the live view or the progress lines, and the
+/// summary at the end.
+struct Faces<'a> {
+    view: RunView,
+    progress: Progress,
+    live: Option<Live>,
+    store: Option<Store>,
+    recording: Option<Recording>,
+    quiet: bool,
+    common: &'a Common,
+    doubts: Vec<String>,
+}
+
+impl Sink for Faces<'_> {
+    fn event(&mut self, event: &Event) {
+        self.view.fold(event);
+        let kept = match (&mut self.recording, &self.store, event) {
+            (None, Some(store), Event::RunStarted { .. }) => {
+                store.begin(event).map(|recording| self.recording = Some(recording))
+            }
+            (Some(recording), ..) => recording.append(event),
+            (None, ..) => Ok(()),
+        };
+        if let Err(error) = kept {
+            self.doubts.push(format!("the run is not kept: {error}"));
+        }
+        match &self.live {
+            Some(live) => live.event(event),
+            None if self.quiet => {}
+            None => {
+                if let Some(line) = self.progress.event(event) {
+                    let _ = print(&mut io::stderr(), &[line], paper(io::stderr().is_terminal(), self.common));
+                }
+            }
+        }
+    }
+}
+
+impl Faces<'_> {
+    /// Gives the terminal back and commits what is left.
+    fn close(&mut self) -> Result<(), store::Error> {
+        if let Some(live) = self.live.take() {
+            live.finish();
+        }
+        self.recording.take().map_or(Ok(()), Recording::finish)
+    }
+}

@@ -1,0 +1,29 @@
+//! `target`: the built-in service.
+
+use crate::Failure;
+use crate::args::TargetArgs;
+use anyhow::anyhow;
+use reference::Service;
+use runner::exit;
+use std::io::{self, Read, Write};
+
+pub fn serve(args: &TargetArgs) -> Result<u8, Failure> {
+    let config = args.config().map_err(|why| Failure { code: exit::USAGE, error: anyhow!(why) })?;
+    let mut signals =
+        signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM])?;
+    let service = Service::start(config)?;
+    let mut out = io::stdout().lock();
+    writeln!(out, "listening on {}", service.address().base_url())?;
+    out.flush()?;
+    drop(out);
+    if args.while_stdin {
+        // A demo belongs to the run that started it: when that ends, however it ends, so does this.
+        // Ctrl-C goes to both; the run decides when the service is no longer needed.
+        let mut rest = Vec::new();
+        let _ = io::stdin().read_to_end(&mut rest);
+    } else {
+        signals.forever().next();
+    }
+    service.stop();
+    Ok(exit::MET)
+}
