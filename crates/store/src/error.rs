@@ -161,3 +161,27 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::ffi;
+
+    #[test]
+    fn every_message_names_the_file_and_what_to_do() {
+        for (code, words) in [
+            (ffi::SQLITE_FULL, "no room left"),
+            (ffi::SQLITE_READONLY, "read but not written"),
+            (ffi::SQLITE_BUSY, "another process"),
+            (ffi::SQLITE_CORRUPT, "not a sound SQLite database"),
+            (ffi::SQLITE_CANTOPEN, "cannot open"),
+            (ffi::SQLITE_IOERR, "failed"),
+        ] {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            let message = Error::of(Path::new("/data/t.db"), &error).to_string();
+            for expected in [words, "/data/t.db", "; "] {
+                assert!(message.contains(expected), "'{expected}' is missing from: {message}");
+            }
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Plays a made-up run into the live view: `cargo run --release -p torment-tui --example replay [find|run]`.
+//! Plays a made-up run into the live view: `cargo run --release -p torment-tui --example replay [find|run|panic]`.
 //! The target it pretends to be holds 2,000 requests a second.
 
 use record::{
@@ -149,6 +149,7 @@ fn main() {
         for rate in [250.0, 500.0, 1000.0, 2000.0, 4000.0] {
             play.load(Purpose::Climb, rate, 2);
         }
+        assert!(command != "panic", "a panic, to see the terminal given back");
         play.load(Purpose::WarmUp, 1000.0, 6);
         for rate in [2828.0, 2378.0, 2181.0, 2088.0, 2043.0, 2020.0] {
             play.load(Purpose::Measure, rate, 10);

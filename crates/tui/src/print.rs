@@ -75,8 +75,12 @@ fn wrap(letters: &[(char, Tone)], width: Option<usize>) -> Vec<Vec<(char, Tone)>
         let mut row = vec![(' ', Tone::Plain); indent];
         let room = width.saturating_sub(indent);
         let first = rest.iter().take_while(|(c, _)| *c == ' ').count();
-        let break_at =
-            if rest.len() <= room { None } else { (first + 1..=room).rev().find(|at| rest[*at].0 == ' ') };
+        let break_at = if rest.len() <= room {
+            None
+        } else {
+            let sticks = |at: usize| rest.get(at + 1).is_none_or(|(next, _)| matches!(next, ' ' | '%' | '·'));
+            (first + 1..=room).rev().find(|at| rest[*at].0 == ' ' && !sticks(*at))
+        };
         let Some(at) = break_at else {
             row.extend_from_slice(rest);
             rows.push(row);
@@ -125,6 +129,10 @@ mod tests {
             (
                 "  the time was up before the bounds were close enough",
                 "  the time was up before the bounds were\n    close enough\n",
+            ),
+            (
+                "  it answers with status 503: lost 12.98 % of 200",
+                "  it answers with status 503: lost\n    12.98 % of 200\n",
             ),
             (
                 "  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b",

@@ -42,7 +42,11 @@ pub fn draw(frame: &mut Frame, view: &RunView, now_unix_ms: u64, stopping: bool,
     frame.render_widget(Text::from(top), text);
     frame.render_widget(pen.foot(stopping), foot);
 
-    let below = if large { OUTCOMES } else { TRIALS };
+    let below = match (large, view.is_search()) {
+        (true, _) => OUTCOMES,
+        (false, true) => TRIALS,
+        (false, false) => TRIALS.min(view.caveats.len() as u16),
+    };
     // Each part has an empty line above it.
     let charts_height = rest.height.saturating_sub(below + 2).min(TALL_CHART);
     let rest = if roomy && charts_height >= CHART {
@@ -276,9 +280,12 @@ fn tone_of(outcome: Outcome, count: u64) -> Tone {
     }
 }
 
-/// In whole seconds.
-fn whole(time: Nanos) -> Nanos {
-    Nanos::from_secs((time.as_secs_f64()).round() as u64)
+/// In whole seconds, also when there is none yet.
+fn whole(time: Nanos) -> String {
+    match time.as_secs_f64().round() as u64 {
+        0 => "0 s".to_owned(),
+        seconds => Nanos::from_secs(seconds).to_string(),
+    }
 }
 
 /// To a tenth of a percent, for reading at a glance.

@@ -76,11 +76,9 @@ fn reason(trial: &Trial, at: &str) -> Option<String> {
     if let Some(growth) = growth
         && outcomes.failed * 2 <= bad
     {
-        return Some(format!(
-            "the queue grows: {at}by {} requests a second{}",
-            number(growth),
-            and_also(outcomes)
-        ));
+        let colon = if at.is_empty() { "" } else { ":" };
+        let (by, also) = (number(growth), and_also(outcomes));
+        return Some(format!("the queue grows{colon} {at}by {by} requests a second{also}"));
     }
     let worst = Outcome::ALL.into_iter().filter(|o| o.is_bad()).max_by_key(|o| outcomes.get(*o))?;
     let count = outcomes.get(worst);

@@ -152,14 +152,16 @@ fn below_min(strict: Option<&Limit>, unit: &str) -> Line {
         .then(", the smallest rate tried: start lower by --from, or allow more by --goal")
 }
 
-/// Why no more: what the last bad trial at the upper bound did wrong.
+/// Why no more: what the last bad trial at the upper bound did wrong, or at the next rate above.
 fn above(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Option<Line> {
     if *ended == Ended::TargetFails {
         return None;
     }
     let upper = strict?.upper?;
-    let bad = |t: &&Trial| t.is_at(upper) && TrialState::of(t) == TrialState::Bad;
-    let why = why_bad(view.trials.iter().rev().find(bad)?)?;
+    let bad = view.trials.iter().rev().filter(|t| TrialState::of(t) == TrialState::Bad);
+    let bad = bad.filter(|t| t.is_at(upper) || t.rate.is_some_and(|r| r.0 > upper));
+    let rate = |t: &&Trial| t.rate.map_or(f64::INFINITY, |r| r.0);
+    let why = why_bad(bad.min_by(|a, b| rate(a).total_cmp(&rate(b)))?)?;
     let words = if *ended == Ended::BelowMin { "there" } else { "above that" };
     Some(Line::plain(format!("  {words} ")).and(Tone::Strong, why))
 }
