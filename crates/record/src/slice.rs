@@ -26,9 +26,10 @@ pub struct Slice {
     /// Arrivals whose outcome was decided.
     pub outcomes: Outcomes,
     /// Answers by status, expected or not.
+    #[serde(with = "pairs")]
     pub statuses: BTreeMap<u16, u64>,
     /// Why the failed ones failed.
-    #[serde(with = "failures")]
+    #[serde(with = "pairs")]
     pub failures: BTreeMap<Failure, u64>,
     /// Done − due. Of answered arrivals; timed-out and unfinished ones count with the time they had
     /// waited, a lower bound; failed, refused and unsent ones are left out.
@@ -117,15 +118,61 @@ impl Slice {
     }
 }
 
-/// JSON object keys must be strings, so failures are kept as a list of pairs.
-mod failures {
-    use super::{BTreeMap, Failure};
+/// Maps as lists of pairs: JSON keys must be strings, and serde reads numbers back from such keys
+/// only outside of tagged enums, which events are.
+mod pairs {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::collections::BTreeMap;
 
-    pub fn serialize<S: Serializer>(map: &BTreeMap<Failure, u64>, serializer: S) -> Result<S::Ok, S::Error> {
-        map.iter().collect::<Vec<_>>().serialize(serializer)
+    pub fn serialize<K: Serialize, S: Serializer>(map: &BTreeMap<K, u64>, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(map)
     }
-    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<BTreeMap<Failure, u64>, D::Error> {
-        Ok(Vec::<(Failure, u64)>::deserialize(d)?.into_iter().collect())
+    pub fn deserialize<'de, K: Deserialize<'de> + Ord, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<BTreeMap<K, u64>, D::Error> {
+        Ok(Vec::<(K, u64)>::deserialize(from)?.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Event, Outcome};
+
+    fn filled(index: u32) -> Slice {
+        let mut slice = Slice { index, due: 3, sent: 2, loops: 1, elapsed: SLICE, ..Slice::default() };
+        slice.outcomes.add(Outcome::Ok, 1);
+        slice.outcomes.add(Outcome::Failed, 2);
+        slice.statuses.insert(200, 1);
+        slice.statuses.insert(503, 1);
+        slice.failures.insert(Failure::Status(503), 1);
+        slice.failures.insert(Failure::Connect("connection refused".to_owned()), 1);
+        slice.response.record(Nanos::from_millis(u64::from(index) + 1));
+        slice.outstanding = vec![f64::from(index); BLOCKS_PER_SLICE];
+        slice
+    }
+
+    /// A slice once came back from the store as nothing: its statuses were a map with numbers for
+    /// keys, which serde cannot read inside a tagged enum.
+    #[test]
+    fn an_event_comes_back_from_json_as_it_was() {
+        let event = Event::SliceDone { trial: 1, slice: Box::new(filled(4)) };
+        let json = serde_json::to_string(&event).expect("serialises");
+        let back: Event = serde_json::from_str(&json).expect("reads back");
+        assert_eq!(serde_json::to_string(&back).expect("serialises"), json);
+        assert!(matches!(back, Event::SliceDone { slice, .. } if slice.statuses == filled(4).statuses));
+    }
+
+    #[test]
+    fn loops_side_by_side_and_seconds_in_a_row_add_up() {
+        let mut second = filled(0);
+        second.merge_parallel(&filled(0));
+        assert_eq!((second.due, second.loops, second.elapsed), (6, 2, SLICE));
+        assert_eq!(second.outstanding.len(), BLOCKS_PER_SLICE);
+        second.merge_after(&filled(1));
+        assert_eq!((second.due, second.loops, second.elapsed), (9, 2, SLICE * 2));
+        assert_eq!(second.outstanding.len(), 2 * BLOCKS_PER_SLICE);
+        assert_eq!(second.failures[&Failure::Status(503)], 3);
+        assert_eq!(second.response.count(), 3);
     }
 }

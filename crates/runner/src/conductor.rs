@@ -97,11 +97,13 @@ impl<'a> Conductor<'a> {
         });
         let before = Ticks::now();
         let (sink, stop) = (&mut *self.sink, self.stop);
-        let mut gave_up = false;
+        let limit = self.connections_limit;
+        let (mut gave_up, mut crowded) = (false, false);
         let counted = self.engine.trial(
             &load.offer,
             load.drain,
             &mut |slice| {
+                crowded |= slice.backlog > 0 && slice.in_flight >= limit;
                 sink.event(&Event::SliceDone { trial: number, slice: Box::new(slice.clone()) });
             },
             &mut |so_far| {
@@ -124,7 +126,7 @@ impl<'a> Conductor<'a> {
             loaded: counted.loaded,
             drain: load.drain,
             hopeless: gave_up,
-            caveats: noticed(&counted.total, counted.loaded, stolen, self.connections_limit),
+            caveats: noticed(&counted.total, counted.loaded, stolen, crowded.then_some(limit)),
             recovery,
             total: counted.total,
         };
@@ -182,7 +184,7 @@ fn share(part: u64, whole: u64) -> f64 {
 }
 
 /// What the engine's own account and the machine say about a trial.
-fn noticed(total: &Slice, loaded: Nanos, stolen: f64, connections_limit: u64) -> Vec<Caveat> {
+fn noticed(total: &Slice, loaded: Nanos, stolen: f64, crowded: Option<u64>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut add = |code: &str, text: String| caveats.push(Caveat::new(code, text));
     let failed_for = |words: &str| -> u64 {
@@ -225,11 +227,11 @@ fn noticed(total: &Slice, loaded: Nanos, stolen: f64, connections_limit: u64) ->
             ),
         );
     }
-    if total.connections >= connections_limit {
+    if let Some(limit) = crowded {
         add(
             "connections-limit",
             format!(
-                "all {connections_limit} connections were busy, further arrivals waited in the generator; raise --max-connections to let the target see them"
+                "all {limit} connections were busy, further arrivals waited in the generator; raise --max-connections to let the target see them"
             ),
         );
     }
