@@ -79,7 +79,8 @@ impl Listener {
         }
     }
 
-    /// Takes one connection: `Ok(None)` when nobody waits, an error when no descriptor is left.
+    /// Takes one connection: `Ok(None)` when nobody waits, an error when none can be taken for
+    /// now, mostly for want of descriptors.
     pub(crate) fn accept(&self) -> Result<Option<Arc<OwnedFd>>, Errno> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         loop {
@@ -92,9 +93,9 @@ impl Listener {
                     return Ok(Some(Arc::new(socket)));
                 }
                 Err(Errno::AGAIN) => return Ok(None),
-                Err(e @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => return Err(e),
                 // The client was gone before we came to it; the next may not be.
-                Err(_) => {}
+                Err(Errno::CONNABORTED | Errno::INTR) => {}
+                Err(e) => return Err(e),
             }
         }
     }

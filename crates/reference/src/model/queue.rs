@@ -1,4 +1,4 @@
-//! A queue between threads: first in, first out, with a bound.
+//! A queue between threads: first in, first out, with a bound on how many wait.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -11,12 +11,14 @@ pub(super) struct Queue<T> {
 
 struct State<T> {
     items: VecDeque<T>,
+    /// Threads in `pop`; an item for one of them does not wait.
+    takers: usize,
     closed: bool,
 }
 
 impl<T> Queue<T> {
     pub(super) fn new(bound: usize) -> Self {
-        let state = State { items: VecDeque::new(), closed: false };
+        let state = State { items: VecDeque::new(), takers: 0, closed: false };
         Self { state: Mutex::new(state), filled: Condvar::new(), bound }
     }
 
@@ -27,7 +29,7 @@ impl<T> Queue<T> {
     /// Gives the item back when the queue is full or closed.
     pub(super) fn push(&self, item: T) -> Result<(), T> {
         let mut state = self.lock();
-        if state.closed || state.items.len() >= self.bound {
+        if state.closed || state.items.len() >= self.bound.saturating_add(state.takers) {
             return Err(item);
         }
         state.items.push_back(item);
@@ -46,7 +48,9 @@ impl<T> Queue<T> {
             if let Some(item) = state.items.pop_front() {
                 return Some(item);
             }
+            state.takers += 1;
             state = self.filled.wait(state).expect("nothing panics while the queue is locked");
+            state.takers -= 1;
         }
     }
 
@@ -57,5 +61,35 @@ impl<T> Queue<T> {
         state.items.clear();
         drop(state);
         self.filled.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bound_counts_those_who_wait() {
+        let queue = Queue::new(2);
+        assert_eq!((queue.push(1), queue.push(2), queue.push(3)), (Ok(()), Ok(()), Err(3)));
+        assert_eq!(
+            (queue.pop(), queue.push(4), queue.pop(), queue.pop()),
+            (Some(1), Ok(()), Some(2), Some(4))
+        );
+        queue.close();
+        assert_eq!((queue.pop(), queue.push(5)), (None, Err(5)));
+    }
+
+    #[test]
+    fn without_waiting_places_an_idle_thread_still_takes_one() {
+        let queue = Queue::new(0);
+        assert_eq!(queue.push(1), Err(1), "nobody takes");
+        std::thread::scope(|scope| {
+            let taker = scope.spawn(|| queue.pop());
+            while queue.push(2).is_err() {
+                std::thread::yield_now();
+            }
+            assert_eq!(taker.join().expect("no panic"), Some(2));
+        });
     }
 }
