@@ -1,6 +1,6 @@
 //! The store from outside: what it keeps, finds, refuses, and how it bears company.
 
-use record::{Ended, Event, Limit, Machine, Purpose, RunId, Slice, Verdict};
+use record::{Ended, Event, Failure, Limit, Machine, Outcome, Purpose, RunId, Slice, Verdict};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -28,6 +28,11 @@ fn started(id: &str, at_unix_ms: u64) -> Event {
 
 fn slice(index: u32) -> Event {
     let mut slice = Slice { index, due: 1000, ..Slice::default() };
+    slice.statuses.insert(200, 990);
+    slice.statuses.insert(503, 10);
+    slice.failures.insert(Failure::Status(503), 10);
+    slice.outcomes.add(Outcome::Ok, 990);
+    slice.outcomes.add(Outcome::Failed, 10);
     slice.response.record_many(Nanos::from_micros(500 + u64::from(index)), 1000);
     Event::SliceDone { trial: 1, slice: Box::new(slice) }
 }

@@ -25,8 +25,8 @@ struct Curve {
 /// Draws as many charts beside each other as there is room for; the first is the most telling.
 pub(crate) fn draw(frame: &mut Frame, area: Rect, view: &RunView, palette: Palette) {
     let count = usize::from((area.width / NARROWEST).clamp(1, 3));
-    let skip = view.seconds.len().saturating_sub(SHOWN);
-    let seconds: Vec<&Second> = view.seconds.iter().skip(skip).collect();
+    let mut seconds: Vec<&Second> = view.seconds.iter().rev().filter(|s| s.is_whole()).take(SHOWN).collect();
+    seconds.reverse();
     let curve = |name, colour, value: &dyn Fn(&Second) -> Option<f64>| Curve {
         name,
         colour,

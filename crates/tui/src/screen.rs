@@ -197,7 +197,7 @@ impl Pen<'_> {
 
     /// The last second, in one line where it fits and two where it does not.
     fn figures(&self) -> Vec<Line<'static>> {
-        let last = self.view.seconds.back();
+        let last = self.view.seconds.iter().rev().find(|s| s.is_whole());
         let rate = |of: fn(&Second) -> units::Rate| last.map_or("–".to_owned(), |s| of(s).to_string());
         let count = |of: fn(&Second) -> u64| last.map_or("–".to_owned(), |s| grouped(of(s)));
         let time =

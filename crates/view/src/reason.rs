@@ -11,7 +11,7 @@ pub enum TrialState {
     Bad,
     /// Must not be classified.
     Void,
-    /// Never judged: it only warms the target up, or was cut short.
+    /// Never judged: it warms the target up, waits for it to recover, or was cut short.
     Unjudged,
 }
 
@@ -20,7 +20,7 @@ impl TrialState {
     pub fn of(trial: &Trial) -> Self {
         match &trial.judgement {
             None => Self::Unjudged,
-            Some(_) if trial.purpose == Purpose::WarmUp => Self::Unjudged,
+            Some(_) if matches!(trial.purpose, Purpose::WarmUp | Purpose::Recovery) => Self::Unjudged,
             Some(j) if !j.invalid.is_empty() => Self::Void,
             Some(j) if j.good => Self::Good,
             Some(_) => Self::Bad,

@@ -108,6 +108,13 @@ impl Second {
     }
 }
 
+impl Second {
+    /// Whether its rates say anything: the rest of a load or a drain is too short to.
+    pub fn is_whole(&self) -> bool {
+        self.elapsed.0 * 4 >= record::SLICE.0 * 3
+    }
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct End {
