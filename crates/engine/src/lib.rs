@@ -8,7 +8,6 @@
 
 mod answer;
 mod endpoint;
-mod machine;
 mod once;
 mod recorder;
 mod request;
@@ -17,7 +16,6 @@ mod stream;
 mod worker;
 
 pub use endpoint::Endpoint;
-pub use machine::{Descriptors, raise_descriptors};
 pub use once::{Exchange, connect_once, exchange_once};
 pub use source::Offer;
 
@@ -181,6 +179,7 @@ impl Engine {
     ///
     /// Fails if the kernel refuses a thread, a descriptor, or a processor named in the plan.
     pub fn start(job: &Job) -> Result<Self, Error> {
+        sys::check_processors(&job.generator.cores).map_err(Error::Start)?;
         let cores: Vec<Option<u32>> = match job.generator.cores.as_slice() {
             [] => vec![None],
             cores => cores.iter().copied().map(Some).collect(),
@@ -204,14 +203,12 @@ impl Engine {
                 serial: (index as u64, u64::from(count)),
             };
             let worker = Worker::new(setup, index, theirs, inbox, send.clone()).map_err(Error::Start)?;
-            if let Some(core) = core {
-                machine::check_processor(core).map_err(Error::Start)?;
-            }
             let thread = std::thread::Builder::new()
                 .name(format!("load-{index}"))
                 .spawn(move || {
                     if let Some(core) = core {
-                        machine::pin(core);
+                        // It was there a moment ago; if it is no longer, any other does.
+                        let _ = sys::run_on(&[core]);
                     }
                     worker.run().expect("epoll_wait only fails on our own mistakes");
                 })

@@ -3,39 +3,33 @@
 use plan::{Request, Template};
 
 const USER_AGENT: &str = concat!("torment/", env!("CARGO_PKG_VERSION"));
+/// Methods that say the length of their body even when it is empty (RFC 9110 section 8.6).
+const METHODS_WITH_BODY: [&str; 3] = ["POST", "PUT", "PATCH"];
 
 /// Writes the request of the k-th arrival. A request without placeholders is prepared once.
 pub(crate) struct RequestWriter {
-    pieces: Vec<Template>,
-    body: Template,
+    request: Request,
+    /// What stands between the path and the plan's own headers.
+    after_path: Vec<u8>,
     seed: u64,
     fixed: Option<Vec<u8>>,
-    scratch: Vec<u8>,
+    body: Vec<u8>,
 }
-
-/// A place in a request: placeholders of the same kind at different places differ.
-const BODY_SALT: u64 = 1 << 32;
 
 impl RequestWriter {
     /// For requests to `authority`, the value of the `Host` header.
     pub fn new(request: &Request, authority: &str, seed: u64) -> Self {
-        let literal = |text: &str| Template::literal(text);
         let given = |name: &str| request.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
-        let mut pieces = vec![literal(&format!("{} ", request.method)), request.path.clone()];
-        pieces.push(literal(" HTTP/1.1\r\n"));
+        let mut after_path = b" HTTP/1.1\r\n".to_vec();
         if !given("host") {
-            pieces.push(literal(&format!("Host: {authority}\r\n")));
+            after_path.extend_from_slice(format!("Host: {authority}\r\n").as_bytes());
         }
         if !given("user-agent") {
-            pieces.push(literal(&format!("User-Agent: {USER_AGENT}\r\n")));
+            after_path.extend_from_slice(format!("User-Agent: {USER_AGENT}\r\n").as_bytes());
         }
-        for (name, value) in &request.headers {
-            pieces.push(literal(&format!("{name}: ")));
-            pieces.push(value.clone());
-            pieces.push(literal("\r\n"));
-        }
-        let mut writer = Self { pieces, body: request.body.clone(), seed, fixed: None, scratch: Vec::new() };
-        if writer.pieces.iter().chain([&writer.body]).all(Template::is_constant) {
+        let mut writer = Self { request: request.clone(), after_path, seed, fixed: None, body: Vec::new() };
+        let values = request.headers.iter().map(|(_, value)| value);
+        if values.chain([&request.path, &request.body]).all(Template::is_constant) {
             let mut bytes = Vec::new();
             writer.write(0, &mut bytes);
             writer.fixed = Some(bytes);
@@ -48,18 +42,25 @@ impl RequestWriter {
         if let Some(fixed) = &self.fixed {
             return out.extend_from_slice(fixed);
         }
-        for (salt, piece) in (0u64..).zip(&self.pieces) {
-            piece.render(k, self.seed, salt, out);
+        out.extend_from_slice(self.request.method.as_bytes());
+        out.push(b' ');
+        self.request.render_path(k, self.seed, out);
+        out.extend_from_slice(&self.after_path);
+        for (index, (name, _)) in self.request.headers.iter().enumerate() {
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(b": ");
+            self.request.render_header(index, k, self.seed, out);
+            out.extend_from_slice(b"\r\n");
         }
-        if self.body.is_empty() {
-            return out.extend_from_slice(b"\r\n");
+        self.body.clear();
+        self.request.render_body(k, self.seed, &mut self.body);
+        if !self.body.is_empty() || METHODS_WITH_BODY.contains(&self.request.method.as_str()) {
+            out.extend_from_slice(b"Content-Length: ");
+            write_number(self.body.len(), out);
+            out.extend_from_slice(b"\r\n");
         }
-        self.scratch.clear();
-        self.body.render(k, self.seed, BODY_SALT, &mut self.scratch);
-        out.extend_from_slice(b"Content-Length: ");
-        write_number(self.scratch.len(), out);
-        out.extend_from_slice(b"\r\n\r\n");
-        out.extend_from_slice(&self.scratch);
+        out.extend_from_slice(b"\r\n");
+        out.extend_from_slice(&self.body);
     }
 }
 

@@ -32,6 +32,8 @@ const CONNECTING_LIMIT: usize = 100;
 const SPIN: Nanos = Nanos::from_micros(60);
 /// Spinning is worth its processor time only where it is a small part of the gap between arrivals.
 const SPIN_GAP: Nanos = Nanos::from_micros(300);
+/// The part of a sleep that it may end late, doubled for safety.
+const TIMER_COARSENESS: u64 = 500;
 /// One read takes at most this much.
 const READ_SIZE: usize = 64 * 1024;
 const WAKE: u64 = u64::MAX;
@@ -597,6 +599,9 @@ impl Worker {
         ];
         let rest = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX) - now;
         let Some(until_due) = due.map(|due| due - now) else { return Some(rest) };
+        // Long sleeps end late by up to a thousandth of their length (the kernel's estimate of how
+        // exact a poll must be, fs/select.c): wake before that, and sleep the rest anew.
+        let until_due = until_due - until_due / TIMER_COARSENESS;
         let until_due = match present.spin {
             true if until_due <= SPIN => Nanos::ZERO,
             true => until_due - SPIN,

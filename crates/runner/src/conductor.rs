@@ -17,8 +17,11 @@ const PROBE_TIME: Nanos = Nanos::from_millis(500);
 /// A target is back once its median is below so many baseline medians, and this much.
 const BASELINE_BAND: f64 = 3.0;
 const BASELINE_FLOOR: Nanos = Nanos::from_millis(2);
-/// A loop that uses more of its processor than this cannot keep its times.
+/// A loop that works, or waits for a processor, more than this share of the time has no room left:
 const BUSY_SHARE: f64 = 0.95;
+/// if most of that is work of its own. Where it mostly waits, the target uses up the machine that
+/// both share, and is the limit after all.
+const WORKING_SHARE: f64 = 0.8;
 /// With more processor time than this taken by the hypervisor a trial measures the neighbours.
 const STEAL_SHARE: f64 = 0.10;
 
@@ -208,13 +211,16 @@ fn noticed(total: &Slice, loaded: Nanos, stolen: f64, crowded: Option<u64>) -> V
             ),
         );
     }
-    let span = loaded.as_secs_f64() * f64::from(total.loops.max(1));
-    if span > 0.0 && total.cpu.as_secs_f64() / span > BUSY_SHARE {
+    let span = (loaded.as_secs_f64() * f64::from(total.loops.max(1))).max(f64::MIN_POSITIVE);
+    let (cpu, waited) = (total.cpu.as_secs_f64() / span, total.run_delay.as_secs_f64() / span);
+    if cpu > WORKING_SHARE && cpu + waited > BUSY_SHARE {
         add(
             "generator-busy",
             format!(
-                "the generator used {:.0} % of its processor time; give it more loops with --cores, or a machine of its own",
-                100.0 * total.cpu.as_secs_f64() / span
+                "the generator worked {:.0} % of the time and waited {:.0} % for a processor; \
+                 give it more loops with --cores, or a machine of its own",
+                100.0 * cpu,
+                100.0 * waited
             ),
         );
     }

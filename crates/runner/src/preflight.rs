@@ -1,7 +1,7 @@
 //! What is checked before any load: descriptors, the address, the first answer.
 
 use crate::{Error, demo};
-use engine::{Endpoint, Exchange, Job, exchange_once, raise_descriptors};
+use engine::{Endpoint, Exchange, Job, exchange_once};
 use plan::{Origin, Plan};
 use record::Caveat;
 
@@ -36,7 +36,7 @@ pub fn preview(plan: &Plan) -> Result<Exchange, Error> {
 
 /// Raises the limit of descriptors and fits the connections into it.
 pub(crate) fn descriptors(job: &mut Job) -> Result<Option<Caveat>, Error> {
-    let allowed = raise_descriptors().soft;
+    let (allowed, _) = sys::raise_nofile();
     if allowed < DESCRIPTORS_LEAST {
         return Err(Error::Descriptors { allowed });
     }

@@ -11,6 +11,10 @@ pub fn serve(args: &TargetArgs) -> Result<u8, Failure> {
     let config = args.config().map_err(|why| Failure { code: exit::USAGE, error: anyhow!(why) })?;
     let mut signals =
         signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM])?;
+    if !args.cores().is_empty() {
+        // Before any thread is started: they all inherit it.
+        sys::run_on(args.cores())?;
+    }
     let service = Service::start(config)?;
     let mut out = io::stdout().lock();
     writeln!(out, "listening on {}", service.address().base_url())?;
