@@ -54,11 +54,6 @@ impl Bounds {
         }
     }
 
-    /// Forgets everything: the target is no longer the one that was measured.
-    pub fn expire(&mut self) {
-        self.levels.clear();
-    }
-
     /// Forgets the bad trials at a level: it has passed since.
     pub fn expire_bad(&mut self, rate: f64) {
         for level in self.levels.iter_mut().filter(|l| (l.rate / rate - 1.0).abs() < SAME) {

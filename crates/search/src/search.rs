@@ -1,12 +1,14 @@
 //! The course of a search, as a state machine that time and the network never touch.
 
+mod course;
+
 use crate::bounds::{Bounds, rounded};
-use crate::classify::{Class, Seen, classify};
+use crate::classify::{Class, classify};
 use crate::curve::{SHARES, point};
 use crate::drift::{Reference, Shift};
-use crate::judge::{judge, kept_up};
+use crate::judge::judge;
 use crate::narrow::{Range, Want, want};
-use crate::warm::{Median, WarmUp};
+use crate::warm::WarmUp;
 use plan::{Goal, Objective};
 use record::{CurvePoint, Ended, Judgement, Limit, Purpose, Recovery, TrialResult, Verdict};
 use units::{Nanos, Rate, Share};
@@ -40,7 +42,7 @@ const FASTER: f64 = 1.25;
 /// Trials with a smaller loss say little about the capacity.
 const TELLING: f64 = 0.03;
 /// An estimate with a standard error above so many widths comes from a target that is random itself:
-const NOISY: f64 = 0.25;
+const NOISY: f64 = 0.4;
 /// single trials near its capacity then go either way, and the bounds are closed to this part of the width.
 const NARROWER: f64 = 0.5;
 /// The least drain, and the drain in baseline p99s.
@@ -121,6 +123,8 @@ pub struct Search {
     phase: Phase,
     pending: Option<Proposal>,
     bounds: Bounds,
+    /// The bounds that expired last: only a suggestion, should the search end before there are others.
+    expired: Bounds,
     /// Capacity, as far as overloads have shown it.
     estimate: Option<f64>,
     /// Its standard error, as a share.
@@ -157,6 +161,7 @@ impl Search {
             phase: Phase::Climb { rate, down: false },
             pending: None,
             bounds: Bounds::default(),
+            expired: Bounds::default(),
             estimate: None,
             doubt: 0.0,
             climbed: None,
@@ -180,6 +185,10 @@ impl Search {
     }
 
     /// The next step; the same until its result is taken.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "a search is no iterator: it must be fed between two steps"
+    )]
     pub fn next(&mut self) -> Step {
         if let Phase::Over(verdict) = &self.phase {
             return Step::Done(verdict.clone());
@@ -244,7 +253,21 @@ impl Search {
 
     /// The bounds as they stand, one for each goal.
     pub fn limits(&self) -> Vec<Limit> {
-        self.config.goals.iter().map(|g| self.bounds.limit(g)).collect()
+        let limit = |goal: &Goal| {
+            let (now, before) = (self.bounds.limit(goal), self.expired.limit(goal));
+            let suggested = before.lower.filter(|l| now.lower.is_none() && now.upper.is_none_or(|u| *l < u));
+            match suggested {
+                Some(_) => Limit {
+                    upper: now.upper,
+                    bad_trials: now.bad_trials,
+                    regular: false,
+                    throughput: None,
+                    ..before
+                },
+                None => now,
+            }
+        };
+        self.config.goals.iter().map(limit).collect()
     }
 
     /// Ends the search with what it has.
@@ -342,211 +365,6 @@ impl Search {
                 Some(look())
             }
             Some(Want::Nothing) | None => None,
-        }
-    }
-
-    fn remember(&mut self, rate: f64, result: &TrialResult, judgement: &Judgement) {
-        let seconds = if result.hopeless { result.planned } else { result.loaded };
-        let seen = Seen {
-            seconds: seconds.as_secs_f64(),
-            loss: judgement.loss,
-            good: judgement.good,
-            due: result.total.due,
-            bad: result.total.outcomes.bad(),
-        };
-        self.bounds.add(rate, seen);
-        if judgement.good {
-            self.points.extend(point(0.0, result).map(|p| (rate, p)));
-        }
-    }
-
-    fn climbed(&mut self, rate: f64, down: bool, result: &TrialResult, judgement: &Judgement) {
-        self.remember(rate, result, judgement);
-        let range = self.range();
-        if judgement.good {
-            self.climbed = Some(rate);
-            self.calmer(result);
-            if down || rate >= range.top {
-                self.warm_up(self.estimate.unwrap_or(rate));
-            } else {
-                self.phase = Phase::Climb { rate: (rate * 2.0).min(range.top), down };
-            }
-            return;
-        }
-        self.estimate = kept_up(result).map(|k| k.rate);
-        match self.climbed {
-            Some(passed) => self.warm_up(self.estimate.unwrap_or(passed).max(passed)),
-            None if rate <= range.floor => {
-                self.over(Ended::BelowMin);
-            }
-            None => self.phase = Phase::Climb { rate: (rate / 2.0).max(range.floor), down: true },
-        }
-    }
-
-    /// Begins a warm-up at half of `capacity`.
-    fn warm_up(&mut self, capacity: f64) {
-        self.calm = rounded((capacity * CALM).clamp(self.range().floor, self.range().top));
-        // The more often the target has changed, the less a short look is believed.
-        self.phase = Phase::Warm(WarmUp::new(Nanos::from_secs(1 << self.changes.min(6))));
-    }
-
-    fn warmed(&mut self, mut warm: WarmUp, result: &TrialResult, judgement: &Judgement) {
-        let median =
-            Median::of(&result.total.response).filter(|_| judgement.good || judgement.loss < TELLING);
-        let Some(median) = median else {
-            self.rewarms += 1;
-            self.stumbles += 1;
-            if self.rewarms > REWARMS_MOST {
-                self.over(Ended::NonStationary);
-            } else if self.stumbles > 1 {
-                // Never warm up in overload: requests that die in the queue warm nothing.
-                self.estimate = None;
-                self.warm_up(self.calm);
-            }
-            return;
-        };
-        self.stumbles = 0;
-        warm.push(result.loaded, median);
-        self.calmer(result);
-        if !warm.done() {
-            self.phase = Phase::Warm(warm);
-            return;
-        }
-        self.reference = warm.level().map(|(length, median)| Reference::new(median, length.as_secs_f64()));
-        self.since_sentinel = 0;
-        self.bounds.expire();
-        self.points.clear();
-        self.points.extend(point(0.0, result).map(|p| (self.calm, p)));
-        let open = match (self.estimate, self.void) {
-            (Some(estimate), _) => estimate * PROBE,
-            (None, Some(_)) => self.climbed.unwrap_or(self.calm),
-            (None, None) => self.calm / CALM,
-        };
-        self.phase = Phase::Probe { rate: rounded(open).min(self.range().top), factor: FASTER };
-    }
-
-    fn probed(&mut self, rate: f64, factor: f64, result: &TrialResult, judgement: &Judgement) {
-        self.remember(rate, result, judgement);
-        let range = self.range();
-        if judgement.good {
-            let above = rounded(rate * factor).min(range.top);
-            let end = rate >= range.top || range.void.is_some_and(|v| above >= v);
-            self.phase = if end {
-                Phase::Narrow
-            } else {
-                Phase::Probe { rate: above, factor: (factor * 1.25).min(2.0) }
-            };
-            if end {
-                self.estimate = None;
-            }
-            return;
-        }
-        let kept = kept_up(result);
-        let now = kept.map_or(self.calm, |k| k.rate.max(self.calm));
-        let before = self.estimate.replace(now).unwrap_or(f64::INFINITY);
-        self.doubt = kept.map_or(0.0, |k| k.doubt);
-        self.phase = Phase::Narrow;
-        if now > before * FASTER && self.rewarms < REWARMS_MOST {
-            self.rewarms += 1;
-            self.warm_up(now);
-        }
-    }
-
-    fn measured(&mut self, rate: f64, result: &TrialResult, judgement: &Judgement) {
-        let earlier = self.bounds.at(rate);
-        let single_bad = earlier.len() == 1 && !earlier[0].good;
-        self.remember(rate, result, judgement);
-        self.since_sentinel += 1;
-        if judgement.good && single_bad && self.rounds < ROUNDS_MOST {
-            self.rounds += 1;
-            self.bounds.expire_bad(rate);
-        }
-        if !judgement.good && judgement.loss > TELLING {
-            self.estimate = kept_up(result).map(|k| k.rate).or(self.estimate);
-        }
-    }
-
-    /// The sentinel has looked: a shift brings a bound under suspicion.
-    fn looked(&mut self, result: &TrialResult) {
-        self.since_sentinel = 0;
-        let now = Median::of(&result.total.response);
-        let shift = match (&self.reference, now) {
-            (Some(reference), Some(now)) => reference.shift(now),
-            _ => None,
-        };
-        let Some(shift) = shift else {
-            self.points.extend(point(0.0, result).map(|p| (self.calm, p)));
-            return;
-        };
-        let proven = self.config.goals.iter().map(|g| self.bounds.proven(g));
-        let bound = match shift {
-            Shift::Faster(_) => proven.filter_map(|(_, u)| Some(u?.rate)).max_by(f64::total_cmp),
-            Shift::Slower(_) => proven.filter_map(|(l, _)| Some(l?.rate)).min_by(f64::total_cmp),
-        };
-        match bound {
-            Some(rate) => self.phase = Phase::Suspect { rate, shift },
-            None if shift.ratio().ln().abs() > PLAIN => self.change_point(shift),
-            None => {}
-        }
-    }
-
-    fn suspected(&mut self, rate: f64, shift: Shift, result: &TrialResult, judgement: &Judgement) {
-        self.phase = Phase::Narrow;
-        let changed = judgement.good == matches!(shift, Shift::Faster(_));
-        if changed {
-            self.change_point(shift);
-            return;
-        }
-        self.remember(rate, result, judgement);
-        if let Some(reference) = &mut self.reference {
-            reference.was_noise(shift);
-        }
-    }
-
-    /// The target is not what it was: every bound expires and the search opens again, upwards.
-    fn change_point(&mut self, shift: Shift) {
-        self.changes += 1;
-        self.slower += u32::from(matches!(shift, Shift::Slower(_)));
-        if self.changes > CHANGES_MOST || self.slower > SLOWER_MOST {
-            self.over(Ended::NonStationary);
-            return;
-        }
-        let factor = (1.0 / shift.ratio()).clamp(0.25, 4.0);
-        self.estimate = self.estimate.map(|e| e * factor);
-        self.bounds.expire();
-        self.points.clear();
-        self.warm_up(self.calm / CALM * factor);
-    }
-
-    fn generator_limit(&mut self, rate: f64) {
-        self.void = Some(self.void.map_or(rate, |v| v.min(rate)));
-        self.estimate = self.estimate.filter(|e| *e < rate);
-        match &self.phase {
-            Phase::Climb { .. } => match self.climbed {
-                Some(passed) => self.warm_up(passed),
-                None => {
-                    self.over(Ended::GeneratorLimit);
-                }
-            },
-            Phase::Warm(_) => {
-                self.over(Ended::GeneratorLimit);
-            }
-            Phase::Probe { .. } | Phase::Suspect { .. } => self.phase = Phase::Narrow,
-            Phase::Narrow if rate <= self.range().floor * 2.0 => {
-                self.over(Ended::GeneratorLimit);
-            }
-            Phase::Narrow => self.since_sentinel = 0,
-            Phase::Curve(shares) => self.phase = Phase::Curve(shares[1..].to_vec()),
-            Phase::Over(_) => {}
-        }
-    }
-
-    /// Notes how long a calm target takes.
-    fn calmer(&mut self, result: &TrialResult) {
-        let Some(q) = result.total.response.quantiles() else { return };
-        let calm_now = matches!(self.phase, Phase::Warm(_));
-        if calm_now || self.baseline.is_none_or(|(_, p99)| q.p99 < p99) {
-            self.baseline = Some((q.p50, q.p99));
         }
     }
 

@@ -52,7 +52,7 @@ pub struct WarmUp {
 impl WarmUp {
     /// A warm-up whose first window lasts so long.
     pub fn new(first: Nanos) -> Self {
-        Self { first: first.min(WINDOW_MOST), windows: Vec::new() }
+        Self { first: first.clamp(Nanos::from_secs(1), WINDOW_MOST), windows: Vec::new() }
     }
 
     /// How long the next window lasts: the first length twice, then doubling.

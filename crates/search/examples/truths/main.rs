@@ -3,7 +3,9 @@
 //! `cargo run --release -p torment-search --example truths -- --seeds 200` prints the table of
 //! `docs/method/search.md`; `-- --show ROW SEED` prints every trial of one search.
 
+#[allow(dead_code, reason = "the tests read what the table does not print")]
 mod simulate;
+#[allow(dead_code, reason = "the tests read what the table does not print")]
 mod table;
 
 use table::{Found, Row, Truth, find, rows};

@@ -56,6 +56,8 @@ pub enum Trait {
     Slows(f64),
     /// Five times slower for good once so many are outstanding.
     Breaks(usize),
+    /// Each request fails with this probability.
+    Fails(f64),
     /// The generator makes at most so many requests a second.
     Lags(f64),
 }
@@ -239,6 +241,12 @@ impl Target {
                     *total.failures.entry(Failure::Status(503)).or_default() += 1;
                 }
                 _ => end = end.max(self.serve(self.now + taken) - self.now),
+            }
+            if matches!(self.system.special, Some(Trait::Fails(p)) if self.random.uniform() <= p) {
+                outcome = Outcome::Failed;
+            }
+            if outcome == Outcome::Ok && objective.deadline.is_some_and(|d| end - at > d.0) {
+                outcome = Outcome::Late;
             }
             if end - at > TIMEOUT.0 {
                 (end, outcome) = (at + TIMEOUT.0, Outcome::Timeout);

@@ -173,22 +173,28 @@ pub struct Found {
     pub loaded: f64,
 }
 
-/// Searches `row` once. With `show`, every trial is printed.
-pub fn find(row: &Row, seed: u64, show: bool) -> Found {
+/// What `torment find` asks for if nothing is typed.
+pub fn usual(max: f64, seed: u64) -> Config {
     let (objective, width) = (Objective::ZERO_DROP, Share(WIDTH));
-    let goals = Goal::pair(&objective, Nanos::from_secs(10), Nanos::from_secs(30), width);
-    let mut target = Target::new(row.system, seed);
-    let mut search = Search::new(Config {
-        goals: goals.to_vec(),
+    Config {
+        goals: Goal::pair(&objective, Nanos::from_secs(10), Nanos::from_secs(30), width).to_vec(),
         objective,
         from: Rate(10.0),
-        max: Rate(row.max),
+        max: Rate(max),
         width,
         budget: None,
         timeout: TIMEOUT,
         seed,
         curve: true,
-    });
+    }
+}
+
+/// Searches `row` once. With `show`, every trial is printed.
+pub fn find(row: &Row, seed: u64, show: bool) -> Found {
+    let config = usual(row.max, seed);
+    let (objective, width) = (config.objective, config.width);
+    let mut target = Target::new(row.system, seed);
+    let mut search = Search::new(config);
     let mut warmed = 0.0;
     loop {
         match search.next() {
