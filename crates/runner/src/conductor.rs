@@ -133,7 +133,8 @@ impl<'a> Conductor<'a> {
             recovery,
             total: counted.total,
         };
-        let interrupted = self.stop.asked() && !gave_up && result.loaded < planned;
+        let whole = load.duration.is_some_and(|whole| result.loaded >= whole);
+        let interrupted = self.stop.asked() && !gave_up && !whole;
         Done { number, result, interrupted }
     }
 

@@ -24,7 +24,7 @@ pub fn measure(
     if how.once {
         return once(&plan);
     }
-    let live = !common.quiet && io::stderr().is_terminal() && io::stdin().is_terminal();
+    let live = !common.quiet && Live::is_possible();
     if !common.quiet || how.dry_run {
         let lines: Vec<Line> =
             plan.describe().into_iter().map(|line| Line::empty().and(Tone::Faint, line)).collect();

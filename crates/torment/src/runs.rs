@@ -3,7 +3,7 @@
 use crate::args::Common;
 use crate::{Failure, result};
 use runner::exit;
-use store::{Filter, Store};
+use store::{Filter, State, Store};
 use view::{RunView, list_json, list_lines, run_json, summary};
 
 /// The store named on the command line, or the user's own.
@@ -23,6 +23,7 @@ pub fn show(asked: &str, common: &Common) -> Result<u8, Failure> {
         view.fold(&event?);
     }
     view.skipped = events.skipped();
+    view.running = store.summary(&id)?.state == State::Running;
     result(|| summary(&view), || run_json(&view), common)?;
     Ok(exit::MET)
 }

@@ -5,7 +5,7 @@ use crossterm::{cursor, execute};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use record::Event;
-use std::io::{self, BufWriter, IsTerminal, Stderr, stderr};
+use std::io::{self, BufWriter, IsTerminal, Stderr, stderr, stdin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::JoinHandle;
@@ -75,6 +75,14 @@ impl Shared {
 }
 
 impl Live {
+    /// Whether there is a terminal to take: one that is read and written, by a process in its
+    /// foreground. One in the background would be stopped for touching it (SIGTTOU, termios(3)).
+    pub fn is_possible() -> bool {
+        let foreground =
+            rustix::termios::tcgetpgrp(stderr()).is_ok_and(|group| group == rustix::process::getpgrp());
+        stderr().is_terminal() && stdin().is_terminal() && foreground
+    }
+
     /// Takes the terminal. `q` or Ctrl-C set `stop`; a second Ctrl-C ends the process at once, with
     /// exit code 130. Fails if standard error is no terminal.
     pub fn start(stop: Arc<AtomicBool>) -> Result<Self, Error> {

@@ -4,7 +4,6 @@
 //! Live, replayed and reported runs take this one path. No colour and no widget: a [`Line`] says
 //! what its parts mean ([`Tone`]), a face decides how that looks. Never a clock, never a file.
 
-mod binomial;
 mod caveats;
 mod json;
 mod line;
@@ -16,7 +15,6 @@ mod summary;
 mod table;
 mod trial;
 
-pub use binomial::upper_bound;
 pub use json::run_json;
 pub use line::{Line, Span, Tone};
 pub use list::{list_json, list_lines};

@@ -47,13 +47,16 @@ impl Progress {
                     return None;
                 }
                 self.bounds = bounds;
+                let unit = &strict.unit;
                 let text = match bounds {
-                    (Some(lower), Some(upper)) => format!("between {} and {}", number(lower), number(upper)),
-                    (Some(lower), None) => format!("at least {}", number(lower)),
-                    (None, Some(upper)) => format!("below {}", number(upper)),
-                    (None, None) => "no bound stands".to_owned(),
+                    (Some(lower), Some(upper)) => {
+                        format!("between {} and {} {unit}", number(lower), number(upper))
+                    }
+                    (Some(lower), None) => format!("at least {} {unit}", number(lower)),
+                    (None, Some(upper)) => format!("below {} {unit}", number(upper)),
+                    (None, None) => "warm now: the bounds found while cold no longer count".to_owned(),
                 };
-                Some(Line::plain(format!("{:5}", "")).and(Tone::Strong, format!("→ {text} {}", strict.unit)))
+                Some(Line::plain(format!("{:5}", "")).and(Tone::Strong, format!("→ {text}")))
             }
             Event::Doubt { caveat } => Some(Line::empty().and(Tone::Warn, "caveat: ").then(&caveat.text)),
             Event::SliceDone { .. } | Event::RunStarted { .. } | Event::RunEnded { .. } => None,

@@ -5,7 +5,8 @@ mod load;
 mod search;
 
 use crate::reason::requests;
-use crate::{Line, RunView, Tone, caveats, upper_bound};
+use crate::{Line, RunView, Tone, caveats};
+use stats::upper_bound;
 use units::{Share, grouped};
 
 /// How sure a bound stated beside a count is.
