@@ -173,3 +173,6 @@ fn invalid(result: &TrialResult, objective: &Objective) -> Vec<Caveat> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests;

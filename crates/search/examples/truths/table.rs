@@ -18,8 +18,8 @@ pub enum Truth {
     Typical(f64, f64),
     /// The lower bounds at least 0.95 of this rate and at most a width above, or `NonStationary`.
     Warm(f64),
-    /// The lower bounds within a width of what the target could do while they were measured (from the
-    /// last warm-up on), or `NonStationary`.
+    /// The lower bounds within a width of what the target could do from the first trial at the strict one
+    /// until the search ended, or `NonStationary`.
     Fading(f64),
     /// `MaxReached` with the lower bounds at the largest rate.
     Max,
@@ -195,15 +195,18 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
     let (objective, width) = (config.objective, config.width);
     let mut target = Target::new(row.system, seed);
     let mut search = Search::new(config);
-    let mut warmed = 0.0;
+    // When each rate was first tried since the last warm-up.
+    let mut tried: Vec<(f64, f64)> = Vec::new();
     loop {
         match search.next() {
             Step::Try(proposal) => {
+                if proposal.purpose == Purpose::WarmUp {
+                    tried.clear();
+                } else {
+                    tried.push((proposal.rate.0, target.age()));
+                }
                 let result = target.trial(&proposal, search.drain(), &objective, width);
                 let judgement = search.take(&result);
-                if proposal.purpose == Purpose::WarmUp {
-                    warmed = target.age();
-                }
                 if show {
                     println!(
                         "{:>8.1} s  {:<9} {:>8.1}/s {:>5.1} s of {:>4.1}  {} loss {:.4} growth {:?} {:?} p50 {:?} {}",
@@ -228,10 +231,13 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
                 let Verdict::Limits { limits, ended, trials, loaded, .. } = *verdict else {
                     unreachable!("a search ends in limits")
                 };
-                let fade = (1.0 + warmed / 3600.0, 1.0 + target.age() / 3600.0);
+                let strict = limits[0].lower;
+                let first =
+                    tried.iter().find(|(rate, _)| Some(*rate) == strict).map_or(target.age(), |t| t.1);
+                let fade = (1.0 + first / 3600.0, 1.0 + target.age() / 3600.0);
                 return Found {
                     right: right(row, &limits, &ended, fade),
-                    strict: limits[0].lower,
+                    strict,
                     typical: limits[1].lower,
                     ended,
                     trials,

@@ -1,0 +1,124 @@
+use super::*;
+use record::{Outcome, Purpose, Recovery};
+
+/// Ten seconds at 1,000/s, all answered after 5 ms, five outstanding throughout.
+fn calm() -> TrialResult {
+    let mut total = Slice { due: 10_000, sent: 10_000, outstanding: vec![5.0; 100], ..Slice::default() };
+    total.outcomes.add(Outcome::Ok, 10_000);
+    total.response.record_many(Nanos::from_millis(5), 10_000);
+    total.pacing.record_many(Nanos::from_micros(20), 10_000);
+    (total.waited_ns, total.outstanding_ns) = (50_000_000_000, 50_000_000_000);
+    TrialResult {
+        purpose: Purpose::Measure,
+        rate: Rate(1000.0),
+        planned: Nanos::from_secs(10),
+        loaded: Nanos::from_secs(10),
+        drain: Nanos::from_millis(100),
+        hopeless: false,
+        total,
+        recovery: Recovery::NotNeeded,
+        caveats: Vec::new(),
+    }
+}
+
+/// The same with `count` of the good ones ended so instead.
+fn with(outcome: Outcome, count: u64) -> TrialResult {
+    let mut r = calm();
+    r.total.outcomes.ok -= count;
+    r.total.outcomes.add(outcome, count);
+    r
+}
+
+fn growing(by: f64) -> TrialResult {
+    let mut r = calm();
+    r.total.outstanding = (0..100).map(|i| 5.0 + by * i as f64 / 10.0).collect();
+    r
+}
+
+fn goal(text: &str) -> Objective {
+    text.parse().expect("a goal")
+}
+
+#[test]
+fn good_or_bad() {
+    let check = |r: TrialResult, objective: &str, good: bool, loss: f64| {
+        let j = judge(&r, &goal(objective), Share(0.02));
+        assert_eq!(j.good, good, "{objective}: {j:?}");
+        assert!((j.loss - loss).abs() < 1e-9 && j.invalid.is_empty(), "{objective}: {j:?}");
+    };
+    check(calm(), "zero-drop", true, 0.0);
+    for outcome in Outcome::ALL.into_iter().filter(|o| o.is_bad()) {
+        check(with(outcome, 1), "zero-drop", false, 1e-4);
+        check(with(outcome, 10), "loss<0.1%", true, 1e-3);
+        check(with(outcome, 11), "loss<0.1%", false, 1.1e-3);
+    }
+    check(with(Outcome::Unsent, 5), "zero-drop", true, 0.0);
+    check(growing(20.0), "zero-drop", false, 0.02);
+    check(growing(4.0), "zero-drop", true, 0.0);
+    check(growing(20.0), "loss<5%", true, 0.02);
+    check(growing(20.0), "p95<50ms", false, 0.02);
+    check(TrialResult { hopeless: true, ..calm() }, "loss<5%", false, 0.0);
+}
+
+#[test]
+fn each_way_to_be_invalid_has_its_caveat() {
+    let check = |name: &str, change: &dyn Fn(&mut TrialResult), objective: &str, code: &str| {
+        let mut r = calm();
+        change(&mut r);
+        let codes: Vec<String> =
+            judge(&r, &goal(objective), Share(0.02)).invalid.into_iter().map(|c| c.code).collect();
+        assert_eq!(codes, if code.is_empty() { vec![] } else { vec![code.to_owned()] }, "{name}");
+    };
+    let late = |us: u64| move |r: &mut TrialResult| r.total.pacing.record_many(Nanos::from_micros(us), 200);
+    let held = |s: u64| move |r: &mut TrialResult| r.total.outstanding_ns = s * 1_000_000_000;
+    check("nothing", &|_| {}, "zero-drop", "");
+    check("unsent", &|r| *r = with(Outcome::Unsent, 11), "zero-drop", "generator-late");
+    check("late", &late(21_000), "zero-drop", "generator-late");
+    check("not so late", &late(19_000), "zero-drop", "");
+    check("late for a deadline", &late(6_000), "p99<50ms", "generator-late");
+    check("not so late for a deadline", &late(4_000), "p99<50ms", "");
+    check("at least 1 ms", &late(900), "p99<5ms", "");
+    check("off plan", &|r| r.rate = Rate(1100.0), "zero-drop", "off-plan");
+    check("within chance", &|r| r.rate = Rate(1030.0), "zero-drop", "");
+    check("not sent", &|r| r.total.sent = 9_000, "loss<1%", "off-plan");
+    check("Little's law", &held(65), "zero-drop", "littles-law");
+    check("within the bookkeeping's resolution", &held(55), "zero-drop", "");
+    check(
+        "too short to tell",
+        &|r| (r.total.outstanding_ns, r.loaded, r.rate) = (65_000_000_000, Nanos::from_secs(9), Rate(1111.0)),
+        "zero-drop",
+        "",
+    );
+    for code in VOIDING {
+        check(code, &|r| r.caveats.push(Caveat::new(code, "said by the runner")), "zero-drop", code);
+    }
+    check("another caveat", &|r| r.caveats.push(Caveat::new("shared-core", "")), "zero-drop", "");
+}
+
+#[test]
+fn hopeless_only_when_no_later_second_can_help() {
+    let check = |name: &str, r: &TrialResult, seconds: usize, objective: &str, expected: bool| {
+        let mut slice = r.total.clone();
+        slice.outstanding.truncate(seconds * 10);
+        let found = hopeless(&slice, r.rate, r.planned, &goal(objective), Share(0.02));
+        assert_eq!(found, expected, "{name} after {seconds} s, {objective}");
+    };
+    check("calm", &calm(), 9, "zero-drop", false);
+    check("one bad request", &with(Outcome::Failed, 1), 9, "zero-drop", false);
+    check("5 % bad", &with(Outcome::Failed, 501), 1, "zero-drop", true);
+    check("5 % bad", &with(Outcome::Failed, 501), 1, "loss<1%", false);
+    check("10 % bad", &with(Outcome::Failed, 1001), 1, "loss<1%", true);
+    check("grows", &growing(20.0), 2, "zero-drop", false);
+    check("grows", &growing(20.0), 3, "zero-drop", true);
+    check("grows", &growing(20.0), 9, "loss<5%", false);
+    check("grows", &growing(80.0), 9, "loss<5%", true);
+    check("grows a little", &growing(4.0), 9, "zero-drop", false);
+}
+
+#[test]
+fn an_overloaded_target_shows_what_it_keeps_up() {
+    let kept = |r: &TrialResult| kept_up(r).expect("something was answered").rate;
+    assert!((kept(&growing(200.0)) - 800.0).abs() < 1e-6);
+    assert!((kept(&with(Outcome::Failed, 3_000)) - 700.0).abs() < 1e-6);
+    assert_eq!(kept_up(&with(Outcome::Failed, 10_000)), None);
+}
