@@ -7,6 +7,7 @@
 //! It never judges (that is `search`), never prints, never decides how long to go on.
 
 mod answer;
+mod connections;
 mod endpoint;
 mod once;
 mod recorder;

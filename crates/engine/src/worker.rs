@@ -4,12 +4,12 @@
 //! in the backlog with its due time, gives up on those that waited too long, and then sleeps until
 //! the next moment that matters or the kernel has news.
 
-use crate::answer::{AnswerReader, Progress};
+use crate::answer::Progress;
+use crate::connections::{Connections, State};
 use crate::endpoint::Endpoint;
 use crate::recorder::{Arrival, Open, Recorder};
 use crate::request::RequestWriter;
 use crate::source::Source;
-use crate::stream::Stream;
 use plan::StatusRange;
 use record::{Failure, Outcome, Slice};
 use rustix::event::epoll;
@@ -84,26 +84,6 @@ pub(crate) struct Setup {
     pub serial: (u64, u64),
 }
 
-struct Connection {
-    stream: Stream,
-    reader: AnswerReader,
-    state: State,
-    /// Bytes of the request that did not fit into the kernel's buffer.
-    unwritten: Vec<u8>,
-}
-
-#[derive(Clone, Copy)]
-enum State {
-    Connecting,
-    Idle,
-    /// Waits for an answer. `orphan`: the arrival was decided when its trial ended.
-    Busy {
-        arrival: Arrival,
-        sent: Nanos,
-        orphan: bool,
-    },
-}
-
 struct Present {
     trial: Trial,
     recorder: Recorder,
@@ -117,16 +97,10 @@ pub(crate) struct Worker {
     commands: Receiver<Command>,
     reports: Sender<(usize, Report)>,
     index: usize,
-    connections: Vec<Option<Connection>>,
-    free: Vec<u32>,
-    idle: Vec<u32>,
-    connecting: usize,
-    orphans: usize,
-    opened: u64,
+    connections: Connections,
     backlog: VecDeque<Arrival>,
     /// Arrivals in flight in the order of their due times; those decided meanwhile are passed over.
     expiry: VecDeque<(Arrival, u32)>,
-    in_flight: u64,
     present: Option<Present>,
     unsettled: bool,
     request: Vec<u8>,
@@ -143,6 +117,7 @@ impl Worker {
     ) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE), epoll::EventFlags::IN)?;
+        let connections = Connections::new(setup.serial, setup.head_only);
         Ok(Self {
             setup,
             epoll,
@@ -150,15 +125,9 @@ impl Worker {
             commands,
             reports,
             index,
-            connections: Vec::new(),
-            free: Vec::new(),
-            idle: Vec::new(),
-            connecting: 0,
-            orphans: 0,
-            opened: 0,
+            connections,
             backlog: VecDeque::new(),
             expiry: VecDeque::new(),
-            in_flight: 0,
             present: None,
             unsettled: false,
             request: Vec::new(),
@@ -237,11 +206,7 @@ impl Worker {
                     }
                 }
                 Ok(Command::Abandon) => {
-                    for slot in 0..self.connections.len() as u32 {
-                        if matches!(self.state(slot), Some(State::Busy { orphan: true, .. })) {
-                            self.close(slot);
-                        }
-                    }
+                    self.connections.close_orphans();
                     self.tell_if_settled();
                 }
                 Ok(Command::Quit) | Err(TryRecvError::Disconnected) => return false,
@@ -251,11 +216,10 @@ impl Worker {
     }
 
     fn open(&self) -> Open {
-        let connections = self.connections.len() - self.free.len();
         Open {
-            in_flight: self.in_flight,
+            in_flight: self.connections.in_flight() as u64,
             backlog: self.backlog.len() as u64,
-            connections: connections as u64,
+            connections: self.connections.len() as u64,
         }
     }
 
@@ -296,12 +260,12 @@ impl Worker {
     /// Gives waiting arrivals to idle connections, and makes connections for those that remain.
     fn dispatch(&mut self) {
         while let Some(arrival) = self.backlog.front().copied() {
-            let Some(slot) = self.idle.pop() else { break };
+            let Some(slot) = self.connections.take_idle() else { break };
             self.backlog.pop_front();
             self.send(slot, arrival);
         }
-        while self.connecting < self.backlog.len().min(CONNECTING_LIMIT)
-            && self.connections.len() - self.free.len() < self.setup.connections_limit
+        while self.connections.connecting() < self.backlog.len().min(CONNECTING_LIMIT)
+            && self.connections.len() < self.setup.connections_limit
         {
             if let Err(why) = self.connect() {
                 self.no_connection(&why);
@@ -310,36 +274,18 @@ impl Worker {
     }
 
     fn connect(&mut self) -> io::Result<()> {
-        let (first, step) = self.setup.serial;
-        let stream = Stream::connect(&self.setup.endpoint, first + self.opened * step)?;
-        self.opened += 1;
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.connections.push(None);
-            self.connections.len() as u32 - 1
-        });
-        stream.register(&self.epoll, u64::from(slot))?;
-        let at_once = stream.answers_at_once();
-        let reader = AnswerReader::new(self.setup.head_only);
-        self.connections[slot as usize] =
-            Some(Connection { stream, reader, state: State::Connecting, unwritten: Vec::new() });
-        self.connecting += 1;
-        if at_once {
+        let slot = self.connections.open(&self.setup.endpoint, &self.epoll)?;
+        if self.connections.get(slot).stream.answers_at_once() {
             self.connected(slot);
         }
         Ok(())
     }
 
     fn connected(&mut self, slot: u32) {
-        self.connecting -= 1;
+        self.connections.made(slot);
         if let Some(present) = &mut self.present {
             present.recorder.connected();
         }
-        self.set_idle(slot);
-    }
-
-    fn set_idle(&mut self, slot: u32) {
-        self.connection(slot).state = State::Idle;
-        self.idle.push(slot);
     }
 
     /// A connection could not be made: the arrival that has waited longest for one has failed.
@@ -357,10 +303,7 @@ impl Worker {
         self.request.clear();
         self.setup.writer.write(arrival.number, &mut self.request);
         let sent = self.now();
-        let connection = self.connections[slot as usize].as_mut().expect("an idle slot is open");
-        connection.state = State::Busy { arrival, sent, orphan: false };
-        connection.reader.reset();
-        self.in_flight += 1;
+        let connection = self.connections.carry(slot, arrival, sent);
         self.expiry.push_back((arrival, slot));
         if let Some(present) = &mut self.present {
             present.recorder.sent(&arrival, sent);
@@ -379,17 +322,17 @@ impl Worker {
     }
 
     fn ready(&mut self, slot: u32, ends: bool) {
-        match self.state(slot) {
+        match self.connections.state(slot) {
             // Closed earlier in this very turn.
             None => {}
-            Some(State::Connecting) => match self.connection(slot).stream.established() {
+            Some(State::Connecting) => match self.connections.get(slot).stream.established() {
                 Ok(true) => {
                     self.connected(slot);
                     self.dispatch();
                 }
                 Ok(false) => {}
                 Err(why) => {
-                    self.close(slot);
+                    self.connections.close(slot);
                     self.no_connection(&why);
                 }
             },
@@ -400,7 +343,7 @@ impl Worker {
 
     /// Writes on; false if the connection broke.
     fn write_rest(&mut self, slot: u32) -> bool {
-        let connection = self.connection(slot);
+        let connection = self.connections.get(slot);
         let mut result = connection.stream.flush().map(|_| ());
         if result.is_ok() && !connection.unwritten.is_empty() {
             result = connection.stream.write(&connection.unwritten).map(|count| {
@@ -415,7 +358,7 @@ impl Worker {
 
     fn receive(&mut self, slot: u32, ends: bool) {
         loop {
-            let connection = self.connections[slot as usize].as_mut().expect("ready slots are open");
+            let connection = self.connections.get(slot);
             let read = connection.stream.read(&mut self.buffer);
             let last = connection.stream.short_read_is_last() && !ends;
             match read {
@@ -432,7 +375,7 @@ impl Worker {
                     }
                     if !matches!(connection.state, State::Busy { .. }) {
                         // Nobody asked: a 408 before closing, or no HTTP at all.
-                        return self.close_idle(slot);
+                        return self.connections.close(slot);
                     }
                     match connection.reader.feed(&self.buffer[..count]) {
                         Ok(Progress::Done(answer)) => return self.answered(slot, answer.status, answer.keep),
@@ -448,25 +391,14 @@ impl Worker {
 
     fn answered(&mut self, slot: u32, status: u16, keep: bool) {
         let now = self.now();
-        let connection = self.connection(slot);
-        let State::Busy { arrival, sent, orphan } = connection.state else {
+        let Some(State::Busy { arrival, sent, orphan }) = self.connections.state(slot) else {
             unreachable!("only a busy connection is answered")
         };
-        let keep = keep && connection.unwritten.is_empty();
-        self.in_flight -= 1;
-        if orphan {
-            self.orphans -= 1;
-        } else if let Some(present) = &mut self.present {
+        self.connections.done(slot, keep);
+        if let (false, Some(present)) = (orphan, &mut self.present) {
             let expected = self.setup.expect.iter().any(|range| range.contains(status));
             present.recorder.answered(&arrival, sent, status, expected, now);
             present.trial.source.decided(now, true);
-        }
-        // No longer busy, so that closing does not count it again.
-        self.connection(slot).state = State::Idle;
-        if keep {
-            self.idle.push(slot);
-        } else {
-            self.close(slot);
         }
         self.tell_if_settled();
     }
@@ -474,37 +406,15 @@ impl Worker {
     /// The connection broke. What it carried has failed, unless it carried nothing.
     fn lost(&mut self, slot: u32, why: Failure) {
         let now = self.now();
-        match self.state(slot) {
-            Some(State::Busy { arrival, orphan: false, .. }) => {
-                self.close(slot);
-                if let Some(present) = &mut self.present {
-                    present.recorder.failed(&arrival, why, now);
-                    present.trial.source.decided(now, true);
-                }
-            }
-            Some(State::Idle) => self.close_idle(slot),
-            _ => self.close(slot),
+        let carried = self.connections.state(slot);
+        self.connections.close(slot);
+        if let (Some(State::Busy { arrival, orphan: false, .. }), Some(present)) =
+            (carried, &mut self.present)
+        {
+            present.recorder.failed(&arrival, why, now);
+            present.trial.source.decided(now, true);
         }
         self.tell_if_settled();
-    }
-
-    fn close_idle(&mut self, slot: u32) {
-        self.idle.retain(|idle| *idle != slot);
-        self.close(slot);
-    }
-
-    /// Closes whatever the connection does; an idle one must have left `idle` before.
-    fn close(&mut self, slot: u32) {
-        let Some(connection) = self.connections[slot as usize].take() else { return };
-        match connection.state {
-            State::Connecting => self.connecting -= 1,
-            State::Idle => {}
-            State::Busy { orphan, .. } => {
-                self.in_flight -= 1;
-                self.orphans -= usize::from(orphan);
-            }
-        }
-        self.free.push(slot);
     }
 
     /// Gives up on arrivals that are older than the time-out.
@@ -513,14 +423,14 @@ impl Worker {
         let timeout = self.setup.timeout;
         let expired = |arrival: &Arrival| arrival.due + timeout <= now;
         while let Some((arrival, slot)) = self.expiry.front().copied() {
-            let waiting = matches!(self.state(slot), Some(State::Busy { arrival: a, orphan: false, .. }) if a == arrival);
+            let waiting = matches!(self.connections.state(slot), Some(State::Busy { arrival: a, orphan: false, .. }) if a == arrival);
             if waiting && !expired(&arrival) {
                 break;
             }
             self.expiry.pop_front();
             if waiting {
                 // Its answer may still come: the connection is of no more use.
-                self.close(slot);
+                self.connections.close(slot);
                 self.give_up(&arrival, Outcome::Timeout, now);
             }
         }
@@ -562,13 +472,8 @@ impl Worker {
         for arrival in std::mem::take(&mut self.backlog) {
             present.recorder.given_up(&arrival, Outcome::Unfinished, now);
         }
-        for connection in self.connections.iter_mut().flatten() {
-            if let State::Busy { arrival, sent, orphan: false } = connection.state {
-                present.recorder.given_up(&arrival, Outcome::Unfinished, now);
-                connection.state = State::Busy { arrival, sent, orphan: true };
-                self.orphans += 1;
-            }
-        }
+        let recorder = &mut present.recorder;
+        self.connections.orphan_all(|arrival| recorder.given_up(arrival, Outcome::Unfinished, now));
         self.expiry.clear();
         let slice = present.recorder.finish(now, self.open());
         let _ = self.reports.send((self.index, Report::Slice(Box::new(slice))));
@@ -577,7 +482,7 @@ impl Worker {
     }
 
     fn tell_if_settled(&mut self) {
-        if self.unsettled && self.present.is_none() && self.orphans == 0 {
+        if self.unsettled && self.present.is_none() && self.connections.orphans() == 0 {
             self.unsettled = false;
             let _ = self.reports.send((self.index, Report::Settled));
         }
@@ -608,13 +513,5 @@ impl Worker {
             false => until_due,
         };
         Some(rest.min(until_due))
-    }
-
-    fn state(&self, slot: u32) -> Option<State> {
-        self.connections.get(slot as usize)?.as_ref().map(|c| c.state)
-    }
-
-    fn connection(&mut self, slot: u32) -> &mut Connection {
-        self.connections[slot as usize].as_mut().expect("the slot is open")
     }
 }
