@@ -35,7 +35,8 @@ const LITTLE_FROM: Nanos = Nanos::from_millis(9_900);
 /// Arrivals due may differ from rate × time by this share, and by what chance explains.
 const DUE_SHARE: f64 = 0.01;
 
-/// Caveats of the runner that void a trial.
+/// Caveats of the runner that void a bad trial: the loss may have been ours. A good one was good all
+/// the same, and all the more.
 const VOIDING: [&str; 4] = ["descriptors-exhausted", "ports-exhausted", "generator-busy", "steal"];
 
 /// The overload that the divergence rule asks for, as a share of the rate: a quarter of the width.
@@ -63,7 +64,7 @@ pub fn judge(result: &TrialResult, objective: &Objective, width: Share) -> Judge
         loss: counted.max(implied),
         good,
         growth_per_second: grows,
-        invalid: invalid(result, objective),
+        invalid: invalid(result, objective, good),
     }
 }
 
@@ -118,10 +119,10 @@ fn growth_of(total: &Slice, confidence: f64) -> Option<Growth> {
     growth(&total.outstanding, BLOCK.as_secs_f64(), fastest, confidence)
 }
 
-fn invalid(result: &TrialResult, objective: &Objective) -> Vec<Caveat> {
+fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Caveat> {
     let total = &result.total;
-    let mut found: Vec<Caveat> =
-        result.caveats.iter().filter(|c| VOIDING.contains(&c.code.as_str())).cloned().collect();
+    let ours = |c: &&Caveat| !good && VOIDING.contains(&c.code.as_str());
+    let mut found: Vec<Caveat> = result.caveats.iter().filter(ours).cloned().collect();
     let unsent = Share::of(total.outcomes.unsent, total.due);
     if unsent.0 > UNSENT_MOST {
         found.push(Caveat::new(

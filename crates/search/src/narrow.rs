@@ -80,7 +80,8 @@ pub fn want(bounds: &Bounds, goal: &Goal, w: f64, estimate: Option<f64>, range: 
             let by_estimate =
                 estimate.map(|e| e * (1.0 + ABOVE * w)).filter(|b| *b > lower.rate * (1.0 + TOO_CLOSE * w));
             let mut rate = by_estimate.unwrap_or(lower.rate / (1.0 - step.min(0.5)));
-            if let Some(void) = range.void.filter(|v| rate >= *v) {
+            // Rounded, for a rate just below the ceiling rounds to it, which would be tried for ever.
+            if let Some(void) = range.void.filter(|v| rounded(rate) >= *v) {
                 rate = (lower.rate * void).sqrt();
             }
             sized(clamp(rate), range.void.is_some() || rate / lower.rate - 1.0 > COARSE * w)

@@ -176,12 +176,14 @@ fn a_generator_at_its_end_is_never_taken_for_the_target() {
     };
     let c = search(usual(1e6, 1), server(0.0005), spoil(1500.0));
     assert_eq!(c.ended, Ended::GeneratorLimit);
+    // Good trials count however busy the generator was; bad ones may be its own doing.
     let strict = &c.limits[0];
     assert!(
-        strict.lower.is_some_and(|r| (1400.0..=1500.0).contains(&r)) && strict.upper.is_none(),
+        strict.lower.is_some_and(|r| (1850.0..=2000.0).contains(&r)) && strict.upper.is_none(),
         "{strict:?}"
     );
-    let c = search(usual(1e6, 1), server(0.0005), spoil(0.0));
+    let late = |r: &mut TrialResult| r.total.pacing.record_many(Nanos::from_secs(1), r.total.due);
+    let c = search(usual(1e6, 1), server(0.0005), late);
     assert_eq!((c.ended, c.limits[0].lower), (Ended::GeneratorLimit, None));
     // A limit of the generator above that of the target does not matter.
     let c = search(usual(1e6, 1), server(0.0005), spoil(2400.0));

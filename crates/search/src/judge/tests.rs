@@ -90,7 +90,11 @@ fn each_way_to_be_invalid_has_its_caveat() {
         "",
     );
     for code in VOIDING {
-        check(code, &|r| r.caveats.push(Caveat::new(code, "said by the runner")), "zero-drop", code);
+        let said = || Caveat::new(code, "said by the runner");
+        let lost =
+            |r: &mut TrialResult| *r = TrialResult { caveats: vec![said()], ..with(Outcome::Timeout, 9) };
+        check(code, &lost, "zero-drop", code);
+        check("good all the same", &|r| r.caveats.push(said()), "zero-drop", "");
     }
     check("another caveat", &|r| r.caveats.push(Caveat::new("shared-core", "")), "zero-drop", "");
 }
