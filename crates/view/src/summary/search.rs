@@ -57,11 +57,11 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> 
         ],
         Ended::GeneratorLimit => {
             let why = view.trials.iter().rev().find_map(|t| t.judgement.as_ref()?.invalid.first());
-            let why = why.map(|c| format!(": {}", c.text)).unwrap_or_default();
+            let usual = "give torment more or idle processors, or another machine than the target's";
+            let why = why.map_or(usual, |c| &c.text);
             vec![
                 holds("holds at least", Tone::Good),
-                Line::plain("  ").and(Tone::Warn, "the generator was the limit, not the target").then(why),
-                note("give torment more or idle processors, or another machine than the target's".to_owned()),
+                Line::plain("  ").and(Tone::Warn, "the generator was the limit, not the target: ").then(why),
             ]
         }
         Ended::NonStationary => vec![
