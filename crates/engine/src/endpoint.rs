@@ -7,6 +7,7 @@ use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where connections go.
 #[derive(Debug, Clone)]
@@ -84,6 +85,9 @@ fn address(host: &str, port: u16) -> Result<SocketAddr, Error> {
         .ok_or_else(|| Error::Resolve { host: host.to_owned(), why: "the name has no address".to_owned() })
 }
 
+/// How long one question to a name server may take; it is asked three times.
+const LOOK_UP_TRY: Duration = Duration::from_secs(2);
+
 /// By a resolver of our own: a static glibc must not call getaddrinfo, which loads shared libraries.
 fn look_up(host: &str) -> Result<Vec<IpAddr>, Error> {
     use hickory_resolver::Resolver;
@@ -94,10 +98,19 @@ fn look_up(host: &str) -> Result<Vec<IpAddr>, Error> {
         .map_err(|e| error(format!("cannot start the resolver: {e}")))?;
     runtime.block_on(async {
         let resolver = Resolver::builder_tokio()
-            .and_then(|builder| builder.build())
-            .map_err(|e| error(format!("/etc/resolv.conf cannot be used ({e}); name the address instead")))?;
-        let found = resolver.lookup_ip(host).await.map_err(|e| error(e.to_string()))?;
-        Ok(found.iter().collect())
+            .and_then(|mut builder| {
+                let options = builder.options_mut();
+                options.timeout = options.timeout.min(LOOK_UP_TRY);
+                builder.build()
+            })
+            .map_err(|e| error(format!("/etc/resolv.conf cannot be used ({e})")))?;
+        match resolver.lookup_ip(host).await {
+            Ok(found) => Ok(found.iter().collect()),
+            // The resolver's own words for these two are its inner state.
+            Err(e) if e.is_nx_domain() => Err(error("there is no such name".to_owned())),
+            Err(e) if e.is_no_records_found() => Err(error("the name has no address".to_owned())),
+            Err(e) => Err(error(e.to_string())),
+        }
     })
 }
 
@@ -117,7 +130,10 @@ fn tls(origin: &Origin) -> Result<Tls, Error> {
         if let Some(file) = std::env::var_os("SSL_CERT_FILE") {
             let read = |why: String| error(format!("SSL_CERT_FILE {}: {why}", file.display()));
             let certificates = CertificateDer::pem_file_iter(&file).map_err(|e| read(e.to_string()))?;
-            roots.add_parsable_certificates(certificates.filter_map(Result::ok));
+            let (added, _) = roots.add_parsable_certificates(certificates.filter_map(Result::ok));
+            if added == 0 {
+                return Err(read("it holds no certificate in PEM form".to_owned()));
+            }
         }
         builder.with_root_certificates(roots).with_no_client_auth()
     };
