@@ -4,6 +4,7 @@ use crate::answer::AnswerReader;
 use crate::endpoint::Endpoint;
 use crate::recorder::Arrival;
 use crate::stream::Stream;
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use units::Nanos;
@@ -18,7 +19,10 @@ pub(crate) struct Connection {
 
 #[derive(Clone, Copy)]
 pub(crate) enum State {
-    Connecting,
+    Connecting {
+        /// On the monotonic clock.
+        since_ns: u64,
+    },
     Idle,
     /// Waits for an answer.
     Busy {
@@ -36,6 +40,8 @@ pub(crate) struct Connections {
     /// The last used is used next: it is the warmest, and the others may grow old and be closed.
     idle: Vec<u32>,
     connecting: usize,
+    /// Those being made, oldest first; those made or closed meanwhile are passed over.
+    made_next: VecDeque<(u32, u64)>,
     in_flight: usize,
     orphans: usize,
     /// Serial number of the next connection, and the step to the one after it.
@@ -51,6 +57,7 @@ impl Connections {
             free: Vec::new(),
             idle: Vec::new(),
             connecting: 0,
+            made_next: VecDeque::new(),
             in_flight: 0,
             orphans: 0,
             serial,
@@ -78,6 +85,7 @@ impl Connections {
     /// Begins a connection; the kernel will report it under its slot number.
     pub fn open(&mut self, endpoint: &Endpoint, epoll: &OwnedFd) -> io::Result<u32> {
         let (serial, step) = self.serial;
+        let since_ns = sys::monotonic_ns();
         let stream = Stream::connect(endpoint, serial)?;
         let slot = self.free.last().copied().unwrap_or(self.slots.len() as u32);
         stream.register(epoll, u64::from(slot))?;
@@ -89,8 +97,9 @@ impl Connections {
             stream,
             reader: AnswerReader::new(self.head_only),
             unwritten: Vec::new(),
-            state: State::Connecting,
+            state: State::Connecting { since_ns },
         });
+        self.made_next.push_back((slot, since_ns));
         self.connecting += 1;
         Ok(slot)
     }
@@ -104,6 +113,23 @@ impl Connections {
     /// If the slot is empty.
     pub fn get(&mut self, slot: u32) -> &mut Connection {
         self.slots[slot as usize].as_mut().expect("the slot is open")
+    }
+
+    /// The oldest connection that has been in the making for longer than `limit`: packets to the
+    /// target get lost, and the kernel would go on trying for minutes.
+    pub fn overdue(&mut self, limit: Nanos) -> Option<u32> {
+        while let Some((slot, began)) = self.made_next.front().copied() {
+            let is_being_made =
+                matches!(self.state(slot), Some(State::Connecting { since_ns }) if since_ns == began);
+            if is_being_made && sys::monotonic_ns() - began <= limit.0 {
+                return None;
+            }
+            self.made_next.pop_front();
+            if is_being_made {
+                return Some(slot);
+            }
+        }
+        None
     }
 
     /// The connection is made and carries nothing yet.
@@ -145,7 +171,7 @@ impl Connections {
     pub fn close(&mut self, slot: u32) {
         let Some(connection) = self.slots[slot as usize].take() else { return };
         match connection.state {
-            State::Connecting => self.connecting -= 1,
+            State::Connecting { .. } => self.connecting -= 1,
             State::Idle => self.idle.retain(|idle| *idle != slot),
             State::Busy { orphan, .. } => {
                 self.in_flight -= 1;

@@ -325,7 +325,7 @@ impl Worker {
         match self.connections.state(slot) {
             // Closed earlier in this very turn.
             None => {}
-            Some(State::Connecting) => match self.connections.get(slot).stream.established() {
+            Some(State::Connecting { .. }) => match self.connections.get(slot).stream.established() {
                 Ok(true) => {
                     self.connected(slot);
                     self.dispatch();
@@ -433,6 +433,11 @@ impl Worker {
                 self.connections.close(slot);
                 self.give_up(&arrival, Outcome::Timeout, now);
             }
+        }
+        let connect_limit = timeout.min(crate::CONNECT_LIMIT.into());
+        while let Some(slot) = self.connections.overdue(connect_limit) {
+            self.connections.close(slot);
+            self.no_connection(&io::ErrorKind::TimedOut.into());
         }
         while self.backlog.front().is_some_and(expired) {
             let arrival = self.backlog.pop_front().expect("there is a front");

@@ -167,3 +167,32 @@ fn a_target_that_goes_away_is_data() {
     let counted = engine.trial(&load, MS * 100, &mut |_| {}, &mut |_| false);
     assert_eq!((counted.total.due, counted.total.outcomes.failed), (100, 100), "{:?}", counted.total);
 }
+
+/// A listener whose accept queue is full drops packets: connections are never made. Once, a hundred
+/// of them in the making kept all later ones from being tried.
+#[test]
+fn connections_that_are_never_made_are_given_up() {
+    let listener =
+        rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM, None)
+            .expect("a socket");
+    let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    rustix::net::bind(&listener, &any).expect("a free port");
+    rustix::net::listen(&listener, 0).expect("listens");
+    let address =
+        std::net::SocketAddr::try_from(rustix::net::getsockname(&listener).expect("a name")).expect("TCP");
+    let service = serve(Model::ASYNC);
+    let mut job = job(&service, "/");
+    let origin = Origin {
+        tls: false,
+        host: address.ip().to_string(),
+        port: address.port(),
+        unix_socket: None,
+        insecure: false,
+    };
+    job.endpoint = Endpoint::of(&origin).expect("an address");
+    job.request.timeout = MS * 400;
+    let total = offer(&job, 200.0, Nanos::from_secs(2));
+    assert_eq!((total.due, total.outcomes.ok), (400, 0));
+    assert!(total.outcomes.failed > 0, "some failed for want of a connection: {:?}", total.outcomes);
+    assert!(total.failures.keys().all(|why| why.to_string().contains("timed out")), "{:?}", total.failures);
+}
