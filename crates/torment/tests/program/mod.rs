@@ -28,7 +28,8 @@ pub struct Turn(#[allow(dead_code, reason = "it is held, not read")] File);
 
 impl Turn {
     pub fn wait() -> Self {
-        let path = std::env::temp_dir().join("torment-tests-that-measure.lock");
+        let user = rustix::process::getuid().as_raw();
+        let path = std::env::temp_dir().join(format!("torment-tests-that-measure-{user}.lock"));
         let file = File::options().create(true).append(true).open(&path).expect("a temporary folder");
         file.lock().expect("the file system knows locks");
         Self(file)

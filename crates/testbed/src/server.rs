@@ -1,0 +1,78 @@
+//! What every server of a test needs: an ordinary user, a folder, a port, an end.
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const STOP_PATIENCE: Duration = Duration::from_secs(20);
+
+/// An ordinary user and group.
+#[derive(Clone, Copy)]
+pub(crate) struct User {
+    uid: u32,
+    gid: u32,
+}
+
+/// Whom to be instead of root: that user, or else `nobody`. `None` when we are not root.
+pub(crate) fn ordinary_user(name: &str) -> Option<User> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let table = fs::read_to_string("/etc/passwd").expect("every Linux has /etc/passwd");
+    let find = |name: &str| {
+        let line = table.lines().find(|line| line.split(':').next() == Some(name))?;
+        let mut columns = line.split(':').skip(2);
+        Some(User { uid: columns.next()?.parse().ok()?, gid: columns.next()?.parse().ok()? })
+    };
+    Some(find(name).or_else(|| find("nobody")).expect("there is a user nobody"))
+}
+
+/// A temporary folder of that user's.
+pub(crate) fn folder(prefix: &str, user: Option<User>) -> TempDir {
+    let folder = tempfile::Builder::new().prefix(prefix).tempdir().expect("the temporary folder is writable");
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).expect("the folder is ours");
+    if let Some(User { uid, gid }) = user {
+        chown(folder.path(), Some(uid), Some(gid)).expect("root may give a folder away");
+    }
+    folder
+}
+
+/// Freed again at once: another process could take it, which the start would then say.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port is free").port()
+}
+
+/// A command that runs as the given user, in a folder that this user can enter, and not within
+/// our process group: a Ctrl-C at the test is ours to handle.
+pub(crate) fn command(program: &Path, user: Option<User>, folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(folder).stdin(Stdio::null()).process_group(0);
+    if let Some(User { uid, gid }) = user {
+        command.uid(uid).gid(gid);
+    }
+    command
+}
+
+/// Asks a server to end, and ends it if it does not.
+pub(crate) fn stop(server: &mut Child, signal: Signal) {
+    if let Some(pid) = i32::try_from(server.id()).ok().and_then(Pid::from_raw) {
+        // It may have ended already.
+        let _ = kill_process(pid, signal);
+    }
+    let until = Instant::now() + STOP_PATIENCE;
+    while matches!(server.try_wait(), Ok(None)) {
+        if Instant::now() > until {
+            let _ = server.kill();
+            let _ = server.wait();
+            break;
+        }
+        sleep(Duration::from_millis(10));
+    }
+}
