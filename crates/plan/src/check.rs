@@ -270,7 +270,10 @@ impl Draft {
         }
         let budget = self.time(Key::Budget)?;
         if budget.is_some_and(|budget| budget < trial) {
-            return Err(self.complain(Key::Budget, format!("not enough for one trial of {trial}")));
+            return Err(self.complain(
+                Key::Budget,
+                format!("not enough for one trial of {trial}; give more, or shorten the trial"),
+            ));
         }
         Ok(Find { from, max, width, trial, sum, budget, arrivals: self.arrivals()? })
     }

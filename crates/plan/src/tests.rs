@@ -280,7 +280,7 @@ fn a_search_without_room_is_refused() {
         ("[find]\nwidth = 2", "3:9: '2' is not a share such as 2%"),
         ("[find]\ntrial = '0s'", "3:9: expected more than no time"),
         ("[find]\nsum = '5s'", "3:7: 5 s is shorter than one trial of 10 s"),
-        ("[find]\ncareful = true\nbudget = '30s'", "4:10: not enough for one trial of 60 s"),
+        ("[find]\ncareful = true\nbudget = '30s'", "4:10: not enough for one trial of 60 s; give more"),
     ] {
         let error = plan(Command::Find, &format!("target.url = 'h'\n{text}")).expect_err(text).to_string();
         assert!(error.contains(expected), "{text}\nexpected: {expected}\nfound: {error}");

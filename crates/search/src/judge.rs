@@ -35,6 +35,8 @@ const LITTLE_FROM: Nanos = Nanos::from_millis(9_900);
 /// Arrivals due may differ from rate × time by this share, and by what chance explains.
 const DUE_SHARE: f64 = 0.01;
 
+/// So few late arrivals void nothing: of a hundred, the p99 is a single hiccup of the machine.
+const LATE_FEW: u64 = 5;
 /// Caveats of the runner that void a bad trial: the loss may have been ours. A good one was good all
 /// the same, and all the more.
 const VOIDING: [&str; 4] = ["descriptors-exhausted", "ports-exhausted", "generator-busy", "steal"];
@@ -136,7 +138,8 @@ fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Cavea
     let allowed = objective
         .deadline
         .map_or(PACING_FREE, |d| Nanos::from_secs_f64(d.as_secs_f64() * PACING_SHARE).max(PACING_LEAST));
-    if let Some(p99) = total.pacing.quantile(0.99).filter(|p99| *p99 > allowed) {
+    let too_late = total.pacing.count_above(allowed);
+    if let Some(p99) = total.pacing.quantile(0.99).filter(|p99| *p99 > allowed && too_late > LATE_FEW) {
         found.push(Caveat::new(
             "generator-late",
             format!("the generator itself was {p99} late at p99 (at most {allowed} may be): give it a core of its own, or ask for a lower rate"),

@@ -47,7 +47,10 @@ fn prepare(db: &mut Connection, path: &Path) -> Result<(), Error> {
     let failed = |e: rusqlite::Error| Error::of(path, &e);
     db.busy_timeout(BUSY).map_err(failed)?;
     db.pragma_update(None, "foreign_keys", true).map_err(failed)?;
-    let version = schema(db, path)?;
+    // In one transaction: between two single looks another process may make the tables.
+    let look = db.transaction().map_err(failed)?;
+    let version = schema(&look, path)?;
+    drop(look);
     if version == 0 {
         // Only before the first table: lets a removal give its pages back to the disk.
         db.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(failed)?;

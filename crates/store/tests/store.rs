@@ -328,3 +328,22 @@ fn a_killed_run_is_cut_short_and_keeps_what_it_had() {
     assert_eq!(read(&store, &id).len(), 302);
     store.remove(&id).expect("nobody writes it");
 }
+
+/// Whoever came second once read "no version", then, after the first had made its tables, "some
+/// tables", and took the file for another program's.
+#[test]
+fn many_at_once_make_one_fresh_store() {
+    for _ in 0..40 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("torment.db");
+        let opening: Vec<_> = (0..6)
+            .map(|_| {
+                let path = path.clone();
+                std::thread::spawn(move || Store::open(&path).map(|_| ()))
+            })
+            .collect();
+        for thread in opening {
+            thread.join().expect("no panic").expect("a store");
+        }
+    }
+}

@@ -60,9 +60,10 @@ impl FromStr for Rate {
             expected: "a rate such as 1000, 1000/s, 2.5k/s or 90/min (per second if nothing is said)",
         };
         let (number, unit) = number_and_unit(text).ok_or_else(error)?;
-        let (factor, unit) = match unit.strip_prefix('k') {
-            Some(rest) => (1e3, rest),
-            None => (1.0, unit),
+        let (factor, unit) = match unit.chars().next() {
+            Some('k') => (1e3, &unit[1..]),
+            Some('M') => (1e6, &unit[1..]),
+            _ => (1.0, unit),
         };
         let per = match unit {
             "" | "/s" | "rps" => 1.0,
@@ -84,6 +85,7 @@ mod tests {
             ("1000", 1000.0, "1,000/s"),
             ("1,980/s", 1980.0, "1,980/s"),
             ("2.5k", 2500.0, "2,500/s"),
+            ("50M/s", 50e6, "50,000,000/s"),
             ("90/min", 1.5, "1.5/s"),
             ("0", 0.0, "0/s"),
             ("12.34", 12.34, "12.3/s"),

@@ -75,6 +75,12 @@ fn each_way_to_be_invalid_has_its_caveat() {
     check("unsent", &|r| *r = with(Outcome::Unsent, 11), "zero-drop", "generator-late");
     check("late", &late(21_000), "zero-drop", "generator-late");
     check("not so late", &late(19_000), "zero-drop", "");
+    let few = |r: &mut TrialResult| {
+        r.total.pacing.clear();
+        r.total.pacing.record_many(Nanos::from_micros(20), 95);
+        r.total.pacing.record_many(Nanos::from_millis(90), 5);
+    };
+    check("a hiccup in a small trial", &few, "zero-drop", "");
     check("late for a deadline", &late(6_000), "p99<50ms", "generator-late");
     check("not so late for a deadline", &late(4_000), "p99<50ms", "");
     check("at least 1 ms", &late(900), "p99<5ms", "");
