@@ -44,34 +44,47 @@ fn offer(job: &Job, rate: f64, time: Nanos) -> Slice {
     counted.total
 }
 
-fn near(found: Option<Nanos>, truth: Nanos, within: Nanos) {
-    let found = found.expect("something was recorded");
+fn near(found: Option<Nanos>, truth: Nanos, within: Nanos) -> Result<(), String> {
+    let found = found.ok_or("nothing was recorded")?;
     let off = (found - truth).max(truth - found);
-    assert!(off <= within, "{found} instead of {truth} ± {within}");
+    if off <= within { Ok(()) } else { Err(format!("{found} instead of {truth} ± {within}")) }
+}
+
+/// The machine's own hiccups only add to what is measured: one quiet try of three is enough, and an
+/// engine that is wrong never has one. Counts are asserted in every try.
+fn once_quiet(measure: impl Fn() -> Result<(), String>) {
+    let off: Vec<String> = (0..3).map_while(|_| measure().err()).collect();
+    assert!(off.len() < 3, "{off:?}");
 }
 
 /// Frozen for 1 s in every 10 at a constant rate: a tenth of the arrivals waits for an evenly spread
 /// part of a second, so the (0.9 + s/10) quantile is s seconds. Tools that forget due times say 2 ms.
 #[test]
 fn a_frozen_server_is_not_flattered() {
-    let service = serve(Model::ASYNC);
-    let total = offer(&job(&service, "/stall"), 500.0, Nanos::from_secs(20));
-    assert_eq!((total.due, total.outcomes.ok), (10_000, 10_000));
-    near(total.response.quantile(0.95), MS * 500, MS * 10);
-    near(total.response.quantile(0.99), MS * 900, MS * 10);
-    near(total.response.max(), MS * 1000, MS * 20);
+    once_quiet(|| {
+        let service = serve(Model::ASYNC);
+        let total = offer(&job(&service, "/stall"), 500.0, Nanos::from_secs(20));
+        assert_eq!((total.due, total.outcomes.ok), (10_000, 10_000));
+        near(total.response.quantile(0.95), MS * 500, MS * 10)?;
+        near(total.response.quantile(0.99), MS * 900, MS * 10)?;
+        near(total.response.max(), MS * 1000, MS * 20)
+    });
 }
 
 /// One server of 2 ms offered 600/s for 3 s: 1,500 are answered in time, the queue grows by 100/s.
 #[test]
 fn an_overloaded_queue_grows_as_it_must() {
     for model in [Model::ASYNC, Model::Threads, Model::POOL] {
-        let service = serve(model);
-        let total = offer(&job(&service, "/queue?us=2000"), 600.0, Nanos::from_secs(3));
-        assert_eq!((total.due, total.outcomes.ok), (1800, 1800), "{model:?}");
-        let last = total.outstanding.last().copied().unwrap_or(0.0);
-        assert!((last - 297.0).abs() < 15.0, "{model:?}: {last} outstanding at the end instead of 297");
-        near(total.response.max(), MS * 600, MS * 30);
+        once_quiet(|| {
+            let service = serve(model);
+            let total = offer(&job(&service, "/queue?us=2000"), 600.0, Nanos::from_secs(3));
+            assert_eq!((total.due, total.outcomes.ok), (1800, 1800), "{model:?}");
+            let last = total.outstanding.last().copied().unwrap_or(0.0);
+            if (last - 297.0).abs() > 15.0 {
+                return Err(format!("{model:?}: {last} outstanding at the end instead of 297"));
+            }
+            near(total.response.max(), MS * 600, MS * 30)
+        });
     }
 }
 
@@ -98,15 +111,15 @@ fn every_kind_of_answer_is_counted() {
 
 #[test]
 fn what_the_target_logged_is_what_was_sent() {
-    let service = serve(Model::ASYNC);
-    let total = offer(&job(&service, "/delay?ms=20"), 250.0, Nanos::from_secs(2));
-    assert_eq!(total.outcomes.ok, 500);
-    let truth = service.truth();
-    let logged = truth.to_string();
-    assert!(logged.contains("\"received\":500") || logged.contains("500"), "{logged}");
-    // 20 ms and what the wake-ups of both sides add.
-    near(total.response.quantile(0.5), MS * 20, MS * 2);
-    assert!(total.service.quantile(0.5) <= total.response.quantile(0.5));
+    once_quiet(|| {
+        let service = serve(Model::ASYNC);
+        let total = offer(&job(&service, "/delay?ms=20"), 250.0, Nanos::from_secs(2));
+        assert_eq!(total.outcomes.ok, 500);
+        assert_eq!(service.truth()["patterns"]["/delay"]["received"], 500);
+        assert!(total.service.quantile(0.5) <= total.response.quantile(0.5));
+        // 20 ms and what the wake-ups of both sides add.
+        near(total.response.quantile(0.5), MS * 20, MS * 2)
+    });
 }
 
 #[test]
@@ -121,14 +134,16 @@ fn a_unix_socket_carries_the_same() {
 
 #[test]
 fn time_outs_are_counted_and_waited_for() {
-    let service = serve(Model::ASYNC);
-    let mut job = job(&service, "/delay?ms=2000");
-    job.request.timeout = MS * 300;
-    let mut engine = Engine::start(&job).expect("starts");
-    let load = Offer::Open(Schedule::constant(Rate(50.0), Nanos::from_secs(1)));
-    let counted = engine.trial(&load, MS * 1000, &mut |_| {}, &mut |_| false);
-    assert_eq!((counted.total.due, counted.total.outcomes.timeout), (50, 50));
-    near(counted.total.response.quantile(0.5), MS * 300, MS * 10);
+    once_quiet(|| {
+        let service = serve(Model::ASYNC);
+        let mut job = job(&service, "/delay?ms=2000");
+        job.request.timeout = MS * 300;
+        let mut engine = Engine::start(&job).expect("starts");
+        let load = Offer::Open(Schedule::constant(Rate(50.0), Nanos::from_secs(1)));
+        let counted = engine.trial(&load, MS * 1000, &mut |_| {}, &mut |_| false);
+        assert_eq!((counted.total.due, counted.total.outcomes.timeout), (50, 50));
+        near(counted.total.response.quantile(0.5), MS * 300, MS * 10)
+    });
 }
 
 #[test]

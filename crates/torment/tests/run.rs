@@ -42,22 +42,36 @@ fn checked(place: &Place, (ended, run): (Ended, Value)) -> (Value, i32) {
 #[test]
 fn a_frozen_target_is_not_flattered() {
     let _turn = Turn::wait();
+    // The machine's own hiccups only add to the waits: one quiet run of three is enough, and a
+    // generator that forgets those that waited never has one.
+    let off: Vec<String> = (0..3).map_while(|_| frozen_target().err()).collect();
+    assert!(off.len() < 3, "{off:?}");
+}
+
+/// One load on a target that freezes; how far its quantiles are off, if they are.
+fn frozen_target() -> Result<(), String> {
     let place = Place::new();
     let target = Target::start(&place, &["--model", "async"]);
     let (trial, code) = load_once(&place, &[&target.url("/stall"), "-r", "500", "-d", "20s"]);
+    if code == 92 {
+        return Err("the generator was late".to_owned());
+    }
     assert_eq!((code, &trial["due"], outcome(&trial, "ok")), (0, &10_000.into(), 10_000), "{trial:#}");
     let truth = target.truth("/stall");
     // To answer all that waited takes the target itself some milliseconds, more on a busy machine;
     // it says how many.
     let own = number(&truth, "/late_us/p99");
     println!("the target answers up to {own} µs late");
-    for (quantile, truth) in [("p95", 500_000.0), ("p99", 900_000.0)] {
-        let found = number(&trial, &format!("/response/{quantile}_us"));
-        assert!((found - truth).abs() <= 10_000.0 + own, "{quantile} is {found} µs, the truth {truth} µs");
-    }
     let calm = number(&trial, "/response/p50_us");
     assert!(calm < 100_000.0, "nine tenths do not wait: p50 is {calm} µs");
     assert_eq!(truth["received"], 10_001, "the load, and one look before it");
+    for (quantile, truth) in [("p95", 500_000.0), ("p99", 900_000.0)] {
+        let found = number(&trial, &format!("/response/{quantile}_us"));
+        if (found - truth).abs() > 10_000.0 + own {
+            return Err(format!("{quantile} is {found} µs, the truth {truth} µs"));
+        }
+    }
+    Ok(())
 }
 
 #[test]
