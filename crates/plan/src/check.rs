@@ -2,8 +2,8 @@
 
 use crate::draft::{Draft, Given, Key};
 use crate::error::{Error, Place};
-use crate::{Arrivals, Command, Find, Generator, Load, Objective, Piece, Plan, Request, Stage, parse_cores};
-use crate::{StatusRange, Target, Task, Template, form};
+use crate::{Arrivals, Ask, Command, Find, Flow, Generator, Load, Objective, Piece, Plan, Request, Stage};
+use crate::{StatusRange, Step, Target, Task, Template, form, parse_cores};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::path::Path;
 use units::{Nanos, Rate, Share};
@@ -34,7 +34,7 @@ impl Draft {
     /// With the first value that cannot be meant, where it was given, and what was expected.
     pub fn check(&self, command: Command, read: ReadFile<'_>) -> Result<Plan, Error> {
         let (target, path) = self.target()?;
-        let request = self.request(path, read)?;
+        let flows = vec![self.flow(path, read)?];
         let objective: Objective = self.parsed(Key::Goal)?.unwrap_or_default();
         if objective.deadline == Some(Nanos::ZERO) {
             return Err(self.complain(Key::Goal, "an answer takes more than no time"));
@@ -43,7 +43,7 @@ impl Draft {
             Command::Run => Task::Run(self.load()?),
             Command::Find => Task::Find(self.find()?),
         };
-        Ok(Plan { target, request, objective, task, generator: self.generator()? })
+        Ok(Plan { target, flows, objective, task, generator: self.generator()? })
     }
 
     fn target(&self) -> Result<(Target, Template), Error> {
@@ -64,6 +64,15 @@ impl Draft {
             (_, Some(given)) => return Err(given.error("only an http:// or https:// target has a socket")),
         }
         Ok((target, rooted(path, &url.place)))
+    }
+
+    fn flow(&self, path: Template, read: ReadFile<'_>) -> Result<Flow, Error> {
+        let request = self.request(path, read)?;
+        let name = format!("{} {}", request.method, request.path);
+        let timeout = self.time(Key::Timeout)?.unwrap_or(DEFAULT_TIMEOUT);
+        let step =
+            Step { name: name.clone(), think: None, ask: Ask::Http(request), timeout, takes: Vec::new() };
+        Ok(Flow { name, weight: 1.0, cookies: false, steps: vec![step] })
     }
 
     fn request(&self, path: Template, read: ReadFile<'_>) -> Result<Request, Error> {
@@ -91,8 +100,7 @@ impl Draft {
         if expect.is_empty() {
             expect.push(StatusRange::DEFAULT);
         }
-        let timeout = self.time(Key::Timeout)?.unwrap_or(DEFAULT_TIMEOUT);
-        Ok(Request { method, path, headers, body, expect, timeout })
+        Ok(Request { method, path, headers, body, expect, checks: Vec::new() })
     }
 
     /// The body, and the content type that comes with it.
@@ -302,6 +310,7 @@ impl Draft {
             )?,
             outstanding: limit(Key::MaxOutstanding, base.outstanding, u32::MAX, "a number of arrivals")?,
             cores,
+            lateness: base.lateness,
             seed: self.one(Key::Seed).map(|g| g.whole(0, "a seed")).transpose()?.unwrap_or(base.seed),
         })
     }

@@ -23,6 +23,7 @@ impl Plan {
             Target::Null => {
                 "none: every request is answered at once, which measures torment itself".to_owned()
             }
+            Target::Sql(database) => format!("PostgreSQL {}:{}", database.host, database.port),
             Target::Http(origin) => {
                 let socket =
                     origin.unix_socket.as_ref().map(|path| format!(" by the socket {}", path.display()));
@@ -33,7 +34,8 @@ impl Plan {
     }
 
     fn describe_request(&self) -> String {
-        let request = &self.request;
+        let step = &self.flows[0].steps[0];
+        let Some(request) = step.request() else { return String::new() };
         let mut text = format!("{} {}", request.method, request.path);
         match request.headers.len() {
             0 => {}
@@ -45,7 +47,7 @@ impl Plan {
             text += &format!(", body of {about}{}", Bytes(request.body.to_bytes().len() as u64));
         }
         let expect: Vec<String> = request.expect.iter().map(StatusRange::to_string).collect();
-        text + &format!("; answered means status {} within {}", expect.join(", "), request.timeout)
+        text + &format!("; answered means status {} within {}", expect.join(", "), step.timeout)
     }
 
     fn describe_limits(&self) -> String {

@@ -59,6 +59,7 @@ mod describe;
 mod draft;
 mod error;
 mod file;
+mod flow;
 mod form;
 mod goal;
 mod load;
@@ -71,10 +72,11 @@ mod url;
 pub use check::ReadFile;
 pub use draft::{Draft, Key};
 pub use error::{Error, Place};
+pub use flow::{Ask, Check, Flow, Statement, Step, Take, TakeFrom};
 pub use goal::{Goal, Objective};
 pub use load::{Arrivals, Find, Generator, Load, Stage, parse_cores};
-pub use target::{Origin, Request, StatusRange, Target};
-pub use template::{Piece, Template};
+pub use target::{Database, HttpVersion, Origin, Request, StatusRange, Target};
+pub use template::{Fit, Piece, Template, Who};
 
 use serde::{Deserialize, Serialize};
 
@@ -83,8 +85,8 @@ use serde::{Deserialize, Serialize};
 pub struct Plan {
     /// The system under test.
     pub target: Target,
-    /// What is sent to it.
-    pub request: Request,
+    /// What is sent to it: each arrival is one of these, by weight. At least one.
+    pub flows: Vec<Flow>,
     /// What is good enough.
     pub objective: Objective,
     /// What is done.

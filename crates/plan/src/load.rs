@@ -105,15 +105,27 @@ pub struct Generator {
     pub outstanding: u32,
     /// Processors to run on, one loop on each; empty: one loop, on whichever is free.
     pub cores: Vec<u32>,
+    /// How late a request may be sent to save processor time: the loop sleeps so much longer, and
+    /// sends what is due meanwhile together.
+    pub lateness: Nanos,
     /// Seed of everything random.
     pub seed: u64,
 }
 
 impl Default for Generator {
     fn default() -> Self {
-        Self { connections: 10_000, outstanding: 20_000, cores: Vec::new(), seed: 1 }
+        Self {
+            connections: 10_000,
+            outstanding: 20_000,
+            cores: Vec::new(),
+            lateness: DEFAULT_LATENESS,
+            seed: 1,
+        }
     }
 }
+
+/// As late as a sleeping thread wakes anyway.
+const DEFAULT_LATENESS: Nanos = Nanos::from_micros(50);
 
 /// Linux numbers processors up to this (`CONFIG_NR_CPUS` is at most 8,192).
 const MAX_CORE: u32 = 8191;

@@ -25,11 +25,12 @@ impl Plan {
 
     /// The target with its path, as it is typed.
     pub fn url(&self) -> String {
-        let path = &self.request.path;
+        let path = self.flows[0].steps[0].request().map(|r| r.path.to_string()).unwrap_or_default();
         match &self.target {
             Target::Demo => format!("demo{path}"),
             Target::Null => format!("null{path}"),
             Target::Http(origin) => format!("{origin}{path}"),
+            Target::Sql(_) => String::new(),
         }
     }
 
@@ -51,7 +52,8 @@ impl Plan {
         }
 
         out.section("request");
-        let request = &self.request;
+        let step = &self.flows[0].steps[0];
+        let request = step.request().expect("HTTP");
         out.text("method", &request.method);
         if !request.headers.is_empty() {
             let line = |(name, value): &(String, Template)| quoted(&format!("{name}: {value}"));
@@ -62,7 +64,7 @@ impl Plan {
             Ok(text) => out.text("body", &text),
             Err(bytes) => out.text("body_base64", &BASE64_STANDARD.encode(bytes.as_bytes())),
         }
-        out.text("timeout", &exact_time(request.timeout));
+        out.text("timeout", &exact_time(step.timeout));
         out.list("expect_status", request.expect.iter().map(|range| quoted(&range.to_string())));
 
         match &self.task {
@@ -83,7 +85,7 @@ impl Plan {
         }
 
         out.section("generator");
-        let Generator { connections, outstanding, cores, seed } = &self.generator;
+        let Generator { connections, outstanding, cores, lateness: _, seed } = &self.generator;
         out.raw("connections", connections);
         out.raw("outstanding", outstanding);
         if !cores.is_empty() {

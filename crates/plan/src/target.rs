@@ -1,8 +1,7 @@
-use crate::Template;
+use crate::{Check, Template, Who};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
-use units::Nanos;
 
 /// The system under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -12,6 +11,8 @@ pub enum Target {
     Demo,
     /// A service that answers HTTP.
     Http(Origin),
+    /// A PostgreSQL server.
+    Sql(Database),
     /// No service at all: every request is answered at once inside the engine, which measures the engine.
     Null,
 }
@@ -29,9 +30,62 @@ pub struct Origin {
     pub unix_socket: Option<PathBuf>,
     /// Accept any certificate.
     pub insecure: bool,
+    /// Which HTTP is spoken.
+    pub http: HttpVersion,
+    /// Most requests at once on one HTTP/2 connection.
+    pub streams: u32,
+}
+
+/// Which HTTP is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum HttpVersion {
+    /// Over TLS whatever the server chooses (ALPN), else 1.1.
+    #[default]
+    Either,
+    /// HTTP/1.1.
+    One,
+    /// HTTP/2: over TLS by ALPN, else with prior knowledge.
+    Two,
+}
+
+/// Where statements go.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Database {
+    /// Host name or address as written; a folder of sockets begins with `/`.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// Who logs in.
+    pub user: String,
+    /// With what; never printed unless it is a placeholder.
+    pub password: Option<Template>,
+    /// Which database.
+    pub name: String,
+    /// Whether the session is encrypted.
+    pub tls: bool,
+    /// Accept any certificate.
+    pub insecure: bool,
 }
 
 impl Origin {
+    /// Streams of one HTTP/2 connection if the plan says nothing: what servers commonly allow
+    /// (RFC 9113, 6.5.2, advises no less).
+    pub const STREAMS: u32 = 100;
+
+    /// With everything but its place as by default.
+    pub fn new(tls: bool, host: impl Into<String>, port: u16) -> Self {
+        let http = HttpVersion::default();
+        Self {
+            tls,
+            host: host.into(),
+            port,
+            unix_socket: None,
+            insecure: false,
+            http,
+            streams: Self::STREAMS,
+        }
+    }
+
     /// The value of the `Host` header: the port is left out where it is the scheme's own.
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
@@ -61,27 +115,27 @@ pub struct Request {
     pub body: Template,
     /// Statuses that count as answered.
     pub expect: Vec<StatusRange>,
-    /// From the due time to the last byte of the answer.
-    pub timeout: Nanos,
+    /// What else must be true of an answer.
+    pub checks: Vec<Check>,
 }
 
 impl Request {
-    /// Appends the path that the `k`-th arrival asks for.
-    pub fn render_path(&self, k: u64, seed: u64, out: &mut Vec<u8>) {
-        self.path.render(k, seed, 0, out);
+    /// Appends the path that this arrival asks for.
+    pub fn render_path(&self, who: &Who<'_>, out: &mut Vec<u8>) {
+        self.path.render(who, 0, out);
     }
 
-    /// Appends the body that the `k`-th arrival sends.
-    pub fn render_body(&self, k: u64, seed: u64, out: &mut Vec<u8>) {
-        self.body.render(k, seed, 1, out);
+    /// Appends the body that this arrival sends.
+    pub fn render_body(&self, who: &Who<'_>, out: &mut Vec<u8>) {
+        self.body.render(who, 1, out);
     }
 
-    /// Appends the value of header number `index` that the `k`-th arrival sends.
+    /// Appends the value of header number `index` that this arrival sends.
     ///
     /// # Panics
     /// If there is no such header.
-    pub fn render_header(&self, index: usize, k: u64, seed: u64, out: &mut Vec<u8>) {
-        self.headers[index].1.render(k, seed, 2 + index as u64, out);
+    pub fn render_header(&self, index: usize, who: &Who<'_>, out: &mut Vec<u8>) {
+        self.headers[index].1.render(who, 2 + index as u64, out);
     }
 }
 

@@ -1,3 +1,4 @@
+use crate::form;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::Write as _;
@@ -36,6 +37,15 @@ pub enum Piece {
     Uuid,
     /// `{counter}`: the number of the arrival, from 0, across the whole run.
     Counter,
+    /// `{name}`: a value that an earlier step of the flow took from its answer.
+    Taken {
+        /// Its name.
+        name: String,
+        /// Which of the flow's takes.
+        number: usize,
+        /// How it is written where it stands.
+        fit: Fit,
+    },
     /// `{file:names.csv:column}`: the column's values one after the other, then from the start again.
     Column {
         /// The file as written in the plan.
@@ -46,6 +56,31 @@ pub enum Piece {
         #[serde(skip)]
         values: Vec<String>,
     },
+}
+
+/// How a value that comes from outside is written, by where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Fit {
+    /// As it is.
+    #[default]
+    Raw,
+    /// In a path or query: what no path can hold is escaped.
+    Path,
+    /// In a form field.
+    Form,
+    /// In a header: control characters are left out.
+    Header,
+}
+
+/// Whose text is rendered.
+#[derive(Debug, Clone, Copy)]
+pub struct Who<'a> {
+    /// Number of the arrival, from 0, across the whole run.
+    pub number: u64,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// What this user took from answers so far; what is not there is rendered as nothing.
+    pub taken: &'a [Vec<u8>],
 }
 
 impl Template {
@@ -122,11 +157,12 @@ impl Template {
         out
     }
 
-    /// Appends what the `k`-th arrival of the run sends. Nothing is allocated beyond the growth of `out`.
+    /// Appends what this arrival sends. Nothing is allocated beyond the growth of `out`.
     ///
     /// `salt` is the place of this template in the request: templates with different salts draw
     /// independently of each other. [`crate::Request`] has methods that choose it.
-    pub fn render(&self, k: u64, seed: u64, salt: u64, out: &mut Vec<u8>) {
+    pub fn render(&self, who: &Who<'_>, salt: u64, out: &mut Vec<u8>) {
+        let (k, seed) = (who.number, who.seed);
         for (place, piece) in self.pieces.iter().enumerate() {
             // One stream of draws for each piece, one draw for each arrival.
             let draw = || mix(mix(mix(seed, salt), place as u64), k);
@@ -141,12 +177,28 @@ impl Template {
                 }
                 Piece::Uuid => uuid(draw(), out),
                 Piece::Counter => number(i128::from(k), out),
+                Piece::Taken { number, fit, .. } => {
+                    if let Some(value) = who.taken.get(*number) {
+                        fit.write(value, out);
+                    }
+                }
                 Piece::Column { values, .. } => {
                     if let Some(turn) = k.checked_rem(values.len() as u64) {
                         out.extend_from_slice(values[turn as usize].as_bytes());
                     }
                 }
             }
+        }
+    }
+}
+
+impl Fit {
+    fn write(self, value: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Self::Raw => out.extend_from_slice(value),
+            Self::Path => out.extend_from_slice(form::encode_path(value).as_bytes()),
+            Self::Form => out.extend_from_slice(form::encode(value).as_bytes()),
+            Self::Header => out.extend(value.iter().filter(|b| !b.is_ascii_control())),
         }
     }
 }
@@ -166,6 +218,7 @@ impl fmt::Display for Piece {
             Self::Random { from, to } => write!(f, "{{random:{from}..{to}}}"),
             Self::Uuid => f.write_str("{uuid}"),
             Self::Counter => f.write_str("{counter}"),
+            Self::Taken { name, .. } => write!(f, "{{{name}}}"),
             Self::Column { file, column, .. } => write!(f, "{{file:{file}:{column}}}"),
         }
     }
@@ -259,7 +312,8 @@ mod tests {
 
     fn rendered(text: &str, k: u64) -> String {
         let mut out = Vec::new();
-        Template::parse(text).expect(text).render(k, 7, 0, &mut out);
+        let who = Who { number: k, seed: 7, taken: &[] };
+        Template::parse(text).expect(text).render(&who, 0, &mut out);
         String::from_utf8(out).expect("text stays text")
     }
 
@@ -347,7 +401,7 @@ mod tests {
             (0..10_000)
                 .map(|k| {
                     let mut out = Vec::new();
-                    template.render(k, 1, salt, &mut out);
+                    template.render(&Who { number: k, seed: 1, taken: &[] }, salt, &mut out);
                     (out[0] - b'0', out[2] - b'0')
                 })
                 .collect()

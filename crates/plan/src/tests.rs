@@ -27,6 +27,14 @@ fn find(text: &str) -> Find {
     }
 }
 
+fn request(plan: &Plan) -> &Request {
+    plan.flows[0].steps[0].request().expect("an HTTP request")
+}
+
+fn who(number: u64) -> Who<'static> {
+    Who { number, seed: 1, taken: &[] }
+}
+
 fn stage(seconds: u64, from: f64, to: f64) -> Stage {
     Stage { duration: Nanos::from_secs(seconds), from: Rate(from), to: Rate(to) }
 }
@@ -42,8 +50,8 @@ fn the_documented_file_is_a_plan() {
         assert!(text.contains(name) && text.contains(section), "{section}.{name} is not documented");
     }
     let find = plan(Command::Find, &text).expect("the documented file");
-    assert_eq!(find.request.method, "POST");
-    assert_eq!(find.request.expect, [StatusRange(200, 200), StatusRange(300, 399)]);
+    assert_eq!(request(&find).method, "POST");
+    assert_eq!(request(&find).expect, [StatusRange(200, 200), StatusRange(300, 399)]);
     let run = plan(Command::Run, &text).expect("the documented file");
     let Task::Run(Load::Open { stages, .. }) = run.task else { panic!("{:?}", run.task) };
     assert_eq!(stages, [stage(30, 1000.0, 1000.0)]);
@@ -160,7 +168,7 @@ fn requests() {
         ("body = '{file:names.csv:n}'", "POST {file:plans/names.csv:n}"),
         ("body = '{file:/etc/names.csv:n}'", "POST {file:/etc/names.csv:n}"),
     ] {
-        assert_eq!(text(&run(&format!("load.rate = 1\n[request]\n{toml}")).request), expected, "{toml}");
+        assert_eq!(text(request(&run(&format!("load.rate = 1\n[request]\n{toml}")))), expected, "{toml}");
     }
 }
 
@@ -353,12 +361,12 @@ fn columns_are_filled_in_and_escaped() {
         render(&mut out);
         String::from_utf8(out).expect("text")
     };
-    let request = &form.request;
-    assert_eq!(text(&|out| request.render_path(0, 1, out)), "//a%20b?c=d?n=Zo%C3%AB%20&%20%22Co%22");
-    assert_eq!(text(&|out| request.render_path(3, 1, out)), "//x?n=Bob");
-    assert_eq!(text(&|out| request.render_header(0, 2, 1, out)), "Zoë & \"Co\"");
-    assert_eq!(text(&|out| request.render_body(0, 1, out)), "n=Zo%C3%AB+%26+%22Co%22");
-    assert_eq!(text(&|out| json.request.render_body(0, 1, out)), "Zoë & \"Co\"");
+    let request = request(&form);
+    assert_eq!(text(&|out| request.render_path(&who(0), out)), "//a%20b?c=d?n=Zo%C3%AB%20&%20%22Co%22");
+    assert_eq!(text(&|out| request.render_path(&who(3), out)), "//x?n=Bob");
+    assert_eq!(text(&|out| request.render_header(0, &who(2), out)), "Zoë & \"Co\"");
+    assert_eq!(text(&|out| request.render_body(&who(0), out)), "n=Zo%C3%AB+%26+%22Co%22");
+    assert_eq!(text(&|out| self::request(&json).render_body(&who(0), out)), "Zoë & \"Co\"");
 
     let error = |csv: Result<&str, &str>| {
         let csv = csv.map(str::to_owned).map_err(str::to_owned);
@@ -383,25 +391,29 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 prop_compose! {
-    fn request()(
+    fn flow()(
         path in prop_oneof![Just("/"), Just("/a?b={1..3}&c=%20"), Just("/{file:x.csv:y}/{uuid}")],
         headers in prop::collection::vec(("[A-Za-z-]{1,8}", "[!-~]{0,9}"), 0..4),
         body in prop_oneof![text().prop_map(String::into_bytes), prop::collection::vec(any::<u8>(), 0..9)],
         expect in prop::collection::vec((100_u16..600, 0_u16..99), 1..4),
         method in prop_oneof![Just("GET"), Just("POST"), Just("PURGE")],
         timeout in 1_u64..1_000_000_000_000,
-    ) -> Request {
+    ) -> Flow {
         let headers = headers.into_iter().filter_map(|(name, value)| {
             Some((name, Template::parse(&value).ok()?))
         });
-        Request {
+        let request = Request {
             method: method.to_owned(),
             path: Template::parse(path).expect("valid"),
             headers: headers.collect(),
             body: Template::parse_bytes(&body).unwrap_or_default(),
             expect: expect.into_iter().map(|(from, n)| StatusRange(from, (from + n).min(599))).collect(),
-            timeout: Nanos(timeout),
-        }
+            checks: Vec::new(),
+        };
+        let name = format!("{} {}", request.method, request.path);
+        let ask = Ask::Http(request);
+        let step = Step { name: name.clone(), think: None, ask, timeout: Nanos(timeout), takes: Vec::new() };
+        Flow { name, weight: 1.0, cookies: false, steps: vec![step] }
     }
 }
 
@@ -410,7 +422,7 @@ fn target() -> impl Strategy<Value = Target> {
     let host = prop_oneof![Just("localhost"), Just("::1"), Just("10.0.0.1")];
     let http = (any::<bool>(), any::<bool>(), host, 1_u16.., socket);
     let http = http.prop_map(|(tls, insecure, host, port, unix_socket)| {
-        Target::Http(Origin { tls, insecure, host: host.to_owned(), port, unix_socket })
+        Target::Http(Origin { insecure, unix_socket, ..Origin::new(tls, host, port) })
     });
     prop_oneof![Just(Target::Demo), Just(Target::Null), http]
 }
@@ -449,7 +461,7 @@ fn task() -> impl Strategy<Value = Task> {
 
 prop_compose! {
     fn plans()(
-        target in target(), request in request(), task in task(),
+        target in target(), flow in flow(), task in task(),
         loss in prop_oneof![Just(0.0), (0_u32..1_000_000).prop_map(|n| f64::from(n) / 1e8)],
         deadline in prop::option::of(time()),
         connections in 1_u32..100_000, outstanding in 1_u32.., seed: u64,
@@ -457,8 +469,8 @@ prop_compose! {
     ) -> Plan {
         let cores = cores.into_iter().collect();
         Plan {
-            target, request, task, objective: Objective { loss: Share(loss), deadline },
-            generator: Generator { connections, outstanding, cores, seed },
+            target, flows: vec![flow], task, objective: Objective { loss: Share(loss), deadline },
+            generator: Generator { connections, outstanding, cores, seed, ..Generator::default() },
         }
     }
 }

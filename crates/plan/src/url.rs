@@ -95,7 +95,7 @@ fn origin(tls: bool, authority: &str) -> Result<Origin, &'static str> {
             .filter(|&port| port > 0)
             .ok_or("a URL with a port from 1 to 65535")?,
     };
-    Ok(Origin { tls, host: host.to_owned(), port, unix_socket: None, insecure: false })
+    Ok(Origin::new(tls, host, port))
 }
 
 /// What may stand in a request line: visible ASCII.
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     fn http(tls: bool, host: &str, port: u16) -> Target {
-        Target::Http(Origin { tls, host: host.to_owned(), port, unix_socket: None, insecure: false })
+        Target::Http(Origin::new(tls, host, port))
     }
 
     #[test]
