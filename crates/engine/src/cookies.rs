@@ -1,0 +1,442 @@
+//! The cookies that one user keeps, as a browser does (RFC 6265), for one origin.
+//!
+//! All requests of a user go to the same host, so a cookie's domain is looked at once, when it is
+//! set. No list of public suffixes is kept: a cookie for all of `com` stays with this host anyway.
+
+use crate::cookie_date;
+use std::cmp::Ordering;
+use std::net::IpAddr;
+use std::str;
+
+/// Most cookies of one user; the oldest goes. Browsers keep no fewer (RFC 6265, 6.1).
+const COOKIES_LIMIT: usize = 50;
+/// Most bytes of one cookie's name and value; longer ones are not kept.
+const COOKIE_LIMIT: usize = 4096;
+
+/// A user's cookies.
+#[derive(Debug, Default)]
+pub(crate) struct Jar {
+    /// In the order they are sent: longer paths first, then older ones.
+    cookies: Vec<Cookie>,
+    /// How many were ever kept.
+    made: u64,
+}
+
+#[derive(Debug)]
+struct Cookie {
+    /// `name=value`, as it is sent.
+    pair: Vec<u8>,
+    name_length: usize,
+    path: Vec<u8>,
+    /// The second of the epoch from which it is no longer sent.
+    expires_s: Option<u64>,
+    /// Its turn among all cookies of the jar.
+    serial: u64,
+}
+
+/// One request of a user: where it goes, and when.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Visit<'a> {
+    /// The host's name or address, without a port; only looked at if a cookie names a domain.
+    pub host: &'a str,
+    /// Path of the request; a query behind it does not matter.
+    pub path: &'a [u8],
+    /// Whether it goes through TLS.
+    pub tls: bool,
+    /// Seconds since 1970, by the clock on the wall.
+    pub now_s: u64,
+}
+
+/// Name and value that a `Set-Cookie` header sets, if it is one (RFC 6265, 5.2).
+pub(crate) fn name_and_value(set_cookie: &[u8]) -> Option<(&[u8], &[u8])> {
+    let pair = set_cookie.split(|&b| b == b';').next()?;
+    let equals = pair.iter().position(|&b| b == b'=')?;
+    let (name, value) = (pair[..equals].trim_ascii(), pair[equals + 1..].trim_ascii());
+    (!name.is_empty()).then_some((name, value))
+}
+
+impl Jar {
+    /// Forgets all cookies: the next user comes without any.
+    pub fn clear(&mut self) {
+        self.cookies.clear();
+    }
+
+    /// Does what one `Set-Cookie` header of the answer says; what a browser would not keep is passed over.
+    pub fn set(&mut self, set_cookie: &[u8], visit: &Visit<'_>) {
+        // Of control characters only a tab may stand there; any other could break the header sent later.
+        if set_cookie.iter().any(|&b| b.is_ascii_control() && b != b'\t') {
+            return;
+        }
+        let Some((name, value)) = name_and_value(set_cookie) else { return };
+        let attributes = Attributes::of(set_cookie);
+        if name.len() + value.len() > COOKIE_LIMIT || !attributes.suit(visit) {
+            return;
+        }
+        let path = attributes.path.unwrap_or_else(|| default_path(visit.path));
+        let same = |cookie: &Cookie| &cookie.pair[..cookie.name_length] == name && cookie.path == path;
+        let old = self.cookies.iter().position(same).map(|at| self.cookies.remove(at));
+        let expires_s = attributes.expires(visit.now_s);
+        if expires_s.is_some_and(|end| end <= visit.now_s) {
+            return;
+        }
+        // One that takes another's place keeps its turn.
+        let serial = old.map_or(self.made, |old| old.serial);
+        self.made += 1;
+        self.make_room(visit.now_s);
+        let goes_before = |other: &Cookie| match other.path.len().cmp(&path.len()) {
+            Ordering::Equal => other.serial < serial,
+            longer_or_not => longer_or_not.is_gt(),
+        };
+        let at = self.cookies.partition_point(goes_before);
+        let pair = [name, b"=", value].concat();
+        let cookie = Cookie { pair, name_length: name.len(), path: path.to_vec(), expires_s, serial };
+        self.cookies.insert(at, cookie);
+    }
+
+    /// Appends the value of the `Cookie` header for a request; nothing if no cookie goes with it.
+    pub fn header(&self, visit: &Visit<'_>, out: &mut Vec<u8>) {
+        let path = without_query(visit.path);
+        let mut separator: &[u8] = b"";
+        for cookie in &self.cookies {
+            if !cookie.is_over(visit.now_s) && path_matches(path, &cookie.path) {
+                out.extend_from_slice(separator);
+                out.extend_from_slice(&cookie.pair);
+                separator = b"; ";
+            }
+        }
+    }
+
+    /// Room for one more: those that are over go first, then the oldest.
+    fn make_room(&mut self, now_s: u64) {
+        if self.cookies.len() < COOKIES_LIMIT {
+            return;
+        }
+        self.cookies.retain(|cookie| !cookie.is_over(now_s));
+        if self.cookies.len() >= COOKIES_LIMIT {
+            let oldest = (0..self.cookies.len()).min_by_key(|&at| self.cookies[at].serial);
+            self.cookies.remove(oldest.expect("a full jar is not empty"));
+        }
+    }
+}
+
+impl Cookie {
+    fn is_over(&self, now_s: u64) -> bool {
+        self.expires_s.is_some_and(|end| end <= now_s)
+    }
+}
+
+/// What follows name and value in a `Set-Cookie` header; of each kind the last counts.
+#[derive(Debug, Default)]
+struct Attributes<'a> {
+    /// Only if it is absolute.
+    path: Option<&'a [u8]>,
+    domain: Option<&'a [u8]>,
+    max_age_s: Option<i64>,
+    expires_s: Option<i64>,
+    secure: bool,
+}
+
+impl<'a> Attributes<'a> {
+    fn of(set_cookie: &'a [u8]) -> Self {
+        let mut all = Self::default();
+        for attribute in set_cookie.split(|&b| b == b';').skip(1) {
+            let equals = attribute.iter().position(|&b| b == b'=').unwrap_or(attribute.len());
+            let (name, value) = attribute.split_at(equals);
+            let (name, value) = (name.trim_ascii(), value.get(1..).unwrap_or_default().trim_ascii());
+            if name.eq_ignore_ascii_case(b"path") {
+                all.path = value.starts_with(b"/").then_some(value);
+            } else if name.eq_ignore_ascii_case(b"domain") {
+                all.domain = Some(value.strip_prefix(b".").unwrap_or(value)).filter(|name| !name.is_empty());
+            } else if name.eq_ignore_ascii_case(b"max-age") {
+                all.max_age_s = whole_number(value).or(all.max_age_s);
+            } else if name.eq_ignore_ascii_case(b"expires") {
+                all.expires_s = cookie_date::parse(value).or(all.expires_s);
+            } else if name.eq_ignore_ascii_case(b"secure") {
+                all.secure = true;
+            }
+        }
+        all
+    }
+
+    /// Whether a cookie with these may come from there.
+    fn suit(&self, visit: &Visit<'_>) -> bool {
+        // A browser keeps no secure cookie that came in the clear, and would never send it here.
+        (visit.tls || !self.secure) && self.domain.is_none_or(|domain| domain_matches(visit.host, domain))
+    }
+
+    /// The second of the epoch at which it ends; `Max-Age` goes before `Expires`.
+    fn expires(&self, now_s: u64) -> Option<u64> {
+        let end = match self.max_age_s {
+            Some(age) => i64::try_from(now_s).unwrap_or(i64::MAX).saturating_add(age),
+            None => self.expires_s?,
+        };
+        Some(u64::try_from(end).unwrap_or(0))
+    }
+}
+
+/// Digits, perhaps behind a minus; too many of them are as good as the largest number.
+fn whole_number(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text.strip_prefix(b"-") {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let number = str::from_utf8(digits).ok()?.parse().unwrap_or(i64::MAX);
+    Some(if negative { -number } else { number })
+}
+
+/// RFC 6265, 5.1.3: the same name, or a parent of it; an address has no parents.
+fn domain_matches(host: &str, domain: &[u8]) -> bool {
+    let host = host.as_bytes();
+    let Some(head) = host.len().checked_sub(domain.len()) else { return false };
+    if !host[head..].eq_ignore_ascii_case(domain) {
+        return false;
+    }
+    let is_address = || str::from_utf8(host).is_ok_and(|host| host.parse::<IpAddr>().is_ok());
+    head == 0 || (host[head - 1] == b'.' && !is_address())
+}
+
+/// RFC 6265, 5.1.4: the folder of what was asked for.
+fn default_path(path: &[u8]) -> &[u8] {
+    let path = without_query(path);
+    match path.iter().rposition(|&b| b == b'/') {
+        Some(end) if end > 0 && path.starts_with(b"/") => &path[..end],
+        _ => b"/",
+    }
+}
+
+/// RFC 6265, 5.1.4: the same path, or one below it.
+fn path_matches(path: &[u8], cookie: &[u8]) -> bool {
+    let Some(rest) = path.strip_prefix(cookie) else { return false };
+    rest.is_empty() || cookie.ends_with(b"/") || rest.starts_with(b"/")
+}
+
+fn without_query(path: &[u8]) -> &[u8] {
+    path.split(|&b| b == b'?').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NOW_S: u64 = 1_700_000_000;
+
+    fn at(path: &str) -> Visit<'_> {
+        Visit { host: "www.example.com", path: path.as_bytes(), tls: true, now_s: NOW_S }
+    }
+
+    fn sent(jar: &Jar, visit: &Visit<'_>) -> String {
+        let mut out = Vec::new();
+        jar.header(visit, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    /// What is sent to `/` after these headers came from there.
+    fn after(headers: &[&str]) -> String {
+        let mut jar = Jar::default();
+        headers.iter().for_each(|header| jar.set(header.as_bytes(), &at("/")));
+        sent(&jar, &at("/"))
+    }
+
+    /// The dialogues of RFC 6265, section 3.1.
+    #[test]
+    fn the_examples_of_the_standard() {
+        let mut jar = Jar::default();
+        jar.set(b"SID=31d4d96e407aad42", &at("/"));
+        assert_eq!(sent(&jar, &at("/")), "SID=31d4d96e407aad42");
+        jar.set(b"SID=31d4d96e407aad42; Path=/; Domain=example.com", &at("/"));
+        assert_eq!(sent(&jar, &at("/")), "SID=31d4d96e407aad42");
+        jar.set(b"SID=31d4d96e407aad42; Path=/; Secure; HttpOnly", &at("/"));
+        jar.set(b"lang=en-US; Path=/; Domain=example.com", &at("/"));
+        assert_eq!(sent(&jar, &at("/")), "SID=31d4d96e407aad42; lang=en-US");
+        jar.set(b"lang=en-US; Expires=Wed, 09 Jun 2100 10:18:14 GMT", &at("/"));
+        assert_eq!(sent(&jar, &at("/")), "SID=31d4d96e407aad42; lang=en-US");
+        jar.set(b"lang=; Expires=Sun, 06 Nov 1994 08:49:37 GMT", &at("/"));
+        assert_eq!(sent(&jar, &at("/")), "SID=31d4d96e407aad42");
+    }
+
+    #[test]
+    fn what_a_header_sets() {
+        for (header, expected) in [
+            ("a=b", "a=b"),
+            ("  a  =  b  ;c=d", "a=b"),
+            ("a=", "a="),
+            ("a=b=c", "a=b=c"),
+            ("a=\"b c\", d", "a=\"b c\", d"),
+            ("a=b; Unknown; =; ;", "a=b"),
+            ("a", ""),
+            ("=b", ""),
+            (" = b", ""),
+            ("", ""),
+            (";a=b", ""),
+            ("a=b\r\nX: y", ""),
+            ("a=b\0", ""),
+            ("a=b\tc", "a=b\tc"),
+            ("a=b; Path=/; path=/x", ""),
+            ("a=b; Path=/x; path=/", "a=b"),
+            ("a=b; Path=/x; Path=", "a=b"),
+            ("a=b; Path=relative", "a=b"),
+            ("a=b; Max-Age=0", ""),
+            ("a=b; Max-Age=-1", ""),
+            ("a=b; MAX-AGE = 1", "a=b"),
+            ("a=b; Max-Age=99999999999999999999", "a=b"),
+            ("a=b; Max-Age=-99999999999999999999", ""),
+            ("a=b; Max-Age=soon", "a=b"),
+            ("a=b; Max-Age=+1; Expires=Thu, 01 Jan 1970 00:00:00 GMT", ""),
+            ("a=b; Max-Age=10; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "a=b"),
+            ("a=b; Expires=Wed, 31 Dec 1969 00:00:00 GMT", ""),
+            ("a=b; Expires=never", "a=b"),
+            ("a=b; Domain=example.com", "a=b"),
+            ("a=b; Domain=.Example.COM", "a=b"),
+            ("a=b; Domain=www.example.com", "a=b"),
+            ("a=b; Domain=", "a=b"),
+            ("a=b; Domain=xample.com", ""),
+            ("a=b; Domain=a.www.example.com", ""),
+            ("a=b; Domain=other.com", ""),
+            ("a=b; SameSite=Strict; HttpOnly; Secure; Partitioned", "a=b"),
+        ] {
+            assert_eq!(after(&[header]), expected, "{header:?}");
+        }
+    }
+
+    #[test]
+    fn one_name_and_path_is_one_cookie() {
+        assert_eq!(after(&["a=1", "b=2", "a=3"]), "a=3; b=2");
+        assert_eq!(after(&["a=1", "b=2", "a=; Max-Age=0"]), "b=2");
+        assert_eq!(after(&["a=1", "A=2"]), "a=1; A=2");
+        let mut jar = Jar::default();
+        for (header, path) in [("a=1", "/"), ("a=2; Path=/x", "/"), ("b=3", "/x/y"), ("c=4", "/x/y/z")] {
+            jar.set(header.as_bytes(), &at(path));
+        }
+        assert_eq!(sent(&jar, &at("/")), "a=1");
+        assert_eq!(sent(&jar, &at("/x/y/q?p=/r")), "c=4; a=2; b=3; a=1", "longer paths first");
+        jar.clear();
+        assert_eq!(sent(&jar, &at("/")), "");
+    }
+
+    #[test]
+    fn paths_match_whole_folders() {
+        for (set, asked, matches) in [
+            ("/", "/anything", true),
+            ("/a", "/a", true),
+            ("/a", "/a/", true),
+            ("/a", "/a/b", true),
+            ("/a", "/a?q", true),
+            ("/a", "/ab", false),
+            ("/a/", "/a/b", true),
+            ("/a/", "/a", false),
+            ("/a/b", "/a", false),
+            ("/A", "/a", false),
+        ] {
+            assert_eq!(
+                path_matches(without_query(asked.as_bytes()), set.as_bytes()),
+                matches,
+                "{set} {asked}"
+            );
+        }
+        for (asked, expected) in [
+            ("/", "/"),
+            ("/a", "/"),
+            ("/a/", "/a"),
+            ("/a/b?c=/d", "/a"),
+            ("/a/b/c", "/a/b"),
+            ("", "/"),
+            ("*", "/"),
+        ] {
+            assert_eq!(default_path(asked.as_bytes()), expected.as_bytes(), "{asked}");
+        }
+    }
+
+    #[test]
+    fn cookies_end_in_time_and_stay_within_tls() {
+        let mut jar = Jar::default();
+        let clear = Visit { tls: false, ..at("/") };
+        jar.set(b"a=1; Max-Age=10", &at("/"));
+        jar.set(b"b=2; Secure", &clear);
+        jar.set(b"c=3", &clear);
+        assert_eq!(sent(&jar, &Visit { now_s: NOW_S + 9, ..at("/") }), "a=1; c=3");
+        assert_eq!(sent(&jar, &Visit { now_s: NOW_S + 10, ..at("/") }), "c=3");
+    }
+
+    #[test]
+    fn an_address_has_no_parent_domain() {
+        for (host, domain, matches) in [
+            ("127.0.0.1", "127.0.0.1", true),
+            ("127.0.0.1", "0.0.1", false),
+            ("::1", "::1", true),
+            ("localhost", "localhost", true),
+            ("a.localhost", "localhost", true),
+            ("example.com", "www.example.com", false),
+        ] {
+            assert_eq!(domain_matches(host, domain.as_bytes()), matches, "{host} {domain}");
+        }
+    }
+
+    #[test]
+    fn a_jar_has_its_limits() {
+        let mut jar = Jar::default();
+        let set = |jar: &mut Jar, text: String| jar.set(text.as_bytes(), &at("/"));
+        set(&mut jar, "oldest=1; Path=/x".to_owned());
+        set(&mut jar, "short=1; Max-Age=1".to_owned());
+        for n in 2..COOKIES_LIMIT {
+            set(&mut jar, format!("c{n}=1"));
+        }
+        jar.set(b"next=1", &Visit { now_s: NOW_S + 1, ..at("/") });
+        assert_eq!(jar.cookies.len(), COOKIES_LIMIT, "the one that was over has gone");
+        assert!(sent(&jar, &at("/x")).starts_with("oldest=1; c2=1"));
+        set(&mut jar, "last=1".to_owned());
+        assert_eq!(jar.cookies.len(), COOKIES_LIMIT);
+        assert!(sent(&jar, &at("/x")).starts_with("c2=1"), "the oldest has gone");
+        set(&mut jar, "c9=2".to_owned());
+        assert!(sent(&jar, &at("/")).starts_with("c2=1"), "nothing goes for one that takes its own place");
+        assert_eq!(after(&[&format!("a={}", "x".repeat(COOKIE_LIMIT))]), "");
+        assert_eq!(after(&[&format!("a={}", "x".repeat(COOKIE_LIMIT - 1))]).len(), COOKIE_LIMIT + 1);
+    }
+
+    proptest! {
+        /// What servers set comes back as it was, the last value of each name, in the order of first mention.
+        #[test]
+        fn what_was_set_comes_back(cookies in proptest::collection::vec(("[a-e!#$]{1,2}", "[!-:<-~]{0,8}"), 0..30)) {
+            let mut expected: Vec<(&str, &str)> = Vec::new();
+            let mut jar = Jar::default();
+            for (name, value) in &cookies {
+                jar.set(format!("{name}={value}; Path=/").as_bytes(), &at("/any/where"));
+                match expected.iter_mut().find(|(known, _)| known == name) {
+                    Some(known) => known.1 = value,
+                    None => expected.push((name, value)),
+                }
+            }
+            let expected: Vec<String> = expected.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            prop_assert_eq!(sent(&jar, &at("/")), expected.join("; "));
+        }
+
+        #[test]
+        fn garbage_never_panics_and_never_breaks_a_header(
+            headers in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..60), 0..8),
+            path in proptest::collection::vec(any::<u8>(), 0..20),
+            host in "[a-z.0-9:]{0,12}",
+            tls in any::<bool>(),
+            now_s in any::<u64>(),
+        ) {
+            let visit = Visit { host: &host, path: &path, tls, now_s };
+            let mut jar = Jar::default();
+            headers.iter().for_each(|header| jar.set(header, &visit));
+            let mut out = Vec::new();
+            jar.header(&visit, &mut out);
+            prop_assert!(out.iter().all(|&b| b == b'\t' || !b.is_ascii_control()));
+        }
+
+        #[test]
+        fn odd_attributes_never_panic(
+            name in "(?i)path|domain|max-age|expires|secure",
+            value in ".{0,30}",
+        ) {
+            let mut jar = Jar::default();
+            jar.set(format!("a=b; {name}={value}").as_bytes(), &at("/x/y"));
+            prop_assert!(jar.cookies.len() <= 1);
+        }
+    }
+}
