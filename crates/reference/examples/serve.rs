@@ -1,4 +1,4 @@
-//! Runs the service alone: `serve pool|threads|async [ADDRESS] [DATABASE]`.
+//! Runs the service alone: `serve pool|threads|async|LOOPS [ADDRESS] [DATABASE]`.
 
 use torment_reference::{Config, Model, Service};
 
@@ -6,8 +6,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let model = match arguments.next().as_deref() {
         Some("threads") => Model::Threads,
-        Some("async") => Model::ASYNC,
-        _ => Model::POOL,
+        Some("async") => Model::holding(65_536),
+        Some("pool") | None => Model::POOL,
+        Some(loops) => Model::Async { loops: loops.parse()? },
     };
     let mut config = Config { model, ..Config::default() };
     if let Some(address) = arguments.next() {

@@ -1,6 +1,6 @@
 //! One client's connection: bytes in, exchanges, bytes out. It never waits; the models do.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,7 +25,7 @@ pub(crate) struct Connection {
     /// Parsing is of no use before so many bytes are there.
     at_least: usize,
     told_to_continue: bool,
-    /// When the first byte of the request in the inbox could be read.
+    /// When the first bytes of the request in the inbox arrived at the socket.
     arrival: Option<Instant>,
     outgoing: Outgoing,
     /// Bytes thrown away since a refusal.
@@ -72,20 +72,25 @@ impl Connection {
         }
     }
 
-    /// Reads once. `ready` is when the socket was found readable; without it, now.
+    /// Reads once. The kernel says when what is read arrived (its newest segment, if there are
+    /// several); where it does not, `ready` is when the socket was found readable, and without that it is now.
     pub(crate) fn receive(&mut self, scratch: &mut [u8], ready: Option<Instant>) -> Received {
-        let n = match rustix::io::retry_on_intr(|| rustix::io::read(&self.socket, &mut *scratch)) {
-            Ok(0) => return Received::Closed,
-            Ok(n) => n,
-            Err(Errno::AGAIN) => return Received::Nothing,
-            Err(_) => return Received::Closed,
+        let (n, age) = loop {
+            match sys::recv_stamped(&self.socket, scratch) {
+                Ok((0, _)) => return Received::Closed,
+                Ok(read) => break read,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Received::Nothing,
+                Err(_) => return Received::Closed,
+            }
         };
         if let Some(thrown) = &mut self.draining {
             *thrown += n;
             return if *thrown > DRAIN_LIMIT { Received::Closed } else { Received::Bytes(n) };
         }
         if self.inbox.is_empty() {
-            self.arrival = Some(ready.unwrap_or_else(Instant::now));
+            let now = Instant::now();
+            self.arrival = Some(age.and_then(|age| now.checked_sub(age)).or(ready).unwrap_or(now));
         }
         self.inbox.extend_from_slice(&scratch[..n]);
         Received::Bytes(n)

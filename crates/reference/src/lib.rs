@@ -49,6 +49,8 @@ mod virtual_servers;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use rustix::process::{Resource, getrlimit};
+
 pub use database::Database;
 pub use error::Error;
 pub use listen::Listen;
@@ -68,18 +70,31 @@ pub enum Model {
     },
     /// A thread for each connection.
     Threads,
-    /// `loops` event loops, and a thread for each database session.
+    /// `loops` event loops, each with a table of descriptors of its own, and a thread for each
+    /// database session.
     Async {
         /// Threads that share the connections.
         loops: usize,
     },
 }
 
+/// What a loop has open beside its connections, amply: 0 to 2, the listener, an epoll, and the events
+/// that wake the loops.
+const LOOP_DESCRIPTORS: u64 = 72;
+
 impl Model {
     /// As Tomcat comes: 200 workers, and a queue that descriptors bound before its own limit does.
     pub const POOL: Self = Self::Pool { workers: 200, queue: 100_000 };
     /// One loop.
     pub const ASYNC: Self = Self::Async { loops: 1 };
+
+    /// Event loops enough to hold so many connections at once: as the limit of descriptors is one of
+    /// each loop, one for each time it fits in, but no more than 64.
+    pub fn holding(connections: u64) -> Self {
+        let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+        let each = limit.saturating_sub(LOOP_DESCRIPTORS).max(1);
+        Self::Async { loops: connections.div_ceil(each).clamp(1, 64) as usize }
+    }
 
     fn name(self) -> &'static str {
         match self {
@@ -157,7 +172,7 @@ impl Service {
         let threads = match config.model {
             Model::Pool { workers, queue } => model::pool::start(&shared, listener, workers, queue),
             Model::Threads => model::threads::start(&shared, listener),
-            Model::Async { loops } => model::event_loop::start(&shared, listener, loops),
+            Model::Async { loops } => model::loops::start(&shared, listener, loops),
         };
         match threads {
             Ok(threads) => Ok(Self { shared, address, threads, _folder: folder }),

@@ -124,6 +124,8 @@ fn bind_tcp(address: SocketAddr) -> Result<Listener, Errno> {
     sockopt::set_socket_reuseaddr(&socket, true)?;
     rustix::net::bind(&socket, &address)?;
     rustix::net::listen(&socket, BACKLOG)?;
+    // Where it cannot be, a request's time begins when we come to it.
+    let _ = sys::stamp_arrivals(&socket);
     let real = rustix::net::getsockname(&socket)?.try_into()?;
     Ok(Listener { socket, address: Listen::Tcp(real) })
 }

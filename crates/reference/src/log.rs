@@ -1,7 +1,10 @@
 //! What truly happened, as the service itself saw it: the measure for whoever measures us.
 //!
-//! Times run from the moment the first byte of a request could be read to the moment the last
-//! byte of its answer was handed to the kernel. An answer is written down right after that: for a
+//! Times run from the moment the first bytes of a request arrived at its socket to the moment the
+//! last byte of its answer was handed to the kernel. The arrival is the kernel's own record (see
+//! [`sys::stamp_arrivals`]), so the time in which a busy service did not even look is in it, as it is
+//! in what the client saw; on Unix sockets, where there is none, times begin when the service comes to
+//! look. An answer is written down right after that: for a
 //! moment its client may have it while the log still says it is in flight.
 
 use std::collections::BTreeMap;

@@ -5,22 +5,18 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex};
-use std::thread::{Builder, JoinHandle};
+use std::sync::Arc;
 use std::time::Instant;
 
-use rustix::event::EventfdFlags;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
-use super::queue::Queue;
+use super::loops::{Common, Question};
 use super::slots::Slots;
-use super::{ACCEPT_PAUSE, READ_BYTES, STACK_BYTES};
-use crate::Shared;
+use super::{ACCEPT_PAUSE, READ_BYTES};
 use crate::answer::Answer;
 use crate::clinic::{Query, Reply};
 use crate::connection::{After, Connection, Exchange, Received, Sent};
-use crate::listen::Listener;
-use crate::stop::{nap, wake_exactly};
+use crate::stop::nap;
 
 /// Keys of connections never reach these: a slot is not used so often.
 const LISTENER: u64 = u64::MAX;
@@ -30,23 +26,6 @@ const MAIL: u64 = u64::MAX - 2;
 /// Connections taken before other events are looked at again.
 const ACCEPT_BATCH: usize = 64;
 const EVENTS: usize = 256;
-/// Questions that may wait for a database thread; each holds a connection, so descriptors end first.
-const QUESTIONS: usize = 1_000_000;
-
-/// Answers from the database on their way back to a loop.
-struct Mailbox {
-    answers: Mutex<Vec<(u64, Answer)>>,
-    /// Readable when something came.
-    event: OwnedFd,
-}
-
-/// A query on its way to a database thread.
-struct Question {
-    key: u64,
-    query: Query,
-    asked: Instant,
-    reply_to: Arc<Mailbox>,
-}
 
 struct Client {
     connection: Connection,
@@ -66,74 +45,30 @@ enum State {
     Writing(Exchange, Sent, After),
 }
 
-struct Loop {
-    shared: Arc<Shared>,
-    listener: Arc<Listener>,
+/// One loop with its connections; all of its descriptors are of its own thread's table.
+pub(super) struct Loop<'a> {
+    common: &'a Common,
+    number: usize,
     epoll: OwnedFd,
     clients: Slots<Client>,
     /// When which client's answer is due; keys of clients gone meanwhile open nothing.
     due: BinaryHeap<Reverse<(Instant, u64)>>,
-    mailbox: Arc<Mailbox>,
-    questions: Arc<Queue<Question>>,
     accept_again: Option<Instant>,
     scratch: Box<[u8]>,
 }
 
-/// Starts `loops` event loops on one listener, and a thread for each database session.
-pub(crate) fn start(
-    shared: &Arc<Shared>,
-    listener: Listener,
-    loops: usize,
-) -> io::Result<Vec<JoinHandle<()>>> {
-    let listener = Arc::new(listener);
-    let questions = Arc::new(Queue::new(QUESTIONS));
-    let mut threads = Vec::new();
-    for number in 0..loops {
-        let mut one = Loop::new(shared, &listener, &questions)?;
-        let run = move || {
-            wake_exactly();
-            one.run();
-            one.questions.close();
-        };
-        threads.push(Builder::new().name(format!("loop-{number}")).spawn(run)?);
-    }
-    for number in 0..shared.database.size() {
-        let (shared, questions) = (Arc::clone(shared), Arc::clone(&questions));
-        let thread = Builder::new().name(format!("database-{number}")).stack_size(STACK_BYTES);
-        threads.push(thread.spawn(move || ask_database(&shared, &questions))?);
-    }
-    Ok(threads)
-}
-
-fn ask_database(shared: &Shared, questions: &Queue<Question>) {
-    while let Some(Question { key, query, asked, reply_to }) = questions.pop() {
-        let answer = shared.ask(&query, asked);
-        let mut answers = reply_to.answers.lock().expect("nothing panics while the mailbox is locked");
-        answers.push((key, answer));
-        drop(answers);
-        // It only fails when it is already as readable as can be.
-        let _ = rustix::io::write(&reply_to.event, &1_u64.to_ne_bytes());
-    }
-}
-
-impl Loop {
-    fn new(
-        shared: &Arc<Shared>,
-        listener: &Arc<Listener>,
-        questions: &Arc<Queue<Question>>,
-    ) -> io::Result<Self> {
+impl<'a> Loop<'a> {
+    /// Loop `number`, in the calling thread's table of descriptors; it must run there, too.
+    pub(super) fn new(common: &'a Common, number: usize) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        let event = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        epoll::add(&epoll, &event, EventData::new_u64(MAIL), EventFlags::IN)?;
-        epoll::add(&epoll, shared.stop.event(), EventData::new_u64(STOP), EventFlags::IN)?;
+        epoll::add(&epoll, common.mailboxes[number].event(), EventData::new_u64(MAIL), EventFlags::IN)?;
+        epoll::add(&epoll, common.shared.stop.event(), EventData::new_u64(STOP), EventFlags::IN)?;
         let this = Self {
-            shared: Arc::clone(shared),
-            listener: Arc::clone(listener),
+            common,
+            number,
             epoll,
             clients: Slots::new(),
             due: BinaryHeap::new(),
-            mailbox: Arc::new(Mailbox { answers: Mutex::default(), event }),
-            questions: Arc::clone(questions),
             accept_again: None,
             scratch: vec![0; READ_BYTES].into_boxed_slice(),
         };
@@ -144,10 +79,11 @@ impl Loop {
     fn watch_listener(&self) -> io::Result<()> {
         // Exclusive: one new connection wakes one loop, not all.
         let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
-        Ok(epoll::add(&self.epoll, &self.listener.socket, EventData::new_u64(LISTENER), flags)?)
+        Ok(epoll::add(&self.epoll, &self.common.listener.socket, EventData::new_u64(LISTENER), flags)?)
     }
 
-    fn run(&mut self) {
+    /// Serves until the service stops.
+    pub(super) fn run(&mut self) {
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
         loop {
             let next = self.due.peek().map(|Reverse((at, _))| *at).into_iter().chain(self.accept_again).min();
@@ -191,9 +127,9 @@ impl Loop {
 
     fn accept(&mut self) {
         for _ in 0..ACCEPT_BATCH {
-            match self.listener.accept() {
+            match self.common.listener.accept() {
                 Ok(Some(socket)) => {
-                    self.shared.log.connections.opened();
+                    self.common.shared.log.connections.opened();
                     let connection = Connection::new(Arc::clone(&socket));
                     let key =
                         self.clients.insert(Client { connection, state: State::Reading, readable: false });
@@ -204,10 +140,11 @@ impl Loop {
                 }
                 Ok(None) => return,
                 Err(_) => {
-                    self.shared.log.connections.accept_paused();
+                    self.common.shared.log.connections.accept_paused();
                     self.accept_again = Some(Instant::now() + ACCEPT_PAUSE);
-                    epoll::delete(&self.epoll, &self.listener.socket)
+                    epoll::delete(&self.epoll, &self.common.listener.socket)
                         .expect("the listener is watched while accepting is not paused");
+                    self.common.pass_on(self.number);
                     return;
                 }
             }
@@ -215,12 +152,10 @@ impl Loop {
     }
 
     fn collect(&mut self) {
-        let mut count = [0; 8];
-        // Reading only makes it quiet; the answers are in the list.
-        let _ = rustix::io::read(&self.mailbox.event, &mut count);
-        let mut answers = self.mailbox.answers.lock().expect("nothing panics while the mailbox is locked");
-        let arrived = std::mem::take(&mut *answers);
-        drop(answers);
+        let (arrived, look) = self.common.mailboxes[self.number].collect();
+        if look && self.accept_again.is_none() {
+            self.accept();
+        }
         for (key, answer) in arrived {
             let Some(client) = self.clients.get(key) else { continue };
             if let State::Asking(exchange) = client.state {
@@ -250,7 +185,7 @@ impl Loop {
             if !matches!(client.state, State::Reading) {
                 return;
             }
-            let shared = &self.shared;
+            let shared = &self.common.shared;
             let next = client
                 .connection
                 .next(&shared.log, |route, request, arrival| shared.reply(route, request, arrival));
@@ -285,8 +220,8 @@ impl Loop {
     }
 
     fn ask(&mut self, key: u64, exchange: Exchange, query: Query) {
-        let question = Question { key, query, asked: Instant::now(), reply_to: Arc::clone(&self.mailbox) };
-        match self.questions.push(question) {
+        let question = Question { key, query, asked: Instant::now(), reply_to: self.number };
+        match self.common.questions.push(question) {
             Ok(()) => {
                 if let Some(client) = self.clients.get(key) {
                     client.state = State::Asking(exchange);
@@ -327,7 +262,9 @@ impl Loop {
         match std::mem::replace(&mut client.state, State::Reading) {
             State::Writing(exchange, sent, after) => match flushed {
                 Ok(true) => {
-                    if client.connection.finish(&self.shared.log, &exchange, &sent, after) == After::Close {
+                    if client.connection.finish(&self.common.shared.log, &exchange, &sent, after)
+                        == After::Close
+                    {
                         self.close(key);
                     }
                 }
@@ -346,9 +283,9 @@ impl Loop {
         if let State::Due(exchange, _) | State::Asking(exchange) | State::Writing(exchange, ..) =
             &client.state
         {
-            exchange.abandon(&self.shared.log);
+            exchange.abandon(&self.common.shared.log);
         }
         self.clients.remove(key);
-        self.shared.log.connections.closed();
+        self.common.shared.log.connections.closed();
     }
 }

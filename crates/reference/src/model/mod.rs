@@ -1,7 +1,8 @@
-//! The three ways to wait: a thread for each connection, a pool of threads, one event loop.
+//! The three ways to wait: a thread for each connection, a pool of threads, event loops.
 
 mod blocking;
-pub(crate) mod event_loop;
+mod event_loop;
+pub(crate) mod loops;
 pub(crate) mod pool;
 mod queue;
 mod slots;

@@ -1,6 +1,8 @@
 //! A client for tests: plain sockets, one answer at a time, nothing hidden.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod crowd;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;

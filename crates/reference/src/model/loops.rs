@@ -1,0 +1,185 @@
+//! The event loops of one service, each a thread with a table of descriptors of its own, and the
+//! threads that ask the database for them.
+//!
+//! The limit of descriptors is one of each table, so so many loops hold so many times the limit.
+//! A number then means one thing in one loop and another elsewhere. What all use (the listener, the
+//! events that wake a loop) is therefore opened first, kept under the same number in every table,
+//! and only borrowed by the loops: the thread that started them closes it when they have ended.
+//! The database's descriptors are used in the first table only.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::{Builder, JoinHandle, Scope};
+use std::time::Instant;
+
+use rustix::event::EventfdFlags;
+
+use super::STACK_BYTES;
+use super::event_loop::Loop;
+use super::queue::Queue;
+use crate::Shared;
+use crate::answer::Answer;
+use crate::clinic::Query;
+use crate::listen::Listener;
+use crate::stop::wake_exactly;
+
+/// Questions that may wait for a database thread; each holds a connection, so descriptors end first.
+const QUESTIONS: usize = 1_000_000;
+
+/// What the loops and the database threads share.
+pub(super) struct Common {
+    pub(super) shared: Arc<Shared>,
+    pub(super) listener: Listener,
+    pub(super) questions: Queue<Question>,
+    /// One for each loop.
+    pub(super) mailboxes: Vec<Mailbox>,
+}
+
+/// What others have for a loop.
+pub(super) struct Mailbox {
+    /// Answers from the database, each with the key of its client.
+    answers: Mutex<Vec<(u64, Answer)>>,
+    /// Another loop was told of a new connection and cannot take it.
+    look: AtomicBool,
+    /// Readable when something came.
+    event: OwnedFd,
+}
+
+/// A query on its way to a database thread.
+pub(super) struct Question {
+    pub(super) key: u64,
+    pub(super) query: Query,
+    pub(super) asked: Instant,
+    /// The number of the loop that asks.
+    pub(super) reply_to: usize,
+}
+
+/// Starts `loops` event loops on one listener, and a thread for each database session. The thread
+/// given ends after all of them.
+pub(crate) fn start(
+    shared: &Arc<Shared>,
+    listener: Listener,
+    loops: usize,
+) -> io::Result<Vec<JoinHandle<()>>> {
+    let mailboxes = (0..loops).map(|_| Mailbox::new()).collect::<io::Result<_>>()?;
+    let common = Common { shared: Arc::clone(shared), listener, questions: Queue::new(QUESTIONS), mailboxes };
+    let (tell, told) = channel();
+    let run = move || common.run(&tell);
+    let thread = Builder::new().name("loops".to_owned()).stack_size(STACK_BYTES).spawn(run)?;
+    // Each loop tells once; so does a thread that could not be started.
+    let started: io::Result<()> = told.iter().take(loops).collect();
+    match started {
+        Ok(()) => Ok(vec![thread]),
+        Err(e) => {
+            shared.stop.stop();
+            // If it panicked it has said so.
+            let _ = thread.join();
+            Err(e)
+        }
+    }
+}
+
+impl Common {
+    /// Starts all threads and waits until they have ended.
+    fn run(&self, tell: &Sender<io::Result<()>>) {
+        std::thread::scope(|scope| {
+            if let Err(e) = self.start(scope, tell) {
+                self.shared.stop.stop();
+                self.questions.close();
+                // Who waits for it has the first failure already, or this one.
+                let _ = tell.send(Err(e));
+            }
+        });
+    }
+
+    fn start<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        tell: &Sender<io::Result<()>>,
+    ) -> io::Result<()> {
+        for number in 0..self.shared.database.size() {
+            let thread = Builder::new().name(format!("database-{number}")).stack_size(STACK_BYTES);
+            thread.spawn_scoped(scope, || self.ask_database())?;
+        }
+        for number in 0..self.mailboxes.len() {
+            let tell = tell.clone();
+            let thread = Builder::new().name(format!("loop-{number}"));
+            thread.spawn_scoped(scope, move || self.run_loop(number, &tell))?;
+        }
+        Ok(())
+    }
+
+    fn run_loop(&self, number: usize, tell: &Sender<io::Result<()>>) {
+        let mut keep: Vec<BorrowedFd<'_>> = self.mailboxes.iter().map(|mailbox| mailbox.event()).collect();
+        keep.extend([self.listener.socket.as_fd(), self.shared.stop.event()]);
+        // Where it is forbidden, the loops share one table and its limit.
+        let own = sys::own_descriptors(&keep);
+        wake_exactly();
+        match Loop::new(self, number) {
+            Ok(mut one) => {
+                // Nobody listens any longer when another loop failed; the stop then ends this one.
+                let _ = tell.send(Ok(()));
+                one.run();
+            }
+            Err(e) => {
+                let _ = tell.send(Err(e));
+            }
+        }
+        self.questions.close();
+        if own.is_ok() {
+            // When this thread has been waited for, the port must be free.
+            let _ = sys::own_descriptors(&[]);
+        }
+    }
+
+    fn ask_database(&self) {
+        while let Some(Question { key, query, asked, reply_to }) = self.questions.pop() {
+            let answer = self.shared.ask(&query, asked);
+            self.mailboxes[reply_to].post(key, answer);
+        }
+    }
+
+    /// Lets the other loops look for new connections: the kernel told only loop `number` of one,
+    /// and it cannot take it.
+    pub(super) fn pass_on(&self, number: usize) {
+        for (other, mailbox) in self.mailboxes.iter().enumerate() {
+            if other != number {
+                mailbox.look.store(true, Ordering::Release);
+                mailbox.wake();
+            }
+        }
+    }
+}
+
+impl Mailbox {
+    fn new() -> io::Result<Self> {
+        let event = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { answers: Mutex::default(), look: AtomicBool::new(false), event })
+    }
+
+    pub(super) fn event(&self) -> BorrowedFd<'_> {
+        self.event.as_fd()
+    }
+
+    fn post(&self, key: u64, answer: Answer) {
+        self.answers.lock().expect("nothing panics while the mailbox is locked").push((key, answer));
+        self.wake();
+    }
+
+    fn wake(&self) {
+        // It only fails when it is already as readable as can be.
+        let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+    }
+
+    /// What came, and whether to look for new connections.
+    pub(super) fn collect(&self) -> (Vec<(u64, Answer)>, bool) {
+        let mut count = [0; 8];
+        // Reading only makes it quiet; what came is in the list.
+        let _ = rustix::io::read(&self.event, &mut count);
+        let mut answers = self.answers.lock().expect("nothing panics while the mailbox is locked");
+        (std::mem::take(&mut *answers), self.look.swap(false, Ordering::Acquire))
+    }
+}

@@ -1,0 +1,201 @@
+//! Many connections from a few threads, each with a table of descriptors of its own, in a closed
+//! loop: whoever has its answer asks again.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
+
+/// Ports of one source address: fewer than there are between the usual 32,768 and 60,999.
+const PORTS: usize = 10_000;
+/// How often a thread looks whether to begin or to end.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+const EVENTS: usize = 256;
+
+pub struct Crowd {
+    pub address: SocketAddr,
+    pub connections: usize,
+    pub threads: usize,
+    /// Each answer must be of status 200 and as long as the first.
+    pub request: &'static [u8],
+    pub connected: AtomicUsize,
+    pub asking: AtomicBool,
+    pub recording: AtomicBool,
+    /// Nobody asks again; each waits for its last answer.
+    pub ending: AtomicBool,
+}
+
+/// What all threads have seen.
+pub struct Seen {
+    pub answered: u64,
+    /// Connections refused, broken, or with another answer.
+    pub failed: u64,
+    /// From sending to arrival at the socket, in nanoseconds, while recording.
+    pub arrived: Histogram<u64>,
+    /// From sending to reading, in nanoseconds, while recording.
+    pub read: Histogram<u64>,
+}
+
+impl Seen {
+    fn new() -> Self {
+        let histogram = || Histogram::new(3).expect("three digits are allowed");
+        Self { answered: 0, failed: 0, arrived: histogram(), read: histogram() }
+    }
+
+    fn add(mut self, other: &Self) -> Self {
+        self.answered += other.answered;
+        self.failed += other.failed;
+        self.arrived += &other.arrived;
+        self.read += &other.read;
+        self
+    }
+}
+
+struct Member {
+    socket: OwnedFd,
+    /// None while it waits for nothing.
+    sent: Option<Instant>,
+    /// Bytes of the answer that have come.
+    have: usize,
+    is_connected: bool,
+}
+
+impl Crowd {
+    pub fn new(address: SocketAddr, connections: usize, threads: usize, request: &'static [u8]) -> Self {
+        Self {
+            address,
+            connections,
+            threads,
+            request,
+            connected: AtomicUsize::new(0),
+            asking: AtomicBool::new(false),
+            recording: AtomicBool::new(false),
+            ending: AtomicBool::new(false),
+        }
+    }
+
+    /// Connects all at once, asks once `asking` is set, and ends some time after `ending` is. What
+    /// `conduct` does meanwhile sets them.
+    pub fn run(&self, conduct: impl FnOnce(&Self)) -> Seen {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.threads).map(|n| scope.spawn(move || self.part(n))).collect();
+            conduct(self);
+            self.ending.store(true, Relaxed);
+            let seen = threads.into_iter().map(|thread| thread.join().expect("no panic"));
+            seen.fold(Seen::new(), |all, one| all.add(&one))
+        })
+    }
+
+    fn part(&self, number: usize) -> Seen {
+        sys::own_descriptors(&[]).expect("the kernel is new enough");
+        let epoll = epoll::create(CreateFlags::CLOEXEC).expect("a descriptor");
+        let mut members: Vec<Option<Member>> = Vec::new();
+        let mut seen = Seen::new();
+        for serial in (number..self.connections).step_by(self.threads) {
+            let member = self.connect(serial).ok().and_then(|socket| {
+                let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+                epoll::add(&epoll, &socket, EventData::new_u64(members.len() as u64), flags).ok()?;
+                Some(Member { socket, sent: None, have: 0, is_connected: false })
+            });
+            seen.failed += u64::from(member.is_none());
+            members.push(member);
+        }
+        let (mut length, mut is_asking) = (None, false);
+        let mut events = Vec::with_capacity(EVENTS);
+        loop {
+            events.clear();
+            let waited = epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut events), Some(&LOOK));
+            assert!(matches!(waited, Ok(_) | Err(Errno::INTR)), "{waited:?}");
+            if !is_asking && self.asking.load(Relaxed) {
+                is_asking = true;
+                for slot in &mut members {
+                    if slot.as_mut().is_some_and(|m| m.is_connected && !self.ask(m)) {
+                        (*slot, seen.failed) = (None, seen.failed + 1);
+                    }
+                }
+            }
+            for event in &events {
+                let slot = &mut members[event.data.u64() as usize];
+                let Some(member) = slot else { continue };
+                if !self.on_event(member, event.flags, is_asking, &mut length, &mut seen) {
+                    (*slot, seen.failed) = (None, seen.failed + 1);
+                }
+            }
+            if self.ending.load(Relaxed) && members.iter().flatten().all(|m| m.sent.is_none()) {
+                return seen;
+            }
+        }
+    }
+
+    fn connect(&self, serial: usize) -> Result<OwnedFd, Errno> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+        sockopt::set_tcp_nodelay(&socket, true)?;
+        sys::stamp_arrivals(&socket).expect("the kernel is new enough");
+        sys::bind_address_no_port(&socket).expect("the kernel is new enough");
+        let last = u8::try_from(1 + serial / PORTS).expect("fewer than two million connections");
+        rustix::net::bind(&socket, &SocketAddr::from((Ipv4Addr::new(127, 0, 0, last), 0)))?;
+        match rustix::net::connect(&socket, &self.address) {
+            Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// `false` when the connection is of no more use.
+    fn on_event(
+        &self,
+        member: &mut Member,
+        flags: EventFlags,
+        is_asking: bool,
+        length: &mut Option<usize>,
+        seen: &mut Seen,
+    ) -> bool {
+        if flags.intersects(EventFlags::HUP | EventFlags::ERR | EventFlags::RDHUP) {
+            return false;
+        }
+        if !member.is_connected && flags.contains(EventFlags::OUT) {
+            member.is_connected = true;
+            self.connected.fetch_add(1, Relaxed);
+            return !is_asking || self.ask(member);
+        }
+        if !flags.contains(EventFlags::IN) {
+            return true;
+        }
+        let mut buffer = [0; 4_096];
+        let Ok((n, Some(age))) = sys::recv_stamped(&member.socket, &mut buffer) else { return false };
+        if member.have == 0 && !buffer[..n].starts_with(b"HTTP/1.1 200 ") {
+            return false;
+        }
+        member.have += n;
+        if member.have < *length.get_or_insert_with(|| whole(&buffer[..n])) {
+            return true;
+        }
+        let Some(sent) = member.sent.take() else { return false };
+        (member.have, seen.answered) = (0, seen.answered + 1);
+        if self.recording.load(Relaxed) {
+            let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+            seen.read.record(ns(sent.elapsed())).expect("it grows");
+            seen.arrived.record(ns(sent.elapsed().saturating_sub(age))).expect("it grows");
+        }
+        self.ending.load(Relaxed) || self.ask(member)
+    }
+
+    fn ask(&self, member: &mut Member) -> bool {
+        member.sent = Some(Instant::now());
+        rustix::net::send(&member.socket, self.request, SendFlags::NOSIGNAL) == Ok(self.request.len())
+    }
+}
+
+/// How long an answer is, by its head, which must be in the first read.
+fn whole(answer: &[u8]) -> usize {
+    let text = std::str::from_utf8(answer).expect("the service writes text");
+    let head = text.find("\r\n\r\n").expect("the head fits into a segment") + 4;
+    let body = text.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next());
+    head + body.expect("it says its length").parse::<usize>().expect("a number")
+}
