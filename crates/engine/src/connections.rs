@@ -1,8 +1,7 @@
-//! One loop's connections: which are being made, which are idle, which wait for an answer.
+//! One loop's connections: which are being made, and which have room for another request.
 
-use crate::answer::AnswerReader;
 use crate::endpoint::Endpoint;
-use crate::recorder::Arrival;
+use crate::protocol::Protocol;
 use crate::stream::Stream;
 use std::collections::VecDeque;
 use std::io;
@@ -11,57 +10,37 @@ use units::Nanos;
 
 pub(crate) struct Connection {
     pub stream: Stream,
-    pub reader: AnswerReader,
-    /// Bytes of the request that did not fit into the kernel's buffer.
-    pub unwritten: Vec<u8>,
-    pub state: State,
-}
-
-#[derive(Clone, Copy)]
-pub(crate) enum State {
-    Connecting {
-        /// On the monotonic clock.
-        since_ns: u64,
-    },
-    Idle,
-    /// Waits for an answer.
-    Busy {
-        arrival: Arrival,
-        sent: Nanos,
-        /// The arrival was decided when its trial ended; the answer is read and forgotten.
-        orphan: bool,
-    },
+    pub protocol: Protocol,
+    /// When it was begun, on the monotonic clock, while it is being made.
+    begun_ns: Option<u64>,
+    /// Its place in the list of those with room.
+    listed: Option<u32>,
 }
 
 /// Connections by slot number, which is also their token in the kernel's events.
 pub(crate) struct Connections {
     slots: Vec<Option<Connection>>,
     free: Vec<u32>,
-    /// The last used is used next: it is the warmest, and the others may grow old and be closed.
-    idle: Vec<u32>,
+    /// Those with room. The last is used next: it is the warmest, and the others may grow old and
+    /// be closed.
+    roomy: Vec<u32>,
     connecting: usize,
     /// Those being made, oldest first; those made or closed meanwhile are passed over.
     made_next: VecDeque<(u32, u64)>,
-    in_flight: usize,
-    orphans: usize,
     /// Serial number of the next connection, and the step to the one after it.
     serial: (u64, u64),
-    head_only: bool,
 }
 
 impl Connections {
-    /// None yet. `serial` numbers them over all loops; `head_only`: answers have no body.
-    pub fn new(serial: (u64, u64), head_only: bool) -> Self {
+    /// None yet. `serial` numbers them over all loops.
+    pub fn new(serial: (u64, u64)) -> Self {
         Self {
             slots: Vec::new(),
             free: Vec::new(),
-            idle: Vec::new(),
+            roomy: Vec::new(),
             connecting: 0,
             made_next: VecDeque::new(),
-            in_flight: 0,
-            orphans: 0,
             serial,
-            head_only,
         }
     }
 
@@ -73,19 +52,10 @@ impl Connections {
         self.connecting
     }
 
-    /// Sent and not done, orphans included.
-    pub fn in_flight(&self) -> usize {
-        self.in_flight
-    }
-
-    pub fn orphans(&self) -> usize {
-        self.orphans
-    }
-
     /// Begins a connection; the kernel will report it under its slot number.
     pub fn open(&mut self, endpoint: &Endpoint, epoll: &OwnedFd) -> io::Result<u32> {
         let (serial, step) = self.serial;
-        let since_ns = sys::monotonic_ns();
+        let begun_ns = sys::monotonic_ns();
         let stream = Stream::connect(endpoint, serial)?;
         let slot = self.free.last().copied().unwrap_or(self.slots.len() as u32);
         stream.register(epoll, u64::from(slot))?;
@@ -95,33 +65,26 @@ impl Connections {
         }
         self.slots[slot as usize] = Some(Connection {
             stream,
-            reader: AnswerReader::new(self.head_only),
-            unwritten: Vec::new(),
-            state: State::Connecting { since_ns },
+            protocol: Protocol::Undecided,
+            begun_ns: Some(begun_ns),
+            listed: None,
         });
-        self.made_next.push_back((slot, since_ns));
+        self.made_next.push_back((slot, begun_ns));
         self.connecting += 1;
         Ok(slot)
     }
 
     /// None if the slot is empty: an event may come late, after its connection was closed.
-    pub fn state(&self, slot: u32) -> Option<State> {
-        self.slots.get(slot as usize)?.as_ref().map(|c| c.state)
-    }
-
-    /// # Panics
-    /// If the slot is empty.
-    pub fn get(&mut self, slot: u32) -> &mut Connection {
-        self.slots[slot as usize].as_mut().expect("the slot is open")
+    pub fn get(&mut self, slot: u32) -> Option<&mut Connection> {
+        self.slots.get_mut(slot as usize)?.as_mut()
     }
 
     /// The oldest connection that has been in the making for longer than `limit`: packets to the
     /// target get lost, and the kernel would go on trying for minutes.
     pub fn overdue(&mut self, limit: Nanos) -> Option<u32> {
-        while let Some((slot, began)) = self.made_next.front().copied() {
-            let is_being_made =
-                matches!(self.state(slot), Some(State::Connecting { since_ns }) if since_ns == began);
-            if is_being_made && sys::monotonic_ns() - began <= limit.0 {
+        while let Some((slot, begun)) = self.made_next.front().copied() {
+            let is_being_made = self.get(slot).is_some_and(|c| c.begun_ns == Some(begun));
+            if is_being_made && sys::monotonic_ns() - begun <= limit.0 {
                 return None;
             }
             self.made_next.pop_front();
@@ -132,75 +95,59 @@ impl Connections {
         None
     }
 
-    /// The connection is made and carries nothing yet.
+    /// The connection is made: it takes requests from now on.
     pub fn made(&mut self, slot: u32) {
         self.connecting -= 1;
-        self.get(slot).state = State::Idle;
-        self.idle.push(slot);
-    }
-
-    pub fn take_idle(&mut self) -> Option<u32> {
-        self.idle.pop()
-    }
-
-    /// A connection from [`Connections::take_idle`] carries this arrival from now on.
-    pub fn carry(&mut self, slot: u32, arrival: Arrival, sent: Nanos) -> &mut Connection {
-        self.in_flight += 1;
-        let connection = self.get(slot);
-        connection.state = State::Busy { arrival, sent, orphan: false };
-        connection.reader.reset();
-        connection
-    }
-
-    /// The answer is complete; the connection may carry another request if both sides `keep` it.
-    pub fn done(&mut self, slot: u32, keep: bool) {
-        let connection = self.get(slot);
-        if !keep || !connection.unwritten.is_empty() {
-            return self.close(slot);
+        if let Some(connection) = self.get(slot) {
+            connection.begun_ns = None;
         }
-        let State::Busy { orphan, .. } = connection.state else {
-            unreachable!("only a busy connection is answered")
-        };
-        connection.state = State::Idle;
-        self.in_flight -= 1;
-        self.orphans -= usize::from(orphan);
-        self.idle.push(slot);
+        self.list(slot);
+    }
+
+    /// A connection with room for a request.
+    pub fn roomy(&self) -> Option<u32> {
+        self.roomy.last().copied()
+    }
+
+    /// Notes whether the connection has room, after something changed that.
+    pub fn list(&mut self, slot: u32) {
+        let place = self.roomy.len() as u32;
+        let Some(connection) = self.get(slot) else { return };
+        match (connection.protocol.room() > 0, connection.listed) {
+            (true, None) => {
+                connection.listed = Some(place);
+                self.roomy.push(slot);
+            }
+            (false, Some(place)) => {
+                connection.listed = None;
+                self.unlist(place);
+            }
+            _ => {}
+        }
+    }
+
+    fn unlist(&mut self, place: u32) {
+        self.roomy.swap_remove(place as usize);
+        if let Some(moved) = self.roomy.get(place as usize).copied()
+            && let Some(connection) = self.get(moved)
+        {
+            connection.listed = Some(place);
+        }
     }
 
     /// Closes it, whatever it does.
     pub fn close(&mut self, slot: u32) {
-        let Some(connection) = self.slots[slot as usize].take() else { return };
-        match connection.state {
-            State::Connecting { .. } => self.connecting -= 1,
-            State::Idle => self.idle.retain(|idle| *idle != slot),
-            State::Busy { orphan, .. } => {
-                self.in_flight -= 1;
-                self.orphans -= usize::from(orphan);
-            }
+        let Some(connection) = self.slots.get_mut(slot as usize).and_then(Option::take) else { return };
+        self.connecting -= usize::from(connection.begun_ns.is_some());
+        if let Some(place) = connection.listed {
+            self.unlist(place);
         }
         self.free.push(slot);
     }
+}
 
-    /// The trial is over: what is in flight is no longer counted, only waited for. Each arrival that
-    /// was carried goes to `decide`.
-    pub fn orphan_all(&mut self, mut decide: impl FnMut(&Arrival)) {
-        for connection in self.slots.iter_mut().flatten() {
-            if let State::Busy { arrival, orphan, .. } = &mut connection.state
-                && !*orphan
-            {
-                decide(arrival);
-                *orphan = true;
-                self.orphans += 1;
-            }
-        }
-    }
-
-    /// Nobody waits for orphans any longer.
-    pub fn close_orphans(&mut self) {
-        for slot in 0..self.slots.len() as u32 {
-            if matches!(self.state(slot), Some(State::Busy { orphan: true, .. })) {
-                self.close(slot);
-            }
-        }
+impl Connection {
+    pub fn is_being_made(&self) -> bool {
+        self.begun_ns.is_some()
     }
 }

@@ -1,7 +1,7 @@
 //! Where connections go: name looked up, address chosen, certificates loaded, before any load.
 
 use crate::Error;
-use plan::Origin;
+use plan::{HttpVersion, Origin, Target};
 use rustls::ClientConfig;
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,6 +14,10 @@ use std::time::Duration;
 pub struct Endpoint {
     pub(crate) place: Place,
     pub(crate) tls: Option<Tls>,
+    /// Which HTTP is spoken.
+    pub(crate) http: HttpVersion,
+    /// Whom requests are for.
+    origin: Option<Origin>,
 }
 
 #[derive(Debug, Clone)]
@@ -34,20 +38,54 @@ pub(crate) struct Tls {
 impl Endpoint {
     /// No target at all: every request is answered at once inside the engine.
     pub fn null() -> Self {
-        Self { place: Place::Null, tls: None }
+        Self { place: Place::Null, tls: None, http: HttpVersion::One, origin: None }
     }
 
     /// Looks the name up and loads the certificates. Of several addresses the first that accepts a
     /// connection is taken.
     ///
     /// Fails if the name does not resolve, or `SSL_CERT_FILE` names a file that holds no certificate.
-    pub fn of(origin: &Origin) -> Result<Self, Error> {
+    ///
+    /// # Panics
+    /// If the target is the built-in service, whose place is known only once it runs.
+    pub fn of(target: &Target) -> Result<Self, Error> {
+        match target {
+            Target::Null => Ok(Self::null()),
+            Target::Http(origin) => Self::http(origin),
+            Target::Sql(_) | Target::Demo => panic!("the built-in service has no place before it runs"),
+        }
+    }
+
+    fn http(origin: &Origin) -> Result<Self, Error> {
         let tls = if origin.tls { Some(tls(origin)?) } else { None };
         let place = match &origin.unix_socket {
             Some(path) => Place::Unix(path.clone()),
             None => Place::Tcp(address(&origin.host, origin.port)?),
         };
-        Ok(Self { place, tls })
+        let http = match (origin.tls, origin.http) {
+            // Without TLS nobody can ask the server.
+            (false, HttpVersion::Either) => HttpVersion::One,
+            (_, http) => http,
+        };
+        Ok(Self { place, tls, http, origin: Some(origin.clone()) })
+    }
+
+    /// Requests that one connection can be counted on to carry at once.
+    pub(crate) fn streams(&self) -> usize {
+        match self.http {
+            HttpVersion::Two => self.origin.as_ref().map_or(1, |origin| origin.streams.max(1)) as usize,
+            HttpVersion::One | HttpVersion::Either => 1,
+        }
+    }
+
+    /// Value of the `Host` header.
+    pub(crate) fn authority(&self) -> String {
+        self.origin.as_ref().map_or_else(|| "null".to_owned(), Origin::authority)
+    }
+
+    /// The host's name or address, without a port.
+    pub(crate) fn host(&self) -> &str {
+        self.origin.as_ref().map_or("", |origin| &origin.host)
     }
 
     /// The address in words.
@@ -57,6 +95,21 @@ impl Endpoint {
             Place::Tcp(address) => address.to_string(),
             Place::Unix(path) => path.display().to_string(),
         }
+    }
+
+    /// How many connections can be made to it at once for want of ports; none where there is no such limit.
+    ///
+    /// One source address has its ephemeral ports (ip(7), `ip_local_port_range`) once for each target. Loopback of
+    /// IPv4 has sixteen million source addresses.
+    pub fn ports(&self) -> Option<u64> {
+        let Place::Tcp(address) = &self.place else { return None };
+        if address.ip().is_loopback() && address.is_ipv4() {
+            return None;
+        }
+        let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+        let mut ends = range.split_ascii_whitespace().map(str::parse::<u64>);
+        let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
+        Some((last + 1).saturating_sub(first))
     }
 
     /// Whether it is reached without leaving this machine's loopback.
@@ -137,7 +190,12 @@ fn tls(origin: &Origin) -> Result<Tls, Error> {
         }
         builder.with_root_certificates(roots).with_no_client_auth()
     };
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let (one, two) = (b"http/1.1".to_vec(), b"h2".to_vec());
+    config.alpn_protocols = match origin.http {
+        HttpVersion::Either => vec![two, one],
+        HttpVersion::One => vec![one],
+        HttpVersion::Two => vec![two],
+    };
     Ok(Tls { config: Arc::new(config), name })
 }
 

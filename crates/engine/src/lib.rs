@@ -6,27 +6,37 @@
 //!
 //! It never judges (that is `search`), never prints, never decides how long to go on.
 
-mod answer;
 mod connections;
+mod content;
+mod cookie_date;
+mod cookies;
 mod endpoint;
+mod exchanges;
+mod expiry;
+mod json;
 mod once;
+mod pace;
+mod protocol;
+mod reading;
 mod recorder;
-mod request;
+mod script;
+mod slots;
 mod source;
 mod stream;
 mod worker;
 
 pub use endpoint::Endpoint;
-pub use once::{Exchange, connect_once, exchange_once};
+pub use once::{Exchange, connect_once, exchanges_once};
 pub use source::Offer;
 
-use plan::{Generator, Request};
+use plan::{Flow, Generator};
 use record::Slice;
-use request::RequestWriter;
 use rustix::event::{EventfdFlags, eventfd};
+use script::Script;
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -35,6 +45,8 @@ use worker::{Command, Report, Setup, Trial, Worker};
 
 /// How long a first connection may take before the target is called unreachable.
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+/// More loops than this only take processor time from each other.
+const LOOPS_LIMIT: u64 = 64;
 /// How often the caller is asked whether to stop.
 const ASK: Duration = Duration::from_millis(50);
 /// From the order to start until the first arrival can be due: every loop must have heard by then.
@@ -80,6 +92,8 @@ pub enum Error {
     },
     /// The machine does not let the loops start.
     Start(io::Error),
+    /// Something in the plan cannot be made ready.
+    Plan(String),
 }
 
 impl std::fmt::Display for Error {
@@ -123,6 +137,7 @@ impl std::fmt::Display for Error {
                 )
             }
             Self::Start(why) => write!(f, "cannot start the load engine: {why}"),
+            Self::Plan(why) => f.write_str(why),
         }
     }
 }
@@ -140,10 +155,10 @@ pub(crate) fn reason(error: &io::Error) -> String {
 pub struct Job {
     /// Where requests go.
     pub endpoint: Endpoint,
-    /// Value of the `Host` header.
-    pub authority: String,
     /// What is sent.
-    pub request: Request,
+    pub flows: Vec<Flow>,
+    /// How many arrivals there is data for.
+    pub arrivals_limit: Option<u64>,
     /// How.
     pub generator: Generator,
     /// An answer with a longer response time is `late`.
@@ -158,11 +173,14 @@ pub struct Engine {
     next_number: u64,
     /// Loops that have nothing open since their last trial.
     settled: Vec<bool>,
+    /// Requests that one connection of a closed loop has in flight.
+    streams: u32,
 }
 
 struct Loop {
     commands: Sender<Command>,
-    wake: OwnedFd,
+    /// Also the loop's, which has a table of descriptors of its own: this one is closed last.
+    wake: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -178,46 +196,52 @@ pub struct Counted {
 impl Engine {
     /// Starts the loops; no connection is made yet.
     ///
+    /// One loop on each processor of the plan; more where the descriptors that one loop may have do
+    /// not suffice for the plan's connections.
+    ///
     /// Fails if the kernel refuses a thread, a descriptor, or a processor named in the plan.
     pub fn start(job: &Job) -> Result<Self, Error> {
-        sys::check_processors(&job.generator.cores).map_err(Error::Start)?;
-        let cores: Vec<Option<u32>> = match job.generator.cores.as_slice() {
-            [] => vec![None],
-            cores => cores.iter().copied().map(Some).collect(),
-        };
-        let count = cores.len() as u32;
+        let cores = &job.generator.cores;
+        sys::check_processors(cores).map_err(Error::Start)?;
+        let count = loops(&job.generator, descriptors_a_loop());
         let (send, reports) = channel();
         let mut loops = Vec::new();
-        for (index, core) in (0usize..).zip(cores) {
+        for index in 0..count {
             let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
                 .map_err(|e| Error::Start(e.into()))?;
-            let theirs = wake.try_clone().map_err(Error::Start)?;
+            let wake = Arc::new(wake);
+            let theirs = Arc::clone(&wake);
             let (commands, inbox) = channel();
-            let setup = Setup {
-                endpoint: job.endpoint.clone(),
-                writer: RequestWriter::new(&job.request, &job.authority, job.generator.seed),
-                expect: job.request.expect.clone(),
-                timeout: job.request.timeout,
-                head_only: job.request.method == "HEAD",
-                connections_limit: job.generator.connections.div_ceil(count) as usize,
-                outstanding_limit: u64::from(job.generator.outstanding.div_ceil(count)),
-                serial: (index as u64, u64::from(count)),
-            };
-            let worker = Worker::new(setup, index, theirs, inbox, send.clone()).map_err(Error::Start)?;
+            let setup = Setup::new(job, index, count)?;
+            let core = cores.get(index as usize % cores.len().max(1)).copied();
+            let (send, (started, has_started)) = (send.clone(), channel());
             let thread = std::thread::Builder::new()
                 .name(format!("load-{index}"))
                 .spawn(move || {
+                    // Where this is forbidden all loops share one table, and its limit.
+                    let _ = sys::own_descriptors(&[theirs.as_fd()]);
                     if let Some(core) = core {
                         // It was there a moment ago; if it is no longer, any other does.
                         let _ = sys::run_on(&[core]);
                     }
-                    worker.run().expect("epoll_wait only fails on our own mistakes");
+                    match Worker::new(setup, index as usize, theirs, inbox, send) {
+                        Ok(worker) => {
+                            let _ = started.send(Ok(()));
+                            worker.run().expect("epoll_wait only fails on our own mistakes");
+                        }
+                        Err(why) => {
+                            let _ = started.send(Err(why));
+                        }
+                    }
                 })
                 .map_err(Error::Start)?;
             loops.push(Loop { commands, wake, thread: Some(thread) });
+            let result = has_started.recv().map_err(|_| Error::Start(io::ErrorKind::Interrupted.into()))?;
+            result.map_err(Error::Start)?;
         }
         let settled = vec![true; loops.len()];
-        Ok(Self { loops, reports, deadline: job.deadline, next_number: 0, settled })
+        let streams = job.endpoint.streams() as u32;
+        Ok(Self { loops, reports, deadline: job.deadline, next_number: 0, settled, streams })
     }
 
     /// Offers one load, then waits at most `drain` for what is open. Each second all loops' slices,
@@ -242,7 +266,7 @@ impl Engine {
         };
         for (index, each) in self.loops.iter().enumerate() {
             each.tell(Command::Begin(Box::new(Trial {
-                source: offer.source(index as u32, count),
+                source: offer.source(index as u32, count, self.streams),
                 start_ns,
                 load_ends: offer.ends(),
                 drain,
@@ -308,6 +332,62 @@ impl Engine {
             }
         }
         in_time.then(|| Nanos(sys::monotonic_ns() - began))
+    }
+}
+
+/// How many connections each loop can have, with what else it needs.
+fn descriptors_a_loop() -> u64 {
+    const SPARE: u64 = 16;
+    sys::raise_nofile().0.saturating_sub(SPARE).max(1)
+}
+
+/// How many connections all loops together can have.
+pub fn connections_room() -> u64 {
+    // Tried out on a thread that is over at once.
+    let own_tables = std::thread::spawn(|| sys::own_descriptors(&[]).is_ok()).join().unwrap_or(false);
+    descriptors_a_loop() * if own_tables { LOOPS_LIMIT } else { 1 }
+}
+
+/// How many loops carry the plan's connections.
+fn loops(generator: &Generator, connections_a_loop: u64) -> u32 {
+    let needed = u64::from(generator.connections).div_ceil(connections_a_loop);
+    (generator.cores.len() as u64).max(needed).clamp(1, LOOPS_LIMIT) as u32
+}
+
+impl Job {
+    /// With one request of the plainest kind: for tests of the engine itself.
+    #[doc(hidden)]
+    pub fn plain(endpoint: Endpoint, path: &str, timeout: Nanos) -> Self {
+        let request = plan::Request {
+            method: "GET".to_owned(),
+            path: plan::Template::parse(path).expect("a path of ours"),
+            headers: Vec::new(),
+            body: plan::Template::default(),
+            expect: vec![plan::StatusRange::DEFAULT],
+            checks: Vec::new(),
+        };
+        let ask = plan::Ask::Http(request);
+        let step = plan::Step { name: path.to_owned(), think: None, ask, timeout, takes: Vec::new() };
+        let flow = Flow { name: path.to_owned(), weight: 1.0, cookies: false, steps: vec![step] };
+        let generator = Generator::default();
+        Self { endpoint, flows: vec![flow], arrivals_limit: None, generator, deadline: None }
+    }
+}
+
+impl Setup {
+    fn new(job: &Job, index: u32, count: u32) -> Result<Self, Error> {
+        let script = Script::new(job)?;
+        let shortest = script.steps().map(|step| step.timeout).min().unwrap_or(Nanos::MAX);
+        Ok(Self {
+            endpoint: job.endpoint.clone(),
+            script,
+            lateness: job.generator.lateness,
+            connect_limit: shortest.min(CONNECT_LIMIT.into()),
+            connections_limit: job.generator.connections.div_ceil(count) as usize,
+            outstanding_limit: u64::from(job.generator.outstanding.div_ceil(count)),
+            arrivals_limit: job.arrivals_limit.unwrap_or(u64::MAX),
+            serial: (u64::from(index), u64::from(count)),
+        })
     }
 }
 

@@ -1,9 +1,13 @@
-//! One request by itself: is the target there, what does it say?
+//! Each request by itself: is the target there, what does it say?
 
-use crate::answer::{Answer, AnswerReader, Progress};
-use crate::request::RequestWriter;
-use crate::stream::Stream;
+use crate::content::Content;
+use crate::cookies::Jar;
+use crate::protocol::{Protocol, Told};
+use crate::script::{ReadyStep, Script};
+use crate::stream::{Inbox, Stream};
 use crate::{CONNECT_LIMIT, Error, Job};
+use plan::Who;
+use record::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::fd::AsFd;
@@ -17,15 +21,15 @@ const CONNECT_STEP: Nanos = Nanos::from_millis(1);
 pub struct Exchange {
     /// Where it went.
     pub to: String,
-    /// The request as sent.
+    /// The request as HTTP/1.1 would write it, or the statement with its parameters.
     pub request: Vec<u8>,
-    /// The answer as received, head and body, interim answers and chunk lines included.
+    /// The answer: status line, headers, body; as far as the protocol has them.
     pub answer: Vec<u8>,
-    /// Status code.
-    pub status: u16,
-    /// Whether the plan expects that status.
-    pub expected: bool,
-    /// From the first packet to a usable connection, TLS included.
+    /// Status code, if the protocol has one.
+    pub status: Option<u16>,
+    /// Whether the answer is what the plan expects, and why not.
+    pub verdict: Result<(), Failure>,
+    /// From the first packet to a usable connection, TLS and login included; zero if it was there.
     pub connect: Nanos,
     /// From the request's first byte sent to the answer's first received.
     pub first_byte: Nanos,
@@ -37,96 +41,175 @@ pub struct Exchange {
 ///
 /// Fails, with the reason in words, if there is none within [`CONNECT_LIMIT`].
 pub fn connect_once(job: &Job) -> Result<(), Error> {
-    connect(job).map(|_| ())
+    Line::connect(job).map(|_| ())
 }
 
-fn connect(job: &Job) -> Result<Stream, Error> {
-    let to = job.endpoint.describe();
-    let connect_error = |why: io::Error| match why.kind() {
-        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof if job.endpoint.tls.is_some() => {
-            Error::Tls { to: to.clone(), why: why.to_string() }
-        }
-        _ => Error::Connect { to: to.clone(), why },
-    };
-    let limit = sys::monotonic_ns() + CONNECT_LIMIT.as_nanos() as u64;
-    let mut stream = Stream::connect(&job.endpoint, 0).map_err(connect_error)?;
-    while !stream.established().map_err(connect_error)? {
-        let now = sys::monotonic_ns();
-        if now > limit {
-            return Err(Error::Connect { to, why: io::ErrorKind::TimedOut.into() });
-        }
-        // A TLS handshake waits for bytes, a TCP one for room to write: a short wait serves both.
-        wait(&stream, PollFlags::IN, now + CONNECT_STEP.0);
-    }
-    Ok(stream)
-}
-
-/// Sends the request of the first arrival and waits for its whole answer, at most for the plan's
-/// time-out; connecting may take [`CONNECT_LIMIT`] beside it.
+/// Sends the requests of one user of each flow, or only the very first, and waits for each whole answer, at
+/// most for its time-out; connecting may take [`CONNECT_LIMIT`] beside it. A flow ends early where an answer is
+/// not what the plan expects. Nobody waits between steps.
 ///
-/// Fails, with the reason in words, if there is no connection, no TLS session, no answer, or no HTTP.
-pub fn exchange_once(job: &Job) -> Result<Exchange, Error> {
-    let to = job.endpoint.describe();
-    let began = sys::monotonic_ns();
-    let mut stream = connect(job)?;
-    let sent = sys::monotonic_ns();
-    let mut writer = RequestWriter::new(&job.request, &job.authority, job.generator.seed);
-    let mut request = Vec::new();
-    writer.write(0, &mut request);
-    let broken = |why: io::Error| Error::NotHttp { to: to.clone(), why: crate::reason(&why) };
-    let no_answer = || Error::NoAnswer { to: to.clone(), waited: job.request.timeout };
-    let limit = sent + job.request.timeout.0;
-    let mut written = 0;
-    while written < request.len() || !stream.flush().map_err(broken)? {
-        let count =
-            if written < request.len() { stream.write(&request[written..]).map_err(broken)? } else { 0 };
-        written += count;
-        if count == 0 && !wait(&stream, PollFlags::OUT, limit) {
-            return Err(no_answer());
+/// Fails, with the reason in words, if there is no connection, no TLS session, no answer, or none that can be
+/// understood.
+pub fn exchanges_once(job: &Job, only_first: bool) -> Result<Vec<Exchange>, Error> {
+    let mut script = Script::new(job)?;
+    let seed = script.seed;
+    let mut done = Vec::new();
+    let mut line = None;
+    for flow in &mut script.flows {
+        let (mut taken, mut jar, mut cookies) = (vec![Vec::new(); flow.takes], Jar::default(), Vec::new());
+        for step in &mut flow.steps {
+            let began = sys::monotonic_ns();
+            let mut open: Line = match line.take().filter(Line::has_room) {
+                Some(open) => open,
+                None => Line::connect(job)?,
+            };
+            let connect = Nanos(sys::monotonic_ns() - began);
+            cookies.clear();
+            if flow.cookies {
+                jar.header(&script.site.visit(&step.path), &mut cookies);
+            }
+            let who = Who { number: 0, seed, taken: &taken };
+            let (mut exchange, content) = open.exchange(job, step, &who, &cookies)?;
+            exchange.connect = connect;
+            if exchange.verdict.is_ok()
+                && let Some(content) = &content
+            {
+                let visit = script.site.visit(&step.path);
+                content.header("set-cookie").for_each(|cookie| jar.set(cookie, &visit));
+                exchange.verdict = step.reading.read(content, &mut taken).map_err(Failure::Check);
+            }
+            let ended = exchange.verdict.is_err();
+            done.push(exchange);
+            if only_first {
+                return Ok(done);
+            }
+            line = Some(open);
+            if ended {
+                break;
+            }
         }
     }
-    let mut reader = AnswerReader::new(job.request.method == "HEAD");
-    let (mut bytes, mut first, mut buffer) = (Vec::new(), None, vec![0; 64 * 1024]);
-    let done: Answer = loop {
-        match stream.read(&mut buffer).map_err(broken)? {
-            None => {
-                if !wait(&stream, PollFlags::IN, limit) {
-                    return Err(no_answer());
-                }
+    Ok(done)
+}
+
+/// One connection that is waited for.
+struct Line {
+    stream: Stream,
+    protocol: Protocol,
+    inbox: Inbox,
+}
+
+impl Line {
+    fn connect(job: &Job) -> Result<Self, Error> {
+        let to = job.endpoint.describe();
+        let connect_error = |why: io::Error| match why.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof if job.endpoint.tls.is_some() => {
+                Error::Tls { to: to.clone(), why: why.to_string() }
             }
-            Some(0) => match reader.closed() {
-                Some(answer) => break answer,
-                None => {
-                    let why = if bytes.is_empty() {
-                        "the connection was closed without an answer"
-                    } else {
-                        "the connection was closed in the middle of the answer"
-                    };
-                    return Err(Error::NotHttp { to, why: why.to_owned() });
-                }
-            },
-            Some(count) => {
-                first.get_or_insert_with(sys::monotonic_ns);
-                bytes.extend_from_slice(&buffer[..count]);
-                match reader.feed(&buffer[..count]) {
-                    Ok(Progress::Done(answer)) => break answer,
-                    Ok(Progress::More) => {}
-                    Err(why) => return Err(Error::NotHttp { to, why }),
-                }
+            _ => Error::Connect { to: to.clone(), why },
+        };
+        let limit = sys::monotonic_ns() + CONNECT_LIMIT.as_nanos() as u64;
+        let stream = Stream::connect(&job.endpoint, 0).map_err(connect_error)?;
+        let mut line = Self { stream, protocol: Protocol::Undecided, inbox: Inbox::new() };
+        while !line
+            .protocol
+            .establish(&job.endpoint, &mut line.stream, &mut line.inbox)
+            .map_err(connect_error)?
+        {
+            let now = sys::monotonic_ns();
+            if now > limit {
+                return Err(Error::Connect { to, why: io::ErrorKind::TimedOut.into() });
             }
+            // A TLS handshake waits for bytes, a TCP one for room to write: a short wait serves both.
+            wait(&line.stream, PollFlags::IN, now + CONNECT_STEP.0);
         }
-    };
-    let now = sys::monotonic_ns();
-    Ok(Exchange {
-        to,
-        request,
-        answer: bytes,
-        status: done.status,
-        expected: job.request.expect.iter().any(|range| range.contains(done.status)),
-        connect: Nanos(sent - began),
-        first_byte: Nanos(first.unwrap_or(now) - sent),
-        service: Nanos(now - sent),
-    })
+        line.inbox.count = 0;
+        Ok(line)
+    }
+
+    fn has_room(&self) -> bool {
+        self.protocol.room() > 0
+    }
+
+    fn exchange(
+        &mut self,
+        job: &Job,
+        step: &mut ReadyStep,
+        who: &Who<'_>,
+        cookies: &[u8],
+    ) -> Result<(Exchange, Option<Box<Content>>), Error> {
+        let to = job.endpoint.describe();
+        let broken = |why: String| Error::NotHttp { to: to.clone(), why };
+        let Self { stream, protocol, inbox } = self;
+        step.words.want_content();
+        let request = step.words.shown(who, cookies);
+        inbox.count = 0;
+        let sent = sys::monotonic_ns();
+        let closed = |e: io::Error| broken(crate::reason(&e));
+        protocol.send(stream, &mut step.words, who, cookies, 0).map_err(closed)?;
+        protocol.flush(stream).map_err(closed)?;
+        let (mut told, mut first): (Vec<Told>, Option<u64>) = (Vec::new(), None);
+        let limit = sent + step.timeout.0;
+        let result = loop {
+            let received = protocol.receive(stream, inbox, true, &mut told);
+            if inbox.count > 0 {
+                first.get_or_insert_with(sys::monotonic_ns);
+            }
+            if let Some(told) = told.pop() {
+                break told.result;
+            }
+            match received {
+                Ok(()) if wait(stream, PollFlags::IN, limit) => {}
+                Ok(()) => return Err(Error::NoAnswer { to, waited: step.timeout }),
+                Err(Failure::Closed) if inbox.count == 0 => {
+                    return Err(broken("the connection was closed without an answer".to_owned()));
+                }
+                Err(Failure::Closed) => {
+                    return Err(broken("the connection was closed in the middle of the answer".to_owned()));
+                }
+                Err(Failure::Protocol(why)) => return Err(broken(why)),
+                Err(why) => break Err(why),
+            }
+        };
+        let now = sys::monotonic_ns();
+        let (status, verdict, content) = match result {
+            Ok(answer) => {
+                let expected =
+                    answer.status.is_none_or(|s| step.expect.iter().any(|range| range.contains(s)));
+                let verdict =
+                    if expected { Ok(()) } else { Err(Failure::Status(answer.status.unwrap_or(0))) };
+                (answer.status, verdict, answer.content)
+            }
+            Err(why) => (None, Err(why), None),
+        };
+        let exchange = Exchange {
+            to,
+            request,
+            answer: shown(self.protocol.name(), status, content.as_deref()),
+            status,
+            verdict,
+            connect: Nanos::ZERO,
+            first_byte: Nanos(first.unwrap_or(now) - sent),
+            service: Nanos(now - sent),
+        };
+        Ok((exchange, content))
+    }
+}
+
+/// An answer as text, head and body.
+fn shown(protocol: &str, status: Option<u16>, content: Option<&Content>) -> Vec<u8> {
+    let Some(status) = status else { return Vec::new() };
+    let mut out = format!("{protocol} {status}\n").into_bytes();
+    let Some(content) = content else { return out };
+    for (name, value) in &content.headers {
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b": ");
+        out.extend_from_slice(value);
+        out.push(b'\n');
+    }
+    out.push(b'\n');
+    out.extend_from_slice(&content.body);
+    out
 }
 
 /// Waits for the socket until `limit`, on the monotonic clock; false when that has passed.

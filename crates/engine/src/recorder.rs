@@ -1,6 +1,6 @@
 //! One loop's account of a trial, cut into slices.
 
-use record::{BLOCK, Failure, Outcome, SLICE, Slice};
+use record::{BLOCK, Failure, Outcome, Part, SLICE, Slice};
 use units::Nanos;
 
 /// An arrival that has been taken up and not decided. Times count from the trial's start.
@@ -9,6 +9,8 @@ pub(crate) struct Arrival {
     pub number: u64,
     pub due: Nanos,
     pub taken: Nanos,
+    /// How long its user has thought so far.
+    pub paused: Nanos,
 }
 
 /// Counts what happens in the present slice, and integrates how many arrivals are outstanding.
@@ -23,14 +25,16 @@ pub(crate) struct Recorder {
     integrated_to: Nanos,
     block_ends: Nanos,
     block_ns: u64,
+    /// How many steps are told apart.
+    parts: usize,
     meter: Meter,
 }
 
 impl Recorder {
     /// From the start of a trial whose load ends at `load_ends`.
-    pub fn new(load_ends: Nanos, deadline: Option<Nanos>) -> Self {
+    pub fn new(load_ends: Nanos, deadline: Option<Nanos>, parts: usize) -> Self {
         Self {
-            slice: Slice::default(),
+            slice: fresh(parts),
             index: 0,
             begins: Nanos::ZERO,
             ends: SLICE.min(load_ends),
@@ -40,6 +44,7 @@ impl Recorder {
             integrated_to: Nanos::ZERO,
             block_ends: BLOCK,
             block_ns: 0,
+            parts,
             meter: Meter::start(),
         }
     }
@@ -78,16 +83,57 @@ impl Recorder {
         self.slice.lateness.record(now - arrival.due);
     }
 
-    /// A complete answer with `status` came.
-    pub fn answered(&mut self, arrival: &Arrival, sent: Nanos, status: u16, expected: bool, now: Nanos) {
-        *self.slice.statuses.entry(status).or_default() += 1;
-        if !expected {
-            return self.failed(arrival, Failure::Status(status), now);
+    /// A request of this step was handed to the kernel.
+    pub fn part_sent(&mut self, part: usize) {
+        if let Some(part) = self.slice.parts.get_mut(part) {
+            part.sent += 1;
         }
-        let response = now - arrival.due;
+    }
+
+    /// It came to this; `waited` is none where it says nothing about the target's speed.
+    pub fn part_ended(&mut self, part: usize, ok: bool, waited: Option<Nanos>) {
+        if let Some(part) = self.slice.parts.get_mut(part) {
+            part.ok += u64::from(ok);
+            part.bad += u64::from(!ok);
+            waited.into_iter().for_each(|waited| part.response.record(waited));
+        }
+    }
+
+    /// A complete answer came.
+    pub fn heard(&mut self, status: Option<u16>) {
+        if let Some(status) = status {
+            *self.slice.statuses.entry(status).or_default() += 1;
+        }
+    }
+
+    /// An answer as expected came, so long after its request was sent.
+    pub fn served(&mut self, service: Nanos) {
+        self.slice.service.record(service);
+    }
+
+    /// All that the arrival asked for was answered as expected, the last of it at `received`.
+    pub fn answered(&mut self, arrival: &Arrival, received: Nanos, now: Nanos) {
+        let response = received - arrival.due - arrival.paused;
         self.slice.response.record(response);
-        self.slice.service.record(now - sent);
         self.decided(arrival, if response > self.deadline { Outcome::Late } else { Outcome::Ok }, now);
+    }
+
+    /// The user thinks: the arrival is not outstanding until [`Recorder::resumed`].
+    pub fn paused(&mut self, arrival: &Arrival, now: Nanos) {
+        self.advance(now);
+        self.outstanding -= 1;
+        self.slice.waited_ns += (now - arrival.taken).0;
+    }
+
+    /// The user goes on; `arrival` counts as taken up again now.
+    pub fn resumed(&mut self, now: Nanos) {
+        self.advance(now);
+        self.outstanding += 1;
+    }
+
+    /// The user was thinking when the trial ended.
+    pub fn never_resumed(&mut self) {
+        self.slice.outcomes.add(Outcome::Unfinished, 1);
     }
 
     pub fn failed(&mut self, arrival: &Arrival, why: Failure, now: Nanos) {
@@ -98,7 +144,7 @@ impl Recorder {
     /// No answer will be waited for: `Timeout` or `Unfinished`. The time waited so far counts as
     /// response time, for leaving the slowest out would flatter.
     pub fn given_up(&mut self, arrival: &Arrival, outcome: Outcome, now: Nanos) {
-        self.slice.response.record(now - arrival.due);
+        self.slice.response.record(now - arrival.due - arrival.paused);
         self.decided(arrival, outcome, now);
     }
 
@@ -113,8 +159,8 @@ impl Recorder {
         self.slice.connects += 1;
     }
 
-    pub fn received(&mut self, bytes: usize) {
-        self.slice.received_bytes += bytes as u64;
+    pub fn received(&mut self, bytes: u64) {
+        self.slice.received_bytes += bytes;
     }
 
     /// Time spent spinning on purpose is not work.
@@ -153,7 +199,7 @@ impl Recorder {
 
     fn close(&mut self, at: Nanos, open: Open) -> Slice {
         self.advance(at);
-        let mut slice = std::mem::take(&mut self.slice);
+        let mut slice = std::mem::replace(&mut self.slice, fresh(self.parts));
         slice.index = self.index;
         slice.elapsed = at - self.begins;
         slice.in_flight = open.in_flight;
@@ -167,6 +213,10 @@ impl Recorder {
         self.ends = if at < self.load_ends { next.min(self.load_ends) } else { next };
         slice
     }
+}
+
+fn fresh(parts: usize) -> Slice {
+    Slice { parts: vec![Part::default(); parts], ..Slice::default() }
 }
 
 /// What is open at the end of a slice.
@@ -217,7 +267,7 @@ mod tests {
     #[test]
     fn slices_add_up_and_the_integral_is_exact() {
         let ms = Nanos::from_millis;
-        let mut recorder = Recorder::new(ms(1500), Some(ms(200)));
+        let mut recorder = Recorder::new(ms(1500), Some(ms(200)), 0);
         let mut total = Slice::default();
         let mut elapsed = Vec::new();
         // One arrival every 100 ms, each answered after 250 ms: late, and 2.5 outstanding on average.
@@ -230,11 +280,11 @@ mod tests {
             }
             if let Some(at) = open.iter().position(|a| a.due + ms(250) == now) {
                 let arrival = open.remove(at);
-                recorder.answered(&arrival, arrival.due, 200, true, now);
+                recorder.answered(&arrival, now, now);
             }
             if step % 2 == 0 && now < ms(1500) {
                 recorder.taken(now, now);
-                open.push(Arrival { number: step, due: now, taken: now });
+                open.push(Arrival { number: step, due: now, taken: now, paused: Nanos::ZERO });
                 recorder.sent(&open[open.len() - 1], now);
             }
         }

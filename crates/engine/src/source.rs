@@ -35,8 +35,8 @@ impl Offer {
         }
     }
 
-    /// The part of one of `loops` loops.
-    pub(crate) fn source(&self, index: u32, loops: u32) -> Source {
+    /// The part of one of `loops` loops, where each connection has `streams` users.
+    pub(crate) fn source(&self, index: u32, loops: u32, streams: u32) -> Source {
         match self {
             Self::Open(schedule) => Source::Open(schedule.arrivals(index, loops).peekable()),
             Self::Closed { connections, requests, .. } => {
@@ -44,7 +44,7 @@ impl Offer {
                     whole / u64::from(loops) + u64::from(u64::from(index) < whole % u64::from(loops))
                 };
                 let left = requests.map_or(u64::MAX, share);
-                let users = share(u64::from(*connections)).min(left);
+                let users = (share(u64::from(*connections)) * u64::from(streams)).min(left);
                 Source::Closed {
                     free: (0..users).map(|_| Reverse(Nanos::ZERO)).collect(),
                     next: u64::from(index),

@@ -14,12 +14,37 @@ const CONNECTIONS_PER_SOURCE: u64 = 10_000;
 
 pub(crate) enum Stream {
     Null { answered: bool },
-    Plain(OwnedFd),
+    Plain(Socket),
     Tls(Box<TlsStream>),
 }
 
+/// A socket that does not block.
+pub(crate) struct Socket {
+    fd: OwnedFd,
+    /// Whether the kernel notes when it receives.
+    stamped: bool,
+}
+
+/// Where one read goes: a loop has one for all its connections.
+pub(crate) struct Inbox {
+    pub buffer: Box<[u8]>,
+    /// When the kernel received the last byte of the last read, on the monotonic clock.
+    pub received_ns: u64,
+    /// Bytes read so far.
+    pub count: u64,
+}
+
+/// One read takes at most this much.
+const READ_SIZE: usize = 64 * 1024;
+
+impl Inbox {
+    pub fn new() -> Self {
+        Self { buffer: vec![0; READ_SIZE].into_boxed_slice(), received_ns: 0, count: 0 }
+    }
+}
+
 pub(crate) struct TlsStream {
-    socket: OwnedFd,
+    socket: Socket,
     session: ClientConnection,
 }
 
@@ -30,7 +55,7 @@ impl Stream {
     /// Begins the `serial`-th connection; it is usable once [`Stream::established`] says so.
     pub fn connect(endpoint: &Endpoint, serial: u64) -> io::Result<Self> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = match &endpoint.place {
+        let fd = match &endpoint.place {
             Place::Null => return Ok(Self::Null { answered: true }),
             Place::Tcp(address) => {
                 let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
@@ -49,6 +74,9 @@ impl Stream {
                 socket
             }
         };
+        // A socket that takes no stamps is timed when it is read.
+        let stamped = matches!(endpoint.place, Place::Tcp(_)) && sys::stamp_arrivals(&fd).is_ok();
+        let socket = Socket { fd, stamped };
         match &endpoint.tls {
             None => Ok(Self::Plain(socket)),
             Some(tls) => {
@@ -62,8 +90,8 @@ impl Stream {
     pub fn socket(&self) -> Option<BorrowedFd<'_>> {
         match self {
             Self::Null { .. } => None,
-            Self::Plain(socket) => Some(socket.as_fd()),
-            Self::Tls(tls) => Some(tls.socket.as_fd()),
+            Self::Plain(socket) => Some(socket.fd.as_fd()),
+            Self::Tls(tls) => Some(tls.socket.fd.as_fd()),
         }
     }
 
@@ -91,12 +119,12 @@ impl Stream {
         match self {
             Self::Null { .. } => Ok(true),
             // A connection refused or reset shows in SO_ERROR; one still under way has no peer.
-            Self::Plain(socket) => match net::getpeername(&*socket) {
+            Self::Plain(socket) => match net::getpeername(&socket.fd) {
                 Ok(_) => Ok(true),
                 Err(rustix::io::Errno::NOTCONN) => Ok(false),
                 Err(errno) => Err(errno.into()),
             },
-            Self::Tls(tls) => match tls.pump() {
+            Self::Tls(tls) => match tls.pump(&mut 0) {
                 Ok(_) => Ok(!tls.session.is_handshaking()),
                 Err(e) if e.kind() == io::ErrorKind::NotConnected => Ok(false),
                 Err(e) => Err(e),
@@ -111,7 +139,7 @@ impl Stream {
                 *answered = false;
                 Ok(bytes.len())
             }
-            Self::Plain(socket) => unless_blocked(net::send(socket, bytes, SendFlags::NOSIGNAL)),
+            Self::Plain(socket) => unless_blocked(net::send(&socket.fd, bytes, SendFlags::NOSIGNAL)),
             Self::Tls(tls) => {
                 let taken = tls.session.writer().write(bytes)?;
                 tls.pump_out()?;
@@ -132,16 +160,25 @@ impl Stream {
     }
 
     /// Reads what is there. `None`: nothing now, wait for the next event. `Some(0)`: the peer has closed.
-    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        match self {
-            Self::Null { answered: true } => Ok(None),
+    pub fn read(&mut self, inbox: &mut Inbox) -> io::Result<Option<usize>> {
+        let read = match self {
+            Self::Null { answered: true } => return Ok(None),
             Self::Null { answered } => {
                 *answered = true;
-                buffer[..NULL_ANSWER.len()].copy_from_slice(NULL_ANSWER);
-                Ok(Some(NULL_ANSWER.len()))
+                inbox.buffer[..NULL_ANSWER.len()].copy_from_slice(NULL_ANSWER);
+                inbox.received_ns = sys::monotonic_ns();
+                Ok(NULL_ANSWER.len())
             }
-            Self::Plain(socket) => received(socket, buffer),
-            Self::Tls(tls) => tls.read(buffer),
+            Self::Plain(socket) => socket.receive(&mut inbox.buffer, &mut inbox.received_ns),
+            Self::Tls(tls) => tls.read(inbox),
+        };
+        match read {
+            Ok(count) => {
+                inbox.count += count as u64;
+                Ok(Some(count))
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(e) => Err(e),
         }
     }
 
@@ -155,8 +192,7 @@ impl Stream {
 impl TlsStream {
     fn pump_out(&mut self) -> io::Result<()> {
         while self.session.wants_write() {
-            let mut socket = Socket(&self.socket);
-            match self.session.write_tls(&mut socket) {
+            match self.session.write_tls(&mut Records(&self.socket, &mut 0)) {
                 Ok(_) => {}
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
                 Err(e) => return Err(e),
@@ -166,11 +202,10 @@ impl TlsStream {
     }
 
     /// Moves records both ways until the socket gives no more; false when the peer has closed.
-    fn pump(&mut self) -> io::Result<bool> {
+    fn pump(&mut self, received_ns: &mut u64) -> io::Result<bool> {
         loop {
             self.pump_out()?;
-            let mut socket = Socket(&self.socket);
-            match self.session.read_tls(&mut socket) {
+            match self.session.read_tls(&mut Records(&self.socket, received_ns)) {
                 Ok(0) if self.session.is_handshaking() => {
                     return Err(io::Error::new(
                         io::ErrorKind::UnexpectedEof,
@@ -196,41 +231,45 @@ impl TlsStream {
         }
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        let open = self.pump()?;
-        match self.session.reader().read(buffer) {
-            Ok(count) => Ok(Some(count)),
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock && open => Ok(None),
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(Some(0)),
+    fn read(&mut self, inbox: &mut Inbox) -> io::Result<usize> {
+        let open = self.pump(&mut inbox.received_ns)?;
+        match self.session.reader().read(&mut inbox.buffer) {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock && !open => Ok(0),
             // Closed without a TLS farewell: as common as not; framing decides whether the answer is whole.
-            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(Some(0)),
-            Err(e) => Err(e),
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
+            other => other,
         }
     }
 }
 
-struct Socket<'a>(&'a OwnedFd);
-
-impl Read for Socket<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        Ok(net::recv(self.0, buffer, RecvFlags::empty())?.0)
+impl Socket {
+    /// Reads, and notes when the kernel received what it gave.
+    fn receive(&self, buffer: &mut [u8], received_ns: &mut u64) -> io::Result<usize> {
+        let (count, age) = if self.stamped {
+            sys::recv_stamped(&self.fd, buffer)?
+        } else {
+            (net::recv(&self.fd, buffer, RecvFlags::empty())?.0, None)
+        };
+        *received_ns = sys::monotonic_ns() - age.map_or(0, |age| age.as_nanos() as u64);
+        Ok(count)
     }
 }
 
-impl Write for Socket<'_> {
+/// The socket as rustls reads and writes it.
+struct Records<'a>(&'a Socket, &'a mut u64);
+
+impl Read for Records<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.receive(buffer, self.1)
+    }
+}
+
+impl Write for Records<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(net::send(self.0, bytes, SendFlags::NOSIGNAL)?)
+        Ok(net::send(&self.0.fd, bytes, SendFlags::NOSIGNAL)?)
     }
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-fn received(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-    match net::recv(socket, buffer, RecvFlags::empty()) {
-        Ok((count, _)) => Ok(Some(count)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(errno) => Err(errno.into()),
     }
 }
 

@@ -1,26 +1,14 @@
 //! The engine against no target at all: what it says of itself.
 
-use plan::{Arrivals, Generator, Request, StatusRange, Template};
+use plan::{Arrivals, Generator};
 use record::Slice;
 use schedule::Schedule;
 use torment_engine::{Endpoint, Engine, Job, Offer};
 use units::{Nanos, Rate};
 
 fn job(cores: Vec<u32>) -> Job {
-    Job {
-        endpoint: Endpoint::null(),
-        authority: "null".to_owned(),
-        request: Request {
-            method: "GET".to_owned(),
-            path: Template::literal("/"),
-            headers: Vec::new(),
-            body: Template::default(),
-            expect: vec![StatusRange::DEFAULT],
-            timeout: Nanos::from_secs(5),
-        },
-        generator: Generator { cores, ..Generator::default() },
-        deadline: None,
-    }
+    let generator = Generator { cores, ..Generator::default() };
+    Job { generator, ..Job::plain(Endpoint::null(), "/", Nanos::from_secs(5)) }
 }
 
 fn open(rate: f64, ms: u64) -> Offer {

@@ -1,10 +1,10 @@
 //! The engine against the reference service, whose truth is known by arithmetic or by its own log.
 
-use plan::{Generator, Origin, Request, StatusRange, Template};
+use plan::{Origin, Target};
 use record::{Outcomes, Slice};
 use reference::{Config, Listen, Model, Service};
 use schedule::Schedule;
-use torment_engine::{Endpoint, Engine, Job, Offer, exchange_once};
+use torment_engine::{Endpoint, Engine, Job, Offer, exchanges_once};
 use units::{Nanos, Rate};
 
 const MS: Nanos = Nanos::from_millis(1);
@@ -18,21 +18,8 @@ fn job(service: &Service, path: &str) -> Job {
         Listen::Tcp(address) => (address.ip().to_string(), address.port(), None),
         Listen::Unix(path) => ("localhost".to_owned(), 80, Some(path.clone())),
     };
-    let origin = Origin { tls: false, host, port, unix_socket, insecure: false };
-    Job {
-        endpoint: Endpoint::of(&origin).expect("an address"),
-        authority: origin.authority(),
-        request: Request {
-            method: "GET".to_owned(),
-            path: Template::parse(path).expect(path),
-            headers: Vec::new(),
-            body: Template::default(),
-            expect: vec![StatusRange::DEFAULT],
-            timeout: Nanos::from_secs(5),
-        },
-        generator: Generator::default(),
-        deadline: None,
-    }
+    let origin = Origin { unix_socket, ..Origin::new(false, host, port) };
+    Job::plain(Endpoint::of(&Target::Http(origin)).expect("an address"), path, Nanos::from_secs(5))
 }
 
 fn offer(job: &Job, rate: f64, time: Nanos) -> Slice {
@@ -137,7 +124,7 @@ fn time_outs_are_counted_and_waited_for() {
     once_quiet(|| {
         let service = serve(Model::ASYNC);
         let mut job = job(&service, "/delay?ms=2000");
-        job.request.timeout = MS * 300;
+        job.flows[0].steps[0].timeout = MS * 300;
         let mut engine = Engine::start(&job).expect("starts");
         let load = Offer::Open(Schedule::constant(Rate(50.0), Nanos::from_secs(1)));
         let counted = engine.trial(&load, MS * 1000, &mut |_| {}, &mut |_| false);
@@ -173,9 +160,9 @@ fn over_the_cap_arrivals_are_refused() {
 fn a_target_that_goes_away_is_data() {
     let service = serve(Model::ASYNC);
     let job = job(&service, "/delay?ms=1");
-    assert!(exchange_once(&job).expect("answers").expected);
+    assert!(exchanges_once(&job, true).expect("answers")[0].verdict.is_ok());
     service.stop();
-    let error = exchange_once(&job).expect_err("nobody listens").to_string();
+    let error = exchanges_once(&job, true).expect_err("nobody listens").to_string();
     assert!(error.contains("refuses connections"), "{error}");
     let mut engine = Engine::start(&job).expect("starts");
     let load = Offer::Open(Schedule::constant(Rate(200.0), Nanos::from_millis(500)));
@@ -197,15 +184,9 @@ fn connections_that_are_never_made_are_given_up() {
         std::net::SocketAddr::try_from(rustix::net::getsockname(&listener).expect("a name")).expect("TCP");
     let service = serve(Model::ASYNC);
     let mut job = job(&service, "/");
-    let origin = Origin {
-        tls: false,
-        host: address.ip().to_string(),
-        port: address.port(),
-        unix_socket: None,
-        insecure: false,
-    };
-    job.endpoint = Endpoint::of(&origin).expect("an address");
-    job.request.timeout = MS * 400;
+    let origin = Origin::new(false, address.ip().to_string(), address.port());
+    job.endpoint = Endpoint::of(&Target::Http(origin)).expect("an address");
+    job.flows[0].steps[0].timeout = MS * 400;
     let total = offer(&job, 200.0, Nanos::from_secs(2));
     assert_eq!((total.due, total.outcomes.ok), (400, 0));
     assert!(total.outcomes.failed > 0, "some failed for want of a connection: {:?}", total.outcomes);

@@ -1,4 +1,4 @@
-use crate::{Request, Template};
+use crate::{Plan, Request, Target, Template};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
@@ -95,7 +95,52 @@ impl Flow {
     }
 }
 
+impl Plan {
+    /// Every text with placeholders, the password of a database included.
+    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
+        let password = match &self.target {
+            Target::Sql(database) => database.password.as_ref(),
+            _ => None,
+        };
+        password.into_iter().chain(self.flows.iter().flat_map(|flow| &flow.steps).flat_map(Step::templates))
+    }
+
+    /// As [`Plan::templates`].
+    pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
+        let password = match &mut self.target {
+            Target::Sql(database) => database.password.as_mut(),
+            _ => None,
+        };
+        let steps = self.flows.iter_mut().flat_map(|flow| &mut flow.steps);
+        password.into_iter().chain(steps.flat_map(Step::templates_mut))
+    }
+}
+
 impl Step {
+    fn templates(&self) -> impl Iterator<Item = &Template> {
+        let (request, statement) = match &self.ask {
+            Ask::Http(request) => (Some(request), None),
+            Ask::Sql(statement) => (None, Some(statement)),
+        };
+        let http = request.into_iter().flat_map(|request| {
+            let values = request.headers.iter().map(|(_, value)| value);
+            [&request.path, &request.body].into_iter().chain(values)
+        });
+        http.chain(statement.into_iter().flat_map(|statement| &statement.parameters))
+    }
+
+    pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
+        let (request, statement) = match &mut self.ask {
+            Ask::Http(request) => (Some(request), None),
+            Ask::Sql(statement) => (None, Some(statement)),
+        };
+        let http = request.into_iter().flat_map(|request| {
+            let values = request.headers.iter_mut().map(|(_, value)| value);
+            [&mut request.path, &mut request.body].into_iter().chain(values)
+        });
+        http.chain(statement.into_iter().flat_map(|statement| &mut statement.parameters))
+    }
+
     /// The HTTP request, if it is one.
     pub fn request(&self) -> Option<&Request> {
         match &self.ask {
@@ -110,5 +155,12 @@ impl Step {
             Ask::Http(request) => Some(request),
             Ask::Sql(_) => None,
         }
+    }
+}
+
+impl crate::Plan {
+    /// The longest time-out of all requests.
+    pub fn longest_timeout(&self) -> Nanos {
+        self.flows.iter().flat_map(|flow| &flow.steps).map(|step| step.timeout).max().unwrap_or(Nanos::ZERO)
     }
 }

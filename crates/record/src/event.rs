@@ -50,6 +50,9 @@ pub enum Event {
         goal: String,
         /// The plan as understood, as TOML.
         plan: String,
+        /// Names of the steps of all flows, in the order of [`crate::Slice::parts`]; none if there is only one.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        parts: Vec<String>,
         /// Where it runs.
         machine: Machine,
     },

@@ -11,7 +11,7 @@ mod verdict;
 
 pub use event::{Event, Judgement, Machine, RunId};
 pub use outcome::{Failure, Outcome, Outcomes};
-pub use slice::{BLOCK, BLOCKS_PER_SLICE, SLICE, Slice};
+pub use slice::{BLOCK, BLOCKS_PER_SLICE, Part, SLICE, Slice};
 pub use trial::{Purpose, Recovery, TrialResult};
 pub use verdict::{Caveat, CurvePoint, Ended, Limit, Verdict};
 

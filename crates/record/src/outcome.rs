@@ -124,8 +124,14 @@ pub enum Failure {
     Connect(String),
     /// The connection ended before the answer did.
     Closed,
-    /// The answer is not HTTP; what was wrong with it.
+    /// The answer is not what the protocol allows; what was wrong with it.
     Protocol(String),
+    /// The server refused one HTTP/2 stream; its error's name.
+    Reset(String),
+    /// The database answered with an error; its SQLSTATE and what that means.
+    Database(String),
+    /// The answer is not what the plan expects beside its status, or lacks what a later step needs.
+    Check(String),
 }
 
 impl std::fmt::Display for Failure {
@@ -134,7 +140,10 @@ impl std::fmt::Display for Failure {
             Self::Status(code) => write!(f, "status {code}"),
             Self::Connect(why) => write!(f, "no connection: {why}"),
             Self::Closed => f.write_str("connection closed before the answer was complete"),
-            Self::Protocol(why) => write!(f, "not HTTP: {why}"),
+            Self::Protocol(why) => write!(f, "not understood: {why}"),
+            Self::Reset(why) => write!(f, "stream reset: {why}"),
+            Self::Database(why) => write!(f, "database: {why}"),
+            Self::Check(why) => f.write_str(why),
         }
     }
 }

@@ -21,7 +21,7 @@ pub struct Slice {
     pub index: u32,
     /// Arrivals that came due.
     pub due: u64,
-    /// Requests handed to the kernel.
+    /// Arrivals whose request, of a flow the first, was handed to the kernel.
     pub sent: u64,
     /// Arrivals whose outcome was decided.
     pub outcomes: Outcomes,
@@ -53,6 +53,9 @@ pub struct Slice {
     pub connects: u64,
     /// Bytes received.
     pub received_bytes: u64,
+    /// Figures of each step of each flow, in the order of the plan; none if there is only one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
     /// Time covered by the slice, load or drain.
     pub elapsed: Nanos,
     /// Processor time of the engine's loops, without deliberate spinning.
@@ -65,6 +68,30 @@ pub struct Slice {
     pub waited_ns: u64,
     /// Integral of outstanding arrivals over time, in nanoseconds: the other side.
     pub outstanding_ns: u64,
+}
+
+/// What happened to one step of a flow, or to one of several requests.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Part {
+    /// Requests handed to the kernel.
+    pub sent: u64,
+    /// Answers as expected.
+    pub ok: u64,
+    /// Anything else that a request that was sent came to.
+    pub bad: u64,
+    /// Done − due, where a later step is due when the one before is done and the pause is over; of
+    /// answers, and with the time waited so far of requests that nobody waits for any longer.
+    pub response: Histogram,
+}
+
+impl Part {
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.ok += other.ok;
+        self.bad += other.bad;
+        self.response.merge(&other.response);
+    }
 }
 
 impl Slice {
@@ -109,6 +136,12 @@ impl Slice {
         self.service.merge(&other.service);
         self.lateness.merge(&other.lateness);
         self.pacing.merge(&other.pacing);
+        if self.parts.len() < other.parts.len() {
+            self.parts.resize_with(other.parts.len(), Part::default);
+        }
+        for (mine, theirs) in self.parts.iter_mut().zip(&other.parts) {
+            mine.merge(theirs);
+        }
         self.connects += other.connects;
         self.received_bytes += other.received_bytes;
         self.cpu += other.cpu;

@@ -3,7 +3,7 @@
 use crate::machine::Ticks;
 use crate::{Error, Sink, Stop, preflight, unix_ms};
 use engine::{Engine, Job, Offer};
-use plan::{Origin, Plan};
+use plan::{Plan, Target};
 use record::{Caveat, Event, Failure, Judgement, Purpose, Recovery, Slice, TrialResult};
 use schedule::Schedule;
 use units::{Nanos, Rate};
@@ -57,15 +57,15 @@ impl<'a> Conductor<'a> {
     /// Checks that there is a target that answers, and starts the engine.
     pub fn prepare(
         plan: &Plan,
-        origin: Option<&Origin>,
+        target: &Target,
         sink: &'a mut dyn Sink,
         stop: &'a Stop,
     ) -> Result<Self, Error> {
-        let mut job: Job = preflight::job(plan, origin)?;
-        if let Some(caveat) = preflight::descriptors(&mut job)? {
+        let mut job: Job = preflight::job(plan, target)?;
+        for caveat in preflight::fit_connections(&mut job)? {
             sink.event(&Event::Doubt { caveat });
         }
-        if origin.is_some() {
+        if *target != Target::Null {
             preflight::first_answer(&job)?;
         }
         let engine = Engine::start(&job)?;

@@ -15,16 +15,13 @@ pub(crate) struct Demo {
 /// What the child prints once it listens, before the address.
 const LISTENS: &str = "listening on ";
 
-/// Where requests go: the plan's own origin, or that of a child started for it; none for a null target.
-pub(crate) fn start_if_asked(plan: &Plan) -> Result<(Option<Demo>, Option<Origin>), Error> {
-    match &plan.target {
-        Target::Null => Ok((None, None)),
-        Target::Http(origin) => Ok((None, Some(origin.clone()))),
-        Target::Demo => {
-            let (demo, origin) = start()?;
-            Ok((Some(demo), Some(origin)))
-        }
+/// The target that is there: the plan's own, or that of a child started for it.
+pub(crate) fn start_if_asked(plan: &Plan) -> Result<(Option<Demo>, Target), Error> {
+    if plan.target != Target::Demo {
+        return Ok((None, plan.target.clone()));
     }
+    let (demo, origin) = start()?;
+    Ok((Some(demo), Target::Http(origin)))
 }
 
 fn start() -> Result<(Demo, Origin), Error> {
@@ -50,7 +47,7 @@ fn start() -> Result<(Demo, Origin), Error> {
         return Err(error(format!("it ended with {status} before it listened")));
     };
     let port = port.parse().map_err(|_| error(format!("it listens on '{}'", line.trim())))?;
-    let origin = Origin { tls: false, host: host.to_owned(), port, unix_socket: None, insecure: false };
+    let origin = Origin::new(false, host, port);
     Ok((demo, origin))
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn find(conductor: &mut Conductor<'_>, plan: &Plan, find: &Find) -> (
         max: find.max,
         width: find.width,
         budget: find.budget,
-        timeout: plan.request.timeout,
+        timeout: plan.longest_timeout(),
         seed: plan.generator.seed,
         curve: true,
     });

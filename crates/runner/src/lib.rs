@@ -55,8 +55,10 @@ pub enum Error {
     Unexpected {
         /// Method and path as sent.
         request: String,
-        /// Status of the answer.
-        status: u16,
+        /// Status of the answer, if it has one.
+        status: Option<u16>,
+        /// What is wrong with it.
+        why: String,
         /// Start of the answer's body.
         says: String,
     },
@@ -73,15 +75,16 @@ impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Engine(error) => error.fmt(f),
-            Self::Unexpected { request, status, says } => {
+            Self::Unexpected { request, status, why, says } => {
                 write!(
                     f,
-                    "the first request, {request}, was answered {status}, which the plan does not expect"
+                    "the first request, {request}, was answered otherwise than the plan expects: {why}"
                 )?;
                 if !says.is_empty() {
                     write!(f, " (\"{says}\")")?;
                 }
-                write!(f, "; mend the request (--once prints all of it), or say --expect-status {status}")
+                write!(f, "; mend the request (--once prints all of it)")?;
+                status.map_or(Ok(()), |status| write!(f, ", or say --expect-status {status}"))
             }
             Self::Demo(why) => write!(f, "the built-in service did not start: {why}"),
             Self::Descriptors { allowed } => write!(
@@ -129,6 +132,7 @@ pub fn conduct(plan: &Plan, version: &str, sink: &mut dyn Sink, stop: &Stop) -> 
         target: describe(plan),
         goal: plan.objective.to_string(),
         plan: plan.to_toml(),
+        parts: parts(plan),
         machine: machine::describe(),
     });
     let (verdict, exit_code, error) = match carry_out(plan, sink, stop) {
@@ -145,8 +149,8 @@ pub fn conduct(plan: &Plan, version: &str, sink: &mut dyn Sink, stop: &Stop) -> 
 }
 
 fn carry_out(plan: &Plan, sink: &mut dyn Sink, stop: &Stop) -> Result<(Verdict, u8), Error> {
-    let (demo, origin) = demo::start_if_asked(plan)?;
-    let mut conductor = Conductor::prepare(plan, origin.as_ref(), sink, stop)?;
+    let (demo, target) = demo::start_if_asked(plan)?;
+    let mut conductor = Conductor::prepare(plan, &target, sink, stop)?;
     let result = match &plan.task {
         Task::Find(find) => find::find(&mut conductor, plan, find),
         Task::Run(load) => load::run(&mut conductor, plan, load),
@@ -158,16 +162,35 @@ fn carry_out(plan: &Plan, sink: &mut dyn Sink, stop: &Stop) -> Result<(Verdict, 
 
 /// Method and address as shown to people.
 fn describe(plan: &Plan) -> String {
-    let path = String::from_utf8_lossy(&plan.request.path.to_bytes()).into_owned();
+    let (method, path) = match plan.flows.as_slice() {
+        [flow] if flow.steps.len() == 1 => match flow.steps[0].request() {
+            Some(request) => (request.method.as_str(), request.path.to_string()),
+            None => ("GET", String::new()),
+        },
+        flows => ("GET", format!(" ({} flows)", flows.len())),
+    };
     let place = match &plan.target {
         Target::Demo => format!("demo{path}"),
         Target::Http(origin) => format!("{origin}{path}"),
         Target::Null => "null".to_owned(),
+        Target::Sql(database) => format!("postgres://{}:{}/{}", database.host, database.port, database.name),
     };
-    match plan.request.method.as_str() {
+    match method {
         "GET" => place,
         method => format!("{method} {place}"),
     }
+}
+
+/// Names of the steps of all flows; none if there is only one.
+fn parts(plan: &Plan) -> Vec<String> {
+    let steps = plan.flows.iter().flat_map(|flow| {
+        flow.steps.iter().map(move |step| match flow.steps.len() {
+            1 => step.name.clone(),
+            _ => format!("{} / {}", flow.name, step.name),
+        })
+    });
+    let names: Vec<String> = steps.collect();
+    if names.len() > 1 { names } else { Vec::new() }
 }
 
 pub(crate) fn unix_ms() -> u64 {

@@ -25,7 +25,7 @@ pub(crate) fn run(conductor: &mut Conductor<'_>, plan: &Plan, planned: &Planned)
         }
     };
     // What is on its way when the load ends is waited for: the load has an end, users have none.
-    let load = Load { purpose: Purpose::Load, offer, rate, duration, drain: plan.request.timeout };
+    let load = Load { purpose: Purpose::Load, offer, rate, duration, drain: plan.longest_timeout() };
     let mut done = conductor.trial(&load, &|_| false);
     if let Planned::Open { stages, .. } = planned {
         done.result.rate = mean_rate(stages);

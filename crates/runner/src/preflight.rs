@@ -1,74 +1,89 @@
 //! What is checked before any load: descriptors, the address, the first answer.
 
 use crate::{Error, demo};
-use engine::{Endpoint, Exchange, Job, exchange_once};
-use plan::{Origin, Plan};
+use engine::{Endpoint, Exchange, Job, exchanges_once};
+use plan::{Load, Plan, Target, Task};
 use record::Caveat;
 
-/// Descriptors needed beside connections: the store, the terminal, the loops.
-const DESCRIPTORS_SPARE: u64 = 64;
-/// With fewer than this no load is worth making.
-pub(crate) const DESCRIPTORS_LEAST: u64 = DESCRIPTORS_SPARE + 16;
+/// With fewer than this no load is worth making: the store, the terminal and the loops need some.
+pub(crate) const DESCRIPTORS_LEAST: u64 = 80;
+/// Ports left to others.
+const PORTS_SPARE: u64 = 64;
 /// Methods that change nothing (RFC 9110 section 9.2.1): one more request does no harm.
 const SAFE_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
 /// So much of an unexpected answer is shown.
 const SAYS_LENGTH: usize = 120;
 
-/// What the engine is given for this plan. `origin` is none for a null target.
+/// What the engine is given for this plan, whose target is there.
 ///
 /// Fails if the name does not resolve or certificates cannot be read.
-pub fn job(plan: &Plan, origin: Option<&Origin>) -> Result<Job, Error> {
-    let endpoint = origin.map_or(Ok(Endpoint::null()), Endpoint::of)?;
+pub fn job(plan: &Plan, target: &Target) -> Result<Job, Error> {
+    let endpoint = Endpoint::of(target)?;
+    let mut generator = plan.generator.clone();
+    if let Task::Run(Load::Closed { connections, .. }) = plan.task {
+        generator.connections = connections;
+    }
     Ok(Job {
         endpoint,
-        authority: origin.map_or_else(|| "null".to_owned(), Origin::authority),
-        request: plan.request.clone(),
-        generator: plan.generator.clone(),
+        flows: plan.flows.clone(),
+        arrivals_limit: None,
+        generator,
         deadline: plan.objective.deadline,
     })
 }
 
-/// `--once`: one request, all of it.
-pub fn preview(plan: &Plan) -> Result<Exchange, Error> {
-    let (_demo, origin) = demo::start_if_asked(plan)?;
-    Ok(exchange_once(&job(plan, origin.as_ref())?)?)
+/// `--once`: the requests of one user of each flow, all of them.
+pub fn preview(plan: &Plan) -> Result<Vec<Exchange>, Error> {
+    let (_demo, target) = demo::start_if_asked(plan)?;
+    Ok(exchanges_once(&job(plan, &target)?, false)?)
 }
 
-/// Raises the limit of descriptors and fits the connections into it.
-pub(crate) fn descriptors(job: &mut Job) -> Result<Option<Caveat>, Error> {
+/// Raises the limit of descriptors and fits the connections into it, and into the ports there are.
+pub(crate) fn fit_connections(job: &mut Job) -> Result<Vec<Caveat>, Error> {
     let (allowed, _) = sys::raise_nofile();
     if allowed < DESCRIPTORS_LEAST {
         return Err(Error::Descriptors { allowed });
     }
-    let room = allowed - DESCRIPTORS_SPARE;
-    if u64::from(job.generator.connections) <= room {
-        return Ok(None);
+    let room = engine::connections_room();
+    let ports = job.endpoint.ports().map(|ports| ports.saturating_sub(PORTS_SPARE));
+    let mut caveats = Vec::new();
+    let wanted = u64::from(job.generator.connections);
+    if wanted > room {
+        caveats.push(Caveat::new(
+            "few-descriptors",
+            format!(
+                "this process may open {allowed} files, so at most {room} connections are made; \
+                 raise the hard limit (ulimit -Hn) for more"
+            ),
+        ));
     }
-    job.generator.connections = room as u32;
-    Ok(Some(Caveat::new(
-        "few-descriptors",
-        format!(
-            "this process may open {allowed} files, so at most {room} connections are made; \
-             raise the hard limit (ulimit -Hn) for more"
-        ),
-    )))
+    if let Some(ports) = ports.filter(|ports| wanted > *ports && room > *ports) {
+        caveats.push(Caveat::new(
+            "few-ports",
+            format!(
+                "one address has {ports} ports for connections to this target, so no more are made; \
+                 widen net.ipv4.ip_local_port_range for more"
+            ),
+        ));
+    }
+    job.generator.connections = wanted.min(room).min(ports.unwrap_or(u64::MAX)) as u32;
+    Ok(caveats)
 }
 
 /// Whether the target is there and answers as expected. A request that may change something is not
 /// sent: then only the first load tells.
 pub(crate) fn first_answer(job: &Job) -> Result<(), Error> {
-    if !SAFE_METHODS.contains(&job.request.method.as_str()) {
+    let first = &job.flows[0].steps[0];
+    if first.request().is_none_or(|request| !SAFE_METHODS.contains(&request.method.as_str())) {
         return Ok(engine::connect_once(job)?);
     }
-    let exchange = exchange_once(job)?;
-    if exchange.expected {
-        return Ok(());
-    }
+    let Some(exchange) = exchanges_once(job, true)?.pop() else { return Ok(()) };
+    let Err(why) = &exchange.verdict else { return Ok(()) };
     let text = String::from_utf8_lossy(&exchange.answer);
-    let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    let body = text.split_once("\n\n").map_or("", |(_, body)| body);
     let says: String =
         body.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SAYS_LENGTH).collect();
     let request = String::from_utf8_lossy(&exchange.request);
     let request = request.lines().next().unwrap_or("").trim_end_matches(" HTTP/1.1").to_owned();
-    Err(Error::Unexpected { request, status: exchange.status, says })
+    Err(Error::Unexpected { request, status: exchange.status, why: why.to_string(), says })
 }

@@ -22,6 +22,7 @@ fn started(id: &str, at_unix_ms: u64) -> Event {
         target: "http://127.0.0.1:8080/".to_owned(),
         goal: "zero-drop".to_owned(),
         plan: String::new(),
+        parts: Vec::new(),
         machine: Machine::default(),
     }
 }

@@ -74,20 +74,32 @@ pub fn measure(
 
 /// `--once`: the request as sent and the answer as received.
 fn once(plan: &Plan) -> Result<u8, Failure> {
-    let exchange = runner::preview(plan)?;
+    let exchanges = runner::preview(plan)?;
     let mut out = io::stdout().lock();
-    out.write_all(&exchange.request)?;
-    out.write_all(if exchange.request.ends_with(b"\n") { b"" } else { b"\n\n" })?;
-    out.write_all(&exchange.answer)?;
-    if !exchange.answer.ends_with(b"\n") {
-        writeln!(out)?;
+    for exchange in &exchanges {
+        out.write_all(&exchange.request)?;
+        out.write_all(if exchange.request.ends_with(b"\n") { b"" } else { b"\n\n" })?;
+        out.write_all(&exchange.answer)?;
+        if !exchange.answer.ends_with(b"\n") {
+            writeln!(out)?;
+        }
+        out.flush()?;
+        let status = exchange.status.map_or(String::new(), |status| format!("status {status}, "));
+        let verdict = match &exchange.verdict {
+            Ok(()) => "as expected".to_owned(),
+            Err(why) => format!("not what the plan expects: {why}"),
+        };
+        let connected = match exchange.connect {
+            units::Nanos::ZERO => String::new(),
+            time => format!("connected in {time}, "),
+        };
+        eprintln!(
+            "\n{}: {status}{verdict}; {connected}first byte after {}, all after {}",
+            exchange.to, exchange.first_byte, exchange.service
+        );
     }
-    let verdict = if exchange.expected { "as expected" } else { "not what the plan expects" };
-    eprintln!(
-        "\n{}: status {}, {verdict}; connected in {}, first byte after {}, all after {}",
-        exchange.to, exchange.status, exchange.connect, exchange.first_byte, exchange.service
-    );
-    Ok(if exchange.expected { exit::MET } else { exit::NOT_MET })
+    let expected = exchanges.iter().all(|exchange| exchange.verdict.is_ok());
+    Ok(if expected { exit::MET } else { exit::NOT_MET })
 }
 
 /// Everyone who wants to hear what happens: the store, the live view or the progress lines, and the

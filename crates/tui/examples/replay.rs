@@ -140,6 +140,7 @@ fn main() {
         target: "http://127.0.0.1:8080/queue?us=500".to_owned(),
         goal: "zero-drop".to_owned(),
         plan: String::new(),
+        parts: Vec::new(),
         machine: Machine::default(),
     });
     let verdict = if command == "run" {

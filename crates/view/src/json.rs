@@ -36,7 +36,7 @@ pub fn run_json(view: &RunView) -> Value {
     let verdict = end.and_then(|e| e.verdict.as_ref());
     if view.is_search() {
         put("limits", view.limits.iter().map(limit).collect());
-        put("trials", view.trials.iter().map(trial).collect());
+        put("trials", view.trials.iter().map(|t| trial(view, t)).collect());
         let (ended, points, detection) = match verdict {
             Some(Verdict::Limits { ended, curve, detection_limit, .. }) => {
                 (json!(ended), curve.as_slice(), json!(detection_limit))
@@ -53,7 +53,7 @@ pub fn run_json(view: &RunView) -> Value {
             _ => Value::Null,
         };
         put("goal_met", met);
-        put("trial", view.load().as_ref().map_or(Value::Null, trial));
+        put("trial", view.load().as_ref().map_or(Value::Null, |t| trial(view, t)));
     }
     Value::Object(run)
 }
@@ -88,7 +88,7 @@ fn curve_point(point: &CurvePoint) -> Value {
     })
 }
 
-fn trial(trial: &Trial) -> Value {
+fn trial(view: &RunView, trial: &Trial) -> Value {
     let Figures { outcomes, .. } = &trial.figures;
     let f = &trial.figures;
     let judgement = trial.judgement.as_ref();
@@ -125,6 +125,13 @@ fn trial(trial: &Trial) -> Value {
         "service": times(f.service),
         "lateness": times(f.lateness),
         "pacing": times(f.pacing),
+        "parts": view.parts(trial).map(|(name, part)| json!({
+            "name": name,
+            "sent": part.sent,
+            "ok": part.ok,
+            "bad": part.bad,
+            "response": times(part.response),
+        })).collect::<Vec<_>>(),
         "outstanding": f.outstanding.map(|o| json!({
             "mean": rate_value(o.mean),
             "max": rate_value(o.max),

@@ -22,4 +22,4 @@ pub use progress::{Progress, trial_line};
 pub use reason::{TrialState, why_bad};
 pub use run::{Current, End, RunView, Second, Started};
 pub use summary::summary;
-pub use trial::{Figures, Outstanding, Times, Trial};
+pub use trial::{Figures, Outstanding, PartFigures, Times, Trial};

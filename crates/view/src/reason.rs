@@ -90,7 +90,10 @@ fn reason(trial: &Trial, at: &str) -> Option<String> {
             Some((Failure::Status(code), _)) => format!("it answers with status {code}"),
             Some((Failure::Connect(why), _)) => format!("connections cannot be made ({why})"),
             Some((Failure::Closed, _)) => "it closes connections before the answer is complete".to_owned(),
-            Some((Failure::Protocol(why), _)) => format!("its answers are not HTTP ({why})"),
+            Some((Failure::Protocol(why), _)) => format!("its answers cannot be understood ({why})"),
+            Some((Failure::Reset(why), _)) => format!("it refuses streams ({why})"),
+            Some((Failure::Database(why), _)) => format!("statements fail ({why})"),
+            Some((Failure::Check(why), _)) => format!("answers are not what the plan expects ({why})"),
             None => "requests fail".to_owned(),
         },
         Outcome::Timeout => "requests time out".to_owned(),
@@ -139,6 +142,9 @@ pub(crate) fn what_to_check(failure: &Failure) -> &'static str {
         Failure::Status(_) => "if that is the answer you expect, say so by --expect-status",
         Failure::Connect(_) => "check that the target runs and listens at this address",
         Failure::Closed => "look at the target's own log; it may expect TLS, or refuse kept connections",
+        Failure::Reset(_) => "look at the target's own log; it may take fewer streams: try --streams",
+        Failure::Database(_) => "look at the statement and at the server's log; --once runs it once",
+        Failure::Check(_) => "--once shows one request and its answer in full",
         Failure::Protocol(_) => {
             "check that the address is one of HTTP, and whether it should begin with https://"
         }

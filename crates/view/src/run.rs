@@ -1,4 +1,4 @@
-use crate::{Figures, Times, Trial};
+use crate::{Figures, PartFigures, Times, Trial};
 use record::{Caveat, Event, Limit, Machine, Outcomes, Purpose, Recovery, RunId, Slice, Verdict};
 use std::collections::VecDeque;
 use units::{Nanos, Rate};
@@ -25,6 +25,8 @@ pub struct Started {
     pub goal: String,
     /// The plan as understood, as TOML.
     pub plan: String,
+    /// Names of the steps of all flows; none if there is only one.
+    pub parts: Vec<String>,
     /// Where it ran.
     pub machine: Machine,
 }
@@ -156,7 +158,18 @@ impl RunView {
     /// Takes the next event in.
     pub fn fold(&mut self, event: &Event) {
         match event {
-            Event::RunStarted { id, at_unix_ms, version, method, command, target, goal, plan, machine } => {
+            Event::RunStarted {
+                id,
+                at_unix_ms,
+                version,
+                method,
+                command,
+                target,
+                goal,
+                plan,
+                parts,
+                machine,
+            } => {
                 self.started = Some(Started {
                     id: id.clone(),
                     at_unix_ms: *at_unix_ms,
@@ -166,6 +179,7 @@ impl RunView {
                     target: target.clone(),
                     goal: goal.clone(),
                     plan: plan.clone(),
+                    parts: parts.clone(),
                     machine: machine.clone(),
                 });
             }
@@ -227,6 +241,12 @@ impl RunView {
     pub fn load(&self) -> Option<Trial> {
         let done = self.trials.iter().rev().find(|t| t.purpose == Purpose::Load);
         done.cloned().or_else(|| self.current.as_ref().map(Current::cut_short))
+    }
+
+    /// The steps of all flows by name, with what happened to each in this load.
+    pub fn parts<'a>(&'a self, load: &'a Trial) -> impl Iterator<Item = (&'a str, &'a PartFigures)> {
+        let names = self.started.iter().flat_map(|started| &started.parts).map(String::as_str);
+        names.zip(&load.figures.parts)
     }
 
     /// Time under load, of all trials.

@@ -1,4 +1,4 @@
-use record::{Caveat, Failure, Judgement, Outcomes, Purpose, Recovery, Slice, TrialResult};
+use record::{Caveat, Failure, Judgement, Outcomes, Part, Purpose, Recovery, Slice, TrialResult};
 use stats::{Histogram, Quantiles};
 use std::collections::BTreeMap;
 use units::{Nanos, Rate};
@@ -47,6 +47,25 @@ impl Outstanding {
     }
 }
 
+/// What was counted and timed of one step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PartFigures {
+    /// Requests handed to the kernel.
+    pub sent: u64,
+    /// Answers as expected.
+    pub ok: u64,
+    /// Anything else.
+    pub bad: u64,
+    /// Done − due.
+    pub response: Option<Times>,
+}
+
+impl PartFigures {
+    fn of(part: &Part) -> Self {
+        Self { sent: part.sent, ok: part.ok, bad: part.bad, response: Times::of(&part.response) }
+    }
+}
+
 /// What was counted and timed in a load, finished or not.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figures {
@@ -68,6 +87,8 @@ pub struct Figures {
     pub lateness: Option<Times>,
     /// Taken up − due.
     pub pacing: Option<Times>,
+    /// Each step by itself; none if there is only one.
+    pub parts: Vec<PartFigures>,
     /// In flight and backlog.
     pub outstanding: Option<Outstanding>,
     /// Open connections at the end.
@@ -90,6 +111,7 @@ impl Figures {
         Self {
             due: total.due,
             sent: total.sent,
+            parts: total.parts.iter().map(PartFigures::of).collect(),
             outcomes: total.outcomes,
             statuses: total.statuses.clone(),
             failures: total.failures.clone(),

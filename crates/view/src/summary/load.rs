@@ -3,6 +3,7 @@ use crate::reason::{number, requests, why_bad_there};
 use crate::table::Table;
 use crate::{Figures, Line, RunView, Times, Tone, Trial};
 use record::{Failure, Outcome, Verdict};
+use stats::Quantiles;
 use units::{Bytes, Nanos, Rate, Share, grouped};
 
 pub(super) fn lines(view: &RunView) -> Vec<Line> {
@@ -15,6 +16,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Line> {
     lines.extend(outstanding(&load));
     lines.push(Line::empty());
     lines.extend(times(&load.figures));
+    lines.extend(parts(view, &load));
     lines.push(Line::empty());
     let (bad, due) = (load.figures.outcomes.bad(), load.figures.due);
     let void = load.judgement.as_ref().is_some_and(|j| !j.invalid.is_empty());
@@ -144,4 +146,26 @@ fn times(figures: &Figures) -> Vec<Line> {
     row("lateness", figures.lateness);
     row("of it our own", figures.pacing);
     table.lines()
+}
+
+/// A row for each step, if there are several.
+fn parts(view: &RunView, load: &Trial) -> Vec<Line> {
+    let mut table = Table::new(&["", "sent", "ok", "bad", "p50", "p95", "p99", "max"]);
+    let mut rows = 0;
+    for (name, part) in view.parts(load) {
+        let bad = if part.bad > 0 { Tone::Bad } else { Tone::Faint };
+        let counts = [(part.sent, Tone::Plain), (part.ok, Tone::Plain), (part.bad, bad)];
+        let times = part.response.map(|times| times.quantiles);
+        let time = |of: fn(&Quantiles) -> Nanos| {
+            (times.as_ref().map_or_else(|| "–".to_owned(), |q| of(q).to_string()), Tone::Plain)
+        };
+        let times = [time(|q| q.p50), time(|q| q.p95), time(|q| q.p99), time(|q| q.max)];
+        let counts = counts.map(|(count, tone)| (grouped(count), tone));
+        table.row([(name.to_owned(), Tone::Plain)].into_iter().chain(counts).chain(times));
+        rows += 1;
+    }
+    if rows == 0 {
+        return Vec::new();
+    }
+    [vec![Line::empty()], table.lines()].concat()
 }

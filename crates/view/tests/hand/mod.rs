@@ -123,6 +123,7 @@ impl Run {
             target: "http://127.0.0.1:8080/queue?us=500".to_owned(),
             goal: "zero-drop".to_owned(),
             plan: "target = \"http://127.0.0.1:8080/queue?us=500\"\n".to_owned(),
+            parts: Vec::new(),
             machine: Machine {
                 host: "hill".to_owned(),
                 processor: "Abacus 3000".to_owned(),

@@ -1,5 +1,6 @@
 //! Reads one HTTP/1.1 answer from bytes as they come, in pieces of any size.
 
+use crate::content::Content;
 use std::ops::ControlFlow;
 
 /// Heads longer than this are not HTTP in good faith; nginx and Tomcat stop at 8 KiB.
@@ -8,7 +9,7 @@ const HEAD_LIMIT: usize = 64 * 1024;
 const FIELDS_LIMIT: usize = 128;
 
 /// A complete answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Answer {
     /// Status code.
     pub status: u16,
@@ -32,7 +33,7 @@ pub type Malformed = String;
 ///
 /// Bodies end by length, by chunks, or with the connection; interim answers (1xx) are passed over;
 /// answers to HEAD, 204 and 304 have no body (RFC 9112 section 6.3).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct AnswerReader {
     phase: Phase,
     /// The part of a head, chunk line or trailer seen so far, if it came in pieces.
@@ -40,10 +41,13 @@ pub struct AnswerReader {
     answer: Answer,
     /// Whether the request was HEAD.
     head_only: bool,
+    /// What headers and body are kept in, if they are wanted.
+    content: Option<Box<Content>>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Phase {
+    #[default]
     Head,
     Length(u64),
     ChunkSize,
@@ -54,17 +58,19 @@ enum Phase {
 }
 
 impl AnswerReader {
-    /// Ready for the answer to a request; `head_only` if that is HEAD.
-    pub fn new(head_only: bool) -> Self {
-        let answer = Answer { status: 0, keep: true };
-        Self { phase: Phase::Head, partial: Vec::new(), answer, head_only }
-    }
-
-    /// Ready for the next answer on the same connection.
-    pub fn reset(&mut self) {
+    /// Ready for the answer to the next request; `head_only` if that is HEAD. Headers and body are
+    /// kept if `content` says so.
+    pub fn begin(&mut self, head_only: bool, content: bool) {
         self.phase = Phase::Head;
         self.partial.clear();
-        self.answer = Answer { status: 0, keep: true };
+        self.answer = Answer::default();
+        self.head_only = head_only;
+        self.content = content.then(Box::default);
+    }
+
+    /// Headers and body of the answer that is complete, if they were wanted.
+    pub fn take_content(&mut self) -> Option<Box<Content>> {
+        self.content.take()
     }
 
     /// Takes in the next piece. Bytes after the end of the answer are malformed: nobody asked for them.
@@ -73,20 +79,20 @@ impl AnswerReader {
             let step = match self.phase {
                 Phase::Head => self.head(&mut bytes)?,
                 Phase::Length(left) => {
-                    let taken = take_up_to(&mut bytes, left);
+                    let taken = self.body(&mut bytes, left);
                     self.phase = Phase::Length(left - taken);
                     if left == taken { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 }
                 Phase::ChunkSize => self.chunk_size(&mut bytes)?,
                 Phase::ChunkData(left) => {
-                    let taken = take_up_to(&mut bytes, left);
+                    let taken = self.body(&mut bytes, left);
                     self.phase = if left == taken { Phase::ChunkEnd } else { Phase::ChunkData(left - taken) };
                     ControlFlow::Continue(())
                 }
                 Phase::ChunkEnd => self.chunk_end(&mut bytes)?,
                 Phase::Trailer => self.trailer(&mut bytes)?,
                 Phase::UntilClose => {
-                    bytes = &[];
+                    self.body(&mut bytes, u64::MAX);
                     ControlFlow::Continue(())
                 }
             };
@@ -104,6 +110,16 @@ impl AnswerReader {
     /// The connection was closed: an answer that ends so is complete, any other is not.
     pub fn closed(&self) -> Option<Answer> {
         (self.phase == Phase::UntilClose).then_some(self.answer)
+    }
+
+    /// Takes the next bytes of the body, at most `limit`, and tells how many there were.
+    fn body(&mut self, bytes: &mut &[u8], limit: u64) -> u64 {
+        let taken = usize::try_from(limit).unwrap_or(usize::MAX).min(bytes.len());
+        if let Some(content) = &mut self.content {
+            content.append(&bytes[..taken]);
+        }
+        *bytes = &bytes[taken..];
+        taken as u64
     }
 
     fn head(&mut self, bytes: &mut &[u8]) -> Result<ControlFlow<()>, Malformed> {
@@ -132,6 +148,12 @@ impl AnswerReader {
             Err(error) => return Err(format!("{error} in the head of the answer")),
         };
         let (answer, phase) = framing(&head, self.head_only)?;
+        if let Some(content) = &mut self.content
+            && !matches!(phase, Framing::Interim)
+        {
+            let field = |f: &httparse::Header<'_>| (f.name.to_owned(), f.value.to_vec());
+            content.headers.extend(head.headers.iter().map(field));
+        }
         *bytes = &piece[length - before..];
         self.partial.clear();
         match phase {
@@ -246,12 +268,6 @@ fn framing(head: &httparse::Response<'_, '_>, head_only: bool) -> Result<(Answer
     Ok((answer, framing))
 }
 
-fn take_up_to(bytes: &mut &[u8], limit: u64) -> u64 {
-    let taken = usize::try_from(limit).unwrap_or(usize::MAX).min(bytes.len());
-    *bytes = &bytes[taken..];
-    taken as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,7 +275,8 @@ mod tests {
 
     /// Reads `text` in pieces of `step` bytes; then the connection closes.
     fn read(text: &str, step: usize, head_only: bool) -> Result<(u16, bool), String> {
-        let mut reader = AnswerReader::new(head_only);
+        let mut reader = AnswerReader::default();
+        reader.begin(head_only, false);
         let mut pieces = text.as_bytes().chunks(step);
         while let Some(piece) = pieces.next() {
             if let Progress::Done(answer) = reader.feed(piece)? {
@@ -340,7 +357,7 @@ mod tests {
     proptest! {
         #[test]
         fn garbage_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..400), step in 1usize..50) {
-            let mut reader = AnswerReader::new(false);
+            let mut reader = AnswerReader::default();
             for piece in bytes.chunks(step) {
                 if reader.feed(piece).is_err() { break; }
             }
@@ -351,7 +368,7 @@ mod tests {
             let mut bytes = GOOD[which].0.as_bytes().to_vec();
             let at = at % bytes.len();
             bytes[at] = byte;
-            let mut reader = AnswerReader::new(false);
+            let mut reader = AnswerReader::default();
             for piece in bytes.chunks(step) {
                 if !matches!(reader.feed(piece), Ok(Progress::More)) { break; }
             }

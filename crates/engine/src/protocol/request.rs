@@ -1,24 +1,25 @@
 //! The bytes of a request.
 
-use plan::{Request, Template};
+use plan::{Request, Template, Who};
 
 const USER_AGENT: &str = concat!("torment/", env!("CARGO_PKG_VERSION"));
 /// Methods that say the length of their body even when it is empty (RFC 9110 section 8.6).
 const METHODS_WITH_BODY: [&str; 3] = ["POST", "PUT", "PATCH"];
 
-/// Writes the request of the k-th arrival. A request without placeholders is prepared once.
+/// Writes the request of each arrival. A request without placeholders is prepared once.
 pub(crate) struct RequestWriter {
     request: Request,
     /// What stands between the path and the plan's own headers.
     after_path: Vec<u8>,
-    seed: u64,
-    fixed: Option<Vec<u8>>,
+    /// Whether `bytes` is what every arrival sends.
+    fixed: bool,
+    bytes: Vec<u8>,
     body: Vec<u8>,
 }
 
 impl RequestWriter {
     /// For requests to `authority`, the value of the `Host` header.
-    pub fn new(request: &Request, authority: &str, seed: u64) -> Self {
+    pub fn new(request: &Request, authority: &str) -> Self {
         let given = |name: &str| request.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
         let mut after_path = b" HTTP/1.1\r\n".to_vec();
         if !given("host") {
@@ -27,33 +28,49 @@ impl RequestWriter {
         if !given("user-agent") {
             after_path.extend_from_slice(format!("User-Agent: {USER_AGENT}\r\n").as_bytes());
         }
-        let mut writer = Self { request: request.clone(), after_path, seed, fixed: None, body: Vec::new() };
+        let mut writer =
+            Self { request: request.clone(), after_path, fixed: false, bytes: Vec::new(), body: Vec::new() };
         let values = request.headers.iter().map(|(_, value)| value);
         if values.chain([&request.path, &request.body]).all(Template::is_constant) {
-            let mut bytes = Vec::new();
-            writer.write(0, &mut bytes);
-            writer.fixed = Some(bytes);
+            writer.write(&Who { number: 0, seed: 0, taken: &[] }, &[]);
+            writer.fixed = true;
         }
         writer
     }
 
-    /// Appends the request of the k-th arrival to `out`.
-    pub fn write(&mut self, k: u64, out: &mut Vec<u8>) {
-        if let Some(fixed) = &self.fixed {
-            return out.extend_from_slice(fixed);
+    pub fn is_head(&self) -> bool {
+        self.request.method == "HEAD"
+    }
+
+    /// The request that this arrival sends, with the user's `cookies` if there are any.
+    pub fn bytes(&mut self, who: &Who<'_>, cookies: &[u8]) -> &[u8] {
+        if !self.fixed || !cookies.is_empty() {
+            self.fixed = false;
+            self.write(who, cookies);
         }
+        &self.bytes
+    }
+
+    fn write(&mut self, who: &Who<'_>, cookies: &[u8]) {
+        let out = &mut self.bytes;
+        out.clear();
         out.extend_from_slice(self.request.method.as_bytes());
         out.push(b' ');
-        self.request.render_path(k, self.seed, out);
+        self.request.render_path(who, out);
         out.extend_from_slice(&self.after_path);
         for (index, (name, _)) in self.request.headers.iter().enumerate() {
             out.extend_from_slice(name.as_bytes());
             out.extend_from_slice(b": ");
-            self.request.render_header(index, k, self.seed, out);
+            self.request.render_header(index, who, out);
+            out.extend_from_slice(b"\r\n");
+        }
+        if !cookies.is_empty() {
+            out.extend_from_slice(b"Cookie: ");
+            out.extend_from_slice(cookies);
             out.extend_from_slice(b"\r\n");
         }
         self.body.clear();
-        self.request.render_body(k, self.seed, &mut self.body);
+        self.request.render_body(who, &mut self.body);
         if !self.body.is_empty() || METHODS_WITH_BODY.contains(&self.request.method.as_str()) {
             out.extend_from_slice(b"Content-Length: ");
             write_number(self.body.len(), out);
@@ -80,7 +97,6 @@ fn write_number(mut n: usize, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use plan::StatusRange;
-    use units::Nanos;
 
     #[test]
     fn a_request_is_what_the_plan_says() {
@@ -91,12 +107,11 @@ mod tests {
             headers: vec![("content-type".to_owned(), template("text/plain"))],
             body: template("hello {counter}"),
             expect: vec![StatusRange::DEFAULT],
-            timeout: Nanos::from_secs(1),
+            checks: Vec::new(),
         };
-        let mut out = Vec::new();
-        let mut writer = RequestWriter::new(&request, "example:8080", 1);
-        writer.write(10, &mut out);
-        let text = String::from_utf8(out).expect("text");
+        let mut writer = RequestWriter::new(&request, "example:8080");
+        let bytes = writer.bytes(&Who { number: 10, seed: 1, taken: &[] }, b"");
+        let text = String::from_utf8(bytes.to_vec()).expect("text");
         let expected = format!(
             "POST /owners/6?n=10 HTTP/1.1\r\nHost: example:8080\r\nUser-Agent: {USER_AGENT}\r\n\
              content-type: text/plain\r\nContent-Length: 8\r\n\r\nhello 10"

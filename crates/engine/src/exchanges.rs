@@ -1,0 +1,40 @@
+//! What is on its way: requests that wait for a connection, requests that wait for an answer, and
+//! users between two requests.
+
+use crate::cookies::Jar;
+use crate::recorder::Arrival;
+use crate::slots::Slots;
+use units::Nanos;
+
+/// One request of one arrival.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request {
+    pub arrival: Arrival,
+    /// When it was due: of a first step the arrival's due time, of a later one the end of the pause.
+    pub due: Nanos,
+    pub flow: u32,
+    pub step: u32,
+    /// Who makes it, where that matters.
+    pub user: Option<u32>,
+}
+
+/// A request that was sent and waits for its answer.
+pub(crate) struct Exchange {
+    pub request: Request,
+    pub sent: Nanos,
+    /// The slot of its connection.
+    pub connection: u32,
+    /// The arrival was decided when its trial ended; the answer is read and forgotten.
+    pub orphan: bool,
+}
+
+/// Somebody who makes several requests in a row, or keeps something of an answer.
+pub(crate) struct User {
+    pub taken: Vec<Vec<u8>>,
+    pub jar: Jar,
+}
+
+/// Exchanges by number.
+pub(crate) type Exchanges = Slots<Exchange>;
+/// Users by number.
+pub(crate) type Users = Slots<User>;

@@ -1,0 +1,105 @@
+//! HTTP/1.1 on one connection: one request at a time.
+
+use super::{Answer, AnswerReader, Progress, RequestWriter, Told};
+use crate::stream::{Inbox, Stream};
+use plan::Who;
+use record::Failure;
+use std::io;
+
+pub(crate) struct Http1 {
+    reader: AnswerReader,
+    /// Bytes of the request that did not fit into the kernel's buffer.
+    unwritten: Vec<u8>,
+    /// The exchange that waits for its answer.
+    waiting: Option<u32>,
+    /// Whether both sides would have another request on this connection.
+    keep: bool,
+}
+
+impl Http1 {
+    pub fn new() -> Self {
+        Self { reader: AnswerReader::default(), unwritten: Vec::new(), waiting: None, keep: true }
+    }
+
+    pub fn room(&self) -> usize {
+        usize::from(self.waiting.is_none() && self.keep)
+    }
+
+    pub fn send(
+        &mut self,
+        stream: &mut Stream,
+        request: &mut RequestWriter,
+        who: &Who<'_>,
+        cookies: &[u8],
+        exchange: u32,
+        content: bool,
+    ) -> io::Result<()> {
+        self.waiting = Some(exchange);
+        self.reader.begin(request.is_head(), content);
+        let bytes = request.bytes(who, cookies);
+        let count = stream.write(bytes)?;
+        if count < bytes.len() {
+            self.unwritten.extend_from_slice(&bytes[count..]);
+        }
+        Ok(())
+    }
+
+    pub fn receive(
+        &mut self,
+        stream: &mut Stream,
+        inbox: &mut Inbox,
+        ends: bool,
+        told: &mut Vec<Told>,
+    ) -> Result<(), Failure> {
+        self.write_rest(stream).map_err(|_| Failure::Closed)?;
+        loop {
+            let count = match stream.read(inbox).map_err(|_| Failure::Closed)? {
+                None => return Ok(()),
+                Some(0) => {
+                    if let Some(answer) = self.reader.closed() {
+                        self.tell(answer.status, inbox, told);
+                    }
+                    return Err(Failure::Closed);
+                }
+                Some(count) => count,
+            };
+            if self.waiting.is_none() {
+                // Nobody asked: a 408 before closing, or no HTTP at all.
+                return Err(Failure::Closed);
+            }
+            match self.reader.feed(&inbox.buffer[..count]) {
+                Ok(Progress::Done(answer)) => {
+                    self.keep = answer.keep && self.unwritten.is_empty();
+                    self.tell(answer.status, inbox, told);
+                    return if self.keep { Ok(()) } else { Err(Failure::Closed) };
+                }
+                Ok(Progress::More) => {}
+                Err(why) => return Err(Failure::Protocol(why)),
+            }
+            if stream.short_read_is_last() && !ends && count < inbox.buffer.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    pub fn each_open(&self, each: &mut dyn FnMut(u32)) {
+        self.waiting.into_iter().for_each(each);
+    }
+
+    fn tell(&mut self, status: u16, inbox: &Inbox, told: &mut Vec<Told>) {
+        if let Some(exchange) = self.waiting.take() {
+            let content = self.reader.take_content();
+            let answer = Answer { status: Some(status), content };
+            told.push(Told { exchange, result: Ok(answer), received_ns: inbox.received_ns });
+        }
+    }
+
+    fn write_rest(&mut self, stream: &mut Stream) -> io::Result<()> {
+        stream.flush()?;
+        if !self.unwritten.is_empty() {
+            let count = stream.write(&self.unwritten)?;
+            self.unwritten.drain(..count);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! What a connection speaks: requests go out, answers are told, in the language of the target.
+//!
+//! A protocol never waits and knows no clock: it is given bytes when there are some, and says which
+//! exchanges they end. Exchanges are numbered by whoever sends them.
+
+mod answer;
+mod http1;
+mod request;
+
+use crate::content::Content;
+use crate::endpoint::Endpoint;
+use crate::script::Words;
+use crate::stream::{Inbox, Stream};
+pub(crate) use answer::{AnswerReader, Progress};
+use http1::Http1;
+use plan::Who;
+use record::Failure;
+pub(crate) use request::RequestWriter;
+use std::io;
+
+/// A complete answer.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The HTTP status; none where the protocol has none.
+    pub status: Option<u16>,
+    /// Headers and body, if they were asked for.
+    pub content: Option<Box<Content>>,
+}
+
+/// How one exchange ended.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub exchange: u32,
+    pub result: Result<Answer, Failure>,
+    /// When the kernel received its last byte, on the monotonic clock; zero if that is not known.
+    pub received_ns: u64,
+}
+
+/// One connection's conversation.
+pub(crate) enum Protocol {
+    /// Not known before the connection is made.
+    Undecided,
+    Http1(Http1),
+}
+
+impl Protocol {
+    /// Carries connecting on, and what is said before the first request; true once requests may go.
+    /// An error is final.
+    pub fn establish(
+        &mut self,
+        endpoint: &Endpoint,
+        stream: &mut Stream,
+        inbox: &mut Inbox,
+    ) -> io::Result<bool> {
+        if matches!(self, Self::Undecided) {
+            if !stream.established()? {
+                return Ok(false);
+            }
+            *self = Self::begin(endpoint, stream);
+        }
+        match self {
+            Self::Undecided => Ok(false),
+            Self::Http1(_) => {
+                let _ = inbox;
+                Ok(true)
+            }
+        }
+    }
+
+    /// The language of a connection that is made: with TLS the server has had its say.
+    fn begin(_endpoint: &Endpoint, _stream: &Stream) -> Self {
+        Self::Http1(Http1::new())
+    }
+
+    /// The first word of an answer.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Undecided => "",
+            Self::Http1(_) => "HTTP/1.1",
+        }
+    }
+
+    /// How many more requests may be sent now.
+    pub fn room(&self) -> usize {
+        match self {
+            Self::Undecided => 0,
+            Self::Http1(talk) => talk.room(),
+        }
+    }
+
+    /// Sends a request, with the user's cookies if there are any; its answer is told later under the number `exchange`. An error breaks the
+    /// connection, with all it carries.
+    pub fn send(
+        &mut self,
+        stream: &mut Stream,
+        words: &mut Words,
+        who: &Who<'_>,
+        cookies: &[u8],
+        exchange: u32,
+    ) -> io::Result<()> {
+        match (self, words) {
+            (Self::Http1(talk), Words::Http { one, content }) => {
+                talk.send(stream, one, who, cookies, exchange, *content)
+            }
+            (Self::Undecided, _) => unreachable!("a connection that is not made has no room"),
+        }
+    }
+
+    /// Whether what was sent waits for [`Protocol::flush`], to go out together with more.
+    pub fn holds_back(&self) -> bool {
+        match self {
+            Self::Undecided | Self::Http1(_) => false,
+        }
+    }
+
+    /// Sends what was held back. An error breaks the connection.
+    pub fn flush(&mut self, _stream: &mut Stream) -> io::Result<()> {
+        match self {
+            Self::Undecided | Self::Http1(_) => Ok(()),
+        }
+    }
+
+    /// Writes what waits for room in the socket, reads what is there, and tells each exchange that
+    /// ends. `ends`: the peer's end of the connection is near, read up to it. An error breaks the
+    /// connection; the exchanges that it still carries end with it.
+    pub fn receive(
+        &mut self,
+        stream: &mut Stream,
+        inbox: &mut Inbox,
+        ends: bool,
+        told: &mut Vec<Told>,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Undecided => Ok(()),
+            Self::Http1(talk) => talk.receive(stream, inbox, ends, told),
+        }
+    }
+
+    /// Nobody waits for this answer any longer; false if only closing the connection helps.
+    pub fn cancel(&mut self, _stream: &mut Stream, _exchange: u32) -> bool {
+        match self {
+            Self::Undecided | Self::Http1(_) => false,
+        }
+    }
+
+    /// Calls `each` with every exchange that is not told yet.
+    pub fn each_open(&self, each: &mut dyn FnMut(u32)) {
+        match self {
+            Self::Undecided => {}
+            Self::Http1(talk) => talk.each_open(each),
+        }
+    }
+}

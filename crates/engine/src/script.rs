@@ -1,0 +1,159 @@
+//! The plan's flows, made ready to be sent: what one loop needs to choose, write and judge each step.
+
+use crate::cookies::Visit;
+use crate::protocol::RequestWriter;
+use crate::reading::Reading;
+use crate::{Error, Job};
+use plan::{Ask, Piece, StatusRange, Template, Who};
+use std::time::{SystemTime, UNIX_EPOCH};
+use units::Nanos;
+
+/// All flows of a plan.
+pub(crate) struct Script {
+    pub flows: Vec<ReadyFlow>,
+    /// Running sums of the weights; the last one is the whole.
+    weights: Vec<f64>,
+    pub seed: u64,
+    /// Whose cookies are kept.
+    pub site: Site,
+    /// Steps of all flows.
+    pub parts: usize,
+}
+
+pub(crate) struct ReadyFlow {
+    /// One request that needs nothing of any answer: it needs no user.
+    pub plain: bool,
+    pub cookies: bool,
+    pub takes: usize,
+    pub steps: Vec<ReadyStep>,
+}
+
+pub(crate) struct ReadyStep {
+    /// Number among all steps of all flows: where its own figures are kept.
+    pub part: usize,
+    pub words: Words,
+    pub expect: Vec<StatusRange>,
+    pub reading: Reading,
+    /// The path as far as it is the same for all, for cookies that are bound to one.
+    pub path: String,
+    pub timeout: Nanos,
+    pub think: Option<(Nanos, Nanos)>,
+}
+
+/// The host that all requests go to.
+pub(crate) struct Site {
+    host: String,
+    tls: bool,
+}
+
+impl Site {
+    /// A request of this path, now.
+    pub fn visit<'a>(&'a self, path: &'a str) -> Visit<'a> {
+        let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        Visit { host: &self.host, path: path.as_bytes(), tls: self.tls, now_s }
+    }
+}
+
+/// What is sent, prepared for each language that the connection may turn out to speak.
+pub(crate) enum Words {
+    Http {
+        one: RequestWriter,
+        /// Whether headers and body of the answer are wanted.
+        content: bool,
+    },
+}
+
+impl Words {
+    /// From now on headers and body of every answer are kept.
+    pub fn want_content(&mut self) {
+        match self {
+            Self::Http { content, .. } => *content = true,
+        }
+    }
+
+    /// What this arrival sends, for people.
+    pub fn shown(&mut self, who: &Who<'_>, cookies: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Http { one, .. } => one.bytes(who, cookies).to_vec(),
+        }
+    }
+}
+
+impl Script {
+    /// Fails if a check or a take cannot be made ready, which the plan has looked at before.
+    pub fn new(job: &Job) -> Result<Self, Error> {
+        let authority = job.endpoint.authority();
+        let (mut ready, mut weights, mut sum, mut part) = (Vec::new(), Vec::new(), 0.0, 0);
+        for flow in &job.flows {
+            let (mut steps, mut takes) = (Vec::new(), 0);
+            for step in &flow.steps {
+                let Ask::Http(request) = &step.ask else { unreachable!("the plan has checked") };
+                let reading = Reading::new(&step.takes, takes, &request.checks).map_err(Error::Plan)?;
+                let content = flow.cookies || !reading.is_empty();
+                steps.push(ReadyStep {
+                    part,
+                    words: Words::Http { one: RequestWriter::new(request, &authority), content },
+                    expect: request.expect.clone(),
+                    reading,
+                    path: fixed_path(&request.path),
+                    timeout: step.timeout,
+                    think: step.think,
+                });
+                takes += step.takes.len();
+                part += 1;
+            }
+            sum += flow.weight;
+            weights.push(sum);
+            let plain = flow.is_plain();
+            ready.push(ReadyFlow { plain, cookies: flow.cookies, takes, steps });
+        }
+        let site = Site { host: job.endpoint.host().to_owned(), tls: job.endpoint.tls.is_some() };
+        Ok(Self { flows: ready, weights, seed: job.generator.seed, site, parts: part })
+    }
+
+    /// The steps of all flows.
+    pub fn steps(&self) -> impl Iterator<Item = &ReadyStep> {
+        self.flows.iter().flat_map(|flow| &flow.steps)
+    }
+
+    /// Which flow the arrival of this number takes: the same whoever asks.
+    pub fn choose(&self, number: u64) -> usize {
+        if self.flows.len() == 1 {
+            return 0;
+        }
+        let whole = self.weights.last().copied().unwrap_or(0.0);
+        let at = unit(draw(self.seed, number, 0)) * whole;
+        self.weights.partition_point(|sum| *sum <= at).min(self.flows.len() - 1)
+    }
+
+    /// How long the user of this arrival thinks before this step.
+    pub fn pause(&self, step: &ReadyStep, number: u64) -> Nanos {
+        let Some((shortest, longest)) = step.think else { return Nanos::ZERO };
+        let span = (longest - shortest).0 as f64;
+        shortest + Nanos((unit(draw(self.seed, number, 1 + step.part as u64)) * span) as u64)
+    }
+}
+
+fn fixed_path(path: &Template) -> String {
+    let first = match path.pieces.first() {
+        Some(Piece::Literal(text)) => String::from_utf8_lossy(text).into_owned(),
+        _ => String::new(),
+    };
+    first.split(['?', '#']).next().unwrap_or_default().to_owned()
+}
+
+/// From 0 up to, and without, 1.
+fn unit(draw: u64) -> f64 {
+    (draw >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// One draw for each purpose of each arrival: the finaliser of SplitMix64 (Steele, Lea and Flood,
+/// "Fast splittable pseudorandom number generators", 2014).
+fn draw(seed: u64, number: u64, purpose: u64) -> u64 {
+    [number, purpose].into_iter().fold(seed, |state, value| {
+        let mut z = state.rotate_left(32).wrapping_add(value).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    })
+}
