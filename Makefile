@@ -2,7 +2,7 @@
 TARGET := $(shell rustc -vV | sed -n 's/^host: //p')
 BIN := target/$(TARGET)/release/torment
 
-.PHONY: demo build test check dist truths
+.PHONY: demo build test check dist truths bench
 
 demo: build ## Build, then find the limit of the built-in service.
 	$(BIN) find demo
@@ -21,6 +21,9 @@ check: ## Format, lints, dependency rules.
 
 truths: ## The table of docs/method/search.md: the search against simulated systems of known capacity.
 	cargo run --release -p torment-search --example truths -- --seeds 200
+
+bench: build ## Ours beside the other load generators installed: the tables of docs/method/engine.md. BENCH='--only a,b' measures a part.
+	cargo bench -p torment-bench --bench bench -- $(BENCH)
 
 dist: build ## The static binary with completions, man page and licences, in dist/.
 	rm -rf dist && mkdir -p dist

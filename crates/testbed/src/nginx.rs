@@ -1,12 +1,13 @@
-//! An nginx of the test's own: one worker, the default page, and its own count of requests.
+//! An nginx of the test's own: one worker, the default page, and its own count of requests. For long
+//! loads it also speaks HTTP/2 without TLS, on a second port.
 
 use crate::server::{command, folder, free_port, ordinary_user, stop};
 use rustix::process::Signal;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
-use std::process::Child;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ const START_PATIENCE: Duration = Duration::from_secs(20);
 pub struct Nginx {
     server: Child,
     port: u16,
+    http2_port: Option<u16>,
     folder: tempfile::TempDir,
 }
 
@@ -23,17 +25,30 @@ impl Nginx {
     /// Starts a server on a free port of 127.0.0.1. `None`, said aloud, when nginx is not installed;
     /// panics when it is installed and does not start.
     pub fn start() -> Option<Self> {
-        let Some(program) = program() else {
-            eprintln!("SKIPPED: nginx is not installed (apt-get install nginx-light)");
-            return None;
-        };
+        let program = found()?;
+        Some(Self::start_with(&program, None, ["", ""]))
+    }
+
+    /// As [`Self::start`], for long loads: a connection is kept however many requests it carries, as many
+    /// as come are taken at once, and if this nginx knows HTTP/2, a second port speaks it without TLS, by
+    /// prior knowledge.
+    pub fn start_for_load() -> Option<Self> {
+        let program = found()?;
+        let built = Command::new(&program).arg("-V").output().expect("nginx can be run");
+        let knows_http2 = String::from_utf8_lossy(&built.stderr).contains("http_v2_module");
+        let further = ["multi_accept on;", "keepalive_requests 1000000000;"];
+        Some(Self::start_with(&program, knows_http2.then(free_port), further))
+    }
+
+    fn start_with(program: &Path, http2_port: Option<u16>, further: [&str; 2]) -> Self {
         let user = ordinary_user("www-data");
         let folder = folder("torment-nginx-", user);
         let port = free_port();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("index.html"), PAGE).expect("the folder is writable");
-        fs::write(at("nginx.conf"), configuration(port)).expect("the folder is writable");
-        let server = command(&program, user, folder.path())
+        fs::write(at("nginx.conf"), configuration(port, http2_port, further))
+            .expect("the folder is writable");
+        let server = command(program, user, folder.path())
             .arg("-p")
             .arg(folder.path())
             .arg("-c")
@@ -42,7 +57,7 @@ impl Nginx {
             .arg(at("error.log"))
             .spawn()
             .expect("nginx can be run");
-        let mut this = Self { server, port, folder };
+        let mut this = Self { server, port, http2_port, folder };
         let until = Instant::now() + START_PATIENCE;
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             let ended = this.server.try_wait().expect("it is our child");
@@ -51,7 +66,7 @@ impl Nginx {
             assert!(Instant::now() < until, "nginx did not start: {}", log());
             sleep(Duration::from_millis(20));
         }
-        Some(this)
+        this
     }
 
     /// `http://127.0.0.1:PORT/`, the default page.
@@ -59,17 +74,34 @@ impl Nginx {
         format!("http://127.0.0.1:{}/", self.port)
     }
 
+    /// The same page over HTTP/2 without TLS, if it was started for load and knows that.
+    pub fn http2_url(&self) -> Option<String> {
+        Some(format!("http://127.0.0.1:{}/", self.http2_port?))
+    }
+
     /// Requests that it has answered so far, by its own count, without those of this function.
     pub fn requests(&self) -> u64 {
+        self.counts()[2] - 1
+    }
+
+    /// Connections that it has taken so far, by its own count, with those of this function.
+    pub fn connections(&self) -> u64 {
+        self.counts()[0]
+    }
+
+    /// Connections accepted and handled, and requests.
+    fn counts(&self) -> [u64; 3] {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
         let ask = "GET /requests HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n";
         stream.write_all(ask.as_bytes()).expect("it listens");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers in text");
-        // The third of the numbers in the line below "server accepts handled requests".
-        let count = answer.lines().skip_while(|line| !line.starts_with("server accepts")).nth(1);
-        let count = count.and_then(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok());
-        count.unwrap_or_else(|| panic!("no count in {answer}")) - 1
+        // The numbers in the line below "server accepts handled requests".
+        let line = answer.lines().skip_while(|line| !line.starts_with("server accepts")).nth(1);
+        let numbers = line.unwrap_or_default().split_whitespace().map(str::parse);
+        let numbers: Option<Vec<u64>> = numbers.map(Result::ok).collect();
+        let counts = numbers.and_then(|numbers| numbers.try_into().ok());
+        counts.unwrap_or_else(|| panic!("no counts in {answer}"))
     }
 }
 
@@ -90,14 +122,15 @@ const PAGE: &str = "<!DOCTYPE html>
 <p><em>Thank you for using nginx.</em></p></body></html>
 ";
 
-/// One worker in the foreground; every path inside the folder.
-fn configuration(port: u16) -> String {
+/// One worker in the foreground; every path inside the folder. Further directives go into `events` and `server`.
+fn configuration(port: u16, http2_port: Option<u16>, [events, server]: [&str; 2]) -> String {
+    let http2 = http2_port.map_or(String::new(), |port| format!("listen 127.0.0.1:{port} http2;"));
     format!(
         "daemon off;
 worker_processes 1;
 worker_rlimit_nofile 65536;
 pid nginx.pid;
-events {{ worker_connections 20000; }}
+events {{ worker_connections 20000; {events} }}
 http {{
     access_log off;
     client_body_temp_path body;
@@ -108,12 +141,23 @@ http {{
     types {{ text/html html; }}
     server {{
         listen 127.0.0.1:{port} backlog=4096;
+        {http2}
+        {server}
         root .;
         location = /requests {{ stub_status; }}
     }}
 }}
 "
     )
+}
+
+/// The program, or aloud why there is none.
+fn found() -> Option<PathBuf> {
+    let program = program();
+    if program.is_none() {
+        eprintln!("SKIPPED: nginx is not installed (apt-get install nginx-light)");
+    }
+    program
 }
 
 /// Debian keeps it where ordinary users do not look.

@@ -1,0 +1,152 @@
+//! `make bench`: torment beside the other load generators, into the table of docs/method/engine.md.
+//!
+//! Says what is missing and how to get it, and measures the rest. With `--only` the page is left alone.
+
+mod servers;
+mod story;
+
+use anyhow::{Context, bail};
+use clap::Parser;
+use servers::Servers;
+use std::fs;
+use std::path::{Path, PathBuf};
+use story::{Story, Told};
+use torment_bench::cases::{CASES, Case, Contestant};
+use torment_bench::child::Bench;
+use torment_bench::peers::{TORMENT, Tool, torment};
+use torment_bench::rounds::{Measure, measure};
+use torment_bench::turn::Entry;
+use torment_bench::{machine, page, table};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Measures torment beside the other load generators.
+#[derive(Debug, Parser)]
+#[command(name = "bench", max_term_width = 100)]
+struct Args {
+    /// Rounds; five give an interval of 93.75 %, six the first of at least 95 %
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// Seconds of each load
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=600))]
+    seconds: u32,
+    /// Only these comparisons, such as a,b; the page is then left alone
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<char>,
+    /// What the orders of the rounds are drawn from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The binary to measure [default: the one built beside this]
+    #[arg(long)]
+    torment: Option<PathBuf>,
+    /// The page with the marks to write between [default: docs/method/engine.md]
+    #[arg(long)]
+    page: Option<PathBuf>,
+    /// `cargo bench` adds it
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    if let Some(unknown) = args.only.iter().find(|id| !CASES.iter().any(|case| case.id == **id)) {
+        let known: Vec<String> = CASES.iter().map(|case| format!("{} ({})", case.id, case.title)).collect();
+        bail!("--only {unknown}: expected one of {}", known.join(", "));
+    }
+    let all = machine::processors();
+    let &[for_server, for_generator, ..] = all.as_slice() else {
+        bail!(
+            "expected two processors, one for the server and one for the generator; there is {}",
+            all.len()
+        );
+    };
+    let root = fs::canonicalize(ROOT).context(ROOT)?;
+    let page = args.page.unwrap_or_else(|| root.join("docs/method/engine.md"));
+    let ours = ours(args.torment)?;
+    // 10,000 connections, and what a program opens beside; the children inherit it.
+    sys::raise_nofile();
+
+    let scratch = tempfile::tempdir().context("no temporary folder")?;
+    let bench = Bench { generator: for_generator, scratch: scratch.path().to_owned() };
+    let measured = Measure { rounds: args.rounds, seconds: args.seconds, seed: args.seed };
+    let mut story = Story::begin(measured, &ours);
+    for case in CASES.iter().filter(|case| args.only.is_empty() || args.only.contains(&case.id)) {
+        let entries = entries(case, &ours, &mut story);
+        if !entries.iter().any(|entry| entry.contestant.is_ours()) {
+            story.leave_out(case, "the built torment cannot make this load yet");
+            continue;
+        }
+        let Some(servers) = Servers::start(case.service, for_server, &ours.path)? else {
+            story.leave_out(case, servers::missing(case.service));
+            continue;
+        };
+        let told = measure(case, &entries, &servers, &bench, measured, &mut say);
+        let table = table::markdown(case, &told);
+        println!("\n{}. {}\n\n{table}\n", case.id, case.title);
+        write(&root.join(format!("target/bench/{}.json", case.id)), &story.json(case, &told)?)?;
+        story.tell(Told { title: case.title, words: case.words, table, doubts: told.doubts });
+    }
+    let section = story.end();
+    if !args.only.is_empty() {
+        say(format!("measured in part: {} is left as it is", page.display()));
+        return Ok(());
+    }
+    let text = fs::read_to_string(&page).with_context(|| page.display().to_string())?;
+    match page::with_section(&text, &section) {
+        Ok(text) => write(&page, &text),
+        Err(problem) => bail!("{}: {problem}; not written was:\n\n{section}", page.display()),
+    }
+}
+
+fn say(words: String) {
+    eprintln!("{words}");
+}
+
+fn write(path: &Path, content: &str) -> anyhow::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    fs::write(path, content).with_context(|| path.display().to_string())?;
+    say(format!("written: {}", path.display()));
+    Ok(())
+}
+
+/// Cargo puts this program into `deps`, beside which the binary lies.
+fn ours(given: Option<PathBuf>) -> anyhow::Result<Tool> {
+    let built = || Some(std::env::current_exe().ok()?.parent()?.parent()?.join("torment"));
+    let path = given.or_else(built).context("cannot find out where this program lies; say --torment PATH")?;
+    if !path.is_file() {
+        bail!("{}: expected the built binary; run `make build`, or say --torment PATH", path.display());
+    }
+    Ok(Tool::at(&TORMENT, fs::canonicalize(&path).with_context(|| path.display().to_string())?))
+}
+
+/// Those that are here and can make the loads of the case; says which are not.
+fn entries(case: &Case, ours: &Tool, story: &mut Story) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for &contestant in case.contestants {
+        match tool(case, &contestant, ours) {
+            Ok(tool) => {
+                story.uses(&tool);
+                entries.push(Entry { contestant, tool });
+            }
+            Err(why) => story.misses(why),
+        }
+    }
+    entries
+}
+
+fn tool(case: &Case, contestant: &Contestant, ours: &Tool) -> Result<Tool, String> {
+    if !contestant.is_ours() {
+        let peer = contestant.peer;
+        return Tool::find(peer).ok_or_else(|| format!("{} is not installed (`{}`)", peer.name, peer.get));
+    }
+    let mut needs = case.shapes.iter().flat_map(|shape| torment::needs(*shape, contestant.extra));
+    match needs.find(|option| !ours.knows(option)) {
+        None => Ok(ours.clone()),
+        Some(option) => Err(format!(
+            "the built torment has no `{option}`: {} is left out of {}",
+            contestant.name(),
+            case.id
+        )),
+    }
+}

@@ -1,0 +1,161 @@
+//! What is loaded, each on the processor of the servers, ended when dropped.
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+use std::cell::Cell;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use testbed::{Nginx, Postgres};
+use torment_bench::cases::Service;
+use torment_bench::child::on;
+use torment_bench::peers::{find_program, words_of};
+use torment_bench::turn::Server;
+
+/// A server that does not answer a question this soon has died.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// pgbench's: a million accounts.
+const SCALE: &str = "10";
+
+/// The server of a case.
+pub enum Servers {
+    /// With its counts of connections and requests when the record began.
+    Nginx { nginx: Nginx, url: String, before: Cell<(u64, u64)> },
+    /// `torment target`.
+    Target { child: Child, address: String },
+    /// With its accounts.
+    Postgres(Postgres),
+}
+
+/// What to say where a server cannot be started.
+pub fn missing(service: Service) -> &'static str {
+    match service {
+        Service::Nginx => "nginx is not installed (`apt-get install nginx-light`)",
+        Service::NginxHttp2 => {
+            "nginx is not installed, or was built without HTTP/2 (`apt-get install nginx-light`)"
+        }
+        Service::Target => "the built torment has no `torment target`",
+        Service::Postgres => "PostgreSQL with pgbench is not installed (`apt-get install postgresql`)",
+    }
+}
+
+impl Servers {
+    /// Starts it. `None` if it is not installed.
+    pub fn start(service: Service, cpu: u32, torment: &Path) -> anyhow::Result<Option<Self>> {
+        let start = || match service {
+            Service::Nginx => Ok(Nginx::start_for_load().map(|nginx| {
+                let url = nginx.url();
+                Self::Nginx { nginx, url, before: Cell::default() }
+            })),
+            Service::NginxHttp2 => Ok(Nginx::start_for_load().and_then(|nginx| {
+                let url = nginx.http2_url()?;
+                Some(Self::Nginx { nginx, url, before: Cell::default() })
+            })),
+            Service::Target => target(torment).map(Some),
+            Service::Postgres => postgres(),
+        };
+        on(cpu, start).context("cannot bind a server to its processor")?
+    }
+
+    /// What `torment target` has written down of the page that is loaded.
+    fn record(&self) -> Option<Value> {
+        let Self::Target { address, .. } = self else { return None };
+        let truth: Value = serde_json::from_str(&get(address, "/truth").ok()?).ok()?;
+        Some(truth["patterns"]["/json"].clone())
+    }
+}
+
+impl Server for Servers {
+    fn url(&self) -> String {
+        match self {
+            Self::Nginx { url, .. } => url.clone(),
+            Self::Target { address, .. } => format!("{address}/json"),
+            Self::Postgres(postgres) => postgres.url(),
+        }
+    }
+
+    fn forget(&self) {
+        match self {
+            Self::Nginx { nginx, before, .. } => before.set((nginx.connections(), nginx.requests())),
+            Self::Target { address, .. } => {
+                get(address, "/truth?reset=1").expect("torment target answers");
+            }
+            Self::Postgres(_) => {}
+        }
+    }
+
+    fn answered(&self) -> Option<u64> {
+        match self {
+            // The question itself is counted after it was answered: one more.
+            Self::Nginx { nginx, before, .. } => Some(nginx.requests().saturating_sub(before.get().1 + 1)),
+            Self::Target { .. } => self.record()?["answered"].as_u64(),
+            Self::Postgres(_) => None,
+        }
+    }
+
+    fn accepted(&self) -> Option<u64> {
+        match self {
+            // Two questions came in between.
+            Self::Nginx { nginx, before, .. } => Some(nginx.connections().saturating_sub(before.get().0 + 3)),
+            Self::Target { .. } | Self::Postgres(_) => None,
+        }
+    }
+
+    fn p50_us(&self) -> Option<f64> {
+        self.record()?["service_us"]["p50"].as_f64()
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        if let Self::Target { child, .. } = self {
+            // It may have ended already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn target(torment: &Path) -> anyhow::Result<Servers> {
+    let mut child = Command::new(torment)
+        .args(["target", "--while-stdin", "--listen", "127.0.0.1:0", "--model", "async"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| torment.display().to_string())?;
+    let mut line = String::new();
+    let stdout = child.stdout.take().context("it was asked to be piped")?;
+    BufReader::new(stdout).read_line(&mut line)?;
+    let Some(address) = line.trim().strip_prefix("listening on ") else {
+        child.kill()?;
+        child.wait()?;
+        bail!("torment target said '{}', expected 'listening on ADDRESS'", line.trim());
+    };
+    Ok(Servers::Target { address: address.to_owned(), child })
+}
+
+fn get(address: &str, path: &str) -> anyhow::Result<String> {
+    let host = address.strip_prefix("http://").context("it listens on TCP")?;
+    let mut stream = TcpStream::connect(host)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let (head, body) = answer.split_once("\r\n\r\n").context("no answer")?;
+    if !head.starts_with("HTTP/1.1 200 ") {
+        bail!("{path}: {head}");
+    }
+    Ok(body.to_owned())
+}
+
+fn postgres() -> anyhow::Result<Option<Servers>> {
+    let Some(pgbench) = find_program("pgbench") else { return Ok(None) };
+    let Some(postgres) = Postgres::start() else { return Ok(None) };
+    let words = words_of(&pgbench, &["-i", "-q", "-s", SCALE, &postgres.url()]);
+    if !words.contains("done in") {
+        bail!("pgbench -i failed: {words}");
+    }
+    Ok(Some(Servers::Postgres(postgres)))
+}

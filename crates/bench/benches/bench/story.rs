@@ -1,0 +1,147 @@
+//! What is said of a bench on the page: where, when, with what, of whom not, and the tables.
+
+use serde_json::json;
+use torment_bench::cases::Case;
+use torment_bench::doubt::estimate;
+use torment_bench::machine::{self, Ticks};
+use torment_bench::peers::{Tool, find_program, first_number, words_of};
+use torment_bench::rounds::{Measure, Measured};
+
+/// So many doubts are told in full; a machine that is not quiet gives one for every run.
+const DOUBTS: usize = 6;
+
+/// One case, told.
+pub struct Told {
+    pub title: &'static str,
+    pub words: &'static str,
+    pub table: String,
+    pub doubts: Vec<String>,
+}
+
+/// A bench, from its beginning.
+pub struct Story {
+    measure: Measure,
+    machine: String,
+    date: String,
+    load_average: Option<f64>,
+    used_by_others: f64,
+    began: Option<Ticks>,
+    versions: Vec<(&'static str, String)>,
+    missing: Vec<String>,
+    told: Vec<Told>,
+}
+
+impl Story {
+    /// Looks whether the machine is quiet, and waits a little until it is.
+    pub fn begin(measure: Measure, ours: &Tool) -> Self {
+        let mut story = Self {
+            measure,
+            machine: machine::describe(),
+            date: machine::date(),
+            load_average: machine::load_average(),
+            used_by_others: machine::settle(&mut super::say),
+            began: Ticks::of_all(),
+            versions: Vec::new(),
+            missing: Vec::new(),
+            told: Vec::new(),
+        };
+        story.uses(ours);
+        for (name, argument) in [("nginx", "-v"), ("postgres", "--version")] {
+            let version =
+                find_program(name).and_then(|program| first_number(&words_of(&program, &[argument])));
+            if let Some(version) = version {
+                story.versions.push((name, version));
+            }
+        }
+        super::say(story.place());
+        super::say(story.measured());
+        story
+    }
+
+    /// A program takes part.
+    pub fn uses(&mut self, tool: &Tool) {
+        if !self.versions.iter().any(|(name, _)| *name == tool.peer.name) {
+            self.versions.push((tool.peer.name, tool.version.clone()));
+        }
+    }
+
+    /// Something does not.
+    pub fn misses(&mut self, why: String) {
+        if !self.missing.contains(&why) {
+            super::say(format!("SKIPPED: {why}"));
+            self.missing.push(why);
+        }
+    }
+
+    /// A whole case does not.
+    pub fn leave_out(&mut self, case: &Case, why: &str) {
+        self.misses(format!("{}: {why}", case.title));
+    }
+
+    /// A case is measured.
+    pub fn tell(&mut self, told: Told) {
+        self.told.push(told);
+    }
+
+    fn place(&self) -> String {
+        let load = self.load_average.map_or(String::new(), |load| format!("load average {load:.2}, "));
+        format!(
+            "{}, on {}; before it {load}{:.1} % in use by others",
+            self.date,
+            self.machine,
+            self.used_by_others * 100.0
+        )
+    }
+
+    fn measured(&self) -> String {
+        let Measure { rounds, seconds, seed } = self.measure;
+        let confidence = estimate(&vec![0.0; rounds as usize]).map_or(0.0, |e| e.confidence);
+        format!(
+            "{rounds} rounds of {seconds} s for each program in an order drawn anew (seed {seed}); medians, and ratios of the \
+             same round as median (interval of {:.4} %)",
+            confidence * 100.0
+        )
+        .replace(".0000 %", " %")
+    }
+
+    /// All runs of a case, with what is needed to judge them.
+    pub fn json(&self, case: &Case, measured: &Measured) -> serde_json::Result<String> {
+        let versions: serde_json::Map<_, _> =
+            self.versions.iter().map(|(name, version)| ((*name).to_owned(), json!(version))).collect();
+        let json = json!({
+            "case": case.id.to_string(), "title": case.title, "date": self.date, "machine": self.machine,
+            "load_average_before": self.load_average, "used_by_others_before": self.used_by_others,
+            "versions": versions, "measure": self.measure, "measured": measured,
+        });
+        serde_json::to_string_pretty(&json)
+    }
+
+    /// The section of the page.
+    pub fn end(self) -> String {
+        let stolen = self.began.zip(Ticks::of_all()).map_or(0.0, |(began, now)| now.since(&began).stolen);
+        let versions: Vec<String> =
+            self.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+        let mut page = format!(
+            "Written by `make bench`. {}; {:.1} % stolen by the hypervisor during it. The server on one processor, the generator \
+             on another. {} by order statistics of the sign test (David and Nagaraja, *Order Statistics*, 2003, §7.1).\n\n\
+             {}.\n",
+            self.place(),
+            stolen * 100.0,
+            self.measured(),
+            versions.join(", ")
+        );
+        for missing in &self.missing {
+            page += &format!("\nLeft out: {missing}.\n");
+        }
+        for told in &self.told {
+            page += &format!("\n### {}\n\n{}\n\n{}\n", told.title, told.words, told.table);
+            if !told.doubts.is_empty() {
+                let more = told.doubts.len().saturating_sub(DOUBTS);
+                let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+                let first: Vec<&str> = told.doubts.iter().take(DOUBTS).map(String::as_str).collect();
+                page += &format!("\nDoubtful: {}{more}.\n", first.join("; "));
+            }
+        }
+        page
+    }
+}

@@ -1,0 +1,243 @@
+//! What is measured, of whom, and what is shown of it.
+
+use crate::figures::{
+    Figure, bytes_per_connection, cpu_per_million, cpu_share, decimal, first_peak, kibibytes, mebibytes, p50,
+    p50_above_served, p99, peak, per_second, percent, reached, served_p50, time, user_per_million, whole,
+};
+use crate::peers::{AB, H2LOAD, K6, OHA, PGBENCH, Peer, Shape, TORMENT, VEGETA, WRK, WRK2};
+
+/// What is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Service {
+    /// nginx, its default page.
+    Nginx,
+    /// The same, HTTP/2 without TLS.
+    NginxHttp2,
+    /// torment's own service, which keeps a record.
+    Target,
+    /// PostgreSQL with a million accounts.
+    Postgres,
+}
+
+/// A program, perhaps with further arguments.
+#[derive(Debug, Clone, Copy)]
+pub struct Contestant {
+    /// Which.
+    pub peer: &'static Peer,
+    /// Further arguments.
+    pub extra: &'static [&'static str],
+}
+
+impl Contestant {
+    const fn plain(peer: &'static Peer) -> Self {
+        Self { peer, extra: &[] }
+    }
+
+    /// `torment --lateness 300us`
+    pub fn name(&self) -> String {
+        [&[self.peer.name], self.extra].concat().join(" ")
+    }
+
+    /// Whether it is torment.
+    pub fn is_ours(&self) -> bool {
+        self.peer.name == TORMENT.name
+    }
+}
+
+/// A column of the table.
+#[derive(Debug, Clone, Copy)]
+pub enum Column {
+    /// The median over the rounds.
+    Median(&'static str, Figure, fn(f64) -> String),
+    /// The same with its interval.
+    Doubt(&'static str, Figure, fn(f64) -> String),
+    /// Ours ÷ its in the same round, with the interval; a column for each of ours.
+    Ratio(&'static str, Figure),
+}
+
+/// One comparison.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    /// What `--only` calls it.
+    pub id: char,
+    /// Its heading.
+    pub title: &'static str,
+    /// What must be known to read its table.
+    pub words: &'static str,
+    /// What is loaded.
+    pub service: Service,
+    /// The loads that each makes in a round, one after the other.
+    pub shapes: &'static [Shape],
+    /// Who takes part.
+    pub contestants: &'static [Contestant],
+    /// The row is sorted by the first.
+    pub columns: &'static [Column],
+}
+
+const OURS: Contestant = Contestant::plain(&TORMENT);
+/// As late as the timers of h2load and wrk2 are: fewer wake-ups, more requests in each.
+const OURS_LATE: Contestant = Contestant { peer: &TORMENT, extra: &["--lateness", "300us"] };
+const CPU: Column = Column::Median("CPU s per million", cpu_per_million, decimal);
+const USER: Column = Column::Median("of it user", user_per_million, decimal);
+const RATE: Column = Column::Median("requests/s", per_second, whole);
+const PEAK: Column = Column::Median("peak memory", peak, mebibytes);
+
+/// All of them, in the order of the page.
+pub const CASES: [Case; 6] = [
+    Case {
+        id: 'a',
+        title: "Closed loop, 64 connections",
+        words: "As fast as the connections go, against nginx's default page. CPU is user and kernel time of the \
+                whole process, its start and summary included, for a million requests answered. The server is \
+                full in most rows, so requests/s are a figure of both.",
+        service: Service::Nginx,
+        shapes: &[Shape::Closed { connections: 64 }],
+        contestants: &[
+            OURS,
+            Contestant::plain(&WRK),
+            Contestant::plain(&WRK2),
+            Contestant::plain(&H2LOAD),
+            Contestant::plain(&AB),
+            Contestant::plain(&OHA),
+            Contestant::plain(&VEGETA),
+            Contestant::plain(&K6),
+        ],
+        columns: &[
+            CPU,
+            USER,
+            RATE,
+            PEAK,
+            Column::Ratio("CPU, ours ÷ its", cpu_per_million),
+            Column::Ratio("requests/s, ours ÷ its", per_second),
+        ],
+    },
+    Case {
+        id: 'b',
+        title: "Constant 30,000/s, at most 50 connections",
+        words: "Ratios are of CPU for a request answered, so that who sends less gains nothing by it. \
+                p50 and p99 are what each says: from the due time of torment and wrk2, from the sending of the \
+                others. h2load says none without a file of every answer.",
+        service: Service::Nginx,
+        shapes: &[Shape::Constant { rate: 30_000, connections: 50, every_answer: false }],
+        contestants: &[
+            OURS,
+            OURS_LATE,
+            Contestant::plain(&WRK2),
+            Contestant::plain(&H2LOAD),
+            Contestant::plain(&OHA),
+            Contestant::plain(&VEGETA),
+            Contestant::plain(&K6),
+        ],
+        columns: &[
+            CPU,
+            Column::Median("of one processor", cpu_share, percent),
+            Column::Median("reached", reached, percent),
+            Column::Median("p50 said", p50, time),
+            Column::Median("p99 said", p99, time),
+            Column::Ratio("CPU, ours ÷ its", cpu_per_million),
+        ],
+    },
+    Case {
+        id: 'c',
+        title: "HTTP/2 by prior knowledge, 8 connections of 8 streams",
+        words: "Closed loop, the same page from nginx's HTTP/2 listener without TLS.",
+        service: Service::NginxHttp2,
+        shapes: &[Shape::Streams { connections: 8, streams: 8 }],
+        contestants: &[OURS, Contestant::plain(&H2LOAD), Contestant::plain(&OHA)],
+        columns: &[
+            CPU,
+            USER,
+            RATE,
+            PEAK,
+            Column::Ratio("CPU, ours ÷ its", cpu_per_million),
+            Column::Ratio("requests/s, ours ÷ its", per_second),
+        ],
+    },
+    Case {
+        id: 'd',
+        title: "Memory for a connection",
+        words: "Peak resident set with 1,000 and with 10,000 connections in a closed loop, and the difference ÷ 9,000.",
+        service: Service::Nginx,
+        shapes: &[Shape::Closed { connections: 1_000 }, Shape::Closed { connections: 10_000 }],
+        contestants: &[OURS, Contestant::plain(&WRK), Contestant::plain(&H2LOAD)],
+        columns: &[
+            Column::Median("for a connection", bytes_per_connection, kibibytes),
+            Column::Median("at 1,000", first_peak, mebibytes),
+            Column::Median("at 10,000", peak, mebibytes),
+            Column::Ratio("for a connection, ours ÷ its", bytes_per_connection),
+        ],
+    },
+    Case {
+        id: 'e',
+        title: "Truth at 1,000/s, at most 50 connections",
+        words: "`torment target`, a page that is answered at once. Its own record runs from the moment a request \
+                can be read to the moment its answer is handed to the kernel; what a client says beyond that is \
+                the way there and back, and the client.",
+        service: Service::Target,
+        shapes: &[Shape::Constant { rate: 1_000, connections: 50, every_answer: true }],
+        contestants: &[
+            OURS,
+            Contestant::plain(&WRK2),
+            Contestant::plain(&H2LOAD),
+            Contestant::plain(&OHA),
+            Contestant::plain(&VEGETA),
+            Contestant::plain(&K6),
+        ],
+        columns: &[
+            Column::Doubt("p50 said − the server's", p50_above_served, time),
+            Column::Median("p50 said", p50, time),
+            Column::Median("p50 of the server's record", served_p50, time),
+            Column::Median("reached", reached, percent),
+        ],
+    },
+    Case {
+        id: 'f',
+        title: "PostgreSQL, select one of a million accounts, 16 connections",
+        words: "pgbench's select-only script, prepared, at scale 10, and the same question asked by `--sql`.",
+        service: Service::Postgres,
+        shapes: &[Shape::Select { connections: 16 }],
+        contestants: &[OURS, Contestant::plain(&PGBENCH)],
+        columns: &[
+            CPU,
+            USER,
+            Column::Median("queries/s", per_second, whole),
+            PEAK,
+            Column::Ratio("CPU, ours ÷ its", cpu_per_million),
+            Column::Ratio("queries/s, ours ÷ its", per_second),
+        ],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn every_contestant_can_make_every_load_of_its_case() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for case in CASES {
+            assert!(case.contestants.iter().any(Contestant::is_ours), "{}", case.id);
+            for contestant in case.contestants {
+                for &shape in case.shapes {
+                    let (url, scratch) = ("http://127.0.0.1:1/".to_owned(), PathBuf::from(folder.path()));
+                    let load =
+                        crate::peers::Load { url, seconds: 1, shape, extra: contestant.extra, scratch };
+                    assert!(
+                        (contestant.peer.arguments)(&load).is_some(),
+                        "{}: {}",
+                        case.id,
+                        contestant.name()
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn cases_have_names_of_their_own() {
+        let mut ids = CASES.map(|case| case.id).to_vec();
+        ids.dedup();
+        assert_eq!(ids.len(), CASES.len());
+    }
+}

@@ -1,0 +1,158 @@
+//! One child process on one processor, to its end, and what it cost.
+
+use serde::Serialize;
+use std::fs::{self, File};
+use std::io;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
+use wait4::Wait4;
+
+/// How often it is asked whether the child has ended; small against the load, rare enough to cost nothing.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// More than a result ever holds; a program that prints without end must not fill our memory.
+const OUTPUT_LIMIT: u64 = 32 << 20;
+
+/// What the kernel says a process used, from wait4(2).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Usage {
+    /// Processor time in user code, all threads.
+    pub user_seconds: f64,
+    /// Processor time in the kernel on its behalf.
+    pub kernel_seconds: f64,
+    /// The largest resident set. Of a process smaller than its parent it is the parent's (the kernel
+    /// carries the mark over execve), and `None`, for then it says nothing.
+    pub peak_bytes: Option<u64>,
+}
+
+/// What a child left behind.
+#[derive(Debug, Clone, Default)]
+pub struct Ended {
+    /// The exit code; none if a signal ended it.
+    pub code: Option<i32>,
+    /// What it printed.
+    pub stdout: String,
+    /// What it said beside.
+    pub stderr: String,
+    /// What it cost.
+    pub usage: Usage,
+    /// Whether it had to be ended because it did not end itself.
+    pub too_long: bool,
+}
+
+/// Does something in a thread of this processor only: a child started there stays there.
+///
+/// Fails if this process may not run on it.
+pub fn on<T: Send>(processor: u32, act: impl FnOnce() -> T + Send) -> io::Result<T> {
+    let thread = || sys::run_on(&[processor]).map(|()| act());
+    thread::scope(|scope| scope.spawn(thread).join()).unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Where children run, and where they may leave files.
+#[derive(Debug, Clone)]
+pub struct Bench {
+    /// The processor of the generators.
+    pub generator: u32,
+    /// A folder for what the programs read and write.
+    pub scratch: PathBuf,
+}
+
+impl Bench {
+    /// Runs a program to its end, on the generator's processor.
+    ///
+    /// Fails if it cannot be started or its output not be kept.
+    pub fn run(&self, program: &Path, arguments: &[String], patience: Duration) -> io::Result<Ended> {
+        let (out, err) = (self.scratch.join("stdout"), self.scratch.join("stderr"));
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(&self.scratch).stdin(Stdio::null());
+        command.stdout(File::create(&out)?).stderr(File::create(&err)?);
+        let mut child = on(self.generator, || command.spawn())??;
+        let until = Instant::now() + patience;
+        let mut too_long = false;
+        let used = loop {
+            if let Some(used) = child.try_wait4()? {
+                break used;
+            }
+            if !too_long && Instant::now() > until {
+                too_long = true;
+                child.kill()?;
+            }
+            sleep(LOOK_EVERY);
+        };
+        let (user, kernel) = (used.rusage.utime.as_secs_f64(), used.rusage.stime.as_secs_f64());
+        let peak = Some(used.rusage.maxrss).filter(|peak| *peak > own_peak_bytes());
+        Ok(Ended {
+            code: used.status.code(),
+            stdout: text(&out)?,
+            stderr: text(&err)?,
+            usage: Usage { user_seconds: user, kernel_seconds: kernel, peak_bytes: peak },
+            too_long,
+        })
+    }
+}
+
+/// The content of a file that a program wrote; what is no UTF-8 is replaced.
+///
+/// Fails if it cannot be read or is larger than any result is.
+pub fn text(path: &Path) -> io::Result<String> {
+    let length = fs::metadata(path)?.len();
+    if length > OUTPUT_LIMIT {
+        let words = format!("{} has {length} bytes, and a result at most {OUTPUT_LIMIT}", path.display());
+        return Err(io::Error::other(words));
+    }
+    Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
+}
+
+/// `VmHWM` of proc(5): the largest resident set of this process so far.
+fn own_peak_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bench(scratch: &Path) -> Bench {
+        Bench { generator: crate::machine::processors()[0], scratch: scratch.to_owned() }
+    }
+
+    fn sh(script: &str, patience: Duration) -> Ended {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let arguments = ["-c".to_owned(), script.to_owned()];
+        bench(folder.path()).run(Path::new("/bin/sh"), &arguments, patience).expect("there is a shell")
+    }
+
+    #[test]
+    fn output_code_and_cost_are_the_childs() {
+        let ended = sh(
+            "echo out; echo err >&2; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exit 7",
+            Duration::from_secs(60),
+        );
+        assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("out\n", "err\n"));
+        assert_eq!((ended.code, ended.too_long), (Some(7), false));
+        assert!(ended.usage.user_seconds > 0.01, "{:?}", ended.usage);
+    }
+
+    #[test]
+    fn it_runs_on_the_generators_processor_alone() {
+        let before = crate::machine::processors();
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let bench = bench(folder.path());
+        let status = ["-c".to_owned(), "cat /proc/self/status".to_owned()];
+        let ended = bench.run(Path::new("/bin/sh"), &status, Duration::from_secs(60)).expect("a shell");
+        let allowed = ended.stdout.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        assert_eq!(allowed.map(str::trim), Some(bench.generator.to_string().as_str()));
+        assert_eq!(crate::machine::processors(), before, "we have ours back");
+    }
+
+    #[test]
+    fn one_that_does_not_end_is_ended() {
+        let ended = sh("exec sleep 60", Duration::from_millis(50));
+        assert_eq!((ended.code, ended.too_long), (None, true));
+    }
+}

@@ -1,0 +1,20 @@
+//! torment beside the other load generators: the same load on the same server, in turns, as ratios
+//! with their doubt.
+//!
+//! One processor belongs to the server, one to the generator. In each round every program makes the
+//! load once, in an order drawn anew; only figures of the same round are divided by each other. What
+//! a program cost is what the kernel says of the process when it has ended.
+//!
+//! Never installs anything, never fails because a program is missing, and never loads but what it
+//! was given. The servers are started by whoever uses this: `benches/bench`.
+
+pub mod cases;
+pub mod child;
+pub mod doubt;
+pub mod figures;
+pub mod machine;
+pub mod page;
+pub mod peers;
+pub mod rounds;
+pub mod table;
+pub mod turn;

@@ -1,0 +1,165 @@
+//! What it was measured on, and whether anything else was going on there.
+
+use rustix::thread::{CpuSet, sched_getaffinity};
+use std::fs::read_to_string;
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// More than this share of the machine in use by others, and it is not quiet.
+const QUIET: f64 = 0.05;
+/// Long enough for the clock ticks of /proc/stat (10 ms) to tell one per cent.
+const LOOK_FOR: Duration = Duration::from_secs(1);
+/// Whatever was just built or tested may end in this time.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The processors that this process may use.
+pub fn processors() -> Vec<u32> {
+    let Ok(allowed) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU)
+        .filter(|cpu| allowed.is_set(*cpu))
+        .filter_map(|cpu| u32::try_from(cpu).ok())
+        .collect()
+}
+
+/// `AMD EPYC, 2 processors, Linux 6.18.44`.
+pub fn describe() -> String {
+    let uname = rustix::system::uname();
+    let cpuinfo = read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpuinfo.lines().find(|line| line.starts_with("model name"));
+    let model = model.and_then(|line| Some(line.split_once(':')?.1.trim()));
+    let kernel = uname.release().to_string_lossy().into_owned();
+    format!("{}, {} processors, Linux {kernel}", model.unwrap_or(std::env::consts::ARCH), processors().len())
+}
+
+/// The load average of the last minute, if it can be read.
+pub fn load_average() -> Option<f64> {
+    read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
+}
+
+/// Today, in UTC: `2026-11-21`.
+pub fn date() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    civil(i64::try_from(since.as_secs() / 86_400).unwrap_or(0))
+}
+
+/// The date so many days after 1970-01-01 (H. Hinnant, chrono-compatible low-level date algorithms,
+/// `civil_from_days`): years begin in March, so that the leap day is the last.
+fn civil(days: i64) -> String {
+    let days = days + 719_468;
+    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// Processor time since the machine started, in clock ticks (proc(5), /proc/stat).
+#[derive(Debug, Clone, Copy)]
+pub struct Ticks {
+    total: u64,
+    idle: u64,
+    interrupts: u64,
+    steal: u64,
+}
+
+/// Shares of the processor time between two readings.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Shares {
+    /// By programs, and the kernel on their behalf.
+    pub programs: f64,
+    /// By interrupts, where the kernel counts them apart.
+    pub interrupts: f64,
+    /// Given to others by the hypervisor.
+    pub stolen: f64,
+}
+
+impl Ticks {
+    /// Of all processors, now; none where /proc/stat cannot be read.
+    pub fn of_all() -> Option<Self> {
+        Self::parse(&read_to_string("/proc/stat").ok()?, "cpu")
+    }
+
+    /// Of one processor, now.
+    pub fn of(processor: u32) -> Option<Self> {
+        Self::parse(&read_to_string("/proc/stat").ok()?, &format!("cpu{processor}"))
+    }
+
+    fn parse(stat: &str, name: &str) -> Option<Self> {
+        let mut lines = stat.lines().map(str::split_ascii_whitespace);
+        let fields = lines.find_map(|mut words| (words.next() == Some(name)).then_some(words))?;
+        let fields: Vec<u64> = fields.filter_map(|field| field.parse().ok()).collect();
+        // user nice system idle iowait irq softirq steal; guest time is part of user.
+        let first = fields.get(..8)?;
+        let (idle, interrupts) = (first[3] + first[4], first[5] + first[6]);
+        Some(Self { total: first.iter().sum(), idle, interrupts, steal: first[7] })
+    }
+
+    /// What became of the time since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Shares {
+        let total = self.total.saturating_sub(earlier.total).max(1) as f64;
+        let share = |now: u64, then: u64| now.saturating_sub(then) as f64 / total;
+        let idle = share(self.idle, earlier.idle);
+        let interrupts = share(self.interrupts, earlier.interrupts);
+        let stolen = share(self.steal, earlier.steal);
+        Shares { programs: (1.0 - idle - interrupts - stolen).max(0.0), interrupts, stolen }
+    }
+}
+
+/// The share of the machine that others use, looked at for a second at a time until it is small or
+/// patience ends.
+pub fn settle(say: &mut dyn FnMut(String)) -> f64 {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let earlier = Ticks::of_all();
+        sleep(LOOK_FOR);
+        let shares = earlier.zip(Ticks::of_all()).map_or(Shares::default(), |(then, now)| now.since(&then));
+        let used = shares.programs + shares.interrupts + shares.stolen;
+        let ended = Instant::now() > until;
+        if used <= QUIET || ended {
+            if used > QUIET {
+                say(format!(
+                    "others still use {:.0} % of the machine: the figures will be doubtful",
+                    used * 100.0
+                ));
+            }
+            return used;
+        }
+        say(format!("others use {:.0} % of the machine; waiting for quiet", used * 100.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_of_all_time() {
+        let stat = |cpu: &str| format!("cpu  {cpu}\ncpu0 1 0 0 9 0 0 0 0 0 0\nintr 5\n");
+        let at = |cpu: &str| Ticks::parse(&stat(cpu), "cpu").expect("such a line");
+        let (earlier, later) = (at("100 0 100 800 0 0 0 0 0 0"), at("200 0 150 1500 50 20 30 50 0 0"));
+        let shares = later.since(&earlier);
+        for (share, expected) in [(shares.programs, 0.15), (shares.interrupts, 0.05), (shares.stolen, 0.05)] {
+            assert!((share - expected).abs() < 1e-9, "{shares:?}");
+        }
+        let one = Ticks::parse(&stat("0"), "cpu0").expect("such a line");
+        assert_eq!((one.total, one.idle), (10, 9));
+        assert!(Ticks::parse(&stat("0"), "cpu1").is_none());
+    }
+
+    #[test]
+    fn days_have_their_dates() {
+        for (days, date) in [
+            (0, "1970-01-01"),
+            (59, "1970-03-01"),
+            (11_016, "2000-02-29"),
+            (11_017, "2000-03-01"),
+            (20_778, "2026-11-21"),
+            (-1, "1969-12-31"),
+        ] {
+            assert_eq!(civil(days), date);
+        }
+    }
+}

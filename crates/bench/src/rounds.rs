@@ -1,0 +1,116 @@
+//! Rounds: every program once, in an order drawn anew.
+
+use crate::cases::Case;
+use crate::child::Bench;
+use crate::figures::Run;
+use crate::turn::{Entry, Server, turn};
+use rand_chacha::ChaCha12Rng;
+use rand_core::{Rng, SeedableRng};
+use serde::Serialize;
+
+/// How often, how long, in which order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Measure {
+    /// Rounds.
+    pub rounds: u32,
+    /// Seconds of each load.
+    pub seconds: u32,
+    /// What the orders are drawn from.
+    pub seed: u64,
+}
+
+/// All runs of a case.
+#[derive(Debug, Serialize)]
+pub struct Measured {
+    /// The orders of the rounds, as indices into `rows`.
+    pub orders: Vec<Vec<usize>>,
+    /// One for each contestant that is here.
+    pub rows: Vec<Row>,
+    /// What went wrong.
+    pub doubts: Vec<String>,
+}
+
+/// The runs of one contestant.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// Whether it is torment.
+    pub ours: bool,
+    /// For each round the runs of its loads; none if one of them failed.
+    pub rounds: Vec<Option<Vec<Run>>>,
+}
+
+/// Measures one case.
+pub fn measure(
+    case: &Case,
+    entries: &[Entry],
+    server: &dyn Server,
+    bench: &Bench,
+    measure: Measure,
+    say: &mut dyn FnMut(String),
+) -> Measured {
+    let row = |entry: &Entry| {
+        let contestant = &entry.contestant;
+        Row { name: contestant.name(), ours: contestant.is_ours(), rounds: Vec::new() }
+    };
+    let mut measured =
+        Measured { orders: Vec::new(), rows: entries.iter().map(row).collect(), doubts: Vec::new() };
+    // The case is part of the seed, so that a case measured alone has the orders it has among all.
+    let mut random = ChaCha12Rng::seed_from_u64(measure.seed ^ (u64::from(u32::from(case.id)) << 32));
+    if let Some(first) = entries.first() {
+        // The server's first requests pay for its caches: nobody's figure.
+        let _ = turn(first, case.shapes[0], 1, server, bench);
+    }
+    for round in 1..=measure.rounds {
+        let order = shuffled(entries.len(), &mut random);
+        let names: Vec<&str> = order.iter().map(|at| measured.rows[*at].name.as_str()).collect();
+        say(format!("{}  round {round} of {}: {}", case.id, measure.rounds, names.join(", ")));
+        for &at in &order {
+            let turns =
+                case.shapes.iter().map(|shape| turn(&entries[at], *shape, measure.seconds, server, bench));
+            let runs: Result<Vec<Run>, String> = turns.collect();
+            let doubts = match &runs {
+                Ok(runs) => runs.iter().flat_map(|run| run.doubts.clone()).collect(),
+                Err(problem) => vec![problem.clone()],
+            };
+            doubts.iter().for_each(|doubt| say(format!("   {doubt}")));
+            measured.doubts.extend(doubts.into_iter().map(|doubt| format!("round {round}: {doubt}")));
+            measured.rows[at].rounds.push(runs.ok());
+        }
+        measured.orders.push(order);
+    }
+    measured
+}
+
+/// 0 … n−1 in an order of which each is equally likely (Fisher and Yates, as Durstenfeld gave it).
+fn shuffled(n: usize, random: &mut ChaCha12Rng) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..n).collect();
+    for last in (1..n).rev() {
+        let choices = last as u64 + 1;
+        // 64 random bits for a dozen choices: the bias of the remainder is below 1e-18.
+        order.swap(last, (random.next_u64() % choices) as usize);
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_order_comes_about_and_a_seed_repeats_it() {
+        let orders = |seed| {
+            let mut random = ChaCha12Rng::seed_from_u64(seed);
+            (0..600).map(|_| shuffled(3, &mut random)).collect::<Vec<_>>()
+        };
+        let mut counts = std::collections::BTreeMap::new();
+        for order in orders(1) {
+            *counts.entry(order).or_insert(0) += 1;
+        }
+        assert_eq!(counts.len(), 6);
+        assert!(counts.values().all(|n| (60..=140).contains(n)), "{counts:?}");
+        assert_eq!(orders(1), orders(1));
+        assert_ne!(orders(1), orders(2));
+    }
+}

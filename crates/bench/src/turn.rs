@@ -1,0 +1,202 @@
+//! One program's turn: a load, what came of it, and what is doubtful about that.
+
+use crate::cases::Contestant;
+use crate::child::{Bench, Ended};
+use crate::figures::Run;
+use crate::machine::Ticks;
+use crate::peers::{Load, Said, Shape, Tool, patience};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Lets the server close what the last program left open.
+const BREATH: Duration = Duration::from_millis(100);
+/// A server that counts this share more or fewer than a program says casts doubt on one of them.
+const AGREEMENT: f64 = 0.02;
+/// More of the generator's processor in use by others, or of both given away, and a figure is doubtful.
+const OTHERS: f64 = 0.05;
+/// So many connections are made in a second even by the slowest while it makes load: the time that it
+/// takes is added to the load's.
+const CONNECTS_PER_SECOND: u32 = 3_000;
+
+/// What is loaded, and what it knows of that.
+pub trait Server {
+    /// Where.
+    fn url(&self) -> String;
+    /// Begins its record anew.
+    fn forget(&self) {}
+    /// Requests answered since [`Self::forget`], if it counts.
+    fn answered(&self) -> Option<u64> {
+        None
+    }
+    /// Connections taken since then, if it counts.
+    fn accepted(&self) -> Option<u64> {
+        None
+    }
+    /// The median time of its own record, if it keeps one.
+    fn p50_us(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// A contestant that is here.
+#[derive(Debug)]
+pub struct Entry {
+    /// Which.
+    pub contestant: Contestant,
+    /// Its program.
+    pub tool: Tool,
+}
+
+/// Makes one load. Fails, saying why, if nothing can be made of it.
+pub fn turn(
+    entry: &Entry,
+    shape: Shape,
+    seconds: u32,
+    server: &dyn Server,
+    bench: &Bench,
+) -> Result<Run, String> {
+    let name = entry.contestant.name();
+    let (open, asked_per_second) = match shape {
+        Shape::Constant { rate, connections, .. } => (connections, Some(rate)),
+        Shape::Closed { connections } | Shape::Select { connections } => (connections, None),
+        Shape::Streams { connections, streams } => (connections * streams, None),
+    };
+    let seconds = seconds + open / CONNECTS_PER_SECOND;
+    let scratch = bench.scratch.clone();
+    let load = Load { url: server.url(), seconds, shape, extra: entry.contestant.extra, scratch };
+    let peer = entry.tool.peer;
+    let arguments = (peer.arguments)(&load).ok_or_else(|| format!("{name} cannot make this load"))?;
+    sleep(BREATH);
+    server.forget();
+    let (began, ticks) = (Instant::now(), Ticks::of(bench.generator).zip(Ticks::of_all()));
+    let ended = bench
+        .run(&entry.tool.path, &arguments, patience(seconds))
+        .map_err(|e| format!("{} cannot be run: {e}", entry.tool.path.display()))?;
+    let mut doubts = foreign(&name, &ended, bench, began.elapsed(), ticks);
+    let (served, accepted, served_p50_us) = (server.answered(), server.accepted(), server.p50_us());
+    let last = || ended.stderr.lines().last().unwrap_or("it said nothing").trim().to_owned();
+    if ended.too_long {
+        return Err(format!("{name} did not end by itself: {}", last()));
+    }
+    let said = (peer.said)(&load, &entry.tool, &ended)
+        .ok_or_else(|| format!("{name} gave no result (exit code {:?}): {}", ended.code, last()))?;
+    if let (Shape::Closed { connections }, Some(accepted)) = (shape, accepted)
+        && accepted < u64::from(connections)
+    {
+        return Err(format!("{name} made {accepted} of {connections} connections in {seconds} s"));
+    }
+    doubts.extend(counted(&name, said, served, u64::from(open)));
+    Ok(Run {
+        open,
+        asked_per_second,
+        planned_seconds: seconds,
+        usage: ended.usage,
+        said,
+        code: ended.code,
+        served,
+        served_p50_us,
+        doubts,
+    })
+}
+
+/// What others took of the processors meanwhile.
+fn foreign(
+    name: &str,
+    ended: &Ended,
+    bench: &Bench,
+    took: Duration,
+    before: Option<(Ticks, Ticks)>,
+) -> Vec<String> {
+    let after = Ticks::of(bench.generator).zip(Ticks::of_all());
+    let Some(((one, all), (one_now, all_now))) = before.zip(after) else { return Vec::new() };
+    let own = (ended.usage.user_seconds + ended.usage.kernel_seconds) / took.as_secs_f64();
+    let others = one_now.since(&one).programs - own;
+    let stolen = all_now.since(&all).stolen;
+    let mut doubts = Vec::new();
+    if others > OTHERS {
+        let share = others * 100.0;
+        doubts.push(format!("{name} shared its processor with others, who took {share:.0} % of it"));
+    }
+    if stolen > OTHERS {
+        doubts.push(format!("the hypervisor took {:.0} % of the machine from {name}", stolen * 100.0));
+    }
+    doubts
+}
+
+/// What the program's own counts give reason to doubt.
+fn counted(name: &str, said: Said, served: Option<u64>, open: u64) -> Vec<String> {
+    let Said { answered, failed, .. } = said;
+    let mut doubts = Vec::new();
+    if failed > 0 {
+        doubts.push(format!("{name} says that {failed} of {} failed", answered + failed));
+    }
+    if let Some(served) = served {
+        // What is under way at the end the server may still answer, and the program no longer count.
+        let leave = (AGREEMENT * served as f64) as u64;
+        if answered + leave + open < served || answered > served + leave {
+            doubts.push(format!("{name} says {answered} answered, the server {served}"));
+        }
+    }
+    doubts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peers::{TORMENT, Tool};
+    use std::cell::Cell;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn doubts(answered: u64, failed: u64, served: u64) -> usize {
+        counted("wrk", Said { answered, failed, ..Said::default() }, Some(served), 64).len()
+    }
+
+    #[test]
+    fn a_server_that_counts_otherwise_and_failures_are_noticed() {
+        assert_eq!((doubts(100_000, 0, 100_064), doubts(100_000, 0, 99_990)), (0, 0));
+        assert_eq!((doubts(90_000, 0, 100_000), doubts(100_000, 0, 90_000), doubts(1, 0, 0)), (1, 1, 1));
+        assert_eq!((doubts(100_000, 1, 100_000), doubts(90_000, 1, 100_000)), (1, 2));
+    }
+
+    /// Took as many connections as it is told.
+    struct Told {
+        accepted: u64,
+        forgot: Cell<u32>,
+    }
+
+    impl Server for Told {
+        fn url(&self) -> String {
+            "http://127.0.0.1:1/".to_owned()
+        }
+        fn forget(&self) {
+            self.forgot.set(self.forgot.get() + 1);
+        }
+        fn accepted(&self) -> Option<u64> {
+            Some(self.accepted)
+        }
+    }
+
+    fn turn_of(script: &str, accepted: u64) -> Result<Run, String> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("program");
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("the folder is ours");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("the file is ours");
+        let contestant = Contestant { peer: &TORMENT, extra: &[] };
+        let entry = Entry { contestant, tool: Tool { peer: &TORMENT, path, version: String::new() } };
+        let bench = Bench { generator: crate::machine::processors()[0], scratch: folder.path().to_owned() };
+        let server = Told { accepted, forgot: Cell::default() };
+        let run = turn(&entry, Shape::Closed { connections: 64 }, 1, &server, &bench);
+        assert_eq!(server.forgot.get(), 1, "its record begins with the load");
+        run
+    }
+
+    #[test]
+    fn a_turn_that_came_to_nothing_says_why() {
+        let result = r#"echo '{"trial": {"outcomes": {"ok": 7}, "loaded_seconds": 1}}'"#;
+        assert_eq!(turn_of(result, 64).expect("a result").said.answered, 7);
+        let problem = turn_of(result, 63).expect_err("not the load that was asked for");
+        assert_eq!(problem, "torment made 63 of 64 connections in 1 s");
+        let problem = turn_of("echo 'no such host' >&2; exit 1", 64).expect_err("no result");
+        assert_eq!(problem, "torment gave no result (exit code Some(1)): no such host");
+    }
+}
