@@ -1,13 +1,22 @@
-use crate::{Arrivals, Find, Load, Objective, Plan, Stage, StatusRange, Target, Task};
+use crate::bind::planned;
+use crate::{
+    Arrivals, Ask, Data, Find, Flow, HttpVersion, Load, Objective, Order, Plan, Request, Stage, StatusRange,
+};
+use crate::{Step, Target, Task};
 use units::{Bytes, Nanos, Share, grouped};
+
+/// More requests than these are counted only: `to_toml` has them all.
+const MOST_LINES: usize = 8;
 
 impl Plan {
     /// The plan as understood, in a few lines for people.
     pub fn describe(&self) -> Vec<String> {
-        let mut lines = vec![
-            format!("target   {}", self.describe_target()),
-            format!("request  {}", self.describe_request()),
-        ];
+        let mut lines = vec![format!("target   {}", self.describe_target())];
+        match self.single() {
+            Some(step) => lines.push(format!("request  {}{}", describe_ask(step), describe_answered(step))),
+            None => lines.extend(self.describe_flows()),
+        }
+        lines.extend(self.data.iter().map(|data| format!("data     {}", describe_data(data))));
         match &self.task {
             Task::Run(load) => lines.push(format!("load     {}", describe_load(load))),
             Task::Find(find) => lines.push(format!("search   {}", describe_find(find))),
@@ -23,31 +32,44 @@ impl Plan {
             Target::Null => {
                 "none: every request is answered at once, which measures torment itself".to_owned()
             }
-            Target::Sql(database) => format!("PostgreSQL {}:{}", database.host, database.port),
+            Target::Sql(database) => {
+                let session = match (database.tls, database.insecure) {
+                    (false, _) if database.is_socket() => "",
+                    (false, _) => ", not encrypted",
+                    (true, false) => ", encrypted",
+                    (true, true) => ", encrypted, any certificate accepted",
+                };
+                format!("PostgreSQL, {}{session}", database.url(false))
+            }
             Target::Http(origin) => {
                 let socket =
                     origin.unix_socket.as_ref().map(|path| format!(" by the socket {}", path.display()));
                 let insecure = if origin.tls && origin.insecure { ", any certificate accepted" } else { "" };
-                format!("{origin}{}{insecure}", socket.unwrap_or_default())
+                let http = match origin.http {
+                    HttpVersion::Either => String::new(),
+                    HttpVersion::One => ", HTTP/1.1".to_owned(),
+                    HttpVersion::Two => {
+                        format!(", HTTP/2 with at most {} streams", grouped(origin.streams.into()))
+                    }
+                };
+                format!("{origin}{}{insecure}{http}", socket.unwrap_or_default())
             }
         }
     }
 
-    fn describe_request(&self) -> String {
-        let step = &self.flows[0].steps[0];
-        let Some(request) = step.request() else { return String::new() };
-        let mut text = format!("{} {}", request.method, request.path);
-        match request.headers.len() {
-            0 => {}
-            1 => text += ", 1 header",
-            n => text += &format!(", {n} headers"),
+    /// One line for each, with its share of the arrivals.
+    fn describe_flows(&self) -> Vec<String> {
+        let sum: f64 = self.flows.iter().map(|flow| flow.weight).sum();
+        let mut lines = Vec::new();
+        for flow in self.flows.iter().take(MOST_LINES) {
+            let label = if lines.is_empty() { "requests" } else { "" };
+            let share = Share(flow.weight / sum).to_string();
+            lines.push(format!("{label:8} {share:>6}  {}", describe_flow(flow)));
         }
-        if !request.body.is_empty() {
-            let about = if request.body.is_constant() { "" } else { "about " };
-            text += &format!(", body of {about}{}", Bytes(request.body.to_bytes().len() as u64));
+        if self.flows.len() > MOST_LINES {
+            lines.push(format!("         and {} more", self.flows.len() - MOST_LINES));
         }
-        let expect: Vec<String> = request.expect.iter().map(StatusRange::to_string).collect();
-        text + &format!("; answered means status {} within {}", expect.join(", "), step.timeout)
+        lines
     }
 
     fn describe_limits(&self) -> String {
@@ -69,11 +91,72 @@ impl Plan {
     }
 }
 
+fn describe_flow(flow: &Flow) -> String {
+    let named = |name: &str, what: &str| {
+        if what.starts_with(name) { what.to_owned() } else { format!("{name}: {what}") }
+    };
+    if flow.is_request() {
+        return named(&flow.name, &describe_ask(&flow.steps[0]));
+    }
+    let names: Vec<&str> = flow.steps.iter().take(MOST_LINES).map(|step| step.name.as_str()).collect();
+    let more = flow.steps.len().saturating_sub(MOST_LINES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let cookies = if flow.cookies { ", with cookies" } else { "" };
+    let count = match flow.steps.len() {
+        1 => "1 step".to_owned(),
+        n => format!("{n} steps"),
+    };
+    format!("{}: {count}{cookies}: {}{more}", flow.name, names.join(" ▸ "))
+}
+
+fn describe_ask(step: &Step) -> String {
+    match &step.ask {
+        Ask::Http(request) => describe_request(request),
+        Ask::Sql(statement) => {
+            let text = statement.to_text();
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+fn describe_request(request: &Request) -> String {
+    let mut text = format!("{} {}", request.method, request.path);
+    match request.headers.len() {
+        0 => {}
+        1 => text += ", 1 header",
+        n => text += &format!(", {n} headers"),
+    }
+    if !request.body.is_empty() {
+        let about = if request.body.is_constant() { "" } else { "about " };
+        text += &format!(", body of {about}{}", Bytes(request.body.to_bytes().len() as u64));
+    }
+    text
+}
+
+fn describe_answered(step: &Step) -> String {
+    let Ask::Http(request) = &step.ask else { return format!("; answered means within {}", step.timeout) };
+    let expect: Vec<String> = request.expect.iter().map(StatusRange::to_string).collect();
+    let checks = match request.checks.len() {
+        0 => String::new(),
+        1 => " and 1 check".to_owned(),
+        n => format!(" and {n} checks"),
+    };
+    format!("; answered means status {}{checks} within {}", expect.join(", "), step.timeout)
+}
+
+fn describe_data(data: &Data) -> String {
+    let order = match data.order {
+        Order::Cycle => "one row after the other, again and again",
+        Order::Random => "rows at random",
+        Order::Once => "each row once",
+    };
+    format!("{} from {}, {order}", data.name, data.file)
+}
+
 fn describe_load(load: &Load) -> String {
     match load {
         Load::Open { stages, arrivals } => {
-            let count: f64 =
-                stages.iter().map(|s| (s.from.0 + s.to.0) / 2.0 * s.duration.as_secs_f64()).sum();
+            let count = planned(stages);
             let about = if *arrivals == Arrivals::Even { "" } else { "about " };
             let count = format!("{about}{} arrivals {}", grouped(count.round() as u64), spacing(*arrivals));
             match stages.as_slice() {

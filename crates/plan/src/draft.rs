@@ -1,6 +1,7 @@
+use crate::Key;
 use crate::error::{Error, Place};
 use std::collections::BTreeMap;
-use units::ParseError;
+use units::{Nanos, ParseError, Rate};
 
 /// A text that somebody gave, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,111 +28,40 @@ impl Given {
             .ok_or_else(|| self.error(format!("'{}' is not {what}, a whole number from {least}", self.text)))
     }
 
+    /// A whole number from 1 to `most`.
+    pub(crate) fn count(&self, most: u32, what: &str) -> Result<u32, Error> {
+        match self.whole(1, what)? {
+            number if number > most => Err(self.error(format!("expected at most {most}"))),
+            number => Ok(number),
+        }
+    }
+
     pub(crate) fn flag(&self) -> Result<bool, Error> {
         self.text.parse().map_err(|_| self.error(format!("'{}' is neither true nor false", self.text)))
     }
+
+    /// Whether it comes from the command line.
+    pub(crate) fn is_option(&self) -> bool {
+        matches!(self.place, Place::Option(_))
+    }
+
+    /// The name before a header's colon.
+    pub(crate) fn header_name(&self) -> String {
+        self.text.split(':').next().unwrap_or("").trim().to_ascii_lowercase()
+    }
 }
 
-/// Everything that can be said in a plan; each is a key of a plan file and an option of the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs, reason = "named as in the file; the crate's page describes each")]
-pub enum Key {
-    Goal,
-    Url,
-    UnixSocket,
-    Insecure,
-    Method,
-    Headers,
-    Body,
-    BodyFile,
-    BodyBase64,
-    Form,
-    Timeout,
-    ExpectStatus,
-    Rate,
-    Duration,
-    Stages,
-    Arrivals,
-    Connections,
-    Requests,
-    From,
-    Max,
-    Width,
-    Trial,
-    Sum,
-    Careful,
-    Budget,
-    MaxConnections,
-    MaxOutstanding,
-    Cores,
-    Seed,
-}
-
-/// Which shapes of TOML values a key takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A string.
-    Text,
-    /// A string or a number.
-    Quantity,
-    /// A boolean.
-    Flag,
-    /// A string, a number, or an array of them.
-    List,
-    /// A table of strings, or an array of strings with this between name and value.
-    Pairs(char),
-}
-
-impl Key {
-    /// Key, section of the file (the first has none), name in it.
-    pub(crate) const ALL: [(Self, &'static str, &'static str, Kind); 29] = [
-        (Self::Goal, "", "goal", Kind::Text),
-        (Self::Url, "target", "url", Kind::Text),
-        (Self::UnixSocket, "target", "unix_socket", Kind::Text),
-        (Self::Insecure, "target", "insecure", Kind::Flag),
-        (Self::Method, "request", "method", Kind::Text),
-        (Self::Headers, "request", "headers", Kind::Pairs(':')),
-        (Self::Body, "request", "body", Kind::Text),
-        (Self::BodyFile, "request", "body_file", Kind::Text),
-        (Self::BodyBase64, "request", "body_base64", Kind::Text),
-        (Self::Form, "request", "form", Kind::Pairs('=')),
-        (Self::Timeout, "request", "timeout", Kind::Quantity),
-        (Self::ExpectStatus, "request", "expect_status", Kind::List),
-        (Self::Rate, "load", "rate", Kind::Quantity),
-        (Self::Duration, "load", "duration", Kind::Quantity),
-        (Self::Stages, "load", "stages", Kind::List),
-        (Self::Arrivals, "load", "arrivals", Kind::Text),
-        (Self::Connections, "load", "connections", Kind::Quantity),
-        (Self::Requests, "load", "requests", Kind::Quantity),
-        (Self::From, "find", "from", Kind::Quantity),
-        (Self::Max, "find", "max", Kind::Quantity),
-        (Self::Width, "find", "width", Kind::Quantity),
-        (Self::Trial, "find", "trial", Kind::Quantity),
-        (Self::Sum, "find", "sum", Kind::Quantity),
-        (Self::Careful, "find", "careful", Kind::Flag),
-        (Self::Budget, "find", "budget", Kind::Quantity),
-        (Self::MaxConnections, "generator", "connections", Kind::Quantity),
-        (Self::MaxOutstanding, "generator", "outstanding", Kind::Quantity),
-        (Self::Cores, "generator", "cores", Kind::List),
-        (Self::Seed, "generator", "seed", Kind::Quantity),
-    ];
-}
-
-/// A plan as given, not yet checked: texts, each with its place, from a file, the command line, or both.
+/// The keys and values of one section of a file, such as one `[[request]]`; or of all that stand once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Draft {
-    values: BTreeMap<Key, Vec<Given>>,
+pub(crate) struct Section {
+    /// Its beginning, if it is one of several.
+    pub(crate) place: Option<Place>,
+    pub(crate) values: BTreeMap<Key, Vec<Given>>,
 }
 
 const BODIES: [Key; 4] = [Key::Body, Key::BodyFile, Key::BodyBase64, Key::Form];
 
-impl Draft {
-    /// Takes the value of an option of the command line. Repeating headers, form fields, stages, statuses
-    /// or cores adds one more; headers are `Name: value`, form fields `name=value`.
-    pub fn set(&mut self, key: Key, option: &'static str, text: impl Into<String>) {
-        self.push(key, Given { text: text.into(), place: Place::Option(option) });
-    }
-
+impl Section {
     pub(crate) fn push(&mut self, key: Key, given: Given) {
         self.values.entry(key).or_default().push(given);
     }
@@ -144,22 +74,167 @@ impl Draft {
         self.all(key).last()
     }
 
-    /// The value of a key as text, if one was given; the last of several.
+    pub(crate) fn has(&self, key: Key) -> bool {
+        self.values.contains_key(&key)
+    }
+
+    fn remove(&mut self, keys: &[Key]) {
+        keys.iter().for_each(|key| {
+            self.values.remove(key);
+        });
+    }
+
+    pub(crate) fn parsed<T: std::str::FromStr<Err = ParseError>>(
+        &self,
+        key: Key,
+    ) -> Result<Option<T>, Error> {
+        self.one(key).map(Given::parse).transpose()
+    }
+
+    pub(crate) fn flag(&self, key: Key) -> Result<Option<bool>, Error> {
+        self.one(key).map(Given::flag).transpose()
+    }
+
+    /// A time above zero.
+    pub(crate) fn time(&self, key: Key) -> Result<Option<Nanos>, Error> {
+        let time = self.parsed(key)?;
+        match time {
+            Some(Nanos::ZERO) => Err(self.complain(key, "expected more than no time, such as 30s")),
+            Some(time) if time > MAX_DURATION => Err(self.complain(key, "expected at most a month")),
+            time => Ok(time),
+        }
+    }
+
+    /// A rate above zero.
+    pub(crate) fn rate(&self, key: Key) -> Result<Option<Rate>, Error> {
+        match self.parsed(key)? {
+            Some(Rate::ZERO) => Err(self.complain(key, "expected a rate above 0, such as 1000")),
+            Some(rate) if rate > MAX_RATE => Err(self.complain(key, format!("expected at most {MAX_RATE}"))),
+            rate => Ok(rate),
+        }
+    }
+
+    /// About the value of a key; about the section, if it has none.
+    pub(crate) fn complain(&self, key: Key, message: impl Into<String>) -> Error {
+        let place = self.one(key).map(|given| &given.place).or(self.place.as_ref());
+        Error { place: place.cloned(), message: message.into() }
+    }
+
+    /// What the command line says of requests goes before what a request says: a body replaces the
+    /// other kind of body, credentials the other kind of credentials, headers are replaced by name.
+    pub(crate) fn overlaid_by(&mut self, over: &Self) {
+        let is_said = |key| over.one(key).is_some_and(Given::is_option);
+        if BODIES.into_iter().any(is_said) {
+            self.remove(&BODIES);
+        }
+        let names: Vec<String> = over.all(Key::Headers).iter().map(Given::header_name).collect();
+        let says_credentials = [Key::Basic, Key::Bearer].into_iter().any(is_said);
+        if says_credentials || names.iter().any(|name| name == "authorization") {
+            self.remove(&[Key::Basic, Key::Bearer]);
+        }
+        if let Some(headers) = self.values.get_mut(&Key::Headers) {
+            headers.retain(|old| {
+                let name = old.header_name();
+                !(names.contains(&name) || says_credentials && name == "authorization")
+            });
+        }
+        for (key, given) in &over.values {
+            if *key == Key::Headers {
+                self.values.entry(*key).or_default().extend(given.iter().cloned());
+            } else {
+                self.values.insert(*key, given.clone());
+            }
+        }
+        self.values.retain(|_, given| !given.is_empty());
+    }
+}
+
+/// No machine makes more, and due times are whole nanoseconds.
+pub(crate) const MAX_RATE: Rate = Rate(100e6);
+/// A month; with [`MAX_RATE`] every arrival of it still has a number that a float holds exactly.
+pub(crate) const MAX_DURATION: Nanos = Nanos::from_secs(31 * 86_400);
+
+/// One `[request]`, `[[request]]` or `[[flow]]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FlowDraft {
+    /// It and its only step are said in one section.
+    Request(Section),
+    /// What is said of all of it, and its steps.
+    Flow(Section, Vec<Section>),
+}
+
+impl FlowDraft {
+    /// What is said of the flow as a whole.
+    pub(crate) fn whole(&self) -> &Section {
+        match self {
+            Self::Request(section) | Self::Flow(section, _) => section,
+        }
+    }
+
+    pub(crate) fn steps(&self) -> &[Section] {
+        match self {
+            Self::Request(section) => std::slice::from_ref(section),
+            Self::Flow(_, steps) => steps,
+        }
+    }
+
+    pub(crate) fn steps_mut(&mut self) -> &mut [Section] {
+        match self {
+            Self::Request(section) => std::slice::from_mut(section),
+            Self::Flow(_, steps) => steps,
+        }
+    }
+}
+
+/// A plan as given, not yet checked: texts, each with its place, from a file, the command line, or both.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// What stands once. Of requests it holds what is meant for all of them: `[target]` headers and
+    /// credentials of a file, and every option of the command line.
+    pub(crate) top: Section,
+    /// In the order given.
+    pub(crate) flows: Vec<FlowDraft>,
+    /// `[data.NAME]`: the name, and what is said of it.
+    pub(crate) data: Vec<(Given, Section)>,
+}
+
+impl Draft {
+    /// Takes the value of an option of the command line. Repeating headers, form fields, stages, statuses
+    /// or cores adds one more; headers are `Name: value`, form fields `name=value`. Each statement of
+    /// a database is a request of its own, with its weight before it if that is not 1: `3: select …`.
+    pub fn set(&mut self, key: Key, option: &'static str, text: impl Into<String>) {
+        let place = Place::Option(option);
+        let given = |text: String| Given { text, place: place.clone() };
+        let text = text.into();
+        if key != Key::Sql {
+            return self.top.push(key, given(text));
+        }
+        let mut section = Section { place: Some(place.clone()), ..Section::default() };
+        // No statement begins with a number, so what stands before the colon is no part of it.
+        let statement = match text.split_once(':') {
+            Some((weight, rest)) if weight.trim().starts_with(|c: char| c.is_ascii_digit()) => {
+                section.push(Key::Weight, given(weight.trim().to_owned()));
+                rest.to_owned()
+            }
+            _ => text,
+        };
+        section.push(Key::Sql, given(statement));
+        self.flows.push(FlowDraft::Request(section));
+    }
+
+    /// The value of a key as text, if one was given for the whole plan; the last of several.
     pub fn text(&self, key: Key) -> Option<&str> {
-        self.one(key).map(|given| given.text.as_str())
+        self.top.one(key).map(|given| given.text.as_str())
     }
 
     /// Lets `over` win wherever both say something: the command line over the plan file.
     ///
     /// What belongs together goes together: a body replaces the other kind of body, a closed loop
-    /// an open one, stages a duration. Headers are replaced by name.
+    /// an open one, stages a duration. Headers are replaced by name, requests by statements.
     #[must_use]
     pub fn overlaid_by(mut self, over: Self) -> Self {
-        let has = |key| over.values.contains_key(&key);
+        let has = |key| over.top.has(key);
         let mut drop = Vec::new();
-        if BODIES.into_iter().any(has) {
-            drop.extend(BODIES);
-        }
         if has(Key::Rate) || has(Key::Stages) {
             drop.extend([Key::Connections, Key::Requests]);
         } else if has(Key::Connections) || has(Key::Requests) {
@@ -171,19 +246,47 @@ impl Draft {
         if has(Key::Rate) && (has(Key::Duration) || has(Key::Requests)) {
             drop.push(Key::Stages);
         }
-        for key in drop {
-            self.values.remove(&key);
+        if has(Key::Pool) || has(Key::MaxConnections) {
+            drop.extend([Key::Pool, Key::MaxConnections]);
         }
-        for (key, given) in over.values {
-            if key == Key::Headers {
-                let name = |g: &Given| g.text.split(':').next().unwrap_or("").trim().to_ascii_lowercase();
-                let headers = self.values.entry(key).or_default();
-                headers.retain(|old| given.iter().all(|new| name(new) != name(old)));
-                headers.extend(given);
-            } else {
-                self.values.insert(key, given);
+        self.top.remove(&drop);
+        self.top.overlaid_by(&over.top);
+        if !over.flows.is_empty() {
+            self.flows = over.flows;
+        }
+        self.data.extend(over.data);
+        self
+    }
+
+    /// The requests and flows as they are meant: with what the command line says of all of them.
+    ///
+    /// # Errors
+    /// If it says what only one request can mean, and there are several.
+    pub(crate) fn settled_flows(&self) -> Result<Vec<FlowDraft>, Error> {
+        let mut said = Section::default();
+        for (key, given) in self.top.values.iter().filter(|(key, _)| key.is_of_request()) {
+            let options: Vec<Given> = given.iter().filter(|given| given.is_option()).cloned().collect();
+            if !options.is_empty() {
+                said.values.insert(*key, options);
             }
         }
-        self
+        let mut flows = self.flows.clone();
+        if flows.is_empty() {
+            flows.push(FlowDraft::Request(Section::default()));
+        }
+        let steps: usize = flows.iter().map(|flow| flow.steps().len()).sum();
+        let single = [Key::Method, Key::Body, Key::BodyFile, Key::BodyBase64, Key::Form];
+        if steps > 1
+            && let Some(key) = single.into_iter().find(|&key| said.has(key))
+        {
+            let message = format!(
+                "the plan has {steps} requests, and this would make them all alike: write it into the \
+                 file, as {} of the one that is meant",
+                key.name()
+            );
+            return Err(said.complain(key, message));
+        }
+        flows.iter_mut().flat_map(FlowDraft::steps_mut).for_each(|step| step.overlaid_by(&said));
+        Ok(flows)
     }
 }

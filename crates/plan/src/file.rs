@@ -1,5 +1,7 @@
-use crate::draft::{Draft, Given, Key, Kind};
+use crate::draft::{Draft, FlowDraft, Given, Section};
 use crate::error::{Error, Place, nearest};
+use crate::key::{Key, Kind, bracketed};
+use crate::secret;
 use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
@@ -11,19 +13,25 @@ impl Draft {
     /// # Errors
     /// If it is not TOML, or a key is unknown or of the wrong type. Values are read by [`Draft::check`].
     pub fn from_toml(name: &str, text: &str) -> Result<Self, Error> {
-        let mut file = File { name: name.into(), text: text.into(), draft: Self::default() };
         let table = DeTable::parse(text).map_err(|e| {
             let message = e.message().lines().next().unwrap_or("this is not TOML").to_owned();
-            Error::at(&file.place(e.span().unwrap_or(0..0)), message)
+            let file =
+                File { name: name.into(), shown: secret::masked_lines(text).into(), draft: Self::default() };
+            file.error(e.span().unwrap_or(0..0), message)
         })?;
-        file.table("", table.into_inner())?;
+        let mut spans = Vec::new();
+        secrets(table.get_ref(), text, &mut spans);
+        let shown = secret::masked(text, &spans).into();
+        let mut file = File { name: name.into(), shown, draft: Self::default() };
+        file.top(table.into_inner())?;
         Ok(file.draft)
     }
 }
 
 struct File {
     name: Arc<str>,
-    text: Arc<str>,
+    /// What messages quote: the text with its secrets masked, of the same length.
+    shown: Arc<str>,
     draft: Draft,
 }
 
@@ -36,79 +44,168 @@ fn entries(table: DeTable<'_>) -> Vec<Entry<'_>> {
     entries
 }
 
-fn sections() -> impl Iterator<Item = &'static str> {
-    let mut last = "";
-    Key::ALL.iter().filter_map(move |(_, section, ..)| {
-        let new = *section != last;
-        last = section;
-        new.then_some(*section)
-    })
+/// Finds the values that messages must not quote.
+fn secrets(table: &DeTable<'_>, text: &str, spans: &mut Vec<Range<usize>>) {
+    for (key, value) in table {
+        collect_secrets(key.get_ref(), value, text, spans);
+    }
+}
+
+fn collect_secrets(key: &str, value: &Spanned<DeValue<'_>>, text: &str, spans: &mut Vec<Range<usize>>) {
+    match value.get_ref() {
+        DeValue::String(_) if secret::is_secret_name(key) => spans.push(value.span()),
+        DeValue::String(content) => {
+            if content.split([':', ' ']).next().is_some_and(secret::is_secret_name) {
+                spans.push(value.span());
+            } else if key == "url" {
+                let start = value.span().start;
+                let written = &text[value.span()];
+                spans.extend(secret::userinfo_secret(written).map(|s| start + s.start..start + s.end));
+            }
+        }
+        DeValue::Array(items) => items.iter().for_each(|item| collect_secrets(key, item, text, spans)),
+        // What a step takes from an answer is said, not given: its name may be that of a secret.
+        DeValue::Table(table) if key != "take" => secrets(table, text, spans),
+        _ => {}
+    }
 }
 
 impl File {
     fn place(&self, span: Range<usize>) -> Place {
-        Place::File { name: Arc::clone(&self.name), text: Arc::clone(&self.text), span }
+        Place::File { name: Arc::clone(&self.name), text: Arc::clone(&self.shown), span }
     }
 
     fn error(&self, span: Range<usize>, message: String) -> Error {
         Error::at(&self.place(span), message)
     }
 
-    fn table(&mut self, section: &str, table: DeTable<'_>) -> Result<(), Error> {
+    fn top(&mut self, table: DeTable<'_>) -> Result<(), Error> {
+        let mut top = Section::default();
+        let mut flows: Vec<(usize, FlowDraft)> = Vec::new();
         for (key, value) in entries(table) {
-            let name: &str = key.get_ref();
-            let known = Key::ALL.iter().find(|(_, s, n, _)| (*s, *n) == (section, name));
-            if let Some((key, _, _, kind)) = known {
-                self.value(*key, name, *kind, value)?;
-            } else if section.is_empty() && sections().any(|s| s == name) {
-                let (span, section) = (value.span(), name.to_owned());
-                match value.into_inner() {
-                    DeValue::Table(table) => self.table(&section, table)?,
-                    other => {
-                        let message =
-                            format!("'{section}' is {}; expected a section [{section}]", kind_of(&other));
-                        return Err(self.error(span, message));
+            let (name, span) = (key.get_ref().as_ref(), value.span());
+            match (Key::of("", name), name) {
+                (Some((key, kind)), _) => self.value(&mut top, key, name, kind, value)?,
+                (None, "request" | "flow") => {
+                    for (span, table) in self.tables(name, value)? {
+                        let place = self.place(span.clone());
+                        let flow = if name == "flow" {
+                            self.flow(place, table)?
+                        } else {
+                            self.request(place, table)?
+                        };
+                        flows.push((span.start, flow));
                     }
                 }
-            } else {
-                return Err(self.error(key.span(), unknown(section, name)));
+                (None, "data") => {
+                    for (name, value) in entries(self.one_table("data.NAME", span, value.into_inner())?) {
+                        let span = value.span();
+                        let table = self.one_table("data.NAME", span, value.into_inner())?;
+                        let section = self.section("data", table)?;
+                        let name = Given { text: name.get_ref().to_string(), place: self.place(name.span()) };
+                        self.draft.data.push((name, section));
+                    }
+                }
+                (None, _) if Key::SECTIONS.contains(&name) => {
+                    let table = self.one_table(name, span, value.into_inner())?;
+                    self.read(&mut top, name, table)?;
+                }
+                (None, _) => return Err(self.error(key.span(), unknown("", name))),
             }
+        }
+        flows.sort_by_key(|(start, _)| *start);
+        self.draft.flows = flows.into_iter().map(|(_, flow)| flow).collect();
+        self.draft.top = top;
+        Ok(())
+    }
+
+    fn request(&self, place: Place, table: DeTable<'_>) -> Result<FlowDraft, Error> {
+        Ok(FlowDraft::Request(Section { place: Some(place), ..self.section("request", table)? }))
+    }
+
+    fn flow(&self, place: Place, mut table: DeTable<'_>) -> Result<FlowDraft, Error> {
+        let mut steps = Vec::new();
+        if let Some(value) = table.remove("step") {
+            for (span, table) in self.tables("flow.step", value)? {
+                steps.push(Section { place: Some(self.place(span)), ..self.section("flow.step", table)? });
+            }
+        }
+        Ok(FlowDraft::Flow(Section { place: Some(place), ..self.section("flow", table)? }, steps))
+    }
+
+    /// A table, or an array of them, in the order of the file.
+    fn tables<'a>(
+        &self,
+        section: &str,
+        value: Spanned<DeValue<'a>>,
+    ) -> Result<Vec<(Range<usize>, DeTable<'a>)>, Error> {
+        let span = value.span();
+        match value.into_inner() {
+            DeValue::Array(items) => items
+                .into_iter()
+                .map(|item| Ok((item.span(), self.one_table(section, item.span(), item.into_inner())?)))
+                .collect(),
+            other => Ok(vec![(span.clone(), self.one_table(section, span, other)?)]),
+        }
+    }
+
+    fn one_table<'a>(
+        &self,
+        section: &str,
+        span: Range<usize>,
+        value: DeValue<'a>,
+    ) -> Result<DeTable<'a>, Error> {
+        match value {
+            DeValue::Table(table) => Ok(table),
+            other => {
+                let name = section.split('.').next().unwrap_or(section);
+                let section = if name == "flow" { format!("[[{section}]]") } else { format!("[{section}]") };
+                let message = format!("'{name}' is {}; expected a section {section}", kind_of(&other));
+                Err(self.error(span, message))
+            }
+        }
+    }
+
+    fn section(&self, section: &str, table: DeTable<'_>) -> Result<Section, Error> {
+        let mut into = Section::default();
+        self.read(&mut into, section, table)?;
+        Ok(into)
+    }
+
+    fn read(&self, into: &mut Section, section: &str, table: DeTable<'_>) -> Result<(), Error> {
+        for (key, value) in entries(table) {
+            let name: &str = key.get_ref();
+            let (known, kind) =
+                Key::of(section, name).ok_or_else(|| self.error(key.span(), unknown(section, name)))?;
+            self.value(into, known, name, kind, value)?;
         }
         Ok(())
     }
 
-    fn value(&mut self, key: Key, name: &str, kind: Kind, value: Spanned<DeValue<'_>>) -> Result<(), Error> {
+    fn value(
+        &self,
+        into: &mut Section,
+        key: Key,
+        name: &str,
+        kind: Kind,
+        value: Spanned<DeValue<'_>>,
+    ) -> Result<(), Error> {
         let span = value.span();
         let found = kind_of(value.get_ref());
         let wrong = |expected: &str| format!("'{name}' is {found}; expected {expected}");
         match (kind, value.into_inner()) {
-            (Kind::Flag, DeValue::Boolean(flag)) => self.push(key, flag.to_string(), span),
+            (Kind::Flag, DeValue::Boolean(flag)) => self.push(into, key, flag.to_string(), span),
             (Kind::Flag, _) => return Err(self.error(span, wrong("true or false"))),
-            (Kind::Text, DeValue::String(text)) => self.push(key, text.into_owned(), span),
+            (Kind::Text, DeValue::String(text)) => self.push(into, key, text.into_owned(), span),
             (Kind::Text, _) => return Err(self.error(span, wrong("text in quotes"))),
-            (Kind::Pairs(separator), DeValue::Table(table)) => self.pairs(key, name, separator, table)?,
-            (Kind::Pairs(separator), DeValue::Array(items)) => {
-                for item in items {
-                    let span = item.span();
-                    match item.into_inner() {
-                        DeValue::String(text) if text.contains(separator) => {
-                            self.push(key, text.into_owned(), span);
-                        }
-                        _ => {
-                            let message = format!("each of '{name}' is expected as \"name{separator}value\"");
-                            return Err(self.error(span, message));
-                        }
-                    }
-                }
-            }
-            (Kind::Pairs(_), _) => {
-                return Err(self.error(span, wrong("a table such as { name = \"value\" }")));
+            (Kind::Pairs(_) | Kind::Values, value) => {
+                self.pairs(into, key, name, kind, Spanned::new(span, value))?
             }
             (Kind::List, DeValue::Array(items)) => {
                 for item in items {
                     let span = item.span();
                     match scalar(item.get_ref()) {
-                        Some(text) => self.push(key, text, span),
+                        Some(text) => self.push(into, key, text, span),
                         None => {
                             let found = kind_of(item.get_ref());
                             let message = format!("'{name}' holds {found}; expected text or numbers");
@@ -118,7 +215,7 @@ impl File {
                 }
             }
             (Kind::List | Kind::Quantity, value) => match scalar(&value) {
-                Some(text) => self.push(key, text, span),
+                Some(text) => self.push(into, key, text, span),
                 None if kind == Kind::List => {
                     return Err(self.error(span, wrong("text, a number, or a list of them")));
                 }
@@ -128,7 +225,41 @@ impl File {
         Ok(())
     }
 
-    fn pairs(&mut self, key: Key, name: &str, separator: char, table: DeTable<'_>) -> Result<(), Error> {
+    fn pairs(
+        &self,
+        into: &mut Section,
+        key: Key,
+        name: &str,
+        kind: Kind,
+        value: Spanned<DeValue<'_>>,
+    ) -> Result<(), Error> {
+        let separator = if let Kind::Pairs(separator) = kind { separator } else { '=' };
+        let span = value.span();
+        let table = match value.into_inner() {
+            DeValue::Table(table) => table,
+            DeValue::Array(items) => {
+                for item in items {
+                    let span = item.span();
+                    match item.into_inner() {
+                        DeValue::String(text) if text.contains(separator) => {
+                            self.push(into, key, text.into_owned(), span);
+                        }
+                        _ => {
+                            let message = format!("each of '{name}' is expected as \"name{separator}value\"");
+                            return Err(self.error(span, message));
+                        }
+                    }
+                }
+                return Ok(());
+            }
+            other => {
+                let message = format!(
+                    "'{name}' is {}; expected a table such as {{ name = \"value\" }}",
+                    kind_of(&other)
+                );
+                return Err(self.error(span, message));
+            }
+        };
         for (entry, value) in entries(table) {
             if entry.get_ref().contains(separator) {
                 let message = format!("a name in '{name}' cannot hold '{separator}'");
@@ -141,20 +272,23 @@ impl File {
                 one => vec![one],
             };
             for value in values {
-                let Some(text) = scalar(&value) else {
+                let flag = match value {
+                    DeValue::Boolean(flag) if kind == Kind::Values => Some(flag.to_string()),
+                    _ => None,
+                };
+                let Some(text) = flag.or_else(|| scalar(&value)) else {
                     let message =
                         format!("'{}' is {}; expected text in quotes", entry.get_ref(), kind_of(&value));
                     return Err(self.error(span, message));
                 };
-                self.push(key, format!("{}{separator}{text}", entry.get_ref()), span.clone());
+                self.push(into, key, format!("{}{separator}{text}", entry.get_ref()), span.clone());
             }
         }
         Ok(())
     }
 
-    fn push(&mut self, key: Key, text: String, span: Range<usize>) {
-        let place = self.place(span);
-        self.draft.push(key, Given { text, place });
+    fn push(&self, into: &mut Section, key: Key, text: String, span: Range<usize>) {
+        into.push(key, Given { text, place: self.place(span) });
     }
 }
 
@@ -180,20 +314,23 @@ fn kind_of(value: &DeValue<'_>) -> &'static str {
 }
 
 fn unknown(section: &str, name: &str) -> String {
-    let names = || Key::ALL.iter().filter(|(_, s, ..)| *s == section).map(|(_, _, n, _)| *n);
-    let place = if section.is_empty() { "at the top".to_owned() } else { format!("in [{section}]") };
-    let mut message = format!("unknown key '{name}' {place}");
-    let elsewhere = Key::ALL.iter().find(|(_, _, n, _)| *n == name).map(|(_, s, ..)| *s);
-    if let Some(near) = nearest(name, names().chain(sections().filter(|_| section.is_empty()))) {
+    let inner = match section {
+        "" => &Key::SECTIONS[..],
+        "flow" => &["step"],
+        _ => &[],
+    };
+    let mut message = format!("unknown key '{name}' {}", bracketed(section));
+    let elsewhere = Key::ALL.iter().find(|(_, _, n, _)| *n == name);
+    if let Some(near) = nearest(name, Key::names(section).chain(inner.iter().copied())) {
         message += &format!("; did you mean '{near}'?");
-    } else if let Some(other) = elsewhere {
-        let other = if other.is_empty() { "at the top".to_owned() } else { format!("in [{other}]") };
-        message += &format!("; it belongs {other}");
+    } else if let Some((_, others, ..)) = elsewhere {
+        let others: Vec<String> = others.iter().map(|other| bracketed(other)).collect();
+        message += &format!("; it belongs {}", others.join(" or "));
     } else {
-        let mut known: Vec<String> = names().map(str::to_owned).collect();
-        if section.is_empty() {
-            known.extend(sections().map(|s| format!("[{s}]")));
-        }
+        let mut known: Vec<String> = Key::names(section).map(str::to_owned).collect();
+        known.extend(
+            inner.iter().map(|s| if *s == "step" { "[[flow.step]]".to_owned() } else { format!("[{s}]") }),
+        );
         message += &format!("; expected one of: {}", known.join(", "));
     }
     message

@@ -1,8 +1,9 @@
-use crate::form;
+use crate::{Hidden, Order, Rows, SecretFrom, form};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::Write as _;
-use units::ParseError;
+use std::sync::Arc;
 
 /// Text with placeholders, rendered anew for each arrival.
 ///
@@ -12,6 +13,8 @@ use units::ParseError;
 pub struct Template {
     /// Literal and varying parts in order.
     pub pieces: Vec<Piece>,
+    /// Which step of its flow it belongs to: each draws on its own.
+    pub(crate) step: u32,
 }
 
 /// One part of a [`Template`].
@@ -46,26 +49,45 @@ pub enum Piece {
         /// How it is written where it stands.
         fit: Fit,
     },
-    /// `{file:names.csv:column}`: the column's values one after the other, then from the start again.
-    Column {
-        /// The file as written in the plan.
-        file: String,
-        /// The column's name in the file's first line.
+    /// `{file:names.csv:column}` or `{users.column}`: a value of the row that the arrival uses.
+    Field {
+        /// Where its rows come from.
+        of: Rows,
+        /// The column's name in the file's first line, or a key of its JSON objects.
         column: String,
-        /// Its values; empty until [`crate::Plan::bind`] has read the file.
+        /// Which row an arrival uses.
+        order: Order,
+        /// How it is written where it stands.
+        fit: Fit,
+        /// The column's values as they are written; empty until [`crate::Plan::bind`] has read the file.
         #[serde(skip)]
-        values: Vec<String>,
+        values: Arc<[String]>,
     },
+    /// `{env:NAME}`, `{secret:FILE}`, or a secret that was written into the plan.
+    Secret {
+        /// Where it is from.
+        from: SecretFrom,
+        /// How it is written where it stands.
+        fit: Fit,
+        /// The value itself; empty until [`crate::Plan::bind`] has read it.
+        #[serde(skip)]
+        value: Hidden,
+    },
+    /// The base64 form of what the template renders.
+    Base64(Template),
 }
 
 /// How a value that comes from outside is written, by where it stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum Fit {
     /// As it is.
     #[default]
     Raw,
     /// In a path or query: what no path can hold is escaped.
     Path,
+    /// At the beginning of a path, as a `Location` header may say it: as in a path, and a scheme and
+    /// host are left out, for there is one target.
+    Url,
     /// In a form field.
     Form,
     /// In a header: control characters are left out.
@@ -84,45 +106,14 @@ pub struct Who<'a> {
 }
 
 impl Template {
+    pub(crate) fn of(pieces: Vec<Piece>) -> Self {
+        Self { pieces, step: 0 }
+    }
+
     /// Text without placeholders, whatever it holds.
     pub fn literal(text: impl Into<Vec<u8>>) -> Self {
         let text = text.into();
-        Self { pieces: if text.is_empty() { Vec::new() } else { vec![Piece::Literal(text)] } }
-    }
-
-    /// Finds the placeholders in a text. Braces around anything else are text, as in JSON.
-    ///
-    /// # Errors
-    /// If something begins like a placeholder and is none, such as `{random:1..}`.
-    pub fn parse(text: &str) -> Result<Self, ParseError> {
-        Self::parse_bytes(text.as_bytes())
-    }
-
-    /// As [`Template::parse`], for a body that need not be text.
-    ///
-    /// # Errors
-    /// As [`Template::parse`].
-    pub fn parse_bytes(mut text: &[u8]) -> Result<Self, ParseError> {
-        let (mut pieces, mut literal) = (Vec::new(), Vec::new());
-        while let Some(open) = text.iter().position(|&b| b == b'{') {
-            literal.extend_from_slice(&text[..open]);
-            text = &text[open..];
-            if let Some((piece, length)) = placeholder(text)? {
-                if !literal.is_empty() {
-                    pieces.push(Piece::Literal(std::mem::take(&mut literal)));
-                }
-                pieces.push(piece);
-                text = &text[length..];
-            } else {
-                literal.push(b'{');
-                text = &text[1..];
-            }
-        }
-        literal.extend_from_slice(text);
-        if !literal.is_empty() {
-            pieces.push(Piece::Literal(literal));
-        }
-        Ok(Self { pieces })
+        Self::of(if text.is_empty() { Vec::new() } else { vec![Piece::Literal(text)] })
     }
 
     /// Adds the other's pieces at the end, as if their texts had been written one after the other.
@@ -135,9 +126,13 @@ impl Template {
         }
     }
 
-    /// Whether every arrival sends the same.
+    /// Whether every arrival sends the same; what that is, [`Template::render`] says.
     pub fn is_constant(&self) -> bool {
-        self.pieces.iter().all(|piece| matches!(piece, Piece::Literal(_)))
+        self.pieces.iter().all(|piece| match piece {
+            Piece::Literal(_) | Piece::Secret { .. } => true,
+            Piece::Base64(inner) => inner.is_constant(),
+            _ => false,
+        })
     }
 
     /// Whether nothing is ever sent.
@@ -157,24 +152,57 @@ impl Template {
         out
     }
 
+    /// Says where the template stands, so that values from outside are written as they must be there.
+    pub(crate) fn stands(&mut self, place: Fit) {
+        for piece in &mut self.pieces {
+            match piece {
+                Piece::Taken { fit, .. } | Piece::Field { fit, .. } | Piece::Secret { fit, .. } => {
+                    *fit = place
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Calls `visit` for each piece, those inside others included.
+    pub(crate) fn visit_mut<E>(
+        &mut self,
+        visit: &mut dyn FnMut(&mut Piece) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for piece in &mut self.pieces {
+            visit(piece)?;
+            if let Piece::Base64(inner) = piece {
+                inner.visit_mut(visit)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Template::visit_mut`].
+    pub(crate) fn visit(&self, visit: &mut dyn FnMut(&Piece)) {
+        for piece in &self.pieces {
+            visit(piece);
+            if let Piece::Base64(inner) = piece {
+                inner.visit(visit);
+            }
+        }
+    }
+
     /// Appends what this arrival sends. Nothing is allocated beyond the growth of `out`.
     ///
     /// `salt` is the place of this template in the request: templates with different salts draw
     /// independently of each other. [`crate::Request`] has methods that choose it.
     pub fn render(&self, who: &Who<'_>, salt: u64, out: &mut Vec<u8>) {
         let (k, seed) = (who.number, who.seed);
+        // The first step's draws are those of a request that stands alone.
+        let salt = if self.step == 0 { salt } else { mix(salt, self.step.into()) };
         for (place, piece) in self.pieces.iter().enumerate() {
             // One stream of draws for each piece, one draw for each arrival.
             let draw = || mix(mix(mix(seed, salt), place as u64), k);
             match piece {
                 Piece::Literal(text) => out.extend_from_slice(text),
                 Piece::Sequence { from, to } => number(within(*from, *to, |span| u128::from(k) % span), out),
-                Piece::Random { from, to } => {
-                    // The product's upper half is below the span, and as good as even for any span that
-                    // people type.
-                    let pick = |span: u128| (u128::from(draw()) * span) >> 64;
-                    number(within(*from, *to, pick), out);
-                }
+                Piece::Random { from, to } => number(within(*from, *to, |span| share_of(draw(), span)), out),
                 Piece::Uuid => uuid(draw(), out),
                 Piece::Counter => number(i128::from(k), out),
                 Piece::Taken { number, fit, .. } => {
@@ -182,24 +210,75 @@ impl Template {
                         fit.write(value, out);
                     }
                 }
-                Piece::Column { values, .. } => {
-                    if let Some(turn) = k.checked_rem(values.len() as u64) {
-                        out.extend_from_slice(values[turn as usize].as_bytes());
+                Piece::Field { of, order, values, .. } => {
+                    if let Some(row) = order.row(k, seed, of, values.len()) {
+                        out.extend_from_slice(values[row].as_bytes());
                     }
+                }
+                Piece::Secret { fit, value, .. } => fit.write(value.bytes(), out),
+                Piece::Base64(inner) => {
+                    let start = out.len();
+                    inner.render(who, mix(salt, place as u64), out);
+                    base64_from(start, out);
                 }
             }
         }
     }
 }
 
+impl Piece {
+    /// The file that it is read from, if the plan names it here.
+    pub(crate) fn file_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::Field { of: Rows::File(file), .. } | Self::Secret { from: SecretFrom::File(file), .. } => {
+                Some(file)
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Fit {
-    fn write(self, value: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn write(self, value: &[u8], out: &mut Vec<u8>) {
         match self {
             Self::Raw => out.extend_from_slice(value),
-            Self::Path => out.extend_from_slice(form::encode_path(value).as_bytes()),
-            Self::Form => out.extend_from_slice(form::encode(value).as_bytes()),
+            Self::Path => form::encode_path(value, out),
+            Self::Url => {
+                let path = without_origin(value);
+                if !path.starts_with(b"/") {
+                    out.push(b'/');
+                }
+                form::encode_path(path, out);
+            }
+            Self::Form => form::encode(value, out),
             Self::Header => out.extend(value.iter().filter(|b| !b.is_ascii_control())),
         }
+    }
+}
+
+/// Path and query of a URL; a path is its own.
+fn without_origin(url: &[u8]) -> &[u8] {
+    let is = |scheme: &[u8]| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
+    let Some(start) = [&b"http://"[..], b"https://", b"//"].into_iter().find(|start| is(start)) else {
+        return url;
+    };
+    let rest = &url[start.len()..];
+    &rest[rest.iter().position(|b| b"/?#".contains(b)).unwrap_or(rest.len())..]
+}
+
+/// Turns what stands from `start` on into its base64 form, in place: from the last group of three
+/// on, since each group of four ends beyond the ones that are still to be read.
+fn base64_from(start: usize, out: &mut Vec<u8>) {
+    let length = out.len() - start;
+    out.resize(start + length.div_ceil(3) * 4, 0);
+    let text = &mut out[start..];
+    for group in (0..length.div_ceil(3)).rev() {
+        let (mut three, end) = ([0; 3], length.min(group * 3 + 3));
+        let three = &mut three[..end - group * 3];
+        three.copy_from_slice(&text[group * 3..end]);
+        BASE64_STANDARD
+            .encode_slice(three, &mut text[group * 4..group * 4 + 4])
+            .expect("four bytes take three");
     }
 }
 
@@ -219,62 +298,23 @@ impl fmt::Display for Piece {
             Self::Uuid => f.write_str("{uuid}"),
             Self::Counter => f.write_str("{counter}"),
             Self::Taken { name, .. } => write!(f, "{{{name}}}"),
-            Self::Column { file, column, .. } => write!(f, "{{file:{file}:{column}}}"),
+            Self::Field { of, column, .. } => of.fmt(column, f),
+            Self::Secret { from, .. } => from.fmt(f),
+            Self::Base64(_) => SecretFrom::Given.fmt(f),
         }
     }
-}
-
-/// The placeholder at the start of `text`, which is an opening brace, and its length.
-fn placeholder(text: &[u8]) -> Result<Option<(Piece, usize)>, ParseError> {
-    let named = text.starts_with(b"{random:") || text.starts_with(b"{file:");
-    let end = text[1..].iter().position(|b| matches!(b, b'{' | b'}' | b'\n')).map(|end| end + 1);
-    let Some(end) = end.filter(|&end| text[end] == b'}') else {
-        return if named { Err(mistake(text, "a placeholder that ends in '}'")) } else { Ok(None) };
-    };
-    let Ok(inner) = std::str::from_utf8(&text[1..end]) else {
-        return if named { Err(mistake(&text[..=end], "a placeholder in UTF-8")) } else { Ok(None) };
-    };
-    let wrong = |expected| mistake(&text[..=end], expected);
-    let piece = if let Some(range) = inner.strip_prefix("random:") {
-        let (from, to) =
-            bounds(range).ok_or_else(|| wrong("a random number such as {random:1..1000}, smallest first"))?;
-        Piece::Random { from, to }
-    } else if let Some(names) = inner.strip_prefix("file:") {
-        // The last colon: a column's name seldom holds one, a path sometimes does.
-        let (file, column) = names
-            .rsplit_once(':')
-            .filter(|(file, column)| !file.is_empty() && !column.is_empty())
-            .ok_or_else(|| wrong("a column of a CSV file such as {file:names.csv:column}"))?;
-        Piece::Column { file: file.to_owned(), column: column.to_owned(), values: Vec::new() }
-    } else if inner == "uuid" {
-        Piece::Uuid
-    } else if inner == "counter" {
-        Piece::Counter
-    } else if inner.contains("..") && inner.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'-')) {
-        let (from, to) =
-            bounds(inner).ok_or_else(|| wrong("a sequence such as {1..1000}, smallest first"))?;
-        Piece::Sequence { from, to }
-    } else {
-        return Ok(None);
-    };
-    Ok(Some((piece, end + 1)))
-}
-
-fn bounds(text: &str) -> Option<(i64, i64)> {
-    let (from, to) = text.split_once("..")?;
-    let (from, to) = (from.parse().ok()?, to.parse().ok()?);
-    (from <= to).then_some((from, to))
-}
-
-fn mistake(text: &[u8], expected: &'static str) -> ParseError {
-    const SHOWN: usize = 60;
-    ParseError { found: String::from_utf8_lossy(&text[..text.len().min(SHOWN)]).into_owned(), expected }
 }
 
 /// The value in `from..=to` that stands at the place chosen among all of them.
 fn within(from: i64, to: i64, choose: impl FnOnce(u128) -> u128) -> i128 {
     let span = (i128::from(to) - i128::from(from)) as u128 + 1;
     i128::from(from) + choose(span) as i128
+}
+
+/// The place among `span` that a draw means. The product's upper half is below the span, and as good
+/// as even for any span that people type.
+pub(crate) fn share_of(draw: u64, span: u128) -> u128 {
+    (u128::from(draw) * span) >> 64
 }
 
 fn number(value: i128, out: &mut Vec<u8>) {
@@ -299,7 +339,7 @@ fn uuid(draw: u64, out: &mut Vec<u8>) {
 
 /// A hash of two numbers, one to one in each: the finaliser of SplitMix64 (Steele, Lea and Flood,
 /// "Fast splittable pseudorandom number generators", 2014).
-fn mix(state: u64, value: u64) -> u64 {
+pub(crate) fn mix(state: u64, value: u64) -> u64 {
     let mut z = state.rotate_left(32).wrapping_add(value).wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -334,70 +374,68 @@ mod tests {
     }
 
     #[test]
-    fn other_braces_are_text() {
-        for text in [
-            r#"{"name": "a", "list": [{}], "n": {"x": 1}}"#,
-            "{",
-            "}",
-            "{}",
-            "{{}}",
-            "{uuid4}",
-            "{ counter }",
-            "{a..b}",
-            "{1.5}",
-            "{\"range\": \"1..5\"}",
-            "{unclosed {",
-            "{line\n}",
-        ] {
-            let template = Template::parse(text).expect(text);
-            assert!(template.is_constant(), "{text}");
-            assert_eq!(rendered(text, 1), text);
-        }
+    fn json_stays_json() {
         assert_eq!(rendered(r#"{"id": {1..9}}"#, 3), r#"{"id": 4}"#);
         assert_eq!(rendered("{{counter}}", 3), "{3}");
     }
 
     #[test]
-    fn prints_what_it_parsed() {
-        for text in [
-            "/a/{1..1000}?q={random:-5..5}&u={uuid}#{counter}",
-            "{file:dir:x/names.csv:first name}",
-            "{\"a\":{counter}}",
-        ] {
-            let template = Template::parse(text).expect(text);
-            assert!(!template.is_constant());
-            assert_eq!(template.to_string(), text);
-            assert_eq!(template.to_bytes(), text.as_bytes());
+    fn base64_is_made_in_place() {
+        for text in ["", "a", "ab", "abc", "abcd", "user:{counter}{counter}", "0123456789abcdef"] {
+            let template = Template::of(vec![
+                Piece::Literal(b"Basic ".to_vec()),
+                Piece::Base64(Template::parse(text).expect(text)),
+                Piece::Literal(b".".to_vec()),
+            ]);
+            let mut out = Vec::new();
+            template.render(&Who { number: 42, seed: 7, taken: &[] }, 0, &mut out);
+            let expected = format!("Basic {}.", BASE64_STANDARD.encode(rendered(text, 42)));
+            assert_eq!(String::from_utf8(out).expect("text"), expected);
         }
-        let bytes = b"\xff{counter}\xfe";
-        assert_eq!(Template::parse_bytes(bytes).expect("bytes").to_bytes(), bytes);
     }
 
     #[test]
-    fn mistakes_say_what_was_found_and_expected() {
-        for (text, found) in [
-            ("/{random:1..}", "{random:1..}"),
-            ("/{random:}", "{random:}"),
-            ("/{random:9..1}", "{random:9..1}"),
-            ("/{random:1..9", "{random:1..9"),
-            ("/{1..}", "{1..}"),
-            ("/{..5}", "{..5}"),
-            ("/{9..1}", "{9..1}"),
-            ("/{1..99999999999999999999}", "{1..99999999999999999999}"),
-            ("x{file:x}y", "{file:x}"),
-            ("x{file:x:}y", "{file:x:}"),
-            ("x{file::c}y", "{file::c}"),
+    fn values_from_outside_fit_where_they_stand() {
+        let value = "Zoë & \"Co\"/a?b\r\n".as_bytes();
+        for (fit, expected) in [
+            (Fit::Raw, "Zoë & \"Co\"/a?b\r\n"),
+            (Fit::Path, "Zo%C3%AB%20&%20%22Co%22/a?b%0D%0A"),
+            (Fit::Form, "Zo%C3%AB+%26+%22Co%22%2Fa%3Fb%0D%0A"),
+            (Fit::Header, "Zoë & \"Co\"/a?b"),
         ] {
-            let error = Template::parse(text).expect_err(text);
-            assert_eq!(error.found, found);
-            assert!(error.expected.contains('{') || error.expected.contains('}'), "{error}");
+            let mut template =
+                Template::of(vec![Piece::Taken { name: "x".to_owned(), number: 1, fit: Fit::Raw }]);
+            template.stands(fit);
+            let mut out = Vec::new();
+            template.render(&Who { number: 0, seed: 1, taken: &[Vec::new(), value.to_vec()] }, 0, &mut out);
+            assert_eq!(String::from_utf8(out).expect("text"), expected);
+            // What was not taken is nothing.
+            template.render(&Who { number: 0, seed: 1, taken: &[] }, 0, &mut Vec::new());
+        }
+    }
+
+    #[test]
+    fn a_location_is_a_path() {
+        for (location, expected) in [
+            ("/owners/7", "/owners/7"),
+            ("owners/7?x", "/owners/7?x"),
+            ("http://h:80/owners/7", "/owners/7"),
+            ("HTTPS://h/a b", "/a%20b"),
+            ("//h/a", "/a"),
+            ("https://h", "/"),
+            ("https://h?q", "/?q"),
+            ("", "/"),
+        ] {
+            let mut out = Vec::new();
+            Fit::Url.write(location.as_bytes(), &mut out);
+            assert_eq!(String::from_utf8(out).expect("text"), expected, "{location}");
         }
     }
 
     #[test]
     fn each_random_piece_draws_on_its_own() {
-        let template = Template::parse("{random:0..9},{random:0..9}").expect("valid");
-        let values = |salt| -> Vec<(u8, u8)> {
+        let mut template = Template::parse("{random:0..9},{random:0..9}").expect("valid");
+        let values = |template: &Template, salt| -> Vec<(u8, u8)> {
             (0..10_000)
                 .map(|k| {
                     let mut out = Vec::new();
@@ -406,7 +444,7 @@ mod tests {
                 })
                 .collect()
         };
-        let (here, there) = (values(0), values(1));
+        let (here, there) = (values(&template, 0), values(&template, 1));
         let mut pairs = [0_u32; 100];
         here.iter().for_each(|(a, b)| pairs[usize::from(a * 10 + b)] += 1);
         // 100 cells of 100 each: χ² with 99 degrees of freedom is below 149 but once in a thousand.
@@ -414,6 +452,9 @@ mod tests {
         assert!((50.0..149.0).contains(&chi), "{chi}");
         let equal = here.iter().zip(&there).filter(|(a, b)| a.0 == b.0).count();
         assert!((850..1150).contains(&equal), "{equal}");
+        template.step = 1;
+        let equal = here.iter().zip(&values(&template, 0)).filter(|(a, b)| a.0 == b.0).count();
+        assert!((850..1150).contains(&equal), "steps draw alike: {equal}");
     }
 
     #[test]

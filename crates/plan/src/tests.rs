@@ -1,5 +1,8 @@
+mod flows;
+mod round_trip;
+mod secrets;
+
 use super::*;
-use proptest::prelude::*;
 use units::{Nanos, Rate, Share};
 
 fn read(file: &str) -> Result<Vec<u8>, String> {
@@ -31,6 +34,10 @@ fn request(plan: &Plan) -> &Request {
     plan.flows[0].steps[0].request().expect("an HTTP request")
 }
 
+fn no_env(name: &str) -> Result<String, String> {
+    Err(format!("no variable '{name}' in this test"))
+}
+
 fn who(number: u64) -> Who<'static> {
     Who { number, seed: 1, taken: &[] }
 }
@@ -39,20 +46,33 @@ fn stage(seconds: u64, from: f64, to: f64) -> Stage {
     Stage { duration: Nanos::from_secs(seconds), from: Rate(from), to: Rate(to) }
 }
 
-/// What the crate's page says about plan files is itself a plan file.
+/// What the crate's page says about plan files are themselves plan files.
 #[test]
-fn the_documented_file_is_a_plan() {
+fn the_documented_files_are_plans() {
     let page = include_str!("lib.rs").lines().filter_map(|line| line.strip_prefix("//!"));
-    let lines: Vec<_> =
-        page.skip_while(|l| l.trim() != "```toml").skip(1).take_while(|l| l.trim() != "```").collect();
-    let text = lines.join("\n");
-    for (_, section, name, _) in Key::ALL {
-        assert!(text.contains(name) && text.contains(section), "{section}.{name} is not documented");
+    let page = page.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n");
+    let files: Vec<&str> =
+        page.split("```toml").skip(1).map(|rest| rest.split("```").next().unwrap_or("")).collect();
+    let [single, flows, database] = files[..] else { panic!("{} files", files.len()) };
+    for (_, sections, name, _) in Key::ALL {
+        assert!(files.concat().contains(name), "{name} is not documented");
+        for section in sections {
+            assert!(files.concat().contains(&format!("[{section}")) || section.is_empty(), "{section}");
+        }
     }
-    let find = plan(Command::Find, &text).expect("the documented file");
+    let flows = plan(Command::Run, flows).expect("the documented flows");
+    let names: Vec<_> =
+        flows.flows.iter().flat_map(|flow| &flow.steps).map(|step| step.name.as_str()).collect();
+    assert_eq!(names, ["read", "login", "cart"]);
+    let database = plan(Command::Run, database).expect("the documented database");
+    assert_eq!((database.flows.len(), database.generator.connections), (2, 16));
+    let Ask::Sql(insert) = &database.flows[1].steps[0].ask else { panic!("a statement") };
+    assert_eq!(insert.text, "insert into visits (owner, note) values ($1, $2)");
+
+    let find = plan(Command::Find, single).expect("the documented file");
     assert_eq!(request(&find).method, "POST");
     assert_eq!(request(&find).expect, [StatusRange(200, 200), StatusRange(300, 399)]);
-    let run = plan(Command::Run, &text).expect("the documented file");
+    let run = plan(Command::Run, single).expect("the documented file");
     let Task::Run(Load::Open { stages, .. }) = run.task else { panic!("{:?}", run.task) };
     assert_eq!(stages, [stage(30, 1000.0, 1000.0)]);
 }
@@ -186,7 +206,10 @@ fn a_message_says_where_what_and_what_else() {
             "[find]\nspeed = 1",
             "2:1: unknown key 'speed' in [find]; expected one of: from, max, width, trial, sum, careful, budget",
         ),
-        ("colour = 1", "expected one of: goal, [target], [request], [load], [find], [generator]"),
+        (
+            "colour = 1",
+            "expected one of: goal, [target], [data], [request], [flow], [load], [find], [generator]",
+        ),
         ("load = 5", "1:8: 'load' is a number; expected a section [load]"),
         (
             "[load]\nrate = true",
@@ -298,7 +321,7 @@ fn a_search_without_room_is_refused() {
 #[test]
 fn targets() {
     let error = |text: &str| plan(Command::Find, text).expect_err(text).to_string();
-    assert!(error("").starts_with("no target; expected [target] url ="));
+    assert!(error("").starts_with("no target; expected [target] url = \"http://host:port/path\""));
     assert!(error("[target]\nurl = 'http://a b/'").contains("2:7: 'http://a b/' is not a URL"));
     assert!(error("[target]\nurl = 'demo'\nunix_socket = 'x'").contains("3:15: only an http://"));
     assert!(error("[target]\nurl = 'h'\nunix_socket = ''").contains("3:15: expected the path of a socket"));
@@ -349,13 +372,16 @@ fn columns_are_filled_in_and_escaped() {
         plan(Command::Run, &format!("{text}form = {{ n = '{{file:f.csv:name}}' }}")).expect("valid");
     let mut json = plan(Command::Run, &format!("{text}body = '{{file:f.csv:name}}'")).expect("valid");
     let mut reads = Vec::new();
-    form.bind(|file| {
-        reads.push(file.to_owned());
-        Ok(csv.to_owned())
-    })
+    form.bind(
+        |file| {
+            reads.push(file.to_owned());
+            Ok(csv.to_owned())
+        },
+        no_env,
+    )
     .expect("it has the columns");
     assert_eq!(reads, ["plans/f.csv"]);
-    json.bind(|_| Ok(csv.to_owned())).expect("it has the columns");
+    json.bind(|_| Ok(csv.to_owned()), no_env).expect("it has the columns");
     let text = |render: &dyn Fn(&mut Vec<u8>)| {
         let mut out = Vec::new();
         render(&mut out);
@@ -370,7 +396,7 @@ fn columns_are_filled_in_and_escaped() {
 
     let error = |csv: Result<&str, &str>| {
         let csv = csv.map(str::to_owned).map_err(str::to_owned);
-        form.clone().bind(|_| csv.clone()).expect_err("a bad file").to_string()
+        form.clone().bind(|_| csv.clone(), no_env).expect_err("a bad file").to_string()
     };
     assert_eq!(error(Err("no such file")), "{file:plans/f.csv:path}: no such file");
     assert!(error(Ok("name\nx")).starts_with("plans/f.csv:1:1: no column 'path'; the file has: name"));
@@ -378,124 +404,6 @@ fn columns_are_filled_in_and_escaped() {
         error(Ok("name,path\n\"a\r\nb\",c"))
             .contains("column 'name' is used in a header and holds a line end")
     );
-}
-
-fn text() -> impl Strategy<Value = String> {
-    prop_oneof![
-        "[ -~]{0,12}",
-        "\\PC{0,6}",
-        Just("{\"id\": {1..5}, \"u\": \"{uuid}\"}".to_owned()),
-        Just("'''\"\"\"\n\t\\ {random:-3..3}{counter}".to_owned()),
-        Just("{file:a b.csv:c d}".to_owned()),
-    ]
-}
-
-prop_compose! {
-    fn flow()(
-        path in prop_oneof![Just("/"), Just("/a?b={1..3}&c=%20"), Just("/{file:x.csv:y}/{uuid}")],
-        headers in prop::collection::vec(("[A-Za-z-]{1,8}", "[!-~]{0,9}"), 0..4),
-        body in prop_oneof![text().prop_map(String::into_bytes), prop::collection::vec(any::<u8>(), 0..9)],
-        expect in prop::collection::vec((100_u16..600, 0_u16..99), 1..4),
-        method in prop_oneof![Just("GET"), Just("POST"), Just("PURGE")],
-        timeout in 1_u64..1_000_000_000_000,
-    ) -> Flow {
-        let headers = headers.into_iter().filter_map(|(name, value)| {
-            Some((name, Template::parse(&value).ok()?))
-        });
-        let request = Request {
-            method: method.to_owned(),
-            path: Template::parse(path).expect("valid"),
-            headers: headers.collect(),
-            body: Template::parse_bytes(&body).unwrap_or_default(),
-            expect: expect.into_iter().map(|(from, n)| StatusRange(from, (from + n).min(599))).collect(),
-            checks: Vec::new(),
-        };
-        let name = format!("{} {}", request.method, request.path);
-        let ask = Ask::Http(request);
-        let step = Step { name: name.clone(), think: None, ask, timeout: Nanos(timeout), takes: Vec::new() };
-        Flow { name, weight: 1.0, cookies: false, steps: vec![step] }
-    }
-}
-
-fn target() -> impl Strategy<Value = Target> {
-    let socket = prop_oneof![Just(None), Just(Some("/run/a \"b\".sock".into()))];
-    let host = prop_oneof![Just("localhost"), Just("::1"), Just("10.0.0.1")];
-    let http = (any::<bool>(), any::<bool>(), host, 1_u16.., socket);
-    let http = http.prop_map(|(tls, insecure, host, port, unix_socket)| {
-        Target::Http(Origin { insecure, unix_socket, ..Origin::new(tls, host, port) })
-    });
-    prop_oneof![Just(Target::Demo), Just(Target::Null), http]
-}
-
-fn time() -> impl Strategy<Value = Nanos> {
-    prop_oneof![(1_u64..1000).prop_map(Nanos::from_secs), (1_u64..1_000_000_000_000).prop_map(Nanos)]
-}
-
-fn task() -> impl Strategy<Value = Task> {
-    let rate = || prop_oneof![(1_u32..9999).prop_map(|r| Rate(r.into())), (0.001..1e6_f64).prop_map(Rate)];
-    let arrivals = || prop_oneof![Just(Arrivals::Even), Just(Arrivals::Poisson)];
-    let stage = (time(), rate(), rate()).prop_map(|(duration, from, to)| Stage { duration, from, to });
-    let open = (prop::collection::vec(stage, 1..5), arrivals())
-        .prop_map(|(stages, arrivals)| Task::Run(Load::Open { stages, arrivals }));
-    let closed = (1_u32..1000, prop::option::of(1_u64..), prop::option::of(time()))
-        .prop_filter("it ends", |(_, requests, duration)| requests.is_some() || duration.is_some())
-        .prop_map(|(connections, requests, duration)| {
-            Task::Run(Load::Closed { connections, requests, duration })
-        });
-    let find =
-        (rate(), 1.1..100.0_f64, 0.001..0.5_f64, time(), 1_u64..9, prop::option::of(1_u64..9), arrivals());
-    let find = find.prop_map(|(from, factor, width, trial, n, budget, arrivals)| {
-        let budget = budget.map(|n| trial * n);
-        Task::Find(Find {
-            from,
-            max: from * factor,
-            width: Share(width),
-            trial,
-            sum: trial * n,
-            budget,
-            arrivals,
-        })
-    });
-    prop_oneof![open, closed, find]
-}
-
-prop_compose! {
-    fn plans()(
-        target in target(), flow in flow(), task in task(),
-        loss in prop_oneof![Just(0.0), (0_u32..1_000_000).prop_map(|n| f64::from(n) / 1e8)],
-        deadline in prop::option::of(time()),
-        connections in 1_u32..100_000, outstanding in 1_u32.., seed: u64,
-        cores in prop::collection::btree_set(0_u32..64, 0..3),
-    ) -> Plan {
-        let cores = cores.into_iter().collect();
-        Plan {
-            target, flows: vec![flow], task, objective: Objective { loss: Share(loss), deadline },
-            generator: Generator { connections, outstanding, cores, seed, ..Generator::default() },
-        }
-    }
-}
-
-proptest! {
-    #[test]
-    fn a_printed_plan_reads_back_as_it_was(plan in plans()) {
-        let toml = plan.to_toml();
-        let back = Plan::from_toml(&toml, plan.command());
-        prop_assert!(back.is_ok(), "{}\n{}", toml, back.expect_err("checked"));
-        prop_assert_eq!(back.expect("checked"), plan, "{}", toml);
-    }
-
-    #[test]
-    fn no_text_makes_it_panic(text in "\\PC{0,40}", key in 0..Key::ALL.len(), command in any::<bool>()) {
-        let command = if command { Command::Run } else { Command::Find };
-        let mut draft = Draft::default();
-        draft.set(Key::Url, "TARGET", "demo");
-        draft.set(Key::ALL[key].0, "--option", text.clone());
-        if let Ok(plan) = draft.check(command, &mut read) {
-            prop_assert!(!plan.describe().is_empty());
-            prop_assert!(Plan::from_toml(&plan.to_toml(), command).is_ok());
-        }
-        let _ = Draft::from_toml("p.toml", &text).map_err(|e| e.to_string());
-    }
 }
 
 #[test]

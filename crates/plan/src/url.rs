@@ -1,21 +1,31 @@
-use crate::{Origin, Piece, Target, Template};
-use units::ParseError;
+use crate::database::percent_decoded;
+use crate::placeholder::Names;
+use crate::secret::masked_url;
+use crate::{Database, Origin, Piece, Target, Template};
 
 /// What the demo is asked for if nothing is said: one server with a service time of 500 µs, which is
 /// 2,000 requests a second.
 const DEMO_PATH: &str = "/queue?us=500";
 
-impl Target {
+/// What one text says of the target.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Address {
+    pub(crate) target: Target,
+    /// Path and query of a request that says nothing else.
+    pub(crate) path: Template,
+    /// `user:password` of an HTTP URL.
+    pub(crate) basic: Option<Template>,
+}
+
+impl Address {
     /// Reads a target and the path of the request from one text: `http://host:port/path?query`,
-    /// `https://…`, `host/path` (then `http`), `demo`, `demo/path`, `null`.
+    /// `https://…`, `host/path` (then `http`), `demo`, `demo/path`, `null`, `postgres://user@host/name`.
     ///
-    /// The path is sent as written. A fragment is dropped, for it is never sent.
-    ///
-    /// # Errors
-    /// If it is none of these, or holds what cannot be sent.
-    pub fn parse(text: &str) -> Result<(Self, Template), ParseError> {
-        let error = |expected| ParseError { found: text.to_owned(), expected };
+    /// The path is sent as written. A fragment is dropped, for it is never sent. The message is
+    /// complete, and shows no password.
+    pub(crate) fn parse(text: &str, names: &Names<'_>) -> Result<Self, String> {
         let url = text.trim();
+        let error = |expected: &str| format!("'{}' is not {expected}", masked_url(text));
         if url.is_empty() {
             return Err(error(EXPECTED));
         }
@@ -24,26 +34,57 @@ impl Target {
         let tls = match scheme.to_ascii_lowercase().as_str() {
             "" | "http" => false,
             "https" => true,
-            _ => return Err(error("an http:// or https:// URL: torment speaks nothing else")),
+            "postgres" | "postgresql" => {
+                let target = Target::Sql(Database::parse(rest).map_err(|e| error(&e))?);
+                return Ok(Self { target, path: Template::default(), basic: None });
+            }
+            _ => return Err(error("an http://, https:// or postgres:// URL: torment speaks nothing else")),
         };
         let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        let (userinfo, host) = match authority.rsplit_once('@') {
+            Some((userinfo, host)) => (Some(userinfo), host),
+            None => (None, authority),
+        };
         let target = match (scheme, authority) {
-            ("", "demo") => Self::Demo,
-            ("", "null" | "null:") => Self::Null,
-            _ => Self::Http(origin(tls, authority).map_err(error)?),
+            ("", "demo") => Target::Demo,
+            ("", "null" | "null:") => Target::Null,
+            _ => Target::Http(origin(tls, host).map_err(error)?),
         };
         let path = match path {
-            "" if target == Self::Demo => DEMO_PATH.to_owned(),
+            "" if target == Target::Demo => DEMO_PATH.to_owned(),
             path if path.starts_with('/') => path.to_owned(),
             path => format!("/{path}"),
         };
-        let path = without_fragment(Template::parse(&path)?);
-        check_path(&path).map_err(error)?;
-        Ok((target, path))
+        let path = parse_path(&path, names, &masked_url(text))?;
+        let basic = userinfo.map(|text| basic(text, names).map_err(|e| error(&e))).transpose()?;
+        Ok(Self { target, path, basic })
     }
 }
 
-const EXPECTED: &str = "a target such as http://host:8080/path, https://host/, demo or null";
+/// Path and query as they are sent; `shown` is the text that messages quote.
+pub(crate) fn parse_path(text: &str, names: &Names<'_>, shown: &str) -> Result<Template, String> {
+    let path = Template::parse_with(text.as_bytes(), names).map_err(|e| e.to_string())?;
+    let path = without_fragment(path);
+    check_path(&path).map_err(|expected| format!("'{shown}' is not {expected}"))?;
+    Ok(path)
+}
+
+/// `user:password` before the host, for basic authorization; a user alone has no password.
+fn basic(userinfo: &str, names: &Names<'_>) -> Result<Template, String> {
+    let mut template = Template::parse_with(userinfo.as_bytes(), names).map_err(|e| e.expected)?;
+    for piece in &mut template.pieces {
+        if let Piece::Literal(text) = piece {
+            *text = percent_decoded(text)?;
+        }
+    }
+    if !userinfo.contains(':') {
+        template.append(Template::literal(":"));
+    }
+    Ok(template)
+}
+
+const EXPECTED: &str =
+    "a target such as http://host:8080/path, https://host/, postgres://me@host/db, demo or null";
 
 fn without_fragment(mut path: Template) -> Template {
     for (i, piece) in path.pieces.iter_mut().enumerate() {
@@ -59,10 +100,6 @@ fn without_fragment(mut path: Template) -> Template {
 }
 
 fn origin(tls: bool, authority: &str) -> Result<Origin, &'static str> {
-    if authority.contains('@') {
-        return Err("a URL without user name and password: send them in a header, \
-                    -H 'Authorization: Basic …'");
-    }
     if authority.contains('{') {
         return Err("a URL with one fixed host: placeholders are for the path, headers and body");
     }
@@ -117,6 +154,10 @@ fn check_path(path: &Template) -> Result<(), &'static str> {
 mod tests {
     use super::*;
 
+    fn parse(text: &str) -> Result<Address, String> {
+        Address::parse(text, &Names::default())
+    }
+
     fn http(tls: bool, host: &str, port: u16) -> Target {
         Target::Http(Origin::new(tls, host, port))
     }
@@ -157,8 +198,22 @@ mod tests {
             ("null:", Target::Null, "/"),
             ("null/x", Target::Null, "/x"),
         ] {
-            let (found, rest) = Target::parse(text).expect(text);
-            assert_eq!((found, rest.to_string()), (target, path.to_owned()), "{text}");
+            let found = parse(text).expect(text);
+            assert_eq!((found.target, found.path.to_string()), (target, path.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn user_and_password_are_basic_authorization() {
+        for (url, expected) in [
+            ("http://me:se%3Acret@h/x", Some("me:se:cret")),
+            ("http://me@h/", Some("me:")),
+            ("u:{env:P}@h:80/", Some("u:{env:P}")),
+            ("http://h/a@b", None),
+        ] {
+            let found = parse(url).expect(url);
+            assert_eq!(found.basic.map(|basic| basic.to_string()).as_deref(), expected, "{url}");
+            assert!(matches!(&found.target, Target::Http(origin) if origin.host == "h"));
         }
     }
 
@@ -170,8 +225,11 @@ mod tests {
             ("http://", "a target such as"),
             ("http:///path", "a target such as"),
             ("/path", "a target such as"),
-            ("ftp://host/", "http:// or https://"),
-            ("http://me:secret@host/", "Authorization"),
+            ("ftp://host/", "http://, https:// or postgres://"),
+            ("http://me:se/cret@host/", "'http://me:***@host/' is not a URL with a port"),
+            ("http://me:se%cret@host/", "'http://me:***@host/' is not a URL: '%'"),
+            ("http://me:secret@ho st/", "'http://me:***@ho st/' is not a URL whose host"),
+            ("postgres://me:secret@h:x/", "'postgres://me:***@h:x/' is not a URL with a port"),
             ("http://host:0/", "port from 1"),
             ("http://host:65536/", "port from 1"),
             ("http://host:+80/", "port from 1"),
@@ -188,7 +246,7 @@ mod tests {
             ("http://host/\r\nX: y", "write"),
             ("http://host/{random:1..}", "{random:1..1000}"),
         ] {
-            let error = Target::parse(text).expect_err(text).to_string();
+            let error = parse(text).expect_err(text);
             assert!(error.contains(advice), "{text}: {error}");
         }
     }
@@ -196,7 +254,7 @@ mod tests {
     #[test]
     fn an_origin_prints_as_its_url() {
         for text in ["http://localhost", "https://example.org:8443", "http://[::1]:81"] {
-            let Ok((Target::Http(origin), _)) = Target::parse(text) else { panic!("{text}") };
+            let Ok(Address { target: Target::Http(origin), .. }) = parse(text) else { panic!("{text}") };
             assert_eq!(origin.to_string(), text);
         }
     }

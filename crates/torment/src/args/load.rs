@@ -262,8 +262,18 @@ fn plan_from(command: Command, target: &str, mut options: Draft, read: ReadFile<
         options
     };
     let mut plan = draft.check(command, read)?;
-    plan.bind(|file| text(read(file), file))?;
+    plan.bind(|file| text(read(file), file), variable)?;
     Ok(plan)
+}
+
+/// The value of a variable of the environment.
+fn variable(name: &str) -> Result<String, String> {
+    std::env::var(name).map_err(|why| match why {
+        std::env::VarError::NotPresent => {
+            format!("the environment has no {name}; set it: {name}=… torment …")
+        }
+        std::env::VarError::NotUnicode(_) => format!("the value of {name} is not UTF-8"),
+    })
 }
 
 fn text(bytes: Result<Vec<u8>, String>, file: &str) -> Result<String, String> {

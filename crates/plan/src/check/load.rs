@@ -1,0 +1,167 @@
+//! What is offered: the load of `run`, the search of `find`.
+
+use crate::draft::{Given, MAX_DURATION, MAX_RATE, Section};
+use crate::{Arrivals, Error, Find, Key, Load, Stage};
+use units::{Nanos, Rate, Share};
+
+const DEFAULT_DURATION: Nanos = Nanos::from_secs(30);
+/// Connections of a closed loop that has only a number of requests.
+const DEFAULT_CONNECTIONS: u32 = 50;
+/// More descriptors than this no Linux process may have (`fs.nr_open` by default).
+pub(crate) const MAX_CONNECTIONS: u32 = 1 << 20;
+
+/// The stages of the articles: a hundredth, a tenth, half, all, and a hold.
+const ARTICLE: &str = "30s:1% 30s:10% 30s:50% 30s:100% 60s:100%";
+
+impl Section {
+    /// `usual` is how many connections a closed loop has if the plan does not say.
+    pub(super) fn load(&self, usual: Option<u32>) -> Result<Load, Error> {
+        let duration = self.time(Key::Duration)?;
+        let requests: Option<u64> =
+            self.one(Key::Requests).map(|g| g.whole(1, "a number of requests")).transpose()?;
+        let connections: Option<u32> = self
+            .one(Key::Connections)
+            .map(|g| g.count(MAX_CONNECTIONS, "a number of connections"))
+            .transpose()?;
+        let rate = self.rate(Key::Rate)?;
+        let arrivals = self.arrivals()?;
+        if rate.is_none() && self.all(Key::Stages).is_empty() {
+            if requests.is_none() && connections.is_none() {
+                return Err(Error::whole(
+                    "how much load? Give --rate 1000 (arrivals a second, whether or not the target keeps up), \
+                     or --connections 50 (each waits for its answer); `torment find` looks for the limit itself",
+                ));
+            }
+            if self.one(Key::Arrivals).is_some() {
+                return Err(self.complain(Key::Arrivals, "a closed loop plans no arrivals: give a rate"));
+            }
+            let connections = connections.unwrap_or_else(|| {
+                let usual = usual.unwrap_or(DEFAULT_CONNECTIONS);
+                requests.map_or(usual, |n| u64::from(usual).min(n) as u32)
+            });
+            let duration = duration.or(requests.is_none().then_some(DEFAULT_DURATION));
+            return Ok(Load::Closed { connections, requests, duration });
+        }
+        if connections.is_some() {
+            let message = "connections make a closed loop, a rate or stages an open one: leave one out (an open \
+                           loop opens connections as it needs them, at most --max-connections)";
+            return Err(self.complain(Key::Connections, message));
+        }
+        let stages = match (self.all(Key::Stages), rate) {
+            ([], Some(rate)) => {
+                if duration.is_some() && requests.is_some() {
+                    let message = "a rate with both a duration and a number of requests: leave one out";
+                    return Err(self.complain(Key::Requests, message));
+                }
+                let count = requests.map(|n| Nanos::from_secs_f64(n as f64 / rate.0));
+                if count.is_some_and(|time| time > MAX_DURATION) {
+                    return Err(self.complain(Key::Requests, "this takes longer than a month at this rate"));
+                }
+                let duration = duration.or(count).unwrap_or(DEFAULT_DURATION);
+                vec![Stage { duration, from: rate, to: rate }]
+            }
+            (given, rate) => {
+                for key in [Key::Duration, Key::Requests] {
+                    if self.one(key).is_some() {
+                        return Err(
+                            self.complain(key, "stages say themselves how long they last: leave this out")
+                        );
+                    }
+                }
+                self.stages(given, rate)?
+            }
+        };
+        Ok(Load::Open { stages, arrivals })
+    }
+
+    fn stages(&self, given: &[Given], rate: Option<Rate>) -> Result<Vec<Stage>, Error> {
+        let (mut stages, mut level, mut percent) = (Vec::new(), Rate::ZERO, false);
+        for given in given {
+            let text = if given.text.trim() == "article" { ARTICLE } else { &given.text };
+            for stage in text.split_whitespace() {
+                let error = |e: &dyn std::fmt::Display| given.error(format!("'{stage}' is not a stage: {e}"));
+                let (time, to) = stage.split_once(':').ok_or_else(|| {
+                    error(&"expected DURATION:RATE or DURATION:PERCENT, such as 30s:500 or 30s:10%")
+                })?;
+                let duration: Nanos = time.parse().map_err(|e| error(&e))?;
+                let to = match (to.strip_suffix('%'), rate) {
+                    (None, _) => to.parse().map_err(|e| error(&e))?,
+                    (Some(_), None) => return Err(error(&"percent of what? Give a rate too, --rate 1000")),
+                    (Some(share), Some(rate)) => {
+                        percent = true;
+                        let share = share.parse::<f64>().ok().filter(|p| (0.0..=1000.0).contains(p));
+                        rate * (share.ok_or_else(|| error(&"expected 0% to 1000%"))? / 100.0)
+                    }
+                };
+                if to > MAX_RATE || duration > MAX_DURATION {
+                    return Err(error(&format!("at most {MAX_RATE} and a month are possible")));
+                }
+                // A stage that takes no time is a jump.
+                if duration > Nanos::ZERO {
+                    stages.push(Stage { duration, from: level, to });
+                }
+                level = to;
+            }
+        }
+        if rate.is_some() && !percent {
+            return Err(
+                self.complain(Key::Rate, "no stage is a percentage of it: leave the rate or the stages out")
+            );
+        }
+        if stages.iter().all(|stage| stage.from == Rate::ZERO && stage.to == Rate::ZERO) {
+            return Err(self.complain(
+                Key::Stages,
+                "these stages offer nothing: expected a rate above 0 in one of them",
+            ));
+        }
+        if stages.iter().fold(Nanos::ZERO, |sum, stage| sum + stage.duration) > MAX_DURATION {
+            return Err(self.complain(Key::Stages, "these stages take longer than a month"));
+        }
+        Ok(stages)
+    }
+
+    pub(super) fn find(&self) -> Result<Find, Error> {
+        let careful = self.flag(Key::Careful)?.unwrap_or(false);
+        let base = if careful { Find::default().careful() } else { Find::default() };
+        let max = self.rate(Key::Max)?.unwrap_or(base.max);
+        // A maximum below the usual start moves the start.
+        let from = self.rate(Key::From)?.unwrap_or(Rate(base.from.0.min(max.0 / 10.0)));
+        if from >= max {
+            let key = if self.one(Key::From).is_some() { Key::From } else { Key::Max };
+            return Err(self.complain(
+                key,
+                format!("the search from {from} to {max} has no room: from must be below max"),
+            ));
+        }
+        let width: Share = self.parsed(Key::Width)?.unwrap_or(base.width);
+        if !(width.0 > 0.0 && width.0 <= 0.5) {
+            return Err(self.complain(Key::Width, format!("{width} is not above 0 % and at most 50 %")));
+        }
+        let trial = self.time(Key::Trial)?;
+        // Short or long, a rate is decided by as many trials as by default.
+        let scaled = trial.map_or(base.sum, |trial| trial * (base.sum.0 / base.trial.0));
+        let trial = trial.unwrap_or(base.trial);
+        let sum = self.time(Key::Sum)?.unwrap_or(scaled);
+        if sum < trial {
+            return Err(self.complain(Key::Sum, format!("{sum} is shorter than one trial of {trial}")));
+        }
+        let budget = self.time(Key::Budget)?;
+        if budget.is_some_and(|budget| budget < trial) {
+            return Err(self.complain(
+                Key::Budget,
+                format!("not enough for one trial of {trial}; give more, or shorten the trial"),
+            ));
+        }
+        Ok(Find { from, max, width, trial, sum, budget, arrivals: self.arrivals()? })
+    }
+
+    fn arrivals(&self) -> Result<Arrivals, Error> {
+        match self.one(Key::Arrivals).map(|given| given.text.as_str()) {
+            None | Some("even") => Ok(Arrivals::Even),
+            Some("poisson") => Ok(Arrivals::Poisson),
+            Some(other) => {
+                Err(self.complain(Key::Arrivals, format!("'{other}' is neither even nor poisson")))
+            }
+        }
+    }
+}

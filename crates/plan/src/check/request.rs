@@ -1,0 +1,417 @@
+//! One request: what is sent, and what its answer must be.
+
+use super::known;
+use crate::draft::{Given, Section};
+use crate::error::{Error, Place};
+use crate::placeholder::{Names, OWN_WORDS, is_name};
+use crate::secret::{hide, hide_basic, hide_header, is_secret_name};
+use crate::url::{Address, parse_path};
+use crate::{Ask, Check, Fit, Key, Piece, ReadFile, Request, Statement, StatusRange, Take, TakeFrom, Target};
+use crate::{Template, data, form};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+
+/// What a statement has nothing to do with.
+const ONLY_HTTP: [Key; 14] = [
+    Key::Path,
+    Key::Basic,
+    Key::Bearer,
+    Key::Headers,
+    Key::Method,
+    Key::Body,
+    Key::BodyFile,
+    Key::BodyBase64,
+    Key::Form,
+    Key::ExpectStatus,
+    Key::ExpectHeader,
+    Key::ExpectBody,
+    Key::ExpectJson,
+    Key::Take,
+];
+
+/// Where a request stands: what is said of all requests, and the names known there.
+pub(super) struct Around<'a> {
+    pub(super) address: &'a Address,
+    /// `[target]`: headers and credentials of every request.
+    pub(super) top: &'a Section,
+    pub(super) names: Names<'a>,
+    /// Whether it is a step of a `[[flow]]`.
+    pub(super) is_step: bool,
+}
+
+impl Section {
+    pub(super) fn ask(&self, around: &Around<'_>, read: ReadFile<'_>) -> Result<Ask, Error> {
+        let is_database = matches!(around.address.target, Target::Sql(_));
+        let Some(sql) = self.one(Key::Sql) else {
+            if is_database {
+                let message =
+                    "no statement for the database; expected sql = \"select 1\", or --sql 'select 1'";
+                return Err(self.complain(Key::Sql, message));
+            }
+            return Ok(Ask::Http(self.request(around, read)?));
+        };
+        if !is_database {
+            return Err(sql.error("a statement needs a database: the target is no postgres:// URL"));
+        }
+        if let Some(key) = ONLY_HTTP.into_iter().find(|&key| self.has(key)) {
+            let message =
+                format!("a statement has no {}: that is for http:// and https:// targets", key.name());
+            return Err(self.complain(key, message));
+        }
+        let mut statement = Statement::parse(&sql.text, &around.names).map_err(|e| sql.error(e))?;
+        statement.parameters.iter_mut().for_each(|parameter| parameter.rooted(&sql.place));
+        Ok(Ask::Sql(statement))
+    }
+
+    fn request(&self, around: &Around<'_>, read: ReadFile<'_>) -> Result<Request, Error> {
+        let names = &around.names;
+        let (body, content_type) = self.body(names, read)?;
+        let mut headers = self.headers(around)?;
+        let has = |headers: &[(String, Template)], name: &str| {
+            headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
+        };
+        if let Some(content_type) = content_type.filter(|_| !has(&headers, "content-type")) {
+            headers.push(("Content-Type".to_owned(), Template::literal(content_type)));
+        }
+        if let Some(value) = self.credentials(around)? {
+            headers.push(("Authorization".to_owned(), value));
+        }
+        let method = match self.one(Key::Method) {
+            Some(given) => method(given)?,
+            None if body.is_empty() => "GET".to_owned(),
+            None => "POST".to_owned(),
+        };
+        let mut request = Request {
+            method,
+            path: self.path(around)?,
+            headers,
+            body,
+            expect: self.statuses()?,
+            checks: self.checks()?,
+        };
+        request.fit();
+        Ok(request)
+    }
+
+    fn path(&self, around: &Around<'_>) -> Result<Template, Error> {
+        let address = around.address;
+        let Some(given) = self.one(Key::Path) else {
+            if around.is_step {
+                return Err(self.complain(Key::Path, "a step without url; expected url = \"/path\""));
+            }
+            return Ok(address.path.clone());
+        };
+        let text = given.text.trim();
+        // Before a path, a query and a placeholder only.
+        let is_full = text.split(['/', '?', '#', '{']).next().is_some_and(|scheme| scheme.ends_with(':'));
+        let mut path = if is_full {
+            let full = Address::parse(text, &around.names).map_err(|e| given.error(e))?;
+            let is_same = match (&full.target, &address.target) {
+                (Target::Http(a), Target::Http(b)) => (a.tls, &a.host, a.port) == (b.tls, &b.host, b.port),
+                _ => false,
+            };
+            if !is_same {
+                let message = "this is not on the target: a plan measures one; write the path alone, or give the \
+                               target's URL";
+                return Err(given.error(message));
+            }
+            if full.basic.is_some() {
+                return Err(given.error("user and password stand in [target] url, or in basic"));
+            }
+            full.path
+        } else {
+            let path = parse_path(text, &around.names, text).map_err(|e| given.error(e))?;
+            let begins = match path.pieces.first() {
+                Some(Piece::Literal(text)) => text.starts_with(b"/"),
+                Some(Piece::Taken { .. } | Piece::Field { .. }) => true,
+                _ => false,
+            };
+            if !begins {
+                let message = format!("'{text}' is neither a path nor a URL; expected it to begin with '/'");
+                return Err(given.error(message));
+            }
+            path
+        };
+        path.rooted(&given.place);
+        Ok(path)
+    }
+
+    /// Those of `[target]` that are not said again here, then those that are said here.
+    fn headers(&self, around: &Around<'_>) -> Result<Vec<(String, Template)>, Error> {
+        let own: Vec<String> = self.all(Key::Headers).iter().map(Given::header_name).collect();
+        let has_credentials = self.has(Key::Basic) || self.has(Key::Bearer);
+        let is_left = |given: &&Given| {
+            let name = given.header_name();
+            let is_said_here = own.contains(&name) || has_credentials && name == "authorization";
+            !given.is_option() && !is_said_here
+        };
+        let shared = around.top.all(Key::Headers).iter().filter(is_left);
+        shared.chain(self.all(Key::Headers)).map(|given| header(given, &around.names)).collect()
+    }
+
+    /// The `Authorization` header that no header says.
+    fn credentials(&self, around: &Around<'_>) -> Result<Option<Template>, Error> {
+        if let Some(found) = self.own_credentials(&around.names, |_| true)? {
+            return Ok(found);
+        }
+        // What the command line says is said of every request already.
+        if let Some(found) = around.top.own_credentials(&around.names, |given| !given.is_option())? {
+            return Ok(found);
+        }
+        let basic = around.address.basic.clone();
+        Ok(basic.map(|basic| basic_header(hide_basic(basic))))
+    }
+
+    /// None if nothing is said here; none inside if a header says it.
+    fn own_credentials(
+        &self,
+        names: &Names<'_>,
+        counts: impl Fn(&Given) -> bool,
+    ) -> Result<Option<Option<Template>>, Error> {
+        let header = self
+            .all(Key::Headers)
+            .iter()
+            .find(|given| counts(given) && given.header_name() == "authorization");
+        let one = |key| self.one(key).filter(|given| counts(given));
+        let (basic, bearer) = (one(Key::Basic), one(Key::Bearer));
+        let given: Vec<&Given> = [header, basic, bearer].into_iter().flatten().collect();
+        if let [_, second, ..] = given[..] {
+            return Err(
+                second.error("give one kind of credentials: basic, bearer, or an Authorization header")
+            );
+        }
+        if let Some(given) = basic {
+            if !given.text.contains(':') {
+                return Err(given.error("expected user and password, \"user:{env:PASSWORD}\""));
+            }
+            let template = parse(given.text.as_bytes(), given, names)?;
+            return Ok(Some(Some(basic_header(hide_basic(template)))));
+        }
+        if let Some(given) = bearer {
+            if given.text.trim().is_empty() || given.text.bytes().any(|b| b.is_ascii_control()) {
+                return Err(given.error("expected a token without line ends, such as {env:TOKEN}"));
+            }
+            let mut value = Template::literal("Bearer ");
+            value.append(hide(parse(given.text.trim().as_bytes(), given, names)?));
+            return Ok(Some(Some(value)));
+        }
+        Ok(header.map(|_| None))
+    }
+
+    /// The body, and the content type that comes with it.
+    fn body(&self, names: &Names<'_>, read: ReadFile<'_>) -> Result<(Template, Option<&'static str>), Error> {
+        let kinds = [Key::Body, Key::BodyFile, Key::BodyBase64, Key::Form];
+        let given: Vec<_> = kinds.into_iter().filter_map(|key| Some((key, self.one(key)?))).collect();
+        let (key, given) = match given[..] {
+            [] => return Ok((Template::default(), None)),
+            [one] => one,
+            [_, (_, second), ..] => {
+                return Err(second.error("a request has one body: give a body, a body file or a form"));
+            }
+        };
+        let body = match key {
+            Key::Body => parse(given.text.as_bytes(), given, names)?,
+            Key::BodyFile => {
+                let bytes = read(&data::rooted(&given.text, &given.place)).map_err(|e| given.error(e))?;
+                parse(&bytes, given, names)?
+            }
+            Key::BodyBase64 => {
+                let bytes = BASE64_STANDARD.decode(given.text.trim());
+                parse(&bytes.map_err(|e| given.error(format!("this is not base64: {e}")))?, given, names)?
+            }
+            _ => return Ok((self.form(names)?, Some(form::CONTENT_TYPE))),
+        };
+        Ok((body, None))
+    }
+
+    fn form(&self, names: &Names<'_>) -> Result<Template, Error> {
+        let mut body = Template::default();
+        for given in self.all(Key::Form) {
+            let (name, value) =
+                given.text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+                    given.error(format!("'{}' is not a form field, name=value", given.text))
+                })?;
+            let mut field = form::field(name, value, names).map_err(|e| given.error(e.to_string()))?;
+            field.rooted(&given.place);
+            if !body.is_empty() {
+                body.append(Template::literal("&"));
+            }
+            body.append(field);
+        }
+        Ok(body)
+    }
+
+    fn statuses(&self) -> Result<Vec<StatusRange>, Error> {
+        let mut expect = Vec::new();
+        for given in self.all(Key::ExpectStatus) {
+            for part in given.text.split(',') {
+                expect.push(part.parse().map_err(|e: units::ParseError| given.error(e.to_string()))?);
+            }
+        }
+        if expect.is_empty() {
+            expect.push(StatusRange::DEFAULT);
+        }
+        Ok(expect)
+    }
+
+    fn checks(&self) -> Result<Vec<Check>, Error> {
+        let mut checks = Vec::new();
+        for given in self.all(Key::ExpectHeader) {
+            let (name, value) = given.text.split_once(':').unwrap_or((&given.text, ""));
+            checks.push(Check::Header(header_name(name, given)?.to_owned(), value.trim().to_owned()));
+        }
+        for given in self.all(Key::ExpectBody) {
+            if given.text.is_empty() {
+                return Err(given.error("every body contains nothing: expected some text"));
+            }
+            checks.push(Check::Body(given.text.clone()));
+        }
+        for given in self.all(Key::ExpectJson) {
+            let (pointer, value) = given.text.split_once('=').ok_or_else(|| {
+                given.error(format!("'{}' is not a JSON value, /pointer=value", given.text))
+            })?;
+            checks.push(Check::Json(json_pointer(pointer, given)?, value.to_owned()));
+        }
+        Ok(checks)
+    }
+
+    /// What a step takes from its answer.
+    pub(super) fn takes(&self) -> Result<Vec<Take>, Error> {
+        self.all(Key::Take).iter().map(take).collect()
+    }
+}
+
+impl Request {
+    /// Tells each template where it stands.
+    pub(crate) fn fit(&mut self) {
+        self.path.stands(Fit::Path);
+        if let Some(Piece::Taken { fit, .. } | Piece::Field { fit, .. }) = self.path.pieces.first_mut() {
+            *fit = Fit::Url;
+        }
+        let is_form = self.headers.iter().any(|(name, value)| {
+            name.eq_ignore_ascii_case("content-type") && value.to_string().starts_with(form::CONTENT_TYPE)
+        });
+        self.body.stands(if is_form { Fit::Form } else { Fit::Raw });
+        self.headers.iter_mut().for_each(|(_, value)| value.stands(Fit::Header));
+    }
+}
+
+fn basic_header(basic: Template) -> Template {
+    Template::of(vec![Piece::Literal(b"Basic ".to_vec()), Piece::Base64(basic)])
+}
+
+fn parse(text: &[u8], given: &Given, names: &Names<'_>) -> Result<Template, Error> {
+    let mut template = Template::parse_with(text, names).map_err(|e| given.error(e.to_string()))?;
+    template.rooted(&given.place);
+    Ok(template)
+}
+
+/// `Name: value`.
+fn header(given: &Given, names: &Names<'_>) -> Result<(String, Template), Error> {
+    let (name, value) = given.text.split_once(':').ok_or_else(|| {
+        let name = given.text.split(' ').next().unwrap_or("");
+        let shown = if is_secret_name(name) { name } else { &given.text };
+        given.error(format!("'{shown}' is not a header, 'Name: value'"))
+    })?;
+    let (name, value) = (header_name(name, given)?, value.trim());
+    if ["content-length", "transfer-encoding"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
+        return Err(
+            given.error(format!("'{name}' follows from the body and is set by torment: leave it out"))
+        );
+    }
+    if value.bytes().any(|b| b.is_ascii_control() && b != b'\t') {
+        return Err(
+            given.error(format!("the value of '{name}' holds a line end or another control character"))
+        );
+    }
+    let value = parse(value.as_bytes(), given, names)?;
+    Ok((name.to_owned(), hide_header(name, value)))
+}
+
+fn header_name<'a>(name: &'a str, given: &Given) -> Result<&'a str, Error> {
+    let name = name.trim();
+    if !is_token(name) {
+        return Err(given.error(format!("'{name}' is not the name of a header: letters, digits and '-'")));
+    }
+    Ok(name)
+}
+
+fn method(given: &Given) -> Result<String, Error> {
+    const KNOWN: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    let method = given.text.trim();
+    if let Some(known) = KNOWN.iter().find(|known| known.eq_ignore_ascii_case(method)) {
+        return Ok((*known).to_owned());
+    }
+    if !is_token(method) || method.eq_ignore_ascii_case("CONNECT") {
+        return Err(given.error(format!("'{method}' is not a method such as {}", KNOWN.join(", "))));
+    }
+    Ok(method.to_owned())
+}
+
+/// RFC 9110, 5.6.2.
+fn is_token(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
+
+/// `name=kind:where`.
+fn take(given: &Given) -> Result<Take, Error> {
+    const KINDS: [&str; 4] = ["json", "regex", "header", "cookie"];
+    let (name, from) = given.text.split_once('=').unwrap_or((&given.text, ""));
+    let name = name.trim();
+    if !is_name(name) || OWN_WORDS.contains(&name) {
+        let message = format!(
+            "'{name}' cannot be taken as a name: letters, digits, '_' and '-', and none of {OWN_WORDS:?}"
+        );
+        return Err(given.error(message.replace(['[', ']', '"'], "")));
+    }
+    let Some((kind, at)) = from.split_once(':') else {
+        return Err(given.error(format!(
+            "'{from}' does not say where it stands; expected json:/pointer, regex:…, header:Name or cookie:name"
+        )));
+    };
+    let kind =
+        known(&Given { text: kind.trim().to_owned(), place: given.place.clone() }, &KINDS, |kind| kind)?;
+    let from = match kind {
+        "json" => TakeFrom::Json(json_pointer(at.trim(), given)?),
+        "regex" => TakeFrom::Regex(pattern(at, given)?),
+        "header" => TakeFrom::Header(header_name(at, given)?.to_owned()),
+        _ if !is_token(at.trim()) => {
+            return Err(given.error(format!("'{at}' is not the name of a cookie")));
+        }
+        _ => TakeFrom::Cookie(at.trim().to_owned()),
+    };
+    Ok(Take { name: name.to_owned(), from })
+}
+
+/// RFC 6901, 3.
+fn json_pointer(text: &str, given: &Given) -> Result<String, Error> {
+    let is_escape = |rest: &str| rest.starts_with(['0', '1']);
+    let is_pointer = text.is_empty() || text.starts_with('/');
+    if !is_pointer || !text.split('~').skip(1).all(is_escape) {
+        let message =
+            format!("'{text}' is not a JSON pointer such as /user/0/name (~1 for '/', ~0 for '~' in a name)");
+        return Err(given.error(message));
+    }
+    Ok(text.to_owned())
+}
+
+fn pattern(text: &str, given: &Given) -> Result<String, Error> {
+    regex::bytes::Regex::new(text).map_err(|error| {
+        // The last line says what is wrong, those before show where.
+        let error = error.to_string();
+        let reason = error.lines().last().unwrap_or("").trim_start_matches("error: ");
+        given.error(format!("'{text}' is not a regular expression: {reason}"))
+    })?;
+    Ok(text.to_owned())
+}
+
+impl Template {
+    /// Files named in a plan file are looked for next to it.
+    pub(crate) fn rooted(&mut self, place: &Place) {
+        let _ = self.visit_mut::<()>(&mut |piece| {
+            if let Some(file) = piece.file_mut() {
+                *file = data::rooted(file, place);
+            }
+            Ok(())
+        });
+    }
+}

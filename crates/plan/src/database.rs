@@ -1,0 +1,253 @@
+//! `postgres://` URLs, as libpq writes them (PostgreSQL's documentation, 32.1.1.2, "Connection URIs").
+
+use crate::error::nearest;
+use crate::placeholder::Names;
+use crate::secret::hide;
+use crate::{Database, Piece, Template};
+use std::fmt::Write as _;
+
+const PORT: u16 = 5432;
+const SSL_MODES: [&str; 4] = ["disable", "prefer", "require", "verify-full"];
+const PARAMETERS: [&str; 7] = ["host", "port", "user", "password", "dbname", "sslmode", "application_name"];
+
+impl Database {
+    /// Reads a URL whose scheme is already known; `rest` is what follows `://`.
+    ///
+    /// The message is what was expected, or what else is wrong; it never holds the password.
+    pub(crate) fn parse(rest: &str) -> Result<Self, String> {
+        let (authority, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, name) = authority.split_once('/').unwrap_or((authority, ""));
+        let (userinfo, address) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = match userinfo.split_once(':') {
+            Some((user, password)) => (user, Some(password)),
+            None => (userinfo, None),
+        };
+        let (host, port) = host_and_port(address)?;
+        let mut database = Self {
+            host: decoded(host)?,
+            port: port.map_or(Ok(PORT), parse_port)?,
+            user: decoded(user)?,
+            password: password.map(secret).transpose()?,
+            name: decoded(name)?,
+            tls: false,
+            insecure: false,
+        };
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (parameter, value) = pair.split_once('=').unwrap_or((pair, ""));
+            database.parameter(parameter, value)?;
+        }
+        if database.user.is_empty() {
+            return Err("a URL with a user: postgres://USER@host/database".to_owned());
+        }
+        if database.host.is_empty() {
+            "localhost".clone_into(&mut database.host);
+        }
+        if database.name.is_empty() {
+            database.name.clone_from(&database.user);
+        }
+        if database.is_socket() && database.tls {
+            return Err("a URL without sslmode: a Unix socket has no TLS".to_owned());
+        }
+        Ok(database)
+    }
+
+    fn parameter(&mut self, parameter: &str, value: &str) -> Result<(), String> {
+        match parameter {
+            "host" => self.host = decoded(value)?,
+            "port" => self.port = parse_port(value)?,
+            "user" => self.user = decoded(value)?,
+            "password" => self.password = Some(secret(value)?),
+            "dbname" => self.name = decoded(value)?,
+            // How others see the session; torment has a name of its own there.
+            "application_name" => {}
+            "sslmode" => match value {
+                // Whether a session is encrypted must not be left to the server: it is measured.
+                "disable" | "prefer" | "allow" => self.tls = false,
+                // libpq looks at no certificate then, unless it finds an authority's.
+                "require" => (self.tls, self.insecure) = (true, true),
+                "verify-full" => self.tls = true,
+                other => {
+                    let known = SSL_MODES.join(", ");
+                    return Err(format!(
+                        "a URL whose sslmode is one of {known}; '{other}' is not known here"
+                    ));
+                }
+            },
+            other => {
+                let advice = match nearest(other, PARAMETERS) {
+                    Some(near) => format!("did you mean '{near}'?"),
+                    None => format!("expected one of: {}", PARAMETERS.join(", ")),
+                };
+                return Err(format!("understood: it has an unknown parameter '{other}'; {advice}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it is reached by a Unix socket.
+    pub fn is_socket(&self) -> bool {
+        self.host.starts_with('/')
+    }
+
+    /// The URL that reads back as this; with the password as its template prints, or without one.
+    pub(crate) fn url(&self, with_password: bool) -> String {
+        let mut url = format!("postgres://{}", encoded(&self.user));
+        if let Some(password) = self.password.as_ref().filter(|_| with_password) {
+            let _ = write!(url, ":{password}");
+        }
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { encoded(&self.host) };
+        let _ = write!(url, "@{host}");
+        if self.port != PORT {
+            let _ = write!(url, ":{}", self.port);
+        }
+        let _ = write!(url, "/{}", encoded(&self.name));
+        match (self.tls, self.insecure) {
+            (false, _) => {}
+            (true, true) => url += "?sslmode=require",
+            (true, false) => url += "?sslmode=verify-full",
+        }
+        url
+    }
+}
+
+fn host_and_port(address: &str) -> Result<(&str, Option<&str>), String> {
+    if let Some(rest) = address.strip_prefix('[') {
+        let (host, port) = rest.split_once(']').ok_or("a URL: the ']' after the IPv6 address is missing")?;
+        host.parse::<std::net::Ipv6Addr>().map_err(|_| "a URL with an IPv6 address in its brackets")?;
+        return Ok((host, port.strip_prefix(':')));
+    }
+    if address.contains(',') {
+        return Err("a URL with one host: torment measures one server".to_owned());
+    }
+    if address.matches(':').count() > 1 {
+        return Err(
+            "a URL with host and port: an IPv6 address needs brackets, postgres://me@[::1]/".to_owned()
+        );
+    }
+    Ok(match address.split_once(':') {
+        Some((host, port)) => (host, Some(port).filter(|port| !port.is_empty())),
+        None => (address, None),
+    })
+}
+
+fn parse_port(text: &str) -> Result<u16, String> {
+    let digits = text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+    digits.filter(|&port| port > 0).ok_or_else(|| "a URL with a port from 1 to 65535".to_owned())
+}
+
+/// A password: its placeholders keep working, everything else is a secret.
+fn secret(text: &str) -> Result<Template, String> {
+    let mut template = Template::parse_with(text.as_bytes(), &Names::default()).map_err(|e| e.expected)?;
+    for piece in &mut template.pieces {
+        match piece {
+            Piece::Literal(text) => *text = percent_decoded(text)?,
+            Piece::Secret { .. } => {}
+            _ => return Err("a URL whose password is the same for every connection".to_owned()),
+        }
+    }
+    Ok(hide(template))
+}
+
+fn decoded(text: &str) -> Result<String, String> {
+    if text.contains('{') {
+        return Err("a URL with placeholders in the password only, as {env:PASSWORD}".to_owned());
+    }
+    let text = String::from_utf8(percent_decoded(text.as_bytes())?);
+    let text = text.ok().filter(|text| !text.contains(char::is_control));
+    text.ok_or_else(|| "a URL of UTF-8 without control characters".to_owned())
+}
+
+/// Undoes `%2F`.
+pub(crate) fn percent_decoded(text: &[u8]) -> Result<Vec<u8>, String> {
+    let (mut out, mut rest) = (Vec::with_capacity(text.len()), text);
+    while let Some((&b, more)) = rest.split_first() {
+        rest = more;
+        if b != b'%' {
+            out.push(b);
+            continue;
+        }
+        let digit = |at: usize| more.get(at).and_then(|b| char::from(*b).to_digit(16));
+        let (Some(high), Some(low)) = (digit(0), digit(1)) else {
+            return Err("a URL: '%' is followed by two hexadecimal digits, write %25 for itself".to_owned());
+        };
+        out.push((high * 16 + low) as u8);
+        rest = &more[2..];
+    }
+    Ok(out)
+}
+
+/// What a part of a URL cannot hold is escaped.
+fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for b in text.bytes() {
+        match b {
+            b'-' | b'.' | b'_' | b'~' => out.push(char::from(b)),
+            b if b.is_ascii_alphanumeric() => out.push(char::from(b)),
+            b => {
+                let _ = write!(out, "%{b:02X}");
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_libpq_reads() {
+        for (rest, expected) in [
+            ("me@h", "postgres://me@h/me"),
+            ("me@h:5432/db", "postgres://me@h/db"),
+            ("me@h:5433/db", "postgres://me@h:5433/db"),
+            ("me@[::1]:5433/db", "postgres://me@[::1]:5433/db"),
+            ("me@/db", "postgres://me@localhost/db"),
+            ("me@%2Frun%2Fpostgresql/db", "postgres://me@%2Frun%2Fpostgresql/db"),
+            ("me@/db?host=/run/postgresql", "postgres://me@%2Frun%2Fpostgresql/db"),
+            ("m%40e@h/d%20b", "postgres://m%40e@h/d%20b"),
+            ("me@h/db?sslmode=disable", "postgres://me@h/db"),
+            ("me@h/db?sslmode=prefer", "postgres://me@h/db"),
+            ("me@h/db?sslmode=require", "postgres://me@h/db?sslmode=require"),
+            ("me@h/db?sslmode=verify-full&application_name=x", "postgres://me@h/db?sslmode=verify-full"),
+            ("h/?user=me&dbname=db&port=99", "postgres://me@h:99/db"),
+            ("me:{env:PG}@h", "postgres://me:{env:PG}@h/me"),
+            ("me:a{secret:p.txt}@h", "postgres://me:{redacted}{secret:p.txt}@h/me"),
+            ("me:p@ss:word@h", "postgres://me:{redacted}@h/me"),
+            ("me@h?password=geheim", "postgres://me:{redacted}@h/me"),
+        ] {
+            let database = Database::parse(rest).expect(rest);
+            assert_eq!(database.url(true), expected);
+            assert!(!database.url(false).contains('{') && !format!("{database:?}").contains("geheim"));
+        }
+        let database = Database::parse("me:p%40%C3%A4@h").expect("valid");
+        let mut out = Vec::new();
+        let who = crate::Who { number: 0, seed: 0, taken: &[] };
+        database.password.expect("one").render(&who, 0, &mut out);
+        assert_eq!(out, "p@ä".as_bytes());
+    }
+
+    #[test]
+    fn refuses_with_advice() {
+        for (rest, advice) in [
+            ("h/db", "postgres://USER@host"),
+            ("me@h:0/db", "port from 1"),
+            ("me@h:x/db", "port from 1"),
+            ("me@::1/db", "brackets"),
+            ("me@[::1/db", "']'"),
+            ("me@a,b/db", "one host"),
+            ("me@h/db?sslmode=verify-ca", "one of disable, prefer, require, verify-full"),
+            ("me@h/db?ssl_mode=require", "unknown parameter 'ssl_mode'; did you mean 'sslmode'?"),
+            ("me@h/db?options=x", "unknown parameter 'options'; expected one of: host"),
+            ("me@h/%zz", "%25"),
+            ("me@h/%ff", "UTF-8"),
+            ("m{env:X}@h", "password only"),
+            ("me:{uuid}@h", "the same for every connection"),
+            ("me:{env:}@h", "{env:PASSWORD}"),
+            ("me@/db?host=/run&sslmode=require", "no TLS"),
+        ] {
+            let error = Database::parse(rest).expect_err(rest);
+            assert!(error.contains(advice), "{rest}: {error}");
+        }
+    }
+}

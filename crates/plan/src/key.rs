@@ -1,0 +1,168 @@
+//! Every word that a plan file may hold, and where.
+
+/// Everything that can be said in a plan; most are an option of the command line too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs, reason = "named as in the file; the crate's page describes each")]
+pub enum Key {
+    Goal,
+    Url,
+    UnixSocket,
+    Insecure,
+    Http,
+    Streams,
+    Basic,
+    Bearer,
+    Headers,
+    DataFile,
+    Order,
+    Name,
+    Weight,
+    Cookies,
+    Think,
+    Path,
+    Sql,
+    Method,
+    Body,
+    BodyFile,
+    BodyBase64,
+    Form,
+    Timeout,
+    ExpectStatus,
+    ExpectHeader,
+    ExpectBody,
+    ExpectJson,
+    Take,
+    Rate,
+    Duration,
+    Stages,
+    Arrivals,
+    Connections,
+    Requests,
+    From,
+    Max,
+    Width,
+    Trial,
+    Sum,
+    Careful,
+    Budget,
+    MaxConnections,
+    MaxOutstanding,
+    Pool,
+    Lateness,
+    Cores,
+    Seed,
+}
+
+/// Which shapes of TOML values a key takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A string.
+    Text,
+    /// A string or a number.
+    Quantity,
+    /// A boolean.
+    Flag,
+    /// A string, a number, or an array of them.
+    List,
+    /// A table of strings, or an array of strings with this between name and value.
+    Pairs(char),
+    /// As pairs with `=`, and values may be booleans.
+    Values,
+}
+
+/// `[request]`, each `[[request]]` and each `[[flow.step]]` know the same words.
+const ASKS: &[&str] = &["request", "flow.step"];
+
+impl Key {
+    /// Key, sections of the file (the top has no name), name in it, shape. Sections come in the
+    /// order in which messages name them.
+    pub(crate) const ALL: [(Self, &'static [&'static str], &'static str, Kind); 47] = [
+        (Self::Goal, &[""], "goal", Kind::Text),
+        (Self::Url, &["target"], "url", Kind::Text),
+        (Self::UnixSocket, &["target"], "unix_socket", Kind::Text),
+        (Self::Insecure, &["target"], "insecure", Kind::Flag),
+        (Self::Http, &["target"], "http", Kind::Quantity),
+        (Self::Streams, &["target"], "streams", Kind::Quantity),
+        (Self::Basic, &["target", "request", "flow.step"], "basic", Kind::Text),
+        (Self::Bearer, &["target", "request", "flow.step"], "bearer", Kind::Text),
+        (Self::Headers, &["target", "request", "flow.step"], "headers", Kind::Pairs(':')),
+        (Self::DataFile, &["data"], "file", Kind::Text),
+        (Self::Order, &["data"], "order", Kind::Text),
+        (Self::Name, &["request", "flow", "flow.step"], "name", Kind::Text),
+        (Self::Weight, &["request", "flow"], "weight", Kind::Quantity),
+        (Self::Cookies, &["flow"], "cookies", Kind::Flag),
+        (Self::Think, &["flow.step"], "think", Kind::Text),
+        (Self::Path, ASKS, "url", Kind::Text),
+        (Self::Sql, ASKS, "sql", Kind::Text),
+        (Self::Method, ASKS, "method", Kind::Text),
+        (Self::Body, ASKS, "body", Kind::Text),
+        (Self::BodyFile, ASKS, "body_file", Kind::Text),
+        (Self::BodyBase64, ASKS, "body_base64", Kind::Text),
+        (Self::Form, ASKS, "form", Kind::Pairs('=')),
+        (Self::Timeout, ASKS, "timeout", Kind::Quantity),
+        (Self::ExpectStatus, ASKS, "expect_status", Kind::List),
+        (Self::ExpectHeader, ASKS, "expect_header", Kind::Pairs(':')),
+        (Self::ExpectBody, ASKS, "expect_body", Kind::List),
+        (Self::ExpectJson, ASKS, "expect_json", Kind::Values),
+        (Self::Take, &["flow.step"], "take", Kind::Pairs('=')),
+        (Self::Rate, &["load"], "rate", Kind::Quantity),
+        (Self::Duration, &["load"], "duration", Kind::Quantity),
+        (Self::Stages, &["load"], "stages", Kind::List),
+        (Self::Arrivals, &["load"], "arrivals", Kind::Text),
+        (Self::Connections, &["load"], "connections", Kind::Quantity),
+        (Self::Requests, &["load"], "requests", Kind::Quantity),
+        (Self::From, &["find"], "from", Kind::Quantity),
+        (Self::Max, &["find"], "max", Kind::Quantity),
+        (Self::Width, &["find"], "width", Kind::Quantity),
+        (Self::Trial, &["find"], "trial", Kind::Quantity),
+        (Self::Sum, &["find"], "sum", Kind::Quantity),
+        (Self::Careful, &["find"], "careful", Kind::Flag),
+        (Self::Budget, &["find"], "budget", Kind::Quantity),
+        (Self::MaxConnections, &["generator"], "connections", Kind::Quantity),
+        (Self::MaxOutstanding, &["generator"], "outstanding", Kind::Quantity),
+        (Self::Pool, &["generator"], "pool", Kind::Quantity),
+        (Self::Lateness, &["generator"], "lateness", Kind::Quantity),
+        (Self::Cores, &["generator"], "cores", Kind::List),
+        (Self::Seed, &["generator"], "seed", Kind::Quantity),
+    ];
+
+    /// The sections at the top of a file, in the order of its page.
+    pub(crate) const SECTIONS: [&'static str; 7] =
+        ["target", "data", "request", "flow", "load", "find", "generator"];
+
+    /// The key of this name in a section, and the shape of its value.
+    pub(crate) fn of(section: &str, name: &str) -> Option<(Self, Kind)> {
+        let is_it =
+            |(_, sections, n, _): &&(Self, &[&str], &str, Kind)| *n == name && sections.contains(&section);
+        Self::ALL.iter().find(is_it).map(|(key, _, _, kind)| (*key, *kind))
+    }
+
+    /// The names of all keys of a section.
+    pub(crate) fn names(section: &str) -> impl Iterator<Item = &'static str> + Clone {
+        Self::ALL
+            .iter()
+            .filter(move |(_, sections, ..)| sections.contains(&section))
+            .map(|(_, _, name, _)| *name)
+    }
+
+    /// The name in plan files.
+    pub(crate) fn name(self) -> &'static str {
+        let entry = Self::ALL.iter().find(|(key, ..)| *key == self);
+        entry.map_or("", |(_, _, name, _)| name)
+    }
+
+    /// Whether it says something of a request or step.
+    pub(crate) fn is_of_request(self) -> bool {
+        Self::ALL.iter().any(|(key, sections, ..)| *key == self && sections.contains(&"flow.step"))
+    }
+}
+
+/// A section as it is written.
+pub(crate) fn bracketed(section: &str) -> String {
+    match section {
+        "" => "at the top".to_owned(),
+        "flow" | "flow.step" => format!("in [[{section}]]"),
+        "data" => "in [data.NAME]".to_owned(),
+        _ => format!("in [{section}]"),
+    }
+}

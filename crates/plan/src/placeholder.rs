@@ -1,0 +1,258 @@
+//! Which text in braces is a placeholder.
+
+use crate::{Data, Fit, Order, Piece, Rows, SecretFrom, Template};
+use units::ParseError;
+
+/// The names that are placeholders beside the built-in ones, at one place of a plan.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Names<'a> {
+    /// `{name.column}`.
+    pub(crate) data: &'a [Data],
+    /// `{name}`: taken by the steps before, in the order of their numbers.
+    pub(crate) taken: &'a [String],
+    /// Taken by this step or a later one.
+    pub(crate) later: &'a [String],
+}
+
+impl Template {
+    /// Finds the placeholders in a text. Braces around anything else are text, as in JSON.
+    ///
+    /// # Errors
+    /// If something begins like a placeholder and is none, such as `{random:1..}`.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        Self::parse_with(text.as_bytes(), &Names::default())
+    }
+
+    /// As [`Template::parse`], where names are known; the text need not be UTF-8.
+    pub(crate) fn parse_with(mut text: &[u8], names: &Names<'_>) -> Result<Self, ParseError> {
+        let (mut pieces, mut literal) = (Vec::new(), Vec::new());
+        while let Some(open) = text.iter().position(|&b| b == b'{') {
+            literal.extend_from_slice(&text[..open]);
+            text = &text[open..];
+            if let Some((piece, length)) = placeholder(text, names)? {
+                if !literal.is_empty() {
+                    pieces.push(Piece::Literal(std::mem::take(&mut literal)));
+                }
+                pieces.push(piece);
+                text = &text[length..];
+            } else {
+                literal.push(b'{');
+                text = &text[1..];
+            }
+        }
+        literal.extend_from_slice(text);
+        if !literal.is_empty() {
+            pieces.push(Piece::Literal(literal));
+        }
+        Ok(Self::of(pieces))
+    }
+}
+
+/// Words that no step may take a value under: they mean something already.
+pub(crate) const OWN_WORDS: [&str; 3] = ["uuid", "counter", "redacted"];
+
+/// Whether a text can be the name of a value or of a data set.
+pub(crate) fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+}
+
+/// The placeholder at the start of `text`, which is an opening brace, and its length.
+fn placeholder(text: &[u8], names: &Names<'_>) -> Result<Option<(Piece, usize)>, ParseError> {
+    const PREFIXES: [&str; 4] = ["{random:", "{file:", "{env:", "{secret:"];
+    let prefix = PREFIXES.into_iter().find(|prefix| text.starts_with(prefix.as_bytes()));
+    let end = text[1..].iter().position(|b| matches!(b, b'{' | b'}' | b'\n')).map(|end| end + 1);
+    let Some(end) = end.filter(|&end| text[end] == b'}') else {
+        // What follows may be a secret, and is not shown.
+        let unclosed = |prefix: &str| mistake(prefix.as_bytes(), "a placeholder that ends in '}'");
+        return prefix.map_or(Ok(None), |prefix| Err(unclosed(prefix)));
+    };
+    let found = &text[..=end];
+    let Ok(inner) = std::str::from_utf8(&text[1..end]) else {
+        return prefix.map_or(Ok(None), |_| Err(mistake(found, "a placeholder in UTF-8")));
+    };
+    let piece = match inner.split_once(':').filter(|_| prefix.is_some()) {
+        Some((word, value)) => prefixed(word, value).map_err(|expected| mistake(found, expected))?,
+        None => match word(inner, names).map_err(|expected| mistake(found, expected))? {
+            Some(piece) => piece,
+            None => return Ok(None),
+        },
+    };
+    Ok(Some((piece, end + 1)))
+}
+
+/// `{prefix:value}`.
+fn prefixed(prefix: &str, value: &str) -> Result<Piece, &'static str> {
+    match prefix {
+        "random" => {
+            let range = bounds(value).ok_or("a random number such as {random:1..1000}, smallest first")?;
+            Ok(Piece::Random { from: range.0, to: range.1 })
+        }
+        "file" => {
+            // The last colon: a column's name seldom holds one, a path sometimes does.
+            let (file, column) = value
+                .rsplit_once(':')
+                .filter(|(file, column)| !file.is_empty() && !column.is_empty())
+                .ok_or("a column of a CSV file such as {file:names.csv:column}")?;
+            Ok(field(Rows::File(file.to_owned()), column, Order::Cycle))
+        }
+        "env" => {
+            let is_variable = is_name(value) && !value.contains('-');
+            let name = is_variable.then(|| value.to_owned());
+            let name = name.ok_or("a variable of the environment such as {env:PASSWORD}")?;
+            Ok(secret(SecretFrom::Env(name)))
+        }
+        _ if value.is_empty() => Err("a file that holds a secret such as {secret:token.txt}"),
+        _ => Ok(secret(SecretFrom::File(value.to_owned()))),
+    }
+}
+
+/// `{word}`.
+fn word(inner: &str, names: &Names<'_>) -> Result<Option<Piece>, &'static str> {
+    if inner == "redacted" {
+        return Err("a value: this secret was not kept; give it again, best as {env:NAME}");
+    }
+    if inner == "uuid" {
+        return Ok(Some(Piece::Uuid));
+    }
+    if inner == "counter" {
+        return Ok(Some(Piece::Counter));
+    }
+    if inner.contains("..") && inner.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'-')) {
+        let (from, to) = bounds(inner).ok_or("a sequence such as {1..1000}, smallest first")?;
+        return Ok(Some(Piece::Sequence { from, to }));
+    }
+    // The last of several of one name: a flow may take a value anew.
+    if let Some(number) = names.taken.iter().rposition(|name| name == inner) {
+        return Ok(Some(Piece::Taken { name: inner.to_owned(), number, fit: Fit::Raw }));
+    }
+    if names.later.iter().any(|name| name == inner) {
+        return Err("known here: it is taken from the answer of this step or of a later one");
+    }
+    if let Some((name, column)) = inner.split_once('.')
+        && let Some(data) = names.data.iter().find(|data| data.name == name)
+    {
+        if column.is_empty() {
+            return Err("a column of a data set such as {users.name}");
+        }
+        return Ok(Some(field(Rows::Data(name.to_owned()), column, data.order)));
+    }
+    Ok(None)
+}
+
+fn field(of: Rows, column: &str, order: Order) -> Piece {
+    Piece::Field { of, column: column.to_owned(), order, fit: Fit::Raw, values: [].into() }
+}
+
+fn secret(from: SecretFrom) -> Piece {
+    Piece::Secret { from, fit: Fit::Raw, value: Default::default() }
+}
+
+fn bounds(text: &str) -> Option<(i64, i64)> {
+    let (from, to) = text.split_once("..")?;
+    let (from, to) = (from.parse().ok()?, to.parse().ok()?);
+    (from <= to).then_some((from, to))
+}
+
+fn mistake(text: &[u8], expected: &'static str) -> ParseError {
+    const SHOWN: usize = 60;
+    ParseError { found: String::from_utf8_lossy(&text[..text.len().min(SHOWN)]).into_owned(), expected }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_braces_are_text() {
+        for text in [
+            r#"{"name": "a", "list": [{}], "n": {"x": 1}}"#,
+            "{",
+            "}",
+            "{}",
+            "{{}}",
+            "{uuid4}",
+            "{ counter }",
+            "{a..b}",
+            "{1.5}",
+            "{\"range\": \"1..5\"}",
+            "{unclosed {",
+            "{line\n}",
+            "{token}",
+            "{users.name}",
+            "{environment}",
+        ] {
+            let template = Template::parse(text).expect(text);
+            assert!(template.is_constant(), "{text}");
+            assert_eq!(template.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn prints_what_it_parsed() {
+        for text in [
+            "/a/{1..1000}?q={random:-5..5}&u={uuid}#{counter}",
+            "{file:dir:x/names.csv:first name}",
+            "{\"a\":{counter}}",
+            "{env:PASS_WORD2}{secret:/run/a b.txt}",
+        ] {
+            let template = Template::parse(text).expect(text);
+            assert_eq!(template.to_string(), text);
+            assert_eq!(template.to_bytes(), text.as_bytes());
+        }
+        let bytes = b"\xff{counter}\xfe";
+        assert_eq!(Template::parse_with(bytes, &Names::default()).expect("bytes").to_bytes(), bytes);
+    }
+
+    #[test]
+    fn mistakes_say_what_was_found_and_expected() {
+        for (text, found) in [
+            ("/{random:1..}", "{random:1..}"),
+            ("/{random:}", "{random:}"),
+            ("/{random:9..1}", "{random:9..1}"),
+            ("/{random:1..9", "{random:"),
+            ("/{1..}", "{1..}"),
+            ("/{..5}", "{..5}"),
+            ("/{9..1}", "{9..1}"),
+            ("/{1..99999999999999999999}", "{1..99999999999999999999}"),
+            ("x{file:x}y", "{file:x}"),
+            ("x{file:x:}y", "{file:x:}"),
+            ("x{file::c}y", "{file::c}"),
+            ("{env:}", "{env:}"),
+            ("{env:A-B}", "{env:A-B}"),
+            ("{env:1}", "{env:1}"),
+            ("{env:A", "{env:"),
+            ("{secret:}", "{secret:}"),
+        ] {
+            let error = Template::parse(text).expect_err(text);
+            assert_eq!(error.found, found);
+            assert!(error.expected.contains('{') || error.expected.contains('}'), "{error}");
+        }
+        let error = Template::parse("a{redacted}").expect_err("it is gone").to_string();
+        assert!(error.contains("not kept; give it again, best as {env:NAME}"), "{error}");
+    }
+
+    #[test]
+    fn names_are_placeholders_where_they_are_known() {
+        let data = [Data { name: "users".to_owned(), file: "u.csv".to_owned(), order: Order::Once }];
+        let (taken, later) = (["id".to_owned(), "token".to_owned(), "id".to_owned()], ["cart".to_owned()]);
+        let names = Names { data: &data, taken: &taken, later: &later };
+        let parse = |text: &str| Template::parse_with(text.as_bytes(), &names);
+        let number = |text: &str| match &parse(text).expect(text).pieces[..] {
+            [Piece::Taken { number, .. }] => *number,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!((number("{id}"), number("{token}")), (2, 1));
+        let user = parse("{users.first name}").expect("a column");
+        assert!(
+            matches!(&user.pieces[..], [Piece::Field { order: Order::Once, column, .. }] if column == "first name")
+        );
+        assert_eq!(user.to_string(), "{users.first name}");
+        for text in ["{pets.name}", "{users}", "{user.name}", "{Token}"] {
+            assert!(parse(text).expect(text).is_constant(), "{text}");
+        }
+        assert!(parse("{cart}").expect_err("later").to_string().contains("of this step or of a later one"));
+        assert!(parse("{users.}").expect_err("no column").to_string().contains("{users.name}"));
+    }
+}

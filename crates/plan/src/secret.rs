@@ -1,0 +1,292 @@
+//! What must not be shown: values that open doors, and the texts they stand in.
+
+use crate::{Fit, Piece, Template};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::Range;
+
+/// A secret value. It is in no printed, stored or debugged plan.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Hidden(Vec<u8>);
+
+impl Hidden {
+    pub(crate) fn new(value: impl Into<Vec<u8>>) -> Self {
+        Self(value.into())
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Where a secret is from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SecretFrom {
+    /// It was written into the plan or the command line; printed as `{redacted}`, and not kept.
+    Given,
+    /// `{env:NAME}`: a variable of the environment.
+    Env(String),
+    /// `{secret:FILE}`: the content of a file, without the line end after it.
+    File(String),
+}
+
+impl fmt::Display for SecretFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Given => f.write_str("{redacted}"),
+            Self::Env(name) => write!(f, "{{env:{name}}}"),
+            Self::File(file) => write!(f, "{{secret:{file}}}"),
+        }
+    }
+}
+
+/// Makes every literal part a secret.
+pub(crate) fn hide(mut template: Template) -> Template {
+    for piece in &mut template.pieces {
+        if let Piece::Literal(text) = piece {
+            *piece = given(std::mem::take(text));
+        }
+    }
+    template
+}
+
+/// Hides the password of `user:password`; of a token that stands for both, all of it.
+pub(crate) fn hide_basic(template: Template) -> Template {
+    let mut pieces = template.pieces.into_iter().peekable();
+    let mut user = Template::default();
+    while let Some(piece) = pieces.next() {
+        let Piece::Literal(mut text) = piece else {
+            user.pieces.push(piece);
+            continue;
+        };
+        let Some(colon) = text.iter().position(|&b| b == b':') else {
+            user.append(Template::literal(text));
+            continue;
+        };
+        let password = text.split_off(colon + 1);
+        user.append(Template::literal(text));
+        if password.is_empty() && pieces.peek().is_none() {
+            return hide(user);
+        }
+        let mut rest = Template::literal(password);
+        rest.pieces.extend(pieces);
+        user.append(hide(rest));
+        return user;
+    }
+    hide(user)
+}
+
+fn given(value: Vec<u8>) -> Piece {
+    Piece::Secret { from: SecretFrom::Given, fit: Fit::Raw, value: Hidden::new(value) }
+}
+
+/// How much of a header is secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Secrecy {
+    /// Its value.
+    All,
+    /// What follows the scheme's name, such as `Bearer`.
+    AfterScheme,
+    /// The values of `name=value; name=value`.
+    Values,
+}
+
+fn secrecy(header: &str) -> Option<Secrecy> {
+    match header.to_ascii_lowercase().as_str() {
+        "authorization" | "proxy-authorization" => Some(Secrecy::AfterScheme),
+        "cookie" => Some(Secrecy::Values),
+        name => ["api-key", "apikey", "token", "secret", "password"]
+            .iter()
+            .any(|word| name.contains(word))
+            .then_some(Secrecy::All),
+    }
+}
+
+/// Hides what is secret in a header's value.
+pub(crate) fn hide_header(name: &str, value: Template) -> Template {
+    let Some(secrecy) = secrecy(name) else { return value };
+    let mut hidden = Template::default();
+    // Where the value begins and ends is said by literal text alone, wherever placeholders stand.
+    let mut secret = secrecy == Secrecy::All;
+    for piece in value.pieces {
+        let Piece::Literal(mut text) = piece else {
+            // A scheme has no placeholder in its name: what follows one is secret.
+            secret |= secrecy == Secrecy::AfterScheme;
+            hidden.pieces.push(piece);
+            continue;
+        };
+        while !text.is_empty() {
+            let end = match (secrecy, secret) {
+                (Secrecy::Values, true) => text.iter().position(|&b| b == b';'),
+                (Secrecy::Values, false) => text.iter().position(|&b| b == b'=').map(|at| at + 1),
+                // Without a scheme all of it is the secret.
+                (Secrecy::AfterScheme, false) => {
+                    Some(text.iter().position(|&b| b == b' ').map_or(0, |at| at + 1))
+                }
+                _ => None,
+            };
+            let rest = text.split_off(end.unwrap_or(text.len()));
+            if !text.is_empty() {
+                hidden.pieces.push(if secret { given(text) } else { Piece::Literal(text) });
+            }
+            if end.is_some() {
+                secret = !secret;
+            }
+            text = rest;
+        }
+    }
+    hidden
+}
+
+/// Whether the value of a key of a plan file, or of a header, is not to be quoted.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    ["basic", "bearer"].contains(&name) || secrecy(name.trim()).is_some()
+}
+
+/// A URL without the password in it.
+pub(crate) fn masked_url(url: &str) -> String {
+    let mut masked = url.to_owned();
+    if let Some(span) = userinfo_secret(url) {
+        masked.replace_range(span, "***");
+    }
+    masked
+}
+
+/// Where the secret of `scheme://user:secret@host` stands; of `http://token@host` it is all before the `@`.
+pub(crate) fn userinfo_secret(url: &str) -> Option<Range<usize>> {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let rest = &url[start..];
+    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+    // A password that is not escaped may itself hold what ends a host: then no port follows the colon.
+    let no_port = |(_, port): (&str, &str)| !port.is_empty() && !port.bytes().all(|b| b.is_ascii_digit());
+    let is_cut = !authority.starts_with('[') && authority.split_once(':').is_some_and(no_port);
+    let at = authority.rfind('@').or_else(|| rest.rfind('@').filter(|_| is_cut))?;
+    let is_database = url.trim_start_matches(['"', '\'']).starts_with("postgres");
+    let from = rest[..at].find(':').map(|colon| colon + 1).or((!is_database).then_some(0))?;
+    (from < at).then_some(start + from..start + at)
+}
+
+/// The text of a plan file for messages: in `spans`, all but placeholders is starred out, byte for byte.
+pub(crate) fn masked(text: &str, spans: &[Range<usize>]) -> String {
+    let mut out = text.as_bytes().to_vec();
+    for span in spans {
+        let mut inside = false;
+        for b in &mut out[span.clone()] {
+            match *b {
+                b'{' => inside = true,
+                b'}' => inside = false,
+                b'\n' | b'\r' | b'"' | b'\'' => {}
+                _ if inside => {}
+                _ => *b = b'*',
+            }
+        }
+    }
+    // A brace that is never closed must not show what follows it.
+    String::from_utf8(out).unwrap_or_else(|_| "*".repeat(text.len()))
+}
+
+/// As [`masked`], for a text that is no TOML, so that nobody knows where values begin and end: what
+/// follows a telling word on its line.
+pub(crate) fn masked_lines(text: &str) -> String {
+    const TELLING: [&str; 9] =
+        ["basic", "bearer", "authorization", "cookie", "password", "secret", "token", "api-key", "://"];
+    let mut spans = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let lower = line.to_ascii_lowercase();
+        let word = TELLING.iter().filter_map(|word| Some(lower.find(word)? + word.len())).min();
+        if let Some(at) = word.filter(|_| !lower.contains("://") || lower.contains('@')) {
+            spans.push(start + at..start + line.len());
+        }
+        start += line.len();
+    }
+    masked(text, &spans)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hides_what_is_secret_of_a_header() {
+        for (name, value, expected) in [
+            ("Accept", "text/html", "text/html"),
+            ("Authorization", "Bearer abc", "Bearer {redacted}"),
+            ("authorization", "abc", "{redacted}"),
+            ("Authorization", "Bearer {env:TOKEN}", "Bearer {env:TOKEN}"),
+            ("Authorization", "Bearer a{env:TOKEN}b", "Bearer {redacted}{env:TOKEN}{redacted}"),
+            ("Authorization", "{uuid} abc", "{uuid}{redacted}"),
+            ("Proxy-Authorization", "Digest a=b, c=d", "Digest {redacted}"),
+            ("Cookie", "id=abc; theme=dark", "id={redacted}; theme={redacted}"),
+            ("Cookie", "id={uuid}", "id={uuid}"),
+            ("Cookie", "id={uuid}; a=b{counter}c; d=", "id={uuid}; a={redacted}{counter}{redacted}; d="),
+            ("Cookie", "id=a=b", "id={redacted}"),
+            ("X-Api-Key", "abc", "{redacted}"),
+            ("X-Auth-Token", "a{1..3}", "{redacted}{1..3}"),
+        ] {
+            let template = Template::parse(value).expect(value);
+            let hidden = hide_header(name, template);
+            assert_eq!(hidden.to_string(), expected, "{name}: {value}");
+            assert!(!format!("{hidden:?}").contains("abc"), "{hidden:?}");
+        }
+    }
+
+    #[test]
+    fn hides_passwords_and_tokens() {
+        for (text, expected) in [
+            ("me:abc", "me:{redacted}"),
+            ("me:a:bc", "me:{redacted}"),
+            ("me:{env:P}", "me:{env:P}"),
+            ("{env:U}:a{env:P}b", "{env:U}:{redacted}{env:P}{redacted}"),
+            ("u{counter}:abc", "u{counter}:{redacted}"),
+            ("abc:", "{redacted}"),
+            ("{env:T}:", "{env:T}{redacted}"),
+        ] {
+            let hidden = hide_basic(Template::parse(text).expect(text));
+            assert_eq!(hidden.to_string(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn urls_are_shown_without_their_secrets() {
+        for (url, expected) in [
+            ("http://h/a:b@c", "http://h/a:b@c"),
+            ("http://h:80/a:b@c", "http://h:80/a:b@c"),
+            ("http://[::1]/a@c", "http://[::1]/a@c"),
+            ("http://h/", "http://h/"),
+            ("http://u:p@h/", "http://u:***@h/"),
+            ("http://u:p/w@h/", "http://u:***@h/"),
+            ("https://token@h/", "https://***@h/"),
+            ("postgres://u:p:w@h/d", "postgres://u:***@h/d"),
+            ("postgres://u@h/d", "postgres://u@h/d"),
+            ("u:p@h/", "u:***@h/"),
+            ("h/a@b", "h/a@b"),
+        ] {
+            assert_eq!(masked_url(url), expected);
+        }
+    }
+
+    #[test]
+    fn quotes_do_not_show_secrets() {
+        let text = "basic = \"u:pä\" # x\nurl = \"h\"";
+        assert_eq!(masked(text, std::slice::from_ref(&(8..15))), "basic = \"*****\" # x\nurl = \"h\"");
+        assert_eq!(masked("\"a{env:X}b\"", std::slice::from_ref(&(0..11))), "\"*{env:X}*\"");
+        for (text, expected) in [
+            ("basic = \"u:p\nx = 1", "basic * \"***\nx = 1"),
+            ("x = { Cookie = \"a\" ", "x = { Cookie*=*\"*\"*"),
+            ("url = \"http://h/x", "url = \"http://h/x"),
+            ("url = \"http://u:p@h/x", "url = \"http://*******"),
+        ] {
+            let found = masked_lines(text);
+            assert_eq!(found.len(), text.len());
+            assert_eq!(found.replace('*', "").len() < text.len(), expected.contains('*'), "{found}");
+            assert!(!found.contains("u:p") && !found.contains("\"a\""), "{found}");
+        }
+    }
+}

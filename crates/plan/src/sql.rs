@@ -1,0 +1,406 @@
+//! Statements: placeholders become the parameters of a prepared statement.
+//!
+//! A placeholder that stands alone is a parameter. One inside a quoted text makes the whole text a
+//! parameter: of `'user-{counter}'` the server sees `$1`. Lexical rules are those of PostgreSQL's
+//! documentation, 4.1.
+
+use crate::placeholder::Names;
+use crate::{Piece, Statement, Template, Who};
+use std::fmt::Write as _;
+
+/// Stands for a placeholder while the text around it is read; no statement can hold it.
+const MARK: char = '\0';
+/// What follows them is quoted text and nothing else, so not a parameter either.
+const TYPES: [&str; 5] = ["date", "time", "timestamp", "timestamptz", "interval"];
+
+impl Statement {
+    /// Reads a statement with placeholders.
+    pub(crate) fn parse(text: &str, names: &Names<'_>) -> Result<Self, String> {
+        let text = text.trim();
+        if text.contains(MARK) {
+            return Err("a statement cannot hold a NUL character".to_owned());
+        }
+        let template = Template::parse_with(text.as_bytes(), names).map_err(|e| e.to_string())?;
+        let mut marked = String::with_capacity(text.len());
+        let mut placeholders = Vec::new();
+        for piece in template.pieces {
+            match piece {
+                Piece::Literal(text) => marked += &String::from_utf8_lossy(&text),
+                piece => {
+                    marked.push(MARK);
+                    placeholders.push(piece);
+                }
+            }
+        }
+        let mut reading = Reading { placeholders: placeholders.into_iter(), ..Reading::default() };
+        for (kind, chunk) in scan(&marked)? {
+            reading.take(kind, chunk)?;
+        }
+        let Reading { text, parameters, .. } = reading;
+        let text = text.trim();
+        if text.is_empty() {
+            return Err("no statement; expected one such as select 1".to_owned());
+        }
+        // The server numbers parameters with 16 bits.
+        if parameters.len() > usize::from(u16::MAX) {
+            return Err(format!("{} placeholders; a statement has at most {}", parameters.len(), u16::MAX));
+        }
+        Ok(Self { text: text.to_owned(), parameters })
+    }
+
+    /// The statement with its placeholders, which reads back as this.
+    pub fn to_text(&self) -> String {
+        let mut out = String::with_capacity(self.text.len());
+        // It was scanned when it was read.
+        for (kind, chunk) in scan(&self.text).unwrap_or_default() {
+            if kind != Kind::Plain {
+                out += chunk;
+                continue;
+            }
+            let mut rest = chunk;
+            while let Some(at) = rest.find('$') {
+                out += &rest[..at];
+                let digits = rest[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+                let number = rest[at + 1..at + 1 + digits].parse::<usize>().unwrap_or(0);
+                match number.checked_sub(1).and_then(|index| self.parameters.get(index)) {
+                    Some(parameter) => out += &written(parameter),
+                    None => out += &rest[at..at + 1 + digits],
+                }
+                rest = &rest[at + 1 + digits..];
+            }
+            out += rest;
+        }
+        out
+    }
+
+    /// Appends the value of parameter number `index` that this arrival sends.
+    ///
+    /// # Panics
+    /// If there is no such parameter.
+    pub fn render_parameter(&self, index: usize, who: &Who<'_>, out: &mut Vec<u8>) {
+        self.parameters[index].render(who, index as u64, out);
+    }
+}
+
+/// A parameter as it is written in a statement.
+fn written(parameter: &Template) -> String {
+    match parameter.pieces.as_slice() {
+        [piece] if !matches!(piece, Piece::Literal(_)) => piece.to_string(),
+        pieces => {
+            let text = |piece: &Piece| match piece {
+                Piece::Literal(_) => piece.to_string().replace('\'', "''"),
+                piece => piece.to_string(),
+            };
+            format!("'{}'", pieces.iter().map(text).collect::<String>())
+        }
+    }
+}
+
+#[derive(Default)]
+struct Reading {
+    placeholders: std::vec::IntoIter<Piece>,
+    text: String,
+    parameters: Vec<Template>,
+    /// A `;` was seen.
+    is_over: bool,
+    /// A parameter was the last that was written.
+    after_parameter: bool,
+}
+
+impl Reading {
+    fn take(&mut self, kind: Kind, chunk: &str) -> Result<(), String> {
+        let marks = chunk.matches(MARK).count();
+        match kind {
+            Kind::Plain => return chunk.chars().try_for_each(|c| self.plain(c)),
+            Kind::Comment => {
+                // It does nothing: its braces are text.
+                for c in chunk.chars() {
+                    match if c == MARK { self.placeholders.next() } else { None } {
+                        Some(piece) => write!(self.text, "{piece}").expect("a String takes every write"),
+                        None => self.text.push(c),
+                    }
+                }
+                self.after_parameter = false;
+                return Ok(());
+            }
+            _ if self.is_over => return Err(ONE_STATEMENT.to_owned()),
+            Kind::Quoted if marks > 0 => {
+                let before = self.text.trim_end().rsplit(|c: char| !is_word(c)).next().unwrap_or("");
+                if TYPES.iter().any(|name| name.eq_ignore_ascii_case(before)) {
+                    return Err(format!(
+                        "{before} '…' takes no parameter: write the text with its placeholder alone, and ::{before} \
+                         after it"
+                    ));
+                }
+                let inner = chunk[1..chunk.len() - 1].replace("''", "'");
+                let mut template = Template::default();
+                for (i, literal) in inner.split(MARK).enumerate() {
+                    if i > 0 {
+                        template.pieces.extend(self.placeholders.next());
+                    }
+                    template.append(Template::literal(literal));
+                }
+                return self.parameter(template);
+            }
+            Kind::Dollar | Kind::Escaped if self.after_parameter => return Err(PART.to_owned()),
+            _ if marks > 0 => return Err(format!("a placeholder cannot stand in {}", kind.what())),
+            _ => {}
+        }
+        self.text += chunk;
+        self.after_parameter = false;
+        Ok(())
+    }
+
+    fn plain(&mut self, c: char) -> Result<(), String> {
+        if self.is_over && !c.is_whitespace() && c != ';' {
+            return Err(ONE_STATEMENT.to_owned());
+        }
+        if c == MARK {
+            let piece = self.placeholders.next().into_iter().collect();
+            return self.parameter(Template::of(piece));
+        }
+        if c == ';' {
+            self.is_over = true;
+            return Ok(());
+        }
+        if self.after_parameter && (is_word(c) || c == '$') {
+            return Err(PART.to_owned());
+        }
+        if c.is_ascii_digit() && self.text.ends_with('$') {
+            return Err(
+                "a parameter is written as a placeholder, such as {random:1..1000}, not as $1".to_owned()
+            );
+        }
+        self.text.push(c);
+        self.after_parameter = false;
+        Ok(())
+    }
+
+    fn parameter(&mut self, template: Template) -> Result<(), String> {
+        if self.after_parameter || self.text.ends_with(|c: char| is_word(c) || c == '$') {
+            return Err(PART.to_owned());
+        }
+        self.parameters.push(template);
+        write!(self.text, "${}", self.parameters.len()).expect("a String takes every write");
+        self.after_parameter = true;
+        Ok(())
+    }
+}
+
+const ONE_STATEMENT: &str =
+    "one statement at a time: several are several requests, each with its --sql or [[request]]";
+const PART: &str = "a placeholder stands for a whole value: it cannot be a part of a name or of a number";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    /// `'text'`
+    Quoted,
+    /// `E'text'` and the like.
+    Escaped,
+    /// `"name"`
+    Name,
+    /// `$$text$$`
+    Dollar,
+    Comment,
+}
+
+impl Kind {
+    fn what(self) -> &'static str {
+        match self {
+            Self::Plain => "a statement",
+            Self::Quoted => "a text in quotes",
+            Self::Escaped => "a text that begins with a letter before its quote: write it without",
+            Self::Name => "a name in quotes: it stands for a value",
+            Self::Dollar => "a text between dollars: write it in quotes",
+            Self::Comment => "a comment",
+        }
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Cuts a statement where the meaning of a character changes.
+fn scan(text: &str) -> Result<Vec<(Kind, &str)>, String> {
+    let (mut chunks, mut plain, mut at) = (Vec::new(), 0, 0);
+    while let Some(c) = text[at..].chars().next() {
+        let Some((kind, begin, length)) = special(text, plain, at)? else {
+            at += c.len_utf8();
+            continue;
+        };
+        if plain < begin {
+            chunks.push((Kind::Plain, &text[plain..begin]));
+        }
+        chunks.push((kind, &text[begin..at + length]));
+        at += length;
+        plain = at;
+    }
+    if plain < at {
+        chunks.push((Kind::Plain, &text[plain..]));
+    }
+    Ok(chunks)
+}
+
+/// What begins at `at` and is not plain: its kind, its first byte (a letter before a quote belongs to
+/// it, from `plain` on), and how much of it is at `at` and after.
+fn special(text: &str, plain: usize, at: usize) -> Result<Option<(Kind, usize, usize)>, String> {
+    let rest = &text[at..];
+    let before = &text[plain..at];
+    let found = |kind, length| Ok(Some((kind, at, length)));
+    if rest.starts_with('\'') {
+        let word = before.len() - before.trim_end_matches(|c: char| is_word(c) || c == '&').len();
+        let prefix = &before[before.len() - word..];
+        let is_prefix = ["e", "b", "x", "n", "u&"].iter().any(|p| p.eq_ignore_ascii_case(prefix));
+        let has_escapes = prefix.eq_ignore_ascii_case("e");
+        let length = quoted(rest, '\'', has_escapes)?;
+        if is_prefix {
+            return Ok(Some((Kind::Escaped, at - word, length)));
+        }
+        return found(Kind::Quoted, length);
+    }
+    if rest.starts_with('"') {
+        return found(Kind::Name, quoted(rest, '"', false)?);
+    }
+    if rest.starts_with("--") {
+        return found(Kind::Comment, rest.find('\n').unwrap_or(rest.len()));
+    }
+    if rest.starts_with("/*") {
+        return found(Kind::Comment, block_comment(rest)?);
+    }
+    if rest.starts_with('$') && !before.ends_with(|c: char| is_word(c) || c == '$') {
+        let tag = rest[1..].find(|c: char| !is_word(c)).map(|end| &rest[..end + 2]);
+        let tag = tag.filter(|tag| tag.ends_with('$') && !tag[1..].starts_with(|c: char| c.is_ascii_digit()));
+        if let Some(tag) = tag {
+            let end = rest[tag.len()..].find(tag).ok_or_else(|| format!("{tag} is never closed"))?;
+            return found(Kind::Dollar, end + 2 * tag.len());
+        }
+    }
+    Ok(None)
+}
+
+/// The length of a quoted text, which holds its quote twice, or after a backslash.
+fn quoted(text: &str, quote: char, has_escapes: bool) -> Result<usize, String> {
+    let mut chars = text.char_indices().skip(1).peekable();
+    while let Some((at, c)) = chars.next() {
+        if c == '\\' && has_escapes {
+            chars.next();
+        } else if c == quote && chars.next_if(|(_, next)| *next == quote).is_none() {
+            return Ok(at + 1);
+        }
+    }
+    Err(format!("a {quote} that is never closed"))
+}
+
+/// Comments of this kind nest.
+fn block_comment(text: &str) -> Result<usize, String> {
+    let (mut depth, mut at) = (0, 0);
+    loop {
+        let (open, close) = (text[at..].find("/*"), text[at..].find("*/"));
+        match (open, close) {
+            (Some(open), close) if close.is_none_or(|close| open < close) => {
+                depth += 1;
+                at += open + 2;
+            }
+            (_, Some(close)) => {
+                depth -= 1;
+                at += close + 2;
+            }
+            _ => return Err("a /* that is never closed".to_owned()),
+        }
+        if depth == 0 {
+            return Ok(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(text: &str) -> Result<Statement, String> {
+        Statement::parse(text, &Names::default())
+    }
+
+    #[test]
+    fn placeholders_become_parameters() {
+        for (text, expected, parameters) in [
+            ("select 1", "select 1", &[][..]),
+            (" select 1 ; ", "select 1", &[]),
+            ("select 1;;-- done", "select 1-- done", &[]),
+            ("select {random:1..5}+{counter}", "select $1+$2", &["{random:1..5}", "{counter}"]),
+            ("where name = 'user-{counter}'", "where name = $1", &["user-{counter}"]),
+            ("select '{uuid}'::uuid", "select $1::uuid", &["{uuid}"]),
+            ("like '%it''s {counter}%'", "like $1", &["%it's {counter}%"]),
+            ("select 'it''s', '{a,b}'", "select 'it''s', '{a,b}'", &[]),
+            ("select E'it\\'s', {counter}", "select E'it\\'s', $1", &["{counter}"]),
+            (
+                "select \"a\"\"b{x}\", $$a'b$$, $x$ ' $$ $x$, {uuid}",
+                "select \"a\"\"b{x}\", $$a'b$$, $x$ ' $$ $x$, $1",
+                &["{uuid}"],
+            ),
+            (
+                "select /* {counter} /* ' */ */ 1 -- {counter} '\n+{counter}",
+                "select /* {counter} /* ' */ */ 1 -- {counter} '\n+$1",
+                &["{counter}"],
+            ),
+        ] {
+            let statement = parse(text).expect(text);
+            assert_eq!(statement.text, expected);
+            let found: Vec<String> = statement.parameters.iter().map(ToString::to_string).collect();
+            assert_eq!(found, parameters, "{text}");
+            assert_eq!(parse(&statement.to_text()), Ok(statement), "{text}");
+        }
+    }
+
+    #[test]
+    fn refuses_with_advice() {
+        for (text, advice) in [
+            ("", "no statement"),
+            (" ; ", "no statement"),
+            ("select 1; select 2", "one statement at a time"),
+            ("select 1; 'x'", "one statement at a time"),
+            ("select $1", "written as a placeholder"),
+            // A dollar inside a name is no parameter, but it is not worth telling them apart.
+            ("select a$1b from t", "written as a placeholder"),
+            ("select * from t{1..4}", "a whole value"),
+            ("select {1..4}0", "a whole value"),
+            ("select {1..4}{counter}", "a whole value"),
+            ("select '{1..4}'5", "a whole value"),
+            ("select {1..4}$$x$$", "a whole value"),
+            ("select {1..4}e'x'", "a whole value"),
+            ("select \"t{1..4}\"", "cannot stand in a name"),
+            ("select E'{1..4}'", "without"),
+            ("select u&'{1..4}'", "without"),
+            ("select $$ {1..4} $$", "between dollars"),
+            ("select date '2024-01-0{1..4}'", "::date"),
+            ("select 'x", "a ' that is never closed"),
+            ("select \"x", "a \" that is never closed"),
+            ("select $a$ x $b$", "$a$ is never closed"),
+            ("select /* x", "a /* that is never closed"),
+            ("select {random:1..}", "{random:1..1000}"),
+            ("select '\0'", "NUL"),
+        ] {
+            let error = parse(text).expect_err(text);
+            assert!(error.contains(advice), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_printed_and_read_again(
+            parts in prop::collection::vec(prop_oneof![
+                Just("'"), Just("''"), Just("\""), Just("$$"), Just("$a$"), Just("{counter}"), Just("{uuid}"), Just(" "),
+                Just("--"), Just("\n"), Just("/*"), Just("*/"), Just("a"), Just("1"), Just("$"), Just("E"), Just("é"),
+                Just("\\"), Just(";"), Just("{"), Just("}"),
+            ], 0..16),
+        ) {
+            if let Ok(statement) = parse(&parts.concat()) {
+                let text = statement.to_text();
+                prop_assert_eq!(parse(&text), Ok(statement), "{}", text);
+            }
+        }
+    }
+}
