@@ -56,11 +56,6 @@ pub(crate) fn name_and_value(set_cookie: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 impl Jar {
-    /// Forgets all cookies: the next user comes without any.
-    pub fn clear(&mut self) {
-        self.cookies.clear();
-    }
-
     /// Does what one `Set-Cookie` header of the answer says; what a browser would not keep is passed over.
     pub fn set(&mut self, set_cookie: &[u8], visit: &Visit<'_>) {
         // Of control characters only a tab may stand there; any other could break the header sent later.
@@ -313,8 +308,6 @@ mod tests {
         }
         assert_eq!(sent(&jar, &at("/")), "a=1");
         assert_eq!(sent(&jar, &at("/x/y/q?p=/r")), "c=4; a=2; b=3; a=1", "longer paths first");
-        jar.clear();
-        assert_eq!(sent(&jar, &at("/")), "");
     }
 
     #[test]

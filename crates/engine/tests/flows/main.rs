@@ -1,0 +1,73 @@
+//! Users who make several requests in a row, as the target sees them and as the engine counts them.
+
+mod ends;
+mod mix;
+mod server;
+mod users;
+
+use plan::{Command, Draft, Plan};
+use record::{Part, Slice};
+use schedule::Schedule;
+use torment_engine::{Endpoint, Engine, Job, Offer};
+use units::{Nanos, Rate};
+
+const MS: Nanos = Nanos::from_millis(1);
+
+/// A plan for a server on this port; every file that it names holds four users.
+fn job(port: u16, plan: &str) -> Job {
+    let text = format!("target.url = 'http://127.0.0.1:{port}/'\n{plan}");
+    let checked = || {
+        let mut plan = Draft::from_toml("plan.toml", &text)?.check(Command::Find, &mut |_| Ok(Vec::new()))?;
+        plan.bind(
+            |_| Ok("name,password\nu0,p0\nu1,p1\nu2,p2\nu3,p3\n".to_owned()),
+            |name| Err(name.to_owned()),
+        )?;
+        Ok::<Plan, plan::Error>(plan)
+    };
+    let plan = checked().unwrap_or_else(|e| panic!("{plan}\n{e}"));
+    Job {
+        endpoint: Endpoint::of(&plan.target).expect("an address"),
+        arrivals_limit: plan.arrivals_limit(),
+        flows: plan.flows,
+        generator: plan.generator,
+        deadline: None,
+    }
+}
+
+/// Offers `count` arrivals at 400 a second and waits for what they lead to.
+fn offer(job: &Job, count: u64) -> Slice {
+    let mut engine = Engine::start(job).expect("starts");
+    run(&mut engine, count, Nanos::from_secs(10))
+}
+
+fn run(engine: &mut Engine, count: u64, drain: Nanos) -> Slice {
+    let load = Offer::Open(Schedule::constant(Rate(400.0), MS * count * 5 / 2));
+    let mut summed: Vec<Part> = Vec::new();
+    let mut each = |slice: &Slice| {
+        summed.resize_with(slice.parts.len().max(summed.len()), Part::default);
+        summed.iter_mut().zip(&slice.parts).for_each(|(sum, part)| sum.merge(part));
+    };
+    let total = engine.trial(&load, drain, &mut each, &mut |_| false).total;
+    engine.settle(Nanos::from_secs(10), &|| false).expect("everything is answered");
+    assert_eq!((total.due, total.outcomes.total()), (count, count), "every arrival has one outcome");
+    assert_eq!(total.parts, summed, "the seconds add up to the trial");
+    for part in &total.parts {
+        assert_eq!(part.sent, part.ok + part.bad, "whatever was sent came to something: {part:?}");
+    }
+    total
+}
+
+/// Of each part: sent, as expected, otherwise.
+fn counts(total: &Slice) -> Vec<(u64, u64, u64)> {
+    total.parts.iter().map(|part| (part.sent, part.ok, part.bad)).collect()
+}
+
+fn failures(total: &Slice) -> Vec<(String, u64)> {
+    total.failures.iter().map(|(why, count)| (why.to_string(), *count)).collect()
+}
+
+/// The machine's own hiccups only add to what is measured: one quiet try of three is enough.
+fn once_quiet(measure: impl Fn() -> Result<(), String>) {
+    let off: Vec<String> = (0..3).map_while(|_| measure().err()).collect();
+    assert!(off.len() < 3, "{off:?}");
+}

@@ -1,0 +1,139 @@
+//! A small HTTP/1.1 server that answers what a test tells it to, and remembers what it was asked.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// A request as it came in.
+#[derive(Debug, Clone)]
+pub struct Heard {
+    /// Its turn among all requests, from 0.
+    pub number: usize,
+    pub at: Instant,
+    pub method: String,
+    pub path: String,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+}
+
+impl Heard {
+    /// The value of a header; empty if there is none.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.iter().find(|(n, _)| n == name).map_or("", |(_, value)| value)
+    }
+}
+
+/// What the server does about a request.
+pub enum Reply {
+    /// Answers: status, header lines, body.
+    Answer(u16, Vec<String>, String),
+    /// Closes the connection in the middle of the answer.
+    Break,
+    /// Says nothing, as long as the client waits.
+    Silence,
+}
+
+impl Reply {
+    pub fn ok(headers: &[&str], body: impl Into<String>) -> Self {
+        Self::Answer(200, headers.iter().map(|h| (*h).to_owned()).collect(), body.into())
+    }
+}
+
+pub struct Server {
+    pub address: SocketAddr,
+    heard: Arc<Mutex<Vec<Heard>>>,
+    over: Arc<AtomicBool>,
+}
+
+impl Server {
+    /// Listens on a free port until it is dropped.
+    pub fn start(script: impl Fn(&Heard) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("a bound address");
+        let (heard, over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let script = Arc::new(script);
+        let (log, ends) = (Arc::clone(&heard), Arc::clone(&over));
+        std::thread::spawn(move || {
+            for connection in listener.incoming() {
+                if ends.load(Ordering::Relaxed) {
+                    break;
+                }
+                let (log, script) = (Arc::clone(&log), Arc::clone(&script));
+                // It ends when its client closes.
+                std::thread::spawn(move || connection.and_then(|stream| converse(stream, &log, &*script)));
+            }
+        });
+        Self { address, heard, over }
+    }
+
+    /// All requests so far, in the order they came.
+    pub fn heard(&self) -> Vec<Heard> {
+        self.heard.lock().expect("no thread panics while it logs").clone()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        // The listener looks at that when somebody comes.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+fn converse(
+    stream: TcpStream,
+    log: &Mutex<Vec<Heard>>,
+    script: &dyn Fn(&Heard) -> Reply,
+) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut out = stream.try_clone()?;
+    let mut lines = BufReader::new(stream);
+    while let Some(mut request) = read_request(&mut lines)? {
+        {
+            let mut log = log.lock().expect("no thread panics while it logs");
+            request.number = log.len();
+            log.push(request.clone());
+        }
+        match script(&request) {
+            Reply::Answer(status, headers, body) => {
+                let headers: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
+                let length = body.len();
+                out.write_all(
+                    format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {length}\r\n\r\n{body}")
+                        .as_bytes(),
+                )?;
+                if headers.to_ascii_lowercase().contains("connection: close") {
+                    return Ok(());
+                }
+            }
+            Reply::Break => return out.write_all(b"HTTP/1.1 200 X\r\nContent-Length: 100\r\n\r\nhalf of it"),
+            Reply::Silence => {}
+        }
+    }
+    Ok(())
+}
+
+/// The next request; none when the client has closed.
+fn read_request(lines: &mut impl BufRead) -> std::io::Result<Option<Heard>> {
+    let mut next = || {
+        let mut line = String::new();
+        lines.read_line(&mut line).map(|_| line.trim_end().to_owned())
+    };
+    let first = next()?;
+    let mut words = first.split(' ').map(str::to_owned);
+    let (Some(method), Some(path)) = (words.next(), words.next()) else { return Ok(None) };
+    let at = Instant::now();
+    let mut headers = Vec::new();
+    loop {
+        let line = next()?;
+        let Some((name, value)) = line.split_once(':') else { break };
+        headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+    }
+    let mut request = Heard { number: 0, at, method, path, headers, body: String::new() };
+    let length = request.header("content-length").parse().unwrap_or(0);
+    lines.take(length).read_to_string(&mut request.body)?;
+    Ok(Some(request))
+}
