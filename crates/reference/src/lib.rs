@@ -25,6 +25,11 @@
 //! | `POST /owners/new` | 302 to the new owner once the row is committed, or 400 with reasons | a form |
 //! | `/owners/count` | JSON: the number of owners | |
 //!
+//! The times at `/truth` run from the moment the kernel had a request's bytes to the moment it had the
+//! answer's last: in a closed loop of thousands, most of that is the wait until the service comes to
+//! look, and the client sees it too. A client that also takes the kernel's record of when answers
+//! arrived sees the same times; one that counts until it has read them adds its own wait.
+//!
 //! It is a load generator's target, not a web server for others: it never looks at who asks,
 //! never times out an idle connection, and never speaks TLS or HTTP/2.
 

@@ -23,7 +23,7 @@ const LISTENER: u64 = u64::MAX;
 const STOP: u64 = u64::MAX - 1;
 const MAIL: u64 = u64::MAX - 2;
 
-/// Connections taken before other events are looked at again.
+/// Connections taken before other events are looked at again, and before it is another loop's turn.
 const ACCEPT_BATCH: usize = 64;
 const EVENTS: usize = 256;
 
@@ -53,6 +53,8 @@ pub(super) struct Loop<'a> {
     clients: Slots<Client>,
     /// When which client's answer is due; keys of clients gone meanwhile open nothing.
     due: BinaryHeap<Reverse<(Instant, u64)>>,
+    /// Connections taken since it was another loop's turn.
+    taken: usize,
     accept_again: Option<Instant>,
     scratch: Box<[u8]>,
 }
@@ -69,6 +71,7 @@ impl<'a> Loop<'a> {
             epoll,
             clients: Slots::new(),
             due: BinaryHeap::new(),
+            taken: 0,
             accept_again: None,
             scratch: vec![0; READ_BYTES].into_boxed_slice(),
         };
@@ -80,6 +83,11 @@ impl<'a> Loop<'a> {
         // Exclusive: one new connection wakes one loop, not all.
         let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
         Ok(epoll::add(&self.epoll, &self.common.listener.socket, EventData::new_u64(LISTENER), flags)?)
+    }
+
+    fn unwatch_listener(&self) {
+        epoll::delete(&self.epoll, &self.common.listener.socket)
+            .expect("the listener is watched while accepting is not paused");
     }
 
     /// Serves until the service stops.
@@ -128,26 +136,33 @@ impl<'a> Loop<'a> {
     fn accept(&mut self) {
         for _ in 0..ACCEPT_BATCH {
             match self.common.listener.accept() {
-                Ok(Some(socket)) => {
-                    self.common.shared.log.connections.opened();
-                    let connection = Connection::new(Arc::clone(&socket));
-                    let key =
-                        self.clients.insert(Client { connection, state: State::Reading, readable: false });
-                    let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-                    if epoll::add(&self.epoll, &socket, EventData::new_u64(key), flags).is_err() {
-                        self.close(key);
-                    }
-                }
-                Ok(None) => return,
+                Ok(Some(socket)) => self.take(socket),
+                Ok(None) => break,
                 Err(_) => {
                     self.common.shared.log.connections.accept_paused();
                     self.accept_again = Some(Instant::now() + ACCEPT_PAUSE);
-                    epoll::delete(&self.epoll, &self.common.listener.socket)
-                        .expect("the listener is watched while accepting is not paused");
-                    self.common.pass_on(self.number);
-                    return;
+                    self.unwatch_listener();
+                    // The kernel may have told only this loop.
+                    return self.common.pass_on(self.number);
                 }
             }
+        }
+        if self.taken >= ACCEPT_BATCH && self.common.mailboxes.len() > 1 {
+            // Of those that sleep, the kernel wakes the one that has watched for longest.
+            self.taken = 0;
+            self.unwatch_listener();
+            self.watch_listener().expect("it was watched just now");
+        }
+    }
+
+    fn take(&mut self, socket: Arc<OwnedFd>) {
+        self.taken += 1;
+        self.common.shared.log.connections.opened();
+        let connection = Connection::new(Arc::clone(&socket));
+        let key = self.clients.insert(Client { connection, state: State::Reading, readable: false });
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        if epoll::add(&self.epoll, &socket, EventData::new_u64(key), flags).is_err() {
+            self.close(key);
         }
     }
 

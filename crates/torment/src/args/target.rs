@@ -19,7 +19,7 @@ pub struct TargetArgs {
     /// How it waits: a pool of workers, a thread for each connection, or event loops
     #[arg(long, value_enum, default_value_t)]
     model: ModelName,
-    /// Workers of the pool [default: 200], or event loops [default: 1]
+    /// Workers of the pool [default: 200], or event loops [default: enough for 65536 connections]
     #[arg(long, value_name = "COUNT")]
     workers: Option<usize>,
     /// Requests that may wait for a worker of the pool; more are answered 503 [default: 100000]
@@ -41,6 +41,10 @@ pub struct TargetArgs {
     #[arg(long, hide = true)]
     pub while_stdin: bool,
 }
+
+/// What event loops can hold unless their number is given: more than a load wants, and one loop does
+/// where the limit of descriptors is higher.
+const CONNECTIONS: u64 = 65_536;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum ModelName {
@@ -68,7 +72,8 @@ impl TargetArgs {
                 };
                 Model::Pool { workers: workers.unwrap_or(usual_workers), queue: queue.unwrap_or(usual_queue) }
             }
-            (ModelName::Async, workers, None) => workers.map_or(Model::ASYNC, |loops| Model::Async { loops }),
+            (ModelName::Async, Some(loops), None) => Model::Async { loops },
+            (ModelName::Async, None, None) => Model::holding(CONNECTIONS),
             (ModelName::Threads, None, None) => Model::Threads,
             (ModelName::Threads, Some(_), _) => {
                 return Err("--workers: --model threads makes a thread for each connection".to_owned());
