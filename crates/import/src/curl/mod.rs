@@ -1,0 +1,72 @@
+//! A curl command line as requests.
+
+mod operation;
+mod options;
+mod request;
+mod shell;
+
+use crate::document::Document;
+use crate::{Error, Imported};
+use operation::Operation;
+
+pub(crate) fn import(command: &str) -> Result<Imported, Error> {
+    if command.contains("curl ^\"") || command.contains("curl.exe ^\"") {
+        return Err(Error::new(
+            "this was copied for Windows' cmd; expected the form for bash: choose 'Copy as cURL (bash)'",
+        ));
+    }
+    let script = shell::split(command)?;
+    let mut document = Document { source: "a curl command", ..Document::default() };
+    document.notes = script.notes;
+    document.meant = script.variables;
+    let mut operations = Vec::new();
+    let mut others = Vec::new();
+    for words in &script.commands {
+        match curl_at(words) {
+            Some(at) => operations.extend(Operation::read(&words[at + 1..])),
+            None => others.push(command_name(words)),
+        }
+    }
+    if operations.is_empty() {
+        let found = others.first().map_or("nothing", String::as_str);
+        return Err(Error::new(format!(
+            "found {found}; expected a curl command, such as: curl 'https://host/path' -H 'Accept: text/html'"
+        )));
+    }
+    for other in others {
+        document.notes.push(format!("{other} is no curl command and is left out"));
+    }
+    for operation in operations {
+        request::add(operation, &mut document)?;
+    }
+    Ok(document.finish())
+}
+
+/// Where `curl` stands: first, or behind a prompt, `sudo`, `time` or assignments.
+fn curl_at(words: &[Vec<u8>]) -> Option<usize> {
+    for (at, word) in words.iter().enumerate() {
+        let word = String::from_utf8_lossy(word);
+        if matches!(word.rsplit('/').next(), Some("curl" | "curl.exe")) {
+            return Some(at);
+        }
+        let assignment = word.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        });
+        if !assignment && !matches!(&*word, "$" | "%" | "sudo" | "time" | "env") {
+            return None;
+        }
+    }
+    None
+}
+
+/// The first word of a command: what follows may be secret.
+fn command_name(words: &[Vec<u8>]) -> String {
+    const SHOWN: usize = 40;
+    let first = words.first().map(|word| String::from_utf8_lossy(word).into_owned()).unwrap_or_default();
+    let name: String = first.chars().take_while(|c| *c != '=').take(SHOWN).collect();
+    let rest = if words.len() > 1 || name.len() < first.len() { " …" } else { "" };
+    format!("'{name}{rest}'")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,293 @@
+//! From what curl was told to requests of a plan.
+
+use super::operation::{Data, Operation};
+use crate::address::Address;
+use crate::document::{Auth, Body, Document, Request};
+use crate::form::{self, CONTENT_TYPE};
+use crate::header::left_out;
+use crate::secret::{form_fields, is_secret, json_fields};
+use crate::{Error, encode, multipart};
+
+/// Adds the requests of one operation, one for each of its URLs.
+pub(super) fn add(mut operation: Operation, document: &mut Document) -> Result<(), Error> {
+    if operation.urls.is_empty() {
+        return Err(Error::new("the curl command has no URL; expected one such as http://host:8080/path"));
+    }
+    let notes = std::mem::take(&mut operation.notes);
+    let mut request = Request { notes, ..Request::default() };
+    headers(&operation, document, &mut request);
+    let body = body(&operation, document, &mut request);
+    let mut query = std::mem::take(&mut operation.queries);
+    match body {
+        Body::Bytes(data) if operation.get => query.push(String::from_utf8_lossy(&data).into_owned()),
+        body => request.body = body,
+    }
+    request.method = match &operation.method {
+        Some(method) => method.clone(),
+        None if operation.head => "HEAD".to_owned(),
+        None if operation.upload.is_some() => "PUT".to_owned(),
+        None if request.body != Body::None => "POST".to_owned(),
+        None => "GET".to_owned(),
+    };
+    if let Some(seconds) = &operation.seconds {
+        match seconds.parse::<f64>() {
+            Ok(time) if (0.001..=86_400.0).contains(&time) => request.timeout = Some(format!("{time}s")),
+            _ => request
+                .notes
+                .push(format!("-m {seconds} is no number of seconds up to a day and is left out")),
+        }
+    }
+    for url in &operation.urls {
+        one(url, &operation, &query, request.clone(), document)?;
+    }
+    Ok(())
+}
+
+fn one(
+    url: &str,
+    operation: &Operation,
+    query: &[String],
+    mut request: Request,
+    document: &mut Document,
+) -> Result<(), Error> {
+    let mut address = Address::parse(url).map_err(Error::new)?;
+    for query in query {
+        address.path.push(if address.path.contains('?') { '&' } else { '?' });
+        address.path.push_str(&encode::visible(query.as_bytes()));
+    }
+    if !operation.no_globbing {
+        address.path = globbed(&address.path, document, &mut request);
+    }
+    if !operation.path_as_is && Address::route(&address.path).split('/').any(|part| part == "..") {
+        request.notes.push("curl would shorten the '..' in the path; torment sends it".to_owned());
+    }
+    request.url = document.secrets.hide_in_url(&address.path, "in the URL, escaped as it stands there");
+    request.auth = auth(operation, address.user.as_deref(), document, &mut request);
+    request.name = format!("{} {}", request.method, Address::route(&request.url));
+    target(&address.origin, operation, document, &mut request);
+    document.requests.push(request);
+    Ok(())
+}
+
+/// A plan has one target: the first request's.
+fn target(origin: &str, operation: &Operation, document: &mut Document, request: &mut Request) {
+    let target = &mut document.target;
+    if target.url.is_empty() {
+        target.url = format!("{origin}/");
+        target.unix_socket = operation.unix_socket.clone();
+        target.insecure = operation.insecure;
+        target.http = operation.http;
+    } else if target.url != format!("{origin}/") {
+        request.off = true;
+        request.notes.push(format!(
+            "this one goes to {origin}, and a plan has one target: it is commented out; import it on its own"
+        ));
+    } else if (&target.unix_socket, target.insecure, target.http)
+        != (&operation.unix_socket, operation.insecure, operation.http)
+    {
+        request.notes.push(
+            "socket, -k or HTTP version differ from those of the first request, which hold for all"
+                .to_owned(),
+        );
+    }
+}
+
+fn headers(operation: &Operation, document: &mut Document, request: &mut Request) {
+    for (name, value) in &operation.headers {
+        if let Some(why) = left_out(name, value) {
+            request.notes.push(format!("the header '{name}' is left out: {why}"));
+        } else if is_secret(name) && !value.is_empty() && !has_variable(value) {
+            let placeholder =
+                document.secrets.hide(name, value, &format!("the value of the header '{name}'"));
+            request.headers.push((name.clone(), placeholder));
+        } else if value.starts_with("http") {
+            request.headers.push((
+                name.clone(),
+                document.secrets.hide_in_url(value, "in a URL, escaped as it stands there"),
+            ));
+        } else {
+            request.headers.push((name.clone(), value.clone()));
+        }
+    }
+    if !operation.cookies.is_empty() {
+        let cookies = operation.cookies.join("; ");
+        let value = if has_variable(&cookies) {
+            cookies
+        } else {
+            document.secrets.hide("Cookie", &cookies, "the value of the header 'Cookie'")
+        };
+        request.headers.push(("Cookie".to_owned(), value));
+    }
+}
+
+fn has_variable(text: &str) -> bool {
+    text.contains("{env:")
+}
+
+fn auth(
+    operation: &Operation,
+    from_url: Option<&str>,
+    document: &mut Document,
+    request: &mut Request,
+) -> Option<Auth> {
+    let user = match (&operation.user, from_url) {
+        (Some(user), _) => Some(user.clone()),
+        // Escaped there; the password goes out of the plan as it is.
+        (None, Some(user)) => Some(encode::decode(user)),
+        (None, None) => None,
+    };
+    let bearer = operation.bearer.as_ref();
+    if (user.is_some() || bearer.is_some()) && request.header("authorization").is_some() {
+        request.notes.push("the header 'Authorization' wins over user and token given beside it".to_owned());
+        return None;
+    }
+    if let Some(token) = bearer {
+        let hidden = |document: &mut Document| document.secrets.hide("TOKEN", token, "the bearer token");
+        return Some(Auth::Bearer(if has_variable(token) { token.clone() } else { hidden(document) }));
+    }
+    let user = user?;
+    if has_variable(&user) && user.contains(':') {
+        return Some(Auth::Basic(user));
+    }
+    let (name, password) = user.split_once(':').unwrap_or((&user, ""));
+    let placeholder = document.secrets.hide("PASSWORD", password, &format!("the password of '{name}'"));
+    Some(Auth::Basic(format!("{name}:{placeholder}")))
+}
+
+/// The body, with the headers and notes that come with it.
+fn body(operation: &Operation, document: &mut Document, request: &mut Request) -> Body {
+    if let Some(file) = &operation.upload {
+        return body_file(file, request);
+    }
+    if !operation.parts.is_empty() || !operation.file_parts.is_empty() {
+        return parts(operation, request);
+    }
+    if operation.data.is_empty() {
+        return Body::None;
+    }
+    let without = |name: &str, request: &Request| {
+        request.header(name).is_none() && !operation.removed.iter().any(|n| n.eq_ignore_ascii_case(name))
+    };
+    if operation.json {
+        for name in ["Content-Type", "Accept"] {
+            if without(name, request) {
+                request.headers.push((name.to_owned(), "application/json".to_owned()));
+            }
+        }
+    } else if !operation.get && without("Content-Type", request) {
+        request.headers.push(("Content-Type".to_owned(), CONTENT_TYPE.to_owned()));
+    }
+    let files = operation.data.iter().filter(|data| matches!(data, Data::File(..))).count();
+    if let [Data::File(file, strips)] = operation.data.as_slice()
+        && !operation.get
+    {
+        if *strips {
+            request.notes.push(format!(
+                "curl takes the line ends out of {file} before it sends it (-d); torment sends the file as it is"
+            ));
+        }
+        return body_file(file, request);
+    }
+    if files > 0 {
+        request.notes.push(
+            "the data is put together of text and files, which is not carried over: the files are left out; \
+             write all of it into one body_file"
+                .to_owned(),
+        );
+    }
+    let pieces: Vec<&[u8]> = operation
+        .data
+        .iter()
+        .filter_map(|data| match data {
+            Data::Bytes(bytes) => Some(bytes.as_slice()),
+            Data::File(..) => None,
+        })
+        .collect();
+    let separator: &[u8] = if operation.json { b"" } else { b"&" };
+    let bytes = pieces.join(separator);
+    match String::from_utf8(bytes) {
+        Ok(text) => without_secrets(text, operation, request, document),
+        Err(e) => Body::Bytes(e.into_bytes()),
+    }
+}
+
+fn without_secrets(text: String, operation: &Operation, request: &Request, document: &mut Document) -> Body {
+    let content_type = request.header("content-type").unwrap_or_default();
+    if content_type.contains("json") {
+        let fields = json_fields(&text);
+        return Body::Bytes(
+            document
+                .secrets
+                .hide_fields(&text, &fields, "in the body, escaped as it stands there")
+                .into_bytes(),
+        );
+    }
+    if !content_type.starts_with(CONTENT_TYPE) {
+        return Body::Bytes(text.into_bytes());
+    }
+    if !operation.get
+        && let Some(mut fields) = form::fields(&text)
+    {
+        form::hide(&mut fields, &mut document.secrets);
+        return Body::Form(fields);
+    }
+    let fields = form_fields(&text, 0);
+    Body::Bytes(document.secrets.hide_fields(&text, &fields, "in the body").into_bytes())
+}
+
+fn body_file(file: &str, request: &mut Request) -> Body {
+    if matches!(file, "" | "-" | ".") {
+        request.notes.push("the body comes from curl's standard input, which is not carried over".to_owned());
+        return Body::None;
+    }
+    request.about.push(format!("{file} is looked for next to this file."));
+    Body::File(file.to_owned())
+}
+
+/// A multipart body, if all parts are text.
+fn parts(operation: &Operation, request: &mut Request) -> Body {
+    if !operation.file_parts.is_empty() {
+        request.notes.push(format!(
+            "-F with a file ({}) is not carried over, nor the parts beside it: a multipart body with files \
+             cannot be written here; record it once and name the recording as body_file",
+            operation.file_parts.join(", ")
+        ));
+        return Body::None;
+    }
+    request.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+    request.headers.push(("Content-Type".to_owned(), multipart::content_type()));
+    Body::Bytes(multipart::body(&operation.parts).into_bytes())
+}
+
+/// curl's `[1-100]` is torment's `{1..100}`; its other patterns are named.
+fn globbed(path: &str, document: &mut Document, request: &mut Request) -> String {
+    let (mut out, mut rest) = (String::new(), path);
+    while let Some(at) = rest.find('[')
+        && let Some(end) = rest[at..].find(']').map(|end| at + end)
+    {
+        out.push_str(&rest[..at]);
+        let inner = &rest[at + 1..end];
+        let bounds = inner.split_once('-').and_then(|(a, b)| Some((whole(a)?, whole(b)?)));
+        if let Some((from, to)) = bounds.filter(|(from, to)| from <= to) {
+            let placeholder = format!("{{{from}..{to}}}");
+            out.push_str(&placeholder);
+            document.meant.insert(placeholder);
+        } else {
+            request.notes.push(format!("curl would expand [{inner}] in the URL; here it is text"));
+            out.push_str(&rest[at..=end]);
+        }
+        rest = &rest[end + 1..];
+    }
+    out.push_str(rest);
+    let list =
+        path.split('{').skip(1).filter_map(|part| part.split_once('}')).find(|(list, _)| list.contains(','));
+    if let Some((list, _)) = list {
+        request.notes.push(format!("curl would expand {{{list}}} in the URL; here it is text"));
+    }
+    out
+}
+
+/// A number as it is counted: without leading zeros.
+fn whole(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|n: &u32| n.to_string() == text)
+}

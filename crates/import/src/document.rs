@@ -1,0 +1,254 @@
+//! A plan being written: what it says, and the remarks beside it.
+
+mod sheet;
+
+use crate::Imported;
+use crate::lookalike::placeholders;
+use crate::secret::Secrets;
+use sheet::Sheet;
+use std::collections::BTreeSet;
+
+/// A whole plan file.
+#[derive(Debug, Default)]
+pub(crate) struct Document {
+    /// What it was made from, for the first line.
+    pub source: &'static str,
+    pub target: Target,
+    /// Several requests, each by chance.
+    pub requests: Vec<Request>,
+    /// Or one user's requests in a row.
+    pub flow: Option<Flow>,
+    /// About the whole.
+    pub notes: Vec<String>,
+    pub secrets: Secrets,
+    /// Placeholders that are meant, unlike those that a copied text happens to hold.
+    pub meant: BTreeSet<String>,
+}
+
+/// `[target]`.
+#[derive(Debug, Default)]
+pub(crate) struct Target {
+    pub url: String,
+    pub unix_socket: Option<String>,
+    pub insecure: bool,
+    pub http: Option<&'static str>,
+    pub notes: Vec<String>,
+}
+
+/// `[[flow]]`.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub name: String,
+    pub notes: Vec<String>,
+    pub steps: Vec<Request>,
+}
+
+/// `[request]`, `[[request]]` or `[[flow.step]]`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Request {
+    pub name: String,
+    /// Commented out.
+    pub off: bool,
+    pub think: Option<String>,
+    /// Left out where it follows from the body.
+    pub method: String,
+    pub url: String,
+    pub auth: Option<Auth>,
+    pub headers: Vec<(String, String)>,
+    pub body: Body,
+    pub timeout: Option<String>,
+    /// Statuses and ranges; as expected by default if empty.
+    pub expect_status: Vec<String>,
+    /// Name and place of each value taken from the answer.
+    pub take: Vec<(String, String)>,
+    /// Comments that say no more than what it is.
+    pub about: Vec<String>,
+    pub notes: Vec<String>,
+}
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Auth {
+    /// `user:password`.
+    Basic(String),
+    Bearer(String),
+}
+
+impl Auth {
+    fn text(&self) -> &[u8] {
+        let (Self::Basic(text) | Self::Bearer(text)) = self;
+        text.as_bytes()
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Body {
+    #[default]
+    None,
+    Bytes(Vec<u8>),
+    File(String),
+    Form(Vec<(String, String)>),
+}
+
+impl Body {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::None => true,
+            Self::Bytes(bytes) => bytes.is_empty(),
+            Self::Form(fields) => fields.is_empty(),
+            Self::File(_) => false,
+        }
+    }
+}
+
+impl Request {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    fn parts(&self) -> impl Iterator<Item = (String, &[u8])> {
+        let url = std::iter::once(("URL".to_owned(), self.url.as_bytes()));
+        let headers = self.headers.iter().map(|(name, value)| (format!("header '{name}'"), value.as_bytes()));
+        let body = match &self.body {
+            Body::Bytes(bytes) => vec![("body".to_owned(), bytes.as_slice())],
+            Body::Form(fields) => fields
+                .iter()
+                .flat_map(|(name, value)| [name, value])
+                .map(|text| ("form".to_owned(), text.as_bytes()))
+                .collect(),
+            Body::None | Body::File(_) => Vec::new(),
+        };
+        url.chain(headers).chain(body)
+    }
+}
+
+impl Document {
+    /// Writes everything down. What a comment says as a note is in the list, too.
+    pub(crate) fn finish(mut self) -> Imported {
+        let mut requests = std::mem::take(&mut self.requests);
+        let mut flow = self.flow.take();
+        let all: &mut Vec<Request> = flow.as_mut().map_or(&mut requests, |flow| &mut flow.steps);
+        self.meant.extend(self.secrets.placeholders());
+        for request in &mut *all {
+            name_lookalikes(request, &self.meant);
+        }
+        number_equal_names(all);
+        let auth = self.shared_auth(all);
+        let headers = shared_headers(all);
+        let target = auth.iter().map(Auth::text).chain(headers.iter().map(|(_, value)| value.as_bytes()));
+        let texts: Vec<&[u8]> =
+            target.chain(all.iter().flat_map(Request::parts).map(|(_, text)| text)).collect();
+        let used = |text: &str| texts.iter().any(|in_plan| contains(in_plan, text.as_bytes()));
+        self.notes.extend(self.secrets.notes(used));
+
+        let mut sheet = Sheet::default();
+        sheet.comment(&format!(
+            "Written by torment from {}. Edit it, then try it: torment run THIS-FILE --once",
+            self.source
+        ));
+        sheet.notes("", &self.notes);
+        sheet.target(&self.target, auth.as_ref(), &headers);
+        if let Some(flow) = &flow {
+            sheet.line("");
+            sheet.notes("", &flow.notes);
+            sheet.line("[[flow]]");
+            sheet.pair("name", &flow.name);
+            sheet.line("cookies = true");
+        }
+        let alone = requests.len() == 1 && !requests[0].off;
+        for request in &requests {
+            sheet.request(if alone { "[request]" } else { "[[request]]" }, request);
+        }
+        for step in flow.iter().flat_map(|flow| &flow.steps) {
+            sheet.request("[[flow.step]]", step);
+        }
+        Imported { plan: sheet.out, notes: sheet.notes }
+    }
+
+    /// What every request says of who asks; where they differ, it becomes headers.
+    fn shared_auth(&mut self, requests: &mut [Request]) -> Option<Auth> {
+        let first = requests.first()?.auth.clone();
+        if requests.iter().all(|request| request.auth == first) {
+            return first;
+        }
+        for request in requests {
+            let value = match &request.auth {
+                None => continue,
+                Some(Auth::Bearer(token)) => format!("Bearer {token}"),
+                Some(Auth::Basic(user)) => {
+                    let name = user.split(':').next().unwrap_or_default();
+                    let what = format!("'Basic ' and the base64 of {name}:PASSWORD");
+                    self.secrets.hide("AUTHORIZATION", user, &what)
+                }
+            };
+            request.headers.push(("Authorization".to_owned(), value));
+        }
+        None
+    }
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+/// In a plan no two requests have one name: the first keeps it, the next is `… (2)`.
+fn number_equal_names(requests: &mut [Request]) {
+    let mut names = BTreeSet::new();
+    for request in requests {
+        let mut name = request.name.clone();
+        for n in 2.. {
+            if names.insert(name.clone()) {
+                break;
+            }
+            name = format!("{} ({n})", request.name);
+        }
+        request.name = name;
+    }
+}
+
+/// Takes out the headers that all of several requests send alike.
+fn shared_headers(requests: &mut [Request]) -> Vec<(String, String)> {
+    let [first, others @ ..] = requests else { return Vec::new() };
+    if others.is_empty() {
+        return Vec::new();
+    }
+    let once = |request: &Request, (name, value): &(String, String)| {
+        let mut same = request.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name));
+        same.next().is_some_and(|(_, v)| v == value) && same.next().is_none()
+    };
+    let shared: Vec<_> = first
+        .headers
+        .iter()
+        .filter(|header| once(first, header) && others.iter().all(|other| once(other, header)))
+        .cloned()
+        .collect();
+    for request in requests {
+        request.headers.retain(|(name, _)| !shared.iter().any(|(n, _)| n.eq_ignore_ascii_case(name)));
+    }
+    shared
+}
+
+/// A copied text that holds what torment takes for a placeholder is not sent as it was.
+fn name_lookalikes(request: &mut Request, meant: &BTreeSet<String>) {
+    let mut notes = Vec::new();
+    for (place, text) in request.parts() {
+        match placeholders(&String::from_utf8_lossy(text)) {
+            Ok(found) => {
+                for found in found.into_iter().filter(|text| !meant.contains(text)) {
+                    notes.push(format!(
+                        "the {place} holds '{found}', which torment takes for a placeholder and replaces"
+                    ));
+                }
+            }
+            Err(e) => notes.push(format!(
+                "the {place} holds what looks like a placeholder and is none: {e}; change it, the plan \
+                 is refused as it is"
+            )),
+        }
+    }
+    notes.dedup();
+    request.notes.extend(notes);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! Which cookies of a recording the flow's own cookies will account for.
+
+use super::recording::Exchange;
+use std::collections::BTreeSet;
+
+/// Names of the cookies that answers to earlier steps set.
+#[derive(Default)]
+pub(super) struct Jar {
+    names: BTreeSet<String>,
+}
+
+impl Jar {
+    /// The cookies of a request that no earlier answer set, as a header's value.
+    pub(super) fn unexplained(&self, exchange: &Exchange) -> Option<String> {
+        let sent = exchange.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("cookie"));
+        let cookies: Vec<&str> = sent
+            .flat_map(|(_, value)| value.split(';'))
+            .map(str::trim)
+            .filter(|cookie| !cookie.is_empty() && !self.names.contains(name(cookie)))
+            .collect();
+        (!cookies.is_empty()).then(|| cookies.join("; "))
+    }
+
+    /// Remembers what an answer sets. Chrome puts several into one value, on lines of their own.
+    pub(super) fn answered(&mut self, exchange: &Exchange) {
+        let set = exchange.answer_headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
+        let cookies = set.flat_map(|(_, value)| value.lines());
+        self.names.extend(cookies.map(|cookie| name(cookie).to_owned()));
+    }
+}
+
+fn name(cookie: &str) -> &str {
+    cookie.split(['=', ';']).next().unwrap_or_default().trim()
+}

@@ -1,0 +1,285 @@
+//! From recorded requests to the steps of a flow.
+
+use super::choose::Kept;
+use super::cookies::Jar;
+use super::recording::{Exchange, Pair, Posted};
+use super::take::Known;
+use crate::address::Address;
+use crate::document::{Body, Document, Request};
+use crate::form::{self, CONTENT_TYPE};
+use crate::header::left_out;
+use crate::secret::{form_fields, is_secret, json_fields, query_fields};
+use crate::{encode, multipart};
+use std::collections::BTreeSet;
+
+/// Shorter gaps are the browser at work, not somebody thinking.
+const SHORTEST_THINK: f64 = 100.0;
+
+/// What is said once about all steps.
+#[derive(Default)]
+struct Seen {
+    left_out: BTreeSet<String>,
+    cookies: bool,
+    conditional: bool,
+    changing: u32,
+    newer_http: bool,
+    /// Whether a step would have had to take a value from a compressed answer.
+    compressed: bool,
+}
+
+/// The steps, and what is to be said about the flow.
+pub(super) fn steps(kept: Vec<Kept>, document: &mut Document) -> (Vec<Request>, Vec<String>) {
+    let (mut known, mut jar, mut seen) = (Known::default(), Jar::default(), Seen::default());
+    let mut steps = Vec::<Request>::new();
+    let (mut last_end, mut page) = (None::<f64>, None);
+    for kept in &kept {
+        let exchange = &kept.exchange;
+        known.avoid(&exchange.url);
+        exchange.headers.iter().for_each(|(_, value)| known.avoid(value));
+        if let Some(text) = exchange.posted.as_ref().and_then(|posted| posted.text.as_deref()) {
+            known.avoid(&String::from_utf8_lossy(text));
+        }
+    }
+    for (number, Kept { exchange, before }) in kept.into_iter().enumerate() {
+        let mut step = Request { method: exchange.method.clone(), notes: before, ..Request::default() };
+        if page != exchange.page {
+            // Chrome's title is the URL, and its query may hold secrets.
+            step.about.extend(exchange.page.iter().map(|title| format!("Page: {}", Address::route(title))));
+            page.clone_from(&exchange.page);
+        }
+        if let Some((start, end)) = exchange.span {
+            step.think = last_end.map(|last| start - last).and_then(think);
+            last_end = Some(last_end.map_or(end, |last| last.max(end)));
+        }
+        fill(&mut step, &exchange, &mut known, &jar, &mut seen, document);
+        if let Some(status) = exchange.status.filter(|status| *status >= 400) {
+            step.expect_status = vec![status.to_string()];
+            step.notes.push(format!("it was answered {status} when it was recorded, and is expected to be"));
+        }
+        step.name = format!("{} {}", step.method, Address::route(&step.url));
+        jar.answered(&exchange);
+        if let Some(answer) = &exchange.answer {
+            known.answered(number, &exchange.media, answer);
+        }
+        steps.push(step);
+    }
+    for taken in known.taken() {
+        document.meant.insert(format!("{{{}}}", taken.name));
+        let step = &mut steps[taken.step];
+        step.notes.push(format!("later steps have {{{}}} from its answer, {}", taken.name, taken.place));
+        step.take.push((taken.name, taken.place));
+    }
+    for step in steps.iter_mut().filter(|step| !step.take.is_empty()) {
+        let headers = step.headers.len();
+        step.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("accept-encoding"));
+        seen.compressed |= step.headers.len() < headers;
+    }
+    (steps, seen.notes())
+}
+
+impl Seen {
+    fn notes(self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.changing > 0 {
+            notes.push(format!(
+                "{} of its requests may change data (POST, PUT, …), once for each arrival",
+                self.changing
+            ));
+        }
+        if self.cookies {
+            notes.push(
+                "cookies are kept for each user as answers set them; those recorded are left out".to_owned(),
+            );
+        }
+        if !self.left_out.is_empty() {
+            let list: Vec<_> = self.left_out.into_iter().collect();
+            notes.push(format!(
+                "headers are left out that torment sets itself or that only a browser sends: {}",
+                list.join(", ")
+            ));
+        }
+        if self.conditional {
+            notes.push(
+                "some requests ask whether something changed (If-None-Match, If-Modified-Since): their answers are \
+                 smaller than a first visitor's"
+                    .to_owned(),
+            );
+        }
+        if self.compressed {
+            notes.push(
+                "Accept-Encoding is left out of steps that take values: they are not taken from compressed answers"
+                    .to_owned(),
+            );
+        }
+        if self.newer_http {
+            notes.push("it was recorded over HTTP/3; torment speaks HTTP/1.1 and HTTP/2".to_owned());
+        }
+        notes
+    }
+}
+
+/// URL, headers and body, with values of earlier answers put in and secrets taken out.
+fn fill(
+    step: &mut Request,
+    exchange: &Exchange,
+    known: &mut Known,
+    jar: &Jar,
+    seen: &mut Seen,
+    document: &mut Document,
+) {
+    let path = exchange.address.as_ref().map_or("/", |address| address.path.as_str());
+    let mut ambiguous = Vec::new();
+    seen.newer_http |= exchange.version.contains("h3") || exchange.version.contains("http/3");
+    seen.changing += u32::from(!matches!(exchange.method.as_str(), "GET" | "HEAD" | "OPTIONS"));
+
+    // What comes first of a path must stay: a placeholder at its start is no path.
+    let url = format!("/{}", known.put_in(&path[1..], &mut ambiguous));
+    step.url = document.secrets.hide_in_url(&url, "in a URL, escaped as it stands there");
+
+    for (name, value) in &exchange.headers {
+        let lower = name.to_ascii_lowercase();
+        if lower == "cookie" {
+            seen.cookies = true;
+        } else if lower == "host" || lower.starts_with("sec-") || left_out(name, value).is_some() {
+            seen.left_out.insert(lower);
+        } else {
+            seen.conditional |= lower == "if-none-match" || lower == "if-modified-since";
+            let mut put_in = known.put_in(value, &mut ambiguous);
+            if put_in == *value && is_secret(name) && !value.is_empty() {
+                put_in = document.secrets.hide(name, value, &format!("the value of the header '{name}'"));
+            } else if put_in.starts_with("http") {
+                put_in = document.secrets.hide_in_url(&put_in, "in a URL, escaped as it stands there");
+            }
+            step.headers.push((name.clone(), put_in));
+        }
+    }
+    if let Some(cookies) = jar.unexplained(exchange) {
+        let what = "the cookies that no answer in the recording sets (header 'Cookie')";
+        step.headers.push(("Cookie".to_owned(), document.secrets.hide("Cookie", &cookies, what)));
+    }
+    match &exchange.posted {
+        Some(posted) => body(step, posted, known, &mut ambiguous, document),
+        None if exchange.sent_bytes() => {
+            step.notes.push("its body was not recorded and is left out".to_owned())
+        }
+        None => {}
+    }
+    for place in ambiguous {
+        step.notes.push(format!(
+            "it holds a value that stands at {place}: which is meant cannot be told, it stays as recorded"
+        ));
+    }
+    encoded(step, known);
+    known.asked(path);
+    exchange.headers.iter().for_each(|(_, value)| known.asked(value));
+    if let Some(text) = exchange.posted.as_ref().and_then(|posted| posted.text.as_deref()) {
+        known.asked(&String::from_utf8_lossy(text));
+    }
+}
+
+fn body(
+    step: &mut Request,
+    posted: &Posted,
+    known: &mut Known,
+    ambiguous: &mut Vec<String>,
+    document: &mut Document,
+) {
+    let bytes = match (&posted.text, recorded_fields(posted)) {
+        (Some(bytes), _) if !bytes.is_empty() => bytes.clone(),
+        (_, Some(text)) => text.into_bytes(),
+        (_, None) if posted.is_multipart_text() => return multipart_body(step, posted, known, ambiguous),
+        (_, None) if posted.fields.is_empty() => return,
+        (_, None) => {
+            step.notes.push(format!("its body ({}) was not recorded and is left out", posted.media));
+            return;
+        }
+    };
+    let Ok(text) = std::str::from_utf8(&bytes) else {
+        step.body = Body::Bytes(bytes);
+        return;
+    };
+    if text.contains('\u{fffd}') {
+        step.notes
+            .push("its body holds bytes that are no text and were lost when it was recorded".to_owned());
+    }
+    if posted.media == "multipart/form-data" {
+        step.notes
+            .push("the browser may have left out what uploaded files hold; look at the body".to_owned());
+    }
+    if posted.media == CONTENT_TYPE
+        && let Some(mut fields) = form::fields(text)
+    {
+        for (_, value) in &mut fields {
+            *value = known.put_in(value, ambiguous);
+        }
+        form::hide(&mut fields, &mut document.secrets);
+        step.body = Body::Form(fields);
+        return;
+    }
+    let put_in = known.put_in(text, ambiguous);
+    let (secret, place) = match posted.media.as_str() {
+        CONTENT_TYPE => (form_fields(&put_in, 0), "in a body"),
+        media if media.contains("json") => (json_fields(&put_in), "in a body, escaped as it stands there"),
+        _ => (Vec::new(), ""),
+    };
+    step.body = Body::Bytes(document.secrets.hide_fields(&put_in, &secret, place).into_bytes());
+}
+
+/// A multipart form that was recorded by its fields alone.
+fn multipart_body(step: &mut Request, posted: &Posted, known: &mut Known, ambiguous: &mut Vec<String>) {
+    let part = |field: &Pair| multipart::Part {
+        name: field.name.clone(),
+        value: known.put_in(field.value.as_deref().unwrap_or_default(), ambiguous),
+        content_type: None,
+    };
+    let parts: Vec<_> = posted.fields.iter().map(part).collect();
+    step.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+    step.headers.push(("Content-Type".to_owned(), multipart::content_type()));
+    step.body = Body::Bytes(multipart::body(&parts).into_bytes());
+}
+
+/// A form that was recorded by its fields alone, encoded again. Recorders differ in whether they
+/// decode; what holds escapes stays as it is.
+fn recorded_fields(posted: &Posted) -> Option<String> {
+    let encode =
+        |text: &str| if text.contains('%') { text.to_owned() } else { encode::form(text.as_bytes()) };
+    let pair = |field: &Pair| {
+        format!("{}={}", encode(&field.name), encode(field.value.as_deref().unwrap_or_default()))
+    };
+    let pairs: Vec<_> = posted.fields.iter().map(pair).collect();
+    (posted.media == CONTENT_TYPE && !posted.has_files() && !pairs.is_empty()).then(|| pairs.join("&"))
+}
+
+/// Values of answers that stand escaped in a query or a form are named: put in as they are, they
+/// would not be the same.
+fn encoded(step: &mut Request, known: &Known) {
+    let form = step.header("content-type").is_some_and(|media| media.starts_with(CONTENT_TYPE));
+    let body = match &step.body {
+        Body::Bytes(bytes) if form => String::from_utf8_lossy(bytes).into_owned(),
+        _ => String::new(),
+    };
+    let mut notes = Vec::new();
+    for (text, fields) in [(&step.url, query_fields(&step.url)), (&body, form_fields(&body, 0))] {
+        for field in fields {
+            let value = &text[field.value];
+            let decoded = encode::decode(value);
+            if decoded != value && known.knows(&decoded) {
+                notes.push(format!(
+                    "'{}' is from an earlier answer and stands escaped; it stays as recorded: take it by hand",
+                    field.name
+                ));
+            }
+        }
+    }
+    step.notes.extend(notes);
+}
+
+/// A pause, rounded as people would say it.
+fn think(gap: f64) -> Option<String> {
+    match gap {
+        gap if gap < SHORTEST_THINK => None,
+        gap if gap < 1_000.0 => Some(format!("{}ms", (gap / 100.0).round() * 100.0)),
+        gap if gap < 10_000.0 => Some(format!("{}s", (gap / 100.0).round() / 10.0)),
+        gap => Some(format!("{}s", (gap / 1_000.0).round())),
+    }
+}

@@ -1,0 +1,44 @@
+//! An OpenAPI 3 description as requests, one for each operation.
+
+mod body;
+mod operation;
+mod parameters;
+mod sample;
+mod sampler;
+mod security;
+mod server;
+mod spec;
+
+use crate::document::Document;
+use crate::{Error, Imported, OpenApiOptions};
+use operation::Context;
+use server::Server;
+use spec::Spec;
+
+pub(crate) fn import(text: &str, options: &OpenApiOptions) -> Result<Imported, Error> {
+    let root = spec::read(text)?;
+    let spec = Spec::new(&root)?;
+    let mut document = Document { source: "an OpenAPI description", ..Document::default() };
+    let (server, notes) = Server::first(&spec, options.base.as_deref())?;
+    document.target.url = format!("{}/", server.origin);
+    document.target.notes = notes;
+    document.notes = spec.notes();
+    let mut context = Context::new(&spec, server, options, document);
+    context.paths();
+    let mut document = context.document;
+    if document.requests.is_empty() {
+        return Err(Error::new("the description has no operation; expected some below 'paths'"));
+    }
+    let off: Vec<_> =
+        document.requests.iter().filter(|request| request.off).map(|r| r.name.as_str()).collect();
+    if !off.is_empty() && !options.include_writes {
+        document.notes.push(format!(
+            "operations that change state are commented out, choose with care: {}",
+            off.join(", ")
+        ));
+    }
+    if off.len() == document.requests.len() {
+        document.notes.push("no request is active: as it is, the plan asks for / alone".to_owned());
+    }
+    Ok(document.finish())
+}

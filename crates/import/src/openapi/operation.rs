@@ -1,0 +1,151 @@
+//! One operation, one request.
+
+use super::body::{self, is_json};
+use super::sampler::{Sampler, UNKNOWN};
+use super::server::Server;
+use super::spec::Spec;
+use super::{parameters, security};
+use crate::OpenApiOptions;
+use crate::document::{Document, Request};
+use crate::encode;
+use serde_json::Value;
+
+/// In this order the operations of a path are written.
+const METHODS: [&str; 8] = ["get", "head", "options", "trace", "post", "put", "patch", "delete"];
+
+/// What all operations share.
+pub(super) struct Context<'a, 's> {
+    spec: &'s Spec<'a>,
+    server: Server,
+    include_writes: bool,
+    /// Whether the base was given, and wins over the description's servers.
+    base_given: bool,
+    pub document: Document,
+}
+
+impl<'a, 's> Context<'a, 's> {
+    pub(super) fn new(
+        spec: &'s Spec<'a>,
+        server: Server,
+        options: &OpenApiOptions,
+        document: Document,
+    ) -> Self {
+        let (include_writes, base_given) = (options.include_writes, options.base.is_some());
+        Self { spec, server, include_writes, base_given, document }
+    }
+
+    /// Adds the requests of all paths.
+    pub(super) fn paths(&mut self) {
+        for (path, item) in self.spec.root["paths"].as_object().into_iter().flatten() {
+            match self.spec.resolve(item) {
+                Ok(item) => {
+                    for method in METHODS {
+                        if item[method].is_object() {
+                            self.operation(path, item, method);
+                        }
+                    }
+                }
+                Err(why) => self.document.notes.push(format!("the path {path} is left out: {why}")),
+            }
+        }
+    }
+
+    fn operation(&mut self, path: &str, item: &'a Value, method: &str) {
+        let operation = &item[method];
+        let mut request = Request { method: method.to_ascii_uppercase(), ..Request::default() };
+        let own = operation["operationId"].as_str().map(str::to_owned);
+        request.name = own.unwrap_or_else(|| format!("{} {path}", request.method));
+        request.about.extend(operation["summary"].as_str().map(str::to_owned));
+        if operation["deprecated"] == true {
+            request.about.push("Deprecated.".to_owned());
+        }
+        if !self.include_writes && matches!(method, "post" | "put" | "patch" | "delete") {
+            request.off = true;
+            request.about.push("Changes state: commented out.".to_owned());
+        }
+        let prefix = self.prefix(item, operation, &mut request);
+        request.url = path_template(&format!("{prefix}/{}", path.trim_start_matches('/')));
+
+        let mut notes = Vec::new();
+        let parameters = parameters::all(self.spec, item, operation, &mut notes);
+        let mut sampler = Sampler::new(self.spec, &mut self.document.secrets);
+        parameters::put_in(&parameters, &mut sampler, &mut request);
+        body::put_in(self.spec, operation, &mut sampler, &mut request);
+        notes.extend(std::mem::take(&mut sampler.notes));
+        let unknown = std::mem::take(&mut sampler.unknown);
+        self.document.meant.append(&mut sampler.meant);
+        if !unknown.is_empty() {
+            notes.push(format!("no value is known for: {}; {UNKNOWN} stands for it", unknown.join(", ")));
+        }
+        if operation["callbacks"].is_object() {
+            notes.push("its callbacks are not carried over, torment answers no requests".to_owned());
+        }
+        request.notes.append(&mut notes);
+        security::put_in(self.spec, operation, &mut self.document.secrets, &mut request);
+        self.answers(operation, &mut request);
+        self.document.requests.push(request);
+    }
+
+    /// What stands before the path: of the operation's server, the path's, or the description's.
+    fn prefix(&self, item: &Value, operation: &Value, request: &mut Request) -> String {
+        let own = [operation, item].into_iter().find_map(|holder| self.server.own(&holder["servers"]));
+        match own.filter(|_| !self.base_given) {
+            None => self.server.prefix.clone(),
+            Some(Ok(server)) => {
+                if server.origin != self.server.origin {
+                    request.off = true;
+                    request.notes.push(format!(
+                        "it has a server of its own, {}, and a plan has one target: it is commented out",
+                        server.origin
+                    ));
+                }
+                server.prefix
+            }
+            Some(Err(why)) => {
+                request.notes.push(format!("its own server is not taken: {why}"));
+                self.server.prefix.clone()
+            }
+        }
+    }
+
+    /// The statuses documented as success, and the type of what then comes.
+    fn answers(&self, operation: &Value, request: &mut Request) {
+        let mut types: Vec<&str> = Vec::new();
+        for (status, response) in operation["responses"].as_object().into_iter().flatten() {
+            let status = status.to_ascii_lowercase();
+            let digits = status.len() == 3 && status.starts_with('2');
+            if !digits || !(status[1..].bytes().all(|b| b.is_ascii_digit()) || status == "2xx") {
+                continue;
+            }
+            request.expect_status.push(status);
+            match self.spec.resolve(response) {
+                Ok(response) => {
+                    if response["links"].is_object() {
+                        request.notes.push(
+                            "the links of its answer are not carried over: write a [[flow]] that takes values"
+                                .to_owned(),
+                        );
+                    }
+                    types.extend(
+                        response["content"]
+                            .as_object()
+                            .into_iter()
+                            .flatten()
+                            .map(|(media, _)| media.as_str()),
+                    );
+                }
+                Err(why) => request.notes.push(format!("one of its answers is not read: {why}")),
+            }
+        }
+        let best = types.iter().find(|media| is_json(media)).or(types.first());
+        if let Some(best) = best.filter(|media| media.bytes().all(|b| b.is_ascii_graphic() || b == b' ')) {
+            request.headers.push(("Accept".to_owned(), (*best).to_owned()));
+        }
+    }
+}
+
+/// Escapes what no path can hold, and drops a fragment, which tells operations apart in some
+/// descriptions and is never sent.
+fn path_template(path: &str) -> String {
+    encode::visible(path.split('#').next().unwrap_or_default().as_bytes())
+}

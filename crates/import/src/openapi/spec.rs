@@ -1,0 +1,90 @@
+use crate::Error;
+use serde_json::Value;
+
+/// References that lead to references that … more than so many are a circle.
+const LONGEST_CHAIN: usize = 32;
+/// Values of a description; GitHub's, one of the largest, has about a million. What aliases unfold to
+/// is bounded more strictly by the reader itself.
+const MOST_VALUES: usize = 20_000_000;
+
+/// A description whose references can be followed.
+pub(super) struct Spec<'a> {
+    pub root: &'a Value,
+}
+
+/// Reads JSON, or else YAML.
+pub(super) fn read(text: &str) -> Result<Value, Error> {
+    const EXPECTED: &str = "expected an OpenAPI 3 description in JSON or YAML";
+    let text = text.trim_start_matches('\u{feff}');
+    if text.trim_start().starts_with('{') {
+        return serde_json::from_str(text).map_err(|e| Error::new(format!("{e}; {EXPECTED}")));
+    }
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_nodes: MOST_VALUES, max_events: MOST_VALUES },
+        strict_booleans: true,
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|e| {
+        let message = e.to_string();
+        let first = message.lines().next().unwrap_or_default();
+        Error::new(format!("{}; {EXPECTED}", first.trim_start_matches("error: ")))
+    })
+}
+
+impl<'a> Spec<'a> {
+    pub(super) fn new(root: &'a Value) -> Result<Self, Error> {
+        let version = match &root["openapi"] {
+            Value::String(version) => version.clone(),
+            // YAML reads 3.0 as a number.
+            Value::Number(version) => version.to_string(),
+            _ if !root["swagger"].is_null() => {
+                return Err(Error::new(
+                    "this is Swagger 2; expected OpenAPI 3: convert it, for example with swagger2openapi",
+                ));
+            }
+            _ => {
+                return Err(Error::new(
+                    "there is no 'openapi: 3.…' in it; expected an OpenAPI 3 description",
+                ));
+            }
+        };
+        if version != "3" && !version.starts_with("3.") {
+            return Err(Error::new(format!("this is OpenAPI {version}; expected OpenAPI 3.0 or 3.1")));
+        }
+        Ok(Self { root })
+    }
+
+    /// What of the whole description is not carried over.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let names = |value: &Value| match value.as_object() {
+            Some(members) => members.keys().cloned().collect::<Vec<_>>().join(", "),
+            None => String::new(),
+        };
+        let webhooks = names(&self.root["webhooks"]);
+        if webhooks.is_empty() {
+            return Vec::new();
+        }
+        vec![format!("webhooks are not carried over, torment answers no requests: {webhooks}")]
+    }
+
+    /// The value itself, or what its `$ref` leads to.
+    ///
+    /// # Errors
+    /// If it leads out of the description, nowhere, or in a circle.
+    pub(super) fn resolve<'v>(&self, mut value: &'v Value) -> Result<&'v Value, String>
+    where
+        'a: 'v,
+    {
+        for _ in 0..LONGEST_CHAIN {
+            let Some(reference) = value["$ref"].as_str() else { return Ok(value) };
+            let Some(pointer) = reference.strip_prefix('#') else {
+                return Err(format!(
+                    "'{reference}' is in another file, which is not read: bundle them into one"
+                ));
+            };
+            let decoded = crate::encode::decode(&pointer.replace('+', "%2B"));
+            let found = self.root.pointer(&decoded);
+            value = found.ok_or_else(|| format!("'{reference}' is not in the description"))?;
+        }
+        Err("its references go in a circle".to_owned())
+    }
+}

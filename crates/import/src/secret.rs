@@ -1,0 +1,235 @@
+//! What must not stand in a file that is edited and shared, and what stands there instead.
+
+use crate::encode;
+use std::ops::Range;
+
+/// Secrets found so far, by the name of the environment variable that will hold each.
+#[derive(Debug, Default)]
+pub(crate) struct Secrets {
+    kept: Vec<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    name: String,
+    /// To give the same value the same name; never written anywhere.
+    value: String,
+    what: String,
+}
+
+impl Kept {
+    fn placeholder(&self) -> String {
+        format!("{{env:{}}}", self.name)
+    }
+}
+
+impl Secrets {
+    /// A URL, inside of a header for example, without the secrets of its query.
+    pub(crate) fn hide_in_url(&mut self, url: &str, place: &str) -> String {
+        self.hide_fields(url, &query_fields(url), place)
+    }
+
+    /// The placeholder for a value. Equal values of one sort share it; `what` says in notes what it is.
+    pub(crate) fn hide(&mut self, sort: &str, value: &str, what: &str) -> String {
+        let wish = variable(sort);
+        let same = |kept: &&Kept| kept.value == value && without_number(&kept.name) == wish;
+        if let Some(kept) = self.kept.iter().find(same) {
+            return kept.placeholder();
+        }
+        let taken = |name: &str| self.kept.iter().any(|kept| kept.name == name);
+        let name = if taken(&wish) {
+            (2..).map(|n| format!("{wish}_{n}")).find(|name| !taken(name)).expect("numbers do not end")
+        } else {
+            wish
+        };
+        let kept = Kept { name, value: value.to_owned(), what: what.to_owned() };
+        let placeholder = kept.placeholder();
+        self.kept.push(kept);
+        placeholder
+    }
+
+    pub(crate) fn placeholders(&self) -> impl Iterator<Item = String> {
+        self.kept.iter().map(Kept::placeholder)
+    }
+
+    /// One sentence for each secret whose placeholder is used.
+    pub(crate) fn notes(&self, used: impl Fn(&str) -> bool) -> impl Iterator<Item = String> {
+        let kept = self.kept.iter().filter(move |kept| used(&kept.placeholder()));
+        kept.map(|Kept { name, what, .. }| {
+            format!("kept out of the plan: {what}; before a run: export {name}='…'")
+        })
+    }
+
+    /// Hides the values of fields whose names say that they are secret. `place` says where the text is.
+    pub(crate) fn hide_fields(&mut self, text: &str, fields: &[Field], place: &str) -> String {
+        let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+        for Field { name, value } in fields {
+            let hidden = &text[value.clone()];
+            let placeholder = hidden.contains("{env:") || (hidden.starts_with('{') && hidden.ends_with('}'));
+            if !is_secret(name) || hidden.is_empty() || placeholder {
+                continue;
+            }
+            out.push_str(&text[from..value.start]);
+            out.push_str(&self.hide(name, hidden, &format!("'{name}' {place}")));
+            from = value.end;
+        }
+        out.push_str(&text[from..]);
+        out
+    }
+}
+
+/// Letters, digits and `_`, beginning with a letter, in capitals.
+fn variable(sort: &str) -> String {
+    let upper: String =
+        sort.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
+    let name = upper.trim_matches('_');
+    if name.starts_with(|c: char| c.is_ascii_uppercase()) {
+        name.to_owned()
+    } else {
+        format!("SECRET_{name}")
+    }
+}
+
+fn without_number(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix('_').unwrap_or(name)
+}
+
+/// Whether the name of a header, a parameter or a field says that its value is secret.
+pub(crate) fn is_secret(name: &str) -> bool {
+    const WITHIN: [&str; 11] = [
+        "authorization",
+        "password",
+        "passwd",
+        "passphrase",
+        "secret",
+        "token",
+        "apikey",
+        "accesskey",
+        "credential",
+        "sessionid",
+        "sessid",
+    ];
+    const WHOLE: [&str; 5] = ["auth", "pwd", "pass", "sid", "cookie"];
+    let name: String =
+        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    let kind_of_token = name.ends_with("tokentype");
+    !kind_of_token && (WITHIN.iter().any(|part| name.contains(part)) || WHOLE.contains(&name.as_str()))
+}
+
+/// A named value inside a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Field {
+    /// Unescaped.
+    pub name: String,
+    /// Where its value stands, escaped, without quotes.
+    pub value: Range<usize>,
+}
+
+/// The fields of a query or a form, which begins at `from`.
+pub(crate) fn form_fields(text: &str, from: usize) -> Vec<Field> {
+    let (mut fields, mut at) = (Vec::new(), from);
+    for pair in text[from..].split('&') {
+        if let Some((name, _)) = pair.split_once('=') {
+            fields.push(Field { name: encode::decode(name), value: at + name.len() + 1..at + pair.len() });
+        }
+        at += pair.len() + 1;
+    }
+    fields
+}
+
+/// The fields of the query of a path or URL.
+pub(crate) fn query_fields(path: &str) -> Vec<Field> {
+    path.find('?').map_or_else(Vec::new, |at| form_fields(path, at + 1))
+}
+
+/// The members of all objects of a JSON text whose values are strings. It need not be quite JSON.
+pub(crate) fn json_fields(text: &str) -> Vec<Field> {
+    let mut fields = Vec::new();
+    // The name before a colon, once one was read.
+    let (mut last, mut name) = (None, None);
+    let mut at = 0;
+    while let Some(next) = text[at..].find(|c: char| !c.is_whitespace()) {
+        at += next;
+        if text[at..].starts_with('"') {
+            let string = at + 1..string_end(text, at + 1);
+            at = (string.end + 1).min(text.len());
+            if let Some(name) = name.take() {
+                fields.push(Field { name, value: string });
+            } else {
+                last = Some(string);
+            }
+        } else {
+            let first = text[at..].chars().next().expect("find stops at a character");
+            name = last.take().filter(|_| first == ':').map(|name: Range<usize>| text[name].to_owned());
+            at += first.len_utf8();
+        }
+    }
+    fields
+}
+
+/// Where the string that begins at `from` has its closing quote.
+fn string_end(text: &str, from: usize) -> usize {
+    let mut escaped = false;
+    for (at, b) in text.bytes().enumerate().skip(from) {
+        match b {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return at,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_secrets() {
+        for name in
+            ["Authorization", "X-Api-Key", "csrf_token", "client_secret", "Cookie", "password2", "sid"]
+        {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in ["Accept", "token_type", "grant_type", "side", "passenger", "page"] {
+            assert!(!is_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn equal_secrets_share_a_name() {
+        let mut secrets = Secrets::default();
+        for (sort, value, expected) in [
+            ("Authorization", "a", "{env:AUTHORIZATION}"),
+            ("Authorization", "b", "{env:AUTHORIZATION_2}"),
+            ("Authorization", "b", "{env:AUTHORIZATION_2}"),
+            ("Authorization", "a", "{env:AUTHORIZATION}"),
+            ("x-api-key", "a", "{env:X_API_KEY}"),
+            ("2fa-token", "c", "{env:SECRET_2FA_TOKEN}"),
+        ] {
+            assert_eq!(secrets.hide(sort, value, "it"), expected);
+        }
+        let notes: Vec<_> = secrets.notes(|_| true).collect();
+        assert_eq!(notes.len(), 4);
+        assert!(notes.iter().all(|note| !note.contains("'a'") && note.contains("export")), "{notes:?}");
+    }
+
+    #[test]
+    fn hides_fields_in_queries_forms_and_json() {
+        let mut secrets = Secrets::default();
+        let path = "/a?page=1&access_token=x%20y&password=";
+        assert_eq!(
+            secrets.hide_fields(path, &query_fields(path), "in the URL"),
+            "/a?page=1&access_token={env:ACCESS_TOKEN}&password="
+        );
+        let json = r#"{"user":"a","password" : "b\"c", "n":{"token":"t"}, "list":["token","x"], "secret":1}"#;
+        assert_eq!(
+            secrets.hide_fields(json, &json_fields(json), "in the body"),
+            r#"{"user":"a","password" : "{env:PASSWORD}", "n":{"token":"{env:TOKEN}"}, "list":["token","x"], "secret":1}"#
+        );
+        for text in ["", "\"", "{\"password\":\"", "{\"password\":\"é\\", ":::\"\"", "é"] {
+            secrets.hide_fields(text, &json_fields(text), "");
+        }
+    }
+}
