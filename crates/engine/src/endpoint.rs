@@ -1,7 +1,8 @@
 //! Where connections go: name looked up, address chosen, certificates loaded, before any load.
 
 use crate::Error;
-use plan::{HttpVersion, Origin, Target};
+use crate::protocol::socket_path;
+use plan::{Database, HttpVersion, Origin, Target};
 use rustls::ClientConfig;
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,10 +15,8 @@ use std::time::Duration;
 pub struct Endpoint {
     pub(crate) place: Place,
     pub(crate) tls: Option<Tls>,
-    /// Which HTTP is spoken.
-    pub(crate) http: HttpVersion,
-    /// Whom requests are for.
-    origin: Option<Origin>,
+    /// What is there.
+    pub(crate) target: Target,
 }
 
 #[derive(Debug, Clone)]
@@ -38,7 +37,7 @@ pub(crate) struct Tls {
 impl Endpoint {
     /// No target at all: every request is answered at once inside the engine.
     pub fn null() -> Self {
-        Self { place: Place::Null, tls: None, http: HttpVersion::One, origin: None }
+        Self { place: Place::Null, tls: None, target: Target::Null }
     }
 
     /// Looks the name up and loads the certificates. Of several addresses the first that accepts a
@@ -51,41 +50,64 @@ impl Endpoint {
     pub fn of(target: &Target) -> Result<Self, Error> {
         match target {
             Target::Null => Ok(Self::null()),
-            Target::Http(origin) => Self::http(origin),
-            Target::Sql(_) | Target::Demo => panic!("the built-in service has no place before it runs"),
+            Target::Http(origin) => Self::http(origin, target),
+            Target::Sql(database) => Self::sql(database, target),
+            Target::Demo => panic!("the built-in service has no place before it runs"),
         }
     }
 
-    fn http(origin: &Origin) -> Result<Self, Error> {
-        let tls = if origin.tls { Some(tls(origin)?) } else { None };
+    fn http(origin: &Origin, target: &Target) -> Result<Self, Error> {
+        let protocols: &[&[u8]] = match origin.http {
+            HttpVersion::Either => &[b"h2", b"http/1.1"],
+            HttpVersion::One => &[b"http/1.1"],
+            HttpVersion::Two => &[b"h2"],
+        };
+        let ask = || tls(&origin.to_string(), &origin.host, origin.insecure, protocols);
+        let tls = if origin.tls { Some(ask()?) } else { None };
         let place = match &origin.unix_socket {
             Some(path) => Place::Unix(path.clone()),
             None => Place::Tcp(address(&origin.host, origin.port)?),
         };
-        let http = match (origin.tls, origin.http) {
-            // Without TLS nobody can ask the server.
-            (false, HttpVersion::Either) => HttpVersion::One,
-            (_, http) => http,
+        Ok(Self { place, tls, target: target.clone() })
+    }
+
+    fn sql(database: &Database, target: &Target) -> Result<Self, Error> {
+        let ask = || tls(&database.host, &database.host, database.insecure, &[b"postgresql"]);
+        let tls = if database.tls { Some(ask()?) } else { None };
+        let place = match socket_path(database) {
+            Some(path) => Place::Unix(path),
+            None => Place::Tcp(address(&database.host, database.port)?),
         };
-        Ok(Self { place, tls, http, origin: Some(origin.clone()) })
+        Ok(Self { place, tls, target: target.clone() })
+    }
+
+    /// Whether TLS begins with the connection; if not, but there is TLS, the protocol asks for it.
+    pub(crate) fn begins_with_tls(&self) -> bool {
+        matches!(self.target, Target::Http(_)) && self.tls.is_some()
     }
 
     /// Requests that one connection can be counted on to carry at once.
     pub(crate) fn streams(&self) -> usize {
-        match self.http {
-            HttpVersion::Two => self.origin.as_ref().map_or(1, |origin| origin.streams.max(1)) as usize,
-            HttpVersion::One | HttpVersion::Either => 1,
+        match &self.target {
+            Target::Http(Origin { http: HttpVersion::Two, streams, .. }) => (*streams).max(1) as usize,
+            _ => 1,
         }
     }
 
     /// Value of the `Host` header.
     pub(crate) fn authority(&self) -> String {
-        self.origin.as_ref().map_or_else(|| "null".to_owned(), Origin::authority)
+        match &self.target {
+            Target::Http(origin) => origin.authority(),
+            _ => "null".to_owned(),
+        }
     }
 
     /// The host's name or address, without a port.
     pub(crate) fn host(&self) -> &str {
-        self.origin.as_ref().map_or("", |origin| &origin.host)
+        match &self.target {
+            Target::Http(origin) => &origin.host,
+            _ => "",
+        }
     }
 
     /// The address in words.
@@ -167,15 +189,16 @@ fn look_up(host: &str) -> Result<Vec<IpAddr>, Error> {
     })
 }
 
-fn tls(origin: &Origin) -> Result<Tls, Error> {
-    let error = |why: String| Error::Tls { to: origin.to_string(), why };
-    let name = ServerName::try_from(origin.host.clone())
-        .map_err(|e| error(format!("'{}' is no name a certificate can be for: {e}", origin.host)))?;
+/// For sessions with `host`, where one of `protocols` is spoken (ALPN).
+fn tls(to: &str, host: &str, insecure: bool, protocols: &[&[u8]]) -> Result<Tls, Error> {
+    let error = |why: String| Error::Tls { to: to.to_owned(), why };
+    let name = ServerName::try_from(host.to_owned())
+        .map_err(|e| error(format!("'{host}' is no name a certificate can be for: {e}")))?;
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .expect("aws-lc-rs supports the default versions");
-    let mut config = if origin.insecure {
+    let mut config = if insecure {
         let any = Arc::new(anyone::AcceptAny(provider));
         builder.dangerous().with_custom_certificate_verifier(any).with_no_client_auth()
     } else {
@@ -190,12 +213,7 @@ fn tls(origin: &Origin) -> Result<Tls, Error> {
         }
         builder.with_root_certificates(roots).with_no_client_auth()
     };
-    let (one, two) = (b"http/1.1".to_vec(), b"h2".to_vec());
-    config.alpn_protocols = match origin.http {
-        HttpVersion::Either => vec![two, one],
-        HttpVersion::One => vec![one],
-        HttpVersion::Two => vec![two],
-    };
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     Ok(Tls { config: Arc::new(config), name })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::content::Content;
 use crate::cookies::Jar;
-use crate::protocol::{Protocol, Told};
+use crate::protocol::{Protocol, Session, Told};
 use crate::script::{ReadyStep, Script};
 use crate::stream::{Inbox, Stream};
 use crate::{CONNECT_LIMIT, Error, Job};
@@ -11,6 +11,7 @@ use record::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use units::Nanos;
 
 /// How often a connection being made is looked at.
@@ -41,7 +42,7 @@ pub struct Exchange {
 ///
 /// Fails, with the reason in words, if there is none within [`CONNECT_LIMIT`].
 pub fn connect_once(job: &Job) -> Result<(), Error> {
-    Line::connect(job).map(|_| ())
+    Line::connect(job, Script::new(job)?.session.as_ref()).map(|_| ())
 }
 
 /// Sends the requests of one user of each flow, or only the very first, and waits for each whole answer, at
@@ -52,29 +53,29 @@ pub fn connect_once(job: &Job) -> Result<(), Error> {
 /// understood.
 pub fn exchanges_once(job: &Job, only_first: bool) -> Result<Vec<Exchange>, Error> {
     let mut script = Script::new(job)?;
-    let seed = script.seed;
+    let Script { flows, session, site, seed, .. } = &mut script;
     let mut done = Vec::new();
     let mut line = None;
-    for flow in &mut script.flows {
+    for flow in flows {
         let (mut taken, mut jar, mut cookies) = (vec![Vec::new(); flow.takes], Jar::default(), Vec::new());
         for step in &mut flow.steps {
             let began = sys::monotonic_ns();
             let mut open: Line = match line.take().filter(Line::has_room) {
                 Some(open) => open,
-                None => Line::connect(job)?,
+                None => Line::connect(job, session.as_ref())?,
             };
             let connect = Nanos(sys::monotonic_ns() - began);
             cookies.clear();
             if flow.cookies {
-                jar.header(&script.site.visit(&step.path), &mut cookies);
+                jar.header(&site.visit(&step.path), &mut cookies);
             }
-            let who = Who { number: 0, seed, taken: &taken };
+            let who = Who { number: 0, seed: *seed, taken: &taken };
             let (mut exchange, content) = open.exchange(job, step, &who, &cookies)?;
             exchange.connect = connect;
             if exchange.verdict.is_ok()
                 && let Some(content) = &content
             {
-                let visit = script.site.visit(&step.path);
+                let visit = site.visit(&step.path);
                 content.header("set-cookie").for_each(|cookie| jar.set(cookie, &visit));
                 exchange.verdict = step.reading.read(content, &mut taken).map_err(Failure::Check);
             }
@@ -100,7 +101,7 @@ struct Line {
 }
 
 impl Line {
-    fn connect(job: &Job) -> Result<Self, Error> {
+    fn connect(job: &Job, session: Option<&Arc<Session>>) -> Result<Self, Error> {
         let to = job.endpoint.describe();
         let connect_error = |why: io::Error| match why.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof if job.endpoint.tls.is_some() => {
@@ -113,7 +114,7 @@ impl Line {
         let mut line = Self { stream, protocol: Protocol::Undecided, inbox: Inbox::new() };
         while !line
             .protocol
-            .establish(&job.endpoint, &mut line.stream, &mut line.inbox)
+            .establish(&job.endpoint, session, &mut line.stream, &mut line.inbox)
             .map_err(connect_error)?
         {
             let now = sys::monotonic_ns();

@@ -17,8 +17,8 @@ const OVERSLEEP: Nanos = Nanos::from_micros(50);
 const NAP_LEAST: Nanos = Nanos::from_micros(20);
 /// Longest nap of a closed loop, and the part of the service time that it may take at most: each user
 /// comes back so much later.
-const NAP_CLOSED: Nanos = Nanos::from_micros(100);
-const NAP_SHARE: u64 = 8;
+const NAP_CLOSED: Nanos = Nanos::from_micros(150);
+const NAP_SHARE: u64 = 5;
 /// The part of a sleep that it may end late, doubled for safety (fs/select.c estimates a thousandth).
 const COARSENESS: u64 = 500;
 

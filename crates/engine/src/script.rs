@@ -1,10 +1,11 @@
 //! The plan's flows, made ready to be sent: what one loop needs to choose, write and judge each step.
 
 use crate::cookies::Visit;
-use crate::protocol::RequestWriter;
+use crate::protocol::{Http2RequestWriter, RequestWriter, Session, StatementWriter};
 use crate::reading::Reading;
 use crate::{Error, Job};
-use plan::{Ask, Piece, StatusRange, Template, Who};
+use plan::{Ask, Piece, StatusRange, Target, Template, Who};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use units::Nanos;
 
@@ -14,6 +15,8 @@ pub(crate) struct Script {
     /// Running sums of the weights; the last one is the whole.
     weights: Vec<f64>,
     pub seed: u64,
+    /// What all connections to a database say at their beginning.
+    pub session: Option<Arc<Session>>,
     /// Whose cookies are kept.
     pub site: Site,
     /// Steps of all flows.
@@ -58,7 +61,13 @@ impl Site {
 pub(crate) enum Words {
     Http {
         one: RequestWriter,
+        two: Http2RequestWriter,
         /// Whether headers and body of the answer are wanted.
+        content: bool,
+    },
+    Sql {
+        statement: StatementWriter,
+        /// Whether it is wanted what the statement did.
         content: bool,
     },
 }
@@ -67,7 +76,7 @@ impl Words {
     /// From now on headers and body of every answer are kept.
     pub fn want_content(&mut self) {
         match self {
-            Self::Http { content, .. } => *content = true,
+            Self::Http { content, .. } | Self::Sql { content, .. } => *content = true,
         }
     }
 
@@ -75,6 +84,7 @@ impl Words {
     pub fn shown(&mut self, who: &Who<'_>, cookies: &[u8]) -> Vec<u8> {
         match self {
             Self::Http { one, .. } => one.bytes(who, cookies).to_vec(),
+            Self::Sql { statement, .. } => statement.shown(who),
         }
     }
 }
@@ -83,19 +93,34 @@ impl Script {
     /// Fails if a check or a take cannot be made ready, which the plan has looked at before.
     pub fn new(job: &Job) -> Result<Self, Error> {
         let authority = job.endpoint.authority();
+        let tls = job.endpoint.tls.is_some();
+        let mut statements = Vec::new();
         let (mut ready, mut weights, mut sum, mut part) = (Vec::new(), Vec::new(), 0.0, 0);
         for flow in &job.flows {
             let (mut steps, mut takes) = (Vec::new(), 0);
             for step in &flow.steps {
-                let Ask::Http(request) = &step.ask else { unreachable!("the plan has checked") };
-                let reading = Reading::new(&step.takes, takes, &request.checks).map_err(Error::Plan)?;
+                let request = step.request();
+                let checks = request.map_or(&[][..], |request| &request.checks);
+                let reading = Reading::new(&step.takes, takes, checks).map_err(Error::Plan)?;
                 let content = flow.cookies || !reading.is_empty();
+                let words = match &step.ask {
+                    Ask::Http(request) => Words::Http {
+                        one: RequestWriter::new(request, &authority),
+                        two: Http2RequestWriter::new(request, &authority, tls),
+                        content,
+                    },
+                    Ask::Sql(statement) => {
+                        statements.push(statement);
+                        let statement = StatementWriter::new(statement, statements.len() - 1);
+                        Words::Sql { statement, content: false }
+                    }
+                };
                 steps.push(ReadyStep {
                     part,
-                    words: Words::Http { one: RequestWriter::new(request, &authority), content },
-                    expect: request.expect.clone(),
+                    words,
+                    expect: request.map_or_else(Vec::new, |request| request.expect.clone()),
                     reading,
-                    path: fixed_path(&request.path),
+                    path: request.map_or_else(String::new, |request| fixed_path(&request.path)),
                     timeout: step.timeout,
                     think: step.think,
                 });
@@ -107,8 +132,14 @@ impl Script {
             let plain = flow.is_plain();
             ready.push(ReadyFlow { plain, cookies: flow.cookies, takes, steps });
         }
-        let site = Site { host: job.endpoint.host().to_owned(), tls: job.endpoint.tls.is_some() };
-        Ok(Self { flows: ready, weights, seed: job.generator.seed, site, parts: part })
+        let site = Site { host: job.endpoint.host().to_owned(), tls };
+        let session = match &job.endpoint.target {
+            Target::Sql(database) => {
+                Some(Arc::new(Session::new(database, statements, job.generator.connections)))
+            }
+            _ => None,
+        };
+        Ok(Self { flows: ready, weights, seed: job.generator.seed, session, site, parts: part })
     }
 
     /// The steps of all flows.

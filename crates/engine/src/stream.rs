@@ -1,6 +1,6 @@
 //! One connection's bytes: TCP or Unix socket, with or without TLS, or none at all. Never blocks.
 
-use crate::endpoint::{Endpoint, Place};
+use crate::endpoint::{Endpoint, Place, Tls};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustls::ClientConnection;
@@ -78,13 +78,29 @@ impl Stream {
         let stamped = matches!(endpoint.place, Place::Tcp(_)) && sys::stamp_arrivals(&fd).is_ok();
         let socket = Socket { fd, stamped };
         match &endpoint.tls {
-            None => Ok(Self::Plain(socket)),
-            Some(tls) => {
-                let session =
-                    ClientConnection::new(tls.config.clone(), tls.name.clone()).map_err(io::Error::other)?;
-                Ok(Self::Tls(Box::new(TlsStream { socket, session })))
-            }
+            Some(tls) if endpoint.begins_with_tls() => Self::secured(socket, tls),
+            _ => Ok(Self::Plain(socket)),
         }
+    }
+
+    fn secured(socket: Socket, tls: &Tls) -> io::Result<Self> {
+        let session =
+            ClientConnection::new(tls.config.clone(), tls.name.clone()).map_err(io::Error::other)?;
+        Ok(Self::Tls(Box::new(TlsStream { socket, session })))
+    }
+
+    /// From here on everything is encrypted; the handshake is carried on by [`Stream::established`].
+    pub fn secure(&mut self, tls: &Tls) -> io::Result<()> {
+        match std::mem::replace(self, Self::Null { answered: true }) {
+            Self::Plain(socket) => *self = Self::secured(socket, tls)?,
+            other => *self = other,
+        }
+        Ok(())
+    }
+
+    /// Whether the server has chosen HTTP/2 where it was asked (ALPN, RFC 7301).
+    pub fn has_chosen_http2(&self) -> bool {
+        matches!(self, Self::Tls(tls) if tls.session.alpn_protocol() == Some(b"h2"))
     }
 
     pub fn socket(&self) -> Option<BorrowedFd<'_>> {

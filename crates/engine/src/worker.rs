@@ -339,7 +339,12 @@ impl Worker {
     /// Carries the making of a connection on.
     fn establish(&mut self, slot: u32) {
         let Some(connection) = self.connections.get(slot) else { return };
-        match connection.protocol.establish(&self.setup.endpoint, &mut connection.stream, &mut self.inbox) {
+        match connection.protocol.establish(
+            &self.setup.endpoint,
+            self.setup.script.session.as_ref(),
+            &mut connection.stream,
+            &mut self.inbox,
+        ) {
             Ok(true) => {
                 self.connections.made(slot);
                 if let Some(present) = &mut self.present {
@@ -580,7 +585,7 @@ impl Worker {
     /// Nobody waits for this exchange any longer; others on its connection go on if the protocol can.
     fn cut_off(&mut self, slot: u32, exchange: u32) {
         let Some(connection) = self.connections.get(slot) else { return };
-        if connection.protocol.cancel(&mut connection.stream, exchange) {
+        if connection.protocol.cancel(exchange) {
             self.unflushed.push(slot);
             self.connections.list(slot);
         } else {

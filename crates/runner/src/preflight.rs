@@ -26,7 +26,7 @@ pub fn job(plan: &Plan, target: &Target) -> Result<Job, Error> {
     Ok(Job {
         endpoint,
         flows: plan.flows.clone(),
-        arrivals_limit: None,
+        arrivals_limit: plan.arrivals_limit(),
         generator,
         deadline: plan.objective.deadline,
     })
@@ -35,7 +35,24 @@ pub fn job(plan: &Plan, target: &Target) -> Result<Job, Error> {
 /// `--once`: the requests of one user of each flow, all of them.
 pub fn preview(plan: &Plan) -> Result<Vec<Exchange>, Error> {
     let (_demo, target) = demo::start_if_asked(plan)?;
-    Ok(exchanges_once(&job(plan, &target)?, false)?)
+    let mut exchanges = exchanges_once(&job(plan, &target)?, false)?;
+    let secrets = plan.secrets();
+    for exchange in &mut exchanges {
+        hide(&secrets, &mut exchange.request);
+        hide(&secrets, &mut exchange.answer);
+    }
+    Ok(exchanges)
+}
+
+/// Puts stars in the place of every secret.
+fn hide(secrets: &[Vec<u8>], text: &mut Vec<u8>) {
+    for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
+        let mut from = 0;
+        while let Some(at) = text[from..].windows(secret.len()).position(|part| part == &secret[..]) {
+            text.splice(from + at..from + at + secret.len(), *b"***");
+            from += at + 3;
+        }
+    }
 }
 
 /// Raises the limit of descriptors and fits the connections into it, and into the ports there are.

@@ -5,7 +5,9 @@
 
 mod answer;
 mod http1;
+mod http2;
 mod request;
+mod sql;
 
 use crate::content::Content;
 use crate::endpoint::Endpoint;
@@ -13,10 +15,15 @@ use crate::script::Words;
 use crate::stream::{Inbox, Stream};
 pub(crate) use answer::{AnswerReader, Progress};
 use http1::Http1;
-use plan::Who;
+use http2::Http2;
+pub(crate) use http2::RequestWriter as Http2RequestWriter;
+use plan::{HttpVersion, Target, Who};
 use record::Failure;
 pub(crate) use request::RequestWriter;
+use sql::Sql;
+pub(crate) use sql::{Session, StatementWriter, socket_path};
 use std::io;
+use std::sync::Arc;
 
 /// A complete answer.
 #[derive(Debug)]
@@ -41,6 +48,8 @@ pub(crate) enum Protocol {
     /// Not known before the connection is made.
     Undecided,
     Http1(Http1),
+    Http2(Box<Http2>),
+    Sql(Box<Sql>),
 }
 
 impl Protocol {
@@ -49,6 +58,7 @@ impl Protocol {
     pub fn establish(
         &mut self,
         endpoint: &Endpoint,
+        session: Option<&Arc<Session>>,
         stream: &mut Stream,
         inbox: &mut Inbox,
     ) -> io::Result<bool> {
@@ -56,20 +66,29 @@ impl Protocol {
             if !stream.established()? {
                 return Ok(false);
             }
-            *self = Self::begin(endpoint, stream);
+            *self = Self::begin(endpoint, session, stream);
         }
         match self {
             Self::Undecided => Ok(false),
-            Self::Http1(_) => {
-                let _ = inbox;
-                Ok(true)
-            }
+            Self::Http1(_) => Ok(true),
+            Self::Http2(talk) => talk.greet(stream, inbox),
+            Self::Sql(talk) => talk.greet(endpoint.tls.as_ref(), stream, inbox),
         }
     }
 
     /// The language of a connection that is made: with TLS the server has had its say.
-    fn begin(_endpoint: &Endpoint, _stream: &Stream) -> Self {
-        Self::Http1(Http1::new())
+    fn begin(endpoint: &Endpoint, session: Option<&Arc<Session>>, stream: &Stream) -> Self {
+        if let Some(session) = session {
+            return Self::Sql(Box::new(Sql::new(Arc::clone(session))));
+        }
+        let Target::Http(origin) = &endpoint.target else { return Self::Http1(Http1::new()) };
+        let two = match origin.http {
+            HttpVersion::One => false,
+            HttpVersion::Two => true,
+            // Without TLS nobody can ask the server.
+            HttpVersion::Either => stream.has_chosen_http2(),
+        };
+        if two { Self::Http2(Box::new(Http2::new(origin.streams))) } else { Self::Http1(Http1::new()) }
     }
 
     /// The first word of an answer.
@@ -77,6 +96,8 @@ impl Protocol {
         match self {
             Self::Undecided => "",
             Self::Http1(_) => "HTTP/1.1",
+            Self::Http2(_) => "HTTP/2",
+            Self::Sql(_) => "",
         }
     }
 
@@ -85,6 +106,8 @@ impl Protocol {
         match self {
             Self::Undecided => 0,
             Self::Http1(talk) => talk.room(),
+            Self::Http2(talk) => talk.room(),
+            Self::Sql(talk) => talk.room(),
         }
     }
 
@@ -99,24 +122,33 @@ impl Protocol {
         exchange: u32,
     ) -> io::Result<()> {
         match (self, words) {
-            (Self::Http1(talk), Words::Http { one, content }) => {
+            (Self::Http1(talk), Words::Http { one, content, .. }) => {
                 talk.send(stream, one, who, cookies, exchange, *content)
             }
-            (Self::Undecided, _) => unreachable!("a connection that is not made has no room"),
+            (Self::Http2(talk), Words::Http { two, content, .. }) => {
+                talk.send(two, who, cookies, exchange, *content);
+                Ok(())
+            }
+            (Self::Sql(talk), Words::Sql { statement, content }) => {
+                talk.send(stream, statement, who, exchange, *content)
+            }
+            _ => unreachable!("a connection that is not made has no room, and a plan speaks one language"),
         }
     }
 
     /// Whether what was sent waits for [`Protocol::flush`], to go out together with more.
     pub fn holds_back(&self) -> bool {
         match self {
-            Self::Undecided | Self::Http1(_) => false,
+            Self::Undecided | Self::Http1(_) | Self::Sql(_) => false,
+            Self::Http2(_) => true,
         }
     }
 
     /// Sends what was held back. An error breaks the connection.
-    pub fn flush(&mut self, _stream: &mut Stream) -> io::Result<()> {
+    pub fn flush(&mut self, stream: &mut Stream) -> io::Result<()> {
         match self {
-            Self::Undecided | Self::Http1(_) => Ok(()),
+            Self::Undecided | Self::Http1(_) | Self::Sql(_) => Ok(()),
+            Self::Http2(talk) => talk.flush(stream),
         }
     }
 
@@ -133,13 +165,16 @@ impl Protocol {
         match self {
             Self::Undecided => Ok(()),
             Self::Http1(talk) => talk.receive(stream, inbox, ends, told),
+            Self::Http2(talk) => talk.receive(stream, inbox, ends, told),
+            Self::Sql(talk) => talk.receive(stream, inbox, ends, told),
         }
     }
 
     /// Nobody waits for this answer any longer; false if only closing the connection helps.
-    pub fn cancel(&mut self, _stream: &mut Stream, _exchange: u32) -> bool {
+    pub fn cancel(&mut self, exchange: u32) -> bool {
         match self {
-            Self::Undecided | Self::Http1(_) => false,
+            Self::Undecided | Self::Http1(_) | Self::Sql(_) => false,
+            Self::Http2(talk) => talk.cancel(exchange),
         }
     }
 
@@ -148,6 +183,8 @@ impl Protocol {
         match self {
             Self::Undecided => {}
             Self::Http1(talk) => talk.each_open(each),
+            Self::Http2(talk) => talk.each_open(each),
+            Self::Sql(talk) => talk.each_open(each),
         }
     }
 }

@@ -1,0 +1,228 @@
+//! Answers to requests: heads, bodies, and streams that the server ends.
+
+use super::super::Answer;
+use super::control::Teller;
+use super::frame::{self, Broken, Code, Frame, flag, kind};
+use super::hpack::{Malformed, Text};
+use super::open::Open;
+use super::{Block, Http2, WINDOW};
+use record::Failure;
+
+/// Longer header blocks are not sent in good faith.
+const BLOCK_LIMIT: usize = 64 * 1024;
+/// Nor is more text than this, however short the block that says it.
+const FIELDS_LIMIT: usize = 256 * 1024;
+/// `:status` and `content-length` as the Huffman code writes them.
+const STATUS: &[u8] = &[0xb8, 0x84, 0x8d, 0x36, 0xa3];
+const CONTENT_LENGTH: &[u8] = &[0x21, 0xea, 0x49, 0x6a, 0x4a, 0xd4, 0x16, 0xa9, 0x93, 0x3f];
+
+/// What a header block says that matters here.
+#[derive(Default)]
+struct Head {
+    status: Option<u16>,
+    length: Option<u64>,
+    /// What is wrong with it, though it can be read.
+    wrong: Option<String>,
+}
+
+impl Http2 {
+    pub(super) fn headers(&mut self, frame: Frame<'_>, teller: &mut Teller<'_>) -> Result<(), Broken> {
+        let mut payload = frame.unpadded()?;
+        if frame.has(flag::PRIORITY) {
+            payload = payload.get(5..).ok_or_else(|| Broken::size("HEADERS", payload.len()))?;
+        }
+        let ends = frame.has(flag::END_STREAM);
+        if frame.has(flag::END_HEADERS) {
+            return self.head(frame.stream, ends, payload, teller);
+        }
+        self.block = Some(Block { stream: frame.stream, ends, bytes: payload.to_vec() });
+        Ok(())
+    }
+
+    pub(super) fn continuation(&mut self, frame: Frame<'_>, teller: &mut Teller<'_>) -> Result<(), Broken> {
+        let begun = self.block.take().filter(|block| block.stream == frame.stream);
+        let mut block =
+            begun.ok_or_else(|| Broken::protocol("a header block that goes on without a beginning"))?;
+        block.bytes.extend_from_slice(frame.payload);
+        if block.bytes.len() > BLOCK_LIMIT {
+            let why = format!("a header block of more than {BLOCK_LIMIT} bytes");
+            return Err(Broken::new(Code::ENHANCE_YOUR_CALM, why));
+        }
+        if frame.has(flag::END_HEADERS) {
+            return self.head(block.stream, block.ends, &block.bytes, teller);
+        }
+        self.block = Some(block);
+        Ok(())
+    }
+
+    /// A whole header block. One that nobody waits for is read as well, for later ones refer to it.
+    fn head(&mut self, stream: u32, ends: bool, block: &[u8], teller: &mut Teller<'_>) -> Result<(), Broken> {
+        let mut open = self.open.get(stream);
+        // Of several blocks the head is wanted: neither interim answers nor trailers.
+        let content =
+            open.as_mut().filter(|open| open.status.is_none()).and_then(|open| open.content.as_mut());
+        let mut fields = content.map(|content| &mut content.headers);
+        if let Some(fields) = &mut fields {
+            fields.clear();
+        }
+        let (mut head, room, mut kept) = (Head::default(), &mut self.room, 0);
+        let read = self.decoder.decode(block, |name, value| {
+            if name.is(b":status", STATUS) {
+                head.says_status(value.read(room)?);
+            } else if name.is(b"content-length", CONTENT_LENGTH) {
+                head.says_length(value.read(room)?);
+            }
+            match &mut fields {
+                Some(fields) => keep(fields, name, value, &mut kept, room),
+                None => Ok(()),
+            }
+        });
+        read.map_err(|why| Broken::new(Code::COMPRESSION_ERROR, why))?;
+        let Some(open) = self.open.get(stream) else { return Ok(()) };
+        let result = open.take_head(head).and_then(|()| open.whole_if(ends));
+        self.end(stream, result, teller);
+        Ok(())
+    }
+
+    pub(super) fn data(&mut self, frame: Frame<'_>, teller: &mut Teller<'_>) -> Result<(), Broken> {
+        let taken = frame.payload.len() as u32;
+        self.taken += taken;
+        if self.taken >= WINDOW / 2 {
+            frame::put_number(kind::WINDOW_UPDATE, 0, self.taken, &mut self.out);
+            (self.taken, self.urgent) = (0, true);
+        }
+        let data = frame.unpadded()?;
+        let Some(open) = self.open.get(frame.stream) else { return Ok(()) };
+        if let Some(content) = &mut open.content {
+            content.append(data);
+        }
+        open.received += data.len() as u64;
+        open.taken += taken;
+        let result = open.whole_if(frame.has(flag::END_STREAM));
+        if open.taken >= WINDOW / 2 {
+            frame::put_number(kind::WINDOW_UPDATE, frame.stream, open.taken, &mut self.out);
+            (open.taken, self.urgent) = (0, true);
+        }
+        self.end(frame.stream, result, teller);
+        Ok(())
+    }
+
+    pub(super) fn was_reset(&mut self, frame: Frame<'_>, teller: &mut Teller<'_>) -> Result<(), Broken> {
+        let code = Code(frame.number("RST_STREAM")?);
+        if let Some(open) = self.open.remove(frame.stream) {
+            teller.tell(open.exchange, Err(Failure::Reset(code.to_string())));
+        }
+        Ok(())
+    }
+
+    /// Ends a stream whose answer is whole, or is none.
+    fn end(&mut self, stream: u32, result: Result<Option<u16>, Malformed>, teller: &mut Teller<'_>) {
+        let (result, rest) = match result {
+            Ok(None) => return,
+            // Who has answered does not want the rest of the question.
+            Ok(status) => (Ok(status), Code::CANCEL),
+            Err(why) => (Err(why), Code::PROTOCOL_ERROR),
+        };
+        let Some(open) = self.open.remove(stream) else { return };
+        if result.is_err() || open.body.is_some() {
+            frame::put_number(kind::RST_STREAM, stream, rest.0, &mut self.out);
+            self.urgent = true;
+        }
+        let answer = |status| Answer { status, content: open.content };
+        teller.tell(open.exchange, result.map(answer).map_err(Failure::Protocol));
+    }
+}
+
+impl Open {
+    fn take_head(&mut self, head: Head) -> Result<(), Malformed> {
+        if let Some(wrong) = head.wrong {
+            return Err(wrong);
+        }
+        match (self.status, head.status) {
+            // Trailers.
+            (Some(_), None) => {}
+            (Some(_), Some(_)) => return Err("two heads of one answer".to_owned()),
+            (None, None) => return Err("an answer without :status".to_owned()),
+            // An interim answer.
+            (None, Some(100..=199)) => {}
+            (None, Some(status)) => {
+                self.status = Some(status);
+                let none = self.head_only || status == 204 || status == 304;
+                self.expected = if none { Some(0) } else { head.length };
+            }
+        }
+        Ok(())
+    }
+
+    /// The status, if the stream ends here and the answer is whole.
+    fn whole_if(&self, ends: bool) -> Result<Option<u16>, Malformed> {
+        match (self.status, self.expected) {
+            (None, _) if ends || self.received > 0 => {
+                Err("a body or an end before the head of the answer".to_owned())
+            }
+            (Some(_), Some(expected)) if self.received > expected || ends && self.received < expected => {
+                Err(format!("a body of {} bytes where {expected} are to come", self.received))
+            }
+            (status, _) => Ok(status.filter(|_| ends)),
+        }
+    }
+}
+
+impl Head {
+    fn says_status(&mut self, digits: &[u8]) {
+        match digits {
+            [a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] if self.status.is_none() => {
+                let digit = |digit: &u8| u16::from(digit - b'0');
+                self.status = Some(digit(a) * 100 + digit(b) * 10 + digit(c));
+            }
+            other => self.wrong = Some(format!(":status '{}'", shown(other))),
+        }
+    }
+
+    fn says_length(&mut self, digits: &[u8]) {
+        let value = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok());
+        if value.is_none() || self.length.is_some() && self.length != value {
+            self.wrong = Some(format!("content-length '{}'", shown(digits)));
+        }
+        self.length = value;
+    }
+}
+
+fn shown(bytes: &[u8]) -> std::slice::EscapeAscii<'_> {
+    bytes[..bytes.len().min(20)].escape_ascii()
+}
+
+/// Adds a field to those that are wanted, unless it is of the protocol's own.
+fn keep(
+    fields: &mut Vec<(String, Vec<u8>)>,
+    name: &Text<'_>,
+    value: &Text<'_>,
+    kept: &mut usize,
+    room: &mut Vec<u8>,
+) -> Result<(), Malformed> {
+    let name = String::from_utf8_lossy(name.read(room)?).into_owned();
+    let value = value.read(room)?.to_vec();
+    *kept += name.len() + value.len();
+    if *kept > FIELDS_LIMIT {
+        return Err(format!("headers of more than {FIELDS_LIMIT} bytes"));
+    }
+    if !name.starts_with(':') {
+        fields.push((name, value));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::http2::huffman;
+
+    #[test]
+    fn known_names_are_compressed_as_said() {
+        for (compressed, name) in [(STATUS, ":status"), (CONTENT_LENGTH, "content-length")] {
+            let mut text = Vec::new();
+            huffman::decode(compressed, &mut text).expect("valid");
+            assert_eq!(String::from_utf8(text).expect("text"), name);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What the server says, frame by frame; here what is about the connection, in `answers` the rest.
+
+use super::super::{Answer, Told};
+use super::frame::{self, Broken, Code, Frame, flag, kind, setting};
+use super::{Http2, Phase, REPLIES_LIMIT};
+use record::Failure;
+
+/// Where ends of exchanges are told.
+pub(super) struct Teller<'a> {
+    pub told: &'a mut Vec<Told>,
+    pub received_ns: u64,
+}
+
+impl Teller<'_> {
+    pub fn tell(&mut self, exchange: u32, result: Result<Answer, Failure>) {
+        self.told.push(Told { exchange, result, received_ns: self.received_ns });
+    }
+}
+
+impl Http2 {
+    /// Takes in what has come.
+    pub(super) fn hear(&mut self, mut bytes: &[u8], mut teller: Teller<'_>) -> Result<(), Broken> {
+        let mut frames = std::mem::take(&mut self.frames);
+        while let Some(frame) = frames.next(&mut bytes)? {
+            self.frame(frame, &mut teller)?;
+        }
+        self.frames = frames;
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: Frame<'_>, teller: &mut Teller<'_>) -> Result<(), Broken> {
+        if self.phase == Phase::Greeted && frame.kind != kind::SETTINGS {
+            return Err(Broken::protocol("no settings first"));
+        }
+        if self.block.is_some() && frame.kind != kind::CONTINUATION {
+            return Err(Broken::protocol("another frame within a header block"));
+        }
+        let unknown = frame.stream >= self.next || frame.stream % 2 == 0;
+        match (frame.kind, frame.stream) {
+            (kind::SETTINGS, 0) => self.settings(frame),
+            (kind::PING, 0) => self.ping(frame),
+            (kind::GOAWAY, 0) => self.go_away(frame, teller),
+            (kind::WINDOW_UPDATE, 0) => self.widen(frame),
+            (kind::SETTINGS | kind::PING | kind::GOAWAY, stream) => {
+                Err(Broken::protocol(format!("a frame of the connection on stream {stream}")))
+            }
+            (kind::PUSH_PROMISE, _) => Err(Broken::protocol("a push, which we do not allow")),
+            (
+                kind::DATA | kind::HEADERS | kind::CONTINUATION | kind::RST_STREAM | kind::WINDOW_UPDATE,
+                stream,
+            ) if unknown => Err(Broken::protocol(format!("a frame on stream {stream}, which is not begun"))),
+            (kind::DATA, _) => self.data(frame, teller),
+            (kind::HEADERS, _) => self.headers(frame, teller),
+            (kind::CONTINUATION, _) => self.continuation(frame, teller),
+            (kind::RST_STREAM, _) => self.was_reset(frame, teller),
+            (kind::WINDOW_UPDATE, _) => self.widen(frame),
+            // Priorities, and what later standards add.
+            _ => Ok(()),
+        }
+    }
+
+    fn settings(&mut self, frame: Frame<'_>) -> Result<(), Broken> {
+        let acknowledged = frame.has(flag::ACK);
+        let (settings, []) = frame.payload.as_chunks::<6>() else {
+            return Err(Broken::size("SETTINGS", frame.payload.len()));
+        };
+        if acknowledged {
+            return Ok(());
+        }
+        for [a, b, c, d, e, f] in settings {
+            let value = u32::from_be_bytes([*c, *d, *e, *f]);
+            match u16::from_be_bytes([*a, *b]) {
+                setting::HEADER_TABLE_SIZE => self.memory.limit(value),
+                setting::MAX_CONCURRENT_STREAMS => self.peer.streams = value,
+                setting::INITIAL_WINDOW_SIZE => self.first_window(value)?,
+                setting::MAX_FRAME_SIZE if (value as usize) < frame::PAYLOAD => {
+                    return Err(Broken::protocol(format!("frames of {value} bytes at most")));
+                }
+                setting::MAX_FRAME_SIZE => self.peer.payload = (value as usize).min(frame::PAYLOAD_SENT),
+                _ => {}
+            }
+        }
+        if self.phase == Phase::Greeted {
+            self.phase = Phase::Talking;
+        }
+        self.reply(kind::SETTINGS, &[])
+    }
+
+    fn ping(&mut self, frame: Frame<'_>) -> Result<(), Broken> {
+        if frame.payload.len() != 8 {
+            return Err(Broken::size("PING", frame.payload.len()));
+        }
+        if frame.has(flag::ACK) { Ok(()) } else { self.reply(kind::PING, frame.payload) }
+    }
+
+    fn reply(&mut self, kind: u8, payload: &[u8]) -> Result<(), Broken> {
+        self.replies += 1;
+        if self.replies > REPLIES_LIMIT {
+            return Err(Broken::new(Code::ENHANCE_YOUR_CALM, "more PING and SETTINGS than it reads answers"));
+        }
+        frame::put_head(payload.len(), kind, flag::ACK, 0, &mut self.out);
+        self.out.extend_from_slice(payload);
+        self.urgent = true;
+        Ok(())
+    }
+
+    /// No more streams; those above the last one named have not been looked at, and never will be.
+    fn go_away(&mut self, frame: Frame<'_>, teller: &mut Teller<'_>) -> Result<(), Broken> {
+        let Some(([a, b, c, d, e, f, g, h], _)) = frame.payload.split_first_chunk() else {
+            return Err(Broken::size("GOAWAY", frame.payload.len()));
+        };
+        let last = u32::from_be_bytes([*a, *b, *c, *d]) & frame::MOST;
+        let code = Code(u32::from_be_bytes([*e, *f, *g, *h]));
+        self.phase = Phase::Leaving(code);
+        for open in self.open.above(last) {
+            teller.tell(open.exchange, Err(Failure::Reset(format!("GOAWAY {code}"))));
+        }
+        Ok(())
+    }
+}

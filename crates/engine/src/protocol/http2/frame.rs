@@ -1,0 +1,278 @@
+//! Frames: what an HTTP/2 connection is made of (RFC 9113 sections 4 and 6).
+
+use std::fmt;
+
+/// What a client says first.
+pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// Bytes before the payload of a frame.
+pub(super) const HEAD: usize = 9;
+/// Most payload of a frame, both ways, unless the other side has said more.
+pub(super) const PAYLOAD: usize = 16_384;
+/// Most that we put into one, whatever the server has said.
+pub(super) const PAYLOAD_SENT: usize = 256 * 1024;
+/// Highest number of a stream, and largest window.
+pub(super) const MOST: u32 = (1 << 31) - 1;
+
+/// What kinds of frames there are; others are passed over.
+pub(super) mod kind {
+    pub const DATA: u8 = 0;
+    pub const HEADERS: u8 = 1;
+    pub const RST_STREAM: u8 = 3;
+    pub const SETTINGS: u8 = 4;
+    pub const PUSH_PROMISE: u8 = 5;
+    pub const PING: u8 = 6;
+    pub const GOAWAY: u8 = 7;
+    pub const WINDOW_UPDATE: u8 = 8;
+    pub const CONTINUATION: u8 = 9;
+}
+
+/// Flags of frames.
+pub(super) mod flag {
+    pub const ACK: u8 = 1;
+    pub const END_STREAM: u8 = 1;
+    pub const END_HEADERS: u8 = 4;
+    pub const PADDED: u8 = 8;
+    pub const PRIORITY: u8 = 0x20;
+}
+
+/// What one side tells the other about itself.
+pub(super) mod setting {
+    pub const HEADER_TABLE_SIZE: u16 = 1;
+    pub const ENABLE_PUSH: u16 = 2;
+    pub const MAX_CONCURRENT_STREAMS: u16 = 3;
+    pub const INITIAL_WINDOW_SIZE: u16 = 4;
+    pub const MAX_FRAME_SIZE: u16 = 5;
+}
+
+/// Why a stream or a connection ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Code(pub u32);
+
+impl Code {
+    pub const NO_ERROR: Self = Self(0);
+    pub const PROTOCOL_ERROR: Self = Self(1);
+    pub const FLOW_CONTROL_ERROR: Self = Self(3);
+    pub const FRAME_SIZE_ERROR: Self = Self(6);
+    pub const CANCEL: Self = Self(8);
+    pub const COMPRESSION_ERROR: Self = Self(9);
+    pub const ENHANCE_YOUR_CALM: Self = Self(11);
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const NAMES: [&str; 14] = [
+            "NO_ERROR",
+            "PROTOCOL_ERROR",
+            "INTERNAL_ERROR",
+            "FLOW_CONTROL_ERROR",
+            "SETTINGS_TIMEOUT",
+            "STREAM_CLOSED",
+            "FRAME_SIZE_ERROR",
+            "REFUSED_STREAM",
+            "CANCEL",
+            "COMPRESSION_ERROR",
+            "CONNECT_ERROR",
+            "ENHANCE_YOUR_CALM",
+            "INADEQUATE_SECURITY",
+            "HTTP_1_1_REQUIRED",
+        ];
+        match NAMES.get(self.0 as usize) {
+            Some(name) => f.write_str(name),
+            None => f.write_str("an unknown error"),
+        }
+    }
+}
+
+/// The connection cannot go on: what the peer is told, and what the user is.
+#[derive(Debug)]
+pub(super) struct Broken {
+    pub code: Code,
+    pub why: String,
+}
+
+impl Broken {
+    pub fn new(code: Code, why: impl Into<String>) -> Self {
+        Self { code, why: why.into() }
+    }
+
+    pub fn protocol(why: impl Into<String>) -> Self {
+        Self::new(Code::PROTOCOL_ERROR, why)
+    }
+
+    /// A frame of the wrong length.
+    pub fn size(what: &str, length: usize) -> Self {
+        Self::new(Code::FRAME_SIZE_ERROR, format!("{what} of {length} bytes"))
+    }
+}
+
+/// A whole frame.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame<'a> {
+    pub kind: u8,
+    pub flags: u8,
+    /// 0 for the connection itself.
+    pub stream: u32,
+    pub payload: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    pub fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// The payload of DATA and HEADERS, without what only fills it up.
+    pub fn unpadded(&self) -> Result<&'a [u8], Broken> {
+        if !self.has(flag::PADDED) {
+            return Ok(self.payload);
+        }
+        let whole = || self.payload.split_first();
+        whole()
+            .and_then(|(padding, rest)| rest.get(..rest.len().checked_sub(usize::from(*padding))?))
+            .ok_or_else(|| Broken::protocol("a frame with more padding than payload"))
+    }
+
+    /// The payload as a number of four bytes.
+    pub fn number(&self, what: &str) -> Result<u32, Broken> {
+        let bytes = self.payload.try_into().map_err(|_| Broken::size(what, self.payload.len()))?;
+        Ok(u32::from_be_bytes(bytes))
+    }
+
+    fn of(whole: &'a [u8]) -> Self {
+        let stream = u32::from_be_bytes([whole[5], whole[6], whole[7], whole[8]]) & MOST;
+        Self { kind: whole[3], flags: whole[4], stream, payload: &whole[HEAD..] }
+    }
+}
+
+/// Cuts what comes, in pieces of any size, into frames.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    /// A frame that came in pieces.
+    partial: Vec<u8>,
+    /// Whether that frame has been handed out.
+    done: bool,
+}
+
+impl Frames {
+    /// The next whole frame; `bytes` is what is left after it.
+    pub fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Result<Option<Frame<'a>>, Broken> {
+        if self.done {
+            self.partial.clear();
+            self.done = false;
+        }
+        if self.partial.is_empty() {
+            if let Some((whole, rest)) = bytes.split_at_checked(needed(bytes)?) {
+                *bytes = rest;
+                return Ok(Some(Frame::of(whole)));
+            }
+            self.partial.extend_from_slice(bytes);
+            *bytes = &[];
+            return Ok(None);
+        }
+        loop {
+            let missing = needed(&self.partial)? - self.partial.len();
+            if missing == 0 {
+                self.done = true;
+                return Ok(Some(Frame::of(&self.partial)));
+            }
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+            let (piece, rest) = bytes.split_at(missing.min(bytes.len()));
+            self.partial.extend_from_slice(piece);
+            *bytes = rest;
+        }
+    }
+}
+
+/// How many bytes the frame that begins so has, as far as can be told.
+fn needed(bytes: &[u8]) -> Result<usize, Broken> {
+    let Some(head) = bytes.first_chunk::<HEAD>() else { return Ok(HEAD) };
+    let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+    if length > PAYLOAD {
+        return Err(Broken::size("a frame", length));
+    }
+    Ok(HEAD + length)
+}
+
+/// Appends the head of a frame.
+pub(super) fn put_head(length: usize, kind: u8, flags: u8, stream: u32, out: &mut Vec<u8>) {
+    out.extend_from_slice(&head(length, kind, flags, stream));
+}
+
+/// The head of a frame.
+pub(super) fn head(length: usize, kind: u8, flags: u8, stream: u32) -> [u8; HEAD] {
+    let [_, a, b, c] = (length as u32).to_be_bytes();
+    let [d, e, f, g] = stream.to_be_bytes();
+    [a, b, c, kind, flags, d, e, f, g]
+}
+
+/// Appends a frame whose payload is one number.
+pub(super) fn put_number(kind: u8, stream: u32, number: u32, out: &mut Vec<u8>) {
+    put_head(4, kind, 0, stream, out);
+    out.extend_from_slice(&number.to_be_bytes());
+}
+
+/// Makes a header block, written after room for a frame's head at `start`, what opens a stream: one
+/// frame, or several if it is longer than a frame may be.
+pub(super) fn finish_headers(out: &mut Vec<u8>, start: usize, stream: u32, ends: bool, most: usize) {
+    let flags = if ends { flag::END_STREAM } else { 0 };
+    let length = out.len() - start - HEAD;
+    if length <= most {
+        let head = head(length, kind::HEADERS, flags | flag::END_HEADERS, stream);
+        out[start..start + HEAD].copy_from_slice(&head);
+        return;
+    }
+    let block = out.split_off(start + HEAD);
+    out.truncate(start);
+    let mut pieces = block.chunks(most).peekable();
+    let (mut kind, mut flags) = (kind::HEADERS, flags);
+    while let Some(piece) = pieces.next() {
+        let end = if pieces.peek().is_none() { flag::END_HEADERS } else { 0 };
+        put_head(piece.len(), kind, flags | end, stream, out);
+        out.extend_from_slice(piece);
+        (kind, flags) = (kind::CONTINUATION, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_in_pieces_of_any_size() {
+        let mut bytes = Vec::new();
+        for (kind, length) in [(kind::DATA, 0), (kind::PING, 8), (kind::HEADERS, 300), (kind::DATA, PAYLOAD)]
+        {
+            put_head(length, kind, 5, 7, &mut bytes);
+            bytes.extend(std::iter::repeat_n(kind, length));
+        }
+        for step in [1, 2, 8, 9, 10, 17, 18, 100, bytes.len()] {
+            let (mut frames, mut seen) = (Frames::default(), Vec::new());
+            for mut piece in bytes.chunks(step) {
+                while let Some(frame) = frames.next(&mut piece).expect("valid") {
+                    assert!(frame.payload.iter().all(|b| *b == frame.kind));
+                    seen.push((frame.kind, frame.flags, frame.stream, frame.payload.len()));
+                }
+                assert!(piece.is_empty());
+            }
+            assert_eq!(seen, [(0, 5, 7, 0), (6, 5, 7, 8), (1, 5, 7, 300), (0, 5, 7, PAYLOAD)], "by {step}");
+        }
+    }
+
+    #[test]
+    fn a_frame_larger_than_we_take_is_said() {
+        let mut bytes = Vec::new();
+        put_head(PAYLOAD + 1, kind::DATA, 0, 1, &mut bytes);
+        let broken = Frames::default().next(&mut bytes.as_slice()).expect_err("too large");
+        assert_eq!((broken.code, broken.why.as_str()), (Code::FRAME_SIZE_ERROR, "a frame of 16385 bytes"));
+    }
+
+    #[test]
+    fn padding_is_left_out() {
+        let frame = |payload| Frame { kind: 0, flags: flag::PADDED, stream: 1, payload };
+        assert_eq!(frame(b"\x02abcde").unpadded().ok(), Some(&b"abc"[..]));
+        assert_eq!(frame(b"\x05abcde").unpadded().ok(), Some(&b""[..]));
+        assert!(frame(b"\x06abcde").unpadded().is_err());
+        assert!(frame(b"").unpadded().is_err());
+    }
+}

@@ -1,0 +1,472 @@
+//! Reads header blocks (HPACK, RFC 7541), each field only as far as somebody wants to know it.
+
+use super::huffman;
+use std::collections::VecDeque;
+
+/// What a peer may remember; the value that holds without a word about it, which is what browsers
+/// and other load generators let stand: a smaller one would make its answers dearer than in life.
+pub(super) const TABLE_SIZE: usize = 4096;
+/// What an entry counts beside its text (RFC 7541 section 4.1).
+pub(super) const ENTRY_SIZE: usize = 32;
+
+/// Why the bytes are no header block, in a few words.
+pub(super) type Malformed = String;
+
+/// A name or a value as it came.
+#[derive(Clone, Copy)]
+pub(super) struct Text<'a> {
+    bytes: &'a [u8],
+    huffman: bool,
+}
+
+impl<'a> Text<'a> {
+    fn plain(bytes: &'a [u8]) -> Self {
+        Self { bytes, huffman: false }
+    }
+
+    /// Its characters; `room` is where they are put if they have to be decoded.
+    pub fn read<'b>(&self, room: &'b mut Vec<u8>) -> Result<&'b [u8], Malformed>
+    where
+        'a: 'b,
+    {
+        if !self.huffman {
+            return Ok(self.bytes);
+        }
+        room.clear();
+        huffman::decode(self.bytes, room)?;
+        Ok(room)
+    }
+
+    /// Whether it is this name; `compressed` is how the Huffman code writes it.
+    pub fn is(&self, name: &[u8], compressed: &[u8]) -> bool {
+        self.bytes == if self.huffman { compressed } else { name }
+    }
+}
+
+/// A field that the peer refers to by number.
+struct Entry {
+    /// Where its name begins, counted from the first byte ever kept; the value follows.
+    start: usize,
+    name: usize,
+    value: usize,
+    /// Whether name and value are compressed.
+    huffman: (bool, bool),
+}
+
+impl Entry {
+    /// What it counts for the peer, or less: of a compressed text only the least possible length is known.
+    fn size(&self) -> usize {
+        let least = |length, huffman| if huffman { length * 8 / huffman::LONGEST } else { length };
+        least(self.name, self.huffman.0) + least(self.value, self.huffman.1) + ENTRY_SIZE
+    }
+}
+
+/// What the peer's header blocks refer to.
+///
+/// Kept as it came: nginx gives every field of every answer to be remembered, and never refers to one,
+/// so that decoding them all would cost more than the rest of the answer. What the entries count is
+/// then known only from below, and some stay longer than the peer keeps them. That does no harm, for
+/// their numbers are counted from the newest.
+pub(super) struct Decoder {
+    /// The newest first.
+    entries: VecDeque<Entry>,
+    /// The text of the entries, the oldest first, after some of entries that are gone.
+    text: Vec<u8>,
+    /// Bytes kept once that are no longer in `text`.
+    dropped: usize,
+    /// What all entries count.
+    size: usize,
+    limit: usize,
+}
+
+impl Decoder {
+    pub fn new() -> Self {
+        Self { entries: VecDeque::new(), text: Vec::new(), dropped: 0, size: 0, limit: TABLE_SIZE }
+    }
+
+    /// Calls `each` with the name and value of every field.
+    pub fn decode(
+        &mut self,
+        mut block: &[u8],
+        mut each: impl FnMut(&Text<'_>, &Text<'_>) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
+        while let Some(first) = block.first().copied() {
+            match first {
+                0x80.. => {
+                    let (name, value) = self.field(integer(&mut block, 7)?)?;
+                    each(&name, &value)?;
+                }
+                0x40.. => {
+                    let (name, value) = (self.name(&mut block, 6)?, string(&mut block)?);
+                    each(&self.name_text(&name), &value)?;
+                    self.remember(&name, &value);
+                }
+                0x20.. => {
+                    self.limit = integer(&mut block, 5)?;
+                    if self.limit > TABLE_SIZE {
+                        return Err(format!("a header table of {} bytes, {TABLE_SIZE} at most", self.limit));
+                    }
+                    self.make_room(0);
+                }
+                _ => {
+                    let (name, value) = (self.name(&mut block, 4)?, string(&mut block)?);
+                    each(&self.name_text(&name), &value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The name of a field whose value follows.
+    fn name<'a>(&self, block: &mut &'a [u8], bits: u32) -> Result<Name<'a>, Malformed> {
+        let index = match integer(block, bits)? {
+            0 => return Ok(Name::Said(string(block)?)),
+            index => index - 1,
+        };
+        match STATIC.get(index) {
+            Some((name, _)) => Ok(Name::Said(Text::plain(name.as_bytes()))),
+            None if index - STATIC.len() < self.entries.len() => Ok(Name::Kept(index - STATIC.len())),
+            None => Err(nothing_there(index + 1)),
+        }
+    }
+
+    fn name_text<'a>(&'a self, name: &Name<'a>) -> Text<'a> {
+        match *name {
+            Name::Said(text) => text,
+            Name::Kept(place) => self.kept(&self.entries[place]).0,
+        }
+    }
+
+    /// A field of the tables, which are counted on from each other.
+    fn field(&self, index: usize) -> Result<(Text<'_>, Text<'_>), Malformed> {
+        let place = index.checked_sub(1).ok_or_else(|| nothing_there(index))?;
+        if let Some((name, value)) = STATIC.get(place) {
+            return Ok((Text::plain(name.as_bytes()), Text::plain(value.as_bytes())));
+        }
+        let entry = self.entries.get(place - STATIC.len()).ok_or_else(|| nothing_there(index))?;
+        Ok(self.kept(entry))
+    }
+
+    fn kept(&self, entry: &Entry) -> (Text<'_>, Text<'_>) {
+        let (name, rest) = self.text[entry.start - self.dropped..].split_at(entry.name);
+        (
+            Text { bytes: name, huffman: entry.huffman.0 },
+            Text { bytes: &rest[..entry.value], huffman: entry.huffman.1 },
+        )
+    }
+
+    /// An entry that is larger than the table empties it and is no error.
+    fn remember(&mut self, name: &Name<'_>, value: &Text<'_>) {
+        let text = self.name_text(name);
+        let entry = Entry {
+            start: self.dropped + self.text.len(),
+            name: text.bytes.len(),
+            value: value.bytes.len(),
+            huffman: (text.huffman, value.huffman),
+        };
+        if entry.size() > self.limit {
+            return self.make_room(entry.size());
+        }
+        match *name {
+            Name::Said(text) => self.text.extend_from_slice(text.bytes),
+            Name::Kept(place) => {
+                let start = self.entries[place].start - self.dropped;
+                self.text.extend_from_within(start..start + entry.name);
+            }
+        }
+        self.text.extend_from_slice(value.bytes);
+        self.make_room(entry.size());
+        self.size += entry.size();
+        self.entries.push_front(entry);
+    }
+
+    fn make_room(&mut self, size: usize) {
+        while self.size + size > self.limit
+            && let Some(oldest) = self.entries.pop_back()
+        {
+            self.size -= oldest.size();
+            let useless = oldest.start + oldest.name + oldest.value - self.dropped;
+            if useless >= TABLE_SIZE || self.entries.is_empty() && size > self.limit {
+                self.text.drain(..useless);
+                self.dropped += useless;
+            }
+        }
+    }
+}
+
+/// A name as a block gives it.
+enum Name<'a> {
+    Said(Text<'a>),
+    /// Of the entry at this place.
+    Kept(usize),
+}
+
+fn nothing_there(index: usize) -> Malformed {
+    format!("header field number {index}, which there is not")
+}
+
+/// An integer that begins in the lowest `bits` of the first byte (RFC 7541 section 5.1).
+fn integer(block: &mut &[u8], bits: u32) -> Result<usize, Malformed> {
+    let mut next = || {
+        let (first, rest) = block.split_first().ok_or("a header block that ends within a field")?;
+        *block = rest;
+        Ok::<_, Malformed>(*first)
+    };
+    let most = (1 << bits) - 1;
+    let mut value = usize::from(next()?) & most;
+    if value < most {
+        return Ok(value);
+    }
+    // Four more bytes hold more than any length that a block may have.
+    for shift in [0, 7, 14, 21] {
+        let byte = next()?;
+        value += usize::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(value);
+        }
+    }
+    Err("a number beyond all measure in a header block".to_owned())
+}
+
+fn string<'a>(block: &mut &'a [u8]) -> Result<Text<'a>, Malformed> {
+    let huffman = block.first().is_some_and(|first| first & 0x80 != 0);
+    let length = integer(block, 7)?;
+    let (bytes, rest) = block.split_at_checked(length).ok_or("a header block that ends within a string")?;
+    *block = rest;
+    Ok(Text { bytes, huffman })
+}
+
+/// Appends an integer in the lowest `bits` of a byte whose other bits are `first`, and as many bytes
+/// more as it takes.
+pub(super) fn put_integer(first: u8, bits: u32, value: usize, out: &mut Vec<u8>) {
+    let most = (1 << bits) - 1;
+    if value < most {
+        out.push(first | value as u8);
+        return;
+    }
+    out.push(first | most as u8);
+    let mut rest = value - most;
+    while rest >= 0x80 {
+        out.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    out.push(rest as u8);
+}
+
+/// Appends a string as it is.
+pub(super) fn put_string(text: &[u8], out: &mut Vec<u8>) {
+    put_integer(0, 7, text.len(), out);
+    out.extend_from_slice(text);
+}
+
+/// Number of the first field of this name in the table that everybody has.
+pub(super) fn static_name(name: &[u8]) -> Option<usize> {
+    STATIC.iter().position(|(known, _)| known.as_bytes() == name).map(|place| place + 1)
+}
+
+/// Number of this field in the table that everybody has.
+pub(super) fn static_field(name: &[u8], value: &[u8]) -> Option<usize> {
+    let same = |(n, v): &(&str, &str)| n.as_bytes() == name && v.as_bytes() == value;
+    STATIC.iter().position(same).map(|place| place + 1)
+}
+
+/// RFC 7541 appendix A.
+const STATIC: [(&str, &str); 61] = [
+    (":authority", ""),
+    (":method", "GET"),
+    (":method", "POST"),
+    (":path", "/"),
+    (":path", "/index.html"),
+    (":scheme", "http"),
+    (":scheme", "https"),
+    (":status", "200"),
+    (":status", "204"),
+    (":status", "206"),
+    (":status", "304"),
+    (":status", "400"),
+    (":status", "404"),
+    (":status", "500"),
+    ("accept-charset", ""),
+    ("accept-encoding", "gzip, deflate"),
+    ("accept-language", ""),
+    ("accept-ranges", ""),
+    ("accept", ""),
+    ("access-control-allow-origin", ""),
+    ("age", ""),
+    ("allow", ""),
+    ("authorization", ""),
+    ("cache-control", ""),
+    ("content-disposition", ""),
+    ("content-encoding", ""),
+    ("content-language", ""),
+    ("content-length", ""),
+    ("content-location", ""),
+    ("content-range", ""),
+    ("content-type", ""),
+    ("cookie", ""),
+    ("date", ""),
+    ("etag", ""),
+    ("expect", ""),
+    ("expires", ""),
+    ("from", ""),
+    ("host", ""),
+    ("if-match", ""),
+    ("if-modified-since", ""),
+    ("if-none-match", ""),
+    ("if-range", ""),
+    ("if-unmodified-since", ""),
+    ("last-modified", ""),
+    ("link", ""),
+    ("location", ""),
+    ("max-forwards", ""),
+    ("proxy-authenticate", ""),
+    ("proxy-authorization", ""),
+    ("range", ""),
+    ("referer", ""),
+    ("refresh", ""),
+    ("retry-after", ""),
+    ("server", ""),
+    ("set-cookie", ""),
+    ("strict-transport-security", ""),
+    ("transfer-encoding", ""),
+    ("user-agent", ""),
+    ("vary", ""),
+    ("via", ""),
+    ("www-authenticate", ""),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn decoded(decoder: &mut Decoder, block: &[u8]) -> Result<String, Malformed> {
+        let mut all = String::new();
+        decoder.decode(block, |name, value| {
+            let text = |text: &Text<'_>| {
+                text.read(&mut Vec::new()).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+            };
+            all += &format!("{}: {}\n", text(name)?, text(value)?);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        let digits: Vec<u8> = hex.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
+        digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+    }
+
+    /// RFC 7541 appendix C.3: three requests on one connection.
+    #[test]
+    fn remembers_what_the_standard_shows() {
+        let mut decoder = Decoder::new();
+        let common = ":method: GET\n:scheme: http\n:path: /\n:authority: www.example.com\n";
+        for (block, expected) in [
+            ("828684410f7777772e6578616d706c652e636f6d", common.to_owned()),
+            ("828684be58086e6f2d6361636865", format!("{common}cache-control: no-cache\n")),
+            (
+                "828785bf400a637573746f6d2d6b65790c637573746f6d2d76616c7565",
+                ":method: GET\n:scheme: https\n:path: /index.html\n:authority: www.example.com\ncustom-key: custom-value\n"
+                    .to_owned(),
+            ),
+        ] {
+            assert_eq!(decoded(&mut decoder, &bytes(block)), Ok(expected));
+        }
+        assert_eq!((decoder.entries.len(), decoder.size), (3, 164));
+    }
+
+    /// RFC 7541 appendix C.5 and C.6: answers with a table of 256 bytes that loses entries, without and
+    /// with compression.
+    #[test]
+    fn forgets_what_has_no_room() {
+        let expected = [
+            ":status: 302\ncache-control: private\ndate: Mon, 21 Oct 2013 20:13:21 GMT\nlocation: https://www.example.com\n",
+            ":status: 307\ncache-control: private\ndate: Mon, 21 Oct 2013 20:13:21 GMT\nlocation: https://www.example.com\n",
+            ":status: 200\ncache-control: private\ndate: Mon, 21 Oct 2013 20:13:22 GMT\nlocation: https://www.example.com\n\
+             content-encoding: gzip\nset-cookie: foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1\n",
+        ];
+        let plain = [
+            "4803333032580770726976617465611d4d6f6e2c203231204f637420323031332032303a31333a323120474d546e1768747470733a2f2f7777772e6578616d706c652e636f6d",
+            "4803333037c1c0bf",
+            "88c1611d4d6f6e2c203231204f637420323031332032303a31333a323220474d54c05a04677a69707738666f6f3d4153444a4b48514b425a584f5157454f50495541585157454f49553b206d61782d6167653d333630303b2076657273696f6e3d31",
+        ];
+        let compressed = [
+            "488264025885aec3771a4b6196d07abe941054d444a8200595040b8166e082a62d1bff6e919d29ad171863c78f0b97c8e9ae82ae43d3",
+            "4883640effc1c0bf",
+            "88c16196d07abe941054d444a8200595040b8166e084a62d1bffc05a839bd9ab77ad94e7821dd7f2e6c7b335dfdfcd5b3960d5af27087f3672c1ab270fb5291f9587316065c003ed4ee5b1063d5007",
+        ];
+        for blocks in [plain, compressed] {
+            let mut decoder = Decoder { limit: 256, ..Decoder::new() };
+            for (block, expected) in blocks.iter().zip(expected) {
+                assert_eq!(decoded(&mut decoder, &bytes(block)).as_deref(), Ok(expected));
+            }
+            assert!(decoder.size <= 256);
+        }
+        let mut decoder = Decoder { limit: 256, ..Decoder::new() };
+        let counts = plain.map(|block| {
+            decoded(&mut decoder, &bytes(block)).expect("valid");
+            (decoder.entries.len(), decoder.size)
+        });
+        assert_eq!(counts, [(4, 222), (4, 222), (3, 215)]);
+    }
+
+    /// What a long connection holds does not grow.
+    #[test]
+    fn text_that_is_gone_is_dropped() {
+        let mut decoder = Decoder::new();
+        for number in 0..10_000 {
+            let mut block = b"\x40".to_vec();
+            put_string(b"x-name", &mut block);
+            put_string(format!("value {number}").as_bytes(), &mut block);
+            // The newest, and a new one with its name.
+            block.extend_from_slice(b"\xbe\x7e\x01y\xbf");
+            let said = decoded(&mut decoder, &block).expect("valid");
+            assert_eq!(
+                said,
+                format!(
+                    "x-name: value {number}\nx-name: value {number}\nx-name: y\nx-name: value {number}\n"
+                )
+            );
+        }
+        assert!(decoder.text.capacity() < 4 * TABLE_SIZE, "{}", decoder.text.capacity());
+    }
+
+    #[test]
+    fn what_is_no_block_is_said() {
+        for (block, why) in [
+            ("80", "number 0"),
+            ("be", "number 62"),
+            ("ff", "ends within a field"),
+            ("ffffffffffff", "beyond all measure"),
+            ("4005616263", "ends within a string"),
+            ("3fe21f", "4097 bytes"),
+        ] {
+            let error = decoded(&mut Decoder::new(), &bytes(block)).expect_err(why);
+            assert!(error.contains(why), "{block}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_entry_larger_than_the_table_empties_it() {
+        let mut decoder = Decoder { limit: 64, ..Decoder::new() };
+        assert_eq!(decoded(&mut decoder, b"\x40\x01a\x01b"), Ok("a: b\n".to_owned()));
+        let large = [&b"\x40\x01a\x40"[..], &[b'x'; 64]].concat();
+        assert!(decoded(&mut decoder, &large).is_ok());
+        assert_eq!((decoder.entries.len(), decoder.size, decoder.text.len()), (0, 0, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn integers_come_back(value in 0_usize..1 << 28, bits in 4_u32..8) {
+            let mut out = Vec::new();
+            put_integer(0, bits, value, &mut out);
+            prop_assert_eq!(integer(&mut out.as_slice(), bits), Ok(value));
+        }
+
+        #[test]
+        fn garbage_never_panics(block in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decoded(&mut Decoder::new(), &block);
+        }
+    }
+}

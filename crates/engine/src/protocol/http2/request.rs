@@ -1,0 +1,252 @@
+//! The header block and body of a request, as HTTP/2 says them.
+
+use super::hpack::{ENTRY_SIZE, put_integer, put_string, static_field, static_name};
+use super::memory::{Constant, Memory};
+use plan::{Request, Who};
+use std::io::Write;
+use std::sync::Arc;
+
+const USER_AGENT: &str = concat!("torment/", env!("CARGO_PKG_VERSION"));
+/// Methods that say the length of their body even when it is empty (RFC 9110 section 8.6).
+const METHODS_WITH_BODY: [&str; 3] = ["POST", "PUT", "PATCH"];
+/// Fields that speak of an HTTP/1.1 connection, and mean nothing here (RFC 9113 section 8.2.2).
+const OF_CONNECTIONS: [&str; 6] =
+    ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "http2-settings"];
+/// How `cookie` and `content-length` begin that are not to be remembered.
+const COOKIE: &[u8] = &[0x0f, 0x11];
+const CONTENT_LENGTH: &[u8] = &[0x0f, 0x0d];
+
+/// Writes the request of each arrival; whatever is the same for all of them is prepared once.
+pub(crate) struct RequestWriter {
+    request: Request,
+    fields: Vec<Field>,
+    body: Arc<Vec<u8>>,
+    /// Whether every arrival sends the same body.
+    body_fixed: bool,
+    says_length: bool,
+    room: Vec<u8>,
+}
+
+enum Field {
+    /// These bytes, whoever is asked.
+    Ready(Vec<u8>),
+    /// The same for every arrival, and worth remembering for the peer.
+    Constant(Constant),
+    /// The path follows this beginning of a field.
+    Path(Vec<u8>),
+    /// The value of this header of the plan follows this beginning of a field.
+    Header(usize, Vec<u8>),
+}
+
+impl RequestWriter {
+    /// For requests to `authority`, through TLS or not.
+    pub fn new(request: &Request, authority: &str, tls: bool) -> Self {
+        let given = |name: &str| request.headers.iter().position(|(n, _)| n.eq_ignore_ascii_case(name));
+        let scheme = if tls { "https" } else { "http" };
+        let mut fields = vec![
+            Field::plain(":method", request.method.as_bytes()),
+            Field::plain(":scheme", scheme.as_bytes()),
+        ];
+        fields.push(match given("host") {
+            Some(index) => Field::header(":authority", request, index),
+            None => Field::constant(":authority", authority.as_bytes()),
+        });
+        fields.push(if request.path.is_constant() {
+            Field::plain(":path", &request.path.to_bytes())
+        } else {
+            Field::Path(beginning(":path", 0, 4))
+        });
+        if given("user-agent").is_none() {
+            fields.push(Field::constant("user-agent", USER_AGENT.as_bytes()));
+        }
+        for (index, (name, _)) in request.headers.iter().enumerate() {
+            let name = name.to_ascii_lowercase();
+            if name != "host" && !OF_CONNECTIONS.contains(&name.as_str()) {
+                fields.push(Field::header(&name, request, index));
+            }
+        }
+        let body_fixed = request.body.is_constant();
+        let body = if body_fixed { request.body.to_bytes() } else { Vec::new() };
+        let says_length = METHODS_WITH_BODY.contains(&request.method.as_str());
+        if body_fixed && (says_length || !body.is_empty()) {
+            fields.push(Field::plain("content-length", body.len().to_string().as_bytes()));
+        }
+        let (request, room) = (request.clone(), Vec::new());
+        Self { request, fields, body: Arc::new(body), body_fixed, says_length, room }
+    }
+
+    pub fn is_head(&self) -> bool {
+        self.request.method == "HEAD"
+    }
+
+    /// The body of this arrival, kept alive by whoever has it: a large one is sent in parts.
+    pub fn body(&mut self, who: &Who<'_>) -> &Arc<Vec<u8>> {
+        if !self.body_fixed {
+            match Arc::get_mut(&mut self.body) {
+                Some(body) => body.clear(),
+                None => self.body = Arc::default(),
+            }
+            let body = Arc::get_mut(&mut self.body).expect("nobody else has the new one");
+            self.request.render_body(who, body);
+        }
+        &self.body
+    }
+
+    /// Appends the header block of this arrival, whose body has been asked for just before.
+    pub(super) fn block(&mut self, who: &Who<'_>, cookies: &[u8], memory: &mut Memory, out: &mut Vec<u8>) {
+        memory.begin(out);
+        let mut value = |out: &mut Vec<u8>, beginning: &[u8], render: &dyn Fn(&mut Vec<u8>)| {
+            self.room.clear();
+            render(&mut self.room);
+            out.extend_from_slice(beginning);
+            put_string(&self.room, out);
+        };
+        let request = &self.request;
+        for field in &self.fields {
+            match field {
+                Field::Ready(bytes) => out.extend_from_slice(bytes),
+                Field::Constant(constant) => memory.put(constant, out),
+                Field::Path(name) => value(out, name, &|room| request.render_path(who, room)),
+                Field::Header(index, name) => {
+                    value(out, name, &|room| request.render_header(*index, who, room))
+                }
+            }
+        }
+        if !cookies.is_empty() {
+            out.extend_from_slice(COOKIE);
+            put_string(cookies, out);
+        }
+        if !self.body_fixed && (self.says_length || !self.body.is_empty()) {
+            let length = self.body.len();
+            value(out, CONTENT_LENGTH, &|room| write!(room, "{length}").expect("a Vec takes every write"));
+        }
+    }
+}
+
+impl Field {
+    /// A field that is not worth remembering: as short as a reference, or seldom the same.
+    fn plain(name: &str, value: &[u8]) -> Self {
+        let mut out = Vec::new();
+        match static_field(name.as_bytes(), value) {
+            Some(index) => put_integer(0x80, 7, index, &mut out),
+            None => {
+                out = beginning(name, 0, 4);
+                put_string(value, &mut out);
+            }
+        }
+        Self::Ready(out)
+    }
+
+    fn constant(name: &str, value: &[u8]) -> Self {
+        let write = |first, bits| {
+            let mut out = beginning(name, first, bits);
+            put_string(value, &mut out);
+            out
+        };
+        let size = name.len() + value.len() + ENTRY_SIZE;
+        Self::Constant(Constant { remember: write(0x40, 6).into(), forget: write(0, 4), size })
+    }
+
+    fn header(name: &str, request: &Request, index: usize) -> Self {
+        let template = &request.headers[index].1;
+        if template.is_constant() {
+            Self::constant(name, &template.to_bytes())
+        } else {
+            Self::Header(index, beginning(name, 0, 4))
+        }
+    }
+}
+
+/// The beginning of a field, up to its value; `first` and `bits` say what the peer does with it
+/// (RFC 7541 section 6.2).
+fn beginning(name: &str, first: u8, bits: u32) -> Vec<u8> {
+    let mut out = Vec::new();
+    match static_name(name.as_bytes()) {
+        Some(index) => put_integer(first, bits, index, &mut out),
+        None => {
+            out.push(first);
+            put_string(name.as_bytes(), &mut out);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::hpack::{Decoder, Text};
+    use super::*;
+    use plan::Template;
+
+    fn writer(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> RequestWriter {
+        let template = |text: &str| Template::parse(text).expect("valid");
+        let headers = headers.iter().map(|(n, v)| ((*n).to_owned(), template(v))).collect();
+        let (path, body) = (template(path), template(body));
+        let request = Request {
+            method: method.to_owned(),
+            path,
+            headers,
+            body,
+            expect: Vec::new(),
+            checks: Vec::new(),
+        };
+        RequestWriter::new(&request, "example:8080", false)
+    }
+
+    fn said(
+        writer: &mut RequestWriter,
+        number: u64,
+        cookies: &str,
+        memory: &mut Memory,
+        decoder: &mut Decoder,
+    ) -> (String, usize) {
+        let who = Who { number, seed: 1, taken: &[] };
+        writer.body(&who);
+        let (mut block, mut text) = (Vec::new(), String::new());
+        writer.block(&who, cookies.as_bytes(), memory, &mut block);
+        let plain = |text: &Text<'_>| {
+            String::from_utf8(text.read(&mut Vec::new()).expect("valid").to_vec()).expect("text")
+        };
+        let result = decoder.decode(&block, |name, value| {
+            text += &format!("{}: {}\n", plain(name), plain(value));
+            Ok(())
+        });
+        assert_eq!(result, Ok(()));
+        (text, block.len())
+    }
+
+    #[test]
+    fn a_request_is_what_the_plan_says() {
+        let headers = [("X-Row", "{counter}"), ("Content-Type", "text/plain"), ("Connection", "close")];
+        let mut writer = writer("POST", "/owners/{5..7}?n={counter}", &headers, "hello {counter}");
+        let (mut memory, mut decoder) = (Memory::new(), Decoder::new());
+        let expected = format!(
+            ":method: POST\n:scheme: http\n:authority: example:8080\n:path: /owners/6?n=10\n\
+             user-agent: {USER_AGENT}\nx-row: 10\ncontent-type: text/plain\ncookie: a=b\ncontent-length: 8\n"
+        );
+        let (first, long) = said(&mut writer, 10, "a=b", &mut memory, &mut decoder);
+        assert_eq!(first, expected);
+        assert_eq!(writer.body(&Who { number: 10, seed: 1, taken: &[] }).as_slice(), b"hello 10");
+        // The second time the peer knows what stays the same.
+        let (second, short) = said(&mut writer, 10, "a=b", &mut memory, &mut decoder);
+        assert_eq!(second, expected);
+        assert!(short + 30 < long, "{short} and {long}");
+    }
+
+    #[test]
+    fn a_host_of_the_plan_is_the_authority() {
+        let mut writer = writer("HEAD", "/", &[("Host", "other"), ("User-Agent", "x")], "");
+        let expected = ":method: HEAD\n:scheme: http\n:authority: other\n:path: /\nuser-agent: x\n";
+        assert_eq!(said(&mut writer, 0, "", &mut Memory::new(), &mut Decoder::new()).0, expected);
+        assert!(writer.is_head());
+    }
+
+    #[test]
+    fn a_constant_body_says_its_length() {
+        let mut put = writer("PUT", "/x", &[], "");
+        let (text, _) = said(&mut put, 0, "", &mut Memory::new(), &mut Decoder::new());
+        assert!(text.ends_with("content-length: 0\n"), "{text}");
+        let mut get = writer("GET", "/x", &[], "12345");
+        let (text, _) = said(&mut get, 0, "", &mut Memory::new(), &mut Decoder::new());
+        assert!(text.ends_with("content-length: 5\n"), "{text}");
+    }
+}

@@ -1,0 +1,377 @@
+//! Servers made with the h2 library.
+
+use super::*;
+use bytes::Bytes;
+use h2::server::{Builder, SendResponse};
+use h2::{Reason, RecvStream};
+use http::{HeaderMap, Request, Response};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::task::LocalSet;
+
+/// What the server has seen.
+#[derive(Default)]
+struct Seen {
+    /// Requests at this moment, and most at once.
+    now: AtomicUsize,
+    most: AtomicUsize,
+    cancelled: AtomicUsize,
+}
+
+/// Starts a server for one connection that does what the path says.
+fn server(builder: &Builder) -> (SocketAddr, Arc<Seen>) {
+    let (builder, seen) = (builder.clone(), Arc::new(Seen::default()));
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it is bound");
+    listener.set_nonblocking(true).expect("it is ours");
+    let counts = seen.clone();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it starts");
+        LocalSet::new().block_on(&runtime, async move {
+            let listener = tokio::net::TcpListener::from_std(listener).expect("it is non-blocking");
+            let (stream, _) = listener.accept().await.expect("the client connects");
+            let mut connection = builder.handshake::<_, Bytes>(stream).await.expect("the client greets");
+            while let Some(Ok((request, respond))) = connection.accept().await {
+                match request.uri().path() {
+                    "/vanish" => return,
+                    "/leave" => connection.graceful_shutdown(),
+                    _ => {}
+                }
+                tokio::task::spawn_local(answer(request, respond, counts.clone()));
+            }
+        });
+    });
+    (address, seen)
+}
+
+async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, seen: Arc<Seen>) {
+    let now = seen.now.fetch_add(1, Ordering::SeqCst) + 1;
+    seen.most.fetch_max(now, Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let done = scene(request, &mut respond, &seen).await;
+    seen.now.fetch_sub(1, Ordering::SeqCst);
+    done.expect("the client lets it answer");
+}
+
+async fn scene(
+    request: Request<RecvStream>,
+    respond: &mut SendResponse<Bytes>,
+    seen: &Seen,
+) -> Result<(), h2::Error> {
+    let (head, mut body) = request.into_parts();
+    let path = head.uri.path().to_owned();
+    let (name, argument) = path[1..].split_once('/').unwrap_or((&path[1..], "0"));
+    let number: usize = argument.parse().expect("a number");
+    let plain = |status: u16| Response::builder().status(status).body(()).expect("valid");
+    let whole = |respond: &mut SendResponse<Bytes>, response, body: Vec<u8>| {
+        respond.send_response(response, false)?.send_data(body.into(), true)
+    };
+    match name {
+        "leave" => {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            respond.send_response(plain(200), true).map(drop)
+        }
+        "status" => respond.send_response(plain(number as u16), true).map(drop),
+        "length" => {
+            let response = Response::builder().header("content-length", number).body(()).expect("valid");
+            let ends = head.method == "HEAD";
+            let mut stream = respond.send_response(response, ends)?;
+            if ends { Ok(()) } else { stream.send_data(vec![b'x'; number].into(), true) }
+        }
+        "trailers" => {
+            let mut stream = respond.send_response(plain(200), false)?;
+            for piece in [&b"one "[..], b"", b"two"] {
+                stream.send_data(Bytes::from_static(piece), false)?;
+            }
+            let mut trailers = HeaderMap::new();
+            trailers.insert("x-trailer", "late".parse().expect("valid"));
+            stream.send_trailers(trailers)
+        }
+        "interim" => {
+            let hints = Response::builder().status(103).header("link", "</x>").body(()).expect("valid");
+            respond.send_informational(hints)?;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            respond.send_response(plain(200), true).map(drop)
+        }
+        "refuse" => {
+            respond.send_reset(Reason::REFUSED_STREAM);
+            Ok(())
+        }
+        "never" => {
+            let reason = std::future::poll_fn(|context| respond.poll_reset(context)).await?;
+            assert_eq!(reason, Reason::CANCEL);
+            seen.cancelled.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        }
+        "sum" => {
+            let (mut length, mut sum) = (0, 0);
+            while let Some(piece) = body.data().await {
+                let piece = piece?;
+                length += piece.len();
+                sum += piece.iter().map(|byte| u64::from(*byte)).sum::<u64>();
+                body.flow_control().release_capacity(piece.len())?;
+            }
+            whole(respond, plain(200), format!("{length} {sum}").into_bytes())
+        }
+        // Fields new, known and known by name; long and short; with and without a body.
+        "fields" => {
+            let mut response = Response::builder().status([200, 201, 404, 503][number % 4]);
+            for (name, value) in fields(number) {
+                response = response.header(name, value);
+            }
+            whole(respond, response.body(()).expect("valid"), vec![b'y'; number % 50])
+        }
+        "asked" => {
+            let mut text = format!("{} {} {:?}\n", head.method, head.uri, head.version);
+            for (name, value) in &head.headers {
+                text += &format!("{name}: {}\n", value.to_str().expect("text"));
+            }
+            whole(respond, plain(200), text.into_bytes())
+        }
+        other => panic!("no scene {other}"),
+    }
+}
+
+fn fields(number: usize) -> Vec<(&'static str, String)> {
+    let mut fields = vec![
+        ("server", "a server".to_owned()),
+        ("x-number", number.to_string()),
+        ("x-seldom", (number / 100).to_string()),
+        ("etag", format!("\"{:x}\"", number * 7919)),
+        ("x-binary", "\u{e9}~\\{|}<> \u{fc}".repeat(number % 3)),
+    ];
+    if number.is_multiple_of(10) {
+        fields.push(("x-long", "lorem ipsum ".repeat(number % 500)));
+    }
+    fields
+}
+
+fn body_of(told: &Told) -> &[u8] {
+    let answer = told.result.as_ref().expect("answered");
+    &answer.content.as_ref().expect("it was asked for").body
+}
+
+#[test]
+fn answers_of_every_kind() {
+    let mut client = Client::connect(server(&Builder::new()).0, 100).expect("it greets");
+    let mut requests: Vec<RequestWriter> = [
+        "/status/200",
+        "/status/204",
+        "/status/304",
+        "/status/404",
+        "/status/599",
+        "/length/0",
+        "/length/1",
+        "/length/100000",
+        "/trailers",
+        "/interim",
+        "/refuse",
+        "/asked",
+    ]
+    .into_iter()
+    .map(get)
+    .collect();
+    requests.push(request("HEAD", "/length/5", &[], Vec::new()));
+    requests.push(request("POST", "/sum", &[], b"abc".to_vec()));
+    requests.push(request("PATCH", "/sum", &[], Vec::new()));
+    for content in [false, true] {
+        for request in &mut requests {
+            client.send_only(request, content);
+        }
+        client.talk.flush(&mut client.stream).expect("the server listens");
+        client.hear(requests.len()).expect("the connection goes on");
+        client.told.sort_by_key(|told| told.exchange);
+        if content {
+            assert_eq!(body_of(&client.told[7]).len(), 100_000);
+            assert_eq!(body_of(&client.told[8]), b"one two");
+            let asked = String::from_utf8(body_of(&client.told[11]).to_vec()).expect("text");
+            assert!(asked.starts_with("GET http://example/asked HTTP/2.0\nuser-agent: torment/"), "{asked}");
+            assert_eq!(body_of(&client.told[13]), b"3 294");
+            assert_eq!(body_of(&client.told[14]), b"0 0");
+            for told in &client.told {
+                let content = told.result.as_ref().ok().and_then(|answer| answer.content.as_ref());
+                let names: Vec<_> = content
+                    .into_iter()
+                    .flat_map(|content| &content.headers)
+                    .map(|(n, _)| n.as_str())
+                    .collect();
+                let expected: &[&str] =
+                    if [5, 6, 7, 12].contains(&(told.exchange - 15)) { &["content-length"] } else { &[] };
+                assert_eq!(names, expected, "{told:?}");
+            }
+        } else {
+            assert!(
+                client
+                    .told
+                    .iter()
+                    .all(|told| told.result.as_ref().map_or(true, |answer| answer.content.is_none()))
+            );
+        }
+        assert_eq!(
+            client.results().join(" "),
+            "200 204 304 404 599 200 200 200 200 200 stream reset: REFUSED_STREAM 200 200 200 200"
+        );
+    }
+}
+
+/// The peer's table of fields, of every size: what we read is what the library has said, and what it
+/// reads is what we have.
+#[test]
+fn both_sides_remember_the_same() {
+    for table in [4096, 0, 100, 65_536] {
+        let server = server(Builder::new().header_table_size(table).max_concurrent_streams(50));
+        let mut client = Client::connect(server.0, 50).expect("it greets");
+        let mut numbered = request("GET", "/fields/{counter}", &[("x-same", "always")], Vec::new());
+        let mut asked =
+            request("GET", "/asked", &[("X-Same", "always"), ("x-other", &"o".repeat(500))], Vec::new());
+        while client.begun < 2000 {
+            while client.talk.room() > 0 && client.begun < 2000 {
+                let request = if client.begun % 5 == 4 { &mut asked } else { &mut numbered };
+                client.send_only(request, true);
+            }
+            client.talk.flush(&mut client.stream).expect("the server listens");
+            client.hear(client.told.len() + 1).expect("the connection goes on");
+        }
+        client.hear(2000).expect("the connection goes on");
+        for told in &client.told {
+            let number = told.exchange as usize;
+            if number % 5 == 4 {
+                let expected = format!(
+                    "user-agent: torment/{}\nx-same: always\nx-other: {}\n",
+                    env!("CARGO_PKG_VERSION"),
+                    "o".repeat(500)
+                );
+                let text = String::from_utf8_lossy(body_of(told));
+                assert!(text.ends_with(&expected), "{text}");
+                continue;
+            }
+            let answer = told.result.as_ref().expect("answered");
+            assert_eq!(answer.status, Some([200, 201, 404, 503][number % 4]));
+            let content = answer.content.as_ref().expect("it was asked for");
+            let expected =
+                fields(number).into_iter().map(|(name, value)| (name.to_owned(), value.into_bytes()));
+            assert_eq!(content.headers, expected.collect::<Vec<_>>());
+            assert_eq!(content.body.len(), number % 50);
+        }
+    }
+}
+
+#[test]
+fn ten_megabytes_three_times() {
+    let mut client = Client::connect(server(&Builder::new()).0, 100).expect("it greets");
+    let mut large = get("/length/10000000");
+    (0..3).for_each(|_| client.send_only(&mut large, true));
+    client.send(&mut get("/status/200"));
+    client.hear(4).expect("the connection goes on");
+    assert!(client.inbox.count > 30_000_000, "{}", client.inbox.count);
+    let kept = |told: &Told| told.result.as_ref().ok()?.content.as_ref().map(|content| content.body.len());
+    client.told.sort_by_key(|told| told.exchange);
+    assert_eq!(
+        client.told.iter().map(kept).collect::<Vec<_>>(),
+        [Some(1 << 20), Some(1 << 20), Some(1 << 20), None]
+    );
+}
+
+#[test]
+fn uploads_go_through_windows_of_any_size() {
+    let body: Vec<u8> = (0..1_000_000_u32).map(|n| (n % 251) as u8).collect();
+    let sum: u64 = body.iter().map(|byte| u64::from(*byte)).sum();
+    for (window, frame) in [(1000, 16_384), (65_535, 100_000), (1 << 24, 1 << 24)] {
+        let server =
+            server(Builder::new().initial_window_size(window).max_frame_size(frame.min((1 << 24) - 1)));
+        let mut client = Client::connect(server.0, 100).expect("it greets");
+        let mut large = request("PUT", "/sum", &[], body.clone());
+        (0..3).for_each(|_| client.send_only(&mut large, true));
+        client.send(&mut request("PUT", "/sum", &[], b"a".to_vec()));
+        client.hear(4).expect("the connection goes on");
+        client.told.sort_by_key(|told| told.exchange);
+        for told in &client.told[..3] {
+            assert_eq!(String::from_utf8_lossy(body_of(told)), format!("1000000 {sum}"));
+        }
+    }
+}
+
+#[test]
+fn a_long_head_goes_in_several_frames() {
+    let long = "long ".repeat(10_000);
+    let server = server(Builder::new().max_header_list_size(1 << 20));
+    let mut client = Client::connect(server.0, 100).expect("it greets");
+    client.send_only(&mut request("GET", "/asked", &[("x-long", long.trim())], Vec::new()), true);
+    client.talk.flush(&mut client.stream).expect("the server listens");
+    client.hear(1).expect("the connection goes on");
+    assert!(
+        String::from_utf8_lossy(body_of(&client.told[0])).ends_with(&format!("x-long: {}\n", long.trim()))
+    );
+}
+
+#[test]
+fn no_more_streams_than_the_server_allows() {
+    for allowed in [1, 7, 1000] {
+        let (address, seen) = server(Builder::new().max_concurrent_streams(allowed));
+        let mut client = Client::connect(address, 500).expect("it greets");
+        let room = (allowed as usize).min(500);
+        let mut request = get("/status/200");
+        let all = 3 * room as u32;
+        while client.begun < all {
+            while client.talk.room() > 0 && client.begun < all {
+                client.send_only(&mut request, false);
+            }
+            assert_eq!(client.open().len(), room.min(all as usize - client.told.len()));
+            client.talk.flush(&mut client.stream).expect("the server listens");
+            client.hear(client.told.len() + 1).expect("the connection goes on");
+        }
+        client.hear(all as usize).expect("the connection goes on");
+        assert!(client.results().iter().all(|result| result == "200"));
+        assert_eq!(client.talk.room(), room);
+        let most = seen.most.load(Ordering::SeqCst);
+        assert!(most <= room && (most > room / 2), "{most} of {room}");
+    }
+}
+
+#[test]
+fn a_stream_given_up_does_not_end_the_others() {
+    let (address, seen) = server(&Builder::new());
+    let mut client = Client::connect(address, 10).expect("it greets");
+    for round in 0..20 {
+        let first = client.begun;
+        client.send_only(&mut get("/never"), false);
+        client.send_only(&mut get("/length/50000"), false);
+        client.send(&mut request("PUT", "/never", &[], vec![b'x'; 300_000]));
+        client.hear(round + 1).expect("the connection goes on");
+        assert_eq!(client.open(), [first, first + 2]);
+        assert!(client.talk.cancel(first) && client.talk.cancel(first + 2) && client.talk.cancel(12_345));
+        client.talk.flush(&mut client.stream).expect("the server listens");
+        assert_eq!((client.talk.room(), client.open()), (10, vec![]));
+    }
+    client.send(&mut get("/status/200"));
+    client.hear(21).expect("the connection goes on");
+    let until = Instant::now() + PATIENCE;
+    while seen.cancelled.load(Ordering::SeqCst) < 40 {
+        assert!(Instant::now() < until, "{} cancelled", seen.cancelled.load(Ordering::SeqCst));
+        client.hear(21).expect("the connection goes on");
+        sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_server_that_leaves_answers_what_it_has() {
+    let mut client = Client::connect(server(&Builder::new()).0, 100).expect("it greets");
+    let requests = ["/length/100000", "/leave", "/status/404", "/interim"];
+    requests.iter().for_each(|path| client.send_only(&mut get(path), false));
+    client.talk.flush(&mut client.stream).expect("the server listens");
+    assert_eq!(client.end(), Failure::Closed);
+    assert_eq!((client.talk.room(), client.open()), (0, vec![]));
+    assert_eq!(client.results(), ["200", "200", "404", "200"]);
+}
+
+#[test]
+fn a_connection_that_is_lost_leaves_its_exchanges_open() {
+    let mut client = Client::connect(server(&Builder::new()).0, 100).expect("it greets");
+    client.send(&mut get("/status/200"));
+    client.hear(1).expect("the connection goes on");
+    ["/never", "/never", "/vanish"].iter().for_each(|path| client.send_only(&mut get(path), false));
+    client.talk.flush(&mut client.stream).expect("the server listens");
+    assert_eq!(client.end(), Failure::Closed);
+    assert_eq!(client.open(), [1, 2, 3]);
+    assert_eq!(client.results(), ["200"]);
+}

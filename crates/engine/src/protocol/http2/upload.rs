@@ -1,0 +1,89 @@
+//! Bodies of requests: sent as far as the server's windows allow, stream after stream in turns.
+
+use super::Http2;
+use super::frame::{self, Broken, Code, Frame, MOST, flag, kind};
+
+/// Bytes that may wait to be written before more of the bodies is put after them.
+const AHEAD: usize = 256 * 1024;
+
+impl Http2 {
+    /// Puts out what may be sent now.
+    pub(super) fn upload(&mut self) {
+        while self.window > 0 && self.out.len() < AHEAD {
+            let Some(stream) = self.uploads.pop_front() else { return };
+            let Some(open) = self.open.get(stream) else { continue };
+            let Some((body, sent)) = &mut open.body else { continue };
+            let rest = &body[*sent..];
+            let most = rest.len().min(self.peer.payload);
+            let length = most.min(usize::try_from(self.window.min(open.window)).unwrap_or(0));
+            if length == 0 {
+                // The stream comes back with its window.
+                open.queued = false;
+                continue;
+            }
+            let last = length == rest.len();
+            let flags = if last { flag::END_STREAM } else { 0 };
+            frame::put_head(length, kind::DATA, flags, stream, &mut self.out);
+            self.out.extend_from_slice(&rest[..length]);
+            *sent += length;
+            open.window -= length as i64;
+            self.window -= length as i64;
+            if last {
+                open.body = None;
+                open.queued = false;
+            } else {
+                self.uploads.push_back(stream);
+            }
+        }
+    }
+
+    /// WINDOW_UPDATE: the server gives room for more, on a stream or on the connection.
+    pub(super) fn widen(&mut self, frame: Frame<'_>) -> Result<(), Broken> {
+        let more = i64::from(frame.number("WINDOW_UPDATE")? & MOST);
+        if more == 0 {
+            return Err(Broken::protocol("a window made larger by nothing"));
+        }
+        let window = if frame.stream == 0 {
+            &mut self.window
+        } else {
+            // A stream that is over may still be spoken of.
+            let Some(open) = self.open.get(frame.stream) else { return Ok(()) };
+            if open.body.is_some() && !open.queued {
+                open.queued = true;
+                self.uploads.push_back(frame.stream);
+            }
+            &mut open.window
+        };
+        *window += more;
+        if *window > i64::from(MOST) {
+            return Err(too_wide());
+        }
+        self.urgent |= !self.uploads.is_empty();
+        Ok(())
+    }
+
+    /// The server gives all streams another window than before, also those that are open.
+    pub(super) fn first_window(&mut self, window: u32) -> Result<(), Broken> {
+        if window > MOST {
+            return Err(too_wide());
+        }
+        let change = i64::from(window) - i64::from(self.peer.window);
+        self.peer.window = window;
+        for (stream, open) in self.open.iter_mut() {
+            open.window += change;
+            if open.window > i64::from(MOST) {
+                return Err(too_wide());
+            }
+            if open.window > 0 && open.body.is_some() && !open.queued {
+                open.queued = true;
+                self.uploads.push_back(stream);
+            }
+        }
+        self.urgent |= !self.uploads.is_empty();
+        Ok(())
+    }
+}
+
+fn too_wide() -> Broken {
+    Broken::new(Code::FLOW_CONTROL_ERROR, "a window beyond all measure")
+}

@@ -1,0 +1,311 @@
+//! What is said before the first statement runs: who we are, that we may, and what we will ask.
+
+use super::complaint::Complaint;
+use super::message::{Message, Messages, kind, write, write_counted, write_text};
+use super::scram::{Kept, Scram};
+use super::statement::name;
+use md5::{Digest, Md5};
+use plan::{Database, Statement, Who};
+use std::io;
+
+/// Version 3.0 of the protocol, which every server since 7.4 speaks.
+const VERSION: u32 = 3 << 16;
+/// In the version's place: let us have TLS.
+const TLS_REQUEST: u32 = 1234 << 16 | 5679;
+/// The only mechanism that servers have, but for the one bound to TLS.
+const SCRAM: &str = "SCRAM-SHA-256";
+
+/// What all connections of one pool say in the same words, made ready.
+pub(crate) struct Session {
+    user: String,
+    password: Option<Vec<u8>>,
+    kept: Kept,
+    startup: Vec<u8>,
+    /// Names every statement, and has the server parse it.
+    prepare: Vec<u8>,
+    /// Texts of the statements, by number.
+    statements: Vec<String>,
+    /// Connections in the pool.
+    pool: u32,
+}
+
+impl Session {
+    /// The statements are numbered as they come.
+    pub fn new<'a>(
+        database: &Database,
+        statements: impl IntoIterator<Item = &'a Statement>,
+        pool: u32,
+    ) -> Self {
+        let mut startup = Vec::new();
+        write_counted(&mut startup, true, |out| {
+            out.extend_from_slice(&VERSION.to_be_bytes());
+            let (user, name) = (database.user.as_str(), database.name.as_str());
+            let said = [
+                ("user", user),
+                ("database", name),
+                ("application_name", "torment"),
+                ("client_encoding", "UTF8"),
+            ];
+            for (key, value) in said {
+                write_text(key, out);
+                write_text(value, out);
+            }
+            out.push(0);
+        });
+        let (mut prepare, mut texts) = (Vec::new(), Vec::new());
+        for (number, statement) in statements.into_iter().enumerate() {
+            write(b'P', &mut prepare, |out| {
+                write_text(&name(number), out);
+                write_text(&statement.text, out);
+                // The server finds out the types of the parameters.
+                out.extend_from_slice(&0u16.to_be_bytes());
+            });
+            texts.push(statement.text.clone());
+        }
+        write(b'S', &mut prepare, |_| {});
+        let password = database.password.as_ref().map(|template| {
+            let mut password = Vec::new();
+            template.render(&Who { number: 0, seed: 0, taken: &[] }, 0, &mut password);
+            password
+        });
+        Self {
+            user: database.user.clone(),
+            password,
+            kept: Kept::default(),
+            startup,
+            prepare,
+            statements: texts,
+            pool,
+        }
+    }
+
+    /// The text of a statement.
+    pub fn statement(&self, number: usize) -> &str {
+        self.statements.get(number).map_or("", String::as_str)
+    }
+
+    fn password(&self) -> io::Result<&[u8]> {
+        self.password.as_deref().ok_or_else(|| {
+            let user = &self.user;
+            let why = format!(
+                "the server asks for a password of user \"{user}\", and there is none: write \
+                 postgres://{user}:{{env:PGPASSWORD}}@… and set that variable"
+            );
+            io::Error::new(io::ErrorKind::PermissionDenied, why)
+        })
+    }
+
+    /// Why there is no session, by what the server says.
+    fn refused(&self, complaint: &Complaint) -> io::Error {
+        let said = format!("the server says: {}", complaint.tell(None));
+        match complaint.code.as_str() {
+            "53300" => broken(format!(
+                "{said}; --pool is {}: lower it, or raise max_connections of the server (or the limit of the \
+                 user or the database)",
+                self.pool
+            )),
+            code if code.starts_with("28") => {
+                let why = format!("{said}; check user and password, and the server's pg_hba.conf");
+                io::Error::new(io::ErrorKind::PermissionDenied, why)
+            }
+            _ => broken(said),
+        }
+    }
+}
+
+/// No password in anything printed.
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("user", &self.user)
+            .field("statements", &self.statements)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How far a connection's login is.
+pub(crate) struct Login {
+    stage: Stage,
+    scram: Option<Scram>,
+    /// Statements that the server has parsed.
+    parsed: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Connected.
+    Start,
+    /// TLS is asked for.
+    TlsAsked,
+    /// The TLS session is being made.
+    Securing,
+    /// We have said who we are.
+    Introduced,
+    /// The statements are with the server.
+    Preparing,
+    Ready,
+}
+
+impl Login {
+    pub fn new() -> Self {
+        Self { stage: Stage::Start, scram: None, parsed: 0 }
+    }
+
+    pub fn is_ready(&self) -> bool {
+        self.stage == Stage::Ready
+    }
+
+    /// Whether the next byte says if the server has TLS.
+    pub fn awaits_tls(&self) -> bool {
+        self.stage == Stage::TlsAsked
+    }
+
+    pub fn is_securing(&self) -> bool {
+        self.stage == Stage::Securing
+    }
+
+    /// What is said without being asked.
+    pub fn speak(&mut self, session: &Session, tls: bool, out: &mut Vec<u8>) {
+        match self.stage {
+            Stage::Start if tls => {
+                write_counted(out, true, |out| out.extend_from_slice(&TLS_REQUEST.to_be_bytes()));
+                self.stage = Stage::TlsAsked;
+            }
+            Stage::Start | Stage::Securing => {
+                out.extend_from_slice(&session.startup);
+                self.stage = Stage::Introduced;
+            }
+            _ => {}
+        }
+    }
+
+    /// The server's answer to the wish for TLS. It is one byte: what follows unasked is not from the
+    /// server, but from somebody in between.
+    pub fn hear_tls(&mut self, answer: &[u8]) -> io::Result<()> {
+        match answer {
+            b"S" => {
+                self.stage = Stage::Securing;
+                Ok(())
+            }
+            [b'N' | b'E', ..] => Err(broken(
+                "the server has no TLS (ssl is off in its postgresql.conf); use sslmode=disable".to_owned(),
+            )),
+            _ => Err(broken(
+                "it does not answer as PostgreSQL does when asked for TLS; check the port".to_owned(),
+            )),
+        }
+    }
+
+    /// Hears what has come, and appends what is to be said to it.
+    pub fn hear_all(
+        &mut self,
+        mut bytes: &[u8],
+        messages: &mut Messages,
+        session: &Session,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        while let Some(message) = messages.next(&mut bytes).map_err(strange)? {
+            self.hear(&message, session, out)?;
+        }
+        Ok(())
+    }
+
+    /// Hears a message, and appends what is to be said to it.
+    fn hear(&mut self, message: &Message<'_>, session: &Session, out: &mut Vec<u8>) -> io::Result<()> {
+        match (message.kind, self.stage) {
+            (kind::PARAMETER_STATUS | kind::NOTICE_RESPONSE | kind::NOTIFICATION_RESPONSE, _) => {}
+            // Version and options are negotiated only by servers that know less than we ask for.
+            (kind::KEY_DATA | kind::NEGOTIATE, Stage::Introduced) => {}
+            (kind::AUTHENTICATION, Stage::Introduced) => self.authenticate(message.body, session, out)?,
+            (kind::READY_FOR_QUERY, Stage::Introduced) => {
+                out.extend_from_slice(&session.prepare);
+                self.stage = Stage::Preparing;
+            }
+            (kind::PARSE_COMPLETE, Stage::Preparing) => self.parsed += 1,
+            (kind::READY_FOR_QUERY, Stage::Preparing) if self.parsed == session.statements.len() => {
+                self.stage = Stage::Ready;
+            }
+            (kind::ERROR_RESPONSE, Stage::Preparing) => {
+                let statement = session.statement(self.parsed);
+                let (number, why) = (self.parsed + 1, Complaint::read(message.body).tell(Some(statement)));
+                return Err(broken(format!("the server refuses statement {number}: {why}")));
+            }
+            (kind::ERROR_RESPONSE, _) => return Err(session.refused(&Complaint::read(message.body))),
+            _ => return Err(strange("a message that has no place in a login")),
+        }
+        Ok(())
+    }
+
+    fn authenticate(&mut self, body: &[u8], session: &Session, out: &mut Vec<u8>) -> io::Result<()> {
+        let (code, rest) = body.split_first_chunk().ok_or_else(|| strange("a message that is too short"))?;
+        match (u32::from_be_bytes(*code), &mut self.scram) {
+            (0, None) => {}
+            (0, Some(_)) => return Err(strange("a login without the proof that it knows the password")),
+            (3, _) => {
+                let password = session.password()?;
+                write_secret(out, |out| out.extend([password, &[0]].concat()));
+            }
+            (5, _) => {
+                let salt = rest.try_into().map_err(|_| strange("a salt that is not of four bytes"))?;
+                let hash = md5(session.password()?, session.user.as_bytes(), salt);
+                write_secret(out, |out| write_text(&hash, out));
+            }
+            (10, _) => {
+                if !rest.split(|&b| b == 0).any(|name| name == SCRAM.as_bytes()) {
+                    return Err(broken(format!("the server asks for a login other than {SCRAM}")));
+                }
+                // No challenge is asked for that cannot be met.
+                session.password()?;
+                let scram = Scram::new().map_err(|why| broken(why.to_owned()))?;
+                write_secret(out, |out| {
+                    write_text(SCRAM, out);
+                    write_counted(out, false, |out| out.extend_from_slice(scram.first().as_bytes()));
+                });
+                self.scram = Some(scram);
+            }
+            (11, Some(scram)) => {
+                let proof = scram.prove(rest, session.password()?, &session.kept).map_err(strange)?;
+                write_secret(out, |out| out.extend_from_slice(proof.as_bytes()));
+            }
+            (12, Some(scram)) => {
+                scram.check(rest).map_err(strange)?;
+                self.scram = None;
+            }
+            (11 | 12, None) => return Err(strange("an answer to what was not said")),
+            (other, _) => {
+                let asked = match other {
+                    7 => "GSSAPI",
+                    9 => "SSPI",
+                    2 => "Kerberos",
+                    _ => "an unknown kind of login",
+                };
+                return Err(broken(format!(
+                    "the server asks for {asked}; torment has passwords (md5, SCRAM, or as they are) and trust: \
+                     change pg_hba.conf for this user"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The md5 of the password and the user, and of that and the salt.
+fn md5(password: &[u8], user: &[u8], salt: [u8; 4]) -> String {
+    let digest =
+        |parts: &[&[u8]]| Md5::digest(parts.concat()).iter().map(|b| format!("{b:02x}")).collect::<String>();
+    format!("md5{}", digest(&[digest(&[password, user]).as_bytes(), &salt]))
+}
+
+/// A message of kind `p`: all that proves who we are.
+fn write_secret(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+    write(b'p', out, body);
+}
+
+fn broken(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// Not what the protocol allows.
+fn strange(what: &str) -> io::Error {
+    broken(format!("it does not speak PostgreSQL's protocol: {what}; check host and port"))
+}

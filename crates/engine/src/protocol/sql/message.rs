@@ -1,0 +1,143 @@
+//! PostgreSQL's messages: a kind, a length, a body (its documentation, 55.7 "Message Formats").
+
+/// What the server's messages are, by their first byte.
+pub(crate) mod kind {
+    pub const AUTHENTICATION: u8 = b'R';
+    pub const BIND_COMPLETE: u8 = b'2';
+    pub const COMMAND_COMPLETE: u8 = b'C';
+    pub const COPY_BOTH_RESPONSE: u8 = b'W';
+    pub const COPY_DATA: u8 = b'd';
+    pub const COPY_IN_RESPONSE: u8 = b'G';
+    pub const COPY_OUT_RESPONSE: u8 = b'H';
+    pub const DATA_ROW: u8 = b'D';
+    pub const EMPTY_QUERY_RESPONSE: u8 = b'I';
+    pub const ERROR_RESPONSE: u8 = b'E';
+    pub const KEY_DATA: u8 = b'K';
+    /// The server knows an older version of the protocol, or not every option.
+    pub const NEGOTIATE: u8 = b'v';
+    pub const NOTICE_RESPONSE: u8 = b'N';
+    pub const NOTIFICATION_RESPONSE: u8 = b'A';
+    pub const PARAMETER_STATUS: u8 = b'S';
+    pub const PARSE_COMPLETE: u8 = b'1';
+    pub const READY_FOR_QUERY: u8 = b'Z';
+    pub const ROW_DESCRIPTION: u8 = b'T';
+}
+
+/// Kind and length of a message.
+const HEAD: usize = 5;
+/// Of a message that is looked at and comes in pieces, this much is kept: an error may quote a whole
+/// statement, but what is wrong stands before that.
+const KEPT: usize = 16 * 1024;
+/// Messages that hold nothing of the users' are no longer than this (as in libpq, `fe-protocol3.c`):
+/// what is longer is no message at all.
+const SHORT: usize = 30_000;
+
+/// Finds the messages in what the server sends, however the network has cut it.
+#[derive(Default)]
+pub(crate) struct Messages {
+    /// A message that has begun in an earlier read.
+    partial: Vec<u8>,
+    /// Whether `partial` has been given out.
+    given: bool,
+    /// Bytes to pass over before the next message.
+    skip: usize,
+}
+
+/// One message from the server.
+pub(crate) struct Message<'a> {
+    pub kind: u8,
+    /// Empty where nobody looks at it, as with rows, which are passed over as they come.
+    pub body: &'a [u8],
+}
+
+impl Messages {
+    /// Takes the next message from the front of `bytes`; none if there is no more to be seen in them.
+    pub fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Result<Option<Message<'a>>, &'static str> {
+        if std::mem::take(&mut self.given) {
+            self.partial.clear();
+        }
+        let passed = self.skip.min(bytes.len());
+        self.skip -= passed;
+        *bytes = &bytes[passed..];
+        if self.partial.is_empty() && bytes.len() >= HEAD {
+            let (kind, length) = head(bytes)?;
+            if !is_kept(kind) {
+                self.skip = length;
+                *bytes = &bytes[HEAD..];
+                return Ok(Some(Message { kind, body: &[] }));
+            }
+            if bytes.len() >= HEAD + length {
+                let (whole, rest) = bytes.split_at(HEAD + length);
+                *bytes = rest;
+                return Ok(Some(Message { kind, body: &whole[HEAD..] }));
+            }
+        }
+        if !self.gather(HEAD, bytes) {
+            return Ok(None);
+        }
+        let (kind, length) = head(&self.partial)?;
+        let kept = if is_kept(kind) { length.min(KEPT) } else { 0 };
+        if !self.gather(HEAD + kept, bytes) {
+            return Ok(None);
+        }
+        self.skip = length - kept;
+        self.given = true;
+        Ok(Some(Message { kind, body: &self.partial[HEAD..] }))
+    }
+
+    /// Whether `partial` holds `count` bytes after taking what it lacks.
+    fn gather(&mut self, count: usize, bytes: &mut &[u8]) -> bool {
+        let missing = count.saturating_sub(self.partial.len()).min(bytes.len());
+        self.partial.extend_from_slice(&bytes[..missing]);
+        *bytes = &bytes[missing..];
+        self.partial.len() >= count
+    }
+}
+
+/// The kind of the message that begins here, and the length of its body.
+fn head(bytes: &[u8]) -> Result<(u8, usize), &'static str> {
+    let kind = bytes[0];
+    let length = u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]) as usize;
+    let is_long = matches!(
+        kind,
+        kind::DATA_ROW
+            | kind::ROW_DESCRIPTION
+            | kind::COPY_DATA
+            | kind::ERROR_RESPONSE
+            | kind::NOTICE_RESPONSE
+            | kind::NOTIFICATION_RESPONSE
+    );
+    let limit = if is_long { i32::MAX as usize } else { SHORT };
+    match length {
+        4.. if length <= limit => Ok((kind, length - 4)),
+        _ => Err("a message of an impossible length"),
+    }
+}
+
+fn is_kept(kind: u8) -> bool {
+    matches!(
+        kind,
+        kind::AUTHENTICATION | kind::ERROR_RESPONSE | kind::READY_FOR_QUERY | kind::COMMAND_COMPLETE
+    )
+}
+
+/// Appends a message to the server: `body` writes what follows its length.
+pub(crate) fn write(kind: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+    out.push(kind);
+    write_counted(out, true, body);
+}
+
+/// Appends what `body` writes, and before it its length, in which the length's own bytes may count.
+pub(crate) fn write_counted(out: &mut Vec<u8>, with_itself: bool, body: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    body(out);
+    let length = out.len() - start - if with_itself { 0 } else { 4 };
+    out[start..start + 4].copy_from_slice(&(length as u32).to_be_bytes());
+}
+
+/// Appends a text and the NUL that ends it.
+pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(text.as_bytes());
+    out.push(0);
+}

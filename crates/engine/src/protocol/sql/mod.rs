@@ -1,0 +1,158 @@
+//! PostgreSQL on one connection: one prepared statement at a time, each in a transaction of its own.
+//!
+//! What is read and said here follows PostgreSQL's documentation, chapter 55 "Frontend/Backend
+//! Protocol". What the kernel has to do with it is in this file; all else is told by bytes alone.
+
+mod complaint;
+mod login;
+mod message;
+mod scram;
+mod statement;
+mod talk;
+#[cfg(test)]
+mod tests;
+
+use super::Told;
+use crate::endpoint::Tls;
+use crate::stream::{Inbox, Stream};
+use login::Login;
+pub(crate) use login::Session;
+use message::Messages;
+use plan::{Database, Who};
+use record::Failure;
+pub(crate) use statement::StatementWriter;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use talk::Talk;
+
+/// The socket of a server whose host is a folder.
+pub(crate) fn socket_path(database: &Database) -> Option<PathBuf> {
+    let name = format!(".s.PGSQL.{}", database.port);
+    database.host.starts_with('/').then(|| PathBuf::from(&database.host).join(name))
+}
+
+pub(crate) struct Sql {
+    session: Arc<Session>,
+    messages: Messages,
+    /// Bytes that did not fit into the kernel's buffer.
+    unwritten: Vec<u8>,
+    /// Until statements may be sent.
+    login: Option<Box<Login>>,
+    talk: Talk,
+}
+
+impl Sql {
+    pub fn new(session: Arc<Session>) -> Self {
+        Self {
+            session,
+            messages: Messages::default(),
+            unwritten: Vec::new(),
+            login: Some(Box::new(Login::new())),
+            talk: Talk::default(),
+        }
+    }
+
+    /// Carries the login on; true once statements may be sent. An error is final: its text is what
+    /// the server says, or what is wrong with what it says.
+    ///
+    /// `tls`: what the session is encrypted with, once the server has agreed.
+    pub fn greet(&mut self, tls: Option<&Tls>, stream: &mut Stream, inbox: &mut Inbox) -> io::Result<bool> {
+        let Self { session, messages, unwritten, login, .. } = self;
+        while let Some(open) = login {
+            if open.is_securing() && !stream.established()? {
+                return Ok(false);
+            }
+            open.speak(session, tls.is_some(), unwritten);
+            write_rest(stream, unwritten)?;
+            let count = match stream.read(inbox)? {
+                None => return Ok(false),
+                Some(0) => {
+                    let why = "the server closed the connection during the login";
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why));
+                }
+                Some(count) => count,
+            };
+            let bytes = &inbox.buffer[..count];
+            if open.awaits_tls() {
+                open.hear_tls(bytes)?;
+                stream.secure(tls.expect("it is asked for only if there is one"))?;
+                continue;
+            }
+            open.hear_all(bytes, messages, session, unwritten)?;
+            if open.is_ready() {
+                *login = None;
+                *unwritten = Vec::new();
+            }
+        }
+        Ok(true)
+    }
+
+    pub fn room(&self) -> usize {
+        usize::from(self.talk.open().is_none() && self.login.is_none())
+    }
+
+    /// Sends a statement. `content`: what it did is told with its end.
+    pub fn send(
+        &mut self,
+        stream: &mut Stream,
+        statement: &mut StatementWriter,
+        who: &Who<'_>,
+        exchange: u32,
+        content: bool,
+    ) -> io::Result<()> {
+        self.talk.begin(exchange, statement.number(), content);
+        let bytes = statement.bytes(who);
+        let count = stream.write(bytes)?;
+        self.unwritten.extend_from_slice(&bytes[count..]);
+        Ok(())
+    }
+
+    pub fn receive(
+        &mut self,
+        stream: &mut Stream,
+        inbox: &mut Inbox,
+        ends: bool,
+        told: &mut Vec<Told>,
+    ) -> Result<(), Failure> {
+        write_rest(stream, &mut self.unwritten).map_err(|_| Failure::Closed)?;
+        loop {
+            let count = match stream.read(inbox).map_err(|_| Failure::Closed)? {
+                None => return Ok(()),
+                Some(0) => return Err(Failure::Closed),
+                Some(count) => count,
+            };
+            self.hear(&inbox.buffer[..count], inbox.received_ns, told)?;
+            if stream.short_read_is_last() && !ends && count < inbox.buffer.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Hears what has come, and tells each exchange that ends.
+    fn hear(&mut self, mut bytes: &[u8], received_ns: u64, told: &mut Vec<Told>) -> Result<(), Failure> {
+        while let Some(message) = self.messages.next(&mut bytes).map_err(talk::strange)? {
+            if let Some(end) = self.talk.hear(&message, &self.session, received_ns)? {
+                told.push(end);
+                // Answered before it was asked, the server is no longer in step.
+                if self.talk.is_over() || !self.unwritten.is_empty() {
+                    return Err(Failure::Closed);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub fn each_open(&self, each: &mut dyn FnMut(u32)) {
+        self.talk.open().into_iter().for_each(each);
+    }
+}
+
+fn write_rest(stream: &mut Stream, unwritten: &mut Vec<u8>) -> io::Result<()> {
+    stream.flush()?;
+    if !unwritten.is_empty() {
+        let count = stream.write(unwritten)?;
+        unwritten.drain(..count);
+    }
+    Ok(())
+}
