@@ -1,0 +1,207 @@
+//! From the kernel's news, or a time that is up, to what became of a request and of its arrival.
+
+use super::{Present, Worker};
+use crate::exchanges::{Exchange, Request};
+use crate::protocol::{Answer, Told};
+use record::{Failure, Outcome};
+use std::cmp::Reverse;
+use std::io;
+use units::Nanos;
+
+impl Worker {
+    pub(super) fn ready(&mut self, slot: u32, ends: bool) {
+        match self.connections.get(slot) {
+            // Closed earlier in this very turn.
+            None => {}
+            Some(connection) if connection.is_being_made() => {
+                self.establish(slot);
+                self.dispatch();
+            }
+            Some(_) => self.receive(slot, ends),
+        }
+    }
+
+    pub(super) fn receive(&mut self, slot: u32, ends: bool) {
+        let Some(connection) = self.connections.get(slot) else { return };
+        let result =
+            connection.protocol.receive(&mut connection.stream, &mut self.inbox, ends, &mut self.told);
+        let mut told = std::mem::take(&mut self.told);
+        told.drain(..).for_each(|told| self.told(told));
+        self.told = told;
+        match result {
+            Ok(()) => self.connections.list(slot),
+            Err(why) => self.lost(slot, why),
+        }
+    }
+
+    /// An exchange has ended.
+    pub(super) fn told(&mut self, told: Told) {
+        let Some(Exchange { request, sent, orphan, .. }) = self.exchanges.remove(told.exchange) else {
+            return;
+        };
+        if orphan {
+            self.orphans -= 1;
+            return self.tell_if_settled();
+        }
+        match told.result {
+            Ok(answer) => {
+                let received = self.moment(told.received_ns).max(sent);
+                self.answered(&request, sent, received, answer);
+            }
+            Err(why) => self.failed(&request, why, true),
+        }
+    }
+
+    pub(super) fn answered(&mut self, request: &Request, sent: Nanos, received: Nanos, answer: Answer) {
+        let now = self.now();
+        let Self { setup, users, present, .. } = self;
+        let flow = &setup.script.flows[request.flow as usize];
+        let step = &flow.steps[request.step as usize];
+        let user = request.user.and_then(|user| users.get_mut(user));
+        let Some(Present { recorder, pace, .. }) = present else { return };
+        recorder.heard(answer.status);
+        let judged = match answer.status {
+            Some(status) if !step.expect.iter().any(|range| range.contains(status)) => {
+                Err(Failure::Status(status))
+            }
+            _ => match (&answer.content, user) {
+                (Some(content), Some(user)) => {
+                    if flow.cookies {
+                        let visit = setup.script.site.visit(&step.path);
+                        content.header("set-cookie").for_each(|cookie| user.jar.set(cookie, &visit));
+                    }
+                    step.reading.read(content, &mut user.taken).map_err(Failure::Check)
+                }
+                _ => Ok(()),
+            },
+        };
+        if let Err(why) = judged {
+            return self.failed(request, why, true);
+        }
+        recorder.served(received - sent);
+        recorder.part_ended(step.part, true, Some(received - request.due));
+        pace.served(received - sent);
+        match flow.steps.get(request.step as usize + 1) {
+            None => {
+                recorder.answered(&request.arrival, received, now);
+                self.decided(request, now, true);
+            }
+            Some(next) => {
+                let pause = setup.script.pause(next, request.arrival.number);
+                self.go_on(request, received, pause, now);
+            }
+        }
+    }
+
+    /// The user of this request goes on to the next step of the flow.
+    pub(super) fn go_on(&mut self, request: &Request, received: Nanos, pause: Nanos, now: Nanos) {
+        let Some(present) = &mut self.present else { return };
+        let mut next = Request { due: received + pause, step: request.step + 1, ..*request };
+        if pause == Nanos::ZERO {
+            return self.backlog.push_back(next);
+        }
+        next.arrival.paused += pause;
+        present.recorder.paused(&request.arrival, now);
+        let Some(user) = request.user else { return };
+        if self.paused.len() <= user as usize {
+            self.paused.resize(user as usize + 1, None);
+        }
+        self.paused[user as usize] = Some(next);
+        present.thinking.push(Reverse((next.due, user)));
+    }
+
+    /// The request has failed, and its arrival with it.
+    pub(super) fn failed(&mut self, request: &Request, why: Failure, connected: bool) {
+        let now = self.now();
+        let part = self.setup.script.flows[request.flow as usize].steps[request.step as usize].part;
+        if let Some(present) = &mut self.present {
+            if connected {
+                present.recorder.part_ended(part, false, None);
+            }
+            present.recorder.failed(&request.arrival, why, now);
+        }
+        self.decided(request, now, connected);
+    }
+
+    pub(super) fn give_up(&mut self, request: &Request, outcome: Outcome, sent: bool, now: Nanos) {
+        let part = self.setup.script.flows[request.flow as usize].steps[request.step as usize].part;
+        if let Some(present) = &mut self.present {
+            if sent {
+                present.recorder.part_ended(part, false, Some(now - request.due));
+            }
+            present.recorder.given_up(&request.arrival, outcome, now);
+        }
+        self.decided(request, now, true);
+    }
+
+    /// Nothing more will come of the request's arrival.
+    pub(super) fn decided(&mut self, request: &Request, now: Nanos, connected: bool) {
+        if let Some(user) = request.user {
+            self.users.remove(user);
+        }
+        if let Some(present) = &mut self.present {
+            present.trial.source.decided(now, connected);
+        }
+        self.tell_if_settled();
+    }
+
+    /// The connection broke. What it carried has failed.
+    pub(super) fn lost(&mut self, slot: u32, why: Failure) {
+        let Some(connection) = self.connections.get(slot) else { return };
+        let mut open = Vec::new();
+        connection.protocol.each_open(&mut |exchange| open.push(exchange));
+        self.connections.close(slot);
+        for exchange in open {
+            self.told(Told { exchange, result: Err(why.clone()), received_ns: 0 });
+        }
+    }
+
+    /// Gives up on requests that are older than their time-out.
+    pub(super) fn expire(&mut self) {
+        let now = self.now();
+        while let Some(key) = self.expiry.pop(now, |key| self.exchanges.holds(key)) {
+            let Some(exchange) = self.exchanges.remove(key.number) else { continue };
+            // Its answer may still come: unless that can be told from others, the connection is of no more use.
+            self.cut_off(exchange.connection, key.number);
+            self.give_up(&exchange.request, Outcome::Timeout, true, now);
+        }
+        while let Some(slot) = self.connections.overdue(self.setup.connect_limit) {
+            self.connections.close(slot);
+            self.no_connection(&io::ErrorKind::TimedOut.into());
+        }
+        while let Some(request) = self.backlog.front().copied()
+            && request.due + self.timeout_of(&request) <= now
+        {
+            self.backlog.pop_front();
+            self.give_up(&request, Outcome::Timeout, false, now);
+        }
+    }
+
+    /// Nobody waits for this exchange any longer; others on its connection go on if the protocol can.
+    pub(super) fn cut_off(&mut self, slot: u32, exchange: u32) {
+        let Some(connection) = self.connections.get(slot) else { return };
+        if connection.protocol.cancel(exchange) {
+            self.unflushed.push(slot);
+            self.connections.list(slot);
+        } else {
+            self.connections.close(slot);
+        }
+    }
+
+    pub(super) fn timeout_of(&self, request: &Request) -> Nanos {
+        self.setup.script.flows[request.flow as usize].steps[request.step as usize].timeout
+    }
+
+    /// Nobody waits for orphans any longer.
+    pub(super) fn abandon_orphans(&mut self) {
+        let orphans = self.exchanges.iter_mut().filter(|(_, exchange)| exchange.orphan);
+        let orphans: Vec<(u32, u32)> =
+            orphans.map(|(number, exchange)| (exchange.connection, number)).collect();
+        for (slot, exchange) in orphans {
+            self.exchanges.remove(exchange);
+            self.cut_off(slot, exchange);
+        }
+        self.orphans = 0;
+        self.flush();
+    }
+}

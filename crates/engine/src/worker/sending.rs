@@ -1,0 +1,178 @@
+//! From an arrival that is due to a request that is sent.
+
+use super::Worker;
+use crate::cookies::Jar;
+use crate::exchanges::{Exchange, Request, User};
+use crate::recorder::Arrival;
+use plan::Who;
+use record::{Failure, Outcome};
+use std::cmp::Reverse;
+use std::io;
+use units::Nanos;
+
+/// An arrival taken up later than this was not sent in any useful sense: it is `unsent`.
+const BEHIND_LIMIT: Nanos = Nanos::from_secs(1);
+/// Arrivals taken up before the kernel's news are looked at again.
+const ARRIVALS_A_TURN: usize = 64;
+/// Connections being made at once; more would overflow a target's accept queue (128 in many
+/// services) by our doing rather than by its own.
+const CONNECTING_LIMIT: usize = 100;
+
+impl Worker {
+    /// Takes up arrivals that are due; true if more may be.
+    pub(super) fn take_up(&mut self) -> bool {
+        for _ in 0..ARRIVALS_A_TURN {
+            let now = self.now();
+            let Some(present) = &mut self.present else { return false };
+            if present.trial.source.next_due().is_none_or(|due| due >= present.trial.load_ends) {
+                return false;
+            }
+            let Some((number, due)) = present.trial.source.take(now) else { return false };
+            let number = present.trial.first_number + number;
+            let outcome = if now - due > BEHIND_LIMIT || number >= self.setup.arrivals_limit {
+                Some(Outcome::Unsent)
+            } else if present.recorder.outstanding() >= self.setup.outstanding_limit {
+                Some(Outcome::Refused)
+            } else {
+                None
+            };
+            if let Some(outcome) = outcome {
+                present.recorder.not_started(outcome);
+                present.trial.source.decided(now, true);
+                continue;
+            }
+            present.recorder.taken(due, now);
+            let arrival = Arrival { number, due, taken: now, paused: Nanos::ZERO };
+            let flow = self.setup.script.choose(number);
+            let user = self.new_user(flow);
+            self.backlog.push_back(Request { arrival, due, flow: flow as u32, step: 0, user });
+            self.dispatch();
+        }
+        true
+    }
+
+    /// Somebody to take this flow, if it needs somebody.
+    pub(super) fn new_user(&mut self, flow: usize) -> Option<u32> {
+        let flow = &self.setup.script.flows[flow];
+        let user = || User { taken: vec![Vec::new(); flow.takes], jar: Jar::default() };
+        (!flow.plain).then(|| self.users.insert(user()).number)
+    }
+
+    /// Users whose pause is over go on.
+    pub(super) fn wake_users(&mut self, now: Nanos) {
+        let Some(present) = &mut self.present else { return };
+        while let Some(Reverse((at, user))) = present.thinking.peek().copied()
+            && at <= now
+        {
+            present.thinking.pop();
+            let Some(mut request) = self.paused[user as usize].take() else { continue };
+            request.arrival.taken = now;
+            present.recorder.resumed(now);
+            self.backlog.push_back(request);
+        }
+    }
+
+    /// Gives waiting requests to connections with room, and makes connections for those that remain.
+    pub(super) fn dispatch(&mut self) {
+        while !self.backlog.is_empty() {
+            let Some(slot) = self.connections.roomy() else { break };
+            let Some(request) = self.backlog.pop_front() else { break };
+            self.send(slot, request);
+        }
+        let a_time = self.setup.endpoint.streams();
+        while self.connections.connecting() < self.backlog.len().div_ceil(a_time).min(CONNECTING_LIMIT)
+            && self.connections.len() < self.setup.connections_limit
+        {
+            if let Err(why) = self.connect() {
+                self.no_connection(&why);
+            }
+        }
+    }
+
+    pub(super) fn connect(&mut self) -> io::Result<()> {
+        let slot = self.connections.open(&self.setup.endpoint, &self.epoll)?;
+        let at_once = self.connections.get(slot).is_some_and(|c| c.stream.answers_at_once());
+        if at_once {
+            self.establish(slot);
+        }
+        Ok(())
+    }
+
+    /// Carries the making of a connection on.
+    pub(super) fn establish(&mut self, slot: u32) {
+        let Some(connection) = self.connections.get(slot) else { return };
+        match connection.protocol.establish(
+            &self.setup.endpoint,
+            self.setup.script.session.as_ref(),
+            &mut connection.stream,
+            &mut self.inbox,
+        ) {
+            Ok(true) => {
+                self.connections.made(slot);
+                if let Some(present) = &mut self.present {
+                    present.recorder.connected();
+                }
+            }
+            Ok(false) => {}
+            Err(why) => {
+                self.connections.close(slot);
+                self.no_connection(&why);
+            }
+        }
+    }
+
+    /// A connection could not be made: the request that has waited longest for one has failed.
+    pub(super) fn no_connection(&mut self, why: &io::Error) {
+        if let Some(request) = self.backlog.pop_front() {
+            self.failed(&request, Failure::Connect(crate::reason(why)), false);
+        }
+    }
+
+    pub(super) fn send(&mut self, slot: u32, request: Request) {
+        let sent = self.now();
+        let Self { setup, users, exchanges, connections, cookies, .. } = self;
+        let flow = &mut setup.script.flows[request.flow as usize];
+        let (has_cookies, step) = (flow.cookies, &mut flow.steps[request.step as usize]);
+        let user = request.user.and_then(|user| users.get_mut(user));
+        cookies.clear();
+        if let Some(user) = &user
+            && has_cookies
+        {
+            user.jar.header(&setup.script.site.visit(&step.path), cookies);
+        }
+        let taken = user.map_or(&[][..], |user| &user.taken);
+        let who = Who { number: request.arrival.number, seed: setup.script.seed, taken };
+        let key = exchanges.insert(Exchange { request, sent, connection: slot, orphan: false });
+        self.expiry.push(request.due, step.timeout, key);
+        let (part, is_first) = (step.part, request.step == 0);
+        let Some(connection) = connections.get(slot) else { return };
+        let result =
+            connection.protocol.send(&mut connection.stream, &mut step.words, &who, cookies, key.number);
+        let at_once = connection.stream.answers_at_once();
+        if connection.protocol.holds_back() {
+            self.unflushed.push(slot);
+        }
+        connections.list(slot);
+        if let Some(present) = &mut self.present {
+            present.recorder.part_sent(part);
+            if is_first {
+                present.recorder.sent(&request.arrival, sent);
+            }
+        }
+        match result {
+            Ok(()) if at_once => self.receive(slot, false),
+            Ok(()) => {}
+            Err(_) => self.lost(slot, Failure::Closed),
+        }
+    }
+
+    /// Sends what connections have held back to send it together.
+    pub(super) fn flush(&mut self) {
+        while let Some(slot) = self.unflushed.pop() {
+            let Some(connection) = self.connections.get(slot) else { continue };
+            if connection.protocol.flush(&mut connection.stream).is_err() {
+                self.lost(slot, Failure::Closed);
+            }
+        }
+    }
+}
