@@ -171,8 +171,8 @@ pub const CASES: [Case; 6] = [
         id: 'e',
         title: "Truth at 1,000/s, at most 50 connections",
         words: "`torment target`, a page that is answered at once. Its own record runs from the moment a request \
-                can be read to the moment its answer is handed to the kernel; what a client says beyond that is \
-                the way there and back, and the client.",
+                arrived at its socket to the moment the kernel has taken the answer, which may be a few µs after \
+                the client has it. What a client says beyond that is the client's own.",
         service: Service::Target,
         shapes: &[Shape::Constant { rate: 1_000, connections: 50, every_answer: true }],
         contestants: &[

@@ -6,6 +6,8 @@ use std::io;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 use wait4::Wait4;
@@ -38,7 +40,7 @@ pub struct Ended {
     pub stderr: String,
     /// What it cost.
     pub usage: Usage,
-    /// Whether it had to be ended because it did not end itself.
+    /// Whether it had to be ended because it did not end itself in time.
     pub too_long: bool,
 }
 
@@ -57,9 +59,21 @@ pub struct Bench {
     pub generator: u32,
     /// A folder for what the programs read and write.
     pub scratch: PathBuf,
+    /// Set once all is to end soon.
+    pub stop: Arc<AtomicBool>,
 }
 
 impl Bench {
+    /// A bench that goes on until it is told otherwise.
+    pub fn new(generator: u32, scratch: &Path) -> Self {
+        Self { generator, scratch: scratch.to_owned(), stop: Arc::default() }
+    }
+
+    /// Whether all is to end soon.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// Runs a program to its end, on the generator's processor.
     ///
     /// Fails if it cannot be started or its output not be kept.
@@ -75,7 +89,7 @@ impl Bench {
             if let Some(used) = child.try_wait4()? {
                 break used;
             }
-            if !too_long && Instant::now() > until {
+            if !too_long && (Instant::now() > until || self.stopped()) {
                 too_long = true;
                 child.kill()?;
             }
@@ -118,7 +132,7 @@ mod tests {
     use super::*;
 
     fn bench(scratch: &Path) -> Bench {
-        Bench { generator: crate::machine::processors()[0], scratch: scratch.to_owned() }
+        Bench::new(crate::machine::processors()[0], scratch)
     }
 
     fn sh(script: &str, patience: Duration) -> Ended {
@@ -153,6 +167,17 @@ mod tests {
     #[test]
     fn one_that_does_not_end_is_ended() {
         let ended = sh("exec sleep 60", Duration::from_millis(50));
+        assert_eq!((ended.code, ended.too_long), (None, true));
+    }
+
+    #[test]
+    fn a_stop_ends_what_runs() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let bench = bench(folder.path());
+        bench.stop.store(true, Ordering::Relaxed);
+        let arguments = ["60".to_owned()];
+        let ended =
+            bench.run(Path::new("/bin/sleep"), &arguments, Duration::from_secs(60)).expect("it is there");
         assert_eq!((ended.code, ended.too_long), (None, true));
     }
 }

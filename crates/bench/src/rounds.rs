@@ -41,7 +41,7 @@ pub struct Row {
     pub rounds: Vec<Option<Vec<Run>>>,
 }
 
-/// Measures one case.
+/// Measures one case. Ends early, with what there is until then, if the bench is stopped.
 pub fn measure(
     case: &Case,
     entries: &[Entry],
@@ -67,6 +67,9 @@ pub fn measure(
         let names: Vec<&str> = order.iter().map(|at| measured.rows[*at].name.as_str()).collect();
         say(format!("{}  round {round} of {}: {}", case.id, measure.rounds, names.join(", ")));
         for &at in &order {
+            if bench.stopped() {
+                return measured;
+            }
             let turns =
                 case.shapes.iter().map(|shape| turn(&entries[at], *shape, measure.seconds, server, bench));
             let runs: Result<Vec<Run>, String> = turns.collect();

@@ -16,7 +16,7 @@ const AGREEMENT: f64 = 0.02;
 const OTHERS: f64 = 0.05;
 /// So many connections are made in a second even by the slowest while it makes load: the time that it
 /// takes is added to the load's.
-const CONNECTS_PER_SECOND: u32 = 3_000;
+const CONNECTS_PER_SECOND: u32 = 10_000;
 
 /// What is loaded, and what it knows of that.
 pub trait Server {
@@ -86,6 +86,12 @@ pub fn turn(
         return Err(format!("{name} made {accepted} of {connections} connections in {seconds} s"));
     }
     doubts.extend(counted(&name, said, served, u64::from(open)));
+    if ended.code != Some(0) {
+        doubts.push(format!(
+            "{name} ended with {}",
+            ended.code.map_or("a signal".to_owned(), |code| format!("exit code {code}"))
+        ));
+    }
     Ok(Run {
         open,
         asked_per_second,
@@ -183,7 +189,7 @@ mod tests {
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("the file is ours");
         let contestant = Contestant { peer: &TORMENT, extra: &[] };
         let entry = Entry { contestant, tool: Tool { peer: &TORMENT, path, version: String::new() } };
-        let bench = Bench { generator: crate::machine::processors()[0], scratch: folder.path().to_owned() };
+        let bench = Bench::new(crate::machine::processors()[0], folder.path());
         let server = Told { accepted, forgot: Cell::default() };
         let run = turn(&entry, Shape::Closed { connections: 64 }, 1, &server, &bench);
         assert_eq!(server.forgot.get(), 1, "its record begins with the load");
@@ -194,6 +200,8 @@ mod tests {
     fn a_turn_that_came_to_nothing_says_why() {
         let result = r#"echo '{"trial": {"outcomes": {"ok": 7}, "loaded_seconds": 1}}'"#;
         assert_eq!(turn_of(result, 64).expect("a result").said.answered, 7);
+        let doubtful = turn_of(&format!("{result}; exit 92"), 64).expect("a result");
+        assert!(doubtful.doubts.contains(&"torment ended with exit code 92".to_owned()), "{doubtful:?}");
         let problem = turn_of(result, 63).expect_err("not the load that was asked for");
         assert_eq!(problem, "torment made 63 of 64 connections in 1 s");
         let problem = turn_of("echo 'no such host' >&2; exit 1", 64).expect_err("no result");

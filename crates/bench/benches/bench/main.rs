@@ -8,6 +8,7 @@ mod story;
 use anyhow::{Context, bail};
 use clap::Parser;
 use servers::Servers;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fs;
 use std::path::{Path, PathBuf};
 use story::{Story, Told};
@@ -62,25 +63,34 @@ fn main() -> anyhow::Result<()> {
     };
     let root = fs::canonicalize(ROOT).context(ROOT)?;
     let page = args.page.unwrap_or_else(|| root.join("docs/method/engine.md"));
+    let text = fs::read_to_string(&page).with_context(|| page.display().to_string())?;
+    // Now, rather than when everything has been measured.
+    page::with_section(&text, "").map_err(anyhow::Error::msg).with_context(|| page.display().to_string())?;
     let ours = ours(args.torment)?;
     // 10,000 connections, and what a program opens beside; the children inherit it.
     sys::raise_nofile();
 
     let scratch = tempfile::tempdir().context("no temporary folder")?;
-    let bench = Bench { generator: for_generator, scratch: scratch.path().to_owned() };
+    let bench = Bench::new(for_generator, scratch.path());
+    for signal in [SIGINT, SIGTERM] {
+        // Servers are ended when dropped, which a signal alone would not do.
+        signal_hook::flag::register(signal, bench.stop.clone()).context("cannot wait for signals")?;
+    }
     let measured = Measure { rounds: args.rounds, seconds: args.seconds, seed: args.seed };
     let mut story = Story::begin(measured, &ours);
     for case in CASES.iter().filter(|case| args.only.is_empty() || args.only.contains(&case.id)) {
         let entries = entries(case, &ours, &mut story);
         if !entries.iter().any(|entry| entry.contestant.is_ours()) {
-            story.leave_out(case, "the built torment cannot make this load yet");
             continue;
         }
         let Some(servers) = Servers::start(case.service, for_server, &ours.path)? else {
-            story.leave_out(case, servers::missing(case.service));
+            story.misses(format!("“{}”: {}", case.title, servers::missing(case.service)));
             continue;
         };
         let told = measure(case, &entries, &servers, &bench, measured, &mut say);
+        if bench.stopped() {
+            bail!("interrupted while measuring “{}”; {} is left as it is", case.title, page.display());
+        }
         let table = table::markdown(case, &told);
         println!("\n{}. {}\n\n{table}\n", case.id, case.title);
         write(&root.join(format!("target/bench/{}.json", case.id)), &story.json(case, &told)?)?;
@@ -91,6 +101,7 @@ fn main() -> anyhow::Result<()> {
         say(format!("measured in part: {} is left as it is", page.display()));
         return Ok(());
     }
+    // Read again: minutes have passed.
     let text = fs::read_to_string(&page).with_context(|| page.display().to_string())?;
     match page::with_section(&text, &section) {
         Ok(text) => write(&page, &text),
@@ -143,10 +154,8 @@ fn tool(case: &Case, contestant: &Contestant, ours: &Tool) -> Result<Tool, Strin
     let mut needs = case.shapes.iter().flat_map(|shape| torment::needs(*shape, contestant.extra));
     match needs.find(|option| !ours.knows(option)) {
         None => Ok(ours.clone()),
-        Some(option) => Err(format!(
-            "the built torment has no `{option}`: {} is left out of {}",
-            contestant.name(),
-            case.id
-        )),
+        Some(option) => {
+            Err(format!("`{}` in “{}”: the built torment has no {option}", contestant.name(), case.title))
+        }
     }
 }

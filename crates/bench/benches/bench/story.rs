@@ -8,7 +8,7 @@ use torment_bench::peers::{Tool, find_program, first_number, words_of};
 use torment_bench::rounds::{Measure, Measured};
 
 /// So many doubts are told in full; a machine that is not quiet gives one for every run.
-const DOUBTS: usize = 6;
+const DOUBTS: usize = 3;
 
 /// One case, told.
 pub struct Told {
@@ -73,11 +73,6 @@ impl Story {
         }
     }
 
-    /// A whole case does not.
-    pub fn leave_out(&mut self, case: &Case, why: &str) {
-        self.misses(format!("{}: {why}", case.title));
-    }
-
     /// A case is measured.
     pub fn tell(&mut self, told: Told) {
         self.told.push(told);
@@ -98,10 +93,9 @@ impl Story {
         let confidence = estimate(&vec![0.0; rounds as usize]).map_or(0.0, |e| e.confidence);
         format!(
             "{rounds} rounds of {seconds} s for each program in an order drawn anew (seed {seed}); medians, and ratios of the \
-             same round as median (interval of {:.4} %)",
+             same round as median (interval of {:.2} %)",
             confidence * 100.0
         )
-        .replace(".0000 %", " %")
     }
 
     /// All runs of a case, with what is needed to judge them.
@@ -130,8 +124,8 @@ impl Story {
             self.measured(),
             versions.join(", ")
         );
-        for missing in &self.missing {
-            page += &format!("\nLeft out: {missing}.\n");
+        if !self.missing.is_empty() {
+            page += &format!("\nLeft out: {}.\n", self.missing.join("; "));
         }
         for told in &self.told {
             page += &format!("\n### {}\n\n{}\n\n{}\n", told.title, told.words, told.table);
