@@ -12,6 +12,8 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
 
+use super::PATIENCE;
+
 /// Ports of one source address: fewer than there are between the usual 32,768 and 60,999.
 const PORTS: usize = 10_000;
 /// How often a thread looks whether to begin or to end.
@@ -27,8 +29,17 @@ pub struct Crowd {
     pub connected: AtomicUsize,
     pub asking: AtomicBool,
     pub recording: AtomicBool,
-    /// Nobody asks again; each waits for its last answer.
+    /// Nobody asks again; each waits for its last answer, a minute at most.
     pub ending: AtomicBool,
+}
+
+/// Ends the threads, also when what is done meanwhile panics: they would be waited for without end.
+struct Ends<'a>(&'a Crowd);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.ending.store(true, Relaxed);
+    }
 }
 
 /// What all threads have seen.
@@ -85,8 +96,9 @@ impl Crowd {
     pub fn run(&self, conduct: impl FnOnce(&Self)) -> Seen {
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..self.threads).map(|n| scope.spawn(move || self.part(n))).collect();
+            let ends = Ends(self);
             conduct(self);
-            self.ending.store(true, Relaxed);
+            drop(ends);
             let seen = threads.into_iter().map(|thread| thread.join().expect("no panic"));
             seen.fold(Seen::new(), |all, one| all.add(&one))
         })
@@ -106,7 +118,7 @@ impl Crowd {
             seen.failed += u64::from(member.is_none());
             members.push(member);
         }
-        let (mut length, mut is_asking) = (None, false);
+        let (mut length, mut is_asking, mut ending_since) = (None, false, None);
         let mut events = Vec::with_capacity(EVENTS);
         loop {
             events.clear();
@@ -127,8 +139,11 @@ impl Crowd {
                     (*slot, seen.failed) = (None, seen.failed + 1);
                 }
             }
-            if self.ending.load(Relaxed) && members.iter().flatten().all(|m| m.sent.is_none()) {
-                return seen;
+            if self.ending.load(Relaxed) {
+                let over = *ending_since.get_or_insert_with(Instant::now) + PATIENCE;
+                if members.iter().flatten().all(|m| m.sent.is_none()) || Instant::now() > over {
+                    return seen;
+                }
             }
         }
     }
