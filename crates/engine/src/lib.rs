@@ -76,6 +76,13 @@ pub enum Error {
         /// What was wrong.
         why: String,
     },
+    /// No session with a database, or a statement that it does not take.
+    Session {
+        /// Address or path.
+        to: String,
+        /// What the server says, and what to do.
+        why: String,
+    },
     /// Bytes came, but no HTTP.
     NotHttp {
         /// The origin.
@@ -127,6 +134,7 @@ impl std::fmt::Display for Error {
                 "no TLS session with {to}: {why}; give the right name, name the authority's file in SSL_CERT_FILE, \
                  or accept any certificate with --insecure"
             ),
+            Self::Session { to, why } => write!(f, "{to}: {why}"),
             Self::NotHttp { to, why } => {
                 write!(f, "{to} does not speak HTTP/1.1: {why}; check the port, and http or https")
             }

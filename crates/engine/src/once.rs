@@ -60,11 +60,13 @@ pub fn exchanges_once(job: &Job, only_first: bool) -> Result<Vec<Exchange>, Erro
         let (mut taken, mut jar, mut cookies) = (vec![Vec::new(); flow.takes], Jar::default(), Vec::new());
         for step in &mut flow.steps {
             let began = sys::monotonic_ns();
-            let mut open: Line = match line.take().filter(Line::has_room) {
-                Some(open) => open,
-                None => Line::connect(job, session.as_ref())?,
+            let (mut open, connect) = match line.take().filter(Line::has_room) {
+                Some(open) => (open, Nanos::ZERO),
+                None => {
+                    let line = Line::connect(job, session.as_ref())?;
+                    (line, Nanos(sys::monotonic_ns() - began))
+                }
             };
-            let connect = Nanos(sys::monotonic_ns() - began);
             cookies.clear();
             if flow.cookies {
                 jar.header(&site.visit(&step.path), &mut cookies);
@@ -104,6 +106,12 @@ impl Line {
     fn connect(job: &Job, session: Option<&Arc<Session>>) -> Result<Self, Error> {
         let to = job.endpoint.describe();
         let connect_error = |why: io::Error| match why.kind() {
+            // What a server says at login, or what is wrong with that.
+            io::ErrorKind::InvalidData | io::ErrorKind::PermissionDenied | io::ErrorKind::UnexpectedEof
+                if session.is_some() =>
+            {
+                Error::Session { to: to.clone(), why: why.to_string() }
+            }
             io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof if job.endpoint.tls.is_some() => {
                 Error::Tls { to: to.clone(), why: why.to_string() }
             }

@@ -13,12 +13,14 @@ const SPIN: Nanos = Nanos::from_micros(60);
 const SPIN_GAP: Nanos = Nanos::from_micros(300);
 /// How late a sleep ends, nearly always.
 const OVERSLEEP: Nanos = Nanos::from_micros(50);
-/// A shorter nap saves no wake-up worth having.
-const NAP_LEAST: Nanos = Nanos::from_micros(20);
+/// A shorter nap costs as much as it saves.
+const NAP_LEAST: Nanos = Nanos::from_micros(50);
+/// With fewer requests in flight a closed loop is not kept busy while it naps.
+const NAP_OUTSTANDING: u64 = 32;
 /// Longest nap of a closed loop, and the part of the service time that it may take at most: each user
 /// comes back so much later.
 const NAP_CLOSED: Nanos = Nanos::from_micros(150);
-const NAP_SHARE: u64 = 5;
+const NAP_SHARE: u64 = 6;
 /// The part of a sleep that it may end late, doubled for safety (fs/select.c estimates a thousandth).
 const COARSENESS: u64 = 500;
 
@@ -57,7 +59,7 @@ impl Pace {
         let open_loop = self.gap > Nanos::ZERO;
         let slack = if open_loop {
             self.lateness - OVERSLEEP
-        } else if self.lateness == Nanos::ZERO || outstanding < 2 {
+        } else if self.lateness == Nanos::ZERO || outstanding < NAP_OUTSTANDING {
             Nanos::ZERO
         } else {
             NAP_CLOSED.min(self.service / NAP_SHARE)
