@@ -8,6 +8,9 @@ use crate::secret::Secrets;
 use sheet::Sheet;
 use std::collections::BTreeSet;
 
+/// A plan with more requests is refused.
+const MOST_REQUESTS: usize = 1000;
+
 /// A whole plan file.
 #[derive(Debug, Default)]
 pub(crate) struct Document {
@@ -133,6 +136,7 @@ impl Document {
             name_lookalikes(request, &self.meant);
         }
         number_equal_names(all);
+        self.notes.extend(cut(all));
         let auth = self.shared_auth(all);
         let headers = shared_headers(all);
         let target = auth.iter().map(Auth::text).chain(headers.iter().map(|(_, value)| value.as_bytes()));
@@ -189,6 +193,19 @@ impl Document {
 
 fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
+}
+
+/// Comments out what is too much.
+fn cut(requests: &mut [Request]) -> Option<String> {
+    let active = requests.iter_mut().filter(|request| !request.off);
+    let mut cut = 0;
+    for request in active.skip(MOST_REQUESTS) {
+        request.off = true;
+        request.about.push("Too many for one plan: commented out.".to_owned());
+        cut += 1;
+    }
+    (cut > 0)
+        .then(|| format!("a plan holds at most {MOST_REQUESTS} requests: the last {cut} are commented out"))
 }
 
 /// In a plan no two requests have one name: the first keeps it, the next is `… (2)`.

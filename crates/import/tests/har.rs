@@ -1,5 +1,8 @@
 //! Recordings as browsers save them, written by hand.
 
+mod accepted;
+
+use accepted::accepted;
 use proptest::prelude::*;
 use toml::{Table, Value};
 use torment_import::{HarOptions, Imported, from_har};
@@ -224,6 +227,7 @@ proptest! {
             }
             known.extend(taken.keys().cloned());
         }
+        accepted(&imported)?;
     }
 
     #[test]

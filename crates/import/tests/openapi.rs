@@ -1,5 +1,8 @@
 //! Descriptions as people write them.
 
+mod accepted;
+
+use accepted::accepted;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use toml::{Table, Value};
@@ -349,6 +352,7 @@ proptest! {
         if let Ok(imported) = from_openapi(&root.to_string(), &OpenApiOptions { include_writes, base: None }) {
             let table: Result<Table, _> = imported.plan.parse();
             prop_assert!(table.is_ok(), "{:?}\n{}", table, imported.plan);
+            accepted(&imported)?;
         }
     }
 

@@ -1,6 +1,10 @@
 //! What is written is a plan that torment reads and means the same by.
 
+mod accepted;
+
+use accepted::accepted;
 use plan::{Command, Draft, Plan};
+use proptest::prelude::*;
 use torment_import::{HarOptions, Imported, OpenApiOptions, from_curl, from_har, from_openapi};
 
 fn checked(imported: &Imported) -> Plan {
@@ -50,5 +54,63 @@ fn descriptions_are_plans() {
         let imported =
             from_openapi(include_str!("fixtures/petstore.yaml"), &options).expect("it is a description");
         assert_eq!(checked(&imported).flows.len(), if include_writes { 7 } else { 3 });
+    }
+}
+
+/// What people, and machines, put behind `curl`.
+fn argument() -> impl Strategy<Value = String> {
+    let option = prop::sample::select(vec![
+        "-X",
+        "-H",
+        "-d",
+        "--data-raw",
+        "--data-binary",
+        "--data-urlencode",
+        "--json",
+        "-F",
+        "-u",
+        "-b",
+        "-A",
+        "-e",
+        "-m",
+        "-I",
+        "-G",
+        "-k",
+        "-L",
+        "--next",
+        "-T",
+        "--url-query",
+        "--unix-socket",
+        "--oauth2-bearer",
+        "--compressed",
+        "--http2",
+        "-sS",
+        "--no-such",
+        "--form-string",
+        "-r",
+        "-x",
+        "http://h/",
+        "http://i/a?b=c",
+    ]);
+    prop_oneof![
+        3 => option.prop_map(str::to_owned),
+        1 => any::<String>(),
+        1 => "[ -~\\n\\r\\t]{0,30}",
+        1 => "[a-zA-Z-]{1,8}: .{0,20}",
+        1 => "[a-z]{1,5}=[ -~]{0,9}(&[a-z]{1,5}=[ -~]{0,9}){0,3}",
+        1 => "http://[a-z]{1,3}(:[0-9]{1,4})?/.{0,20}",
+        1 => "[\"'{}#\\[\\]=\\n\\\\.0-9a-z:$]{0,20}",
+    ]
+}
+
+proptest! {
+    /// torment takes what is written for a curl command, or a note says that it will not.
+    #[test]
+    fn whatever_curl_is_told_the_plan_is_one(arguments in prop::collection::vec(argument(), 0..12)) {
+        let quoted = |text: &String| format!("'{}'", text.replace('\'', r"'\''"));
+        let words: Vec<String> = arguments.iter().map(quoted).collect();
+        if let Ok(imported) = from_curl(&format!("curl http://h/ {}", words.join(" "))) {
+            accepted(&imported)?;
+        }
     }
 }

@@ -60,6 +60,9 @@ impl Operation {
         let Given { name, written, value, known } = given;
         let text = || String::from_utf8_lossy(&value).into_owned();
         match name.as_str() {
+            "unix-socket" | "range" | "oauth2-bearer" | "user" | "upload-file" if value.is_empty() => {
+                self.note(format!("{written} has no value and is left out"));
+            }
             "url" => self.urls.push(text()),
             "request" if is_token(&text()) && text() != "CONNECT" => self.method = Some(text()),
             "head" => self.head = true,

@@ -10,6 +10,10 @@ use crate::{Error, encode, multipart};
 
 /// Adds the requests of one operation, one for each of its URLs.
 pub(super) fn add(mut operation: Operation, document: &mut Document) -> Result<(), Error> {
+    if operation.urls.is_empty() && !document.requests.is_empty() {
+        document.notes.push("what follows the last --next has no URL and is left out".to_owned());
+        return Ok(());
+    }
     if operation.urls.is_empty() {
         return Err(Error::new("the curl command has no URL; expected one such as http://host:8080/path"));
     }
@@ -38,19 +42,22 @@ pub(super) fn add(mut operation: Operation, document: &mut Document) -> Result<(
         }
     }
     for url in &operation.urls {
-        one(url, &operation, &query, request.clone(), document)?;
+        match Address::parse(url) {
+            Ok(address) => one(address, &operation, &query, request.clone(), document),
+            Err(why) if document.requests.is_empty() => return Err(Error::new(why)),
+            Err(why) => document.notes.push(format!("one of the URLs is left out: {why}")),
+        }
     }
     Ok(())
 }
 
 fn one(
-    url: &str,
+    mut address: Address,
     operation: &Operation,
     query: &[String],
     mut request: Request,
     document: &mut Document,
-) -> Result<(), Error> {
-    let mut address = Address::parse(url).map_err(Error::new)?;
+) {
     for query in query {
         address.path.push(if address.path.contains('?') { '&' } else { '?' });
         address.path.push_str(&encode::visible(query.as_bytes()));
@@ -66,7 +73,6 @@ fn one(
     request.name = format!("{} {}", request.method, Address::route(&request.url));
     target(&address.origin, operation, document, &mut request);
     document.requests.push(request);
-    Ok(())
 }
 
 /// A plan has one target: the first request's.

@@ -20,6 +20,15 @@ fn one_request_is_a_section_several_are_a_list() {
 }
 
 #[test]
+fn more_than_a_plan_holds_is_commented_out() {
+    let requests = vec![request("a"); MOST_REQUESTS + 2];
+    let imported = Document { requests, ..Document::default() }.finish();
+    assert!(imported.notes[0].contains("the last 2 are commented out"), "{:?}", imported.notes);
+    let table: toml::Table = imported.plan.parse().expect("it is TOML");
+    assert_eq!(table["request"].as_array().map(Vec::len), Some(MOST_REQUESTS));
+}
+
+#[test]
 fn what_is_commented_out_comes_back_by_taking_the_marks_away() {
     let full = Request {
         think: Some("1s".to_owned()),

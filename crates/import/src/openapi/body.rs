@@ -66,7 +66,9 @@ pub(super) fn put_in(
         sample => sample.json(),
     };
     request.body = Body::Bytes(text.into_bytes());
-    let media = if media.contains('*') { "text/plain" } else { media };
+    let sendable =
+        |media: &str| !media.contains('*') && media.bytes().all(|b| b.is_ascii_graphic() || b == b' ');
+    let media = if sendable(media) { media } else { "text/plain" };
     request.headers.push(("Content-Type".to_owned(), media.to_owned()));
 }
 

@@ -1,0 +1,14 @@
+use plan::{Command, Draft};
+use proptest::test_runner::TestCaseError;
+use torment_import::Imported;
+
+/// torment takes the plan, or a note says that it will not.
+pub fn accepted(imported: &Imported) -> Result<(), TestCaseError> {
+    let fail = |e: plan::Error| TestCaseError::fail(format!("{e}\n{}", imported.plan));
+    let draft = Draft::from_toml("p.toml", &imported.plan).map_err(fail)?;
+    let warned = imported.notes.iter().any(|note| note.contains("the plan is refused as it is"));
+    match draft.check(Command::Find, &mut |_| Ok(Vec::new())) {
+        Err(e) if !warned => Err(fail(e)),
+        _ => Ok(()),
+    }
+}
