@@ -60,7 +60,7 @@ fn collect_secrets(key: &str, value: &Spanned<DeValue<'_>>, text: &str, spans: &
             } else if key == "url" {
                 let start = value.span().start;
                 let written = &text[value.span()];
-                spans.extend(secret::userinfo_secret(written).map(|s| start + s.start..start + s.end));
+                spans.extend(secret::url_secrets(written).iter().map(|s| start + s.start..start + s.end));
             }
         }
         DeValue::Array(items) => items.iter().for_each(|item| collect_secrets(key, item, text, spans)),
@@ -320,12 +320,12 @@ fn unknown(section: &str, name: &str) -> String {
         _ => &[],
     };
     let mut message = format!("unknown key '{name}' {}", bracketed(section));
-    let elsewhere = Key::ALL.iter().find(|(_, _, n, _)| *n == name);
+    let elsewhere = Key::ALL.iter().filter(|(_, _, n, _)| *n == name).flat_map(|(_, sections, ..)| *sections);
+    let elsewhere: Vec<String> = elsewhere.map(|section| bracketed(section)).collect();
     if let Some(near) = nearest(name, Key::names(section).chain(inner.iter().copied())) {
         message += &format!("; did you mean '{near}'?");
-    } else if let Some((_, others, ..)) = elsewhere {
-        let others: Vec<String> = others.iter().map(|other| bracketed(other)).collect();
-        message += &format!("; it belongs {}", others.join(" or "));
+    } else if !elsewhere.is_empty() {
+        message += &format!("; it belongs {}", elsewhere.join(" or "));
     } else {
         let mut known: Vec<String> = Key::names(section).map(str::to_owned).collect();
         known.extend(

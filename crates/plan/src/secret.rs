@@ -152,14 +152,24 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
 /// A URL without the password in it.
 pub(crate) fn masked_url(url: &str) -> String {
     let mut masked = url.to_owned();
-    if let Some(span) = userinfo_secret(url) {
+    for span in url_secrets(url).into_iter().rev() {
         masked.replace_range(span, "***");
     }
     masked
 }
 
+/// Where the secrets of a URL stand: in its userinfo, or as a parameter.
+pub(crate) fn url_secrets(url: &str) -> Vec<Range<usize>> {
+    const PARAMETER: &str = "password=";
+    let parameter = url.find(PARAMETER).map(|at| {
+        let start = at + PARAMETER.len();
+        start..url[start..].find(['&', '"', '\'']).map_or(url.len(), |end| start + end)
+    });
+    userinfo_secret(url).into_iter().chain(parameter).collect()
+}
+
 /// Where the secret of `scheme://user:secret@host` stands; of `http://token@host` it is all before the `@`.
-pub(crate) fn userinfo_secret(url: &str) -> Option<Range<usize>> {
+fn userinfo_secret(url: &str) -> Option<Range<usize>> {
     let start = url.find("://").map_or(0, |at| at + 3);
     let rest = &url[start..];
     let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
@@ -176,19 +186,31 @@ pub(crate) fn userinfo_secret(url: &str) -> Option<Range<usize>> {
 pub(crate) fn masked(text: &str, spans: &[Range<usize>]) -> String {
     let mut out = text.as_bytes().to_vec();
     for span in spans {
-        let mut inside = false;
-        for b in &mut out[span.clone()] {
-            match *b {
-                b'{' => inside = true,
-                b'}' => inside = false,
+        let mut at = span.start;
+        while at < span.end {
+            match out[at] {
                 b'\n' | b'\r' | b'"' | b'\'' => {}
-                _ if inside => {}
-                _ => *b = b'*',
+                b'{' if let Some(length) = placeholder(&text[at..span.end]) => {
+                    at += length;
+                    continue;
+                }
+                _ => out[at] = b'*',
             }
+            at += 1;
         }
     }
-    // A brace that is never closed must not show what follows it.
     String::from_utf8(out).unwrap_or_else(|_| "*".repeat(text.len()))
+}
+
+/// The length of the placeholder that a text begins with, be it a wrong one.
+fn placeholder(text: &str) -> Option<usize> {
+    let end = text[1..].find(['{', '}', '\n'])? + 1;
+    let length = text[end..].starts_with('}').then_some(end + 1)?;
+    match Template::parse(&text[..length]) {
+        Ok(template) => !matches!(template.pieces[..], [Piece::Literal(_)]),
+        Err(_) => true,
+    }
+    .then_some(length)
 }
 
 /// As [`masked`], for a text that is no TOML, so that nobody knows where values begin and end: what
@@ -266,6 +288,7 @@ mod tests {
             ("postgres://u:p:w@h/d", "postgres://u:***@h/d"),
             ("postgres://u@h/d", "postgres://u@h/d"),
             ("u:p@h/", "u:***@h/"),
+            ("postgres://u:p@h/d?password=a&b", "postgres://u:***@h/d?password=***&b"),
             ("h/a@b", "h/a@b"),
         ] {
             assert_eq!(masked_url(url), expected);
@@ -277,6 +300,8 @@ mod tests {
         let text = "basic = \"u:pä\" # x\nurl = \"h\"";
         assert_eq!(masked(text, std::slice::from_ref(&(8..15))), "basic = \"*****\" # x\nurl = \"h\"");
         assert_eq!(masked("\"a{env:X}b\"", std::slice::from_ref(&(0..11))), "\"*{env:X}*\"");
+        let masked_all = |text: &str| masked(text, std::slice::from_ref(&(0..text.len())));
+        assert_eq!(masked_all("a{env:X}{file:b{uuid}{c}{random:x}"), "*{env:X}*******{uuid}***{random:x}");
         for (text, expected) in [
             ("basic = \"u:p\nx = 1", "basic * \"***\nx = 1"),
             ("x = { Cookie = \"a\" ", "x = { Cookie*=*\"*\"*"),
