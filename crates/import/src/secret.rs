@@ -1,12 +1,15 @@
 //! What must not stand in a file that is edited and shared, and what stands there instead.
 
 use crate::encode;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Secrets found so far, by the name of the environment variable that will hold each.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
     kept: Vec<Kept>,
+    /// Placeholders that stand for something else already.
+    pub reserved: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -36,7 +39,8 @@ impl Secrets {
         if let Some(kept) = self.kept.iter().find(same) {
             return kept.placeholder();
         }
-        let taken = |name: &str| self.kept.iter().any(|kept| kept.name == name);
+        let reserved = |name: &str| self.reserved.contains(&format!("{{env:{name}}}"));
+        let taken = |name: &str| reserved(name) || self.kept.iter().any(|kept| kept.name == name);
         let name = if taken(&wish) {
             (2..).map(|n| format!("{wish}_{n}")).find(|name| !taken(name)).expect("numbers do not end")
         } else {

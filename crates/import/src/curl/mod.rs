@@ -18,6 +18,7 @@ pub(crate) fn import(command: &str) -> Result<Imported, Error> {
     let script = shell::split(command)?;
     let mut document = Document { source: "a curl command", ..Document::default() };
     document.notes = script.notes;
+    document.secrets.reserved.clone_from(&script.variables);
     document.meant = script.variables;
     let mut operations = Vec::new();
     let mut others = Vec::new();
