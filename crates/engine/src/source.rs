@@ -100,6 +100,14 @@ impl Source {
         self.next_due().is_none()
     }
 
+    /// How many users a closed loop begins with.
+    pub fn users(&self) -> Option<usize> {
+        match self {
+            Self::Open(_) => None,
+            Self::Closed { free, .. } => Some(free.len()),
+        }
+    }
+
     /// Whether the load ends when the source does, rather than at a time.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed { .. })

@@ -30,6 +30,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use units::Nanos;
 
+/// News of the kernel that are heard before due arrivals are looked at again.
+const EVENTS_A_TURN: usize = 256;
 const WAKE: u64 = u64::MAX;
 
 /// What the loop is told.
@@ -84,6 +86,8 @@ struct Present {
     trial: Trial,
     recorder: Recorder,
     pace: Pace,
+    /// How many connections a closed loop opens without being asked, until one cannot be made.
+    eager_for: Option<usize>,
     /// Users who think, by the end of their pause, and the step that they take next.
     thinking: BinaryHeap<Reverse<(Nanos, u32)>>,
 }
@@ -151,7 +155,7 @@ impl Worker {
     pub fn run(mut self) -> io::Result<()> {
         // The kernel may round timers up by the slack, 50 µs unless told otherwise (prctl(2)).
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-        let mut events = [MaybeUninit::<epoll::Event>::uninit(); 256];
+        let mut events = [MaybeUninit::<epoll::Event>::uninit(); EVENTS_A_TURN];
         loop {
             if !self.obey() {
                 return Ok(());
@@ -213,8 +217,10 @@ impl Worker {
                     let parts = if self.setup.script.parts > 1 { self.setup.script.parts } else { 0 };
                     let recorder = Recorder::new(trial.load_ends, trial.deadline, parts);
                     let pace = Pace::new(self.setup.lateness, trial.gap);
-                    self.present =
-                        Some(Present { trial: *trial, recorder, pace, thinking: BinaryHeap::new() });
+                    let streams = self.setup.endpoint.streams();
+                    let eager_for = trial.source.users().map(|users| users.div_ceil(streams));
+                    let thinking = BinaryHeap::new();
+                    self.present = Some(Present { trial: *trial, recorder, pace, eager_for, thinking });
                     self.unsettled = true;
                 }
                 Ok(Command::Stop(at)) => {

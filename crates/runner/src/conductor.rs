@@ -129,7 +129,7 @@ impl<'a> Conductor<'a> {
             loaded: counted.loaded,
             drain: load.drain,
             hopeless: gave_up,
-            caveats: noticed(&counted.total, load.rate.is_some(), stolen, crowded.then_some(limit)),
+            caveats: noticed(&counted.total, stolen, crowded.then_some(limit)),
             recovery,
             total: counted.total,
         };
@@ -188,7 +188,7 @@ fn share(part: u64, whole: u64) -> f64 {
 }
 
 /// What the engine's own account and the machine say about a trial.
-fn noticed(total: &Slice, open_loop: bool, stolen: f64, crowded: Option<u64>) -> Vec<Caveat> {
+fn noticed(total: &Slice, stolen: f64, crowded: Option<u64>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut add = |code: &str, text: String| caveats.push(Caveat::new(code, text));
     let failed_for = |words: &str| -> u64 {
@@ -214,8 +214,7 @@ fn noticed(total: &Slice, open_loop: bool, stolen: f64, crowded: Option<u64>) ->
     }
     let span = (total.elapsed.as_secs_f64() * f64::from(total.loops.max(1))).max(f64::MIN_POSITIVE);
     let (cpu, waited) = (total.cpu.as_secs_f64() / span, total.run_delay.as_secs_f64() / span);
-    // A closed loop is meant to work all the time: it has no times to keep.
-    if open_loop && cpu > WORKING_SHARE && cpu + waited > BUSY_SHARE {
+    if cpu > WORKING_SHARE && cpu + waited > BUSY_SHARE {
         add(
             "generator-busy",
             format!(

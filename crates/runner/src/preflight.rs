@@ -22,6 +22,8 @@ pub fn job(plan: &Plan, target: &Target) -> Result<Job, Error> {
     let mut generator = plan.generator.clone();
     if let Task::Run(Load::Closed { connections, .. }) = plan.task {
         generator.connections = connections;
+        // Each user has at most one request outstanding: that is limit enough.
+        generator.outstanding = u32::MAX;
     }
     Ok(Job {
         endpoint,

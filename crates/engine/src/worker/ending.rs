@@ -65,15 +65,18 @@ impl Worker {
                 Err(Failure::Status(status))
             }
             _ => match (&answer.content, user) {
+                (None, _) => Ok(()),
+                // One request by itself takes nothing: there is only something to check.
+                (Some(content), None) => step.reading.read(content, &mut Vec::new()),
                 (Some(content), Some(user)) => {
                     if flow.cookies {
                         let visit = setup.script.site.visit(&step.path);
                         content.header("set-cookie").for_each(|cookie| user.jar.set(cookie, &visit));
                     }
-                    step.reading.read(content, &mut user.taken).map_err(Failure::Check)
+                    step.reading.read(content, &mut user.taken)
                 }
-                _ => Ok(()),
-            },
+            }
+            .map_err(Failure::Check),
         };
         if let Err(why) = judged {
             return self.failed(request, why, true);

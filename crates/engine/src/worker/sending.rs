@@ -12,11 +12,14 @@ use units::Nanos;
 
 /// An arrival taken up later than this was not sent in any useful sense: it is `unsent`.
 const BEHIND_LIMIT: Nanos = Nanos::from_secs(1);
-/// Arrivals taken up before the kernel's news are looked at again.
-const ARRIVALS_A_TURN: usize = 64;
+/// Arrivals taken up before the kernel's news are looked at again: as many as the news of one turn can free
+/// users of a closed loop, so that neither falls behind the other.
+const ARRIVALS_A_TURN: usize = super::EVENTS_A_TURN;
 /// Connections being made at once; more would overflow a target's accept queue (128 in many
 /// services) by our doing rather than by its own.
 const CONNECTING_LIMIT: usize = 100;
+/// The same where the plan asks for a number of connections: they are wanted at once.
+const CONNECTING_LIMIT_CLOSED: usize = 1000;
 
 impl Worker {
     /// Takes up arrivals that are due; true if more may be.
@@ -28,6 +31,8 @@ impl Worker {
                 return false;
             }
             let Some((number, due)) = present.trial.source.take(now) else { return false };
+            // A closed loop has no due times: nobody waits for its requests before they are sent.
+            let due = if present.trial.source.is_closed() { now } else { due };
             let number = present.trial.first_number + number;
             let outcome = if now - due > BEHIND_LIMIT || number >= self.setup.arrivals_limit {
                 Some(Outcome::Unsent)
@@ -80,13 +85,24 @@ impl Worker {
             self.send(slot, request);
         }
         let a_time = self.setup.endpoint.streams();
-        while self.connections.connecting() < self.backlog.len().div_ceil(a_time).min(CONNECTING_LIMIT)
+        let limit = if self.is_closed_loop() { CONNECTING_LIMIT_CLOSED } else { CONNECTING_LIMIT };
+        while self.connections.connecting() < limit
             && self.connections.len() < self.setup.connections_limit
+            && (self.connections.connecting() < self.backlog.len().div_ceil(a_time) || self.wants_more())
         {
             if let Err(why) = self.connect() {
                 self.no_connection(&why);
             }
         }
+    }
+
+    /// Whether a closed loop still lacks connections that nobody waits for: each user is to have one, also
+    /// where others answer so fast that they could do the work.
+    fn wants_more(&mut self) -> bool {
+        let len = self.connections.len();
+        let Some(present) = &mut self.present else { return false };
+        present.eager_for = present.eager_for.filter(|wanted| len < *wanted);
+        present.eager_for.is_some()
     }
 
     pub(super) fn connect(&mut self) -> io::Result<()> {
@@ -123,13 +139,23 @@ impl Worker {
 
     /// A connection could not be made: the request that has waited longest for one has failed.
     pub(super) fn no_connection(&mut self, why: &io::Error) {
+        if let Some(present) = &mut self.present {
+            present.eager_for = None;
+        }
         if let Some(request) = self.backlog.pop_front() {
             self.failed(&request, Failure::Connect(crate::reason(why)), false);
         }
     }
 
-    pub(super) fn send(&mut self, slot: u32, request: Request) {
+    fn is_closed_loop(&self) -> bool {
+        self.present.as_ref().is_some_and(|present| present.trial.source.is_closed())
+    }
+
+    pub(super) fn send(&mut self, slot: u32, mut request: Request) {
         let sent = self.now();
+        if request.step == 0 && self.is_closed_loop() {
+            (request.arrival.due, request.due) = (sent, sent);
+        }
         let Self { setup, users, exchanges, connections, cookies, .. } = self;
         let flow = &mut setup.script.flows[request.flow as usize];
         let (has_cookies, step) = (flow.cookies, &mut flow.steps[request.step as usize]);
