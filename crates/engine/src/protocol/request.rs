@@ -51,7 +51,7 @@ impl RequestWriter {
         &self.bytes
     }
 
-    fn write(&mut self, who: &Who<'_>, cookies: &[u8]) {
+    fn write(&mut self, who: &Who<'_>, mut cookies: &[u8]) {
         let out = &mut self.bytes;
         out.clear();
         out.extend_from_slice(self.request.method.as_bytes());
@@ -62,6 +62,11 @@ impl RequestWriter {
             out.extend_from_slice(name.as_bytes());
             out.extend_from_slice(b": ");
             self.request.render_header(index, who, out);
+            // One header holds them all (RFC 6265, 5.4).
+            if name.eq_ignore_ascii_case("cookie") && !cookies.is_empty() {
+                out.extend_from_slice(b"; ");
+                out.extend_from_slice(std::mem::take(&mut cookies));
+            }
             out.extend_from_slice(b"\r\n");
         }
         if !cookies.is_empty() {

@@ -36,7 +36,9 @@ impl Worker {
             let number = present.trial.first_number + number;
             let outcome = if now - due > BEHIND_LIMIT || number >= self.setup.arrivals_limit {
                 Some(Outcome::Unsent)
-            } else if present.recorder.outstanding() >= self.setup.outstanding_limit {
+            } else if present.recorder.outstanding() + present.thinking.len() as u64
+                >= self.setup.outstanding_limit
+            {
                 Some(Outcome::Refused)
             } else {
                 None
