@@ -167,6 +167,10 @@ fn describe(plan: &Plan) -> String {
             Some(request) => (request.method.as_str(), request.path.to_string()),
             None => ("GET", String::new()),
         },
+        [flow] => ("GET", format!(" ({}: {} steps)", flow.name, flow.steps.len())),
+        flows if flows.iter().all(|flow| flow.steps.len() == 1) => {
+            ("GET", format!(" ({} requests)", flows.len()))
+        }
         flows => ("GET", format!(" ({} flows)", flows.len())),
     };
     let place = match &plan.target {
