@@ -59,12 +59,7 @@ impl Site {
 
 /// What is sent, prepared for each language that the connection may turn out to speak.
 pub(crate) enum Words {
-    Http {
-        one: RequestWriter,
-        two: Http2RequestWriter,
-        /// Whether headers and body of the answer are wanted.
-        content: bool,
-    },
+    Http(Box<HttpWords>),
     Sql {
         statement: StatementWriter,
         /// Whether it is wanted what the statement did.
@@ -72,18 +67,27 @@ pub(crate) enum Words {
     },
 }
 
+/// A request for either version.
+pub(crate) struct HttpWords {
+    pub one: RequestWriter,
+    pub two: Http2RequestWriter,
+    /// Whether headers and body of the answer are wanted.
+    pub content: bool,
+}
+
 impl Words {
     /// From now on headers and body of every answer are kept.
     pub fn want_content(&mut self) {
         match self {
-            Self::Http { content, .. } | Self::Sql { content, .. } => *content = true,
+            Self::Http(words) => words.content = true,
+            Self::Sql { content, .. } => *content = true,
         }
     }
 
     /// What this arrival sends, for people.
     pub fn shown(&mut self, who: &Who<'_>, cookies: &[u8]) -> Vec<u8> {
         match self {
-            Self::Http { one, .. } => one.bytes(who, cookies).to_vec(),
+            Self::Http(words) => words.one.bytes(who, cookies).to_vec(),
             Self::Sql { statement, .. } => statement.shown(who),
         }
     }
@@ -104,11 +108,11 @@ impl Script {
                 let reading = Reading::new(&step.takes, takes, checks).map_err(Error::Plan)?;
                 let content = flow.cookies || !reading.is_empty();
                 let words = match &step.ask {
-                    Ask::Http(request) => Words::Http {
+                    Ask::Http(request) => Words::Http(Box::new(HttpWords {
                         one: RequestWriter::new(request, &authority),
                         two: Http2RequestWriter::new(request, &authority, tls),
                         content,
-                    },
+                    })),
                     Ask::Sql(statement) => {
                         statements.push(statement);
                         let statement = StatementWriter::new(statement, statements.len() - 1);

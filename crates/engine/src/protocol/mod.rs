@@ -122,11 +122,11 @@ impl Protocol {
         exchange: u32,
     ) -> io::Result<()> {
         match (self, words) {
-            (Self::Http1(talk), Words::Http { one, content, .. }) => {
-                talk.send(stream, one, who, cookies, exchange, *content)
+            (Self::Http1(talk), Words::Http(words)) => {
+                talk.send(stream, &mut words.one, who, cookies, exchange, words.content)
             }
-            (Self::Http2(talk), Words::Http { two, content, .. }) => {
-                talk.send(two, who, cookies, exchange, *content);
+            (Self::Http2(talk), Words::Http(words)) => {
+                talk.send(&mut words.two, who, cookies, exchange, words.content);
                 Ok(())
             }
             (Self::Sql(talk), Words::Sql { statement, content }) => {
