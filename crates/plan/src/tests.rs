@@ -90,6 +90,17 @@ fn the_demo_plan_is_a_plan() {
 }
 
 #[test]
+fn the_example_plans_are_plans() {
+    let mix = plan(Command::Find, include_str!("../../../plans/mix.toml")).expect("mix.toml");
+    let weights: Vec<_> = mix.flows.iter().map(|flow| (flow.name.as_str(), flow.weight)).collect();
+    assert_eq!(weights, [("owner", 8.0), ("fortunes", 1.0), ("new owner", 1.0)]);
+    let flow = plan(Command::Run, include_str!("../../../plans/flow.toml")).expect("flow.toml");
+    let Flow { cookies: true, steps, .. } = &flow.flows[0] else { panic!("a flow") };
+    let path = &steps[2].request().expect("a request").path;
+    assert!(matches!(&path.pieces[..], [Piece::Taken { number: 0, fit: Fit::Url, .. }]), "{path:?}");
+}
+
+#[test]
 fn loads() {
     let open = |stages: &[Stage]| Load::Open { stages: stages.to_vec(), arrivals: Arrivals::Even };
     let closed = |connections, requests, seconds: Option<u64>| Load::Closed {

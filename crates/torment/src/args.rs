@@ -1,11 +1,14 @@
 //! The command line: what may be typed, and the plan it makes together with a plan file.
 
 mod load;
+mod plans;
+mod request;
 mod target;
 #[cfg(test)]
 mod tests;
 
-pub use load::{FindArgs, How, RunArgs};
+pub use load::{FindArgs, How, RunArgs, variable};
+pub use plans::{Output, PlanAction};
 pub use target::TargetArgs;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
@@ -62,6 +65,13 @@ pub enum Action {
         runs: Vec<String>,
     },
     Target(TargetArgs),
+    /// Make a plan file of something else, or check one
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  torment plan from-curl 'curl -d a=b https://host/login' -o login.toml\n  \
+                      torment plan from-har recording.har -o shop.toml\n  torment plan check shop.toml"
+    )]
+    Plan(PlanAction),
     /// Print the completions for a shell
     #[command(
         after_help = "Example:\n  torment completions bash > ~/.local/share/bash-completion/completions/torment"

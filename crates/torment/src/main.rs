@@ -2,6 +2,7 @@
 
 mod args;
 mod measure;
+mod plans;
 mod runs;
 mod serve;
 
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Action::List => runs::list(&common),
         Action::Rm { runs } => runs::remove(&runs, &common),
         Action::Target(target) => serve::serve(&target),
+        Action::Plan(action) => plans::plan(&action, &common),
         Action::Completions { shell } => {
             args::write_completions(shell, &mut io::stdout());
             Ok(exit::MET)

@@ -1,3 +1,4 @@
+use super::request::{GeneratorArgs, RequestArgs, TargetArg, flag, set};
 use clap::Args;
 use plan::{Command, Draft, Error, Key, Place, Plan, ReadFile};
 
@@ -13,6 +14,7 @@ Examples:
   torment find demo
   torment find 'http://127.0.0.1:8080/owners/{1..1000}' --goal 'p99<50ms' --max 20k
   torment find https://host/login --form 'user={file:users.csv:name}' --expect-status 302
+  torment find postgres://me@host/clinic --sql 'select name from owners where id = {random:1..1000}'
   torment find plans/demo.toml --careful --budget 10m")]
 pub struct FindArgs {
     #[command(flatten)]
@@ -110,67 +112,6 @@ pub struct How {
     pub no_store: bool,
 }
 
-#[derive(Debug, Args)]
-struct TargetArg {
-    /// A URL, `demo` (the built-in service), `null` (torment itself), or a plan file ending in .toml.
-    /// The path, headers and body may hold {1..1000}, {random:1..1000}, {uuid}, {counter} and
-    /// {file:names.csv:column}; quote them, or the shell reads them itself
-    #[arg(value_name = "TARGET")]
-    target: String,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Request")]
-struct RequestArgs {
-    /// GET, POST, … [default: GET; with a body POST]
-    #[arg(short, long)]
-    method: Option<String>,
-    /// Add a header, 'Name: value'; may be repeated
-    #[arg(short = 'H', long = "header", value_name = "HEADER")]
-    headers: Vec<String>,
-    /// Send this body
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
-    body: Option<String>,
-    /// Send the content of this file
-    #[arg(long, value_name = "FILE")]
-    body_file: Option<String>,
-    /// Send a form with this field; may be repeated
-    #[arg(long, value_name = "NAME=VALUE")]
-    form: Vec<String>,
-    /// From the moment a request is due to the last byte of its answer [default: 10s]
-    #[arg(long, value_name = "TIME")]
-    timeout: Option<String>,
-    /// What counts as answered: 200, 2xx, 200-204, or several with commas [default: 200-399]
-    #[arg(long, value_name = "STATUS")]
-    expect_status: Option<String>,
-    /// Accept any certificate
-    #[arg(short = 'k', long)]
-    insecure: bool,
-    /// Connect to this socket instead of the URL's host
-    #[arg(long, value_name = "PATH")]
-    unix_socket: Option<String>,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Generator")]
-struct GeneratorArgs {
-    /// How requests are spaced: even, or poisson (at random) [default: even]
-    #[arg(long, value_name = "HOW")]
-    arrivals: Option<String>,
-    /// Seed of everything random [default: 1]
-    #[arg(long, value_name = "NUMBER")]
-    seed: Option<String>,
-    /// Processors to send from, 0,2 or 0-3 [default: one, whichever is free]
-    #[arg(long, value_name = "LIST")]
-    cores: Option<String>,
-    /// Most connections to open for a rate [default: 10000]
-    #[arg(long, value_name = "COUNT")]
-    max_connections: Option<String>,
-    /// Most requests due and not answered; one more is refused and counted [default: 20000]
-    #[arg(long, value_name = "COUNT")]
-    max_outstanding: Option<String>,
-}
-
 impl FindArgs {
     /// The plan: the file's, if the target is one, with these options over it.
     ///
@@ -217,40 +158,6 @@ impl RunArgs {
     }
 }
 
-impl RequestArgs {
-    fn set(&self, draft: &mut Draft) {
-        set(draft, Key::Method, "--method", &self.method);
-        set(draft, Key::Headers, "--header", &self.headers);
-        set(draft, Key::Body, "--body", &self.body);
-        set(draft, Key::BodyFile, "--body-file", &self.body_file);
-        set(draft, Key::Form, "--form", &self.form);
-        set(draft, Key::Timeout, "--timeout", &self.timeout);
-        set(draft, Key::ExpectStatus, "--expect-status", &self.expect_status);
-        flag(draft, Key::Insecure, "--insecure", self.insecure);
-        set(draft, Key::UnixSocket, "--unix-socket", &self.unix_socket);
-    }
-}
-
-impl GeneratorArgs {
-    fn set(&self, draft: &mut Draft) {
-        set(draft, Key::Arrivals, "--arrivals", &self.arrivals);
-        set(draft, Key::Seed, "--seed", &self.seed);
-        set(draft, Key::Cores, "--cores", &self.cores);
-        set(draft, Key::MaxConnections, "--max-connections", &self.max_connections);
-        set(draft, Key::MaxOutstanding, "--max-outstanding", &self.max_outstanding);
-    }
-}
-
-fn set<'a>(draft: &mut Draft, key: Key, option: &'static str, texts: impl IntoIterator<Item = &'a String>) {
-    texts.into_iter().for_each(|text| draft.set(key, option, text));
-}
-
-fn flag(draft: &mut Draft, key: Key, option: &'static str, on: bool) {
-    if on {
-        draft.set(key, option, "true");
-    }
-}
-
 fn plan_from(command: Command, target: &str, mut options: Draft, read: ReadFile<'_>) -> Result<Plan, Error> {
     let is_file = target.ends_with(".toml") && !target.contains("://");
     let draft = if is_file {
@@ -267,7 +174,10 @@ fn plan_from(command: Command, target: &str, mut options: Draft, read: ReadFile<
 }
 
 /// The value of a variable of the environment.
-fn variable(name: &str) -> Result<String, String> {
+///
+/// # Errors
+/// If it is not set, or no text.
+pub fn variable(name: &str) -> Result<String, String> {
     std::env::var(name).map_err(|why| match why {
         std::env::VarError::NotPresent => {
             format!("the environment has no {name}; set it: {name}=… torment …")

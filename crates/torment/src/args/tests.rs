@@ -7,6 +7,9 @@ const PLAN: &str =
 fn read(file: &str) -> Result<Vec<u8>, String> {
     match file {
         "dir/p.toml" => Ok(PLAN.into()),
+        "dir/flows.toml" => {
+            Ok("target.url = 'h'\nload.rate = 1\nrequest = [{ url = '/a' }, { url = '/b' }]".into())
+        }
         "bad.toml" => Ok("[load]\nrte = 5\n".into()),
         "latin.toml" => Ok(b"# \xe9".to_vec()),
         "dir/n.csv" | "n.csv" => Ok("id,name\n7,x y\n".into()),
@@ -78,9 +81,33 @@ fn lines_make_plans() {
         ("run h -r 1 --arrivals poisson --seed 7", "arrivals = \"poisson\""),
         (
             "run h -r 1 --cores 0-2 --max-connections 9 --max-outstanding 8",
-            "connections = 9\noutstanding = 8\ncores = [0, 1, 2]",
+            "connections = 9\noutstanding = 8\nlateness = \"50us\"\ncores = [0, 1, 2]",
         ),
         ("-q run --format json h -r 1 --no-store", "rate = 1"),
+        ("run https://h -r 1 --http1", "http = \"1\""),
+        ("run https://h -r 1 --http2 --streams 8", "http = \"2\"\nstreams = 8"),
+        ("run h -r 1 --basic 'me:{file:n.csv:name}'", "basic = \"me:{file:n.csv:name}\""),
+        ("run h -r 1 --basic me:secret", "basic = \"me:{redacted}\""),
+        (
+            "run http://me:secret@h -r 1",
+            "url = \"http://h/\"\n\n[request]\nmethod = \"GET\"\nbasic = \"me:{redacted}\"",
+        ),
+        ("run h -r 1 --bearer '{env:PATH}'", "headers = [\"Authorization: Bearer {env:PATH}\"]"),
+        ("run h -r 1 -H 'Cookie: a=b'", "headers = [\"Cookie: a={redacted}\"]"),
+        (
+            "run h -r 1 --expect-body 'a b' --expect-header 'A: b' --expect-json /a/b=c=d",
+            "expect_header = [\"A: b\"]\nexpect_body = [\"a b\"]\nexpect_json = [\"/a/b=c=d\"]",
+        ),
+        ("run h -r 1 --lateness 0", "lateness = \"0\""),
+        ("run h -r 1 --lateness 2ms", "lateness = \"2ms\""),
+        (
+            "find postgres://me@h/d --sql '3: select {1..9}' --sql 'select 1' --pool 4",
+            "[[request]]\nname = \"select {1..9}\"\nweight = 3\nsql = \"select {1..9}\"\ntimeout = \"10s\"\n\n\
+             [[request]]\nname = \"select 1\"\nweight = 1\nsql = \"select 1\"",
+        ),
+        ("find postgres://me@h/d --sql 'select 1' --pool 4", "[generator]\nconnections = 4\n"),
+        ("run postgres://me:{env:PATH}@h --sql 'select 1' -c 5", "url = \"postgres://me:{env:PATH}@h/me\""),
+        ("run dir/flows.toml -H 'x: y'", "headers = [\"x: y\"]"),
     ] {
         let plan = plan(line).unwrap_or_else(|e| panic!("{line}\n{e}")).to_toml();
         assert!(plan.contains(expected), "{line}\nexpected: {expected}\nfound: {plan}");
@@ -111,7 +138,34 @@ fn wrong_values_are_named_by_their_option() {
         ("run h -r 5 --cores a", "--cores: 'a' is not a list of processors"),
         ("run h/{random:1..} -r 5", "TARGET: '{random:1..}' is not a random number"),
         ("run 'http://h/a b' -r 5", "TARGET: 'http://h/a b' is not a URL without spaces"),
-        ("run http://u:p@h -r 5", "user name and password"),
+        ("run h -r 5 --basic me", "--basic: expected user and password"),
+        ("run h -r 5 --bearer a -H 'Authorization: b'", "--bearer: give one kind of credentials"),
+        (
+            "run h -r 5 --bearer '{env:NOT_SET}'",
+            "{env:NOT_SET}: the environment has no NOT_SET; set it: NOT_SET=… torment",
+        ),
+        ("run h -r 5 --bearer '{secret:x}'", "{secret:x}: cannot read 'x': no such file"),
+        (
+            "run h -r 5 --bearer '{redacted}'",
+            "--bearer: '{redacted}' is not a value: this secret was not kept",
+        ),
+        ("run demo -r 5 --http2", "--http2: only an http:// or https:// target speaks HTTP/2"),
+        ("run h -r 5 --http1 --streams 5", "--streams: HTTP/1.1 has no streams"),
+        ("run h -r 5 --pool 5", "--pool: only a postgres:// target has a pool"),
+        ("run h -r 5 --sql 'select 1'", "--sql: a statement needs a database"),
+        ("run postgres://me@h -r 5", "no statement for the database"),
+        (
+            "run postgres://me@h -r 5 --sql 'select 1' -H 'a: b'",
+            "--header: only an http:// or https:// target",
+        ),
+        ("run postgres://me@h -r 5 --sql 'select 1' -b x", "--body: a statement has no body"),
+        ("run postgres://h -r 5 --sql 'select 1'", "TARGET: 'postgres://h' is not a URL with a user"),
+        ("run h -r 5 --expect-json a=b", "--expect-json: 'a' is not a JSON pointer"),
+        ("run h -r 5 --lateness 5", "--lateness: '5' is not a duration"),
+        (
+            "run dir/flows.toml -m GET",
+            "--method: the plan has 2 requests, and this would make them all alike",
+        ),
         ("run demo -r 5 --unix-socket /s", "--unix-socket: only an http:// or https:// target"),
         ("run h/{file:n.csv:surname} -r 5", "n.csv:1:1: no column 'surname'; the file has: id, name"),
         ("run h/{file:x.csv:a} -r 5", "{file:x.csv:a}: cannot read 'x.csv': no such file"),
@@ -142,6 +196,11 @@ fn wrong_lines_are_usage_errors() {
         "run demo --max 5",
         "run h -s 5s:5 --stages article",
         "run h --once --dry-run",
+        "run h -r 1 --http1 --http2",
+        "run h -r 1 --basic a:b --bearer c",
+        "plan",
+        "plan from-wsdl x",
+        "plan check",
         "show a b",
         "rm",
         "list x",
@@ -209,11 +268,16 @@ fn help_reads_as_it_did() {
     let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden"));
     let mut torment = Args::command().term_width(100);
     torment.build();
-    let names = ["find", "run", "show", "list", "rm", "target", "completions", "man"];
+    let names = ["find", "run", "show", "list", "rm", "target", "plan", "completions", "man"];
     let mut pages = vec![("torment".to_owned(), torment.render_long_help().to_string())];
     for name in names {
         let command = torment.find_subcommand_mut(name).expect(name);
         pages.push((format!("torment-{name}"), command.render_long_help().to_string()));
+    }
+    let plan = torment.find_subcommand_mut("plan").expect("plan");
+    for name in ["from-curl", "from-har", "from-openapi", "check"] {
+        let command = plan.find_subcommand_mut(name).expect(name);
+        pages.push((format!("torment-plan-{name}"), command.render_long_help().to_string()));
     }
     for (name, help) in pages {
         let file = folder.join(format!("{name}.txt"));
