@@ -18,6 +18,7 @@ pub struct Nginx {
     server: Child,
     port: u16,
     http2_port: Option<u16>,
+    tls_port: Option<u16>,
     folder: tempfile::TempDir,
 }
 
@@ -25,28 +26,32 @@ impl Nginx {
     /// Starts a server on a free port of 127.0.0.1. `None`, said aloud, when nginx is not installed;
     /// panics when it is installed and does not start.
     pub fn start() -> Option<Self> {
-        let program = found()?;
-        Some(Self::start_with(&program, None, ["", ""]))
+        Some(Self::start_with(&found()?, ["", ""]))
     }
 
-    /// As [`Self::start`], for long loads: a connection is kept however many requests it carries, as many
-    /// as come are taken at once, and if this nginx knows HTTP/2, a second port speaks it without TLS, by
-    /// prior knowledge.
+    /// As [`Self::start`], for long loads: a connection is kept however many requests it carries, and as
+    /// many as come are taken at once.
     pub fn start_for_load() -> Option<Self> {
-        let program = found()?;
-        let built = Command::new(&program).arg("-V").output().expect("nginx can be run");
-        let knows_http2 = String::from_utf8_lossy(&built.stderr).contains("http_v2_module");
-        let further = ["multi_accept on;", "keepalive_requests 1000000000;"];
-        Some(Self::start_with(&program, knows_http2.then(free_port), further))
+        Some(Self::start_with(&found()?, ["multi_accept on;", "keepalive_requests 1000000000;"]))
     }
 
-    fn start_with(program: &Path, http2_port: Option<u16>, further: [&str; 2]) -> Self {
+    fn start_with(program: &Path, further: [&str; 2]) -> Self {
+        let built = Command::new(program).arg("-V").output().expect("nginx can be run");
+        let knows = |module: &str| String::from_utf8_lossy(&built.stderr).contains(module);
+        let http2_port = knows("http_v2_module").then(free_port);
+        let tls_port = (http2_port.is_some() && knows("http_ssl_module")).then(free_port);
         let user = ordinary_user("www-data");
         let folder = folder("torment-nginx-", user);
         let port = free_port();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("index.html"), PAGE).expect("the folder is writable");
-        fs::write(at("nginx.conf"), configuration(port, http2_port, further))
+        if tls_port.is_some() {
+            let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])
+                .expect("a certificate can be made");
+            fs::write(at("certificate.pem"), made.cert.pem()).expect("the folder is writable");
+            fs::write(at("key.pem"), made.signing_key.serialize_pem()).expect("the folder is writable");
+        }
+        fs::write(at("nginx.conf"), configuration(port, http2_port, tls_port, further))
             .expect("the folder is writable");
         let server = command(program, user, folder.path())
             .arg("-p")
@@ -57,7 +62,7 @@ impl Nginx {
             .arg(at("error.log"))
             .spawn()
             .expect("nginx can be run");
-        let mut this = Self { server, port, http2_port, folder };
+        let mut this = Self { server, port, http2_port, tls_port, folder };
         let until = Instant::now() + START_PATIENCE;
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             let ended = this.server.try_wait().expect("it is our child");
@@ -74,9 +79,15 @@ impl Nginx {
         format!("http://127.0.0.1:{}/", self.port)
     }
 
-    /// The same page over HTTP/2 without TLS, if it was started for load and knows that.
+    /// The same page over HTTP/2 without TLS, by prior knowledge, if this nginx knows that.
     pub fn http2_url(&self) -> Option<String> {
         Some(format!("http://127.0.0.1:{}/", self.http2_port?))
+    }
+
+    /// The same page through TLS, over HTTP/2 or 1.1, with a certificate that nobody has signed, if this
+    /// nginx knows both.
+    pub fn tls_url(&self) -> Option<String> {
+        Some(format!("https://127.0.0.1:{}/", self.tls_port?))
     }
 
     /// Requests that it has answered so far, by its own count, without those of this function.
@@ -123,8 +134,18 @@ const PAGE: &str = "<!DOCTYPE html>
 ";
 
 /// One worker in the foreground; every path inside the folder. Further directives go into `events` and `server`.
-fn configuration(port: u16, http2_port: Option<u16>, [events, server]: [&str; 2]) -> String {
+fn configuration(
+    port: u16,
+    http2_port: Option<u16>,
+    tls_port: Option<u16>,
+    [events, server]: [&str; 2],
+) -> String {
     let http2 = http2_port.map_or(String::new(), |port| format!("listen 127.0.0.1:{port} http2;"));
+    let tls = tls_port.map_or(String::new(), |port| {
+        format!(
+            "listen 127.0.0.1:{port} ssl http2; ssl_certificate certificate.pem; ssl_certificate_key key.pem;"
+        )
+    });
     format!(
         "daemon off;
 worker_processes 1;
@@ -142,6 +163,7 @@ http {{
     server {{
         listen 127.0.0.1:{port} backlog=4096;
         {http2}
+        {tls}
         {server}
         root .;
         location = /requests {{ stub_status; }}

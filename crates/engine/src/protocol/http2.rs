@@ -6,12 +6,14 @@
 
 mod answers;
 mod control;
+mod fields;
 mod frame;
 mod hpack;
 mod huffman;
 mod memory;
 mod open;
 mod request;
+mod text;
 mod upload;
 
 use super::Told;
@@ -140,6 +142,7 @@ impl Http2 {
             (Err(Failure::Closed), _) => {
                 Err(io::Error::other("closed before a word of HTTP/2: it may not be spoken there"))
             }
+            (Err(Failure::Protocol(why)), _) => Err(io::Error::other(why)),
             (Err(why), _) => Err(io::Error::other(why.to_string())),
         }
     }

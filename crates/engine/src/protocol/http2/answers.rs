@@ -3,8 +3,8 @@
 use super::super::Answer;
 use super::control::Teller;
 use super::frame::{self, Broken, Code, Frame, flag, kind};
-use super::hpack::{Malformed, Text};
 use super::open::Open;
+use super::text::{Malformed, Text};
 use super::{Block, Http2, WINDOW};
 use record::Failure;
 

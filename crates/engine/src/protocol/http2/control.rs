@@ -35,7 +35,7 @@ impl Http2 {
         if self.block.is_some() && frame.kind != kind::CONTINUATION {
             return Err(Broken::protocol("another frame within a header block"));
         }
-        let unknown = frame.stream >= self.next || frame.stream % 2 == 0;
+        let unknown = frame.stream >= self.next || frame.stream.is_multiple_of(2);
         match (frame.kind, frame.stream) {
             (kind::SETTINGS, 0) => self.settings(frame),
             (kind::PING, 0) => self.ping(frame),

@@ -1,6 +1,8 @@
 //! Reads header blocks (HPACK, RFC 7541), each field only as far as somebody wants to know it.
 
+use super::fields::FIELDS;
 use super::huffman;
+use super::text::{Malformed, Text, integer, string};
 use std::collections::VecDeque;
 
 /// What a peer may remember; the value that holds without a word about it, which is what browsers
@@ -8,40 +10,6 @@ use std::collections::VecDeque;
 pub(super) const TABLE_SIZE: usize = 4096;
 /// What an entry counts beside its text (RFC 7541 section 4.1).
 pub(super) const ENTRY_SIZE: usize = 32;
-
-/// Why the bytes are no header block, in a few words.
-pub(super) type Malformed = String;
-
-/// A name or a value as it came.
-#[derive(Clone, Copy)]
-pub(super) struct Text<'a> {
-    bytes: &'a [u8],
-    huffman: bool,
-}
-
-impl<'a> Text<'a> {
-    fn plain(bytes: &'a [u8]) -> Self {
-        Self { bytes, huffman: false }
-    }
-
-    /// Its characters; `room` is where they are put if they have to be decoded.
-    pub fn read<'b>(&self, room: &'b mut Vec<u8>) -> Result<&'b [u8], Malformed>
-    where
-        'a: 'b,
-    {
-        if !self.huffman {
-            return Ok(self.bytes);
-        }
-        room.clear();
-        huffman::decode(self.bytes, room)?;
-        Ok(room)
-    }
-
-    /// Whether it is this name; `compressed` is how the Huffman code writes it.
-    pub fn is(&self, name: &[u8], compressed: &[u8]) -> bool {
-        self.bytes == if self.huffman { compressed } else { name }
-    }
-}
 
 /// A field that the peer refers to by number.
 struct Entry {
@@ -123,9 +91,9 @@ impl Decoder {
             0 => return Ok(Name::Said(string(block)?)),
             index => index - 1,
         };
-        match STATIC.get(index) {
+        match FIELDS.get(index) {
             Some((name, _)) => Ok(Name::Said(Text::plain(name.as_bytes()))),
-            None if index - STATIC.len() < self.entries.len() => Ok(Name::Kept(index - STATIC.len())),
+            None if index - FIELDS.len() < self.entries.len() => Ok(Name::Kept(index - FIELDS.len())),
             None => Err(nothing_there(index + 1)),
         }
     }
@@ -140,10 +108,10 @@ impl Decoder {
     /// A field of the tables, which are counted on from each other.
     fn field(&self, index: usize) -> Result<(Text<'_>, Text<'_>), Malformed> {
         let place = index.checked_sub(1).ok_or_else(|| nothing_there(index))?;
-        if let Some((name, value)) = STATIC.get(place) {
+        if let Some((name, value)) = FIELDS.get(place) {
             return Ok((Text::plain(name.as_bytes()), Text::plain(value.as_bytes())));
         }
-        let entry = self.entries.get(place - STATIC.len()).ok_or_else(|| nothing_there(index))?;
+        let entry = self.entries.get(place - FIELDS.len()).ok_or_else(|| nothing_there(index))?;
         Ok(self.kept(entry))
     }
 
@@ -205,138 +173,9 @@ fn nothing_there(index: usize) -> Malformed {
     format!("header field number {index}, which there is not")
 }
 
-/// An integer that begins in the lowest `bits` of the first byte (RFC 7541 section 5.1).
-fn integer(block: &mut &[u8], bits: u32) -> Result<usize, Malformed> {
-    let mut next = || {
-        let (first, rest) = block.split_first().ok_or("a header block that ends within a field")?;
-        *block = rest;
-        Ok::<_, Malformed>(*first)
-    };
-    let most = (1 << bits) - 1;
-    let mut value = usize::from(next()?) & most;
-    if value < most {
-        return Ok(value);
-    }
-    // Four more bytes hold more than any length that a block may have.
-    for shift in [0, 7, 14, 21] {
-        let byte = next()?;
-        value += usize::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Ok(value);
-        }
-    }
-    Err("a number beyond all measure in a header block".to_owned())
-}
-
-fn string<'a>(block: &mut &'a [u8]) -> Result<Text<'a>, Malformed> {
-    let huffman = block.first().is_some_and(|first| first & 0x80 != 0);
-    let length = integer(block, 7)?;
-    let (bytes, rest) = block.split_at_checked(length).ok_or("a header block that ends within a string")?;
-    *block = rest;
-    Ok(Text { bytes, huffman })
-}
-
-/// Appends an integer in the lowest `bits` of a byte whose other bits are `first`, and as many bytes
-/// more as it takes.
-pub(super) fn put_integer(first: u8, bits: u32, value: usize, out: &mut Vec<u8>) {
-    let most = (1 << bits) - 1;
-    if value < most {
-        out.push(first | value as u8);
-        return;
-    }
-    out.push(first | most as u8);
-    let mut rest = value - most;
-    while rest >= 0x80 {
-        out.push(rest as u8 | 0x80);
-        rest >>= 7;
-    }
-    out.push(rest as u8);
-}
-
-/// Appends a string as it is.
-pub(super) fn put_string(text: &[u8], out: &mut Vec<u8>) {
-    put_integer(0, 7, text.len(), out);
-    out.extend_from_slice(text);
-}
-
-/// Number of the first field of this name in the table that everybody has.
-pub(super) fn static_name(name: &[u8]) -> Option<usize> {
-    STATIC.iter().position(|(known, _)| known.as_bytes() == name).map(|place| place + 1)
-}
-
-/// Number of this field in the table that everybody has.
-pub(super) fn static_field(name: &[u8], value: &[u8]) -> Option<usize> {
-    let same = |(n, v): &(&str, &str)| n.as_bytes() == name && v.as_bytes() == value;
-    STATIC.iter().position(same).map(|place| place + 1)
-}
-
-/// RFC 7541 appendix A.
-const STATIC: [(&str, &str); 61] = [
-    (":authority", ""),
-    (":method", "GET"),
-    (":method", "POST"),
-    (":path", "/"),
-    (":path", "/index.html"),
-    (":scheme", "http"),
-    (":scheme", "https"),
-    (":status", "200"),
-    (":status", "204"),
-    (":status", "206"),
-    (":status", "304"),
-    (":status", "400"),
-    (":status", "404"),
-    (":status", "500"),
-    ("accept-charset", ""),
-    ("accept-encoding", "gzip, deflate"),
-    ("accept-language", ""),
-    ("accept-ranges", ""),
-    ("accept", ""),
-    ("access-control-allow-origin", ""),
-    ("age", ""),
-    ("allow", ""),
-    ("authorization", ""),
-    ("cache-control", ""),
-    ("content-disposition", ""),
-    ("content-encoding", ""),
-    ("content-language", ""),
-    ("content-length", ""),
-    ("content-location", ""),
-    ("content-range", ""),
-    ("content-type", ""),
-    ("cookie", ""),
-    ("date", ""),
-    ("etag", ""),
-    ("expect", ""),
-    ("expires", ""),
-    ("from", ""),
-    ("host", ""),
-    ("if-match", ""),
-    ("if-modified-since", ""),
-    ("if-none-match", ""),
-    ("if-range", ""),
-    ("if-unmodified-since", ""),
-    ("last-modified", ""),
-    ("link", ""),
-    ("location", ""),
-    ("max-forwards", ""),
-    ("proxy-authenticate", ""),
-    ("proxy-authorization", ""),
-    ("range", ""),
-    ("referer", ""),
-    ("refresh", ""),
-    ("retry-after", ""),
-    ("server", ""),
-    ("set-cookie", ""),
-    ("strict-transport-security", ""),
-    ("transfer-encoding", ""),
-    ("user-agent", ""),
-    ("vary", ""),
-    ("via", ""),
-    ("www-authenticate", ""),
-];
-
 #[cfg(test)]
 mod tests {
+    use super::super::text::put_string;
     use super::*;
     use proptest::prelude::*;
 
@@ -457,13 +296,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn integers_come_back(value in 0_usize..1 << 28, bits in 4_u32..8) {
-            let mut out = Vec::new();
-            put_integer(0, bits, value, &mut out);
-            prop_assert_eq!(integer(&mut out.as_slice(), bits), Ok(value));
-        }
-
         #[test]
         fn garbage_never_panics(block in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = decoded(&mut Decoder::new(), &block);

@@ -1,6 +1,6 @@
 //! The Huffman code of HPACK (RFC 7541 appendix B), decoding only: what we send is not compressed.
 
-use super::hpack::Malformed;
+use super::text::Malformed;
 
 /// Bits of the code of each symbol; the last one ends a string and must not appear in one. The code
 /// is canonical, so that the lengths say all.

@@ -1,7 +1,8 @@
 //! What the peer remembers of our header blocks (RFC 7541 section 2.3.2): each constant field is said
 //! in full once on a connection, and by its number from then on.
 
-use super::hpack::{TABLE_SIZE, put_integer};
+use super::hpack::TABLE_SIZE;
+use super::text::put_integer;
 use std::sync::Arc;
 
 /// The number of the newest field remembered; older ones follow.

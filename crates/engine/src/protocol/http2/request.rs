@@ -1,7 +1,9 @@
 //! The header block and body of a request, as HTTP/2 says them.
 
-use super::hpack::{ENTRY_SIZE, put_integer, put_string, static_field, static_name};
+use super::fields::{static_field, static_name};
+use super::hpack::ENTRY_SIZE;
 use super::memory::{Constant, Memory};
+use super::text::{put_integer, put_string};
 use plan::{Request, Who};
 use std::io::Write;
 use std::sync::Arc;
@@ -173,7 +175,8 @@ fn beginning(name: &str, first: u8, bits: u32) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::hpack::{Decoder, Text};
+    use super::super::hpack::Decoder;
+    use super::super::text::Text;
     use super::*;
     use plan::Template;
 

@@ -2,7 +2,9 @@
 //! written by hand for what no library says.
 
 mod by_hand;
+mod garbage;
 mod library;
+mod server;
 
 use super::{Http2, RequestWriter};
 use crate::endpoint::Endpoint;

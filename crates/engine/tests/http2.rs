@@ -1,0 +1,216 @@
+//! Load over HTTP/2: everything offered is accounted for, by the server's own count.
+
+use bytes::Bytes;
+use h2::Reason;
+use http::Response;
+use plan::{Generator, HttpVersion, Origin, Target};
+use record::{Failure, Slice};
+use schedule::Schedule;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use testbed::Nginx;
+use torment_engine::{Endpoint, Engine, Job, Offer, exchanges_once};
+use units::{Nanos, Rate};
+
+const TIMEOUT: Nanos = Nanos::from_secs(5);
+
+/// Requests of this path, at most `streams` at once on a connection.
+fn job(url: &str, http: HttpVersion, streams: u32, path: &str, timeout: Nanos) -> Job {
+    let (scheme, rest) = url.split_once("://").expect("a URL");
+    let (host, port) = rest.trim_end_matches('/').rsplit_once(':').expect("an address with a port");
+    let origin = Origin {
+        insecure: true,
+        http,
+        streams,
+        ..Origin::new(scheme == "https", host, port.parse().expect("a number"))
+    };
+    let endpoint = Endpoint::of(&Target::Http(origin)).expect("an address needs no look-up");
+    let generator = Generator { cores: vec![0], ..Generator::default() };
+    Job { generator, ..Job::plain(endpoint, path, timeout) }
+}
+
+fn trial(job: &Job, offer: &Offer) -> Slice {
+    let mut engine = Engine::start(job).expect("starts");
+    let total = engine.trial(offer, TIMEOUT, &mut |_| {}, &mut |_| false).total;
+    assert_eq!(total.outcomes.total(), total.due, "every arrival has an outcome");
+    total
+}
+
+fn closed(connections: u32, requests: u64) -> Offer {
+    Offer::Closed { connections, requests: Some(requests), duration: None }
+}
+
+fn open(rate: f64, ms: u64) -> Offer {
+    Offer::Open(Schedule::constant(Rate(rate), Nanos::from_millis(ms)))
+}
+
+#[test]
+fn nginx_counts_what_we_count() {
+    let Some(nginx) = Nginx::start_for_load() else { return };
+    let (Some(clear), Some(tls)) = (nginx.http2_url(), nginx.tls_url()) else {
+        return eprintln!("SKIPPED: this nginx has no HTTP/2, or no TLS");
+    };
+    for (url, http, language) in [
+        (&clear, HttpVersion::Two, "HTTP/2 200"),
+        (&tls, HttpVersion::Two, "HTTP/2 200"),
+        (&tls, HttpVersion::Either, "HTTP/2 200"),
+        (&tls, HttpVersion::One, "HTTP/1.1 200"),
+        (&nginx.url(), HttpVersion::Either, "HTTP/1.1 200"),
+    ] {
+        let job = job(url, http, 8, "/", TIMEOUT);
+        let once = exchanges_once(&job, true).expect("it answers");
+        let answer = String::from_utf8_lossy(&once[0].answer);
+        assert!(answer.starts_with(language) && answer.contains("Welcome to nginx!"), "{url}: {answer}");
+        for offer in [closed(3, 20_000), open(3000.0, 2000)] {
+            let before = nginx.requests();
+            let total = trial(&job, &offer);
+            assert_eq!(total.outcomes.ok, total.due, "{url} {http:?} {offer:?}: {:?}", total.failures);
+            assert_eq!(nginx.requests() - before - 1, total.due, "{url} {http:?} {offer:?}");
+            assert_eq!(total.response.count(), total.due);
+            assert!(total.service.quantile(0.5) > Some(Nanos::ZERO));
+            assert!(total.received_bytes > 600 * total.due);
+        }
+    }
+}
+
+/// What a server does, by path: `/0` to `/9`.
+#[derive(Clone, Copy, PartialEq)]
+enum Manner {
+    Answer,
+    /// One in ten is refused,
+    Refuse,
+    /// or never answered.
+    Forget,
+    /// Every hundredth request ends its connection, without a word.
+    Vanish,
+    /// Every hundredth request is the last that its connection takes.
+    Leave,
+}
+
+/// A server with the h2 library; connections and requests that it has seen.
+fn server(manner: Manner, streams: u32) -> (SocketAddr, Arc<[AtomicU64; 2]>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it is bound");
+    listener.set_nonblocking(true).expect("it is ours");
+    let counts = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+    let seen = counts.clone();
+    let serve = async move {
+        let listener = tokio::net::TcpListener::from_std(listener).expect("it is non-blocking");
+        while let Ok((stream, _)) = listener.accept().await {
+            seen[0].fetch_add(1, Ordering::SeqCst);
+            tokio::spawn(converse(stream, manner, streams, seen.clone()));
+        }
+    };
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it starts");
+        runtime.block_on(serve);
+    });
+    (address, counts)
+}
+
+async fn converse(stream: tokio::net::TcpStream, manner: Manner, streams: u32, seen: Arc<[AtomicU64; 2]>) {
+    let mut builder = h2::server::Builder::new();
+    let Ok(mut connection) = builder.max_concurrent_streams(streams).handshake::<_, Bytes>(stream).await
+    else {
+        return;
+    };
+    let mut forgotten = Vec::new();
+    while let Some(Ok((request, mut respond))) = connection.accept().await {
+        let number = seen[1].fetch_add(1, Ordering::SeqCst) + 1;
+        let odd = request.uri().path() == "/7";
+        match manner {
+            Manner::Refuse if odd => respond.send_reset(Reason::REFUSED_STREAM),
+            Manner::Forget if odd => forgotten.push(respond),
+            Manner::Vanish if number.is_multiple_of(100) => return,
+            _ => {
+                if manner == Manner::Leave && number.is_multiple_of(100) {
+                    connection.graceful_shutdown();
+                }
+                // Whether the client still wants it is its own affair.
+                let _ = respond
+                    .send_response(Response::new(()), false)
+                    .and_then(|mut body| body.send_data(Bytes::from_static(b"hello"), true));
+            }
+        }
+    }
+}
+
+/// What came of so many requests, with the connections and requests that the server saw.
+fn against(manner: Manner, streams: u32, offer: &Offer, timeout: Nanos) -> (Slice, u64, u64) {
+    let (address, seen) = server(manner, streams);
+    let job = job(&format!("http://{address}/"), HttpVersion::Two, 16, "/{0..9}", timeout);
+    let total = trial(&job, offer);
+    (total, seen[0].load(Ordering::SeqCst), seen[1].load(Ordering::SeqCst))
+}
+
+#[test]
+fn the_server_sets_how_many_streams_there_are() {
+    for streams in [1, 5, 1000] {
+        let (total, connections, requests) = against(Manner::Answer, streams, &closed(2, 3000), TIMEOUT);
+        assert_eq!((total.outcomes.ok, requests), (3000, 3000), "{:?}", total.failures);
+        // 32 at once are wanted of two connections with room for 16 each.
+        let needed = 32 / u64::from(streams.min(16));
+        assert!(connections >= needed.min(2) && connections <= 32, "{connections} for {streams}");
+        assert_eq!(total.connects, connections);
+    }
+}
+
+#[test]
+fn a_refused_stream_is_one_failure() {
+    let (total, connections, requests) = against(Manner::Refuse, 100, &closed(1, 3000), TIMEOUT);
+    assert_eq!((total.outcomes.ok, total.outcomes.failed, requests), (2700, 300, 3000));
+    let refused = Failure::Reset("REFUSED_STREAM".to_owned());
+    assert_eq!(total.failures.into_iter().collect::<Vec<_>>(), [(refused, 300)]);
+    assert_eq!(connections, 1);
+}
+
+#[test]
+fn a_stream_that_times_out_does_not_end_the_others() {
+    let (total, connections, requests) =
+        against(Manner::Forget, 100, &open(100.0, 1000), Nanos::from_millis(300));
+    assert_eq!((total.outcomes.ok, total.outcomes.timeout, requests), (90, 10, 100), "{total:?}");
+    assert_eq!(connections, 1);
+    assert!(total.response.max() >= Some(Nanos::from_millis(300)));
+}
+
+#[test]
+fn connections_that_break_take_with_them_what_they_carry() {
+    let (total, connections, requests) = against(Manner::Vanish, 100, &closed(1, 3000), TIMEOUT);
+    let failed = total.outcomes.failed;
+    assert_eq!((total.outcomes.ok + failed, total.failures.get(&Failure::Closed)), (3000, Some(&failed)));
+    assert!(connections >= requests / 100 && failed >= requests / 100, "{connections}, {failed}, {requests}");
+}
+
+/// The library says first that it will leave, and only then what it has not looked at, which is nothing.
+#[test]
+fn a_server_may_leave_without_losing_a_request() {
+    let (total, connections, requests) = against(Manner::Leave, 100, &closed(1, 3000), TIMEOUT);
+    assert_eq!((total.outcomes.ok, requests), (3000, 3000), "{:?}", total.failures);
+    assert_eq!((total.sent, total.lateness.count()), (3000, 3000));
+    assert!(connections >= 30, "{connections}");
+}
+
+#[test]
+fn a_server_without_http2_is_named() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        while let Ok((mut stream, _)) = listener.accept() {
+            let _ = stream.read(&mut [0; 1000]);
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let job = job(&format!("http://{address}/"), HttpVersion::Two, 8, "/", TIMEOUT);
+    let error = exchanges_once(&job, true).expect_err("no HTTP/2").to_string();
+    assert!(error.contains("http/2") && error.contains("http/1.1 400 bad request"), "{error}");
+    let total = trial(&job, &closed(1, 5));
+    let failures: Vec<String> = total.failures.keys().map(ToString::to_string).collect();
+    assert!(
+        total.outcomes.failed == 5 && failures.len() == 1 && failures[0].contains("http/2"),
+        "{failures:?}"
+    );
+}
