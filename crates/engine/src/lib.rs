@@ -13,6 +13,9 @@ mod cookies;
 mod endpoint;
 mod exchanges;
 mod expiry;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod json;
 mod once;
 mod pace;
