@@ -1,5 +1,6 @@
 //! From a draft to a plan: every value is read, every default filled in, every contradiction found.
 
+mod answer;
 mod flow;
 mod load;
 mod request;

@@ -59,6 +59,9 @@ impl Plan {
 
     /// One line for each, with its share of the arrivals.
     fn describe_flows(&self) -> Vec<String> {
+        if let [flow] = self.flows.as_slice() {
+            return vec![format!("flow     {}", describe_flow(flow))];
+        }
         let sum: f64 = self.flows.iter().map(|flow| flow.weight).sum();
         let mut lines = Vec::new();
         for flow in self.flows.iter().take(MOST_LINES) {

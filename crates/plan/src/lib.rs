@@ -149,6 +149,7 @@ mod describe;
 mod draft;
 mod error;
 mod file;
+mod fit;
 mod flow;
 mod form;
 mod goal;
@@ -168,13 +169,14 @@ pub use check::ReadFile;
 pub use data::{Data, Order, Rows};
 pub use draft::Draft;
 pub use error::{Error, Place};
+pub use fit::Fit;
 pub use flow::{Ask, Check, Flow, Statement, Step, Take, TakeFrom};
 pub use goal::{Goal, Objective};
 pub use key::Key;
 pub use load::{Arrivals, Find, Generator, Load, Stage, parse_cores};
 pub use secret::{Hidden, SecretFrom};
 pub use target::{Database, HttpVersion, Origin, Request, StatusRange, Target};
-pub use template::{Fit, Piece, Template, Who};
+pub use template::{Piece, Template, Who};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,12 +1,15 @@
+mod exact;
+
 use crate::error::Error;
 use crate::{
-    Arrivals, Check, Command, Draft, Flow, Generator, HttpVersion, Load, Objective, Origin, Piece, Plan,
-    Request, Stage, Step, TakeFrom, Target, Task, Template,
+    Arrivals, Check, Command, Draft, Flow, Generator, HttpVersion, Load, Origin, Piece, Plan, Request, Stage,
+    Step, TakeFrom, Target, Task, Template,
 };
 use crate::{Ask, check};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+use exact::{exact_goal, exact_rate, exact_share, exact_time, quoted};
 use std::fmt::Write as _;
-use units::{Nanos, Rate, Share};
+use units::Rate;
 
 impl Plan {
     /// Reads a plan that needs no other file, such as one printed by [`Plan::to_toml`].
@@ -316,53 +319,4 @@ fn stage_texts(stages: &[Stage]) -> Vec<String> {
         level = stage.to;
     }
     texts
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::from(text).to_string()
-}
-
-/// In the largest unit that holds it without a fraction.
-fn exact_time(time: Nanos) -> String {
-    let units = [
-        ("h", 3_600_000_000_000),
-        ("m", 60_000_000_000),
-        ("s", 1_000_000_000),
-        ("ms", 1_000_000),
-        ("us", 1_000),
-    ];
-    if time == Nanos::ZERO {
-        return "0".to_owned();
-    }
-    // One minute reads better as 60s.
-    let fits = |&&(_, size): &&(&str, u64)| {
-        time.0 >= 2 * size && time.0.is_multiple_of(size) || size == 1_000_000_000 && time.0 == size
-    };
-    match units.iter().find(fits) {
-        Some((unit, size)) => format!("{}{unit}", time.0 / size),
-        None => format!("{}ns", time.0),
-    }
-}
-
-fn exact_rate(rate: Rate) -> String {
-    rate.0.to_string()
-}
-
-fn exact_share(share: Share) -> String {
-    share.0.to_string()
-}
-
-fn exact_goal(goal: &Objective) -> String {
-    let shown = goal.to_string();
-    if shown.parse().as_ref() == Ok(goal) {
-        return shown;
-    }
-    match goal.deadline {
-        None => format!("loss<{}", exact_share(goal.loss)),
-        Some(deadline) => {
-            let percentile = format!("{:.6}", 100.0 - goal.loss.0 * 100.0);
-            let percentile = percentile.trim_end_matches('0').trim_end_matches('.');
-            format!("p{percentile}<{}", exact_time(deadline))
-        }
-    }
 }

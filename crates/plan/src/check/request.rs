@@ -1,13 +1,12 @@
 //! One request: what is sent, and what its answer must be.
 
-use super::known;
+use super::answer::{header_name, is_token};
 use crate::draft::{Given, Section};
 use crate::error::{Error, Place};
-use crate::placeholder::{Names, OWN_WORDS, is_name};
+use crate::placeholder::Names;
 use crate::secret::{hide, hide_basic, hide_header, is_secret_name};
 use crate::url::{Address, parse_path};
-use crate::{Ask, Check, Fit, Key, Piece, ReadFile, Request, Statement, StatusRange, Take, TakeFrom, Target};
-use crate::{Template, data, form};
+use crate::{Ask, Fit, Key, Piece, ReadFile, Request, Statement, Target, Template, data, form};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 /// What a statement has nothing to do with.
@@ -239,45 +238,6 @@ impl Section {
         }
         Ok(body)
     }
-
-    fn statuses(&self) -> Result<Vec<StatusRange>, Error> {
-        let mut expect = Vec::new();
-        for given in self.all(Key::ExpectStatus) {
-            for part in given.text.split(',') {
-                expect.push(part.parse().map_err(|e: units::ParseError| given.error(e.to_string()))?);
-            }
-        }
-        if expect.is_empty() {
-            expect.push(StatusRange::DEFAULT);
-        }
-        Ok(expect)
-    }
-
-    fn checks(&self) -> Result<Vec<Check>, Error> {
-        let mut checks = Vec::new();
-        for given in self.all(Key::ExpectHeader) {
-            let (name, value) = given.text.split_once(':').unwrap_or((&given.text, ""));
-            checks.push(Check::Header(header_name(name, given)?.to_owned(), value.trim().to_owned()));
-        }
-        for given in self.all(Key::ExpectBody) {
-            if given.text.is_empty() {
-                return Err(given.error("every body contains nothing: expected some text"));
-            }
-            checks.push(Check::Body(given.text.clone()));
-        }
-        for given in self.all(Key::ExpectJson) {
-            let (pointer, value) = given.text.split_once('=').ok_or_else(|| {
-                given.error(format!("'{}' is not a JSON value, /pointer=value", given.text))
-            })?;
-            checks.push(Check::Json(json_pointer(pointer, given)?, value.to_owned()));
-        }
-        Ok(checks)
-    }
-
-    /// What a step takes from its answer.
-    pub(super) fn takes(&self) -> Result<Vec<Take>, Error> {
-        self.all(Key::Take).iter().map(take).collect()
-    }
 }
 
 impl Request {
@@ -327,14 +287,6 @@ fn header(given: &Given, names: &Names<'_>) -> Result<(String, Template), Error>
     Ok((name.to_owned(), hide_header(name, value)))
 }
 
-fn header_name<'a>(name: &'a str, given: &Given) -> Result<&'a str, Error> {
-    let name = name.trim();
-    if !is_token(name) {
-        return Err(given.error(format!("'{name}' is not the name of a header: letters, digits and '-'")));
-    }
-    Ok(name)
-}
-
 fn method(given: &Given) -> Result<String, Error> {
     const KNOWN: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
     let method = given.text.trim();
@@ -345,63 +297,6 @@ fn method(given: &Given) -> Result<String, Error> {
         return Err(given.error(format!("'{method}' is not a method such as {}", KNOWN.join(", "))));
     }
     Ok(method.to_owned())
-}
-
-/// RFC 9110, 5.6.2.
-fn is_token(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
-}
-
-/// `name=kind:where`.
-fn take(given: &Given) -> Result<Take, Error> {
-    const KINDS: [&str; 4] = ["json", "regex", "header", "cookie"];
-    let (name, from) = given.text.split_once('=').unwrap_or((&given.text, ""));
-    let name = name.trim();
-    if !is_name(name) || OWN_WORDS.contains(&name) {
-        let message = format!(
-            "'{name}' cannot be taken as a name: letters, digits, '_' and '-', and none of {OWN_WORDS:?}"
-        );
-        return Err(given.error(message.replace(['[', ']', '"'], "")));
-    }
-    let Some((kind, at)) = from.split_once(':') else {
-        return Err(given.error(format!(
-            "'{from}' does not say where it stands; expected json:/pointer, regex:…, header:Name or cookie:name"
-        )));
-    };
-    let kind =
-        known(&Given { text: kind.trim().to_owned(), place: given.place.clone() }, &KINDS, |kind| kind)?;
-    let from = match kind {
-        "json" => TakeFrom::Json(json_pointer(at.trim(), given)?),
-        "regex" => TakeFrom::Regex(pattern(at, given)?),
-        "header" => TakeFrom::Header(header_name(at, given)?.to_owned()),
-        _ if !is_token(at.trim()) => {
-            return Err(given.error(format!("'{at}' is not the name of a cookie")));
-        }
-        _ => TakeFrom::Cookie(at.trim().to_owned()),
-    };
-    Ok(Take { name: name.to_owned(), from })
-}
-
-/// RFC 6901, 3.
-fn json_pointer(text: &str, given: &Given) -> Result<String, Error> {
-    let is_escape = |rest: &str| rest.starts_with(['0', '1']);
-    let is_pointer = text.is_empty() || text.starts_with('/');
-    if !is_pointer || !text.split('~').skip(1).all(is_escape) {
-        let message =
-            format!("'{text}' is not a JSON pointer such as /user/0/name (~1 for '/', ~0 for '~' in a name)");
-        return Err(given.error(message));
-    }
-    Ok(text.to_owned())
-}
-
-fn pattern(text: &str, given: &Given) -> Result<String, Error> {
-    regex::bytes::Regex::new(text).map_err(|error| {
-        // The last line says what is wrong, those before show where.
-        let error = error.to_string();
-        let reason = error.lines().last().unwrap_or("").trim_start_matches("error: ");
-        given.error(format!("'{text}' is not a regular expression: {reason}"))
-    })?;
-    Ok(text.to_owned())
 }
 
 impl Template {

@@ -398,6 +398,9 @@ fn several_are_described_with_their_shares() {
             "data     users from plans/u.csv, each row once",
         ]
     );
+    let lines = run("target.url = 'h'\nflow = { step = [{ url = '/a' }, { url = '/b' }], cookies = false }")
+        .describe();
+    assert_eq!(lines[1], "flow     flow 1: 2 steps: GET /a ▸ GET /b");
     let many: String = (0..11).map(|n| format!("[[request]]\nname = 'r{n}'\n")).collect();
     let lines = run(&format!("target.url = 'h'\n{many}")).describe();
     assert_eq!(lines[1], "requests 9.09 %  r0: GET /");

@@ -262,6 +262,7 @@ proptest! {
         let toml = plan.to_toml();
         let back = Plan::from_toml(&toml, plan.command());
         prop_assert!(back.is_ok(), "{}\n{}", toml, back.expect_err("checked"));
+        prop_assert!(plan.describe().len() >= 5);
         prop_assert_eq!(back.expect("checked"), plan, "{}", toml);
     }
 

@@ -1,0 +1,53 @@
+//! Quantities as plans hold them: read back, they are what they were.
+
+use crate::Objective;
+use units::{Nanos, Rate, Share};
+
+pub(super) fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// In the largest unit that holds it without a fraction.
+pub(super) fn exact_time(time: Nanos) -> String {
+    let units = [
+        ("h", 3_600_000_000_000),
+        ("m", 60_000_000_000),
+        ("s", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+    ];
+    if time == Nanos::ZERO {
+        return "0".to_owned();
+    }
+    // One minute reads better as 60s.
+    let fits = |&&(_, size): &&(&str, u64)| {
+        time.0 >= 2 * size && time.0.is_multiple_of(size) || size == 1_000_000_000 && time.0 == size
+    };
+    match units.iter().find(fits) {
+        Some((unit, size)) => format!("{}{unit}", time.0 / size),
+        None => format!("{}ns", time.0),
+    }
+}
+
+pub(super) fn exact_rate(rate: Rate) -> String {
+    rate.0.to_string()
+}
+
+pub(super) fn exact_share(share: Share) -> String {
+    share.0.to_string()
+}
+
+pub(super) fn exact_goal(goal: &Objective) -> String {
+    let shown = goal.to_string();
+    if shown.parse().as_ref() == Ok(goal) {
+        return shown;
+    }
+    match goal.deadline {
+        None => format!("loss<{}", exact_share(goal.loss)),
+        Some(deadline) => {
+            let percentile = format!("{:.6}", 100.0 - goal.loss.0 * 100.0);
+            let percentile = percentile.trim_end_matches('0').trim_end_matches('.');
+            format!("p{percentile}<{}", exact_time(deadline))
+        }
+    }
+}
