@@ -151,9 +151,11 @@ const ENDS_WITH_ANSWER: &[(&str, &str, Act, Option<u16>)] = &[
     ("shuts-after-chunks", "GET", SayAndShut(CHUNKED), Some(200)),
 ];
 
-/// Where the standard (RFC 9112) leaves the choice: the section, then what torment and what hyper
-/// make of it.
-const DIFFERENT: &[(&str, Act, &str, Option<u16>, Option<u16>)] = &[
+/// Name, act, section of RFC 9112, what torment and what hyper make of it.
+type Choice = (&'static str, Act, &'static str, Option<u16>, Option<u16>);
+
+/// Where the standard leaves the choice.
+const DIFFERENT: &[Choice] = &[
     // "a user agent MAY discard the remaining data or attempt to determine if that data belongs as
     // part of the prior message body, which might be the case if the prior message's Content-Length
     // value is incorrect". A service that miscounts is not well, so a load test says so.
