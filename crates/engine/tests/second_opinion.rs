@@ -318,7 +318,6 @@ fn both_count_the_same() {
 }
 
 #[test]
-#[ignore = "torment asks once more on a connection whose end came with the answer, and waits for nothing"]
 fn a_connection_that_ends_with_an_answer_is_not_used_again() {
     assert_eq!(off(ENDS_WITH_ANSWER), Vec::<String>::new());
 }

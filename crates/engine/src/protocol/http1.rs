@@ -69,7 +69,8 @@ impl Http1 {
             }
             match self.reader.feed(&inbox.buffer[..count]) {
                 Ok(Progress::Done(answer)) => {
-                    self.keep = answer.keep && self.unwritten.is_empty();
+                    // Where the peer's end is near, no further event would tell of it.
+                    self.keep = answer.keep && self.unwritten.is_empty() && !ends;
                     self.tell(answer.status, inbox, told);
                     return if self.keep { Ok(()) } else { Err(Failure::Closed) };
                 }
