@@ -137,7 +137,9 @@ fn times(figures: &Figures) -> Vec<Line> {
     let mut table = Table::new(&["", "p50", "p90", "p95", "p99", "p99.9", "max", "mean"]);
     let mut row = |name: &str, times: Option<Times>| {
         // Nothing is late in a closed loop.
-        let Some(Times { quantiles: q, mean, .. }) = times.filter(|t| t.quantiles.max > Nanos(1)) else { return };
+        let Some(Times { quantiles: q, mean, .. }) = times.filter(|t| t.quantiles.max > Nanos(1)) else {
+            return;
+        };
         let tone = if name == "response time" { Tone::Plain } else { Tone::Faint };
         let cells = [q.p50, q.p90, q.p95, q.p99, q.p99_9, q.max, mean].map(|time| (time.to_string(), tone));
         table.row(std::iter::once((name.to_owned(), tone)).chain(cells));
