@@ -1,5 +1,6 @@
 //! What must not be shown: values that open doors, and the texts they stand in.
 
+use crate::error::nearest;
 use crate::{Fit, Piece, Template};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -144,9 +145,11 @@ pub(crate) fn hide_header(name: &str, value: Template) -> Template {
     hidden
 }
 
-/// Whether the value of a key of a plan file, or of a header, is not to be quoted.
+/// Whether the value of a key of a plan file, or of a header, is not to be quoted: also when the name
+/// is mistyped, for that is what the message is about.
 pub(crate) fn is_secret_name(name: &str) -> bool {
-    ["basic", "bearer"].contains(&name) || secrecy(name.trim()).is_some()
+    const NAMES: [&str; 5] = ["basic", "bearer", "authorization", "cookie", "password"];
+    nearest(name.trim(), NAMES).is_some() || secrecy(name.trim()).is_some()
 }
 
 /// A URL without the password in it.

@@ -8,7 +8,7 @@ fn run(text: &str) -> Plan {
     plan(Command::Run, &format!("load.rate = 1\n{text}")).unwrap_or_else(|e| panic!("{text}\n{e}"))
 }
 
-const BUY: &str = "
+pub(super) const BUY: &str = "
 [target]
 url = 'http://h:80/x'
 headers = { Accept = 'a', X-Same = 'target' }

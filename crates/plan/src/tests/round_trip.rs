@@ -6,6 +6,12 @@ use crate::*;
 use proptest::prelude::*;
 use units::{Nanos, Rate, Share};
 
+const FILES: [&str; 3] = [
+    include_str!("../../../../plans/flow.toml"),
+    include_str!("../../../../plans/mix.toml"),
+    super::flows::BUY,
+];
+
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[ -~]{0,12}",
@@ -264,6 +270,27 @@ proptest! {
         prop_assert!(back.is_ok(), "{}\n{}", toml, back.expect_err("checked"));
         prop_assert!(plan.describe().len() >= 5);
         prop_assert_eq!(back.expect("checked"), plan, "{}", toml);
+    }
+
+    /// A plan file with a part of it missing, or something else in its place.
+    #[test]
+    fn no_mistake_makes_it_panic(
+        file in prop::sample::select(&FILES[..]), from in 0..2000_usize, length in 0_usize..40,
+        text in prop_oneof![Just(String::new()), "[\\[\\]{}'\"=.:a-z0-9]{0,6}"],
+    ) {
+        let start = file.floor_char_boundary(from % file.len());
+        let end = file.floor_char_boundary((start + length).min(file.len())).max(start);
+        let file = format!("load.rate = 1\n{}{text}{}", &file[..start], &file[end..]);
+        let file = if file.contains("[load]") { file.replacen("load.rate = 1\n", "", 1) } else { file };
+        let checked = Draft::from_toml("p.toml", &file).and_then(|draft| draft.check(Command::Run, &mut read));
+        match checked {
+            Ok(mut plan) => {
+                let bound = plan.bind(|_| Ok("name,id\na,1\n".to_owned()), |_| Ok("secret".to_owned()));
+                prop_assert!(plan.describe().len() >= 5);
+                let _ = (bound, plan.secrets(), plan.arrivals_limit(), plan.to_toml());
+            }
+            Err(error) => prop_assert!(error.to_string().lines().count() <= 3, "{}", error),
+        }
     }
 
     #[test]
