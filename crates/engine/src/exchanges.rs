@@ -16,6 +16,8 @@ pub(crate) struct Request {
     pub step: u32,
     /// Who makes it, where that matters.
     pub user: Option<u32>,
+    /// Whether it was sent before, to a server that did nothing about it: it counts as sent then.
+    pub again: bool,
 }
 
 /// A request that was sent and waits for its answer.

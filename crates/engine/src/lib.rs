@@ -139,7 +139,7 @@ impl std::fmt::Display for Error {
             ),
             Self::Session { to, why } => write!(f, "{to}: {why}"),
             Self::NotHttp { to, why } => {
-                write!(f, "{to} does not speak HTTP/1.1: {why}; check the port, and http or https")
+                write!(f, "{to} does not speak HTTP as asked: {why}; check the port, and http or https")
             }
             Self::NoAnswer { to, waited } => {
                 write!(

@@ -91,7 +91,12 @@ impl Http1 {
         if let Some(exchange) = self.waiting.take() {
             let content = self.reader.take_content();
             let answer = Answer { status: Some(status), content };
-            told.push(Told { exchange, result: Ok(answer), received_ns: inbox.received_ns });
+            told.push(Told {
+                exchange,
+                result: Ok(answer),
+                received_ns: inbox.received_ns,
+                untouched: false,
+            });
         }
     }
 

@@ -41,6 +41,9 @@ pub(crate) struct Told {
     pub result: Result<Answer, Failure>,
     /// When the kernel received its last byte, on the monotonic clock; zero if that is not known.
     pub received_ns: u64,
+    /// The server has said that it did nothing about it, which is nobody's fault: to send it again is
+    /// not to try again (RFC 9113 section 8.7).
+    pub untouched: bool,
 }
 
 /// One connection's conversation.

@@ -43,6 +43,9 @@ impl Worker {
             self.orphans -= 1;
             return self.tell_if_settled();
         }
+        if told.untouched {
+            return self.backlog.push_front(Request { again: true, ..request });
+        }
         match told.result {
             Ok(answer) => {
                 let received = self.moment(told.received_ns).max(sent);
@@ -99,7 +102,7 @@ impl Worker {
     /// The user of this request goes on to the next step of the flow.
     pub(super) fn go_on(&mut self, request: &Request, received: Nanos, pause: Nanos, now: Nanos) {
         let Some(present) = &mut self.present else { return };
-        let mut next = Request { due: received + pause, step: request.step + 1, ..*request };
+        let mut next = Request { due: received + pause, step: request.step + 1, again: false, ..*request };
         if pause == Nanos::ZERO {
             return self.backlog.push_back(next);
         }
@@ -155,7 +158,7 @@ impl Worker {
         connection.protocol.each_open(&mut |exchange| open.push(exchange));
         self.connections.close(slot);
         for exchange in open {
-            self.told(Told { exchange, result: Err(why.clone()), received_ns: 0 });
+            self.told(Told { exchange, result: Err(why.clone()), received_ns: 0, untouched: false });
         }
     }
 

@@ -52,7 +52,7 @@ impl Worker {
             let arrival = Arrival { number, due, taken: now, paused: Nanos::ZERO };
             let flow = self.setup.script.choose(number);
             let user = self.new_user(flow);
-            self.backlog.push_back(Request { arrival, due, flow: flow as u32, step: 0, user });
+            self.backlog.push_back(Request { arrival, due, flow: flow as u32, step: 0, user, again: false });
             self.dispatch();
         }
         true
@@ -155,7 +155,7 @@ impl Worker {
 
     pub(super) fn send(&mut self, slot: u32, mut request: Request) {
         let sent = self.now();
-        if request.step == 0 && self.is_closed_loop() {
+        if request.step == 0 && !request.again && self.is_closed_loop() {
             (request.arrival.due, request.due) = (sent, sent);
         }
         let Self { setup, users, exchanges, connections, cookies, .. } = self;
@@ -181,7 +181,9 @@ impl Worker {
             self.unflushed.push(slot);
         }
         connections.list(slot);
-        if let Some(present) = &mut self.present {
+        if let Some(present) = &mut self.present
+            && !request.again
+        {
             present.recorder.part_sent(part);
             if is_first {
                 present.recorder.sent(&request.arrival, sent);

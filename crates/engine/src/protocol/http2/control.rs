@@ -2,6 +2,7 @@
 
 use super::super::{Answer, Told};
 use super::frame::{self, Broken, Code, Frame, flag, kind, setting};
+use super::open::Open;
 use super::{Http2, Phase, REPLIES_LIMIT};
 use record::Failure;
 
@@ -13,7 +14,7 @@ pub(super) struct Teller<'a> {
 
 impl Teller<'_> {
     pub fn tell(&mut self, exchange: u32, result: Result<Answer, Failure>) {
-        self.told.push(Told { exchange, result, received_ns: self.received_ns });
+        self.told.push(Told { exchange, result, received_ns: self.received_ns, untouched: false });
     }
 }
 
@@ -112,8 +113,11 @@ impl Http2 {
         let last = u32::from_be_bytes([*a, *b, *c, *d]) & frame::MOST;
         let code = Code(u32::from_be_bytes([*e, *f, *g, *h]));
         self.phase = Phase::Leaving(code);
-        for open in self.open.above(last) {
-            teller.tell(open.exchange, Err(Failure::Reset(format!("GOAWAY {code}"))));
+        for Open { exchange, .. } in self.open.above(last) {
+            let result = Err(Failure::Reset(format!("GOAWAY {code}")));
+            // nginx, for one, leaves after every thousand requests, with others under way.
+            let untouched = code == Code::NO_ERROR;
+            teller.told.push(Told { exchange, result, received_ns: teller.received_ns, untouched });
         }
         Ok(())
     }

@@ -74,7 +74,7 @@ impl Talk {
                 }
                 self.waiting = None;
                 let result = result.map(|content| Answer { status: None, content });
-                return Ok(Some(Told { exchange, result, received_ns }));
+                return Ok(Some(Told { exchange, result, received_ns, untouched: false }));
             }
             (kind::COPY_IN_RESPONSE | kind::COPY_OUT_RESPONSE | kind::COPY_BOTH_RESPONSE, Some(_)) => {
                 let why = "COPY cannot be measured: its data has no place in a plan; use select or insert";
