@@ -24,11 +24,23 @@ pub struct Run {
     pub served: Option<u64>,
     /// The median of the server's own record.
     pub served_p50_us: Option<f64>,
+    /// The share of the generator's processor that others used meanwhile.
+    pub others: f64,
+    /// The share of the machine that the hypervisor gave away meanwhile.
+    pub stolen: f64,
     /// Why it may not be what it seems.
     pub doubts: Vec<String>,
 }
 
+/// More of the generator's processor in use by others, or of the machine given away, and a figure is doubtful.
+const OTHERS: f64 = 0.05;
+
 impl Run {
+    /// Whether something else went on at the same time.
+    pub fn disturbed(&self) -> bool {
+        self.others > OTHERS || self.stolen > OTHERS
+    }
+
     fn seconds(&self) -> f64 {
         self.said.seconds.unwrap_or_else(|| f64::from(self.planned_seconds))
     }
@@ -154,6 +166,8 @@ mod tests {
             code: Some(0),
             served: Some(60_000),
             served_p50_us: Some(20.0),
+            others: 0.0,
+            stolen: 0.0,
             doubts: Vec::new(),
         }
     }

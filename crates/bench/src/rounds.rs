@@ -3,10 +3,14 @@
 use crate::cases::Case;
 use crate::child::Bench;
 use crate::figures::Run;
+use crate::peers::Shape;
 use crate::turn::{Entry, Server, turn};
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
+
+/// One turn in so many may be made again because others used the processor: the whole has a limit.
+const AGAIN_ONE_IN: usize = 6;
 
 /// How often, how long, in which order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -41,7 +45,7 @@ pub struct Row {
     pub rounds: Vec<Option<Vec<Run>>>,
 }
 
-/// Measures one case. Ends early, with what there is until then, if the bench is stopped.
+/// Measures one case. A turn that something else disturbed is made again, once, whatever it showed. Ends early, with what there is until then, if the bench is stopped.
 pub fn measure(
     case: &Case,
     entries: &[Entry],
@@ -62,6 +66,7 @@ pub fn measure(
         // The server's first requests pay for its caches: nobody's figure.
         let _ = turn(first, case.shapes[0], 1, server, bench);
     }
+    let mut again = case.shapes.len() * entries.len() * measure.rounds as usize / AGAIN_ONE_IN;
     for round in 1..=measure.rounds {
         let order = shuffled(entries.len(), &mut random);
         let names: Vec<&str> = order.iter().map(|at| measured.rows[*at].name.as_str()).collect();
@@ -70,9 +75,17 @@ pub fn measure(
             if bench.stopped() {
                 return measured;
             }
-            let turns =
-                case.shapes.iter().map(|shape| turn(&entries[at], *shape, measure.seconds, server, bench));
-            let runs: Result<Vec<Run>, String> = turns.collect();
+            let mut take = |shape: &Shape| {
+                let once = || turn(&entries[at], *shape, measure.seconds, server, bench);
+                let run = once()?;
+                if !run.disturbed() || again == 0 {
+                    return Ok(run);
+                }
+                again -= 1;
+                say(format!("   again: {}", run.doubts.join("; ")));
+                once()
+            };
+            let runs: Result<Vec<Run>, String> = case.shapes.iter().map(&mut take).collect();
             let doubts = match &runs {
                 Ok(runs) => runs.iter().flat_map(|run| run.doubts.clone()).collect(),
                 Err(problem) => vec![problem.clone()],
@@ -100,6 +113,25 @@ fn shuffled(n: usize, random: &mut ChaCha12Rng) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cases::CASES;
+    use crate::turn::tests::{entry, told};
+
+    #[test]
+    fn everyone_has_a_turn_in_every_round_and_a_failure_is_a_gap() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let result = r#"echo '{"trial": {"outcomes": {"ok": 7}, "loaded_seconds": 1}}'"#;
+        let entries = [entry(folder.path(), "good", result), entry(folder.path(), "bad", "exit 1")];
+        let bench = Bench::new(crate::machine::processors()[0], folder.path());
+        let three = Measure { rounds: 3, seconds: 1, seed: 1 };
+        let measured = measure(&CASES[0], &entries, &told(64), &bench, three, &mut |_| {});
+        assert!(measured.orders.len() == 3 && measured.orders.iter().all(|order| order.len() == 2));
+        let [good, bad] = measured.rows.as_slice() else { panic!("{measured:?}") };
+        let answered = |round: &Option<Vec<Run>>| round.as_ref().map(|runs| runs[0].said.answered);
+        assert_eq!(good.rounds.iter().map(answered).collect::<Vec<_>>(), [Some(7); 3]);
+        assert_eq!(bad.rounds.iter().map(answered).collect::<Vec<_>>(), [None; 3]);
+        let why = "torment gave no result (exit code Some(1)): it said nothing";
+        assert_eq!(measured.doubts.iter().filter(|doubt| doubt.ends_with(why)).count(), 3, "{measured:?}");
+    }
 
     #[test]
     fn every_order_comes_about_and_a_seed_repeats_it() {

@@ -102,6 +102,8 @@ mod tests {
             code: Some(0),
             served: None,
             served_p50_us: None,
+            others: 0.0,
+            stolen: 0.0,
             doubts: Vec::new(),
         }])
     }

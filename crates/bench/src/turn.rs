@@ -2,7 +2,7 @@
 
 use crate::cases::Contestant;
 use crate::child::{Bench, Ended};
-use crate::figures::Run;
+use crate::figures::{Run, percent};
 use crate::machine::Ticks;
 use crate::peers::{Load, Said, Shape, Tool, patience};
 use std::thread::sleep;
@@ -12,8 +12,6 @@ use std::time::{Duration, Instant};
 const BREATH: Duration = Duration::from_millis(100);
 /// A server that counts this share more or fewer than a program says casts doubt on one of them.
 const AGREEMENT: f64 = 0.02;
-/// More of the generator's processor in use by others, or of both given away, and a figure is doubtful.
-const OTHERS: f64 = 0.05;
 /// So many connections are made in a second even by the slowest while it makes load: the time that it
 /// takes is added to the load's.
 const CONNECTS_PER_SECOND: u32 = 10_000;
@@ -72,7 +70,7 @@ pub fn turn(
     let ended = bench
         .run(&entry.tool.path, &arguments, patience(seconds))
         .map_err(|e| format!("{} cannot be run: {e}", entry.tool.path.display()))?;
-    let mut doubts = foreign(&name, &ended, bench, began.elapsed(), ticks);
+    let (others, stolen) = foreign(&ended, bench, began.elapsed(), ticks);
     let (served, accepted, served_p50_us) = (server.answered(), server.accepted(), server.p50_us());
     let last = || ended.stderr.lines().last().unwrap_or("it said nothing").trim().to_owned();
     if ended.too_long {
@@ -85,14 +83,7 @@ pub fn turn(
     {
         return Err(format!("{name} made {accepted} of {connections} connections in {seconds} s"));
     }
-    doubts.extend(counted(&name, said, served, u64::from(open)));
-    if ended.code != Some(0) {
-        doubts.push(format!(
-            "{name} ended with {}",
-            ended.code.map_or("a signal".to_owned(), |code| format!("exit code {code}"))
-        ));
-    }
-    Ok(Run {
+    let mut run = Run {
         open,
         asked_per_second,
         planned_seconds: seconds,
@@ -101,32 +92,28 @@ pub fn turn(
         code: ended.code,
         served,
         served_p50_us,
-        doubts,
-    })
+        others,
+        stolen,
+        doubts: counted(&name, said, served, u64::from(open)),
+    };
+    if run.disturbed() {
+        let (others, stolen) = (percent(others), percent(stolen));
+        run.doubts
+            .push(format!("beside {name} others took {others} of its processor, the hypervisor {stolen}"));
+    }
+    if ended.code != Some(0) {
+        let code = ended.code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
+        run.doubts.push(format!("{name} ended with {code}"));
+    }
+    Ok(run)
 }
 
-/// What others took of the processors meanwhile.
-fn foreign(
-    name: &str,
-    ended: &Ended,
-    bench: &Bench,
-    took: Duration,
-    before: Option<(Ticks, Ticks)>,
-) -> Vec<String> {
+/// The share of the generator's processor that others used, and that of the machine that was given away.
+fn foreign(ended: &Ended, bench: &Bench, took: Duration, before: Option<(Ticks, Ticks)>) -> (f64, f64) {
     let after = Ticks::of(bench.generator).zip(Ticks::of_all());
-    let Some(((one, all), (one_now, all_now))) = before.zip(after) else { return Vec::new() };
+    let Some(((one, all), (one_now, all_now))) = before.zip(after) else { return (0.0, 0.0) };
     let own = (ended.usage.user_seconds + ended.usage.kernel_seconds) / took.as_secs_f64();
-    let others = one_now.since(&one).programs - own;
-    let stolen = all_now.since(&all).stolen;
-    let mut doubts = Vec::new();
-    if others > OTHERS {
-        let share = others * 100.0;
-        doubts.push(format!("{name} shared its processor with others, who took {share:.0} % of it"));
-    }
-    if stolen > OTHERS {
-        doubts.push(format!("the hypervisor took {:.0} % of the machine from {name}", stolen * 100.0));
-    }
-    doubts
+    ((one_now.since(&one).programs - own).max(0.0), all_now.since(&all).stolen)
 }
 
 /// What the program's own counts give reason to doubt.
@@ -147,11 +134,12 @@ fn counted(name: &str, said: Said, served: Option<u64>, open: u64) -> Vec<String
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::peers::{TORMENT, Tool};
     use std::cell::Cell;
-    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+    use std::process::Command;
 
     fn doubts(answered: u64, failed: u64, served: u64) -> usize {
         counted("wrk", Said { answered, failed, ..Said::default() }, Some(served), 64).len()
@@ -165,7 +153,7 @@ mod tests {
     }
 
     /// Took as many connections as it is told.
-    struct Told {
+    pub struct Told {
         accepted: u64,
         forgot: Cell<u32>,
     }
@@ -182,15 +170,27 @@ mod tests {
         }
     }
 
+    /// A program of that script, which is taken for torment.
+    pub fn entry(folder: &Path, name: &'static str, script: &str) -> Entry {
+        let path = folder.join(name);
+        // Written by a shell: a test that forks while we have the file open would make it busy.
+        let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"";
+        let written = Command::new("/bin/sh").arg("-c").arg(write).arg(&path).arg(script).status();
+        assert!(written.expect("there is a shell").success(), "the folder is ours");
+        let contestant = Contestant { peer: &TORMENT, extra: &[] };
+        Entry { contestant, tool: Tool { peer: &TORMENT, path, version: String::new() } }
+    }
+
+    /// A server that says it took so many connections.
+    pub fn told(accepted: u64) -> Told {
+        Told { accepted, forgot: Cell::default() }
+    }
+
     fn turn_of(script: &str, accepted: u64) -> Result<Run, String> {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().join("program");
-        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("the folder is ours");
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("the file is ours");
-        let contestant = Contestant { peer: &TORMENT, extra: &[] };
-        let entry = Entry { contestant, tool: Tool { peer: &TORMENT, path, version: String::new() } };
+        let entry = entry(folder.path(), "program", script);
         let bench = Bench::new(crate::machine::processors()[0], folder.path());
-        let server = Told { accepted, forgot: Cell::default() };
+        let server = told(accepted);
         let run = turn(&entry, Shape::Closed { connections: 64 }, 1, &server, &bench);
         assert_eq!(server.forgot.get(), 1, "its record begins with the load");
         run

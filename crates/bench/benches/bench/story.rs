@@ -92,7 +92,7 @@ impl Story {
         let Measure { rounds, seconds, seed } = self.measure;
         let confidence = estimate(&vec![0.0; rounds as usize]).map_or(0.0, |e| e.confidence);
         format!(
-            "{rounds} rounds of {seconds} s for each program in an order drawn anew (seed {seed}); medians, and ratios of the \
+            "{rounds} rounds of {seconds} s for each program in an order drawn anew (seed {seed}), once more if others used its processor; medians, and ratios of the \
              same round as median (interval of {:.2} %)",
             confidence * 100.0
         )
