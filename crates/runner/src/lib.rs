@@ -17,7 +17,7 @@ pub use stop::Stop;
 
 use conductor::Conductor;
 use plan::{Plan, Target, Task};
-use record::{Event, METHOD, RunId, Verdict};
+use record::{Event, Failure, METHOD, RunId, Verdict};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Takes events in the order they happen.
@@ -58,7 +58,7 @@ pub enum Error {
         /// Status of the answer, if it has one.
         status: Option<u16>,
         /// What is wrong with it.
-        why: String,
+        why: Failure,
         /// Start of the answer's body.
         says: String,
     },
@@ -76,10 +76,13 @@ impl std::fmt::Display for Error {
         match self {
             Self::Engine(error) => error.fmt(f),
             Self::Unexpected { request, status, why, says } => {
-                write!(
-                    f,
-                    "the first request, {request}, was answered otherwise than the plan expects: {why}"
-                )?;
+                write!(f, "the first request, {request}, was ")?;
+                match status {
+                    Some(status) if *why == Failure::Status(*status) => {
+                        write!(f, "answered {status}, which the plan does not expect")?;
+                    }
+                    _ => write!(f, "answered otherwise than the plan expects: {why}")?,
+                }
                 if !says.is_empty() {
                     write!(f, " (\"{says}\")")?;
                 }

@@ -104,5 +104,5 @@ pub(crate) fn first_answer(job: &Job) -> Result<(), Error> {
         body.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SAYS_LENGTH).collect();
     let request = String::from_utf8_lossy(&exchange.request);
     let request = request.lines().next().unwrap_or("").trim_end_matches(" HTTP/1.1").to_owned();
-    Err(Error::Unexpected { request, status: exchange.status, why: why.to_string(), says })
+    Err(Error::Unexpected { request, status: exchange.status, why: why.clone(), says })
 }

@@ -272,17 +272,18 @@ fn too_few_descriptors() {
     let load = ["run", "null", "-r", "100", "-d", "1s"];
     limited(70, &load).complains(1, &["70 files", "ulimit -n"]);
 
-    let few = limited(300, &load).measured();
-    assert!(few.stdout.contains("at most 236 connections") && few.stdout.contains("ulimit -Hn"), "{few}");
-    // More is asked for than there are: that is the generator's doing, said so, and all is counted.
+    // Each loop has a table of descriptors of its own; more than all of them hold is asked for.
+    let few = limited(90, &["run", "null", "-c", "10000", "-n", "100"]).measured();
+    assert!(few.stdout.contains("at most 4736 connections") && few.stdout.contains("ulimit -Hn"), "{few}");
+    // 800 at once, and neither generator nor service may have more than 300 files in one table.
     let crowd = ["run", "demo/delay?ms=2000", "-r", "400", "-d", "2s", "--format", "json"];
     let run = limited(300, &crowd);
     println!("{run}");
     let json = run.json();
     adds_up(&json["trial"]);
-    let codes: Vec<&str> =
-        json["caveats"].as_array().expect("a list").iter().filter_map(|c| c["code"].as_str()).collect();
-    assert!(codes.contains(&"few-descriptors") && codes.contains(&"connections-limit"), "{codes:?} in {run}");
+    let failures = json["trial"]["failures"].to_string();
+    assert!(!failures.contains("too many open files"), "{failures} in {run}");
+    assert!(outcome(&json["trial"], "ok") > 500, "{run}");
     // A soft limit alone is raised.
     let mut shell = Command::new("sh");
     shell
@@ -315,7 +316,7 @@ fn a_target_that_stops_answering_under_load() {
     adds_up(&run["trial"]);
     assert_eq!(outcome(&run["trial"], "failed"), 50, "{ended}");
     let first = run["trial"]["failures"][0]["reason"].as_str().expect("a reason");
-    assert!(first.starts_with("not HTTP"), "{ended}");
+    assert!(first.starts_with("not understood"), "{ended}");
 }
 
 #[test]
