@@ -2,7 +2,7 @@ use crate::bind::planned;
 use crate::{
     Arrivals, Ask, Data, Find, Flow, HttpVersion, Load, Objective, Order, Plan, Request, Stage, StatusRange,
 };
-use crate::{Step, Target, Task};
+use crate::{Origin, Step, Target, Task};
 use units::{Bytes, Nanos, Share, grouped};
 
 /// More requests than these are counted only: `to_toml` has them all.
@@ -18,12 +18,20 @@ impl Plan {
         }
         lines.extend(self.data.iter().map(|data| format!("data     {}", describe_data(data))));
         match &self.task {
-            Task::Run(load) => lines.push(format!("load     {}", describe_load(load))),
+            Task::Run(load) => lines.push(format!("load     {}", describe_load(load, self.streams()))),
             Task::Find(find) => lines.push(format!("search   {}", describe_find(find))),
         }
         lines.push(format!("goal     {}", describe_goal(&self.objective)));
         lines.push(format!("limits   {}", self.describe_limits()));
         lines
+    }
+
+    /// Requests at once on each connection of a closed loop.
+    fn streams(&self) -> u32 {
+        match &self.target {
+            Target::Http(Origin { http: HttpVersion::Two, streams, .. }) => *streams,
+            _ => 1,
+        }
     }
 
     fn describe_target(&self) -> String {
@@ -156,7 +164,7 @@ fn describe_data(data: &Data) -> String {
     format!("{} from {}, {order}", data.name, data.file)
 }
 
-fn describe_load(load: &Load) -> String {
+fn describe_load(load: &Load, streams: u32) -> String {
     match load {
         Load::Open { stages, arrivals } => {
             let count = planned(stages);
@@ -179,6 +187,11 @@ fn describe_load(load: &Load) -> String {
             .flatten()
             .collect();
             let who = match connections {
+                n if streams > 1 => format!(
+                    "{} connections of {} requests at once, each waiting for its answer",
+                    grouped((*n).into()),
+                    grouped(streams.into())
+                ),
                 1 => "1 connection that waits for its answer".to_owned(),
                 n => format!("{} connections, each waiting for its answer", grouped((*n).into())),
             };
