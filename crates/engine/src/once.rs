@@ -208,15 +208,15 @@ impl Line {
 /// An answer as text, head and body.
 fn shown(protocol: &str, status: Option<u16>, content: Option<&Content>) -> Vec<u8> {
     let Some(status) = status else { return Vec::new() };
-    let mut out = format!("{protocol} {status}\n").into_bytes();
+    let mut out = format!("{protocol} {status}\r\n").into_bytes();
     let Some(content) = content else { return out };
     for (name, value) in &content.headers {
         out.extend_from_slice(name.as_bytes());
         out.extend_from_slice(b": ");
         out.extend_from_slice(value);
-        out.push(b'\n');
+        out.extend_from_slice(b"\r\n");
     }
-    out.push(b'\n');
+    out.extend_from_slice(b"\r\n");
     out.extend_from_slice(&content.body);
     out
 }

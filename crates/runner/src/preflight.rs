@@ -99,7 +99,7 @@ pub(crate) fn first_answer(job: &Job) -> Result<(), Error> {
     let Some(exchange) = exchanges_once(job, true)?.pop() else { return Ok(()) };
     let Err(why) = &exchange.verdict else { return Ok(()) };
     let text = String::from_utf8_lossy(&exchange.answer);
-    let body = text.split_once("\n\n").map_or("", |(_, body)| body);
+    let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
     let says: String =
         body.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SAYS_LENGTH).collect();
     let request = String::from_utf8_lossy(&exchange.request);
