@@ -296,3 +296,18 @@ fn no_arrival_is_lost_with_a_session_or_with_the_server() {
     let after = hundred(&job);
     assert_eq!(after, (100, vec![]), "it is back");
 }
+
+/// The server ends what it has begun whether or not somebody waits: one more session for each time-out
+/// would be a load that nobody asked for.
+#[test]
+fn a_pool_does_not_grow_with_its_time_outs() {
+    let Some(server) = Postgres::start() else { return };
+    let mut job = job(&server.url(), &["select pg_sleep(0.1)"]);
+    job.flows[0].steps[0].timeout = MS * 250;
+    // Eight can serve 80 a second.
+    let total = offer(&job, 400.0, MS * 2000, || {});
+    assert_eq!((total.due, total.connects), (800, 8), "{:?} {:?}", total.outcomes, failures(&total));
+    assert!(total.outcomes.timeout > 500 && total.outcomes.ok > 0, "{:?}", total.outcomes);
+    assert_eq!(total.outcomes.timeout + total.outcomes.ok, 800);
+    assert_eq!(offer(&job, 20.0, MS * 1000, || {}).outcomes.ok, 20);
+}

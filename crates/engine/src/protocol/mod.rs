@@ -176,8 +176,9 @@ impl Protocol {
     /// Nobody waits for this answer any longer; false if only closing the connection helps.
     pub fn cancel(&mut self, exchange: u32) -> bool {
         match self {
-            Self::Undecided | Self::Http1(_) | Self::Sql(_) => false,
+            Self::Undecided | Self::Http1(_) => false,
             Self::Http2(talk) => talk.cancel(exchange),
+            Self::Sql(talk) => talk.cancel(exchange),
         }
     }
 

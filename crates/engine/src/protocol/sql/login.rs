@@ -151,6 +151,11 @@ impl Login {
         Self { stage: Stage::Start, scram: None, parsed: 0 }
     }
 
+    /// Whether nothing has been said.
+    pub fn is_new(&self) -> bool {
+        self.stage == Stage::Start
+    }
+
     pub fn is_ready(&self) -> bool {
         self.stage == Stage::Ready
     }

@@ -20,11 +20,17 @@ pub(crate) use login::Session;
 use message::Messages;
 use plan::{Database, Who};
 use record::Failure;
+use rustix::net::sockopt;
 pub(crate) use statement::StatementWriter;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use talk::Talk;
+
+/// A server that the network has lost is asked after so long whether it is there, and given up after
+/// twice as long: some statement may be waited for whose time is over.
+const LOST: Duration = Duration::from_secs(10);
 
 /// The socket of a server whose host is a folder.
 pub(crate) fn socket_path(database: &Database) -> Option<PathBuf> {
@@ -60,6 +66,9 @@ impl Sql {
     pub fn greet(&mut self, tls: Option<&Tls>, stream: &mut Stream, inbox: &mut Inbox) -> io::Result<bool> {
         let Self { session, messages, unwritten, login, .. } = self;
         while let Some(open) = login {
+            if open.is_new() {
+                watch(stream);
+            }
             if open.is_securing() && !stream.established()? {
                 return Ok(false);
             }
@@ -89,7 +98,7 @@ impl Sql {
     }
 
     pub fn room(&self) -> usize {
-        usize::from(self.talk.open().is_none() && self.login.is_none())
+        usize::from(self.talk.is_idle() && self.login.is_none())
     }
 
     /// Sends a statement. `content`: what it did is told with its end.
@@ -132,20 +141,37 @@ impl Sql {
     /// Hears what has come, and tells each exchange that ends.
     fn hear(&mut self, mut bytes: &[u8], received_ns: u64, told: &mut Vec<Told>) -> Result<(), Failure> {
         while let Some(message) = self.messages.next(&mut bytes).map_err(talk::strange)? {
-            if let Some(end) = self.talk.hear(&message, &self.session, received_ns)? {
-                told.push(end);
-                // Answered before it was asked, the server is no longer in step.
-                if self.talk.is_over() || !self.unwritten.is_empty() {
-                    return Err(Failure::Closed);
-                }
+            told.extend(self.talk.hear(&message, &self.session, received_ns)?);
+            // Answered before it was asked, the server is no longer in step.
+            let too_soon = self.talk.is_idle() && !self.unwritten.is_empty();
+            if self.talk.is_over() || too_soon {
+                return Err(Failure::Closed);
             }
         }
         Ok(())
     }
 
+    /// The connection stays, and has no room until the server is done with the statement: that goes
+    /// on whatever we do, and a connection made in place of this one would be one more than the pool
+    /// has, on a server that is slow already.
+    pub fn cancel(&mut self, exchange: u32) -> bool {
+        self.talk.forget(exchange);
+        true
+    }
+
     pub fn each_open(&self, each: &mut dyn FnMut(u32)) {
         self.talk.open().into_iter().for_each(each);
     }
+}
+
+/// Has the kernel find out when the other end is gone.
+fn watch(stream: &Stream) {
+    let Some(socket) = stream.socket() else { return };
+    // A Unix socket knows, and says that it has no such options.
+    let _ = sockopt::set_socket_keepalive(socket, true);
+    let _ = sockopt::set_tcp_keepidle(socket, LOST);
+    let _ = sockopt::set_tcp_keepintvl(socket, LOST / 4);
+    let _ = sockopt::set_tcp_user_timeout(socket, 2 * LOST.as_millis() as u32);
 }
 
 fn write_rest(stream: &mut Stream, unwritten: &mut Vec<u8>) -> io::Result<()> {

@@ -9,13 +9,21 @@ use record::Failure;
 
 #[derive(Default)]
 pub(crate) struct Talk {
-    /// The exchange that waits for its end, and the number of its statement.
-    waiting: Option<(u32, usize)>,
+    under_way: Option<UnderWay>,
     /// What has become of it, once the server has said so; it is told when the server is ready.
     result: Option<Result<Option<Box<Content>>, Failure>>,
     /// Whether what the statement did is wanted.
     content: bool,
     over: bool,
+}
+
+/// A statement that the server has not ended.
+#[derive(Clone, Copy)]
+struct UnderWay {
+    /// None if nobody waits for it any longer.
+    exchange: Option<u32>,
+    /// Which of the session's statements it is.
+    number: usize,
 }
 
 impl Talk {
@@ -24,12 +32,27 @@ impl Talk {
         self.over
     }
 
-    pub fn open(&self) -> Option<u32> {
-        self.waiting.map(|(exchange, _)| exchange)
+    pub fn is_idle(&self) -> bool {
+        self.under_way.is_none()
     }
 
-    pub fn begin(&mut self, exchange: u32, statement: usize, content: bool) {
-        (self.waiting, self.result, self.content) = (Some((exchange, statement)), None, content);
+    /// The exchange that is not told yet.
+    pub fn open(&self) -> Option<u32> {
+        self.under_way.and_then(|statement| statement.exchange)
+    }
+
+    pub fn begin(&mut self, exchange: u32, number: usize, content: bool) {
+        let under_way = UnderWay { exchange: Some(exchange), number };
+        (self.under_way, self.result, self.content) = (Some(under_way), None, content);
+    }
+
+    /// Nobody waits for this exchange any longer; its statement goes on.
+    pub fn forget(&mut self, exchange: u32) {
+        if let Some(under_way) = &mut self.under_way
+            && under_way.exchange == Some(exchange)
+        {
+            under_way.exchange = None;
+        }
     }
 
     /// Hears a message, and tells the exchange that it ends. An error breaks the connection: what it
@@ -40,7 +63,7 @@ impl Talk {
         session: &Session,
         received_ns: u64,
     ) -> Result<Option<Told>, Failure> {
-        match (message.kind, self.waiting) {
+        match (message.kind, self.under_way) {
             (kind::BIND_COMPLETE | kind::DATA_ROW, Some(_)) => {}
             // What the server says of itself, at any time.
             (kind::NOTICE_RESPONSE | kind::PARAMETER_STATUS | kind::NOTIFICATION_RESPONSE, _) => {}
@@ -52,16 +75,16 @@ impl Talk {
                 let content = self.content.then(|| Content { body: done.to_vec(), ..Content::default() });
                 self.result = Some(Ok(content.map(Box::new)));
             }
-            (kind::ERROR_RESPONSE, waiting) => {
+            (kind::ERROR_RESPONSE, under_way) => {
                 let complaint = Complaint::read(message.body);
-                let statement = waiting.map_or("", |(_, number)| session.statement(number));
+                let statement = under_way.map_or("", |statement| session.statement(statement.number));
                 let failure = Failure::Database(complaint.kind(statement));
-                if complaint.is_fatal() || waiting.is_none() {
+                if complaint.is_fatal() || under_way.is_none() {
                     return Err(failure);
                 }
                 self.result = Some(Err(failure));
             }
-            (kind::READY_FOR_QUERY, Some((exchange, _))) => {
+            (kind::READY_FOR_QUERY, Some(UnderWay { exchange, .. })) => {
                 let Some(mut result) = self.result.take() else {
                     return Err(strange("the end of a statement before its result"));
                 };
@@ -72,9 +95,10 @@ impl Talk {
                         "the statement leaves a transaction open; each statement is a transaction of its own";
                     result = result.and(Err(Failure::Database(why.to_owned())));
                 }
-                self.waiting = None;
+                self.under_way = None;
                 let result = result.map(|content| Answer { status: None, content });
-                return Ok(Some(Told { exchange, result, received_ns, untouched: false }));
+                let told = |exchange| Told { exchange, result, received_ns, untouched: false };
+                return Ok(exchange.map(told));
             }
             (kind::COPY_IN_RESPONSE | kind::COPY_OUT_RESPONSE | kind::COPY_BOTH_RESPONSE, Some(_)) => {
                 let why = "COPY cannot be measured: its data has no place in a plan; use select or insert";

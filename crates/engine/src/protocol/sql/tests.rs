@@ -113,6 +113,20 @@ fn an_answer_is_told_with_the_end_of_its_statement() {
     assert_eq!(told(&[web]).1, Err(strange("a message of an impossible length")));
 }
 
+#[test]
+fn what_nobody_waits_for_keeps_the_connection_busy_until_it_is_over() {
+    let mut sql = Sql::new(Arc::new(session(None)));
+    (sql.login, sql.unwritten) = (None, Vec::new());
+    let mut told = Vec::new();
+    sql.talk.begin(5, 1, false);
+    assert!(sql.cancel(5));
+    sql.each_open(&mut |exchange| panic!("{exchange} is forgotten"));
+    sql.hear(&said(&[(b'2', b""), (b'D', ROW)]), 0, &mut told).expect("valid");
+    assert_eq!(sql.room(), 0);
+    sql.hear(&said(&[(b'C', b"SELECT 1\0"), (b'Z', b"I")]), 0, &mut told).expect("valid");
+    assert_eq!((sql.room(), told.len()), (1, 0));
+}
+
 /// Kinds and bodies, as far as they are looked at.
 fn seen(pieces: &[&[u8]]) -> Result<Vec<(u8, Vec<u8>)>, &'static str> {
     let (mut messages, mut seen) = (Messages::default(), Vec::new());
