@@ -3,7 +3,7 @@
 use crate::content::Content;
 use crate::cookies::Jar;
 use crate::protocol::{Protocol, Session, Told};
-use crate::script::{ReadyStep, Script};
+use crate::script::{ReadyStep, Script, Words};
 use crate::stream::{Inbox, Stream};
 use crate::{CONNECT_LIMIT, Error, Job};
 use plan::Who;
@@ -106,6 +106,9 @@ impl Line {
     fn connect(job: &Job, session: Option<&Arc<Session>>) -> Result<Self, Error> {
         let to = job.endpoint.describe();
         let connect_error = |why: io::Error| match why.kind() {
+            _ if why.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) => {
+                Error::Tls { to: to.clone(), why: why.to_string() }
+            }
             // What a server says at login, or what is wrong with that.
             io::ErrorKind::InvalidData | io::ErrorKind::PermissionDenied | io::ErrorKind::UnexpectedEof
                 if session.is_some() =>
@@ -148,7 +151,11 @@ impl Line {
         cookies: &[u8],
     ) -> Result<(Exchange, Option<Box<Content>>), Error> {
         let to = job.endpoint.describe();
-        let broken = |why: String| Error::NotHttp { to: to.clone(), why };
+        let is_sql = matches!(step.words, Words::Sql { .. });
+        let broken = |why: String| match is_sql {
+            true => Error::Session { to: to.clone(), why },
+            false => Error::NotHttp { to: to.clone(), why },
+        };
         let Self { stream, protocol, inbox } = self;
         step.words.want_content();
         let request = step.words.shown(who, cookies);
@@ -207,7 +214,10 @@ impl Line {
 
 /// An answer as text, head and body.
 fn shown(protocol: &str, status: Option<u16>, content: Option<&Content>) -> Vec<u8> {
-    let Some(status) = status else { return Vec::new() };
+    let Some(status) = status else {
+        // What a statement did, in its server's words.
+        return content.map_or_else(Vec::new, |content| [&content.body[..], b"\n"].concat());
+    };
     let mut out = format!("{protocol} {status}\r\n").into_bytes();
     let Some(content) = content else { return out };
     for (name, value) in &content.headers {
