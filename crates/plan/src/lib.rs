@@ -164,6 +164,7 @@ mod status;
 mod target;
 mod template;
 mod url;
+mod watch;
 
 pub use check::ReadFile;
 pub use data::{Data, Order, Rows};
@@ -177,6 +178,7 @@ pub use load::{Arrivals, Find, Generator, Load, Stage, parse_cores};
 pub use secret::{Hidden, SecretFrom};
 pub use target::{Database, HttpVersion, Origin, Request, StatusRange, Target};
 pub use template::{Piece, Template, Who};
+pub use watch::Watch;
 
 use serde::{Deserialize, Serialize};
 

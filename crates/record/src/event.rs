@@ -1,4 +1,5 @@
-use crate::{Caveat, Limit, Purpose, Slice, TrialResult, Verdict};
+use crate::watch::{Look, Watched, Window};
+use crate::{Caveat, Diagnosis, Limit, Purpose, Slice, TrialResult, Verdict};
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Rate};
 
@@ -94,6 +95,30 @@ pub enum Event {
     Doubt {
         /// Which.
         caveat: Caveat,
+    },
+    /// The target is watched from now on, or what is watched has changed.
+    WatchStarted {
+        /// What is watched.
+        watched: Box<Watched>,
+    },
+    /// What was seen of the target within a second of load.
+    Observed {
+        /// The trial; 0 without a load.
+        trial: u32,
+        /// What.
+        window: Box<Window>,
+    },
+    /// What was looked at once, because it looked as if it would explain something.
+    Looked {
+        /// The trial.
+        trial: u32,
+        /// What.
+        look: Look,
+    },
+    /// What gave first.
+    Diagnosed {
+        /// The verdict, with its evidence.
+        diagnosis: Box<Diagnosis>,
     },
     /// Last of every run that was not cut short.
     RunEnded {

@@ -3,12 +3,15 @@
 //! Values only, no behaviour beyond merging and counting. A run *is* its sequence of [`Event`]s:
 //! storing appends it, showing folds it, so a live, a replayed and a reported run take one path.
 
+mod diagnosis;
 mod event;
 mod outcome;
 mod slice;
 mod trial;
 mod verdict;
+pub mod watch;
 
+pub use diagnosis::{Arithmetic, Cause, Confidence, Diagnosis, Evidence, Finding, NoFinding, Prediction};
 pub use event::{Event, Judgement, Machine, RunId};
 pub use outcome::{Failure, Outcome, Outcomes};
 pub use slice::{BLOCK, BLOCKS_PER_SLICE, Part, SLICE, Slice};

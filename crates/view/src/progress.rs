@@ -59,7 +59,13 @@ impl Progress {
                 Some(Line::plain(format!("{:5}", "")).and(Tone::Strong, format!("→ {text}")))
             }
             Event::Doubt { caveat } => Some(Line::empty().and(Tone::Warn, "caveat: ").then(&caveat.text)),
-            Event::SliceDone { .. } | Event::RunStarted { .. } | Event::RunEnded { .. } => None,
+            Event::SliceDone { .. }
+            | Event::WatchStarted { .. }
+            | Event::Observed { .. }
+            | Event::Looked { .. }
+            | Event::Diagnosed { .. }
+            | Event::RunStarted { .. }
+            | Event::RunEnded { .. } => None,
         }
     }
 }

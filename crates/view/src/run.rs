@@ -1,10 +1,14 @@
 use crate::{Figures, PartFigures, Times, Trial};
-use record::{Caveat, Event, Limit, Machine, Outcomes, Purpose, Recovery, RunId, Slice, Verdict};
+use record::watch::{Look, Watched, Window};
+use record::{Caveat, Diagnosis, Event, Limit, Machine, Outcomes, Purpose, Recovery, RunId, Slice, Verdict};
 use std::collections::VecDeque;
 use units::{Nanos, Rate};
 
 /// Seconds kept for charts: a day of load is some 15 MB, no more.
 const SECONDS_KEPT: usize = 86_400;
+
+/// Windows kept to be shown: some minutes, each some 10 KiB.
+const WINDOWS_KEPT: usize = 600;
 
 /// How a run began.
 #[derive(Debug, Clone, PartialEq)]
@@ -145,6 +149,14 @@ pub struct RunView {
     pub caveats: Vec<Caveat>,
     /// The last seconds of load, the oldest first.
     pub seconds: VecDeque<Second>,
+    /// What is watched; none if nothing is.
+    pub watched: Option<Watched>,
+    /// What was seen in the last seconds, with the trial, the oldest first.
+    pub windows: VecDeque<(u32, Window)>,
+    /// What was looked at once.
+    pub looks: Vec<Look>,
+    /// What gave first.
+    pub diagnosis: Option<Diagnosis>,
     /// How it ended; none if it goes on or was cut short.
     pub end: Option<End>,
     /// Its process still writes it, so that a missing end is none to worry about. Events cannot
@@ -207,6 +219,15 @@ impl RunView {
                 self.trials.push(Trial::done(*trial, result, judgement));
             }
             Event::Bounds { limits } => self.limits.clone_from(limits),
+            Event::WatchStarted { watched } => self.watched = Some((**watched).clone()),
+            Event::Observed { trial, window } => {
+                if self.windows.len() == WINDOWS_KEPT {
+                    self.windows.pop_front();
+                }
+                self.windows.push_back((*trial, (**window).clone()));
+            }
+            Event::Looked { look, .. } => self.looks.push(look.clone()),
+            Event::Diagnosed { diagnosis } => self.diagnosis = Some((**diagnosis).clone()),
             Event::Doubt { caveat } => self.caveats.push(caveat.clone()),
             Event::RunEnded { at_unix_ms, verdict, exit_code, error } => {
                 if let Some(Verdict::Limits { limits, .. }) = verdict {

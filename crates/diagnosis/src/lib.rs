@@ -1,0 +1,1 @@
+//! What gave first: recorded windows ▶ evidence ▶ a verdict.

@@ -1,0 +1,209 @@
+use serde::{Deserialize, Serialize};
+use units::Rate;
+
+/// What gave first, why that is believed, and what would help.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Diagnosis {
+    /// What it came to, in one or two sentences.
+    pub sentences: Vec<String>,
+    /// Causes in the order of belief; the first is the verdict, those after it hold as well but follow from
+    /// it, came later or are less sure. Empty: nothing is wrong, or nothing can be said.
+    pub findings: Vec<Finding>,
+    /// Why there is no cause, if there is none.
+    pub none: Option<NoFinding>,
+    /// The two or more first findings are equally likely, and none explains another.
+    pub tie: bool,
+    /// From the request to what does not wait for anything else: `200 workers → 10 connections`.
+    pub chain: Vec<String>,
+    /// The rate at which it was found degraded.
+    pub degraded_at: Option<Rate>,
+    /// The highest rate at which it was well, to contrast with.
+    pub well_at: Option<Rate>,
+    /// Whether the verdict reproduces the rate measured.
+    pub arithmetic: Option<Arithmetic>,
+    /// What to do, the first thing first.
+    pub next: Vec<String>,
+    /// What that should give, and what the next limit is.
+    pub prediction: Option<Prediction>,
+    /// What would change this verdict.
+    pub unless: Vec<String>,
+    /// What could not be seen, and therefore not be ruled out.
+    pub unseen: Vec<String>,
+}
+
+impl Diagnosis {
+    /// The verdict's cause, if there is one.
+    pub fn cause(&self) -> Option<Cause> {
+        self.findings.first().map(|finding| finding.cause)
+    }
+}
+
+/// Why no cause is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoFinding {
+    /// The target was well at every rate offered.
+    NotSaturated,
+    /// It was not, and no rule holds.
+    Unexplained,
+    /// It was not, and it could not be looked at.
+    NotObservable,
+    /// Nothing was measured that could be judged.
+    NothingMeasured,
+}
+
+/// Something that gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The load generator itself.
+    Generator,
+    /// Local ports of the load generator.
+    Ports,
+    /// Descriptors of the load generator.
+    OwnDescriptors,
+    /// The queue of connections not yet accepted.
+    AcceptQueue,
+    /// A limit of threads or processes.
+    TaskLimit,
+    /// A limit of memory.
+    MemoryLimit,
+    /// A limit of descriptors.
+    Descriptors,
+    /// A processor quota.
+    CpuQuota,
+    /// Processors.
+    Cpu,
+    /// Processors, used by others on the machine.
+    Neighbour,
+    /// A pool of connections or permits.
+    Pool,
+    /// The number of workers.
+    Workers,
+    /// One lock.
+    Lock,
+    /// Something the service waits for, elsewhere.
+    Downstream,
+    /// Requests wait inside the service, and the kernel does not see for what.
+    Inside,
+    /// PostgreSQL: flushing its log at each commit.
+    PostgresWal,
+    /// PostgreSQL: a row, or another lock that sessions take.
+    PostgresLock,
+    /// PostgreSQL: processors.
+    PostgresCpu,
+    /// PostgreSQL: reading pages that are not in memory.
+    PostgresReads,
+    /// PostgreSQL: its limit of connections.
+    PostgresConnections,
+    /// PostgreSQL: checkpoints.
+    PostgresCheckpoints,
+    /// PostgreSQL: transactions kept open by an application that does something else.
+    PostgresIdleInTransaction,
+    /// Garbage collection.
+    Gc,
+    /// Stopping for safepoints.
+    Safepoint,
+    /// Code not yet compiled.
+    ColdJit,
+    /// The network.
+    Network,
+    /// A disk.
+    Disk,
+}
+
+/// One cause, with how sure it is and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Which.
+    pub cause: Cause,
+    /// One sentence.
+    pub sentence: String,
+    /// How sure.
+    pub confidence: Confidence,
+    /// The trial in which it first showed.
+    pub since_trial: Option<u32>,
+    /// The one of the other findings that it follows from.
+    pub follows_from: Option<Cause>,
+    /// What it rests on.
+    pub evidence: Vec<Evidence>,
+}
+
+/// How sure a finding is: the product of four factors, each from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Confidence {
+    /// How far past the threshold; 1 from twice on.
+    pub margin: f64,
+    /// In how many of the degraded windows it holds.
+    pub persistence: f64,
+    /// How many independent sources say so.
+    pub independence: f64,
+    /// How much of what there was to see has been seen.
+    pub coverage: f64,
+}
+
+impl Confidence {
+    /// As one number.
+    pub fn value(self) -> f64 {
+        let product = self.margin * self.persistence * self.independence * self.coverage;
+        if self.coverage < 0.7 { product.min(0.49) } else { product }
+    }
+
+    /// As a word: high, medium, low.
+    pub fn word(self) -> &'static str {
+        match self.value() {
+            v if v >= 0.8 => "high",
+            v if v >= 0.5 => "medium",
+            _ => "low",
+        }
+    }
+}
+
+/// A fact that a sentence rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// For people: `190 of 200 workers wait for another thread, with a deadline of at most 30 s`.
+    pub text: String,
+    /// The value seen.
+    pub value: f64,
+    /// The value from which on it counts.
+    pub threshold: f64,
+    /// Unit of both: `threads`, `share`, `ms`.
+    pub unit: String,
+    /// The value one step below, where the target was well.
+    pub well: Option<f64>,
+    /// Where it was read: `/proc/PID/task/*/schedstat`, `pg_stat_activity`, `own schedule`.
+    pub source: String,
+    /// Windows it was seen in.
+    pub windows: u32,
+}
+
+/// A verdict that is right reproduces the rate measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Arithmetic {
+    /// In words: `10 connections / 51 ms held per request`.
+    pub formula: String,
+    /// What follows.
+    pub ceiling: Rate,
+    /// What was measured.
+    pub measured: Rate,
+}
+
+impl Arithmetic {
+    /// Within 15 %.
+    pub fn agrees(&self) -> bool {
+        (self.ceiling.0 / self.measured.0 - 1.0).abs() <= 0.15
+    }
+}
+
+/// What a change should give.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// The change.
+    pub change: String,
+    /// The capacity expected; none: as before.
+    pub capacity: Option<Rate>,
+    /// What gives next, and when this prediction is wrong.
+    pub then: String,
+}

@@ -1,0 +1,103 @@
+//! What was seen of the target while it was loaded: windows of a second with raw counts, what is
+//! watched, and what could not be read.
+//!
+//! Counters are given as they grew within a window, in the kernel's own units; averages are over the
+//! looks made in it. What follows from them is derived later, by `diagnosis`, so that an improved
+//! rule can judge an old run anew. *None* always means "not observable", never "not happening".
+
+mod inside;
+mod machine;
+mod threads;
+mod window;
+
+pub use inside::{
+    Asker, Blocked, Jvm, Look, Metrics, Postgres, PostgresInfo, Series, Sessions, Statement, ThreadsAt,
+    VirtualThreads,
+};
+pub use machine::{Cgroup, CpuQuota, Disk, Host, MemoryLimit, Neighbour, Network, Own, Pressure, TaskLimit, Usage};
+pub use threads::{FutexOp, Group, State, Sweep, Wait};
+pub use window::{Listener, Peer, SubjectWindow, Window};
+
+use serde::{Deserialize, Serialize};
+
+/// What is watched, from where, and what cannot be seen; again whenever that changes.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Watched {
+    /// How much may be read.
+    pub level: Level,
+    /// The process trees, the service first; [`Window::subjects`] has the same order.
+    pub subjects: Vec<Subject>,
+    /// The database asked, if it answers.
+    pub postgres: Option<PostgresInfo>,
+    /// Address of the metrics read, without what follows a `?`.
+    pub metrics: Option<String>,
+    /// What is not seen, each in one sentence.
+    pub missing: Vec<Missing>,
+    /// Looks at the threads a second.
+    pub sweeps_per_second: f64,
+    /// Whether the one who looks runs before all others; if not, it is late when the machine is full.
+    pub real_time: bool,
+}
+
+/// How much of the target may be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Everything.
+    Full,
+    /// Its processes, but not what each thread waits for.
+    SameUser,
+    /// Only how it answers.
+    #[default]
+    Outside,
+}
+
+/// Something that is not observable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// What: `waits of threads`, `JVM counters`.
+    pub what: String,
+    /// Why, and what to do about it, in one sentence.
+    pub why: String,
+}
+
+impl Missing {
+    /// From both its sentences.
+    pub fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { what: what.into(), why: why.into() }
+    }
+}
+
+/// A process tree that is watched.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Subject {
+    /// What it is to the load.
+    pub role: Role,
+    /// Its first process.
+    pub pid: u32,
+    /// Name for people: `java`, `postgres`, `nginx`.
+    pub name: String,
+    /// Its command line, shortened, without what looks like a secret.
+    pub command: String,
+    /// Where it listens: `127.0.0.1:8080`.
+    pub listens: Vec<String>,
+    /// Processors it may use: the mask of its first thread, and the smallest quota above it.
+    pub cpus: f64,
+    /// The version of the Java virtual machine, if it is one: `17.0.15+6`.
+    pub java: Option<String>,
+    /// Its processes are a PostgreSQL server's.
+    pub is_postgres: bool,
+}
+
+/// What a watched process is to the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// It is loaded.
+    #[default]
+    Service,
+    /// The service talks to it, and it is on this machine.
+    Downstream,
+}

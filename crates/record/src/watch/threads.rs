@@ -1,0 +1,108 @@
+use serde::{Deserialize, Serialize};
+
+/// Threads of one name, within one window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Group {
+    /// The kernel's name of the threads, digits folded: `http-nio-N-exec-N`.
+    pub name: String,
+    /// Average number of threads.
+    pub threads: f64,
+    /// Processor time of all of them together, exact: schedstat's first number, as it grew.
+    pub on_cpu_ns: u64,
+    /// Time that they were ready and waited for a processor: its second.
+    pub run_delay_ns: u64,
+    /// Where they were: average numbers of threads, the largest first; they sum to `threads`.
+    pub states: Vec<State>,
+}
+
+/// How many threads were in one state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// Which.
+    pub wait: Wait,
+    /// Average number of threads.
+    pub threads: f64,
+}
+
+/// What a thread does, or waits for, as the kernel knows it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(tag = "wait", rename_all = "snake_case")]
+pub enum Wait {
+    /// On a processor, or ready for one.
+    Running,
+    /// Another thread has to wake it (futex(2)).
+    Futex {
+        /// How it asked.
+        op: FutexOp,
+        /// It wakes by itself within so many seconds: 1, 2, 5, 10, 20, 30, 35, 60, 120, 600 or more; none:
+        /// without a deadline.
+        within_s: Option<u32>,
+        /// At least two other threads of the process wait at the same address.
+        shared: bool,
+    },
+    /// For bytes of a connection that the process made, or room in it; the other end: `127.0.0.1:5432`.
+    Peer {
+        /// Where the connection leads; `unix` and a path, or `unix`, for a local socket.
+        address: String,
+    },
+    /// For bytes of a connection that was made to the process.
+    Client,
+    /// For a connection (accept(2)).
+    Accept,
+    /// For any of several descriptors: an event loop.
+    Events,
+    /// For time to pass.
+    Sleep,
+    /// For a disk, uninterruptible; the file, or the kernel function where it is not known.
+    Disk {
+        /// Path or function.
+        what: String,
+    },
+    /// For a page of memory.
+    PageFault,
+    /// For a pipe.
+    Pipe,
+    /// For a child process.
+    Child,
+    /// For something else; the call's name or the kernel's function.
+    Other {
+        /// Which.
+        what: String,
+    },
+    /// Asleep, and it may not be read on what.
+    Unknown,
+}
+
+/// The operation of a futex wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FutexOp {
+    /// `FUTEX_WAIT`: glibc's mutexes, and the JVM's safepoint barrier.
+    Wait,
+    /// `FUTEX_WAIT_BITSET`: condition variables, parking, Rust's locks.
+    WaitBitset,
+    /// Any other.
+    Other,
+}
+
+/// How well the threads of a subject were looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sweep {
+    /// Looks that were due.
+    pub due: u32,
+    /// Looks that were made.
+    pub done: u32,
+    /// Average number of threads there were.
+    pub threads: f64,
+    /// Average number of them looked at: fewer, chosen at random, where all would cost too much.
+    pub looked_at: f64,
+    /// Average number of them whose wait could be read.
+    pub readable: f64,
+    /// Time that the looks took.
+    pub took_ns: u64,
+    /// Processor time of threads that came and went between looks, as far as the process accounts
+    /// for it: what is missing from the groups.
+    pub unseen_cpu_ns: u64,
+}
