@@ -180,6 +180,11 @@ public final class Faults extends HttpServlet {
     }
 
     public static void main(String[] arguments) throws Exception {
+        boolean virtual = Boolean.parseBoolean(setting("VIRTUAL", "false"));
+        if (virtual && Runtime.version().feature() < 21) {
+            System.err.println("VIRTUAL=true wants JDK 21 or later, this is " + Runtime.version());
+            System.exit(2);
+        }
         Logger.getLogger("org.apache").setLevel(Level.WARNING);
         Path path = Path.of(setting("FILE", System.getProperty("java.io.tmpdir") + File.separator
                 + "tomcat-faults-" + ProcessHandle.current().pid() + ".log"));
@@ -195,7 +200,8 @@ public final class Faults extends HttpServlet {
         connector.setProperty("address", "127.0.0.1");
         connector.setProperty("maxKeepAliveRequests", "-1");
         connector.setProperty("maxThreads", setting("WORKERS", "200"));
-        if (Boolean.parseBoolean(setting("VIRTUAL", "false"))) {
+        connector.setThrowOnFailure(true);
+        if (virtual) {
             connector.setProperty("useVirtualThreads", "true");
         }
         tomcat.setConnector(connector);
