@@ -4,6 +4,7 @@ mod answer;
 mod flow;
 mod load;
 mod request;
+mod watch;
 
 pub(crate) use flow::default_name;
 
@@ -47,7 +48,8 @@ impl Draft {
             Command::Find => Task::Find(self.top.find()?),
         };
         let generator = self.generator(pool, &task)?;
-        Ok(Plan { target: address.target, data, flows, objective, task, generator })
+        let watch = self.watch(&address.target)?;
+        Ok(Plan { target: address.target, data, flows, objective, task, generator, watch })
     }
 
     fn data_sets(&self) -> Result<Vec<Data>, Error> {

@@ -3,7 +3,7 @@
 use crate::error::nearest;
 use crate::placeholder::Names;
 use crate::secret::hide;
-use crate::{Database, Piece, Template};
+use crate::{Database, Piece, Template, Who};
 use std::fmt::Write as _;
 
 const PORT: u16 = 5432;
@@ -91,8 +91,21 @@ impl Database {
 
     /// The URL that reads back as this; with the password as its template prints, or without one.
     pub(crate) fn url(&self, with_password: bool) -> String {
+        self.url_with(self.password.as_ref().filter(|_| with_password).map(ToString::to_string))
+    }
+
+    /// The URL with the password itself: for whoever connects.
+    pub(crate) fn url_in_clear(&self) -> String {
+        self.url_with(self.password.as_ref().map(|password| {
+            let mut out = Vec::new();
+            password.render(&Who { number: 0, seed: 0, taken: &[] }, 0, &mut out);
+            encoded_bytes(&out)
+        }))
+    }
+
+    fn url_with(&self, password: Option<String>) -> String {
         let mut url = format!("postgres://{}", encoded(&self.user));
-        if let Some(password) = self.password.as_ref().filter(|_| with_password) {
+        if let Some(password) = password {
             let _ = write!(url, ":{password}");
         }
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { encoded(&self.host) };
@@ -178,8 +191,12 @@ pub(crate) fn percent_decoded(text: &[u8]) -> Result<Vec<u8>, String> {
 
 /// What a part of a URL cannot hold is escaped.
 fn encoded(text: &str) -> String {
+    encoded_bytes(text.as_bytes())
+}
+
+fn encoded_bytes(text: &[u8]) -> String {
     let mut out = String::with_capacity(text.len());
-    for b in text.bytes() {
+    for &b in text {
         match b {
             b'-' | b'.' | b'_' | b'~' => out.push(char::from(b)),
             b if b.is_ascii_alphanumeric() => out.push(char::from(b)),

@@ -2,7 +2,7 @@ use crate::bind::planned;
 use crate::{
     Arrivals, Ask, Data, Find, Flow, HttpVersion, Load, Objective, Order, Plan, Request, Stage, StatusRange,
 };
-use crate::{Origin, Step, Target, Task};
+use crate::{Origin, Step, Target, Task, Watch};
 use units::{Bytes, Nanos, Share, grouped};
 
 /// More requests than these are counted only: `to_toml` has them all.
@@ -23,6 +23,7 @@ impl Plan {
         }
         lines.push(format!("goal     {}", describe_goal(&self.objective)));
         lines.push(format!("limits   {}", self.describe_limits()));
+        lines.extend(describe_watch(&self.watch, &self.target).map(|watch| format!("watch    {watch}")));
         lines
     }
 
@@ -100,6 +101,30 @@ impl Plan {
         }
         text + &format!("seed {}", generator.seed)
     }
+}
+
+/// What is not as by default.
+fn describe_watch(watch: &Watch, target: &Target) -> Option<String> {
+    if !watch.on {
+        return Some("nothing".to_owned());
+    }
+    let mut parts = Vec::new();
+    if !watch.pids.is_empty() {
+        let word = if watch.pids.len() == 1 { "process" } else { "processes" };
+        let pids: Vec<String> = watch.pids.iter().map(u32::to_string).collect();
+        parts.push(format!("{word} {}", pids.join(", ")));
+    }
+    parts.extend(watch.cgroup.as_ref().map(|path| format!("processes of the control group {path}")));
+    parts
+        .extend(watch.command.as_ref().map(|text| format!("processes whose command line contains '{text}'")));
+    let own = if let Target::Sql(database) = target { Some(database) } else { None };
+    let other = watch.postgres.as_ref().filter(|database| own != Some(*database));
+    parts.extend(other.map(|database| format!("the sessions of {}", database.url(false))));
+    parts.extend(watch.metrics.as_ref().map(|endpoint| format!("the metrics at {endpoint}")));
+    if !watch.attach {
+        parts.push("no Java virtual machine is asked".to_owned());
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 fn describe_flow(flow: &Flow) -> String {

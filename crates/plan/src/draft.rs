@@ -249,6 +249,11 @@ impl Draft {
         if has(Key::Pool) || has(Key::MaxConnections) {
             drop.extend([Key::Pool, Key::MaxConnections]);
         }
+        // Processes are named in one way.
+        const WHO: [Key; 3] = [Key::Pid, Key::Cgroup, Key::CommandText];
+        if WHO.into_iter().any(has) {
+            drop.extend(WHO);
+        }
         self.top.remove(&drop);
         self.top.overlaid_by(&over.top);
         if !over.flows.is_empty() {

@@ -57,7 +57,7 @@ fn collect_secrets(key: &str, value: &Spanned<DeValue<'_>>, text: &str, spans: &
         DeValue::String(content) => {
             if content.split([':', ' ']).next().is_some_and(secret::is_secret_name) {
                 spans.push(value.span());
-            } else if key == "url" {
+            } else if matches!(key, "url" | "postgres" | "metrics") {
                 let start = value.span().start;
                 let written = &text[value.span()];
                 spans.extend(secret::url_secrets(written).iter().map(|s| start + s.start..start + s.end));

@@ -96,13 +96,14 @@ impl Flow {
 }
 
 impl Plan {
-    /// Every text with placeholders, the password of a database included.
+    /// Every text with placeholders, passwords of databases included.
     pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
         let password = match &self.target {
             Target::Sql(database) => database.password.as_ref(),
             _ => None,
         };
-        password.into_iter().chain(self.flows.iter().flat_map(|flow| &flow.steps).flat_map(Step::templates))
+        let steps = self.flows.iter().flat_map(|flow| &flow.steps);
+        password.into_iter().chain(steps.flat_map(Step::templates)).chain(self.watch.templates())
     }
 
     /// As [`Plan::templates`].
@@ -112,7 +113,8 @@ impl Plan {
             _ => None,
         };
         let steps = self.flows.iter_mut().flat_map(|flow| &mut flow.steps);
-        password.into_iter().chain(steps.flat_map(Step::templates_mut))
+        let watched = self.watch.templates_mut();
+        password.into_iter().chain(steps.flat_map(Step::templates_mut)).chain(watched)
     }
 }
 

@@ -51,6 +51,13 @@ pub enum Key {
     Lateness,
     Cores,
     Seed,
+    On,
+    Pid,
+    Cgroup,
+    CommandText,
+    Postgres,
+    Metrics,
+    Attach,
 }
 
 /// Which shapes of TOML values a key takes.
@@ -76,7 +83,7 @@ const ASKS: &[&str] = &["request", "flow.step"];
 impl Key {
     /// Key, sections of the file (the top has no name), name in it, shape. Sections come in the
     /// order in which messages name them.
-    pub(crate) const ALL: [(Self, &'static [&'static str], &'static str, Kind); 47] = [
+    pub(crate) const ALL: [(Self, &'static [&'static str], &'static str, Kind); 54] = [
         (Self::Goal, &[""], "goal", Kind::Text),
         (Self::Url, &["target"], "url", Kind::Text),
         (Self::UnixSocket, &["target"], "unix_socket", Kind::Text),
@@ -124,11 +131,18 @@ impl Key {
         (Self::Lateness, &["generator"], "lateness", Kind::Quantity),
         (Self::Cores, &["generator"], "cores", Kind::List),
         (Self::Seed, &["generator"], "seed", Kind::Quantity),
+        (Self::On, &["watch"], "on", Kind::Flag),
+        (Self::Pid, &["watch"], "pid", Kind::List),
+        (Self::Cgroup, &["watch"], "cgroup", Kind::Text),
+        (Self::CommandText, &["watch"], "command", Kind::Text),
+        (Self::Postgres, &["watch"], "postgres", Kind::Text),
+        (Self::Metrics, &["watch"], "metrics", Kind::Text),
+        (Self::Attach, &["watch"], "attach", Kind::Flag),
     ];
 
     /// The sections at the top of a file, in the order of its page.
-    pub(crate) const SECTIONS: [&'static str; 7] =
-        ["target", "data", "request", "flow", "load", "find", "generator"];
+    pub(crate) const SECTIONS: [&'static str; 8] =
+        ["target", "data", "request", "flow", "load", "find", "generator", "watch"];
 
     /// The key of this name in a section, and the shape of its value.
     pub(crate) fn of(section: &str, name: &str) -> Option<(Self, Kind)> {

@@ -57,6 +57,16 @@
 //! lateness = "50us"                 # how late a request may be sent to save processor time; 0: not at all
 //! cores = [0, 1]                    # processors to run on
 //! seed = 1                          # of everything random
+//!
+//! [watch]                           # beside the load; by default whatever of the target is on this machine
+//! on = true                         # false: watch nothing
+//! pid = [4711]                      # these processes and their children, instead of whoever listens at the target;
+//! # cgroup = "/system.slice/app.service" # or those of a control group, a path below its mount,
+//! # command = "app.jar"             # or those whose command line contains this
+//! postgres = "postgres://me:{env:PGPASSWORD}@127.0.0.1/clinic" # ask it what its sessions do (role pg_monitor);
+//!                                   # default: the target, if it is a PostgreSQL
+//! metrics = "http://127.0.0.1:8081/actuator/prometheus" # read this once a second
+//! attach = true                     # false: never ask a Java virtual machine where its threads stand
 //! ```
 //!
 //! # Several requests, and flows
@@ -178,7 +188,7 @@ pub use load::{Arrivals, Find, Generator, Load, Stage, parse_cores};
 pub use secret::{Hidden, SecretFrom};
 pub use target::{Database, HttpVersion, Origin, Request, StatusRange, Target};
 pub use template::{Piece, Template, Who};
-pub use watch::Watch;
+pub use watch::{Endpoint, Watch};
 
 use serde::{Deserialize, Serialize};
 
@@ -197,6 +207,9 @@ pub struct Plan {
     pub task: Task,
     /// How the load is made.
     pub generator: Generator,
+    /// What is watched beside it.
+    #[serde(default)]
+    pub watch: Watch,
 }
 
 /// What is done with the target.

@@ -3,7 +3,7 @@ mod exact;
 use crate::error::Error;
 use crate::{
     Arrivals, Check, Command, Draft, Flow, Generator, HttpVersion, Load, Origin, Piece, Plan, Request, Stage,
-    Step, TakeFrom, Target, Task, Template,
+    Step, TakeFrom, Target, Task, Template, Watch,
 };
 use crate::{Ask, check};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -102,6 +102,7 @@ impl Plan {
             }
         }
         out.generator(&self.generator);
+        out.watch(&self.watch, &self.target);
         out.0
     }
 }
@@ -292,6 +293,40 @@ impl Lines {
         match i64::try_from(*seed) {
             Ok(seed) => self.raw("seed", seed),
             Err(_) => self.text("seed", &seed.to_string()),
+        }
+    }
+}
+
+impl Lines {
+    /// What is not as by default.
+    fn watch(&mut self, watch: &Watch, target: &Target) {
+        let Watch { on, pids, cgroup, command, postgres, metrics, attach } = watch;
+        let own = if let Target::Sql(database) = target { Some(database) } else { None };
+        let postgres = postgres.as_ref().filter(|database| own != Some(*database));
+        if *watch == (Watch { postgres: watch.postgres.clone(), ..Watch::default() }) && postgres.is_none() {
+            return;
+        }
+        self.section("[watch]");
+        if !on {
+            self.raw("on", "false");
+        }
+        if !pids.is_empty() {
+            self.list("pid", pids.iter().map(u32::to_string));
+        }
+        if let Some(cgroup) = cgroup {
+            self.text("cgroup", cgroup);
+        }
+        if let Some(command) = command {
+            self.text("command", command);
+        }
+        if let Some(database) = postgres {
+            self.text("postgres", &database.url(true));
+        }
+        if let Some(endpoint) = metrics {
+            self.text("metrics", &endpoint.to_string());
+        }
+        if !attach {
+            self.raw("attach", "false");
         }
     }
 }

@@ -1,5 +1,12 @@
+use crate::placeholder::Names;
+use crate::secret::{hide, masked_url};
+use crate::url::Address;
+use crate::{Database, Error, Piece, Place, Target, Template};
+use serde::{Deserialize, Serialize};
+
 /// What is watched beside the load, and how. By default whatever of the target is on this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Watch {
     /// Watch at all.
     pub on: bool,
@@ -9,10 +16,10 @@ pub struct Watch {
     pub cgroup: Option<String>,
     /// The processes whose command line contains this.
     pub command: Option<String>,
-    /// A PostgreSQL to ask what its sessions do.
-    pub postgres: Option<String>,
+    /// A PostgreSQL to ask what its sessions do; a target that is one itself, if nothing else is said.
+    pub postgres: Option<Database>,
     /// An endpoint in Prometheus' text format.
-    pub metrics: Option<String>,
+    pub metrics: Option<Endpoint>,
     /// A Java virtual machine may be asked, once for a verdict, where its threads stand.
     pub attach: bool,
 }
@@ -28,5 +35,76 @@ impl Default for Watch {
             metrics: None,
             attach: true,
         }
+    }
+}
+
+impl Watch {
+    /// The URL of the PostgreSQL to ask, its password in the clear: for whoever connects, never for people.
+    /// Complete after [`crate::Plan::bind`].
+    pub fn postgres_url(&self) -> Option<String> {
+        self.postgres.as_ref().map(Database::url_in_clear)
+    }
+
+    /// The URL of the metrics in the clear, as [`Watch::postgres_url`].
+    pub fn metrics_url(&self) -> Option<String> {
+        self.metrics.as_ref().map(Endpoint::url_in_clear)
+    }
+
+    /// Texts that may hold a secret.
+    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
+        let password = self.postgres.as_ref().and_then(|database| database.password.as_ref());
+        password.into_iter().chain(self.metrics.as_ref().map(|endpoint| &endpoint.0))
+    }
+
+    /// As [`Watch::templates`].
+    pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
+        let password = self.postgres.as_mut().and_then(|database| database.password.as_mut());
+        password.into_iter().chain(self.metrics.as_mut().map(|endpoint| &mut endpoint.0))
+    }
+}
+
+/// The URL of a metrics endpoint; what stands before its host is a secret.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Endpoint(Template);
+
+impl Endpoint {
+    /// Reads an `http://` or `https://` URL. The message is complete, and shows no secret.
+    pub(crate) fn parse(text: &str, place: &Place) -> Result<Self, Error> {
+        let wrong = |what: &str| Error::at(place, format!("'{}' is not {what}", masked_url(text)));
+        let url = text.trim();
+        let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
+        let address = Address::parse(&full, &Names::default()).map_err(|e| Error::at(place, e))?;
+        if !matches!(address.target, Target::Http(_)) {
+            return Err(wrong(
+                "the URL of a metrics endpoint, such as http://127.0.0.1:8080/actuator/prometheus",
+            ));
+        }
+        let start = full.find("://").map_or(0, |at| at + 3);
+        let end = full[start..].find(['/', '?', '#']).map_or(full.len(), |at| start + at);
+        let host = full[start..end].rfind('@').map_or(start, |at| start + at);
+        let read = |text: &str| Template::parse(text).map_err(|e| Error::at(place, e.to_string()));
+        let mut template = read(&full[..start])?;
+        template.append(hide(read(&full[start..host])?));
+        template.append(read(&full[host..])?);
+        if template.pieces.iter().any(|piece| !matches!(piece, Piece::Literal(_) | Piece::Secret { .. })) {
+            return Err(wrong(
+                "a URL that is the same each time: only {env:NAME} and {secret:FILE} may stand in it",
+            ));
+        }
+        template.rooted(place);
+        Ok(Self(template))
+    }
+
+    fn url_in_clear(&self) -> String {
+        let mut out = Vec::new();
+        self.0.render(&crate::Who { number: 0, seed: 0, taken: &[] }, 0, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+}
+
+/// As it reads back, without what is secret.
+impl std::fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
     }
 }

@@ -6,6 +6,7 @@ mod request;
 mod target;
 #[cfg(test)]
 mod tests;
+mod watching;
 
 pub use load::{FindArgs, How, RunArgs, variable};
 pub use plans::{Output, PlanAction};

@@ -240,9 +240,31 @@ fn task() -> impl Strategy<Value = Task> {
     prop_oneof![open, closed, find]
 }
 
+fn watch() -> impl Strategy<Value = Watch> {
+    let who = prop_oneof![
+        prop::collection::vec(1_u32..4_000_000, 0..3).prop_map(|pids| Watch { pids, ..Watch::default() }),
+        Just(Watch { cgroup: Some("/a b/c.service".to_owned()), ..Watch::default() }),
+        "[!-~]([ -~]{0,5}[!-~])?".prop_map(|command| Watch { command: Some(command), ..Watch::default() }),
+    ];
+    let postgres = prop::option::of(target()).prop_map(|target| match target {
+        Some(Target::Sql(database)) => Some(database),
+        _ => None,
+    });
+    let metrics = prop::option::of(prop_oneof![
+        Just("http://h:1/metrics?a={env:KEY}"),
+        Just("https://{env:USER}@h/"),
+        Just("http://[::1]:9/{secret:a b}"),
+    ]);
+    (who, any::<bool>(), any::<bool>(), postgres, metrics).prop_map(|(who, on, attach, postgres, metrics)| {
+        let place = Place::Option("--metrics");
+        let metrics = metrics.map(|url| Endpoint::parse(url, &place).expect(url));
+        Watch { on, attach, postgres, metrics, ..who }
+    })
+}
+
 prop_compose! {
     fn plans()(
-        target in target(), flows in prop::collection::vec(flow(), 1..4), task in task(),
+        target in target(), watch in watch(), flows in prop::collection::vec(flow(), 1..4), task in task(),
         loss in prop_oneof![Just(0.0), (0_u32..1_000_000).prop_map(|n| f64::from(n) / 1e8)],
         deadline in prop::option::of(time()),
         connections in 1_u32..100_000, outstanding in 1_u32.., seed: u64, lateness in 0_u64..1_000_000_000,
@@ -255,8 +277,12 @@ prop_compose! {
         if let (true, Task::Run(Load::Closed { connections, .. })) = (is_sql, &task) {
             generator.connections = generator.connections.max(*connections);
         }
+        let mut watch = watch;
+        if let (None, Target::Sql(database)) = (&watch.postgres, &target) {
+            watch.postgres = Some(database.clone());
+        }
         Plan {
-            target, data: data(), flows: built(flows, is_sql), task,
+            watch, target, data: data(), flows: built(flows, is_sql), task,
             objective: Objective { loss: Share(loss), deadline }, generator,
         }
     }

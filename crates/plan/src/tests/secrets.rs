@@ -90,6 +90,38 @@ fn they_are_sent() {
 }
 
 #[test]
+fn those_of_the_watch_are_given_to_who_connects() {
+    for (text, expected) in [
+        ("postgres = 'postgres://me:geheim@h/d'", "postgres://me:geheim@h/d"),
+        ("postgres = 'postgres://me@h?password=geheim'", "postgres://me:geheim@h/me"),
+        ("postgres = 'postgres://me:{env:TOKEN}@h/d'", "postgres://me:geheim-env%20%C3%A9@h/d"),
+        ("metrics = 'me:geheim@h:1/m'", "http://me:geheim@h:1/m"),
+        ("metrics = 'https://geheim@h/m#x'", "https://geheim@h/m#x"),
+        ("metrics = 'http://{secret:s.txt}@h/?a={env:TOKEN}'", "http://geheim-file@h/?a=geheim-env é"),
+    ] {
+        let mut plan =
+            plan(Command::Run, &format!("target.url = 'h'\nload.rate = 1\n[watch]\n{text}")).expect(text);
+        plan.bind(secret_file, env).expect("all is there");
+        let found = plan.watch.postgres_url().or(plan.watch.metrics_url());
+        assert_eq!(found.as_deref(), Some(expected), "{text}");
+        for shown in [plan.to_toml(), plan.describe().join("\n"), format!("{plan:?} {plan:#?}")] {
+            assert!(!shown.contains(SECRET), "{text}\n{shown}");
+            assert!(!shown.replace([' ', '\n'], "").contains("103,101,104,101,105,109"), "{text}\n{shown}");
+        }
+        assert!(
+            plan.secrets().iter().any(|secret| String::from_utf8_lossy(secret).contains(SECRET)),
+            "{text}"
+        );
+    }
+    let database = "load.rate = 1\ntarget.url = 'postgres://me:geheim@h/d'\nrequest.sql = 'select 1'";
+    let own = plan(Command::Run, database).expect("valid");
+    assert_eq!(own.watch.postgres_url().as_deref(), Some("postgres://me:geheim@h/d"));
+    let other =
+        plan(Command::Run, &format!("{database}\nwatch.postgres = 'postgres://monitor@h/d'")).expect("valid");
+    assert_eq!(other.watch.postgres_url().as_deref(), Some("postgres://monitor@h/d"));
+}
+
+#[test]
 fn they_are_not_kept() {
     for text in [
         "target.url = 'http://me:geheim@h/'",
@@ -98,6 +130,8 @@ fn they_are_not_kept() {
         "target.url = 'h'\nrequest.headers = { Authorization = 'Bearer geheim' }",
         "target.url = 'h'\nrequest.headers = { Cookie = 'id=geheim' }",
         "target.url = 'postgres://me:geheim@h/d'\nrequest.sql = 'select 1'",
+        "target.url = 'h'\nwatch.postgres = 'postgres://me:geheim@h/d'",
+        "target.url = 'h'\nwatch.metrics = 'http://me:geheim@h/d'",
     ] {
         let plan = plan(Command::Run, &format!("load.rate = 1\n{text}")).expect(text);
         let error = Plan::from_toml(&plan.to_toml(), Command::Run).expect_err(text).to_string();
@@ -151,6 +185,11 @@ fn no_message_shows_them() {
         "target = { url = 'h', headers = { Cookie = 'a=geheim' } ",
         "target.url = 'h'\nrequest = { form = { password = 'geheim' }, x = 1 }",
         "target.url = 'http://me:geheim@h\n",
+        "target.url = 'h'\nwatch.postgres = 'postgres://me:geheim@h/d?sslmod=x'",
+        "target.url = 'h'\nwatch.postgres = 'http://me:geheim@h/'",
+        "target.url = 'h'\nwatch = { postgres = 'postgres://me:geheim@h/d', x = 1 }",
+        "target.url = 'h'\nwatch.metrics = 'postgres://me:geheim@h/'",
+        "target.url = 'h'\nwatch.metrics = 'http://me:geheim@h/{uuid}'",
     ] {
         let error = plan(Command::Run, &format!("load.rate = 1\n{text}")).expect_err(text).to_string();
         assert!(!error.contains(SECRET) && !error.contains("heim@"), "{text}\n{error}");

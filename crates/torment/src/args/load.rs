@@ -1,4 +1,5 @@
 use super::request::{GeneratorArgs, RequestArgs, TargetArg, flag, set};
+use super::watching::WatchArgs;
 use clap::Args;
 use plan::{Command, Draft, Error, Key, Place, Plan, ReadFile};
 
@@ -44,6 +45,8 @@ pub struct FindArgs {
     request: RequestArgs,
     #[command(flatten)]
     generator: GeneratorArgs,
+    #[command(flatten)]
+    watch: WatchArgs,
     /// What to do with the plan.
     #[command(flatten)]
     pub how: How,
@@ -92,6 +95,8 @@ pub struct RunArgs {
     request: RequestArgs,
     #[command(flatten)]
     generator: GeneratorArgs,
+    #[command(flatten)]
+    watch: WatchArgs,
     /// What to do with the plan.
     #[command(flatten)]
     pub how: How,
@@ -128,6 +133,7 @@ impl FindArgs {
         set(&mut draft, Key::Budget, "--budget", &self.budget);
         self.request.set(&mut draft);
         self.generator.set(&mut draft);
+        self.watch.set(&mut draft);
         plan_from(Command::Find, &self.target.target, draft, read)
     }
 }
@@ -148,6 +154,7 @@ impl RunArgs {
         set(&mut draft, Key::Requests, "--requests", &self.requests);
         self.request.set(&mut draft);
         self.generator.set(&mut draft);
+        self.watch.set(&mut draft);
         // One request needs no load to be named.
         if self.how.once
             && [Key::Rate, Key::Stages, Key::Connections].iter().all(|&key| draft.text(key).is_none())

@@ -10,6 +10,7 @@ fn read(file: &str) -> Result<Vec<u8>, String> {
         "dir/flows.toml" => {
             Ok("target.url = 'h'\nload.rate = 1\nrequest = [{ url = '/a' }, { url = '/b' }]".into())
         }
+        "dir/watched.toml" => Ok("target.url = 'h'\nwatch.pid = [1, 2]".into()),
         "bad.toml" => Ok("[load]\nrte = 5\n".into()),
         "latin.toml" => Ok(b"# \xe9".to_vec()),
         "dir/n.csv" | "n.csv" => Ok("id,name\n7,x y\n".into()),
@@ -107,6 +108,15 @@ fn lines_make_plans() {
         ),
         ("find postgres://me@h/d --sql 'select 1' --pool 4", "[generator]\nconnections = 4\n"),
         ("run postgres://me:{env:PATH}@h --sql 'select 1' -c 5", "url = \"postgres://me:{env:PATH}@h/me\""),
+        ("find h --no-watch", "[watch]\non = false\n"),
+        ("run h -r 1 --pid 4 --pid 5 --no-attach", "[watch]\npid = [4, 5]\nattach = false\n"),
+        ("run h -r 1 --cgroup system.slice/a.service", "[watch]\ncgroup = \"/system.slice/a.service\"\n"),
+        ("run h -r 1 --command app.jar", "[watch]\ncommand = \"app.jar\"\n"),
+        (
+            "run h -r 1 --postgres postgres://me:{env:PATH}@h/d --metrics h:9/m",
+            "[watch]\npostgres = \"postgres://me:{env:PATH}@h/d\"\nmetrics = \"http://h:9/m\"\n",
+        ),
+        ("find dir/watched.toml --command x --no-attach", "[watch]\ncommand = \"x\"\nattach = false\n"),
         ("run dir/flows.toml -H 'x: y'", "headers = [\"x: y\"]"),
     ] {
         let plan = plan(line).unwrap_or_else(|e| panic!("{line}\n{e}")).to_toml();
@@ -118,6 +128,21 @@ fn lines_make_plans() {
 fn wrong_values_are_named_by_their_option() {
     for (line, expected) in [
         ("run h", "how much load? Give --rate 1000"),
+        ("find h --pid x", "--pid: 'x' is not the number of a process, a whole number from 1"),
+        ("find h --pid 5000000", "--pid: expected at most 4194304"),
+        ("find h --pid 1 --command x", "--command: name the processes to watch in one way"),
+        ("find h --command ''", "--command: expected a part of the command line"),
+        (
+            "find h --cgroup /sys/fs/cgroup/a",
+            "--cgroup: '/sys/fs/cgroup/a' is not the path of a control group below its mount",
+        ),
+        ("find h --postgres h/d", "--postgres: 'h/d' is not the URL of a PostgreSQL, such as postgres://"),
+        ("find h --postgres postgres://h/d", "--postgres: 'postgres://h/d' is not a URL with a user"),
+        ("find h --metrics demo:x", "--metrics: 'http://demo:x' is not a URL with a port"),
+        (
+            "find h --metrics postgres://me@h",
+            "--metrics: 'postgres://me@h' is not the URL of a metrics endpoint",
+        ),
         ("run h -d 5s", "how much load? Give --rate 1000"),
         ("run h -r 0", "--rate: expected a rate above 0"),
         ("run h -r -5", "--rate: '-5' is not a rate"),
@@ -194,6 +219,7 @@ fn wrong_lines_are_usage_errors() {
         "find a b",
         "find demo --rate 5",
         "run demo --max 5",
+        "find demo --no-watch --pid 5",
         "run h -s 5s:5 --stages article",
         "run h --once --dry-run",
         "run h -r 1 --http1 --http2",
