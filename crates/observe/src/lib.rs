@@ -5,6 +5,7 @@
 //! windows of a second. Nothing here judges: that is `diagnosis`.
 
 mod diag;
+mod said;
 mod scene;
 mod source;
 mod watch;

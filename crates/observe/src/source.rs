@@ -1,5 +1,5 @@
 use crate::scene::Scene;
-use record::watch::Window;
+use record::watch::{Look, Window};
 use std::time::Duration;
 
 /// Something that is read again and again, and gives its part of each window.
@@ -17,4 +17,20 @@ pub(crate) trait Source: Send {
     /// already, one for each of [`Scene::subjects`] and in their order; and begins anew. Counters that
     /// have to be exact are read once more.
     fn cut(&mut self, scene: &Scene, window: &mut Window);
+
+    /// A trial begins: a cut into no window, and this, come before its first window.
+    fn begin(&mut self) {}
+
+    /// The load of the trial is over.
+    fn end(&mut self) {}
+
+    /// Closer looks taken since it was last asked; they belong to the trial that goes on, or went on last.
+    fn looks(&mut self) -> Vec<Look> {
+        Vec::new()
+    }
+
+    /// What it found that it cannot see, so far; each is said once, however often it is found.
+    fn missing(&self) -> Vec<Missing> {
+        Vec::new()
+    }
 }
