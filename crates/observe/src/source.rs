@@ -1,5 +1,5 @@
 use crate::scene::Scene;
-use record::watch::{Look, Window};
+use record::watch::{Look, Missing, Window};
 use std::time::Duration;
 
 /// Something that is read again and again, and gives its part of each window.
