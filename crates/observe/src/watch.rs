@@ -36,13 +36,15 @@ pub(crate) struct Desk {
     seen: Sender<Seen>,
     /// The trial that goes on, when it began, and where its current window did.
     trial: Option<(u32, Instant, Instant)>,
+    /// The trial that goes on, or the last one: a closer look may come after its end.
+    looked_in: u32,
 }
 
 impl Desk {
     pub fn new(scene: Scene, sources: Vec<Box<dyn Source>>, seen: Sender<Seen>) -> Self {
         let now = Instant::now();
         let sources = sources.into_iter().map(|source| (source, now)).collect();
-        Self { scene, sources, seen, trial: None }
+        Self { scene, sources, seen, trial: None, looked_in: 0 }
     }
 
     fn work(mut self, commands: &Receiver<Command>) {
@@ -59,6 +61,10 @@ impl Desk {
             {
                 self.cut(now);
             }
+            for look in self.sources.iter_mut().flat_map(|(source, _)| source.looks()) {
+                // As with windows, whoever listened may have gone.
+                let _ = self.seen.send(Seen::Look(self.looked_in, look));
+            }
             let next = self.sources.iter().map(|(_, due)| *due);
             let next = next.chain(self.trial.map(|(_, _, from)| from + WINDOW)).min();
             let wait = next.map_or(WINDOW, |at| at.saturating_duration_since(Instant::now()));
@@ -66,12 +72,15 @@ impl Desk {
                 Ok(Command::Begin { trial, at }) => {
                     let mut before = Window::default();
                     self.fill(&mut before);
+                    self.sources.iter_mut().for_each(|(source, _)| source.begin());
                     self.trial = Some((trial, at, at));
+                    self.looked_in = trial;
                 }
                 Ok(Command::End { at }) => {
                     if self.trial.is_some_and(|(_, _, from)| at >= from + LEAST) {
                         self.cut(at);
                     }
+                    self.sources.iter_mut().for_each(|(source, _)| source.end());
                     self.trial = None;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
