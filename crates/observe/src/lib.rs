@@ -4,6 +4,7 @@
 //! A [`Watch`] is one thread that reads its sources, each at its own rate, and cuts what they saw into
 //! windows of a second. Nothing here judges: that is `diagnosis`.
 
+mod cgroup;
 mod diag;
 mod said;
 mod scene;

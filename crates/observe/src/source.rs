@@ -2,6 +2,9 @@ use crate::scene::Scene;
 use record::watch::{Look, Missing, Window};
 use std::time::Duration;
 
+/// How often a source is read that only reads when a window is cut.
+pub(crate) const ONLY_AT_CUTS: Duration = Duration::from_secs(3600);
+
 /// Something that is read again and again, and gives its part of each window.
 pub(crate) trait Source: Send {
     /// How often it wants to be read.

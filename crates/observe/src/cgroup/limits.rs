@@ -1,0 +1,188 @@
+//! The limits of the groups found: of each the one that leaves least.
+
+use super::place::{Group, Line, Place};
+use record::watch::{Cgroup, CpuQuota, MemoryLimit, Pressure, TaskLimit};
+use std::fs;
+
+/// Version 1 writes "no limit" as the largest number of pages, in bytes.
+const UNLIMITED: u64 = 1 << 62;
+
+/// All limits of a process, with counters since the groups were made.
+pub(super) fn limits(place: &Place) -> Cgroup {
+    Cgroup {
+        cpu: quota(&place.cpu),
+        memory: memory(&place.memory),
+        tasks: tasks(&place.pids),
+        pressure: pressure(&place.unified),
+    }
+}
+
+/// The smallest quota.
+pub(super) fn quota(line: &Line) -> Option<CpuQuota> {
+    let cpus = |group: &Group| if line.unified { quota_2(group) } else { quota_1(group) };
+    let all = line.groups.iter().filter_map(|group| Some((cpus(group)?, group)));
+    let (cpus, group) = all.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let stat = read(group, "cpu.stat").unwrap_or_default();
+    let throttled_ns =
+        value(&stat, "throttled_time").or_else(|| value(&stat, "throttled_usec").map(|us| us * 1000));
+    Some(CpuQuota {
+        group: group.name.clone(),
+        cpus,
+        periods: value(&stat, "nr_periods").unwrap_or(0),
+        throttled: value(&stat, "nr_throttled").unwrap_or(0),
+        throttled_ns: throttled_ns.unwrap_or(0),
+    })
+}
+
+fn quota_1(group: &Group) -> Option<f64> {
+    let quota: i64 = read(group, "cpu.cfs_quota_us")?.trim().parse().ok()?;
+    let period = number(group, "cpu.cfs_period_us")?;
+    (quota > 0 && period > 0).then(|| quota as f64 / period as f64)
+}
+
+fn quota_2(group: &Group) -> Option<f64> {
+    let text = read(group, "cpu.max")?;
+    let (quota, period) = text.trim().split_once(' ')?;
+    // `max` is no number.
+    let (quota, period): (u64, u64) = (quota.parse().ok()?, period.parse().ok()?);
+    (period > 0).then(|| quota as f64 / period as f64)
+}
+
+/// The memory limit that leaves least.
+fn memory(line: &Line) -> Option<MemoryLimit> {
+    let read = |group| if line.unified { memory_2(group) } else { memory_1(group) };
+    let all = line.groups.iter().enumerate().filter_map(|(level, group)| Some((level, read(group)?)));
+    let (level, mut least) = all.min_by_key(|(_, m)| m.limit_bytes.saturating_sub(m.used_bytes))?;
+    if !line.unified {
+        // Version 1 counts a kill where the victim was, not where the limit is.
+        least.kills = line.groups[..=level].iter().map(kills_1).sum();
+    }
+    Some(least)
+}
+
+fn memory_1(group: &Group) -> Option<MemoryLimit> {
+    let limit_bytes = number(group, "memory.limit_in_bytes").filter(|limit| *limit < UNLIMITED)?;
+    let stat = read(group, "memory.stat").unwrap_or_default();
+    let total = |name: &str| value(&stat, &format!("total_{name}"));
+    Some(MemoryLimit {
+        group: group.name.clone(),
+        used_bytes: number(group, "memory.usage_in_bytes")?,
+        cache_bytes: total("inactive_file").unwrap_or(0) + total("active_file").unwrap_or(0),
+        limit_bytes,
+        failures: number(group, "memory.failcnt").unwrap_or(0),
+        high: 0,
+        kills: 0,
+        refaults: total("workingset_refault_file").or_else(|| total("workingset_refault")).unwrap_or(0),
+    })
+}
+
+fn kills_1(group: &Group) -> u64 {
+    read(group, "memory.oom_control").and_then(|text| value(&text, "oom_kill")).unwrap_or(0)
+}
+
+fn memory_2(group: &Group) -> Option<MemoryLimit> {
+    // From `memory.high` on everything in the group is slowed down: a limit like the other.
+    let limit = [number(group, "memory.max"), number(group, "memory.high")];
+    let limit_bytes = limit.into_iter().flatten().min()?;
+    let stat = read(group, "memory.stat").unwrap_or_default();
+    let events = read(group, "memory.events").unwrap_or_default();
+    let of = |name: &str| value(&stat, name);
+    let event = |name: &str| value(&events, name).unwrap_or(0);
+    Some(MemoryLimit {
+        group: group.name.clone(),
+        used_bytes: number(group, "memory.current")?,
+        cache_bytes: of("inactive_file").unwrap_or(0) + of("active_file").unwrap_or(0),
+        limit_bytes,
+        failures: event("max"),
+        high: event("high"),
+        kills: event("oom_kill"),
+        refaults: of("workingset_refault_file").or_else(|| of("workingset_refault")).unwrap_or(0),
+    })
+}
+
+/// The limit of threads and processes that leaves least; version 1 and 2 have the same files.
+fn tasks(line: &Line) -> Option<TaskLimit> {
+    let limit = |group: &Group| Some((number(group, "pids.current")?, number(group, "pids.max")?));
+    let all = line.groups.iter().enumerate().filter_map(|(level, group)| Some((level, limit(group)?)));
+    let (level, (used, limit)) = all.min_by_key(|(_, (used, limit))| limit.saturating_sub(*used))?;
+    // Older kernels count a refusal where the thread was to be, newer ones where the limit is.
+    let groups = &line.groups[..=level];
+    let refused = groups.iter().filter_map(|group| value(&read(group, "pids.events")?, "max"));
+    let refused = refused.fold(None, |sum, one| Some(sum.unwrap_or(0) + one));
+    Some(TaskLimit { group: line.groups[level].name.clone(), used, limit, refused })
+}
+
+/// Of the process's own group; the root group's would be the whole machine's.
+fn pressure(line: &Line) -> Option<Pressure> {
+    let group = line.groups.first().filter(|group| group.folder.join("cgroup.events").exists())?;
+    let of = |name: &str| read(group, name);
+    stalls(&of("cpu.pressure")?, &of("memory.pressure")?, &of("io.pressure")?)
+}
+
+/// The sums of three files of pressure stall information.
+pub(crate) fn stalls(cpu: &str, memory: &str, io: &str) -> Option<Pressure> {
+    let total = |text: &str, kind: &str| {
+        let line = text.lines().find(|line| line.starts_with(kind))?;
+        line.rsplit_once("total=")?.1.trim().parse().ok()
+    };
+    Some(Pressure {
+        cpu_some_us: total(cpu, "some")?,
+        memory_some_us: total(memory, "some")?,
+        memory_full_us: total(memory, "full")?,
+        io_some_us: total(io, "some")?,
+        io_full_us: total(io, "full")?,
+    })
+}
+
+/// What grew between two readings; a group that was not the one that limits before has no growth yet.
+pub(super) fn grown(now: &Cgroup, before: Option<&Cgroup>) -> Cgroup {
+    let mut grown = now.clone();
+    let since = |now: u64, before: Option<u64>| before.map_or(0, |before| now.saturating_sub(before));
+    if let Some(cpu) = &mut grown.cpu {
+        let old = before.and_then(|c| c.cpu.as_ref()).filter(|old| old.group == cpu.group);
+        cpu.periods = since(cpu.periods, old.map(|o| o.periods));
+        cpu.throttled = since(cpu.throttled, old.map(|o| o.throttled));
+        cpu.throttled_ns = since(cpu.throttled_ns, old.map(|o| o.throttled_ns));
+    }
+    if let Some(memory) = &mut grown.memory {
+        let old = before.and_then(|c| c.memory.as_ref()).filter(|old| old.group == memory.group);
+        memory.failures = since(memory.failures, old.map(|o| o.failures));
+        memory.high = since(memory.high, old.map(|o| o.high));
+        memory.kills = since(memory.kills, old.map(|o| o.kills));
+        memory.refaults = since(memory.refaults, old.map(|o| o.refaults));
+    }
+    if let Some(tasks) = &mut grown.tasks {
+        let old = before.and_then(|c| c.tasks.as_ref()).filter(|old| old.group == tasks.group);
+        tasks.refused = tasks.refused.map(|now| since(now, old.and_then(|o| o.refused)));
+    }
+    grown.pressure = match (now.pressure, before.and_then(|c| c.pressure)) {
+        (Some(now), Some(before)) => Some(stalled(now, before)),
+        _ => None,
+    };
+    grown
+}
+
+/// Pressure as it grew.
+pub(crate) fn stalled(now: Pressure, before: Pressure) -> Pressure {
+    Pressure {
+        cpu_some_us: now.cpu_some_us.saturating_sub(before.cpu_some_us),
+        memory_some_us: now.memory_some_us.saturating_sub(before.memory_some_us),
+        memory_full_us: now.memory_full_us.saturating_sub(before.memory_full_us),
+        io_some_us: now.io_some_us.saturating_sub(before.io_some_us),
+        io_full_us: now.io_full_us.saturating_sub(before.io_full_us),
+    }
+}
+
+fn read(group: &Group, file: &str) -> Option<String> {
+    fs::read_to_string(group.folder.join(file)).ok()
+}
+
+fn number(group: &Group, file: &str) -> Option<u64> {
+    read(group, file)?.trim().parse().ok()
+}
+
+/// The number after a name at the start of a line.
+fn value(text: &str, name: &str) -> Option<u64> {
+    let of = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
+    text.lines().find_map(of)
+}

@@ -1,0 +1,120 @@
+//! The limits that control groups set, of version 1 and 2, and how often they were met.
+
+mod limits;
+mod place;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use limits::{stalled, stalls};
+
+use crate::said::Said;
+use crate::scene::Scene;
+use crate::source::Source;
+use place::Place;
+use record::watch::{Cgroup, Missing, Window};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The control groups of one process, looked up anew when it is moved.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    root: PathBuf,
+    pid: u32,
+    /// /proc/PID/cgroup, as it was when `place` was found.
+    text: String,
+    place: Place,
+    before: Option<Cgroup>,
+}
+
+impl Groups {
+    /// Of this process; `root` is `/`, but for tests.
+    pub fn of(root: &Path, pid: u32) -> Self {
+        Self { root: root.to_owned(), pid, ..Self::default() }
+    }
+
+    /// The limits and what was counted since the last call; the first call counts nothing. None if no group
+    /// of the process can be seen. Once the process has ended its last groups go on to be read: they know
+    /// what killed it.
+    pub fn read(&mut self) -> io::Result<Option<Cgroup>> {
+        match self.find() {
+            Err(error) if !is_gone(&error) => return Err(error),
+            _ => {}
+        }
+        let Place { cpu, memory, pids, unified } = &self.place;
+        if [cpu, memory, pids, unified].iter().all(|line| line.groups.is_empty()) {
+            return Ok(None);
+        }
+        let now = limits::limits(&self.place);
+        let grown = limits::grown(&now, self.before.as_ref());
+        self.before = Some(now);
+        Ok(Some(grown))
+    }
+
+    fn find(&mut self) -> io::Result<()> {
+        let text = fs::read_to_string(self.root.join(format!("proc/{}/cgroup", self.pid)))?;
+        if text != self.text {
+            self.place = place::find(&self.root, self.pid, &text)?;
+            self.text = text;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a process has ended: its folder is gone, or (ESRCH) about to be.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(3)
+}
+
+/// The processors that the smallest quota above a process allows; none if there is no quota, or none to be seen.
+pub(crate) fn cpus(pid: u32) -> Option<f64> {
+    let root = Path::new("/");
+    let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+    limits::quota(&place::find(root, pid, &text).ok()?.cpu).map(|quota| quota.cpus)
+}
+
+/// The control groups of each subject's first process.
+#[derive(Debug, Default)]
+pub(crate) struct Cgroups {
+    groups: Vec<Groups>,
+    said: Said,
+}
+
+impl Source for Cgroups {
+    fn every(&self) -> Duration {
+        crate::source::ONLY_AT_CUTS
+    }
+
+    fn read(&mut self, _: &Scene) {}
+
+    fn cut(&mut self, scene: &Scene, window: &mut Window) {
+        self.groups.resize_with(scene.subjects.len(), Groups::default);
+        let parts = scene.subjects.iter().zip(&mut window.subjects).zip(&mut self.groups);
+        for ((cast, part), groups) in parts {
+            if groups.root.as_os_str().is_empty() {
+                *groups = Groups::of(Path::new("/"), cast.about.pid);
+            }
+            // A service that was started anew is, as a rule, in the same groups: what they count goes on.
+            groups.pid = cast.pids.first().copied().unwrap_or(groups.pid);
+            match groups.read() {
+                // All that there is has ended, and was never seen.
+                Ok(None) if cast.pids.is_empty() => {}
+                Ok(Some(cgroup)) => part.cgroup = Some(cgroup),
+                Ok(None) => self.said.say(
+                    "limits of control groups",
+                    "no hierarchy of control groups is mounted here that holds the target; \
+                     run torment where /sys/fs/cgroup is",
+                ),
+                Err(error) => {
+                    let why = format!("the control groups of process {} cannot be read: {error}", groups.pid);
+                    self.said.say("limits of control groups", why);
+                }
+            }
+        }
+    }
+
+    fn missing(&self) -> Vec<Missing> {
+        self.said.list()
+    }
+}

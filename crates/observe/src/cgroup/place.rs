@@ -1,0 +1,161 @@
+//! Where the control groups of a process are: /proc/PID/cgroup says which, mountinfo where they can be read.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A group, as a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Group {
+    /// Its path within its hierarchy: `/system.slice/shop.service`.
+    pub name: String,
+    /// Where its files are.
+    pub folder: PathBuf,
+}
+
+/// The groups of a process for one controller.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Line {
+    /// The hierarchy is of version 2.
+    pub unified: bool,
+    /// Its own group first, then each group above it that can be seen.
+    pub groups: Vec<Group>,
+}
+
+/// The groups of a process: a host may use version 1 for some controllers and 2 for others.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Place {
+    pub cpu: Line,
+    pub memory: Line,
+    pub pids: Line,
+    /// The hierarchy of version 2, for pressure.
+    pub unified: Line,
+}
+
+/// Which group a process is in, in one hierarchy, as a line of /proc/PID/cgroup.
+struct Member<'a> {
+    /// None: version 2.
+    controllers: Option<&'a str>,
+    path: &'a str,
+}
+
+/// A mounted hierarchy.
+struct Mount {
+    /// The group that is at the top of what is mounted.
+    top: String,
+    folder: PathBuf,
+    /// None: version 2.
+    controllers: Option<String>,
+}
+
+/// Finds the groups. `root` is what all paths are below: `/`, but for tests. Fails if the process has ended.
+pub(super) fn find(root: &Path, pid: u32, cgroup: &str) -> io::Result<Place> {
+    let own = mounts(&fs::read_to_string(root.join("proc/self/mountinfo"))?, root);
+    let members: Vec<Member<'_>> = cgroup.lines().filter_map(member).collect();
+    let mut place = of(&own, &members);
+    let complete = |line: &Line| !line.groups.is_empty();
+    if [&place.cpu, &place.memory, &place.pids].into_iter().all(complete) {
+        return Ok(place);
+    }
+    // What is not mounted here may be where the process is, in a container.
+    let its_root = root.join(format!("proc/{pid}/root"));
+    if let Ok(text) = fs::read_to_string(root.join(format!("proc/{pid}/mountinfo"))) {
+        let there = of(&mounts(&text, &its_root), &members);
+        for (line, other) in [
+            (&mut place.cpu, there.cpu),
+            (&mut place.memory, there.memory),
+            (&mut place.pids, there.pids),
+            (&mut place.unified, there.unified),
+        ] {
+            if line.groups.is_empty() {
+                *line = other;
+            }
+        }
+    }
+    Ok(place)
+}
+
+fn of(mounts: &[Mount], members: &[Member<'_>]) -> Place {
+    Place {
+        cpu: line(mounts, members, Some("cpu")),
+        memory: line(mounts, members, Some("memory")),
+        pids: line(mounts, members, Some("pids")),
+        unified: line(mounts, members, None),
+    }
+}
+
+/// The groups for a controller: by version 1 if it is there, else by 2.
+fn line(mounts: &[Mount], members: &[Member<'_>], controller: Option<&str>) -> Line {
+    let has = |list: Option<&str>| match (controller, list) {
+        (Some(name), Some(list)) => list.split(',').any(|one| one == name),
+        (None, None) => true,
+        _ => false,
+    };
+    let Some(member) = members.iter().find(|m| has(m.controllers)) else {
+        return if controller.is_some() { line(mounts, members, None) } else { Line::default() };
+    };
+    // Of several mounts the one that shows the most of what is above the process.
+    let best = mounts
+        .iter()
+        .filter(|mount| has(mount.controllers.as_deref()))
+        .filter_map(|mount| Some((mount, below(member.path, &mount.top)?)))
+        .max_by_key(|(_, below)| below.len());
+    let Some((mount, below)) = best else {
+        return Line { unified: member.controllers.is_none(), groups: Vec::new() };
+    };
+    let mut groups = Vec::new();
+    let mut path = Path::new(below);
+    loop {
+        let folder = mount.folder.join(path);
+        if folder.is_dir() {
+            let name = Path::new(&mount.top).join(path);
+            let name = name.to_string_lossy();
+            let name = if name == "/" { "/" } else { name.trim_end_matches('/') };
+            groups.push(Group { name: name.to_owned(), folder });
+        }
+        match path.parent() {
+            Some(parent) => path = parent,
+            None => break,
+        }
+    }
+    Line { unified: member.controllers.is_none(), groups }
+}
+
+/// What of a group's path is below the top of a mount; none if it is elsewhere.
+fn below<'a>(path: &'a str, top: &str) -> Option<&'a str> {
+    let rest = if top == "/" { path } else { path.strip_prefix(top)? };
+    // `/../other`: outside of what this namespace shows.
+    let inside = rest.is_empty() || rest.starts_with('/');
+    (inside && !rest.contains("/..")).then(|| rest.trim_matches('/'))
+}
+
+fn member(line: &str) -> Option<Member<'_>> {
+    let mut parts = line.splitn(3, ':');
+    let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+    // A group may have been removed while a process is still in it.
+    let path = path.strip_suffix(" (deleted)").unwrap_or(path);
+    Some(Member { controllers: (!controllers.is_empty()).then_some(controllers), path })
+}
+
+/// The hierarchies in a mountinfo(5), with their folders put below `root`.
+fn mounts(text: &str, root: &Path) -> Vec<Mount> {
+    let mount = |line: &str| {
+        let (place, kind) = line.split_once(" - ")?;
+        let mut place = place.split(' ').skip(3);
+        let (top, point) = (unescape(place.next()?), unescape(place.next()?));
+        let mut kind = kind.split(' ');
+        let controllers = match kind.next()? {
+            "cgroup2" => None,
+            "cgroup" => Some(kind.nth(1)?.to_owned()),
+            _ => return None,
+        };
+        Some(Mount { top, folder: root.join(point.trim_start_matches('/')), controllers })
+    };
+    text.lines().filter_map(mount).collect()
+}
+
+/// Blanks and the like are written in octal: `\040`.
+fn unescape(text: &str) -> String {
+    let (tab, newline) = ("\t", "\n");
+    text.replace("\\040", " ").replace("\\011", tab).replace("\\012", newline).replace("\\134", "\\")
+}
