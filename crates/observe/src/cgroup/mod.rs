@@ -1,6 +1,8 @@
 //! The limits that control groups set, of version 1 and 2, and how often they were met.
 
 mod limits;
+#[cfg(test)]
+mod live;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -54,11 +56,17 @@ impl Groups {
 
     fn find(&mut self) -> io::Result<()> {
         let text = fs::read_to_string(self.root.join(format!("proc/{}/cgroup", self.pid)))?;
-        if text != self.text {
+        // Version 1 says that a process that has ended, but is still waited for, is in the root.
+        if text != self.text && !self.is_ending() {
             self.place = place::find(&self.root, self.pid, &text)?;
             self.text = text;
         }
         Ok(())
+    }
+
+    fn is_ending(&self) -> bool {
+        let stat = fs::read_to_string(self.root.join(format!("proc/{}/stat", self.pid))).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X']))
     }
 }
 
