@@ -6,6 +6,7 @@ use std::fmt::Write;
 use crate::answer::Answer;
 use crate::codec::Request;
 use crate::database::{Failure, Fortune, Owner, OwnerFields, Session};
+use crate::fault::Work;
 use crate::form;
 use crate::route::Route;
 
@@ -18,11 +19,13 @@ pub(crate) enum Query {
     Fortunes,
 }
 
-/// An answer, or the question that leads to it.
+/// An answer, or what leads to it.
 #[derive(Debug)]
 pub(crate) enum Reply {
     Now(Answer),
     Ask(Query),
+    /// The work of a fault page.
+    Do(Work),
 }
 
 /// What a clinic page replies to a request.

@@ -25,6 +25,8 @@ pub(crate) struct Connection {
     /// Parsing is of no use before so many bytes are there.
     at_least: usize,
     told_to_continue: bool,
+    /// Only one exchange, whatever the client would like.
+    single: bool,
     /// When the first bytes of the request in the inbox arrived at the socket.
     arrival: Option<Instant>,
     outgoing: Outgoing,
@@ -66,10 +68,16 @@ impl Connection {
             inbox: Vec::new(),
             at_least: 1,
             told_to_continue: false,
+            single: false,
             arrival: None,
             outgoing: Outgoing::default(),
             draining: None,
         }
+    }
+
+    /// One that is closed after its first answer.
+    pub(crate) fn single(socket: Arc<OwnedFd>) -> Self {
+        Self { single: true, ..Self::new(socket) }
     }
 
     /// Reads once. The kernel says when what is read arrived (its newest segment, if there are
@@ -123,7 +131,7 @@ impl Connection {
                 let shape = Shape {
                     head_only: request.method == "HEAD",
                     modern: request.modern,
-                    keep_alive: request.keep_alive,
+                    keep_alive: request.keep_alive && !self.single,
                 };
                 let exchange = Exchange { route: Some(route), arrival, shape };
                 (exchange, reply(route, &request, arrival), used)

@@ -20,10 +20,34 @@
 //! | `/continue` | after a `100 Continue` and a `103 Early Hints` | |
 //! | `/echo` | the body of the request | |
 //! | `/healthz` | `ok` | |
+//! | `/fault/…` | after real work or a real wait, see below | |
 //! | `/truth` | JSON: what was received and answered, and how long it took | `reset` |
 //! | `/`, `/owners/{id}`, `/fortunes` | HTML | |
 //! | `POST /owners/new` | 302 to the new owner once the row is committed, or 400 with reasons | a form |
 //! | `/owners/count` | JSON: the number of owners | |
+//!
+//! The pages under `/fault/` are truly broken, each in one known way, for whoever wants to see what that
+//! looks like from outside. A request takes the thread that serves it; where it finds no room it is
+//! answered 503. In the model `async` those that block are answered 400.
+//!
+//! | page | what a request does | parameters (default) |
+//! |---|---|---|
+//! | `/fault/cpu` | uses a processor for so long | `us` (1000) |
+//! | `/fault/lock` | sleeps with the one mutex held | `us` (1000) |
+//! | `/fault/permit` | sleeps with one of `size` permits, waiting at most 30 s for it | `size` (10), `us` (20000) |
+//! | `/fault/call` | asks another service on this machine, over a connection of its thread's own | `to`, `path` (/) |
+//! | `/fault/db` | by `do`, in a session of the pool; PostgreSQL only: | `do` (sleep) |
+//! | … `do=sleep` | `pg_sleep` | `us` (20000) |
+//! | … `do=row`, `advisory` | changes the one hot row, or takes the one advisory lock, and keeps it so long | `us` (2000) |
+//! | … `do=cpu` | computes over so many rows | `rows` (10000) |
+//! | … `do=read` | reads pages at random; the first request fills the table | `n` (8), `mib` (256) |
+//! | … `do=commit` | inserts a row with a commit of its own | |
+//! | … `do=idle` | keeps a transaction open while the service sleeps | `us` (20000) |
+//! | … `do=connect` | sleeps in a session made for this request, beside the pool | `us` (20000) |
+//! | `/fault/memory` | keeps memory until `reset=1` | `kib` (256) |
+//! | `/fault/thread` | starts a thread that lives so long | `ms` (1000) |
+//! | `/fault/open` | keeps a descriptor open until `reset=1` | |
+//! | `/fault/file` | appends to a file in the temporary folder, and waits for the disk | `kib` (4) |
 //!
 //! The times at `/truth` run from the moment the kernel had a request's bytes to the moment it had the
 //! answer's last: in a closed loop of thousands, most of that is the wait until the service comes to
@@ -40,6 +64,7 @@ mod connection;
 mod database;
 mod encode;
 mod error;
+mod fault;
 mod form;
 mod holder;
 mod listen;
@@ -81,6 +106,13 @@ pub enum Model {
         /// Threads that share the connections.
         loops: usize,
     },
+    /// `workers` threads that each accept a connection, answer one request on it and close it, as the
+    /// processes of PHP-FPM or of gunicorn's synchronous workers do: who finds all of them busy waits
+    /// in the kernel's queue of connections.
+    Serial {
+        /// Requests served at the same time.
+        workers: usize,
+    },
 }
 
 /// What a loop has open beside its connections, amply: 0 to 2, the listener, an epoll, and the events
@@ -106,6 +138,7 @@ impl Model {
             Self::Pool { .. } => "pool",
             Self::Threads => "threads",
             Self::Async { .. } => "async",
+            Self::Serial { .. } => "serial",
         }
     }
 }
@@ -121,6 +154,8 @@ pub struct Config {
     pub database: Database,
     /// Database connections, shared by all requests; HikariCP has 10.
     pub connections: usize,
+    /// Connections that may wait to be accepted; the kernel cuts it to `net.core.somaxconn`.
+    pub backlog: u32,
     /// Makes `/delay`, `/queue`, `/pool` and `/shed` slow at first.
     pub warming: Option<Warming>,
 }
@@ -133,6 +168,7 @@ impl Default for Config {
             model: Model::POOL,
             database: Database::Temporary,
             connections: 10,
+            backlog: listen::BACKLOG,
             warming: None,
         }
     }
@@ -161,6 +197,7 @@ impl Service {
             Model::Pool { workers, .. } => [("workers", workers), ("connections", config.connections)],
             Model::Threads => [("connections", config.connections); 2],
             Model::Async { loops } => [("loops", loops), ("connections", config.connections)],
+            Model::Serial { workers } => [("workers", workers), ("connections", config.connections)],
         };
         for (what, count) in counts {
             if !(1..=THREADS_LIMIT).contains(&count) {
@@ -169,7 +206,7 @@ impl Service {
         }
         sys::raise_nofile();
         // The port first: a second service on it must not touch the first one's database.
-        let listener = listen::Listener::bind(&config.listen)?;
+        let listener = listen::Listener::bind(&config.listen, config.backlog)?;
         let address = listener.address.clone();
         let (database, folder) = database::open(&config.database, config.connections)?;
         let stop = stop::Stop::new().map_err(Error::Threads)?;
@@ -178,6 +215,7 @@ impl Service {
             Model::Pool { workers, queue } => model::pool::start(&shared, listener, workers, queue),
             Model::Threads => model::threads::start(&shared, listener),
             Model::Async { loops } => model::loops::start(&shared, listener, loops),
+            Model::Serial { workers } => model::serial::start(&shared, listener, workers),
         };
         match threads {
             Ok(threads) => Ok(Self { shared, address, threads, _folder: folder }),
@@ -209,6 +247,7 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         self.shared.stop.stop();
+        self.shared.faults.end();
         for thread in self.threads.drain(..) {
             // A thread that panicked has said so already.
             let _ = thread.join();

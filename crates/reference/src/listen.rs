@@ -16,7 +16,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, ipprot
 use crate::{Error, holder};
 
 /// The kernel cuts this to `net.core.somaxconn` (4,096 by default).
-const BACKLOG: i32 = 65_535;
+pub(crate) const BACKLOG: u32 = 65_535;
 
 /// An address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,10 +72,14 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    pub(crate) fn bind(listen: &Listen) -> Result<Self, Error> {
+    /// `backlog` connections may wait to be accepted, and one more.
+    pub(crate) fn bind(listen: &Listen, backlog: u32) -> Result<Self, Error> {
+        let backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
         match listen {
-            Listen::Tcp(address) => bind_tcp(*address).map_err(|e| refused(listen, e, holder::of(*address))),
-            Listen::Unix(path) => bind_unix(path).map_err(|e| refused(listen, e, None)),
+            Listen::Tcp(address) => {
+                bind_tcp(*address, backlog).map_err(|e| refused(listen, e, holder::of(*address)))
+            }
+            Listen::Unix(path) => bind_unix(path, backlog).map_err(|e| refused(listen, e, None)),
         }
     }
 
@@ -117,20 +121,20 @@ fn refused(listen: &Listen, errno: Errno, holder: Option<String>) -> Error {
     }
 }
 
-fn bind_tcp(address: SocketAddr) -> Result<Listener, Errno> {
+fn bind_tcp(address: SocketAddr, backlog: i32) -> Result<Listener, Errno> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
     rustix::net::bind(&socket, &address)?;
-    rustix::net::listen(&socket, BACKLOG)?;
+    rustix::net::listen(&socket, backlog)?;
     // Where it cannot be, a request's time begins when we come to it.
     let _ = sys::stamp_arrivals(&socket);
     let real = rustix::net::getsockname(&socket)?.try_into()?;
     Ok(Listener { socket, address: Listen::Tcp(real) })
 }
 
-fn bind_unix(path: &Path) -> Result<Listener, Errno> {
+fn bind_unix(path: &Path, backlog: i32) -> Result<Listener, Errno> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     let name = SocketAddrUnix::new(path)?;
@@ -141,7 +145,7 @@ fn bind_unix(path: &Path) -> Result<Listener, Errno> {
         }
         bound => bound?,
     }
-    rustix::net::listen(&socket, BACKLOG)?;
+    rustix::net::listen(&socket, backlog)?;
     Ok(Listener { socket, address: Listen::Unix(path.to_owned()) })
 }
 

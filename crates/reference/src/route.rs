@@ -22,6 +22,7 @@ pub(crate) enum Route {
     NewOwner,
     CountOwners,
     Fortunes,
+    Fault,
     Unknown,
     /// Not counted: asking what happened must not change it.
     Truth,
@@ -31,7 +32,7 @@ impl Route {
     pub(crate) const COUNT: usize = Self::ALL.len();
 
     /// In the order of their numbers.
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 20] = [
         Self::Delay,
         Self::Queue,
         Self::Pool,
@@ -49,6 +50,7 @@ impl Route {
         Self::NewOwner,
         Self::CountOwners,
         Self::Fortunes,
+        Self::Fault,
         Self::Unknown,
         Self::Truth,
     ];
@@ -74,6 +76,7 @@ impl Route {
             "/truth" => Self::Truth,
             _ if path.starts_with("/owners/") => Self::Owner,
             _ if path.starts_with("/status/") => Self::Status,
+            _ if path.starts_with("/fault/") => Self::Fault,
             _ => Self::Unknown,
         }
     }
@@ -98,6 +101,7 @@ impl Route {
             Self::NewOwner => "/owners/new",
             Self::CountOwners => "/owners/count",
             Self::Fortunes => "/fortunes",
+            Self::Fault => "/fault/{kind}",
             Self::Unknown => "(unknown)",
             Self::Truth => "/truth",
         }
@@ -124,6 +128,11 @@ impl<'a> Parameters<'a> {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             (key == name).then_some(value)
         })
+    }
+
+    /// A text as it stands, if it is given.
+    pub(crate) fn text(self, name: &str) -> Option<&'a str> {
+        self.get(name)
     }
 
     /// A number between two bounds, or the default when it is not given. Otherwise a sentence
@@ -172,6 +181,7 @@ mod tests {
             ("/owners/new", Route::NewOwner),
             ("/owners/count", Route::CountOwners),
             ("/status/404", Route::Status),
+            ("/fault/cpu", Route::Fault),
             ("/owners", Route::Unknown),
             ("/delay/", Route::Unknown),
             ("*", Route::Unknown),

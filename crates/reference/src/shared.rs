@@ -9,6 +9,7 @@ use crate::answer::Answer;
 use crate::clinic::{self, Query, Reply};
 use crate::codec::Request;
 use crate::database;
+use crate::fault::{Faults, Work};
 use crate::log::Log;
 use crate::route::Route;
 use crate::stop::Stop;
@@ -18,6 +19,7 @@ pub(crate) struct Shared {
     pub(crate) log: Log,
     pub(crate) stop: Stop,
     pub(crate) database: database::Pool,
+    pub(crate) faults: Faults,
     /// As `/truth` names it.
     pub(crate) model: &'static str,
     started: Instant,
@@ -35,6 +37,7 @@ impl Shared {
             log: Log::new(),
             stop,
             database,
+            faults: Faults::default(),
             model,
             started: Instant::now(),
             servers: Mutex::new(VirtualServers::new(warming)),
@@ -69,6 +72,10 @@ impl Shared {
             Route::Home | Route::Owner | Route::NewOwner | Route::CountOwners | Route::Fortunes => {
                 clinic::reply(route, request)
             }
+            Route::Fault => match Work::read(request.path, request.query) {
+                Ok(work) => Reply::Do(work),
+                Err(sentence) => Reply::Now(Answer::text(400, format!("{sentence}\n"))),
+            },
             _ => Reply::Now(
                 self.truth_page(route, request, arrival)
                     .unwrap_or_else(|sentence| Answer::text(400, format!("{sentence}\n"))),

@@ -9,11 +9,13 @@ mod pool;
 mod postgresql;
 mod seed;
 mod sqlite;
+mod trouble;
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
 pub(crate) use pool::{Pool, WAIT_LIMIT};
+pub(crate) use trouble::Trouble;
 
 use crate::Error;
 
@@ -101,6 +103,10 @@ pub(crate) trait Session: Send {
     fn insert_owner(&mut self, owner: &OwnerFields) -> Result<i64, Failure>;
     fn count_owners(&mut self) -> Result<i64, Failure>;
     fn fortunes(&mut self) -> Result<Vec<Fortune>, Failure>;
+    /// Makes the database slow in a way of its own.
+    fn trouble(&mut self, _: &Trouble) -> Result<(), Failure> {
+        Err(Failure("this page wants a PostgreSQL; start with --database postgres://…".to_owned()))
+    }
 }
 
 /// Makes and seeds the tables if needed, and opens `connections` sessions.
@@ -110,7 +116,7 @@ pub(crate) fn open(
     database: &Database,
     connections: usize,
 ) -> Result<(Pool, Option<tempfile::TempDir>), Error> {
-    let (sessions, folder) = match database {
+    let (pool, folder) = match database {
         Database::Temporary => {
             let folder = tempfile::Builder::new().prefix("torment-clinic-").tempdir().map_err(|e| {
                 Error::Database {
@@ -119,12 +125,15 @@ pub(crate) fn open(
                     advice: "free some space or set TMPDIR to a folder you may write to",
                 }
             })?;
-            (sqlite::open(&folder.path().join("clinic.sqlite"), connections)?, Some(folder))
+            (Pool::new(sqlite::open(&folder.path().join("clinic.sqlite"), connections)?), Some(folder))
         }
-        Database::Sqlite(path) => (sqlite::open(path, connections)?, None),
-        Database::Postgres(url) => (postgresql::open(url, connections)?, None),
+        Database::Sqlite(path) => (Pool::new(sqlite::open(path, connections)?), None),
+        Database::Postgres(url) => {
+            let pool = Pool::new(postgresql::open(url, connections)?);
+            (pool.with_visitors(postgresql::visitors(url)?), None)
+        }
     };
-    Ok((Pool::new(sessions), folder))
+    Ok((pool, folder))
 }
 
 impl Owner {

@@ -4,7 +4,7 @@
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use super::Session;
+use super::{Failure, Session};
 
 /// HikariCP's `connectionTimeout`: after waiting so long for a session, a request is answered 503.
 pub(crate) const WAIT_LIMIT: Duration = Duration::from_secs(30);
@@ -13,7 +13,11 @@ pub(crate) struct Pool {
     idle: Mutex<Vec<Box<dyn Session>>>,
     returned: Condvar,
     size: usize,
+    visitors: Option<Visitors>,
 }
+
+/// Makes sessions beside those of the pool.
+pub(super) type Visitors = Box<dyn Fn() -> Box<dyn Session> + Send + Sync>;
 
 /// No session came free in time.
 #[derive(Debug)]
@@ -21,7 +25,24 @@ pub(crate) struct NoneFree;
 
 impl Pool {
     pub(crate) fn new(sessions: Vec<Box<dyn Session>>) -> Self {
-        Self { size: sessions.len(), idle: Mutex::new(sessions), returned: Condvar::new() }
+        Self { size: sessions.len(), idle: Mutex::new(sessions), returned: Condvar::new(), visitors: None }
+    }
+
+    /// Lets sessions be made beside those of the pool, too.
+    pub(super) fn with_visitors(self, visitors: Visitors) -> Self {
+        Self { visitors: Some(visitors), ..self }
+    }
+
+    /// Does `work` in a session beside those of the pool, as a program without a pool would.
+    pub(crate) fn visit(
+        &self,
+        work: impl FnOnce(&mut dyn Session) -> Result<(), Failure>,
+    ) -> Result<Result<(), Failure>, NoneFree> {
+        match &self.visitors {
+            Some(visitors) => Ok(work(&mut *visitors())),
+            // The pool's session says what it wants instead.
+            None => self.with(Instant::now() + WAIT_LIMIT, work),
+        }
     }
 
     pub(crate) fn size(&self) -> usize {
@@ -71,7 +92,7 @@ impl Drop for Lent<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::database::{Failure, Fortune, Owner, OwnerFields};
+    use crate::database::{Fortune, Owner, OwnerFields};
 
     struct Nothing;
     impl Session for Nothing {

@@ -7,6 +7,8 @@ use std::time::Duration;
 use postgres::config::{Config, Host};
 use postgres::{Client, NoTls, Statement};
 
+use super::pool::Visitors;
+use super::trouble::{self, Trouble};
 use super::{Failure, Fortune, Owner, OwnerFields, Pet, Session, Visit, seed, words};
 use crate::Error;
 
@@ -42,6 +44,7 @@ struct Connected {
     insert: Statement,
     count: Statement,
     fortunes: Statement,
+    ready: trouble::Ready,
 }
 
 /// Connects `connections` times; makes the tables when they are missing and seeds empty ones.
@@ -59,6 +62,12 @@ pub(super) fn open(url: &str, connections: usize) -> Result<Vec<Box<dyn Session>
         all.push(Box::new(Postgres { config: config.clone(), connected }));
     }
     Ok(all)
+}
+
+/// Makes sessions that are not connected yet.
+pub(super) fn visitors(url: &str) -> Result<Visitors, Error> {
+    let config = configuration(url)?;
+    Ok(Box::new(move || Box::new(Postgres { config: config.clone(), connected: None })))
 }
 
 /// The URL as the client wants it, with nothing left to look up: a static program cannot call
@@ -141,6 +150,7 @@ impl Connected {
             )?,
             count: client.prepare("SELECT count(*) FROM owners")?,
             fortunes: client.prepare("SELECT id, message FROM fortunes")?,
+            ready: trouble::Ready::default(),
             client,
         })
     }
@@ -221,6 +231,14 @@ impl Session for Postgres {
             let rows = c.client.query(&c.fortunes, &[])?;
             Ok(rows.iter().map(|row| Fortune { id: row.get(0), message: text(row, 1) }).collect())
         })
+    }
+
+    fn trouble(&mut self, what: &Trouble) -> Result<(), Failure> {
+        if let Trouble::Connect { .. } = what {
+            let mut client = self.config.connect(NoTls)?;
+            return Ok(trouble::carry_out(&mut client, &mut trouble::Ready::default(), what)?);
+        }
+        self.ask(|c| trouble::carry_out(&mut c.client, &mut c.ready, what))
     }
 }
 

@@ -1,5 +1,5 @@
 //! One thread with one connection: it reads, asks the database, sleeps until the answer is due
-//! and writes, and does nothing else meanwhile. Shared by the models `threads` and `pool`.
+//! and writes, and does nothing else meanwhile. Shared by the models `threads`, `pool` and `serial`.
 
 use std::time::{Duration, Instant};
 
@@ -64,6 +64,7 @@ fn respond(
     let answer = match reply {
         Reply::Now(answer) => answer,
         Reply::Ask(query) => shared.ask(&query, Instant::now()),
+        Reply::Do(work) => shared.work(&work),
     };
     let in_time = answer.not_before.is_none_or(|due| shared.stop.sleep_until(due));
     let after = connection.push(exchange, &answer);

@@ -16,6 +16,7 @@ use super::{ACCEPT_PAUSE, READ_BYTES};
 use crate::answer::Answer;
 use crate::clinic::{Query, Reply};
 use crate::connection::{After, Connection, Exchange, Received, Sent};
+use crate::fault;
 use crate::stop::nap;
 
 /// Keys of connections never reach these: a slot is not used so often.
@@ -208,6 +209,12 @@ impl<'a> Loop<'a> {
                 match reply {
                     Reply::Now(answer) => self.when_due(key, exchange, answer),
                     Reply::Ask(query) => self.ask(key, exchange, query),
+                    Reply::Do(work) if work.blocks() => self.when_due(key, exchange, fault::not_in_a_loop()),
+                    // It holds up all connections of this loop, as such work does.
+                    Reply::Do(work) => {
+                        let answer = self.common.shared.work(&work);
+                        self.when_due(key, exchange, answer);
+                    }
                 }
                 continue;
             }

@@ -1,10 +1,12 @@
-//! The three ways to wait: a thread for each connection, a pool of threads, event loops.
+//! The ways to wait: a thread for each connection, a pool of threads, event loops, and threads that
+//! accept for themselves.
 
 mod blocking;
 mod event_loop;
 pub(crate) mod loops;
 pub(crate) mod pool;
 mod queue;
+pub(crate) mod serial;
 mod slots;
 pub(crate) mod threads;
 

@@ -5,26 +5,32 @@ use reference::{Config, Database, Listen, Model, Warming};
 ///
 /// /queue?us=500 is one server that takes 500 µs for each request: exactly 2,000 a second. /pool, /delay,
 /// /stall, /warm and /shed are other known truths, / and /owners/new a small clinic with a database;
-/// /truth says what truly happened.
+/// /truth says what truly happened. /fault/cpu, /fault/lock and others truly burn, wait and hold.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   torment target
   torment target --listen 9000 --model threads --database clinic.db
+  torment target --model serial --workers 4 --backlog 16
   torment target --listen unix:/tmp/torment.sock --database postgres://me@127.0.0.1/clinic")]
 pub struct TargetArgs {
     /// A port, ADDRESS:PORT, or unix:PATH
     #[arg(long, value_name = "WHERE", default_value = "127.0.0.1:8080")]
     listen: Listen,
-    /// How it waits: a pool of workers, a thread for each connection, or event loops
+    /// How it waits: a pool of workers, a thread for each connection, event loops, or workers that each
+    /// accept a connection, answer once and close it
     #[arg(long, value_enum, default_value_t)]
     model: ModelName,
-    /// Workers of the pool [default: 200], or event loops [default: enough for 65536 connections]
+    /// Workers of the pool [default: 200] or serial ones [default: 4], or event loops [default: enough
+    /// for 65536 connections]
     #[arg(long, value_name = "COUNT")]
     workers: Option<usize>,
     /// Requests that may wait for a worker of the pool; more are answered 503 [default: 100000]
     #[arg(long, value_name = "COUNT")]
     queue: Option<usize>,
+    /// Connections that may wait to be accepted [default: as many as the kernel lets]
+    #[arg(long, value_name = "COUNT")]
+    backlog: Option<u32>,
     /// Where the clinic keeps its rows: a postgres:// URL or an SQLite file [default: a temporary one]
     #[arg(long, value_name = "URL|PATH")]
     database: Option<Database>,
@@ -42,6 +48,9 @@ pub struct TargetArgs {
     pub while_stdin: bool,
 }
 
+/// Enough to see them work at the same time.
+const SERIAL_WORKERS: usize = 4;
+
 /// What event loops can hold unless their number is given: more than a load wants, and one loop does
 /// where the limit of descriptors is higher.
 const CONNECTIONS: u64 = 65_536;
@@ -52,6 +61,7 @@ enum ModelName {
     Pool,
     Threads,
     Async,
+    Serial,
 }
 
 impl TargetArgs {
@@ -74,6 +84,9 @@ impl TargetArgs {
             }
             (ModelName::Async, Some(loops), None) => Model::Async { loops },
             (ModelName::Async, None, None) => Model::holding(CONNECTIONS),
+            (ModelName::Serial, workers, None) => {
+                Model::Serial { workers: workers.unwrap_or(SERIAL_WORKERS) }
+            }
             (ModelName::Threads, None, None) => Model::Threads,
             (ModelName::Threads, Some(_), _) => {
                 return Err("--workers: --model threads makes a thread for each connection".to_owned());
@@ -85,6 +98,7 @@ impl TargetArgs {
             model,
             database: self.database.clone().unwrap_or_default(),
             connections: self.connections,
+            backlog: self.backlog.unwrap_or(Config::default().backlog),
             warming: self.warming,
         })
     }

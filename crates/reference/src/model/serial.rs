@@ -1,0 +1,69 @@
+//! A fixed number of threads that each accept a connection, answer one request on it, and close it.
+//! Nothing accepts while all are busy: then clients wait in the kernel's queue, as long as it is, and
+//! beyond it their connections are not made at all.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::event::PollFlags;
+
+use super::blocking::{Manner, serve};
+use super::{ACCEPT_PAUSE, READ_BYTES, STACK_BYTES};
+use crate::Shared;
+use crate::connection::{After, Connection};
+use crate::listen::Listener;
+use crate::stop::wake_exactly;
+
+/// A thread that waits for a connection looks up this often at most; the end wakes it anyway.
+const LONG: Duration = Duration::from_secs(3_600);
+/// A client that sends nothing for so long gives its worker to the next.
+const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Starts the workers.
+pub(crate) fn start(
+    shared: &Arc<Shared>,
+    listener: Listener,
+    workers: usize,
+) -> io::Result<Vec<JoinHandle<()>>> {
+    let listener = Arc::new(listener);
+    let mut threads = Vec::with_capacity(workers);
+    for number in 0..workers {
+        let (shared, listener) = (Arc::clone(shared), Arc::clone(&listener));
+        let run = move || {
+            wake_exactly();
+            work(&shared, &listener);
+        };
+        threads.push(Builder::new().name(format!("worker-{number}")).stack_size(STACK_BYTES).spawn(run)?);
+    }
+    Ok(threads)
+}
+
+fn work(shared: &Shared, listener: &Listener) {
+    let mut scratch = [0; READ_BYTES];
+    while !shared.stop.stopping() {
+        match listener.accept() {
+            Ok(Some(socket)) => {
+                shared.log.connections.opened();
+                converse(shared, Connection::single(socket), &mut scratch);
+                shared.log.connections.closed();
+            }
+            Ok(None) => {
+                shared.stop.ready(listener.socket.as_fd(), PollFlags::IN, LONG);
+            }
+            Err(_) => {
+                shared.log.connections.accept_paused();
+                shared.stop.sleep_until(Instant::now() + ACCEPT_PAUSE);
+            }
+        }
+    }
+}
+
+/// Serves one connection to its end.
+fn converse(shared: &Shared, mut connection: Connection, scratch: &mut [u8]) {
+    while serve(shared, &mut connection, None, scratch, Manner::Serve) == After::Again
+        && shared.stop.ready(connection.socket.as_fd(), PollFlags::IN, REQUEST_PATIENCE)
+    {}
+}
