@@ -1,1 +1,57 @@
 //! What gave first: recorded windows ▶ evidence ▶ a verdict.
+//!
+//! [`Recording`] folds a run's events; [`diagnose`] divides it into where the target was well and where it
+//! was degraded (`steps`), merges the windows of each (`merge`), asks every rule (`rules`) and orders what
+//! they found (`verdict`): what explains what, which came first, how sure. A rule is a pure function of
+//! what was recorded, so that a better one can judge an old run anew.
+
+mod case;
+mod found;
+mod merge;
+mod recording;
+mod rules;
+mod steps;
+mod verdict;
+mod words;
+mod workers;
+
+pub use recording::Recording;
+
+use case::Case;
+use record::watch::Watched;
+use record::{Cause, Diagnosis, NoFinding};
+use units::Rate;
+
+/// What gave first in a run; also while it goes on.
+pub fn diagnose(recording: &Recording) -> Diagnosis {
+    let nobody = Watched::default();
+    let watched = recording.watched.as_ref().unwrap_or(&nobody);
+    let steps = steps::divide(recording);
+    let case = Case::of(recording, watched, &steps);
+    if steps.bad.seconds.is_empty() && steps.void.is_empty() {
+        return well(recording, &case);
+    }
+    verdict::judge(&case)
+}
+
+/// Never degraded.
+fn well(recording: &Recording, case: &Case<'_>) -> Diagnosis {
+    let mut diagnosis = verdict::frame(case);
+    diagnosis.degraded_at = None;
+    let Some(well) = &case.well else {
+        diagnosis.none = Some(NoFinding::NothingMeasured);
+        diagnosis.sentences = vec!["Nothing was measured that could be judged.".to_owned()];
+        return diagnosis;
+    };
+    diagnosis.none = Some(NoFinding::NotSaturated);
+    let offered = recording.trials.iter().filter_map(|trial| trial.rate);
+    let highest = offered.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or(Rate(well.load.offered));
+    diagnosis.well_at = Some(highest);
+    diagnosis.sentences = vec![format!("Nothing gave: the target was well at {highest}.")];
+    diagnosis
+}
+
+/// A cause in words, for whoever shows it.
+pub fn cause_name(cause: Cause) -> &'static str {
+    verdict::name(cause)
+}

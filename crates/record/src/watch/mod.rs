@@ -14,7 +14,9 @@ pub use inside::{
     Asker, Blocked, Jvm, Look, Metrics, Postgres, PostgresInfo, Series, Sessions, Statement, ThreadsAt,
     VirtualThreads,
 };
-pub use machine::{Cgroup, CpuQuota, Disk, Host, MemoryLimit, Neighbour, Network, Own, Pressure, TaskLimit, Usage};
+pub use machine::{
+    Cgroup, CpuQuota, Disk, Host, MemoryLimit, Neighbour, Network, Own, Pressure, TaskLimit, Usage,
+};
 pub use threads::{FutexOp, Group, State, Sweep, Wait};
 pub use window::{Listener, Peer, SubjectWindow, Window};
 

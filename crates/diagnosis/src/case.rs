@@ -1,0 +1,230 @@
+//! What every rule is given: the degraded part of a run beside the part where the target was well.
+
+use crate::merge::merge;
+use crate::recording::{Recording, Second};
+use crate::steps::{Part, Steps};
+use crate::workers::Workers;
+use record::watch::{Look, Role, Subject, SubjectWindow, Watched, Window};
+use record::{Caveat, Failure, Outcome};
+use std::collections::BTreeMap;
+use units::{Nanos, Rate};
+
+/// A run, divided and merged.
+pub(crate) struct Case<'a> {
+    pub watched: &'a Watched,
+    /// Where the target was degraded.
+    pub bad: Side<'a>,
+    /// Where it was well; none if it never was, or was not looked at then.
+    pub well: Option<Side<'a>>,
+    /// What was looked at once.
+    pub looks: Vec<&'a Look>,
+    /// Why trials were void, if that was for the generator.
+    pub void: Vec<&'a Caveat>,
+    /// The lowest rate at which one was.
+    pub void_at: Option<Rate>,
+    /// The trial in which it first was degraded.
+    pub since: Option<u32>,
+}
+
+/// One part of a run: what was offered, how that went, and what was seen.
+pub(crate) struct Side<'a> {
+    pub load: LoadThere,
+    /// All windows as one; of no length if nothing was seen.
+    pub all: Window,
+    /// Each window.
+    pub each: Vec<&'a Window>,
+    /// The subject that the load meets; `all.subjects` may be empty.
+    service: SubjectWindow,
+    /// Its workers, if it has any.
+    pub workers: Option<Workers>,
+}
+
+/// Load and answers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LoadThere {
+    /// Arrivals a second.
+    pub offered: f64,
+    /// Answers as expected, a second.
+    pub answered: f64,
+    /// Arrivals outstanding, on average.
+    pub outstanding: f64,
+    /// The most outstanding in any second.
+    pub most_outstanding: f64,
+    /// Median over the seconds of their medians and p99s.
+    pub response_p50: Option<f64>,
+    pub response_p99: Option<f64>,
+    /// The generator's own delay, the median second's p99.
+    pub pacing_p99: Option<f64>,
+    pub timeouts: u64,
+    pub unsent: u64,
+    pub failures: BTreeMap<Failure, u64>,
+    pub seconds: f64,
+}
+
+impl LoadThere {
+    fn of(seconds: &[&Second]) -> Self {
+        let time: Nanos = seconds.iter().fold(Nanos::ZERO, |sum, s| sum + s.elapsed);
+        let span = time.as_secs_f64().max(f64::MIN_POSITIVE);
+        let mut failures: BTreeMap<Failure, u64> = BTreeMap::new();
+        for (failure, count) in seconds.iter().flat_map(|s| &s.failures) {
+            *failures.entry(failure.clone()).or_default() += count;
+        }
+        let sum = |of: &dyn Fn(&Second) -> u64| seconds.iter().map(|s| of(s)).sum::<u64>();
+        Self {
+            offered: sum(&|s| s.due) as f64 / span,
+            answered: seconds.iter().map(|s| s.answered() * s.elapsed.as_secs_f64()).sum::<f64>() / span,
+            outstanding: seconds.iter().map(|s| s.outstanding * s.elapsed.as_secs_f64()).sum::<f64>() / span,
+            most_outstanding: seconds.iter().map(|s| s.outstanding).fold(0.0, f64::max),
+            response_p50: median(seconds.iter().filter_map(|s| s.response_p50)),
+            response_p99: median(seconds.iter().filter_map(|s| s.response_p99)),
+            pacing_p99: median(seconds.iter().filter_map(|s| s.pacing_p99)),
+            timeouts: sum(&|s| s.outcomes.get(Outcome::Timeout)),
+            unsent: sum(&Second::unsent),
+            failures,
+            seconds: time.as_secs_f64(),
+        }
+    }
+
+    /// How many arrivals failed for a reason of which this is true.
+    pub fn failed(&self, is: impl Fn(&Failure) -> bool) -> u64 {
+        self.failures.iter().filter(|(failure, _)| is(failure)).map(|(_, count)| count).sum()
+    }
+}
+
+fn median(times: impl Iterator<Item = Nanos>) -> Option<f64> {
+    let mut times: Vec<Nanos> = times.collect();
+    times.sort_unstable();
+    times.get(times.len() / 2).map(|time| time.as_secs_f64())
+}
+
+impl<'a> Side<'a> {
+    fn of(part: &Part<'a>, watched: &Watched) -> Self {
+        let load = LoadThere::of(&part.seconds);
+        let all = merge(&part.windows);
+        let service = all.subjects.first().cloned().unwrap_or_default();
+        let about = watched.subjects.first();
+        let workers = Workers::find(&service, about);
+        Self { load, all, each: part.windows.clone(), service, workers }
+    }
+
+    /// The subject that the load meets.
+    pub fn service(&self) -> &SubjectWindow {
+        &self.service
+    }
+
+    /// Seconds that were seen.
+    pub fn seen(&self) -> f64 {
+        self.all.length().as_secs_f64()
+    }
+
+    /// A counter as a rate per second.
+    pub fn per_second(&self, count: u64) -> f64 {
+        count as f64 / self.seen().max(f64::MIN_POSITIVE)
+    }
+
+    /// In how many of the windows it holds, as a share and as a count.
+    pub fn holds(&self, is: impl Fn(&Window) -> bool) -> (f64, u32) {
+        let count = self.each.iter().filter(|window| is(window)).count();
+        (count as f64 / self.each.len().max(1) as f64, count as u32)
+    }
+}
+
+/// Nanoseconds of all threads ÷ nanoseconds of the window.
+fn average(ns: u64, window: Nanos) -> f64 {
+    ns as f64 / (window.0 as f64).max(1.0)
+}
+
+/// Processors used by a subject: by its threads where they were seen, else by its processes.
+pub(crate) fn cpu(subject: &SubjectWindow, length: Nanos) -> f64 {
+    let threads: u64 = subject.groups.iter().map(|group| group.on_cpu_ns).sum();
+    average(threads.max(subject.cpu_ns), length)
+}
+
+/// Threads of a subject that were ready and waited for a processor.
+pub(crate) fn runnable(subject: &SubjectWindow, length: Nanos) -> f64 {
+    let delay: u64 = subject.groups.iter().map(|group| group.run_delay_ns).sum();
+    // Delay is charged when a thread gets its processor: one that starves shows in the looks alone.
+    let running: f64 = subject
+        .groups
+        .iter()
+        .flat_map(|group| &group.states)
+        .filter(|state| state.wait == record::watch::Wait::Running)
+        .map(|state| state.threads)
+        .sum();
+    average(delay, length).max(running - cpu(subject, length))
+}
+
+impl<'a> Case<'a> {
+    /// None if the target was never degraded, or nothing was seen of it when it was.
+    pub fn of(recording: &'a Recording, watched: &'a Watched, steps: &Steps<'a>) -> Self {
+        let bad = Side::of(&steps.bad, watched);
+        let well = Side::of(&steps.well, watched);
+        let used = |number: &u32| steps.bad.trials.contains(number);
+        let looks = recording.trials.iter().filter(|t| used(&t.number)).flat_map(|t| &t.looks).collect();
+        let invalid = |trial: &&'a crate::recording::Trial| trial.end.iter().flat_map(|end| &end.invalid);
+        Self {
+            watched,
+            since: steps.bad.trials.iter().min().copied(),
+            well: (!well.each.is_empty() || well.load.seconds > 0.0).then_some(well),
+            bad,
+            looks,
+            void: steps.void.iter().flat_map(invalid).collect(),
+            void_at: steps.void.iter().filter_map(|t| t.rate).min_by(|a, b| a.0.total_cmp(&b.0)),
+        }
+    }
+
+    /// The service as it was looked for.
+    pub fn about(&self) -> Option<&'a Subject> {
+        self.watched.subjects.first()
+    }
+
+    /// What people call it.
+    pub fn name(&self) -> &str {
+        match self.about() {
+            Some(subject) if !subject.name.is_empty() => &subject.name,
+            _ => "the service",
+        }
+    }
+
+    /// Processors the service may use.
+    pub fn cpus(&self) -> f64 {
+        let host = self.bad.all.host.as_ref().map_or(1.0, |host| f64::from(host.cpus));
+        self.about().map(|subject| subject.cpus).filter(|cpus| *cpus > 0.0).unwrap_or(host)
+    }
+
+    /// Processors the service used while degraded.
+    pub fn cpu(&self) -> f64 {
+        cpu(self.bad.service(), self.bad.all.length())
+    }
+
+    /// Its threads that were ready and waited for one.
+    pub fn runnable(&self) -> f64 {
+        runnable(self.bad.service(), self.bad.all.length())
+    }
+
+    /// The process trees behind the service that are watched.
+    pub fn downstreams(&self) -> impl Iterator<Item = (&'a Subject, &SubjectWindow)> {
+        let pairs = self.watched.subjects.iter().zip(&self.bad.all.subjects);
+        pairs.filter(|(subject, _)| subject.role == Role::Downstream)
+    }
+
+    /// Looks at threads that were made, of those that were due.
+    pub fn coverage(&self) -> f64 {
+        let Some(sweep) = &self.bad.service().sweep else { return 1.0 };
+        let done = f64::from(sweep.done) / f64::from(sweep.due.max(1));
+        let seen = if sweep.looked_at > 0.0 { sweep.readable / sweep.looked_at } else { 1.0 };
+        (done * seen).min(1.0)
+    }
+
+    /// The service's figure while it was well, from the same function.
+    pub fn when_well(&self, of: impl Fn(&Side<'a>) -> f64) -> Option<f64> {
+        self.well.as_ref().filter(|well| !well.each.is_empty()).map(of)
+    }
+}
+
+impl Case<'_> {
+    /// Processors the service used, or none if the service is the database itself.
+    pub fn cpu_beside_postgres(&self) -> f64 {
+        if self.about().is_some_and(|subject| subject.is_postgres) { 0.0 } else { self.cpu() }
+    }
+}

@@ -1,0 +1,158 @@
+//! What a rule that holds says.
+
+use crate::case::Case;
+use record::watch::Window;
+use record::{Arithmetic, Cause, Confidence, Evidence, Prediction};
+
+/// A rule that holds, before it is weighed against the others.
+pub(crate) struct Found {
+    pub cause: Cause,
+    pub sentence: String,
+    pub evidence: Vec<Evidence>,
+    pub confidence: Confidence,
+    /// The first degraded window in which it held.
+    pub first: Option<usize>,
+    /// From the request to what does not wait for anything else.
+    pub chain: Vec<String>,
+    pub arithmetic: Option<Arithmetic>,
+    pub next: Vec<String>,
+    pub prediction: Option<Prediction>,
+    pub unless: Vec<String>,
+}
+
+impl Found {
+    pub fn new(cause: Cause, sentence: impl Into<String>) -> Self {
+        Self {
+            cause,
+            sentence: sentence.into(),
+            evidence: Vec::new(),
+            confidence: Confidence { margin: 1.0, persistence: 1.0, independence: 0.6, coverage: 1.0 },
+            first: None,
+            chain: Vec::new(),
+            arithmetic: None,
+            next: Vec::new(),
+            prediction: None,
+            unless: Vec::new(),
+        }
+    }
+
+    /// How far past its threshold: 0.6 at it, 1 at `full`.
+    pub fn margin(mut self, value: f64, threshold: f64, full: f64) -> Self {
+        let way = (value - threshold) / (full - threshold);
+        self.confidence.margin = 0.6 + 0.4 * way.clamp(0.0, 1.0);
+        self
+    }
+
+    /// In how many of the degraded windows it holds by itself.
+    pub fn holding(mut self, case: &Case<'_>, is: impl Fn(&Window) -> bool) -> Self {
+        let (share, _) = case.bad.holds(&is);
+        self.first = case.bad.each.iter().position(|window| is(window));
+        self.confidence.persistence = share.max(0.3);
+        self
+    }
+
+    /// From how many independent sources it is known.
+    pub fn sources(mut self, count: u32) -> Self {
+        self.confidence.independence = match count {
+            0 | 1 => 0.6,
+            2 => 0.85,
+            _ => 1.0,
+        };
+        self
+    }
+
+    /// It rests on looks at threads.
+    pub fn seen_by_sweeps(mut self, case: &Case<'_>) -> Self {
+        self.confidence.coverage = case.coverage();
+        self
+    }
+
+    pub fn evidence(mut self, evidence: Evidence) -> Self {
+        self.evidence.push(evidence);
+        self
+    }
+
+    pub fn chain(mut self, links: impl IntoIterator<Item = String>) -> Self {
+        self.chain.extend(links);
+        self
+    }
+
+    pub fn next(mut self, advice: impl Into<String>) -> Self {
+        self.next.push(advice.into());
+        self
+    }
+
+    pub fn unless(mut self, fact: impl Into<String>) -> Self {
+        self.unless.push(fact.into());
+        self
+    }
+
+    pub fn predicts(mut self, prediction: Prediction) -> Self {
+        self.prediction = Some(prediction);
+        self
+    }
+
+    /// A formula that should give the rate measured; if it does, that is one more source.
+    pub fn arithmetic(mut self, arithmetic: Option<Arithmetic>) -> Self {
+        if let Some(arithmetic) = &arithmetic {
+            let c = &mut self.confidence;
+            c.independence = match (arithmetic.agrees(), c.independence) {
+                (true, i) if i < 0.8 => 0.85,
+                (true, _) => 1.0,
+                (false, i) => i * 0.8,
+            };
+        }
+        self.arithmetic = arithmetic;
+        self
+    }
+}
+
+/// A fact, in words and as a number beside its threshold.
+pub(crate) fn fact(
+    text: impl Into<String>,
+    value: f64,
+    threshold: f64,
+    unit: &str,
+    source: &str,
+) -> Evidence {
+    Evidence {
+        text: text.into(),
+        value,
+        threshold,
+        unit: unit.to_owned(),
+        well: None,
+        source: source.to_owned(),
+        windows: 0,
+    }
+}
+
+/// The same figure where the target was well.
+pub(crate) trait Contrast {
+    fn well(self, value: Option<f64>) -> Self;
+    fn in_windows(self, windows: u32) -> Self;
+}
+
+impl Contrast for Evidence {
+    fn well(mut self, value: Option<f64>) -> Self {
+        self.well = value;
+        self
+    }
+    fn in_windows(mut self, windows: u32) -> Self {
+        self.windows = windows;
+        self
+    }
+}
+
+/// Where facts come from, as users may look there themselves.
+pub(crate) mod source {
+    pub const SCHEDSTAT: &str = "/proc/PID/task/*/schedstat";
+    pub const SWEEP: &str = "/proc/PID/task/*/{stat,wchan,syscall}";
+    pub const HOST: &str = "/proc/stat";
+    pub const CGROUP: &str = "control group";
+    pub const SOCKETS: &str = "sock_diag";
+    pub const ACTIVITY: &str = "pg_stat_activity";
+    pub const PERFDATA: &str = "hsperfdata";
+    pub const LOAD: &str = "own load";
+    pub const PROCESS: &str = "/proc/PID";
+    pub const DUMP: &str = "thread dump";
+}

@@ -1,0 +1,144 @@
+//! What the rules need of a run: its trials with their seconds and windows.
+
+use record::watch::{Look, Watched, Window};
+use record::{Caveat, Event, Failure, Judgement, Outcome, Outcomes, Purpose, Slice};
+use std::collections::BTreeMap;
+use units::{Nanos, Rate};
+
+/// A run as the rules see it: fold its events in their order.
+#[derive(Debug, Clone, Default)]
+pub struct Recording {
+    pub(crate) watched: Option<Watched>,
+    pub(crate) trials: Vec<Trial>,
+}
+
+/// One trial.
+#[derive(Debug, Clone)]
+pub(crate) struct Trial {
+    pub number: u32,
+    pub purpose: Purpose,
+    /// None of a closed loop.
+    pub rate: Option<Rate>,
+    pub seconds: Vec<Second>,
+    pub windows: Vec<Window>,
+    pub looks: Vec<Look>,
+    /// How long the load was, and what it meant; none while it goes on, or if it was cut short.
+    pub end: Option<End>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct End {
+    pub loaded: Nanos,
+    pub good: bool,
+    pub invalid: Vec<Caveat>,
+}
+
+/// What a second of load came to.
+#[derive(Debug, Clone)]
+pub(crate) struct Second {
+    pub elapsed: Nanos,
+    pub due: u64,
+    pub outcomes: Outcomes,
+    pub failures: BTreeMap<Failure, u64>,
+    /// Mean arrivals outstanding.
+    pub outstanding: f64,
+    pub response_p50: Option<Nanos>,
+    pub response_p99: Option<Nanos>,
+    pub pacing_p99: Option<Nanos>,
+}
+
+impl Second {
+    fn of(slice: &Slice) -> Self {
+        let outstanding = if slice.elapsed == Nanos::ZERO {
+            0.0
+        } else {
+            slice.outstanding_ns as f64 / slice.elapsed.0 as f64
+        };
+        Self {
+            elapsed: slice.elapsed,
+            due: slice.due,
+            outcomes: slice.outcomes,
+            failures: slice.failures.clone(),
+            outstanding,
+            response_p50: slice.response.quantile(0.5),
+            response_p99: slice.response.quantile(0.99),
+            pacing_p99: slice.pacing.quantile(0.99),
+        }
+    }
+
+    /// Answers as expected, in time or late, a second.
+    pub fn answered(&self) -> f64 {
+        Rate::of(self.outcomes.answered(), self.elapsed).0
+    }
+
+    /// Mean time that an arrival is outstanding, by Little's law, in seconds; none without arrivals.
+    pub fn stay(&self) -> Option<f64> {
+        let rate = Rate::of(self.due, self.elapsed).0;
+        (self.due > 0).then(|| self.outstanding / rate)
+    }
+
+    /// Those that count against the target.
+    pub fn bad(&self) -> u64 {
+        self.outcomes.bad()
+    }
+
+    /// Arrivals that were not started because the generator was behind.
+    pub fn unsent(&self) -> u64 {
+        self.outcomes.get(Outcome::Unsent)
+    }
+}
+
+impl Recording {
+    /// Takes the next event in.
+    pub fn fold(&mut self, event: &Event) {
+        match event {
+            // What is watched first is what the load meant; a restarted target has other numbers, and the same roles.
+            Event::WatchStarted { watched } => self.watched = Some((**watched).clone()),
+            Event::TrialStarted { trial, purpose, rate, .. } => self.trials.push(Trial {
+                number: *trial,
+                purpose: *purpose,
+                rate: *rate,
+                seconds: Vec::new(),
+                windows: Vec::new(),
+                looks: Vec::new(),
+                end: None,
+            }),
+            Event::SliceDone { trial, slice } => {
+                if let Some(trial) = self.trial(*trial) {
+                    trial.seconds.push(Second::of(slice));
+                }
+            }
+            Event::Observed { trial, window } => {
+                if let Some(trial) = self.trial(*trial) {
+                    trial.windows.push((**window).clone());
+                }
+            }
+            Event::Looked { trial, look } => {
+                if let Some(trial) = self.trial(*trial) {
+                    trial.looks.push(look.clone());
+                }
+            }
+            Event::TrialDone { trial, result, judgement } => {
+                let end = End::of(result.loaded, judgement);
+                if let Some(trial) = self.trial(*trial) {
+                    trial.end = Some(end);
+                }
+            }
+            Event::RunStarted { .. }
+            | Event::Bounds { .. }
+            | Event::Doubt { .. }
+            | Event::Diagnosed { .. }
+            | Event::RunEnded { .. } => {}
+        }
+    }
+
+    fn trial(&mut self, number: u32) -> Option<&mut Trial> {
+        self.trials.iter_mut().rev().find(|trial| trial.number == number)
+    }
+}
+
+impl End {
+    fn of(loaded: Nanos, judgement: &Judgement) -> Self {
+        Self { loaded, good: judgement.good, invalid: judgement.invalid.clone() }
+    }
+}

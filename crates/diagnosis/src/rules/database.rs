@@ -1,0 +1,427 @@
+//! PostgreSQL by its own account: what its sessions wait for.
+
+use crate::case::{Case, cpu as cpu_of, runnable as runnable_of};
+use crate::found::{Contrast, Found, fact, source};
+use crate::rules::inside::active;
+use crate::words::{count, number, percent, time};
+use record::watch::{Look, Postgres, Sessions, Window};
+use record::{Cause, Failure, Prediction};
+use units::grouped;
+
+/// Of the busy sessions this share waits for one thing.
+const SHARE: f64 = 0.3;
+/// With fewer busy sessions there is no crowd.
+const LEAST: f64 = 1.5;
+
+fn is(session: &Sessions, kind: &str, events: &[&str]) -> bool {
+    let same = |name: &Option<String>, known: &str| {
+        name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(known))
+    };
+    session.state == "active"
+        && same(&session.wait_type, kind)
+        && (events.is_empty() || events.iter().any(|event| same(&session.wait_event, event)))
+}
+
+/// Sessions that wait for the write-ahead log. Names differ by version in their capitals only.
+fn waits_for_wal(s: &Sessions) -> bool {
+    is(s, "IO", &["WALSync", "WALWrite", "WALInitSync", "WALSyncMethodAssign"])
+        || is(s, "LWLock", &["WALWrite", "WALInsert"])
+        || is(s, "IPC", &["SyncRep"])
+}
+
+fn waits_for_lock(s: &Sessions) -> bool {
+    // The lock manager's own lock is an echo of the locks it manages.
+    is(s, "Lock", &[]) || is(s, "LWLock", &["LockManager"])
+}
+
+fn waits_for_reads(s: &Sessions) -> bool {
+    let named = |name: &str| {
+        name.starts_with("DataFile") || name.starts_with("Aio") || name.starts_with("BufFileRead")
+    };
+    s.state == "active"
+        && s.wait_type.as_deref().is_some_and(|t| t == "IO" || t == "LWLock" || t == "BufferPin")
+        && s.wait_event.as_deref().is_some_and(|e| named(e) || e == "BufferIO" || e == "BufferIo")
+}
+
+fn on_processor(s: &Sessions) -> bool {
+    s.state == "active" && s.wait_type.is_none()
+}
+
+fn sum(postgres: &Postgres, which: impl Fn(&Sessions) -> bool) -> f64 {
+    postgres.sessions.iter().filter(|s| which(s)).map(|s| s.count).sum()
+}
+
+fn asked<'a>(case: &'a Case<'_>) -> Option<&'a Postgres> {
+    case.bad.all.postgres.as_ref().filter(|postgres| postgres.looks > 0 && active(postgres) >= LEAST)
+}
+
+fn share_in(window: &Window, which: fn(&Sessions) -> bool) -> f64 {
+    let Some(postgres) = &window.postgres else { return 0.0 };
+    sum(postgres, which) / active(postgres).max(LEAST)
+}
+
+/// A finding on a share of the busy sessions.
+fn by_share(
+    case: &Case<'_>,
+    cause: Cause,
+    which: fn(&Sessions) -> bool,
+    what: &str,
+    sentence: impl FnOnce(f64, f64) -> String,
+) -> Option<Found> {
+    let postgres = asked(case)?;
+    let (busy, waiting) = (active(postgres), sum(postgres, which));
+    let share = waiting / busy;
+    if share < SHARE {
+        return None;
+    }
+    let (_, windows) = case.bad.holds(|w| share_in(w, which) >= SHARE);
+    let events: Vec<String> = postgres
+        .sessions
+        .iter()
+        .filter(|s| which(s) && s.count >= 0.05)
+        .take(3)
+        .map(|s| {
+            let name = |name: &Option<String>| name.clone().unwrap_or_default();
+            format!("{} {}:{}", number(s.count), name(&s.wait_type), name(&s.wait_event))
+        })
+        .collect();
+    Some(
+        Found::new(cause, sentence(waiting, busy))
+            .margin(share, SHARE, 2.0 * SHARE)
+            .holding(case, |w| share_in(w, which) >= SHARE)
+            .sources(2)
+            .evidence(
+                fact(
+                    format!(
+                        "{} of {} busy sessions {what}: {}",
+                        number(waiting),
+                        number(busy),
+                        events.join(", ")
+                    ),
+                    share,
+                    SHARE,
+                    "share",
+                    source::ACTIVITY,
+                )
+                .in_windows(windows)
+                .well(case.when_well(|side| share_in(&side.all, which))),
+            )
+            .chain(way_in(case))
+            .chain([count(busy.round(), "session")]),
+    )
+}
+
+/// The links before the sessions.
+fn way_in(case: &Case<'_>) -> Vec<String> {
+    if case.about().is_some_and(|subject| subject.is_postgres) {
+        return vec!["requests".to_owned()];
+    }
+    let workers = case.bad.workers.as_ref().filter(|w| w.reading() >= 0.5);
+    match workers {
+        Some(workers) => vec![
+            count(workers.all.round(), "worker"),
+            format!("{} in use", count(workers.reading().round(), "connection")),
+        ],
+        None => vec!["requests".to_owned(), format!("connections of {}", case.name())],
+    }
+}
+
+pub(crate) fn wal(case: &Case<'_>) -> Option<Found> {
+    let found = by_share(
+        case,
+        Cause::PostgresWal,
+        waits_for_wal,
+        "wait for the write-ahead log",
+        |waiting, busy| {
+            format!(
+                "Commits wait for PostgreSQL's write-ahead log to reach the disk: {} of {} busy sessions.",
+                number(waiting),
+                number(busy)
+            )
+        },
+    )?;
+    let postgres = asked(case)?;
+    let mut found = found;
+    if let Some(syncs) = postgres.wal_syncs.filter(|syncs| *syncs > 0) {
+        let each = postgres
+            .wal_sync_ms
+            .filter(|ms| *ms > 0.0)
+            .map(|ms| format!(", {} each", time(ms / 1e3 / syncs as f64)));
+        let text = format!(
+            "{} flushes and {} commits a second{}",
+            number(case.bad.per_second(syncs)),
+            number(case.bad.per_second(postgres.commits)),
+            each.unwrap_or_default()
+        );
+        found = found.evidence(fact(text, case.bad.per_second(syncs), 0.0, "1/s", "pg_stat_wal")).sources(3);
+    }
+    Some(
+        found
+            .chain(["write-ahead log".to_owned(), "disk".to_owned()])
+            .next("commit less often: several changes in one transaction, or commit_delay for many sessions")
+            .next("a faster disk for pg_wal; synchronous_commit=off where losing the last moments of acknowledged commits is acceptable")
+            .unless("the same load is as slow with synchronous_commit=off"),
+    )
+}
+
+pub(crate) fn locks(case: &Case<'_>) -> Option<Found> {
+    let mut found =
+        by_share(case, Cause::PostgresLock, waits_for_lock, "wait for a lock", |waiting, busy| {
+            format!(
+                "{} of {} busy PostgreSQL sessions wait for a lock that another session holds.",
+                number(waiting),
+                number(busy)
+            )
+        })?;
+    for look in &case.looks {
+        let Look::Blockers { blocked } = look else { continue };
+        let Some(first) =
+            blocked.iter().max_by_key(|b| blocked.iter().filter(|o| o.by.contains(&b.pid)).count())
+        else {
+            continue;
+        };
+        let text =
+            format!("{} sessions blocked, e.g. in {} at: {}", blocked.len(), first.event, first.statement);
+        found =
+            found.evidence(fact(text, blocked.len() as f64, 1.0, "sessions", "pg_blocking_pids")).sources(3);
+        break;
+    }
+    let event = asked(case)?.sessions.iter().find(|s| is(s, "Lock", &[])).and_then(|s| s.wait_event.clone());
+    let what = match event.as_deref() {
+        Some("transactionid" | "tuple") => "a row that many change".to_owned(),
+        Some("advisory") => "an advisory lock".to_owned(),
+        Some(other) => format!("a lock ({other})"),
+        None => "a lock".to_owned(),
+    };
+    Some(
+        found
+            .chain([what.clone()])
+            .next(format!("spread it or hold it shorter: {what} lets one transaction at a time through"))
+            .next("a larger connection pool only makes the queue in the database longer")
+            .predicts(Prediction {
+                change: "twice the connections".to_owned(),
+                capacity: None,
+                then: "more sessions wait for the same lock".to_owned(),
+            })
+            .unless(format!(
+                "fewer than {} of the busy sessions wait for locks in a run that is as slow",
+                percent(SHARE)
+            )),
+    )
+}
+
+pub(crate) fn reads(case: &Case<'_>) -> Option<Found> {
+    let found = by_share(
+        case,
+        Cause::PostgresReads,
+        waits_for_reads,
+        "wait for pages from outside shared buffers",
+        |waiting, busy| {
+            format!(
+                "PostgreSQL reads from disk: {} of {} busy sessions wait for pages that are not in memory.",
+                number(waiting),
+                number(busy)
+            )
+        },
+    )?;
+    let postgres = asked(case)?;
+    let hit = |p: &Postgres| p.blocks_hit as f64 / (p.blocks_hit + p.blocks_read).max(1) as f64;
+    let text = format!(
+        "{} pages read a second, {} found in shared buffers",
+        number(case.bad.per_second(postgres.blocks_read)),
+        percent(hit(postgres))
+    );
+    Some(
+        found
+            .evidence(
+                fact(text, hit(postgres), 0.99, "share", "pg_stat_database")
+                    .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, hit))),
+            )
+            .sources(3)
+            .chain(["pages not in memory".to_owned(), "disk".to_owned()])
+            .next("more memory (shared_buffers and page cache), an index, or a smaller working set")
+            .next("a larger connection pool will not help")
+            .unless("the same load is as slow with all its data in memory"),
+    )
+}
+
+pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
+    let length = case.bad.all.length();
+    let local = case.watched.subjects.iter().zip(&case.bad.all.subjects).find(|(about, _)| about.is_postgres);
+    let host = case.bad.all.host.as_ref();
+    let cpus = local.map_or(f64::from(host.map_or(1, |h| h.cpus)), |(about, _)| about.cpus).max(1.0);
+    let used = local.map(|(_, seen)| cpu_of(seen, length));
+    let ready = local.map(|(_, seen)| runnable_of(seen, length));
+    let sessions = case.bad.all.postgres.as_ref().filter(|postgres| postgres.looks > 0);
+    let (busy, running) = sessions.map_or((0.0, 0.0), |p| (active(p), sum(p, on_processor)));
+    // Sessions on a processor prove nothing alone: what they have to use up is seen in the processes, where there are any.
+    let by_processes = used.zip(ready).is_some_and(|(used, ready)| {
+        let idle = host.map_or(0.0, |h| (h.idle_ns + h.iowait_ns) as f64 / length.0.max(1) as f64);
+        let full = idle <= 0.1 * host.map_or(1.0, |h| f64::from(h.cpus)) || used >= 0.85 * cpus;
+        full && used >= 0.4 * cpus && used > case.cpu_beside_postgres() && ready >= 0.5
+    });
+    let by_sessions = running >= cpus && running >= 0.5 * busy && busy >= LEAST;
+    let holds = match (used, sessions) {
+        (Some(_), Some(_)) => by_processes && running >= 0.4 * busy,
+        (Some(_), None) => by_processes,
+        (None, _) => by_sessions,
+    };
+    if !holds {
+        return None;
+    }
+    let mut found = Found::new(
+        Cause::PostgresCpu,
+        match used {
+            Some(used) => format!("PostgreSQL needs more processor: it uses {} of {}, and {} more of its processes are ready to run.", number(used), number(cpus), number(ready.unwrap_or(0.0))),
+            None => format!("PostgreSQL needs more processor: {} of {} busy sessions wait for nothing else.", number(running), number(busy)),
+        },
+    )
+    .margin(used.unwrap_or(running), 0.4 * cpus, 0.8 * cpus)
+    .holding(case, |window| {
+        let seen = window.subjects.iter().zip(&case.watched.subjects).find(|(_, about)| about.is_postgres);
+        match seen {
+            Some((seen, _)) => cpu_of(seen, window.length()) >= 0.4 * cpus,
+            None => window.postgres.as_ref().is_some_and(|p| sum(p, on_processor) >= cpus),
+        }
+    })
+    .sources(1 + u32::from(used.is_some()) + u32::from(running >= 0.4 * busy && busy >= LEAST));
+    if let (Some(used), Some(ready)) = (used, ready) {
+        found = found.evidence(
+            fact(
+                format!(
+                    "its processes use {} of {} processors, {} ready",
+                    number(used),
+                    number(cpus),
+                    number(ready)
+                ),
+                used,
+                0.4 * cpus,
+                "processors",
+                source::SCHEDSTAT,
+            )
+            .well(case.when_well(|side| {
+                let seen =
+                    side.all.subjects.iter().zip(&case.watched.subjects).find(|(_, about)| about.is_postgres);
+                seen.map_or(0.0, |(seen, _)| cpu_of(seen, side.all.length()))
+            })),
+        );
+    }
+    if busy >= LEAST {
+        found = found.evidence(fact(
+            format!("{} of {} busy sessions wait for nothing but a processor", number(running), number(busy)),
+            running,
+            0.4 * busy,
+            "sessions",
+            source::ACTIVITY,
+        ));
+    }
+    if let Some(statement) = case.looks.iter().find_map(|look| match look {
+        Look::Statements { statements } => statements.first(),
+        _ => None,
+    }) {
+        let text = format!(
+            "most of its time went into: {} ({} calls, {} each)",
+            statement.text,
+            grouped(statement.calls),
+            time(statement.total_ms / 1e3 / statement.calls.max(1) as f64)
+        );
+        found = found.evidence(fact(text, statement.total_ms, 0.0, "ms", "pg_stat_statements"));
+    }
+    Some(
+        found
+            .chain(way_in(case))
+            .chain([
+                count(busy.max(1.0).round(), "session"),
+                format!("{} of the database", count(cpus, "processor")),
+            ])
+            .next("make the statements cheaper: an index, another plan (EXPLAIN ANALYZE), fewer rows")
+            .next("then more processors for the database; a larger pool will not help")
+            .predicts(Prediction {
+                change: "twice the connections".to_owned(),
+                capacity: None,
+                then: "more sessions share the same processors".to_owned(),
+            })
+            .unless("its processes are idle in a run that is as slow"),
+    )
+}
+
+pub(crate) fn connections(case: &Case<'_>) -> Option<Found> {
+    let refused = case.bad.load.failed(
+        |f| matches!(f, Failure::Database(why) | Failure::Connect(why) if why.contains("53300") || why.contains("too many")),
+    );
+    let postgres = case.bad.all.postgres.as_ref();
+    let said = postgres
+        .and_then(|p| p.error.as_ref())
+        .is_some_and(|why| why.contains("53300") || why.contains("too many"));
+    let info = case.watched.postgres.as_ref();
+    let setting = |name: &str| info.and_then(|info| info.setting(name)?.parse::<f64>().ok());
+    let most = setting("max_connections")
+        .map(|most| most - setting("superuser_reserved_connections").unwrap_or(3.0));
+    let used = postgres.map_or(0.0, |p| f64::from(p.connections));
+    // Our own session is one of them.
+    let full = most.is_some_and(|most| most > 0.0 && used >= most);
+    if refused == 0 && !said && !full {
+        return None;
+    }
+    let limit = setting("max_connections").map_or("its limit".to_owned(), number);
+    Some(
+        Found::new(
+            Cause::PostgresConnections,
+            format!("PostgreSQL takes no more connections: {} of {limit} are open.", number(used)),
+        )
+        .sources(1 + u32::from(refused > 0 || said) + u32::from(full))
+        .evidence(fact(
+            format!("{} sessions open, max_connections = {limit}", number(used)),
+            used,
+            most.unwrap_or(0.0),
+            "sessions",
+            "pg_stat_database",
+        ))
+        .evidence(fact(
+            format!("{} requests refused with \"too many clients\"", grouped(refused)),
+            refused as f64,
+            1.0,
+            "requests",
+            source::LOAD,
+        ))
+        .chain(["requests".to_owned(), "connections".to_owned(), format!("max_connections = {limit}")])
+        .next("smaller pools in the applications, or a pooler (PgBouncer) in front of the database")
+        .next("raise max_connections only if the database has processors and memory for more sessions")
+        .unless("sessions stay below the limit in a run that fails the same way"),
+    )
+}
+
+pub(crate) fn idle_in_transaction(case: &Case<'_>) -> Option<Found> {
+    let postgres = asked(case)?;
+    let idle = |p: &Postgres| sum(p, |s| s.state.starts_with("idle in transaction"));
+    let (holding, busy) = (idle(postgres), active(postgres));
+    let share = holding / busy;
+    const MOST: f64 = 0.5;
+    if share < MOST || holding < LEAST {
+        return None;
+    }
+    Some(
+        Found::new(
+            Cause::PostgresIdleInTransaction,
+            format!("{} of {} busy PostgreSQL sessions are idle in a transaction: the application holds them while it does something else.", number(holding), number(busy)),
+        )
+        .margin(share, MOST, 0.85)
+        .holding(case, |w| w.postgres.as_ref().is_some_and(|p| idle(p) >= MOST * active(p).max(LEAST)))
+        .sources(2)
+        .evidence(
+            fact(
+                format!("{} of {} sessions idle in transaction, the oldest transaction {}", number(holding), number(busy), time(postgres.oldest_transaction_s)),
+                share,
+                MOST,
+                "share",
+                source::ACTIVITY,
+            )
+            .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, |p| idle(p) / active(p).max(LEAST)))),
+        )
+        .chain(way_in(case))
+        .chain([format!("{} idle in transaction", count(holding.round(), "session")), case.name().to_owned()])
+        .next("keep transactions short: no calls to others and no computing between begin and commit")
+        .next("then the same pool serves more; a larger one only hides it")
+        .unless("transactions are short in a run that is as slow"),
+    )
+}

@@ -1,0 +1,149 @@
+//! What is known of a pool from its other end: its connections, its sessions, its virtual threads.
+
+use crate::case::Case;
+use crate::found::{Found, fact, source};
+use crate::rules::waits::named;
+use crate::words::{count, number, time};
+use record::watch::{Look, Peer, Postgres};
+use record::{Arithmetic, Cause, Evidence, Prediction};
+use units::Rate;
+
+/// The sessions behind a pool, and what they do.
+pub(crate) struct SessionsThere {
+    pub evidence: Evidence,
+    /// `10 sessions in Timeout:PgSleep`.
+    pub link: String,
+}
+
+/// Average number of sessions that are busy for a client.
+pub(crate) fn active(postgres: &Postgres) -> f64 {
+    let busy = |state: &str| {
+        state == "active" || state.starts_with("idle in transaction") || state == "fastpath function call"
+    };
+    postgres.sessions.iter().filter(|s| busy(&s.state)).map(|s| s.count).sum()
+}
+
+/// What most of the active sessions do.
+fn occupation(postgres: &Postgres) -> String {
+    let active = postgres.sessions.iter().filter(|s| s.state == "active");
+    let most = active.max_by(|a, b| a.count.total_cmp(&b.count));
+    match most.map(|s| (&s.wait_type, &s.wait_event)) {
+        Some((Some(kind), Some(event))) => format!("{kind}:{event}"),
+        Some(_) => "on a processor".to_owned(),
+        None => "idle in transaction".to_owned(),
+    }
+}
+
+/// Sessions that are as many as a pool has connections, and busy.
+pub(crate) fn sessions(case: &Case<'_>, size: f64) -> Option<SessionsThere> {
+    let postgres = case.bad.all.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
+    let busy = active(postgres);
+    if busy < 0.6 * size {
+        return None;
+    }
+    let doing = occupation(postgres);
+    Some(SessionsThere {
+        evidence: fact(
+            format!("PostgreSQL: {} sessions busy, most in {doing}", number(busy)),
+            busy,
+            0.6 * size,
+            "sessions",
+            source::ACTIVITY,
+        ),
+        link: format!("{} in {doing}", count(busy.round(), "session")),
+    })
+}
+
+/// A pool whose waiters cannot be seen: its connections are all taken all the time.
+pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
+    let virtual_threads = case.looks.iter().find_map(|look| match look {
+        Look::VirtualThreads(seen) => Some(seen),
+        _ => None,
+    });
+    let load = &case.bad.load;
+    let waiting = virtual_threads.map(|seen| seen.delayed as f64);
+    let waits_with_deadline =
+        waiting.is_some_and(|waiting| waiting >= 0.4 * load.most_outstanding.min(load.outstanding * 2.0));
+    let flat = |peer: &&Peer| {
+        peer.established >= 1.5 && f64::from(peer.most - peer.least.min(peer.most)) <= 0.2 * peer.established
+    };
+    let peers = &case.bad.service().peers;
+    let peer = peers.iter().filter(flat).max_by(|a, b| a.established.total_cmp(&b.established))?;
+    let size = peer.established.round();
+    if load.outstanding < 1.3 * size {
+        return None;
+    }
+    let sessions = sessions(case, size);
+    if sessions.is_none() && !waits_with_deadline {
+        return None;
+    }
+    let place = named(case, &peer.address);
+    let hold = case.well.as_ref().and_then(|well| {
+        let busy = well.all.postgres.as_ref().map(active)?;
+        (busy >= 0.15 && well.load.answered > 0.0).then(|| busy / well.load.answered)
+    });
+    let arithmetic = hold.map(|hold| Arithmetic {
+        formula: format!("{} / {} held per request", count(size, "connection"), time(hold)),
+        ceiling: Rate(size / hold),
+        measured: Rate(load.answered),
+    });
+    let mut found = Found::new(
+        Cause::Pool,
+        format!(
+            "{} requests are outstanding in {}, which has {} to {place}, all of them in use.",
+            number(load.outstanding),
+            case.name(),
+            count(size, "connection")
+        ),
+    )
+    .margin(load.outstanding, size, 3.0 * size)
+    .sources(1 + u32::from(sessions.is_some()) + u32::from(waits_with_deadline))
+    .evidence(fact(
+        format!("{} established to {place}, from {} to {}", number(peer.established), peer.least, peer.most),
+        peer.established,
+        1.5,
+        "connections",
+        source::SOCKETS,
+    ))
+    .evidence(fact(
+        format!("{} of {} processors used", number(case.cpu()), number(case.cpus())),
+        case.cpu(),
+        0.5 * case.cpus(),
+        "processors",
+        source::SCHEDSTAT,
+    ));
+    if let (Some(seen), true) = (virtual_threads, waits_with_deadline) {
+        let text = format!(
+            "the JVM says: {} virtual threads wait with a deadline, {} are ready",
+            seen.delayed, seen.queued
+        );
+        found = found.evidence(fact(
+            text,
+            seen.delayed as f64,
+            0.4 * load.outstanding,
+            "virtual threads",
+            "jcmd Thread.vthread_scheduler",
+        ));
+    }
+    let link = sessions.as_ref().map(|sessions| sessions.link.clone());
+    if let Some(sessions) = sessions {
+        found = found.evidence(sessions.evidence);
+    }
+    Some(
+        found
+            .arithmetic(arithmetic)
+            .chain(
+                ["requests".to_owned(), format!("{} to {place}", count(size, "connection"))]
+                    .into_iter()
+                    .chain(link),
+            )
+            .next("make what holds a connection shorter")
+            .next("then a larger pool, if what is behind it has room")
+            .predicts(Prediction {
+                change: format!("a pool of {}", number(2.0 * size)),
+                capacity: Some(Rate(2.0 * load.answered)),
+                then: format!("if the rate stays, {place} is the limit behind the pool"),
+            })
+            .unless(format!("connections to {place} are idle while requests wait")),
+    )
+}

@@ -1,0 +1,119 @@
+//! The load generator is the first suspect: where it was the limit, nothing is said of the target.
+
+use crate::case::Case;
+use crate::found::{Found, fact, source};
+use crate::words::{number, percent, time};
+use record::{Cause, Failure};
+use units::grouped;
+
+/// Codes of caveats by which the one who loads voided a trial.
+const OURS: [&str; 2] = ["generator-busy", "generator-late"];
+/// The generator's own delay is the response time, from this share of it on,
+const DELAY_SHARE: f64 = 0.3;
+/// and from this time on.
+const DELAY_LEAST: f64 = 0.001;
+
+pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
+    let void = case.void.iter().find(|caveat| OURS.contains(&caveat.code.as_str()));
+    let load = &case.bad.load;
+    let own_delay = load.pacing_p99.unwrap_or(0.0);
+    let response = load.response_p99.unwrap_or(0.0);
+    let delays = own_delay >= DELAY_LEAST && own_delay >= DELAY_SHARE * response;
+    // A target that fills the machine delays the generator too: then the target's own limit is the cause.
+    let idle_target = case.cpu() < 0.5 * case.cpus();
+    if void.is_none() && !(delays && idle_target) {
+        return None;
+    }
+    let from = case.void_at.map(|rate| format!(", from {rate} on")).unwrap_or_default();
+    let own = &case.bad.all.own;
+    let mut found = Found::new(
+        Cause::Generator,
+        format!(
+            "The load generator itself was the limit{from}: these figures measure torment, not the target."
+        ),
+    )
+    .margin(own_delay, DELAY_LEAST, 2.0 * DELAY_LEAST)
+    .sources(if void.is_some() { 3 } else { 2 });
+    if let Some(caveat) = void {
+        found = found.evidence(fact(caveat.text.clone(), 1.0, 1.0, "trials", source::LOAD));
+    }
+    if own_delay > 0.0 {
+        let text = format!("arrivals were taken up {} late at p99", time(own_delay));
+        found = found.evidence(fact(text, own_delay * 1e3, DELAY_LEAST * 1e3, "ms", source::LOAD));
+    }
+    if case.bad.seen() > 0.0 {
+        let waited = case.bad.per_second(own.loops_run_delay_ns) / 1e9;
+        let text = format!(
+            "its loops used {} processors and waited {} of the time for one",
+            number(case.bad.per_second(own.loops_cpu_ns) / 1e9),
+            percent(waited)
+        );
+        found = found.evidence(fact(text, waited, 0.05, "share", source::SCHEDSTAT));
+    }
+    Some(
+        found
+            .chain(["load generator → processor".to_owned()])
+            .next("run torment on another machine, or give it processors of its own (--cores)")
+            .next("or ask for a lower rate: below it the figures stand")
+            .unless("the generator's own delay stays below 1 ms when it has a processor of its own"),
+    )
+}
+
+/// Share of one address's ports from which on they run out.
+const PORTS_SHARE: f64 = 0.8;
+
+pub(crate) fn ports(case: &Case<'_>) -> Option<Found> {
+    let refused = case.bad.load.failed(
+        |f| matches!(f, Failure::Connect(why) if why.contains("cannot assign requested address") || why.contains("address not available")),
+    ) + case.void.iter().filter(|caveat| caveat.code == "ports-exhausted").count() as u64;
+    let ports = case.bad.all.own.ports;
+    if refused == 0 && ports.share() < PORTS_SHARE {
+        return None;
+    }
+    let text =
+        format!("{} of {} local ports to the target are taken", grouped(ports.used), grouped(ports.limit));
+    Some(
+        Found::new(
+            Cause::Ports,
+            format!(
+                "torment ran out of local ports: {} connections could not be made. This says nothing about the target.",
+                grouped(refused)
+            ),
+        )
+        .margin(if refused > 0 { 1.0 } else { ports.share() }, PORTS_SHARE, 1.0)
+        .sources(if refused > 0 { 3 } else { 1 })
+        .evidence(fact(
+            format!("{} connections refused by this machine's kernel", grouped(refused)),
+            refused as f64,
+            1.0,
+            "connections",
+            source::LOAD,
+        ))
+        .evidence(fact(text, ports.share(), PORTS_SHARE, "share", source::SOCKETS))
+        .chain(["load generator → local ports".to_owned()])
+        .next("keep connections alive, so that each serves many requests")
+        .next("or widen net.ipv4.ip_local_port_range, or load from more addresses"),
+    )
+}
+
+pub(crate) fn descriptors(case: &Case<'_>) -> Option<Found> {
+    let refused =
+        case.bad.load.failed(|f| matches!(f, Failure::Connect(why) if why.contains("too many open files")))
+            + case.void.iter().filter(|caveat| caveat.code == "descriptors-exhausted").count() as u64;
+    (refused > 0).then(|| {
+        Found::new(
+            Cause::OwnDescriptors,
+            "torment ran out of descriptors. This says nothing about the target.",
+        )
+        .sources(3)
+        .evidence(fact(
+            format!("{} connections failed for want of a descriptor", grouped(refused)),
+            refused as f64,
+            1.0,
+            "connections",
+            source::LOAD,
+        ))
+        .chain(["load generator → descriptors".to_owned()])
+        .next("raise the limit (ulimit -n), or lower --max-connections")
+    })
+}

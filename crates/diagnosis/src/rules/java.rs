@@ -1,0 +1,189 @@
+//! The Java virtual machine: collection, safepoints, code not yet compiled.
+
+use crate::case::Case;
+use crate::found::{Contrast, Found, fact, source};
+use crate::words::{bytes, number, percent, time};
+use record::Cause;
+use record::watch::{Jvm, SubjectWindow, Window};
+
+/// Share of the time stopped for collection, from which on it counts.
+const STOPPED: f64 = 0.10;
+/// Share of the safepoints' time that passes until all threads have stopped, and of all time.
+const SYNC_SHARE: f64 = 0.3;
+const SYNC_TIME: f64 = 0.02;
+/// Processors that compilers use or wait for while code is cold.
+const COMPILERS: f64 = 0.2;
+
+fn jvm(window: &Window) -> Option<&Jvm> {
+    window.subjects.first()?.jvm.as_ref()
+}
+
+fn stopped(window: &Window) -> f64 {
+    jvm(window).map_or(0.0, |jvm| jvm.pause_ns as f64 / window.length().0.max(1) as f64)
+}
+
+pub(crate) fn gc(case: &Case<'_>) -> Option<Found> {
+    let jvm = case.bad.service().jvm.as_ref()?;
+    let share = stopped(&case.bad.all);
+    if share < STOPPED {
+        return None;
+    }
+    let mean = jvm.pause_ns as f64 / 1e9 / jvm.pauses.max(1) as f64;
+    let collector: u64 =
+        case.bad.service().groups.iter().filter(|g| is_collector(&g.name)).map(|g| g.on_cpu_ns).sum();
+    let collector = case.bad.per_second(jvm.collector_cpu_ns.unwrap_or(0).max(collector)) / 1e9;
+    let full = if jvm.full_pauses > 0 {
+        format!(", {} of them of the whole heap", jvm.full_pauses)
+    } else {
+        String::new()
+    };
+    Some(
+        Found::new(
+            Cause::Gc,
+            format!(
+                "Garbage collection stopped {} {} of the time ({} pauses of {} on average{full}).",
+                case.name(),
+                percent(share),
+                jvm.pauses,
+                time(mean)
+            ),
+        )
+        .margin(share, STOPPED, 2.0 * STOPPED)
+        .holding(case, |window| stopped(window) >= STOPPED)
+        .sources(if collector >= 0.2 { 3 } else { 2 })
+        .evidence(
+            fact(
+                format!("stopped {} of the time", percent(share)),
+                share,
+                STOPPED,
+                "share",
+                source::PERFDATA,
+            )
+            .well(case.when_well(|side| stopped(&side.all))),
+        )
+        .evidence(fact(
+            format!("the collector's threads use {} processors", number(collector)),
+            collector,
+            0.2,
+            "processors",
+            source::SCHEDSTAT,
+        ))
+        .evidence(fact(
+            format!(
+                "heap {} of {}; the last collection was for {}",
+                bytes(jvm.heap_used_bytes),
+                bytes(jvm.heap_max_bytes),
+                jvm.cause
+            ),
+            jvm.heap_used_bytes as f64,
+            jvm.heap_max_bytes as f64,
+            "bytes",
+            source::PERFDATA,
+        ))
+        .chain(["requests".to_owned(), "allocation".to_owned(), "garbage collection".to_owned()])
+        .next("allocate less per request (async-profiler -e alloc), or give the heap more room (-Xmx)")
+        .next("if pauses are the trouble and processors are free: another collector (-XX:+UseZGC)")
+        .unless(format!("pauses below {} of the time in a run that is as slow", percent(STOPPED))),
+    )
+}
+
+fn is_collector(name: &str) -> bool {
+    ["GC Thread", "G1 ", "ZGC", "Shenandoah"].iter().any(|known| name.starts_with(known))
+}
+
+pub(crate) fn safepoint(case: &Case<'_>) -> Option<Found> {
+    let jvm = case.bad.service().jvm.as_ref()?;
+    let wall = case.bad.all.length().0.max(1) as f64;
+    let (sync, all) = (jvm.safepoint_sync_ns as f64, jvm.safepoint_ns as f64);
+    if sync < SYNC_SHARE * all || sync < SYNC_TIME * wall {
+        return None;
+    }
+    Some(
+        Found::new(
+            Cause::Safepoint,
+            format!(
+                "Threads of {} are slow to stop: {} of the time passes until all have.",
+                case.name(),
+                percent(sync / wall)
+            ),
+        )
+        .margin(sync, SYNC_TIME * wall, 3.0 * SYNC_TIME * wall)
+        .sources(1)
+        .evidence(fact(
+            format!("{} of {} spent on safepoints", time(sync / 1e9), time(all / 1e9)),
+            sync / wall,
+            SYNC_TIME,
+            "share",
+            source::PERFDATA,
+        ))
+        .chain(["requests".to_owned(), "safepoint".to_owned(), "the slowest thread to stop".to_owned()])
+        .next(
+            "look for long loops without a safepoint, page faults, or a lack of processors (-Xlog:safepoint)",
+        )
+        .unless("processors are short: then threads are slow to do anything"),
+    )
+}
+
+fn is_compiler(name: &str) -> bool {
+    name.starts_with("C1 Compiler") || name.starts_with("C2 Compiler")
+}
+
+/// Processors that the compilers use, or wait for.
+fn compilers(subject: &SubjectWindow, length: units::Nanos) -> f64 {
+    let groups = subject.groups.iter().filter(|group| is_compiler(&group.name));
+    // A compiler that waits for a processor waits once, however many threads it has.
+    groups.map(|g| (g.on_cpu_ns + g.run_delay_ns.min(g.on_cpu_ns)) as f64).sum::<f64>()
+        / length.0.max(1) as f64
+}
+
+pub(crate) fn cold(case: &Case<'_>) -> Option<Found> {
+    let jvm = case.bad.service().jvm.as_ref()?;
+    let used = compilers(case.bad.service(), case.bad.all.length());
+    let needed = COMPILERS.max(0.1 * case.cpus());
+    // Warm once it no longer falls: the last windows are compared with the first.
+    let half = case.bad.each.len() / 2;
+    let mean = |windows: &[&Window]| {
+        let seen = windows.iter().filter_map(|w| w.subjects.first().map(|s| compilers(s, w.length())));
+        seen.sum::<f64>() / windows.len().max(1) as f64
+    };
+    let (early, late) = (mean(&case.bad.each[..half]), mean(&case.bad.each[half..]));
+    let share = used / case.cpu().max(0.01);
+    if used < needed || share < 0.2 || (half >= 2 && early < needed) {
+        return None;
+    }
+    let classes = case.bad.per_second(jvm.classes);
+    Some(
+        Found::new(
+            Cause::ColdJit,
+            format!(
+                "{} is still warming up: its compilers use {} processors, {} of all that it uses. These figures are of a cold service.",
+                case.name(),
+                number(used),
+                percent(share)
+            ),
+        )
+        .margin(used, needed, 2.0 * needed)
+        .holding(case, |w| w.subjects.first().is_some_and(|s| compilers(s, w.length()) >= 0.5 * needed))
+        .sources(2 + u32::from(classes >= 5.0 || jvm.compiles > 50))
+        .evidence(
+            fact(
+                format!("compilers: {} processors at first, {} at the end", number(early), number(late)),
+                used,
+                needed,
+                "processors",
+                source::SCHEDSTAT,
+            )
+            .well(case.when_well(|side| compilers(side.service(), side.all.length()))),
+        )
+        .evidence(fact(
+            format!("{} methods compiled, {} classes loaded a second", jvm.compiles, number(classes)),
+            jvm.compiles as f64,
+            50.0,
+            "methods",
+            source::PERFDATA,
+        ))
+        .chain(["requests".to_owned(), "code not yet compiled".to_owned(), "compilers".to_owned()])
+        .next("warm it up first: load it for a minute below its limit, then measure")
+        .unless("it is as slow after a minute of load"),
+    )
+}

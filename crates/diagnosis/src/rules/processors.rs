@@ -1,0 +1,374 @@
+//! Processors: a quota before the processors themselves, for the threads look the same.
+
+use crate::case::{Case, Side, cpu as cpu_of, runnable as runnable_of};
+use crate::found::{Contrast, Found, fact, source};
+use crate::words::{count, number, percent};
+use record::watch::Window;
+use record::{Arithmetic, Cause, Prediction};
+use units::Rate;
+
+/// So much of what it may use has a saturated service in use.
+const FULL: f64 = 0.85;
+/// A machine is full with no more than this share idle.
+const HOST_IDLE: f64 = 0.07;
+/// Periods in which a quota is used up, from which on it counts.
+const THROTTLED: f64 = 0.10;
+/// A neighbour is the cause from this share of the processors used on.
+const NEIGHBOUR: f64 = 0.3;
+/// A thread that always wants a processor, and has one this share of the time, is a limit by itself.
+const ONE_THREAD: f64 = 0.9;
+
+fn service_cpu(window: &Window) -> f64 {
+    window.subjects.first().map_or(0.0, |subject| cpu_of(subject, window.length()))
+}
+
+fn service_runnable(window: &Window) -> f64 {
+    window.subjects.first().map_or(0.0, |subject| runnable_of(subject, window.length()))
+}
+
+/// Processors of the machine that were idle.
+fn idle(window: &Window) -> f64 {
+    window
+        .host
+        .as_ref()
+        .map_or(0.0, |host| (host.idle_ns + host.iowait_ns) as f64 / window.length().0.max(1) as f64)
+}
+
+fn host_cpus(window: &Window) -> f64 {
+    window.host.as_ref().map_or(1.0, |host| f64::from(host.cpus.max(1)))
+}
+
+pub(crate) fn quota(case: &Case<'_>) -> Option<Found> {
+    let quota = case.bad.service().cgroup.as_ref()?.cpu.as_ref().filter(|quota| quota.cpus > 0.0)?;
+    let share = quota.throttled as f64 / quota.periods.max(1) as f64;
+    let used = case.cpu();
+    if share < THROTTLED || used < 0.8 * quota.cpus {
+        return None;
+    }
+    let throttled = |window: &Window| {
+        let quota = window.subjects.first().and_then(|s| s.cgroup.as_ref()?.cpu.clone());
+        quota.is_some_and(|quota| quota.throttled as f64 >= THROTTLED * quota.periods.max(1) as f64)
+    };
+    let (_, windows) = case.bad.holds(throttled);
+    let spare = idle(&case.bad.all);
+    Some(
+        Found::new(
+            Cause::CpuQuota,
+            format!(
+                "{} is held to {} by its quota: throttled in {} of {} periods, while {} of the machine were idle.",
+                case.name(),
+                count(quota.cpus, "processor"),
+                quota.throttled,
+                quota.periods,
+                count(spare, "processor")
+            ),
+        )
+        .margin(share, THROTTLED, 0.5)
+        .holding(case, throttled)
+        .sources(if used >= 0.9 * quota.cpus { 3 } else { 2 })
+        .evidence(
+            fact(
+                format!("throttled in {} of the periods of {}", percent(share), quota.group),
+                share,
+                THROTTLED,
+                "share",
+                "cpu.stat",
+            )
+            .in_windows(windows)
+            .well(case.when_well(|side| {
+                let quota = side.service().cgroup.as_ref().and_then(|cgroup| cgroup.cpu.clone());
+                quota.map_or(0.0, |q| q.throttled as f64 / q.periods.max(1) as f64)
+            })),
+        )
+        .evidence(fact(
+            format!("{} used of {} allowed", number(used), number(quota.cpus)),
+            used,
+            0.8 * quota.cpus,
+            "processors",
+            source::SCHEDSTAT,
+        ))
+        .evidence(fact(
+            format!("{} ready and waiting", count(case.runnable(), "thread")),
+            case.runnable(),
+            1.0,
+            "threads",
+            source::SCHEDSTAT,
+        ))
+        .arithmetic(by_cost(case, quota.cpus, "processors of quota"))
+        .chain([
+            "requests".to_owned(),
+            format!("{} ready", count(case.runnable(), "thread")),
+            format!("quota of {}", count(quota.cpus, "processor")),
+        ])
+        .next("raise the quota (cpu.max, CPUQuota, --cpus, resources.limits.cpu), or remove it")
+        .next("or have fewer threads that want a processor at once: workers, collector, compilers")
+        .predicts(Prediction {
+            change: format!("twice the quota ({})", number(2.0 * quota.cpus)),
+            capacity: Some(Rate(case.bad.load.answered * gain(quota.cpus, host_cpus(&case.bad.all)))),
+            then: "processors are the next limit; if the rate does not rise, the quota was not the cause".to_owned(),
+        })
+        .unless(format!("throttled periods below {} in a run that is as slow", percent(THROTTLED))),
+    )
+}
+
+/// How much more twice the processors give where there are no more than `most`.
+fn gain(now: f64, most: f64) -> f64 {
+    ((2.0 * now).min(most) / now).max(1.0)
+}
+
+/// Ceiling from what a request cost while the target was well.
+fn by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<Arithmetic> {
+    let cost = case.when_well(|side| {
+        cpu_of(side.service(), side.all.length()) / side.load.answered.max(f64::MIN_POSITIVE)
+    })?;
+    // Below a few hundredths of a processor in use the cost is noise.
+    let used = case.when_well(|side| cpu_of(side.service(), side.all.length()))?;
+    if used < 0.05 || !cost.is_finite() {
+        return None;
+    }
+    Some(Arithmetic {
+        formula: format!("{} {what} / {:.2} ms of processor a request", number(available), cost * 1e3),
+        ceiling: Rate(available / cost),
+        measured: Rate(case.bad.load.answered),
+    })
+}
+
+pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
+    if others(case).is_some() {
+        return None;
+    }
+    one_thread(case).or_else(|| all_of_them(case))
+}
+
+fn all_of_them(case: &Case<'_>) -> Option<Found> {
+    let (used, cpus, runnable) = (case.cpu(), case.cpus(), case.runnable());
+    let downstream: f64 = case.downstreams().map(|(_, seen)| cpu_of(seen, case.bad.all.length())).sum();
+    let own = case.bad.per_second(case.bad.all.own.cpu_ns) / 1e9;
+    let host = host_cpus(&case.bad.all);
+    let machine_full =
+        |window: &Window| idle(window) <= HOST_IDLE * host_cpus(window) && window.host.is_some();
+    let full = |window: &Window| {
+        let used = service_cpu(window);
+        used >= FULL * cpus || machine_full(window) && used >= 0.25 * cpus && service_runnable(window) >= 1.0
+    };
+    if !full(&case.bad.all) || runnable < 0.5 || downstream > used {
+        return None;
+    }
+    let (_, windows) = case.bad.holds(full);
+    let mut users = vec![format!("{} {}", case.name(), number(used))];
+    for (subject, seen) in case.downstreams() {
+        users.push(format!("{} {}", subject.name, number(cpu_of(seen, case.bad.all.length()))));
+    }
+    users.push(format!("torment {}", number(own)));
+    let available = cpus.min(host - own - downstream).max(0.05);
+    let sharing = own > 0.15 * host;
+    let mut found = Found::new(
+        Cause::Cpu,
+        format!(
+            "{} needs more processor: it uses {} of {}, and {} more threads are ready to run.",
+            case.name(),
+            number(used),
+            number(cpus),
+            number(runnable)
+        ),
+    )
+    .margin(used.max(host - idle(&case.bad.all)) / cpus, FULL, 0.95)
+    .holding(case, full)
+    .sources(2 + u32::from(runnable >= cpus))
+    .seen_by_sweeps(case)
+    .evidence(
+        fact(
+            format!(
+                "{} processors of {} used: {}",
+                number(host - idle(&case.bad.all)),
+                number(host),
+                users.join(", ")
+            ),
+            used,
+            FULL * cpus,
+            "processors",
+            source::SCHEDSTAT,
+        )
+        .in_windows(windows)
+        .well(case.when_well(|side| cpu_of(side.service(), side.all.length()))),
+    )
+    .evidence(
+        fact(
+            format!("{} ready and waiting for a processor", count(runnable, "thread")),
+            runnable,
+            cpus,
+            "threads",
+            source::SCHEDSTAT,
+        )
+        .well(case.when_well(|side| runnable_of(side.service(), side.all.length()))),
+    );
+    for group in by_group(&case.bad) {
+        found = found.evidence(group);
+    }
+    let more = if sharing {
+        format!(
+            "give torment a machine of its own first: it used {} of the {} processors",
+            number(own),
+            number(host)
+        )
+    } else {
+        "more processors: capacity rises with them until the next limit".to_owned()
+    };
+    Some(
+        found
+            .arithmetic(by_cost(case, available, "processors"))
+            .chain([
+                "requests".to_owned(),
+                format!("{} ready", count(runnable, "thread")),
+                count(cpus, "processor"),
+            ])
+            .next("profile it (perf record -g -p PID, async-profiler) and make a request cheaper")
+            .next(more)
+            .predicts(Prediction {
+                change: "twice the processors".to_owned(),
+                capacity: Some(Rate(2.0 * case.bad.load.answered)),
+                then: "a lock or a pool is the next limit; if the rate does not rise, processors were not the cause"
+                    .to_owned(),
+            })
+            .unless(format!("the service uses less than {} of its processors and is as slow", percent(FULL))),
+    )
+}
+
+/// The groups that use most, as evidence.
+fn by_group(side: &Side<'_>) -> Vec<record::Evidence> {
+    let seconds = side.seen().max(f64::MIN_POSITIVE) * 1e9;
+    let mut groups: Vec<_> = side.service().groups.iter().collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.on_cpu_ns));
+    let used = |ns: u64| ns as f64 / seconds;
+    groups
+        .iter()
+        .take(3)
+        .filter(|group| used(group.on_cpu_ns) >= 0.05)
+        .map(|group| {
+            let text = format!(
+                "threads {}: {} processors, {} waiting for one",
+                group.name,
+                number(used(group.on_cpu_ns)),
+                number(used(group.run_delay_ns))
+            );
+            fact(text, used(group.on_cpu_ns), 0.0, "processors", source::SCHEDSTAT)
+        })
+        .collect()
+}
+
+/// A service with fewer threads than processors is full when they are.
+fn one_thread(case: &Case<'_>) -> Option<Found> {
+    let seconds = case.bad.seen() * 1e9;
+    let wants = |group: &record::watch::Group| {
+        let time = seconds * group.threads.max(f64::MIN_POSITIVE);
+        let (on, delay) = (group.on_cpu_ns as f64 / time, group.run_delay_ns as f64 / time);
+        group.threads >= 0.9 && group.threads < 4.5 && on + delay >= 0.97 && on >= 0.6
+    };
+    let java = case.about().is_some_and(|subject| subject.java.is_some());
+    if java || seconds == 0.0 || case.cpu() >= FULL * case.cpus() {
+        return None;
+    }
+    let group = case.bad.service().groups.iter().find(|group| wants(group))?;
+    let used = group.on_cpu_ns as f64 / seconds / group.threads;
+    let threads = count(group.threads.round(), "thread");
+    Some(
+        Found::new(
+            Cause::Cpu,
+            format!(
+                "All requests pass through {threads} of {} ({}), and {} running all the time.",
+                case.name(),
+                group.name,
+                if group.threads < 1.5 { "it is" } else { "they are" }
+            ),
+        )
+        .margin(used, 0.6, ONE_THREAD)
+        .holding(case, |window| {
+            let time = window.length().0 as f64;
+            let there = window.subjects.first().and_then(|s| s.groups.iter().find(|g| g.name == group.name));
+            there.is_some_and(|g| (g.on_cpu_ns + g.run_delay_ns) as f64 >= 0.9 * time * g.threads)
+        })
+        .sources(2)
+        .evidence(fact(
+            format!("{}: {} of {threads} used", group.name, number(used * group.threads)),
+            used,
+            ONE_THREAD,
+            "share",
+            source::SCHEDSTAT,
+        ))
+        .arithmetic(by_cost(case, group.threads, "processors that its threads can use"))
+        .chain(["requests".to_owned(), format!("{threads} ({})", group.name), "processor".to_owned()])
+        .next("have more such threads or processes, up to the number of processors")
+        .next("or make a request cheaper: profile it (perf record -g -p PID)")
+        .predicts(Prediction {
+            change: "one more such thread".to_owned(),
+            capacity: Some(Rate(case.bad.load.answered * (1.0 + 1.0 / group.threads.round().max(1.0)))),
+            then: "the processors of the machine are the next limit".to_owned(),
+        })
+        .unless("the thread is idle part of the time in a run that is as slow"),
+    )
+}
+
+/// Share of the processors in use that others have, if that makes them the cause.
+fn others(case: &Case<'_>) -> Option<f64> {
+    let all = &case.bad.all;
+    let host = all.host.as_ref()?;
+    let taken = case.bad.per_second(host.neighbours_cpu_ns) / 1e9;
+    let busy = host_cpus(all) - idle(all);
+    let full = idle(all) <= HOST_IDLE * host_cpus(all);
+    let used = case.cpu() + case.downstreams().map(|(_, seen)| cpu_of(seen, all.length())).sum::<f64>();
+    (full && taken >= NEIGHBOUR * busy && used < 0.7 * busy && case.runnable() >= 0.3).then_some(taken / busy)
+}
+
+pub(crate) fn neighbour(case: &Case<'_>) -> Option<Found> {
+    let share = others(case)?;
+    let host = case.bad.all.host.as_ref()?;
+    let names: Vec<String> = host
+        .neighbours
+        .iter()
+        .take(3)
+        .map(|n| format!("{} (process {}, {})", n.name, n.pid, number(case.bad.per_second(n.cpu_ns) / 1e9)))
+        .collect();
+    Some(
+        Found::new(
+            Cause::Neighbour,
+            format!(
+                "Others use {} of the processors in use on this machine: {}.",
+                percent(share),
+                names.first().cloned().unwrap_or_default()
+            ),
+        )
+        .margin(share, NEIGHBOUR, 0.5)
+        .holding(case, |window| {
+            window.host.as_ref().is_some_and(|host| {
+                let taken = host.neighbours_cpu_ns as f64 / window.length().0.max(1) as f64;
+                taken >= NEIGHBOUR * (host_cpus(window) - idle(window))
+            })
+        })
+        .sources(2 + u32::from(case.runnable() >= 1.0))
+        .evidence(fact(names.join(", "), share, NEIGHBOUR, "share", "/proc/*/stat"))
+        .evidence(
+            fact(
+                format!("{} ready and waiting for a processor", count(case.runnable(), "thread")),
+                case.runnable(),
+                0.3,
+                "threads",
+                source::SCHEDSTAT,
+            )
+            .well(case.when_well(|side| runnable_of(side.service(), side.all.length()))),
+        )
+        .evidence(fact(
+            format!(
+                "{} of {} processors idle",
+                number(idle(&case.bad.all)),
+                number(host_cpus(&case.bad.all))
+            ),
+            idle(&case.bad.all),
+            HOST_IDLE * host_cpus(&case.bad.all),
+            "processors",
+            source::HOST,
+        ))
+        .chain(["requests".to_owned(), "threads ready".to_owned(), "processors used by others".to_owned()])
+        .next("stop or move the neighbour, or pin it to other processors, and measure again")
+        .unless("the target is as slow once the neighbour is gone"),
+    )
+}

@@ -1,0 +1,226 @@
+//! Something said no: a queue, a limit of threads, of memory, of descriptors.
+
+use crate::case::Case;
+use crate::found::{Contrast, Found, fact, source};
+use crate::words::{bytes, number};
+use record::Cause;
+use record::watch::{SubjectWindow, Window};
+use units::grouped;
+
+fn service(window: &Window) -> Option<&SubjectWindow> {
+    window.subjects.first()
+}
+
+pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
+    let full = |subject: &SubjectWindow| subject.listeners.iter().any(|l| l.queued > l.backlog);
+    let there = case.bad.service();
+    let listener = there.listeners.iter().max_by_key(|l| l.queued)?;
+    let overflows = case.bad.all.network.map_or(0, |network| network.listen_overflows);
+    if !full(there) && (overflows == 0 || listener.queued * 2 < listener.backlog) {
+        return None;
+    }
+    let queued = format!(
+        "{} connections wait at {} to be accepted, {} may",
+        listener.queued, listener.address, listener.backlog
+    );
+    let load = &case.bad.load;
+    Some(
+        Found::new(
+            Cause::AcceptQueue,
+            format!(
+                "The queue of new connections at {} is full ({} of {}): {} does not accept as fast as they come.",
+                listener.address,
+                listener.queued,
+                listener.backlog,
+                case.name()
+            ),
+        )
+        .margin(f64::from(listener.queued), f64::from(listener.backlog), f64::from(listener.backlog) + 1.0)
+        .holding(case, |w| service(w).is_some_and(full))
+        .sources(if overflows > 0 { 3 } else { 2 })
+        .evidence(
+            fact(queued, f64::from(listener.queued), f64::from(listener.backlog), "connections", source::SOCKETS)
+                .well(case.when_well(|side| {
+                    side.service().listeners.iter().map(|l| f64::from(l.queued)).fold(0.0, f64::max)
+                })),
+        )
+        .evidence(fact(
+            format!("{} connections turned away by the kernel", grouped(overflows)),
+            overflows as f64,
+            1.0,
+            "connections",
+            "/proc/net/netstat ListenOverflows",
+        ))
+        .evidence(fact(
+            format!("{} requests timed out", grouped(load.timeouts)),
+            load.timeouts as f64,
+            1.0,
+            "requests",
+            source::LOAD,
+        ))
+        .chain([
+            "connections".to_owned(),
+            format!("accept queue of {}", listener.backlog),
+            format!("{} accepts too slowly", case.name()),
+        ])
+        .next("look at what keeps the accepting threads: more of them, or an event loop for connections")
+        .next("raise the backlog (and net.core.somaxconn) only if connections come in bursts")
+        .unless("the queue stays below its backlog once clients keep their connections alive"),
+    )
+}
+
+pub(crate) fn tasks(case: &Case<'_>) -> Option<Found> {
+    let there = case.bad.service();
+    let group = there.cgroup.as_ref().and_then(|cgroup| cgroup.tasks.as_ref());
+    let refused = group.and_then(|tasks| tasks.refused).unwrap_or(0);
+    let at_group = group.filter(|tasks| tasks.limit > 0 && (refused > 0 || tasks.used >= tasks.limit));
+    let at_user = there.user_tasks.filter(|usage| usage.limit > 0 && usage.share() >= 1.0);
+    let at_host = case.bad.all.host.as_ref().and_then(|h| h.tasks).filter(|usage| usage.share() >= 0.99);
+    let (what, used, limit, advice) = match (at_group, at_user, at_host) {
+        (Some(tasks), ..) => (
+            format!("pids.max of {}", tasks.group),
+            tasks.used,
+            tasks.limit,
+            "raise pids.max (TasksMax of a systemd unit, --pids-limit of a container)",
+        ),
+        (None, Some(usage), _) => (
+            "RLIMIT_NPROC of its user".to_owned(),
+            usage.used,
+            usage.limit,
+            "raise the user's limit of processes (ulimit -u, LimitNPROC)",
+        ),
+        (None, None, Some(usage)) => (
+            "the machine's own limit".to_owned(),
+            usage.used,
+            usage.limit,
+            "raise kernel.threads-max and kernel.pid_max",
+        ),
+        (None, None, None) => return None,
+    };
+    let at_limit = |subject: &SubjectWindow| {
+        let tasks = subject.cgroup.as_ref().and_then(|cgroup| cgroup.tasks.as_ref());
+        tasks.is_some_and(|t| t.refused.unwrap_or(0) > 0 || t.used >= t.limit)
+            || subject.user_tasks.is_some_and(|usage| usage.share() >= 1.0)
+    };
+    let threads = |side: &crate::case::Side<'_>| f64::from(side.service().threads);
+    Some(
+        Found::new(
+            Cause::TaskLimit,
+            format!(
+                "{} may not have more threads: {} of {} are taken ({what}).",
+                case.name(),
+                grouped(used),
+                grouped(limit)
+            ),
+        )
+        .holding(case, |w| service(w).is_some_and(at_limit))
+        .sources(if refused > 0 { 3 } else { 2 })
+        .evidence(
+            fact(
+                format!("{} threads and processes of {} allowed", grouped(used), grouped(limit)),
+                used as f64,
+                limit as f64,
+                "tasks",
+                source::CGROUP,
+            )
+            .well(case.when_well(threads)),
+        )
+        .evidence(fact(
+            format!("{} new ones refused", grouped(refused)),
+            refused as f64,
+            1.0,
+            "tasks",
+            source::CGROUP,
+        ))
+        .chain(["requests".to_owned(), "a thread for each".to_owned(), what])
+        .next(advice)
+        .next("or bound the number of threads: a pool with a queue, or virtual threads")
+        .unless("the number of threads stays below the limit while requests still fail"),
+    )
+}
+
+/// Of its limit a group may use this share for what cannot be given back before it is in trouble.
+const MEMORY_FULL: f64 = 0.9;
+
+pub(crate) fn memory(case: &Case<'_>) -> Option<Found> {
+    let there = case.bad.service();
+    let memory = there.cgroup.as_ref()?.memory.as_ref().filter(|memory| memory.limit_bytes > 0)?;
+    let held = memory.used_bytes.saturating_sub(memory.cache_bytes);
+    let full = held as f64 >= MEMORY_FULL * memory.limit_bytes as f64;
+    if memory.kills == 0 && !(full && (memory.failures > 0 || memory.high > 0)) {
+        return None;
+    }
+    let limit = bytes(memory.limit_bytes);
+    let sentence = if memory.kills > 0 {
+        format!("{} was killed by its memory limit of {limit} ({}).", case.name(), memory.group)
+    } else {
+        format!("{} is at its memory limit of {limit} ({}).", case.name(), memory.group)
+    };
+    let at_limit = |subject: &SubjectWindow| {
+        let memory = subject.cgroup.as_ref().and_then(|cgroup| cgroup.memory.as_ref());
+        memory.is_some_and(|m| m.kills > 0 || m.failures > 0 || m.high > 0) || subject.ended > 0
+    };
+    Some(
+        Found::new(Cause::MemoryLimit, sentence)
+            .holding(case, |w| service(w).is_some_and(at_limit))
+            .margin(if memory.kills > 0 { 1.0 } else { 0.5 }, 0.0, 1.0)
+            .sources(if memory.kills > 0 { 3 } else { 2 })
+            .evidence(fact(
+                format!("{} of {limit} in use, {} of it cache", bytes(memory.used_bytes), bytes(memory.cache_bytes)),
+                held as f64,
+                MEMORY_FULL * memory.limit_bytes as f64,
+                "bytes",
+                source::CGROUP,
+            ))
+            .evidence(fact(
+                format!("{} times at the limit, {} processes killed", grouped(memory.failures), memory.kills),
+                (memory.failures + memory.kills) as f64,
+                1.0,
+                "times",
+                source::CGROUP,
+            ))
+            .chain(["requests".to_owned(), "memory".to_owned(), format!("limit of {limit}")])
+            .next("find out what keeps the memory, and whether it grows with the requests in flight or with their number")
+            .next("count heap, stacks, buffers and page cache against the limit before raising it")
+            .unless("memory in use stays below the limit in a run that is as slow"),
+    )
+}
+
+/// Share of its descriptors from which on a process runs out.
+const DESCRIPTORS_SHARE: f64 = 0.95;
+
+pub(crate) fn descriptors(case: &Case<'_>) -> Option<Found> {
+    let used = case.bad.service().descriptors.filter(|usage| usage.share() >= DESCRIPTORS_SHARE)?;
+    let near =
+        |subject: &SubjectWindow| subject.descriptors.is_some_and(|usage| usage.share() >= DESCRIPTORS_SHARE);
+    Some(
+        Found::new(
+            Cause::Descriptors,
+            format!(
+                "{} has no descriptors left: {} of {} are open.",
+                case.name(),
+                grouped(used.used),
+                grouped(used.limit)
+            ),
+        )
+        .margin(used.share(), DESCRIPTORS_SHARE, 1.0)
+        .holding(case, |w| service(w).is_some_and(near))
+        .sources(2)
+        .evidence(
+            fact(
+                format!("{} of {} descriptors open", grouped(used.used), grouped(used.limit)),
+                used.share(),
+                DESCRIPTORS_SHARE,
+                "share",
+                source::PROCESS,
+            )
+            .well(case.when_well(|side| side.service().descriptors.map_or(0.0, |usage| usage.share()))),
+        )
+        .chain(["connections and files".to_owned(), format!("limit of {} descriptors", grouped(used.limit))])
+        .next("raise its limit (ulimit -n, LimitNOFILE), or find what is opened and not closed")
+        .unless(format!(
+            "fewer than {} stay open in a run that fails the same way",
+            number(0.95 * used.limit as f64)
+        )),
+    )
+}

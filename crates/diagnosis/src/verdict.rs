@@ -1,0 +1,237 @@
+//! From what the rules found to one verdict: what explains what, which came first, how sure.
+
+use crate::case::Case;
+use crate::found::Found;
+use crate::rules;
+use crate::words::{list, number};
+use record::watch::{Level, Wait};
+use record::{Arithmetic, Cause, Diagnosis, Finding, NoFinding};
+use units::Rate;
+
+/// Below this a finding is no verdict.
+const BELIEVED: f64 = 0.3;
+/// Two findings that explain each other in no way tie if their confidence is this near.
+const TIE: f64 = 0.1;
+
+/// Whether `cause`, where it holds, is the reason for `symptom`.
+pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
+    use Cause::*;
+    match cause {
+        Generator | Ports | OwnDescriptors => !matches!(symptom, Generator | Ports | OwnDescriptors),
+        // Whatever lacks a processor waits longer for everything else.
+        Neighbour | CpuQuota => {
+            matches!(
+                symptom,
+                Cpu | PostgresCpu
+                    | Lock
+                    | Pool
+                    | Workers
+                    | Downstream
+                    | Inside
+                    | AcceptQueue
+                    | Safepoint
+                    | ColdJit
+                    | Gc
+                    | PostgresIdleInTransaction
+            )
+        }
+        ColdJit => matches!(symptom, Cpu | Lock | Pool | Workers | Inside | AcceptQueue | Safepoint | Gc),
+        Gc => matches!(
+            symptom,
+            Cpu | Lock | Pool | Workers | Inside | AcceptQueue | Safepoint | PostgresIdleInTransaction
+        ),
+        Cpu => matches!(
+            symptom,
+            Lock | Pool | Workers | Downstream | Inside | AcceptQueue | Safepoint | PostgresIdleInTransaction
+        ),
+        PostgresLock
+        | PostgresWal
+        | PostgresReads
+        | PostgresCpu
+        | PostgresConnections
+        | PostgresIdleInTransaction
+        | PostgresCheckpoints => {
+            matches!(symptom, Pool | Workers | Downstream | Inside | AcceptQueue | TaskLimit | Lock | Disk)
+                || cause == PostgresLock && matches!(symptom, PostgresIdleInTransaction)
+                || cause == PostgresWal && matches!(symptom, PostgresLock)
+        }
+        MemoryLimit => {
+            matches!(symptom, Disk | PostgresReads | Gc | Inside | AcceptQueue | Workers | Lock | Pool | Cpu)
+        }
+        TaskLimit | Descriptors => matches!(symptom, AcceptQueue | Inside | Workers),
+        Pool => matches!(symptom, Workers | Downstream | AcceptQueue | Inside | Descriptors),
+        Disk => matches!(symptom, Workers | Lock | Pool | AcceptQueue | Inside),
+        Lock => matches!(symptom, Workers | AcceptQueue | Inside),
+        Workers => matches!(symptom, Downstream | AcceptQueue | Inside),
+        Downstream | Network => matches!(symptom, Inside | AcceptQueue),
+        AcceptQueue | Safepoint | Inside => false,
+    }
+}
+
+pub(crate) fn judge(case: &Case<'_>) -> Diagnosis {
+    let mut found: Vec<Found> = rules::ALL.iter().filter_map(|rule| rule(case)).collect();
+    found.retain(|found| found.confidence.value() >= BELIEVED || found.cause == Cause::Inside);
+    let causes: Vec<Cause> = found.iter().map(|found| found.cause).collect();
+    let why = |symptom: Cause| {
+        causes.iter().copied().find(|cause| explains(*cause, symptom) && !explains(symptom, *cause))
+    };
+    let rank = |found: &Found| {
+        let first = found.first.unwrap_or(0) as f64;
+        // Onset before size, but a second sooner or later is chance.
+        found.confidence.value() - 0.02 * (first / 2.0).floor()
+    };
+    found.sort_by(|a, b| {
+        let follows = |found: &Found| why(found.cause).is_some();
+        follows(a).cmp(&follows(b)).then(rank(b).total_cmp(&rank(a)))
+    });
+    let Some(best) = found.first() else { return nothing(case) };
+    let roots: Vec<&Found> = found.iter().filter(|found| why(found.cause).is_none()).collect();
+    let tie = roots.len() > 1 && rank(roots[0]) - rank(roots[1]) < TIE;
+    let mut sentences = vec![best.sentence.clone()];
+    if let Some(arithmetic) = &best.arithmetic {
+        sentences.push(reckoned(arithmetic));
+    } else if tie {
+        sentences.push(format!("As likely: {}", roots[1].sentence));
+    }
+    let mut diagnosis = frame(case);
+    diagnosis.sentences = sentences;
+    diagnosis.tie = tie;
+    diagnosis.chain.clone_from(&best.chain);
+    diagnosis.arithmetic.clone_from(&best.arithmetic);
+    diagnosis.next.clone_from(&best.next);
+    diagnosis.prediction.clone_from(&best.prediction);
+    diagnosis.unless.clone_from(&best.unless);
+    if let Some(loser) = roots.get(1) {
+        let lacks = format!("{} is the cause (confidence {})", name(loser.cause), loser.confidence.word());
+        diagnosis.unless.push(format!("{lacks}: {}", loser.sentence));
+    }
+    diagnosis.findings = found
+        .into_iter()
+        .map(|found| Finding {
+            follows_from: why(found.cause),
+            cause: found.cause,
+            sentence: found.sentence,
+            confidence: found.confidence,
+            since_trial: case.since,
+            evidence: found.evidence,
+        })
+        .collect();
+    diagnosis
+}
+
+fn reckoned(arithmetic: &Arithmetic) -> String {
+    let Arithmetic { formula, ceiling, measured } = arithmetic;
+    if arithmetic.agrees() {
+        format!("{formula} = {ceiling}: that is the limit; {measured} were measured.")
+    } else {
+        format!("{formula} would be {ceiling}, but {measured} were measured: this is not all of it.")
+    }
+}
+
+/// A cause in words.
+pub(crate) fn name(cause: Cause) -> &'static str {
+    use Cause::*;
+    match cause {
+        Generator => "the load generator",
+        Ports => "local ports",
+        OwnDescriptors => "descriptors of the load generator",
+        AcceptQueue => "the accept queue",
+        TaskLimit => "the limit of threads",
+        MemoryLimit => "the memory limit",
+        Descriptors => "the limit of descriptors",
+        CpuQuota => "the processor quota",
+        Cpu => "processor",
+        Neighbour => "a neighbour on the machine",
+        Pool => "a pool",
+        Workers => "the number of workers",
+        Lock => "one lock",
+        Downstream => "a downstream service",
+        Inside => "something inside the service",
+        PostgresWal => "PostgreSQL's write-ahead log",
+        PostgresLock => "a lock in PostgreSQL",
+        PostgresCpu => "PostgreSQL's processor",
+        PostgresReads => "PostgreSQL's reads",
+        PostgresConnections => "PostgreSQL's limit of connections",
+        PostgresCheckpoints => "PostgreSQL's checkpoints",
+        PostgresIdleInTransaction => "transactions held open",
+        Gc => "garbage collection",
+        Safepoint => "safepoints",
+        ColdJit => "cold code",
+        Network => "the network",
+        Disk => "a disk",
+    }
+}
+
+/// What is the same in every diagnosis of this case.
+pub(crate) fn frame(case: &Case<'_>) -> Diagnosis {
+    let rate = |offered: f64| (offered > 0.0).then_some(Rate(offered));
+    Diagnosis {
+        degraded_at: rate(case.bad.load.offered),
+        well_at: case.well.as_ref().and_then(|well| rate(well.load.offered)),
+        unseen: case
+            .watched
+            .missing
+            .iter()
+            .map(|missing| format!("{}: {}", missing.what, missing.why))
+            .collect(),
+        ..Diagnosis::default()
+    }
+}
+
+/// Degraded, and no rule holds.
+fn nothing(case: &Case<'_>) -> Diagnosis {
+    let seen = case.watched.level != Level::Outside && !case.bad.each.is_empty();
+    let mut diagnosis = frame(case);
+    if !seen && case.bad.all.postgres.is_none() {
+        diagnosis.none = Some(NoFinding::NotObservable);
+        diagnosis.sentences =
+            vec!["What gave first cannot be said: the target could not be looked at.".to_owned()];
+        diagnosis.next = vec![
+            "run torment on the target's machine, or name what it may ask: --pid, --postgres, --metrics"
+                .to_owned(),
+        ];
+        return diagnosis;
+    }
+    diagnosis.none = Some(NoFinding::Unexplained);
+    diagnosis.sentences = vec![format!("I do not know what gave first. {}", largest_state(case))];
+    diagnosis.next = vec![
+        "look at the threads while it is slow (torment watch), or at a profile".to_owned(),
+        "name what the service talks to: --postgres URL, --metrics URL".to_owned(),
+    ];
+    diagnosis
+}
+
+/// What most threads did, for whoever has to look further.
+fn largest_state(case: &Case<'_>) -> String {
+    let groups = &case.bad.service().groups;
+    let mut states: Vec<(f64, String)> = groups
+        .iter()
+        .flat_map(|group| group.states.iter().map(move |state| (group, state)))
+        .filter(|(_, state)| !matches!(state.wait, Wait::Events | Wait::Accept | Wait::Client))
+        .map(|(group, state)| {
+            (state.threads, format!("{} of {} in {}", number(state.threads), group.name, word(&state.wait)))
+        })
+        .collect();
+    states.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let most: Vec<String> = states.into_iter().take(2).map(|(_, text)| text).collect();
+    if most.is_empty() { String::new() } else { format!("The largest states: {}.", list(&most)) }
+}
+
+fn word(wait: &Wait) -> String {
+    match wait {
+        Wait::Running => "a run".to_owned(),
+        Wait::Futex { within_s: Some(s), .. } => format!("a wait for another thread of at most {s} s"),
+        Wait::Futex { .. } => "a wait for another thread".to_owned(),
+        Wait::Peer { address } => format!("a read from {address}"),
+        Wait::Client => "a read from a client".to_owned(),
+        Wait::Accept => "accept".to_owned(),
+        Wait::Events => "an event loop".to_owned(),
+        Wait::Sleep => "sleep".to_owned(),
+        Wait::Disk { what } => format!("a wait for a disk ({what})"),
+        Wait::PageFault => "a page fault".to_owned(),
+        Wait::Pipe => "a pipe".to_owned(),
+        Wait::Child => "a wait for a child".to_owned(),
+        Wait::Other { what } => what.clone(),
+        Wait::Unknown => "a wait that may not be read".to_owned(),
+    }
+}

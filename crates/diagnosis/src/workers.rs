@@ -1,0 +1,137 @@
+//! The threads, or processes, that serve requests, and where they stand.
+
+use record::watch::{Subject, SubjectWindow, Wait};
+
+/// Threads of the Java virtual machine itself, and of libraries, that never serve a request; as the kernel
+/// cuts their names, digits folded.
+const NOT_WORKERS: [&str; 26] = [
+    "C1 Compiler",
+    "C2 Compiler",
+    "VM Thread",
+    "VM Periodic",
+    "GC Thread",
+    "G1 ",
+    "ZGC",
+    "Shenandoah",
+    "Signal Dispatch",
+    "Service Thread",
+    "Monitor Deflati",
+    "Monitor Deflation",
+    "Finalizer",
+    "Reference Handl",
+    "Common-Cleaner",
+    "Notification T",
+    "Attach Listener",
+    "HikariPool",
+    "Hikari",
+    "DestroyJavaVM",
+    "Catalina-util",
+    "poller",
+    "stop",
+    "listener",
+    "signal",
+    "Sweeper thread",
+];
+
+/// Where the threads that serve requests stand: average numbers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Workers {
+    /// Name of their group.
+    pub name: String,
+    /// How many.
+    pub all: f64,
+    /// Running, or ready to.
+    pub running: f64,
+    /// Waiting for another thread, with a deadline.
+    pub timed: f64,
+    /// The longest deadline that many of them have, in seconds.
+    pub deadline_s: Option<u32>,
+    /// Waiting for another thread, without one.
+    pub untimed: f64,
+    /// Stopped by the virtual machine, or at a native mutex (`FUTEX_WAIT`).
+    pub barrier: f64,
+    /// Waiting for a connection they made: by its other end, the most first.
+    pub peers: Vec<(String, f64)>,
+    /// Waiting for a client's next bytes.
+    pub client: f64,
+    /// Asleep for a time.
+    pub sleeping: f64,
+    /// Waiting for a disk; the file or function that most wait for.
+    pub disk: f64,
+    pub disk_what: Option<String>,
+    /// In accept, or in an event loop.
+    pub idle: f64,
+    /// Anything else.
+    pub other: f64,
+}
+
+impl Workers {
+    /// The group that serves requests: of all groups that can be one the largest. Groups of a service
+    /// whose threads are all of one name are taken together.
+    pub fn find(subject: &SubjectWindow, about: Option<&Subject>) -> Option<Self> {
+        let java = about.is_some_and(|subject| subject.java.is_some());
+        let candidate = |name: &str| !NOT_WORKERS.iter().any(|other| name.starts_with(other));
+        let group = subject
+            .groups
+            .iter()
+            .filter(|group| candidate(&group.name))
+            .max_by(|a, b| busy(a).total_cmp(&busy(b)).then(a.threads.total_cmp(&b.threads)))?;
+        let mut workers = Self { name: group.name.clone(), all: group.threads, ..Self::default() };
+        for state in &group.states {
+            workers.take(&state.wait, state.threads, java);
+        }
+        workers.peers.sort_by(|a, b| b.1.total_cmp(&a.1));
+        Some(workers)
+    }
+
+    fn take(&mut self, wait: &Wait, threads: f64, java: bool) {
+        match wait {
+            Wait::Running => self.running += threads,
+            // HotSpot's safepoint barrier; everywhere else that operation is a plain mutex.
+            Wait::Futex { op: record::watch::FutexOp::Wait, within_s: None, .. } if java => {
+                self.barrier += threads
+            }
+            Wait::Futex { within_s: Some(within), .. } => {
+                self.timed += threads;
+                if threads >= 1.0 {
+                    self.deadline_s = self.deadline_s.max(Some(*within));
+                }
+            }
+            Wait::Futex { within_s: None, .. } => self.untimed += threads,
+            Wait::Peer { address } => match self.peers.iter_mut().find(|(peer, _)| peer == address) {
+                Some((_, count)) => *count += threads,
+                None => self.peers.push((address.clone(), threads)),
+            },
+            Wait::Client => self.client += threads,
+            Wait::Sleep => self.sleeping += threads,
+            Wait::Disk { what } => {
+                self.disk += threads;
+                self.disk_what.get_or_insert_with(|| what.clone());
+            }
+            Wait::Accept | Wait::Events => self.idle += threads,
+            Wait::PageFault => self.disk += threads,
+            Wait::Pipe | Wait::Child | Wait::Other { .. } | Wait::Unknown => self.other += threads,
+        }
+    }
+
+    /// Waiting for another thread: for a lock, a permit, a connection, or for work.
+    pub fn queueing(&self) -> f64 {
+        self.timed + self.untimed
+    }
+
+    /// Waiting for something outside: a peer, a disk, time.
+    pub fn outside(&self) -> f64 {
+        self.reading() + self.sleeping + self.disk
+    }
+
+    /// Waiting for connections they made.
+    pub fn reading(&self) -> f64 {
+        self.peers.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// Threads of a group that could be busy with a request.
+fn busy(group: &record::watch::Group) -> f64 {
+    let idle = |wait: &Wait| matches!(wait, Wait::Accept | Wait::Events | Wait::Client);
+    group.threads - group.states.iter().filter(|s| idle(&s.wait)).map(|s| s.threads).sum::<f64>()
+}
