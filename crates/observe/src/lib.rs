@@ -6,6 +6,9 @@
 
 mod cgroup;
 mod diag;
+mod disks;
+mod host;
+mod network;
 mod said;
 mod scene;
 mod source;

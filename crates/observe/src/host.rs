@@ -1,0 +1,196 @@
+//! The machine: its processors, memory, pressure, tasks and disks.
+
+use crate::cgroup::{stalled, stalls};
+use crate::disks;
+use crate::said::Said;
+use crate::scene::Scene;
+use crate::source::{ONLY_AT_CUTS, Source};
+use record::watch::{Disk, Host, Missing, Pressure, Usage, Window};
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+use std::{fs, io};
+
+/// Reads of the machine what it counts.
+#[derive(Debug, Default)]
+pub(crate) struct Machine {
+    before: Option<Counts>,
+    said: Said,
+}
+
+/// Counters since the machine started.
+#[derive(Debug, Default)]
+struct Counts {
+    stat: Stat,
+    pressure: Option<Pressure>,
+    disks: HashMap<String, Disk>,
+}
+
+/// What /proc/stat says, in ticks.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Stat {
+    cpus: u32,
+    user: u64,
+    system: u64,
+    idle: u64,
+    iowait: u64,
+    steal: u64,
+    runnable: u32,
+}
+
+impl Stat {
+    fn parse(text: &str) -> Option<Self> {
+        let all = text.lines().next()?.strip_prefix("cpu ")?;
+        // user nice system idle iowait irq softirq steal; guests are within user and nice.
+        let n: Vec<u64> = all.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
+        let is_cpu = |line: &&str| line.starts_with("cpu") && !line.starts_with("cpu ");
+        let runnable = text.lines().find_map(|line| line.strip_prefix("procs_running "));
+        Some(Self {
+            cpus: text.lines().filter(is_cpu).count() as u32,
+            user: n.first()? + n.get(1)?,
+            system: n.get(2)? + n.get(5)? + n.get(6)?,
+            idle: *n.get(3)?,
+            iowait: *n.get(4)?,
+            steal: *n.get(7)?,
+            runnable: runnable.and_then(|n| n.trim().parse().ok()).unwrap_or(0),
+        })
+    }
+}
+
+/// Bytes that could be had, of /proc/meminfo.
+fn available(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+/// Threads of the machine, of /proc/loadavg: `0.20 0.18 0.12 1/80 11206`.
+fn tasks(loadavg: &str) -> Option<u64> {
+    loadavg.split(' ').nth(3)?.split_once('/')?.1.parse().ok()
+}
+
+fn number(path: &str) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+fn format(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("it is in no known format of {what}"))
+}
+
+impl Machine {
+    fn text<T>(&mut self, what: &str, path: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let read = fs::read_to_string(path).and_then(|text| parse(&text).ok_or_else(|| format(path)));
+        self.said.take(what, path, read)
+    }
+
+    fn pressure(&mut self) -> Option<Pressure> {
+        let read = |name: &str| fs::read_to_string(format!("/proc/pressure/{name}"));
+        let all = || {
+            let (cpu, memory, io) = (read("cpu")?, read("memory")?, read("io")?);
+            stalls(&cpu, &memory, &io).ok_or_else(|| format("/proc/pressure"))
+        };
+        let found = all();
+        found
+            .map_err(|error| {
+                let why = format!(
+                    "/proc/pressure cannot be read ({error}); the kernel's option `psi=1` turns it on"
+                );
+                self.said.say("pressure of the machine", why);
+            })
+            .ok()
+    }
+}
+
+impl Source for Machine {
+    fn every(&self) -> Duration {
+        ONLY_AT_CUTS
+    }
+
+    fn read(&mut self, _: &Scene) {}
+
+    fn cut(&mut self, _: &Scene, window: &mut Window) {
+        let Some(stat) = self.text("processors of the machine", "/proc/stat", Stat::parse) else { return };
+        let pressure = self.pressure();
+        let is_whole = |name: &str| Path::new("/sys/block").join(name).exists();
+        let disks = self.text("disks", "/proc/diskstats", |text| Some(disks::parse(text, is_whole)));
+        let now = Counts { stat, pressure, disks: disks.unwrap_or_default() };
+        let threads = self.text("tasks of the machine", "/proc/loadavg", tasks);
+        let most = [number("/proc/sys/kernel/threads-max"), number("/proc/sys/kernel/pid_max")]
+            .into_iter()
+            .flatten()
+            .min();
+        let memory = self.text("memory of the machine", "/proc/meminfo", available);
+        if let Some(before) = &self.before {
+            let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+            let ns = |now: u64, before: u64| now.saturating_sub(before) * tick;
+            let (new, old) = (&now.stat, &before.stat);
+            let host = window.host.get_or_insert_default();
+            *host = Host {
+                cpus: new.cpus,
+                user_ns: ns(new.user, old.user),
+                system_ns: ns(new.system, old.system),
+                idle_ns: ns(new.idle, old.idle),
+                iowait_ns: ns(new.iowait, old.iowait),
+                steal_ns: ns(new.steal, old.steal),
+                runnable: new.runnable,
+                memory_available_bytes: memory.unwrap_or(0),
+                pressure: now.pressure.zip(before.pressure).map(|(now, before)| stalled(now, before)),
+                tasks: threads.zip(most).map(|(used, limit)| Usage { used, limit }),
+                disks: disks::grown(&now.disks, &before.disks),
+                neighbours: std::mem::take(&mut host.neighbours),
+                neighbours_cpu_ns: host.neighbours_cpu_ns,
+            };
+        }
+        self.before = Some(now);
+    }
+
+    fn missing(&self) -> Vec<Missing> {
+        self.said.list()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAT: &str = "\
+cpu  100 20 30 4000 50 6 7 8 90 10
+cpu0 50 10 15 2000 25 3 3 4 45 5
+cpu1 50 10 15 2000 25 3 4 4 45 5
+intr 1 2 3
+ctxt 4
+procs_running 3
+procs_blocked 0
+";
+
+    #[test]
+    fn formats() {
+        let stat = Stat { cpus: 2, user: 120, system: 43, idle: 4000, iowait: 50, steal: 8, runnable: 3 };
+        assert_eq!(Stat::parse(STAT), Some(stat));
+        for broken in ["", "cpu  1 2 3\n", "intr 1\n", "cpu  a b c d e f g h\n"] {
+            assert_eq!(Stat::parse(broken), None, "{broken:?}");
+        }
+        assert_eq!(available("MemTotal:  9 kB\nMemAvailable:     12 kB\n"), Some(12 * 1024));
+        assert_eq!(available("MemTotal:  9 kB\n"), None);
+        assert_eq!(tasks("0.20 0.18 0.12 1/80 11206\n"), Some(80));
+        assert_eq!(tasks("0.20\n"), None);
+    }
+
+    #[test]
+    fn this_machine() {
+        let mut machine = Machine::default();
+        let mut window = Window::default();
+        machine.cut(&Scene::default(), &mut window);
+        assert_eq!(window.host, None, "nothing to compare with");
+        let until = std::time::Instant::now() + Duration::from_millis(60);
+        while std::time::Instant::now() < until {
+            std::hint::spin_loop();
+        }
+        machine.cut(&Scene::default(), &mut window);
+        let host = window.host.expect("Linux has all of it");
+        assert!(host.cpus > 0, "{host:?}");
+        assert!(host.user_ns > 0 && host.memory_available_bytes > 1 << 20, "{host:?}");
+        assert!(host.tasks.is_some_and(|tasks| tasks.used > 1 && tasks.limit > tasks.used), "{host:?}");
+        // A kernel without pressure says so; nothing else may be missing.
+        assert!(machine.missing().iter().all(|missing| missing.what == "pressure of the machine"));
+    }
+}
