@@ -8,10 +8,29 @@ mod cgroup;
 mod diag;
 mod disks;
 mod host;
+mod metrics;
+mod names;
 mod network;
+mod postgres;
 mod said;
 mod scene;
 mod source;
+mod target;
+mod tree;
 mod watch;
 
+pub use target::Where;
 pub use watch::{Seen, Watch};
+
+use scene::Finder;
+use source::Source;
+
+/// Starts to watch what is asked for, or else whoever listens at the target; what that is, and what of it cannot be
+/// seen, is the first thing that the watch says.
+///
+/// Fails if no thread can be started.
+pub fn start(asked: &plan::Watch, target: &Where) -> std::io::Result<Watch> {
+    let finder = Finder::new(asked, target);
+    let sources: Vec<Box<dyn Source>> = vec![Box::new(cgroup::Cgroups::default())];
+    Watch::start(|seen| watch::Desk::new(finder, sources, seen))
+}

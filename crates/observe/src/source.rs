@@ -1,5 +1,5 @@
 use crate::scene::Scene;
-use record::watch::{Look, Missing, Window};
+use record::watch::{Look, Missing, Watched, Window};
 use std::time::Duration;
 
 /// How often a source is read that only reads when a window is cut.
@@ -27,6 +27,10 @@ pub(crate) trait Source: Send {
     /// The load of the trial is over.
     fn end(&mut self) {}
 
+    /// Somebody wants a closer look, while the target is as it is now: take it on a thread of its own, and
+    /// leave it in [`Source::looks`].
+    fn look(&mut self, _scene: &Scene) {}
+
     /// Closer looks taken since it was last asked; they belong to the trial that goes on, or went on last.
     fn looks(&mut self) -> Vec<Look> {
         Vec::new()
@@ -36,4 +40,7 @@ pub(crate) trait Source: Send {
     fn missing(&self) -> Vec<Missing> {
         Vec::new()
     }
+
+    /// Puts what it knows of the watch as a whole into what is said of it; asked every second.
+    fn describe(&self, _watched: &mut Watched) {}
 }

@@ -1,6 +1,6 @@
 //! The watch: one thread that reads its sources when they want to be read, and cuts windows.
 
-use crate::scene::Scene;
+use crate::scene::{Finder, Scene};
 use crate::source::Source;
 use record::watch::{Look, SubjectWindow, Watched, Window};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -12,6 +12,9 @@ use units::Nanos;
 const WINDOW: Duration = Duration::from_secs(1);
 /// A window cut short by the end of the load is kept if it is at least this long.
 const LEAST: Duration = Duration::from_millis(200);
+
+/// How often it is looked who is watched.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// What the watch has to say.
 #[derive(Debug, Clone)]
@@ -27,11 +30,16 @@ pub enum Seen {
 enum Command {
     Begin { trial: u32, at: Instant },
     End { at: Instant },
+    Look,
 }
 
 /// What reads and cuts.
 pub(crate) struct Desk {
-    scene: Scene,
+    finder: Finder,
+    /// When it looks again who is watched.
+    look: Instant,
+    /// What was last said of what is watched.
+    watched: Watched,
     sources: Vec<(Box<dyn Source>, Instant)>,
     seen: Sender<Seen>,
     /// The trial that goes on, when it began, and where its current window did.
@@ -41,18 +49,26 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    pub fn new(scene: Scene, sources: Vec<Box<dyn Source>>, seen: Sender<Seen>) -> Self {
+    pub fn new(finder: Finder, sources: Vec<Box<dyn Source>>, seen: Sender<Seen>) -> Self {
         let now = Instant::now();
         let sources = sources.into_iter().map(|source| (source, now)).collect();
-        Self { scene, sources, seen, trial: None, looked_in: 0 }
+        let watched = Watched::default();
+        let mut desk = Self { finder, look: now + LOOK, watched, sources, seen, trial: None, looked_in: 0 };
+        desk.say_watched();
+        desk
     }
 
     fn work(mut self, commands: &Receiver<Command>) {
         loop {
             let now = Instant::now();
+            if self.look <= now {
+                self.finder.look();
+                self.say_watched();
+                self.look = now + LOOK;
+            }
             for (source, due) in &mut self.sources {
                 if *due <= now {
-                    source.read(&self.scene);
+                    source.read(self.finder.scene());
                     *due = now + source.every();
                 }
             }
@@ -66,8 +82,8 @@ impl Desk {
                 let _ = self.seen.send(Seen::Look(self.looked_in, look));
             }
             let next = self.sources.iter().map(|(_, due)| *due);
-            let next = next.chain(self.trial.map(|(_, _, from)| from + WINDOW)).min();
-            let wait = next.map_or(WINDOW, |at| at.saturating_duration_since(Instant::now()));
+            let next = next.chain(self.trial.map(|(_, _, from)| from + WINDOW)).fold(self.look, Instant::min);
+            let wait = next.saturating_duration_since(Instant::now());
             match commands.recv_timeout(wait) {
                 Ok(Command::Begin { trial, at }) => {
                     let mut before = Window::default();
@@ -83,6 +99,7 @@ impl Desk {
                     self.sources.iter_mut().for_each(|(source, _)| source.end());
                     self.trial = None;
                 }
+                Ok(Command::Look) => self.sources.iter_mut().for_each(|(source, _)| source.look(&self.scene)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -103,9 +120,36 @@ impl Desk {
     }
 
     fn fill(&mut self, window: &mut Window) {
-        window.subjects = vec![SubjectWindow::default(); self.scene.subjects.len()];
+        let scene = self.finder.scene();
+        window.subjects = vec![SubjectWindow::default(); scene.subjects.len()];
         for (source, _) in &mut self.sources {
-            source.cut(&self.scene, window);
+            source.cut(scene, window);
+        }
+        window.changes.extend(self.finder.changes());
+    }
+
+    /// Says what is watched, if that is not what was last said.
+    fn say_watched(&mut self) {
+        let Scene { subjects, missing, level } = self.finder.scene();
+        let mut watched = Watched {
+            level: *level,
+            subjects: subjects.iter().map(|cast| cast.about.clone()).collect(),
+            missing: missing.clone(),
+            ..Watched::default()
+        };
+        for (source, _) in &self.sources {
+            source.describe(&mut watched);
+            watched.missing.extend(source.missing());
+        }
+        let mut said = Vec::new();
+        watched.missing.retain(|missing| {
+            let is_new = !said.contains(missing);
+            said.push(missing.clone());
+            is_new
+        });
+        if watched != self.watched {
+            self.watched = watched;
+            let _ = self.seen.send(Seen::Watched(Box::new(self.watched.clone())));
         }
     }
 }
@@ -122,8 +166,7 @@ impl Watch {
         let (send, seen) = channel();
         let (commands, inbox) = channel();
         let desk = make(send);
-        let thread =
-            std::thread::Builder::new().name("watch".to_owned()).spawn(move || desk.work(&inbox))?;
+        let thread = std::thread::Builder::new().name("watch".to_owned()).spawn(move || desk.work(&inbox))?;
         Ok(Self { commands: Some(commands), seen, thread: Some(thread) })
     }
 
@@ -142,6 +185,12 @@ impl Watch {
     /// Its load is over: the window that goes on ends here, and none follows it.
     pub fn end(&self) {
         self.tell(Command::End { at: Instant::now() });
+    }
+
+    /// Takes a closer look at the target as it is now, where that is possible and allowed: a virtual
+    /// machine is asked where its threads stand, for which all of them stop a moment.
+    pub fn look(&self) {
+        self.tell(Command::Look);
     }
 
     /// What it has to say since it was last asked. Never waits.

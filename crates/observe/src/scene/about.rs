@@ -1,0 +1,147 @@
+//! What a process is, for people.
+
+use crate::tree;
+use record::watch::{Role, Subject};
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity};
+use std::fs;
+use std::path::Path;
+
+/// How much of a command line is kept.
+const LONGEST: usize = 200;
+/// Parts of a name that say that its value is a secret.
+const SECRETS: [&str; 8] =
+    ["password", "passwd", "secret", "token", "apikey", "api-key", "api_key", "credential"];
+
+/// What is known of a process tree by its first process.
+pub(crate) fn about(role: Role, pid: u32, pids: &[u32], listens: Vec<String>) -> Subject {
+    let name = tree::program(pid).or_else(|| tree::process(pid).map(|process| process.name));
+    let name = name.unwrap_or_else(|| "?".to_owned());
+    Subject {
+        role,
+        pid,
+        command: command(&tree::arguments(pid)),
+        listens,
+        cpus: processors(pid),
+        java: pids.iter().take(20).find_map(|pid| java(*pid)),
+        is_postgres: matches!(name.as_str(), "postgres" | "postmaster"),
+        name,
+    }
+}
+
+/// The processors in its mask, and not more than the smallest quota above it allows.
+fn processors(pid: u32) -> f64 {
+    let mask =
+        i32::try_from(pid).ok().and_then(Pid::from_raw).and_then(|pid| sched_getaffinity(Some(pid)).ok());
+    let mask = mask.map_or_else(here, |mask: CpuSet| f64::from(mask.count()));
+    crate::cgroup::cpus(pid).map_or(mask, |quota| quota.min(mask))
+}
+
+/// Where its mask may not be read.
+fn here() -> f64 {
+    std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64)
+}
+
+/// A command line, shortened, with stars for what looks like a secret.
+fn command(arguments: &[String]) -> String {
+    let mut words = Vec::new();
+    let mut hide_next = false;
+    for word in arguments {
+        let (shown, next) = if hide_next { ("***".to_owned(), false) } else { starred(word) };
+        hide_next = next;
+        words.push(shown.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    let text: String = words.join(" ").chars().filter(|c| !c.is_control()).collect();
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    let mut short: String = text.chars().take(LONGEST - 1).collect();
+    short.push('…');
+    short
+}
+
+/// A word without its secret, and whether the next one is a secret.
+fn starred(word: &str) -> (String, bool) {
+    let lower = word.to_ascii_lowercase();
+    if let Some((scheme, rest)) = word.split_once("://") {
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        if let Some(at) = rest[..end].rfind('@') {
+            return (format!("{scheme}://***{}", &rest[at..]), false);
+        }
+    }
+    // Changing the case of ASCII letters moves no byte.
+    let Some(at) = SECRETS.iter().filter_map(|secret| lower.find(secret)).min() else {
+        return (word.to_owned(), false);
+    };
+    match word[at..].find(['=', ':']) {
+        Some(sign) => (format!("{}***", &word[..=at + sign]), false),
+        None => (word.to_owned(), word.starts_with('-')),
+    }
+}
+
+/// The version of the Java virtual machine in a process, if it is one: from the file beside its library. A
+/// question mark where it is one, and says not which.
+fn java(pid: u32) -> Option<String> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let library = maps.lines().find_map(|line| {
+        let path = &line[line.find('/')?..];
+        path.trim_end_matches(" (deleted)").ends_with("/libjvm.so").then(|| path.to_owned())
+    });
+    let Some(library) = library else {
+        // Another user's, whose memory may not be seen.
+        let is_one = maps.is_empty() && tree::process(pid).is_some_and(|process| process.name == "java");
+        return is_one.then(|| "?".to_owned());
+    };
+    let home = Path::new(&library).ancestors().nth(3)?;
+    let file = Path::new("/proc").join(pid.to_string()).join("root").join(home.strip_prefix("/").ok()?);
+    let text = fs::read_to_string(file.join("release")).unwrap_or_default();
+    Some(release(&text).unwrap_or_else(|| "?".to_owned()))
+}
+
+fn release(text: &str) -> Option<String> {
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
+        Some(line.trim_matches('"').to_owned())
+    };
+    value("JAVA_RUNTIME_VERSION").or_else(|| value("JAVA_VERSION"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_starred() {
+        let check = |arguments: &[&str], expected: &str| {
+            let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(command(&arguments), expected);
+        };
+        check(&["java", "-jar", "a.jar"], "java -jar a.jar");
+        check(&["x", "--password", "hunter2", "b"], "x --password *** b");
+        check(&["x", "-Ddb.password=hunter2"], "x -Ddb.password=***");
+        check(&["x", "API_TOKEN=abc", "y"], "x API_TOKEN=*** y");
+        check(&["x", "postgres://me:hunter2@db:5432/x"], "x postgres://***@db:5432/x");
+        check(&["x", "http://db:5432/a@b"], "x http://db:5432/a@b");
+        check(&["token"], "token");
+        check(&["a\nb\u{1b}[31m"], "a b[31m");
+        check(&[], "");
+        let long = "ä".repeat(300);
+        assert_eq!(command(&[long]).chars().count(), LONGEST);
+    }
+
+    #[test]
+    fn releases() {
+        let text = "IMPLEMENTOR=\"X\"\nJAVA_RUNTIME_VERSION=\"17.0.15+6-Debian\"\nJAVA_VERSION=\"17.0.15\"\n";
+        assert_eq!(release(text).as_deref(), Some("17.0.15+6-Debian"));
+        assert_eq!(release("JAVA_VERSION=\"17\"").as_deref(), Some("17"));
+        assert_eq!(release("JAVA_VERSIONS=1"), None);
+    }
+
+    #[test]
+    fn this_process() {
+        let pid = std::process::id();
+        let subject = about(Role::Service, pid, &[pid], Vec::new());
+        assert!(subject.cpus > 0.0 && subject.name.contains("observe"), "{subject:?}");
+        assert_eq!((subject.java, subject.is_postgres), (None, false));
+    }
+}

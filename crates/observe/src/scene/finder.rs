@@ -1,0 +1,212 @@
+use super::about::about;
+use super::downstream::Downstream;
+use super::level::level;
+use super::service::{self, Found, is_named, listeners, named};
+use super::{Cast, Scene};
+use crate::target::Where;
+use crate::tree;
+use plan::Watch;
+use record::watch::{Level, Missing, Role};
+use std::collections::{BTreeMap, HashSet};
+
+/// The most changes said of one second: of a service that starts a process for each request the rest are counted only.
+const MOST_CHANGES: usize = 10;
+/// Every how many looks somebody is looked for by command line or control group who is not a child of those known.
+const ALL_OVER: u32 = 5;
+
+/// Looks for whom to watch, at first and then every second.
+pub(crate) struct Finder {
+    asked: Watch,
+    target: Where,
+    scene: Scene,
+    trees: Vec<Tree>,
+    /// Processes known to belong to no tree; a process does not change its parent for one that is watched.
+    others: HashSet<u32>,
+    /// The sockets at which the service listened when it was found.
+    listening: HashSet<u64>,
+    downstream: Downstream,
+    changes: Vec<String>,
+    looks: u32,
+}
+
+/// The processes of one tree, by number, with their names.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    pub first: Vec<u32>,
+    pub members: BTreeMap<u32, String>,
+}
+
+impl Tree {
+    /// Of these processes; their children come in at the next look.
+    pub fn of(pids: &[u32]) -> Self {
+        let name = |pid: u32| tree::process(pid).map_or_else(|| "?".to_owned(), |process| process.name);
+        Self { first: pids.to_vec(), members: pids.iter().map(|pid| (*pid, name(*pid))).collect() }
+    }
+
+    /// The first ones first.
+    pub fn pids(&self) -> Vec<u32> {
+        let others = self.members.keys().filter(|pid| !self.first.contains(pid));
+        self.first.iter().chain(others).copied().collect()
+    }
+}
+
+impl Finder {
+    pub fn new(asked: &Watch, target: &Where) -> Self {
+        let mut finder = Self {
+            asked: asked.clone(),
+            target: target.clone(),
+            scene: Scene { subjects: vec![Cast::default()], ..Scene::default() },
+            trees: vec![Tree::default()],
+            others: HashSet::new(),
+            listening: HashSet::new(),
+            downstream: Downstream::default(),
+            changes: Vec::new(),
+            looks: 0,
+        };
+        finder.look();
+        finder.changes.clear();
+        finder
+    }
+
+    pub fn scene(&self) -> &Scene {
+        &self.scene
+    }
+
+    /// What changed since it was last asked.
+    pub fn changes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.changes)
+    }
+
+    /// Follows children, says who ended, and looks for the service again if it is gone.
+    pub fn look(&mut self) {
+        let all: HashSet<u32> = tree::processes().into_iter().collect();
+        self.drop_ended(&all);
+        self.find_service();
+        self.follow(&all);
+        if !self.trees[0].members.is_empty() {
+            let more = self.downstream.look(&mut self.trees);
+            for (address, first) in more {
+                let pids = self.trees.last().map(Tree::pids).unwrap_or_default();
+                let subject = about(Role::Downstream, first, &pids, vec![address]);
+                self.change(format!("the service talks to process {first} ({})", subject.name));
+                self.scene.subjects.push(Cast { about: subject, pids });
+                self.follow(&all);
+            }
+        }
+        for (tree, cast) in self.trees.iter().zip(&mut self.scene.subjects) {
+            cast.pids = tree.pids();
+        }
+        self.looks = self.looks.wrapping_add(1);
+    }
+
+    fn change(&mut self, text: String) {
+        if self.changes.len() < MOST_CHANGES {
+            self.changes.push(text);
+        }
+    }
+
+    fn drop_ended(&mut self, all: &HashSet<u32>) {
+        self.others.retain(|pid| all.contains(pid));
+        let mut ended = Vec::new();
+        for tree in &mut self.trees {
+            let first = tree.first.clone();
+            tree.members.retain(|pid, name| {
+                // One of the first may have ended while nobody has waited for it.
+                let is_first = first.contains(pid);
+                let lives = all.contains(pid) && (!is_first || tree::process(*pid).is_some());
+                if !lives && is_first {
+                    ended.push(format!("process {pid} ({name}) ended"));
+                }
+                lives
+            });
+            tree.first.retain(|pid| tree.members.contains_key(pid));
+        }
+        ended.into_iter().for_each(|text| self.change(text));
+    }
+
+    fn find_service(&mut self) {
+        let is_gone = self.trees[0].members.is_empty();
+        let named_ones = is_named(&self.asked);
+        let found = if named_ones {
+            let only_pids = self.asked.cgroup.is_none() && self.asked.command.is_none();
+            if !is_gone && (only_pids || !self.looks.is_multiple_of(ALL_OVER)) {
+                return;
+            }
+            named(&self.asked)
+        } else {
+            let listening = listeners(&self.target);
+            if !is_gone && (listening.is_empty() || listening.is_subset(&self.listening)) {
+                return;
+            }
+            let found = service::serving(&self.target, &listening);
+            if !found.pids.is_empty() {
+                self.listening = listening;
+            }
+            found
+        };
+        self.take_service(found, is_gone);
+    }
+
+    fn take_service(&mut self, found: Found, is_gone: bool) {
+        let Found { pids, missing } = found;
+        let new: Vec<u32> =
+            pids.iter().copied().filter(|pid| !self.trees[0].members.contains_key(pid)).collect();
+        if new.is_empty() {
+            if is_gone {
+                self.scene.level = Level::Outside;
+                self.say(missing);
+            }
+            return;
+        }
+        let tree = Tree::of(&new);
+        for (pid, name) in &tree.members {
+            self.change(format!("process {pid} ({name}) is the service now"));
+        }
+        let service = &mut self.trees[0];
+        service.first.retain(|pid| pids.contains(pid));
+        service.first.splice(0..0, tree.first);
+        service.members.extend(tree.members);
+        // Those that were taken for others' children are looked at again.
+        self.others.clear();
+        let first = self.trees[0].first[0];
+        let pids = self.trees[0].pids();
+        let listens = self.downstream.listens_of(&self.trees[0]);
+        self.scene.subjects[0].about = about(Role::Service, first, &pids, listens);
+        let (level, why) = level(first);
+        self.scene.level = level;
+        self.scene.missing.retain(|missing| missing.what != "the service");
+        self.say(missing);
+        self.say(why);
+    }
+
+    fn say(&mut self, missing: Vec<Missing>) {
+        for one in missing {
+            if !self.scene.missing.contains(&one) {
+                self.scene.missing.push(one);
+            }
+        }
+    }
+
+    /// Takes in the children of those that are watched, and theirs.
+    fn follow(&mut self, all: &HashSet<u32>) {
+        let own = std::process::id();
+        let is_known = |pid: &u32, trees: &[Tree]| trees.iter().any(|tree| tree.members.contains_key(pid));
+        let new = all.iter().filter(|pid| **pid != own && !self.others.contains(pid));
+        let new = new.filter(|pid| !is_known(pid, &self.trees));
+        let mut new: Vec<tree::Process> = new.filter_map(|pid| tree::process(*pid)).collect();
+        new.sort_by_key(|process| process.start);
+        loop {
+            let before = new.len();
+            new.retain(|process| {
+                let tree = self.trees.iter_mut().find(|tree| tree.members.contains_key(&process.parent));
+                let Some(tree) = tree else { return true };
+                tree.members.insert(process.pid, process.name.clone());
+                false
+            });
+            if new.len() == before {
+                break;
+            }
+        }
+        self.others.extend(new.iter().map(|process| process.pid));
+    }
+}

@@ -1,0 +1,43 @@
+//! Which processes have a socket: found by walking their descriptors, which is dear, and done only when
+//! somebody is looked for.
+
+use crate::tree;
+use std::collections::{BTreeMap, HashSet};
+
+/// The processes that have one of these sockets, and how many descriptors could not be looked through.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Holders {
+    /// By number.
+    pub pids: Vec<u32>,
+    /// Processes of others.
+    pub hidden: usize,
+}
+
+/// Looks for them among all processes but torment's own.
+pub(crate) fn holders(inodes: &HashSet<u64>) -> Holders {
+    let own = std::process::id();
+    let mut found = Holders::default();
+    for pid in tree::processes().into_iter().filter(|pid| *pid != own) {
+        match tree::sockets(pid) {
+            Ok(sockets) if sockets.iter().any(|inode| inodes.contains(inode)) => found.pids.push(pid),
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => found.hidden += 1,
+            // It has ended.
+            Err(_) => {}
+        }
+    }
+    found.pids.sort_unstable();
+    found
+}
+
+/// Of several processes those that are no children of others of them: of a server and its workers, which have
+/// the same socket, the server. One that only keeps sockets for others is left out: `systemd`, which
+/// starts services on demand, unless it is alone.
+pub(crate) fn first_ones(pids: &[u32]) -> Vec<u32> {
+    let parents: BTreeMap<u32, u32> =
+        pids.iter().filter_map(|pid| tree::process(*pid)).map(|p| (p.pid, p.parent)).collect();
+    let keeps = |pid: u32| pid == 1 || tree::program(pid).is_some_and(|name| name == "systemd");
+    let serving: Vec<u32> = parents.keys().copied().filter(|pid| !keeps(*pid)).collect();
+    let among = if serving.is_empty() { parents.keys().copied().collect() } else { serving };
+    among.iter().copied().filter(|pid| !among.contains(&parents[pid])).collect()
+}

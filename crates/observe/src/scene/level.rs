@@ -1,0 +1,68 @@
+//! How much of a process may be read, and why not more.
+
+use crate::tree;
+use record::watch::{Level, Missing};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+/// Tries what the watch is going to do.
+pub(crate) fn level(pid: u32) -> (Level, Vec<Missing>) {
+    if tree::process(pid).is_none() {
+        return (Level::Outside, Vec::new());
+    }
+    let call = fs::read(format!("/proc/{pid}/syscall"));
+    let descriptors = fs::read_dir(format!("/proc/{pid}/fd"));
+    match (refused(&call), refused(&descriptors)) {
+        (false, false) => (Level::Full, Vec::new()),
+        (_, files) => {
+            let what = if files { "waits of threads and open files" } else { "what threads wait for" };
+            (Level::SameUser, vec![Missing::new(what, why(pid))])
+        }
+    }
+}
+
+fn refused<T>(read: &io::Result<T>) -> bool {
+    // A kernel without the file is as good as one that refuses it.
+    read.as_ref()
+        .is_err_and(|error| matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound))
+}
+
+fn why(pid: u32) -> String {
+    let owner = fs::metadata(format!("/proc/{pid}")).map(|data| data.uid()).ok();
+    let own = rustix::process::geteuid().as_raw();
+    let yama = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+    match owner {
+        Some(owner) if owner != own && own != 0 => format!(
+            "process {pid} belongs to user {owner}, and torment runs as user {own}; \
+             run torment as that user or as root"
+        ),
+        _ if !matches!(yama.trim(), "" | "0") => format!(
+            "the kernel lets a process look into its own children only (kernel.yama.ptrace_scope is {}); \
+             run torment as root, or set it to 0",
+            yama.trim()
+        ),
+        _ => format!(
+            "the kernel refuses /proc/{pid}/syscall; in a container, start torment with the capability SYS_PTRACE"
+        ),
+    }
+}
+
+/// Why fewer processes may be there to be seen than there are.
+pub(crate) fn hidden() -> Option<Missing> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let options = mounts.lines().find_map(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        (words.get(1) == Some(&"/proc")).then(|| words.get(3).copied().unwrap_or_default().to_owned())
+    })?;
+    let hides = options.split(',').any(|option| {
+        matches!(option, "hidepid=1" | "hidepid=2" | "hidepid=4" | "hidepid=noaccess" | "hidepid=invisible")
+            || option == "hidepid=ptraceable"
+    });
+    (hides && rustix::process::geteuid().as_raw() != 0).then(|| {
+        Missing::new(
+            "processes of other users",
+            format!("/proc is mounted with {options}; run torment as root, or as the target's user"),
+        )
+    })
+}

@@ -1,0 +1,46 @@
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
+
+/// Where the target listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Where {
+    /// At these addresses, which a name stood for.
+    Tcp(Vec<SocketAddr>),
+    /// At this local socket.
+    Unix(PathBuf),
+    /// Nowhere that is known: whoever is watched has been named.
+    Nowhere,
+}
+
+/// Whether an address is one of this machine, as its network namespace has it.
+pub(crate) fn is_here(address: IpAddr) -> bool {
+    if address.is_loopback() || address.is_unspecified() {
+        return true;
+    }
+    // The kernel sends to an address of its own from that address. Nothing is sent by this.
+    let any: IpAddr = match address {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let from = UdpSocket::bind((any, 0)).and_then(|socket| {
+        socket.connect((address, 9))?;
+        socket.local_addr()
+    });
+    from.is_ok_and(|from| from.ip() == address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_here() {
+        for here in ["127.0.0.1", "127.9.9.9", "::1", "0.0.0.0"] {
+            assert!(is_here(here.parse().expect("it is one")), "{here}");
+        }
+        // Reserved for documentation: nobody's.
+        for elsewhere in ["192.0.2.1", "2001:db8::1"] {
+            assert!(!is_here(elsewhere.parse().expect("it is one")), "{elsewhere}");
+        }
+    }
+}
