@@ -1,0 +1,112 @@
+//! What a metrics endpoint says: any that answers in Prometheus' text format.
+//!
+//! A thread with a connection of its own asks once a second; the source takes the last answer and never
+//! waits for it. An endpoint that does not answer in time is evidence: it often shares the workers, or the
+//! processors, of what is loaded.
+
+mod http;
+mod place;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use crate::scene::Scene;
+use http::Connection;
+use place::Place;
+use record::watch::{Metrics, Missing, Window};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// Between questions.
+const EVERY: Duration = Duration::from_secs(1);
+/// How long an answer may take, so that there is one for each window.
+const PATIENCE: Duration = Duration::from_millis(900);
+
+/// What is heard of a metrics endpoint.
+pub(crate) struct Source {
+    heard: Receiver<Metrics>,
+    /// The thread asks as long as this is there.
+    _asks: Sender<()>,
+    last: Option<Metrics>,
+    place: String,
+    missing: Vec<Missing>,
+}
+
+impl Source {
+    /// Asks the endpoint of a URL once, and then every second.
+    ///
+    /// Fails, with what is then not observable, if the URL cannot be used. An endpoint that does not answer
+    /// yet is asked again.
+    pub fn open(url: &str) -> Result<Self, Missing> {
+        let missing = |why: String| Missing::new("metrics", why);
+        let place = Place::parse(url).map_err(|why| missing(format!("the address of the metrics: {why}")))?;
+        let shown = place.shown.clone();
+        let (asks, stop) = channel();
+        let (tell, heard) = channel();
+        let work = move || ask(place, &stop, &tell);
+        // Not joined: it may wait for an answer. It ends by itself after it.
+        let thread = std::thread::Builder::new().name("watch-metrics".to_owned()).spawn(work);
+        thread.map_err(|e| missing(format!("no thread could be started to ask for metrics: {e}")))?;
+        // The first answer says whether this is the right place.
+        let first = heard.recv_timeout(PATIENCE * 2).ok();
+        let why = match &first {
+            Some(Metrics { error: Some(why), .. }) => Some(why.clone()),
+            Some(Metrics { series, .. }) if series.is_empty() => Some(
+                "it answers, but with no series of a pool, of threads or of requests that could be used".to_owned(),
+            ),
+            Some(_) => None,
+            None => Some("it has not answered".to_owned()),
+        };
+        let missing = why.map(|why| missing(format!("{shown}: {why}; it is asked again every second")));
+        Ok(Self { heard, _asks: asks, last: None, place: shown, missing: missing.into_iter().collect() })
+    }
+
+    /// Address of the metrics, without user, password and what follows a `?`.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+}
+
+impl crate::source::Source for Source {
+    fn every(&self) -> Duration {
+        EVERY
+    }
+
+    /// Only takes what was heard, so that it does not pile up where no windows are cut.
+    fn read(&mut self, _: &Scene) {
+        if let Some(last) = self.heard.try_iter().last() {
+            self.last = Some(last);
+        }
+    }
+
+    /// A window in which no answer came has none: it is in the window before or after it.
+    fn cut(&mut self, scene: &Scene, window: &mut Window) {
+        self.read(scene);
+        window.metrics = self.last.take();
+    }
+
+    /// What the endpoint did not say at the start.
+    fn missing(&self) -> Vec<Missing> {
+        self.missing.clone()
+    }
+}
+
+fn ask(place: Place, stop: &Receiver<()>, tell: &Sender<Metrics>) {
+    let mut connection = Connection::to(place);
+    loop {
+        let began = Instant::now();
+        let answer = connection.get(began + PATIENCE);
+        let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let metrics = match answer.and_then(|body| text::series(&body)) {
+            Ok(series) => Metrics { took_ns, error: None, series },
+            Err(why) => Metrics { took_ns, error: Some(why), series: Vec::new() },
+        };
+        if tell.send(metrics).is_err() {
+            return;
+        }
+        let wait = (began + EVERY).saturating_duration_since(Instant::now());
+        if let Err(RecvTimeoutError::Disconnected) = stop.recv_timeout(wait) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What a PostgreSQL server says of itself: what its sessions do and wait for, and what it counted.
+//!
+//! A thread with a connection of its own asks; the source takes what it has heard and never waits for it.
+
+mod address;
+mod alarm;
+mod queries;
+mod sampler;
+mod session;
+mod statements;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod wording;
+
+use crate::scene::Scene;
+use address::Address;
+use record::watch::{Look, Missing, PostgresInfo, Window};
+use sampler::{Heard, Order, Sampler};
+use std::error::Error as _;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+use tally::Tally;
+
+/// How long the first connection may take, from name to prepared questions.
+const OPENING: Duration = Duration::from_secs(8);
+/// How long nothing may be heard before this is said. Attempts to connect end sooner.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// What is heard of a PostgreSQL server.
+pub(crate) struct Source {
+    heard: Receiver<Heard>,
+    orders: Sender<Order>,
+    tally: Tally,
+    looks: Vec<Look>,
+    /// When something was heard last.
+    last: Instant,
+    info: PostgresInfo,
+    missing: Vec<Missing>,
+}
+
+impl Source {
+    /// Connects to the database of a URL and begins to look. To be made before the load: when that takes all
+    /// connections, this one is among them.
+    ///
+    /// Fails, with what is then not observable, if there is no connection within a few seconds.
+    pub fn open(url: &str) -> Result<Self, Missing> {
+        let missing = |why| Missing::new("PostgreSQL", why);
+        let address = Address::parse(url).map_err(|why| missing(format!("the address of PostgreSQL: {why}")))?;
+        let place = address.place.clone();
+        let (answer, opened) = channel();
+        let (tell, heard) = channel();
+        let (orders, inbox) = channel();
+        let work = move || Sampler::run(address, &answer, inbox, tell);
+        // Not joined: it may wait for a server that does not answer. It ends by itself when its orders do.
+        let thread = std::thread::Builder::new().name("watch-postgres".to_owned()).spawn(work);
+        thread.map_err(|e| missing(format!("no thread could be started to ask PostgreSQL: {e}")))?;
+        let opened = opened.recv_timeout(OPENING).unwrap_or_else(|_| Err("it takes too long".to_owned()));
+        let refused = |why| missing(format!("PostgreSQL at {place} cannot be asked: {why}"));
+        let (info, missing) = opened.map_err(refused)?;
+        let tally = Tally::default();
+        Ok(Self { heard, orders, tally, looks: Vec::new(), last: Instant::now(), info, missing })
+    }
+
+    /// What server it is.
+    pub fn info(&self) -> &PostgresInfo {
+        &self.info
+    }
+
+    fn listen(&mut self) {
+        for heard in self.heard.try_iter() {
+            self.last = Instant::now();
+            match heard {
+                Heard::Looked(activity) => self.tally.looked(activity),
+                Heard::Failed(why) => self.tally.failed(why),
+                Heard::Grown(by) => self.tally.grown(by),
+                Heard::Closer(look) => self.looks.push(look),
+            }
+        }
+    }
+
+    fn order(&self, order: Order) {
+        // If the thread has ended, its silence is said.
+        let _ = self.orders.send(order);
+    }
+}
+
+impl crate::source::Source for Source {
+    fn every(&self) -> Duration {
+        Duration::from_millis(500)
+    }
+
+    /// Only takes what was heard, so that it does not pile up where no windows are cut.
+    fn read(&mut self, _: &Scene) {
+        self.listen();
+    }
+
+    fn cut(&mut self, _: &Scene, window: &mut Window) {
+        self.listen();
+        let silence = self.last.elapsed();
+        if silence >= SILENCE {
+            self.tally.failed(format!("it has not answered for {} s", silence.as_secs()));
+        }
+        window.postgres = Some(self.tally.cut());
+        self.order(Order::Cut);
+    }
+
+    fn begin(&mut self) {
+        self.order(Order::Begin);
+    }
+
+    fn end(&mut self) {
+        self.order(Order::End);
+    }
+
+    fn looks(&mut self) -> Vec<Look> {
+        std::mem::take(&mut self.looks)
+    }
+
+    /// What it does not tell us.
+    fn missing(&self) -> Vec<Missing> {
+        self.missing.clone()
+    }
+}
+
+/// An error with its SQLSTATE and its causes.
+fn words(error: &postgres::Error) -> String {
+    if let Some(answer) = error.as_db_error() {
+        return format!("{}: {}", answer.code().code(), answer.message());
+    }
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+/// Whether the connection is of no more use: it is closed, or about to be.
+fn is_lost(error: &postgres::Error) -> bool {
+    let ends = |code: &str| code.starts_with("57P") || code.starts_with("08");
+    error.is_closed()
+        || error.code().is_some_and(|code| ends(code.code()))
+        || error.source().is_some_and(|cause| cause.is::<std::io::Error>())
+}
