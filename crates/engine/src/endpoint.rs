@@ -6,7 +6,7 @@ use plan::{Database, HttpVersion, Origin, Target};
 use rustls::ClientConfig;
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -116,6 +116,22 @@ impl Endpoint {
             Place::Null => "null".to_owned(),
             Place::Tcp(address) => address.to_string(),
             Place::Unix(path) => path.display().to_string(),
+        }
+    }
+
+    /// Its address, if connections go over TCP.
+    pub fn address(&self) -> Option<SocketAddr> {
+        match &self.place {
+            Place::Tcp(address) => Some(*address),
+            Place::Null | Place::Unix(_) => None,
+        }
+    }
+
+    /// Its path, if it is a local socket.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Unix(path) => Some(path),
+            Place::Null | Place::Tcp(_) => None,
         }
     }
 
