@@ -1,5 +1,7 @@
 //! The JSON form of a run: every number says its unit in its key, whole numbers stay whole.
 
+mod watched;
+
 use crate::{Figures, RunView, Times, Trial, caveats};
 use record::{Caveat, CurvePoint, Limit, Outcome, Recovery, Verdict};
 use serde_json::{Map, Value, json};
@@ -33,6 +35,8 @@ pub fn run_json(view: &RunView) -> Value {
     put("error", json!(end.and_then(|e| e.error.as_ref())));
     put("caveats", caveats::gathered(view).into_iter().map(|(c, _)| caveat(c)).collect());
     put("skipped_events", json!(view.skipped));
+    put("diagnosis", watched::diagnosis(view.diagnosis.as_ref()));
+    put("watched", watched::watched(view));
     let verdict = end.and_then(|e| e.verdict.as_ref());
     if view.is_search() {
         put("limits", view.limits.iter().map(limit).collect());

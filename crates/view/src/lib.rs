@@ -5,6 +5,7 @@
 //! what its parts mean ([`Tone`]), a face decides how that looks. Never a clock, never a file.
 
 mod caveats;
+mod explain;
 mod json;
 mod line;
 mod list;
@@ -14,7 +15,10 @@ mod run;
 mod summary;
 mod table;
 mod trial;
+mod verdict;
+mod watched;
 
+pub use explain::{changed, explain};
 pub use json::run_json;
 pub use line::{Line, Span, Tone};
 pub use list::{list_json, list_lines};
@@ -23,3 +27,4 @@ pub use reason::{TrialState, why_bad};
 pub use run::{Current, End, RunView, Second, Started};
 pub use summary::summary;
 pub use trial::{Figures, Outstanding, PartFigures, Times, Trial};
+pub use watched::{Figure, figure, not_observable, session_words, wait_words, who_waits};

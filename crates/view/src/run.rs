@@ -1,7 +1,7 @@
 use crate::{Figures, PartFigures, Times, Trial};
 use record::watch::{Look, Watched, Window};
 use record::{Caveat, Diagnosis, Event, Limit, Machine, Outcomes, Purpose, Recovery, RunId, Slice, Verdict};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use units::{Nanos, Rate};
 
 /// Seconds kept for charts: a day of load is some 15 MB, no more.
@@ -153,6 +153,8 @@ pub struct RunView {
     pub watched: Option<Watched>,
     /// What was seen in the last seconds, with the trial, the oldest first.
     pub windows: VecDeque<(u32, Window)>,
+    /// All that was seen in each trial, as one window; 0 is no trial.
+    pub watched_trials: BTreeMap<u32, Window>,
     /// What was looked at once.
     pub looks: Vec<Look>,
     /// What gave first.
@@ -225,6 +227,7 @@ impl RunView {
                     self.windows.pop_front();
                 }
                 self.windows.push_back((*trial, (**window).clone()));
+                diagnosis::add(self.watched_trials.entry(*trial).or_default(), window);
             }
             Event::Looked { look, .. } => self.looks.push(look.clone()),
             Event::Diagnosed { diagnosis } => self.diagnosis = Some((**diagnosis).clone()),

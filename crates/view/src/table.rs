@@ -4,11 +4,19 @@ use crate::{Line, Tone};
 /// left, the others to the right.
 pub(crate) struct Table {
     rows: Vec<Vec<(String, Tone)>>,
+    /// The last column holds text of any length: to the left, and not filled up.
+    text_last: bool,
 }
 
 impl Table {
     pub fn new(head: &[&str]) -> Self {
-        Self { rows: vec![head.iter().map(|cell| ((*cell).to_owned(), Tone::Faint)).collect()] }
+        let head = head.iter().map(|cell| ((*cell).to_owned(), Tone::Faint)).collect();
+        Self { rows: vec![head], text_last: false }
+    }
+
+    /// A table whose last column is text.
+    pub fn with_text_last(head: &[&str]) -> Self {
+        Self { text_last: true, ..Self::new(head) }
     }
 
     pub fn row(&mut self, cells: impl IntoIterator<Item = (String, Tone)>) {
@@ -25,10 +33,13 @@ impl Table {
             row.iter().zip(&widths).enumerate().fold(
                 Line::empty(),
                 |line, (column, ((text, tone), width))| {
-                    line.and(
-                        *tone,
-                        if column == 0 { format!("  {text:<width$}") } else { format!("  {text:>width$}") },
-                    )
+                    let cell = match column {
+                        0 => format!("  {text:<width$}"),
+                        _ if self.text_last && column + 1 == columns && text.is_empty() => String::new(),
+                        _ if self.text_last && column + 1 == columns => format!("  {text}"),
+                        _ => format!("  {text:>width$}"),
+                    };
+                    line.and(*tone, cell)
                 },
             )
         };

@@ -4,10 +4,14 @@
 mod hand;
 
 use hand::{Load, Run, curve, limit, load, pair};
-use record::{Ended, Failure, Outcome, Purpose, Recovery};
+use record::watch::{Missing, Watched};
+use record::{Cause, Diagnosis, Ended, Failure, NoFinding, Outcome, Purpose, Recovery};
 use std::path::PathBuf;
 use store::{RunSummary, State};
-use torment_view::{Progress, RunView, list_json, list_lines, run_json, summary};
+use torment_view::{
+    Progress, RunView, changed, explain, list_json, list_lines, run_json, summary, who_waits,
+};
+use units::Rate;
 
 fn check(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
@@ -246,4 +250,85 @@ fn list_of_every_kind() {
     check("list.txt", &list_lines(&runs).iter().map(|line| format!("{line}\n")).collect::<String>());
     check("list-empty.txt", &list_lines(&[]).iter().map(|line| format!("{line}\n")).collect::<String>());
     check("list.json", &(serde_json::to_string_pretty(&list_json(&runs[..2])).expect("is JSON") + "\n"));
+}
+
+fn text(lines: &[torment_view::Line]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// A search whose target was watched and judged.
+fn judged(diagnosis: Diagnosis) -> Run {
+    let windows = |waiting| (0..3).map(move |index| hand::watched::window(index, waiting));
+    climbed()
+        .watched(hand::watched::watched())
+        .seen(5, windows(0.4))
+        .seen(6, windows(188.8))
+        .looked()
+        .diagnosed(diagnosis)
+}
+
+#[test]
+fn find_with_a_verdict() {
+    let found = |run: Run| run.found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), curve(1984.0));
+    let run = found(judged(hand::watched::diagnosis()));
+    check_summary("find-diagnosed", &run);
+    let view = RunView::of(&run.events);
+    check("explain.txt", &text(&explain(&view)));
+    let json = run_json(&view);
+    let parts = serde_json::json!({ "diagnosis": json["diagnosis"], "watched": json["watched"] });
+    check("diagnosed.json", &format!("{parts:#}\n"));
+
+    let well = Diagnosis { none: Some(NoFinding::NotSaturated), ..Diagnosis::default() };
+    let max = judged(well).found(Ended::MaxReached, pair(Some(3000.0), None), curve(3000.0));
+    check_summary("find-not-saturated", &max);
+
+    let mut tied = hand::watched::diagnosis();
+    tied.tie = true;
+    tied.findings[1].follows_from = None;
+    tied.arithmetic.as_mut().expect("it has one").measured = Rate(120.0);
+    check_summary("find-tied", &found(judged(tied)));
+
+    let outside = Watched {
+        missing: vec![Missing::new(
+            "the target's processes",
+            "10.0.0.7 is not on this machine: run torment there",
+        )],
+        ..Watched::default()
+    };
+    let none = Diagnosis { none: Some(NoFinding::NotObservable), ..Diagnosis::default() };
+    let run = found(climbed().watched(outside).diagnosed(none));
+    check_summary("find-not-observable", &run);
+    check("explain-not-observable.txt", &text(&explain(&RunView::of(&run.events))));
+    check("explain-not-watched.txt", &text(&explain(&RunView::of(&found(climbed()).events))));
+}
+
+#[test]
+fn run_with_a_verdict() {
+    let run = Run::start("run").watched(hand::watched::watched()).diagnosed(hand::watched::diagnosis());
+    let run = run.trial(load(Purpose::Load, 1000.0, 30).grows(8.0));
+    check_summary("run-diagnosed", &run.judged(Some(false)));
+}
+
+#[test]
+fn who_waits_for_what() {
+    let windows: Vec<_> = (0..3).map(|index| hand::watched::window(index, 188.8)).collect();
+    let watched = hand::watched::watched();
+    check("who-waits.txt", &text(&who_waits(&windows, &watched)));
+    check("who-waits-nothing.txt", &text(&who_waits(&[], &Watched::default())));
+    assert!(who_waits(&[], &watched).len() > 2);
+}
+
+#[test]
+fn a_new_verdict_is_held_against_the_stored_one() {
+    let stored = hand::watched::diagnosis();
+    let said = |anew: &Diagnosis| changed(Some(&stored), anew).to_string();
+    assert_eq!(said(&stored), "  judged again: the same as stored");
+    let mut anew = stored.clone();
+    anew.sentences.clear();
+    assert_eq!(said(&anew), "  judged again: the same cause as stored; its evidence or its words differ");
+    anew.findings[0].confidence.margin = 0.6;
+    assert_eq!(said(&anew), "  judged again: the same cause, medium confidence; it was high");
+    anew.findings[0].cause = Cause::Lock;
+    assert_eq!(said(&anew), "  judged again: now one lock; stored was a pool");
+    assert_eq!(changed(None, &anew).to_string(), "  judged again: the run had no verdict stored");
 }

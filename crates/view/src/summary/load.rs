@@ -1,7 +1,7 @@
 use super::{how_sure, unfinished};
 use crate::reason::{number, requests, why_bad_there};
 use crate::table::Table;
-use crate::{Figures, Line, RunView, Times, Tone, Trial};
+use crate::{Figures, Line, RunView, Times, Tone, Trial, verdict};
 use record::{Failure, Outcome, Verdict};
 use stats::Quantiles;
 use units::{Bytes, Nanos, Rate, Share, grouped};
@@ -11,6 +11,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Line> {
     let mut lines = headline(view, load.as_ref());
     let Some(load) = load else { return lines };
     lines.push(Line::empty());
+    lines.extend(verdict::lines(view));
     lines.extend(counts(&load.figures));
     lines.push(rates(&load));
     lines.extend(outstanding(&load));

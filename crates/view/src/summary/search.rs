@@ -1,7 +1,7 @@
 use super::{how_sure, unfinished};
 use crate::reason::{number, requests, what_to_check};
 use crate::table::Table;
-use crate::{Line, RunView, Tone, Trial, TrialState, why_bad};
+use crate::{Line, RunView, Tone, Trial, TrialState, verdict, why_bad};
 use record::{CurvePoint, Ended, Failure, Limit, Outcome, Outcomes, Purpose, Recovery, Verdict};
 use std::collections::BTreeMap;
 use units::{Nanos, Share, grouped};
@@ -17,6 +17,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Line> {
         lines.extend(typical(&view.limits));
         lines.extend(head);
         lines.push(Line::empty());
+        lines.extend(verdict::lines(view));
         lines.extend(curve_lines(curve));
         lines.extend(doubt(strict, *detection_limit));
         lines.extend(spent(u64::from(*trials), *loaded));
@@ -24,7 +25,17 @@ pub(super) fn lines(view: &RunView) -> Vec<Line> {
         lines.extend(unfinished(view).or_else(|| Some(Line::plain("  ").and(Tone::Bad, "no verdict"))));
         lines.extend(known(strict));
         lines.extend(above(view, strict, &Ended::Interrupted));
+        lines.extend(verdict_apart(view));
         lines.extend(spent(view.trials.len() as u64, view.loaded()));
+    }
+    lines
+}
+
+/// The verdict, if there is one, with an empty line before it.
+fn verdict_apart(view: &RunView) -> Vec<Line> {
+    let mut lines = verdict::lines(view);
+    if !lines.is_empty() {
+        lines.insert(0, Line::empty());
     }
     lines
 }

@@ -1,5 +1,7 @@
 //! Runs made by hand: the events a search or a load would have emitted.
 
+pub mod watched;
+
 use record::{
     Caveat, CurvePoint, Ended, Event, Failure, Judgement, Limit, Machine, Outcome, Purpose, Recovery, RunId,
     Slice, TrialResult, Verdict,

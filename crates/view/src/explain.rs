@@ -1,0 +1,331 @@
+//! The whole chain of evidence of a run: every finding with all its facts, the figures of each step,
+//! what was looked at, what was watched, and what could not be seen.
+
+use crate::table::Table;
+use crate::verdict::{arithmetic, chain, confidence, evidence, none, prediction, sentences};
+use crate::watched::{Figure, amount, average, figure, not_observable, subject_name};
+use crate::{Line, RunView, Tone, Trial};
+use diagnosis::cause_name;
+use record::watch::{Asker, Level, Look, Role, Subject, ThreadsAt, Watched};
+use record::{Confidence, Diagnosis, Finding};
+use units::{Nanos, Share, grouped};
+
+/// Places of threads, blocked sessions and statements that are shown of one look.
+const SHOWN: usize = 8;
+
+/// Everything that `torment explain` says.
+pub fn explain(view: &RunView) -> Vec<Line> {
+    let Some(started) = &view.started else { return crate::summary(view) };
+    let mut lines = vec![
+        Line::plain("  ")
+            .and(Tone::Strong, &started.target)
+            .and(Tone::Faint, format!(" · {} · goal {}", started.command, started.goal)),
+        Line::empty(),
+    ];
+    match &view.diagnosis {
+        Some(diagnosis) => lines.extend(verdict(diagnosis)),
+        None => lines.push(Line::plain("  ").and(Tone::Warn, no_verdict(view))),
+    }
+    let empty = Watched::default();
+    let watched = view.watched.as_ref().unwrap_or(&empty);
+    section(&mut lines, "step by step", steps(view, watched));
+    section(&mut lines, "looked at once", view.looks.iter().flat_map(look).collect());
+    section(&mut lines, "watched", who(view));
+    section(&mut lines, "could not be seen, and is not ruled out", unseen(view));
+    if let Some(diagnosis) = &view.diagnosis {
+        let unless = diagnosis.unless.iter().map(|text| Line::plain(format!("    {text}"))).collect();
+        section(&mut lines, "what would change this verdict", unless);
+    }
+    lines.push(Line::empty());
+    lines.push(Line::empty().and(Tone::Faint, format!("  run {0} · torment show {0}", started.id)));
+    lines
+}
+
+/// What a new verdict changes about the stored one, in one line.
+pub fn changed(stored: Option<&Diagnosis>, anew: &Diagnosis) -> Line {
+    let named = |diagnosis: &Diagnosis| diagnosis.cause().map_or("no cause", cause_name);
+    let word = |diagnosis: &Diagnosis| diagnosis.findings.first().map_or("", |f| f.confidence.word());
+    let line = Line::empty().and(Tone::Faint, "  judged again: ");
+    match stored {
+        None => line.then("the run had no verdict stored"),
+        Some(stored) if stored == anew => line.then("the same as stored"),
+        Some(stored)
+            if (stored.cause(), stored.none) == (anew.cause(), anew.none) && word(stored) == word(anew) =>
+        {
+            line.then("the same cause as stored; its evidence or its words differ")
+        }
+        Some(stored) if stored.cause() == anew.cause() && stored.cause().is_some() => line
+            .and(Tone::Warn, format!("the same cause, {} confidence; it was {}", word(anew), word(stored))),
+        Some(stored) => line.and(Tone::Warn, format!("now {}; stored was {}", named(anew), named(stored))),
+    }
+}
+
+fn no_verdict(view: &RunView) -> &'static str {
+    match (&view.watched, view.running) {
+        (_, true) => "no verdict yet: the run goes on",
+        (None, _) => "nothing was watched in this run, so nothing can be said of what gave first",
+        (Some(_), _) => "the run ended before it was judged: try --again",
+    }
+}
+
+fn section(lines: &mut Vec<Line>, head: &str, body: Vec<Line>) {
+    if !body.is_empty() {
+        lines.push(Line::empty());
+        lines.push(Line::empty().and(Tone::Faint, format!("  {head}")));
+        lines.extend(body);
+    }
+}
+
+fn verdict(diagnosis: &Diagnosis) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    if diagnosis.findings.is_empty() {
+        lines.extend(none(diagnosis));
+        lines.extend(next(diagnosis));
+        return lines;
+    }
+    lines.extend(sentences(diagnosis));
+    if diagnosis.chain.len() > 1 {
+        lines.push(chain(diagnosis));
+    }
+    lines.extend(diagnosis.arithmetic.as_ref().map(arithmetic));
+    lines.push(confidence(diagnosis));
+    lines.extend(next(diagnosis));
+    lines.extend(diagnosis.prediction.as_ref().map(prediction));
+    let rates: Vec<String> = [("found degraded at", diagnosis.degraded_at), ("well at", diagnosis.well_at)]
+        .into_iter()
+        .filter_map(|(words, rate)| Some(format!("{words} {}", rate?)))
+        .collect();
+    if !rates.is_empty() {
+        lines.push(Line::empty().and(Tone::Faint, "  rates: ").then(rates.join(", ")));
+    }
+    for (index, finding) in diagnosis.findings.iter().enumerate() {
+        lines.push(Line::empty());
+        lines.extend(one(index, finding, diagnosis));
+    }
+    lines
+}
+
+/// What to do, the first thing first.
+fn next(diagnosis: &Diagnosis) -> impl Iterator<Item = Line> {
+    diagnosis.next.iter().enumerate().map(|(index, next)| {
+        let label = if index == 0 { "  next: " } else { "        " };
+        Line::empty().and(Tone::Faint, label).then(next)
+    })
+}
+
+fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Line> {
+    let rank = match index {
+        0 => "  the verdict: ".to_owned(),
+        1 if diagnosis.tie => "  as likely: ".to_owned(),
+        _ => "  also: ".to_owned(),
+    };
+    let mut about = format!(" · {} confidence", finding.confidence.word());
+    if let Some(cause) = finding.follows_from {
+        about += &format!(" · follows from {}", cause_name(cause));
+    }
+    if let Some(trial) = finding.since_trial {
+        about += &format!(" · since trial {trial}");
+    }
+    let head = Line::empty().and(Tone::Faint, rank).and(Tone::Strong, cause_name(finding.cause));
+    let mut lines = vec![head.and(Tone::Faint, about)];
+    if !diagnosis.sentences.contains(&finding.sentence) {
+        lines.push(Line::plain(format!("    {}", finding.sentence)));
+    }
+    for fact in &finding.evidence {
+        lines.push(evidence(fact, diagnosis.well_at));
+        let windows = match fact.windows {
+            0 => String::new(),
+            1 => ", in 1 second".to_owned(),
+            n => format!(", in {} seconds", grouped(n.into())),
+        };
+        let text = format!(
+            "      seen {}, counts from {} on{windows} · {}",
+            amount(fact.value, &fact.unit),
+            amount(fact.threshold, &fact.unit),
+            fact.source
+        );
+        lines.push(Line::empty().and(Tone::Faint, text));
+    }
+    lines.push(Line::empty().and(Tone::Faint, format!("    {}", how_confident(finding.confidence))));
+    lines
+}
+
+fn how_confident(confidence: Confidence) -> String {
+    let Confidence { margin, persistence, independence, coverage } = confidence;
+    let percent = |share: f64| Share((share * 100.0).round() / 100.0).to_string();
+    format!(
+        "confidence {}: past the threshold {} × lasting {} × independent sources {} × seen {}",
+        percent(confidence.value()),
+        percent(margin),
+        percent(persistence),
+        percent(independence),
+        percent(coverage)
+    )
+}
+
+/// A row for each trial that was watched.
+fn steps(view: &RunView, watched: &Watched) -> Vec<Line> {
+    let mut table =
+        Table::with_text_last(&["  trial", "offered", "p99", "in flight", "CPU", "ready", "most wait"]);
+    let mut rows = 0;
+    for (number, window) in &view.watched_trials {
+        let trial = view.trials.iter().find(|trial| trial.number == *number);
+        let Some(figure) = figure(window, watched) else { continue };
+        let dash = || "–".to_owned();
+        let p99 = trial.and_then(|t| t.figures.response).map_or_else(dash, |t| t.quantiles.p99.to_string());
+        let flight = trial.and_then(|t| t.figures.outstanding).map_or_else(dash, |o| average(o.mean));
+        let rate = trial.and_then(|t| t.rate).map_or_else(dash, |rate| rate.to_string());
+        let name =
+            if *number == 0 { "  no load".to_owned() } else { format!("  {number} {}", purpose(trial)) };
+        let ready = figure.ready.map_or_else(dash, |ready| format!("{ready:.2}"));
+        let cells = [name, rate, p99, flight, cpu_words(&figure), ready, waits(&figure)];
+        table.row(cells.map(|text| (text, Tone::Plain)));
+        rows += 1;
+    }
+    if rows == 0 { Vec::new() } else { table.lines() }
+}
+
+fn purpose(trial: Option<&Trial>) -> &'static str {
+    trial.map_or("", |trial| trial.purpose.name())
+}
+
+fn cpu_words(figure: &Figure) -> String {
+    match figure.allowed {
+        0.0 => format!("{:.2}", figure.cpus),
+        allowed => format!("{:.2} of {}", figure.cpus, average(allowed).trim_end_matches(".0")),
+    }
+}
+
+/// The two largest waits, and what the database's sessions do.
+fn waits(figure: &Figure) -> String {
+    let named = |(what, count): &(String, f64)| format!("{what}: {}", average(*count));
+    let mut parts: Vec<String> = figure.waits.iter().take(2).map(named).collect();
+    parts.extend(figure.sessions.first().map(|session| format!("PostgreSQL {}", named(session))));
+    parts.join(" · ")
+}
+
+fn look(look: &Look) -> Vec<Line> {
+    let more = |left: usize| {
+        let line = Line::empty().and(Tone::Faint, format!("      and {} more", grouped(left as u64)));
+        (left > 0).then_some(line)
+    };
+    match look {
+        Look::Threads { pid, took_ns, at } => {
+            let head = format!("    threads of the JVM {pid}, by its own account ({})", Nanos(*took_ns));
+            let rows = at.iter().take(SHOWN).map(|at| Line::plain(format!("      {}", place(at))));
+            [Line::plain(head)].into_iter().chain(rows).chain(more(at.len().saturating_sub(SHOWN))).collect()
+        }
+        Look::VirtualThreads(virtual_threads) => {
+            let v = virtual_threads;
+            let text = format!(
+                "    virtual threads of the JVM {}: {} of {} carriers busy, {} ready, {} wait with a deadline, \
+                 {} sockets waited for",
+                v.pid,
+                v.mounted,
+                v.parallelism,
+                grouped(v.queued),
+                grouped(v.delayed),
+                grouped(v.reading)
+            );
+            vec![Line::plain(text)]
+        }
+        Look::Blockers { blocked } => {
+            let rows = blocked.iter().take(SHOWN).map(|session| {
+                let by: Vec<String> = session.by.iter().map(u32::to_string).collect();
+                let text = format!(
+                    "      session {} waits for {} ({}): {}",
+                    session.pid,
+                    by.join(", "),
+                    session.event,
+                    session.statement
+                );
+                Line::plain(text)
+            });
+            let head = format!("    {} sessions of PostgreSQL blocked by others", blocked.len());
+            [Line::plain(head)]
+                .into_iter()
+                .chain(rows)
+                .chain(more(blocked.len().saturating_sub(SHOWN)))
+                .collect()
+        }
+        Look::Statements { statements } => {
+            let rows = statements.iter().take(SHOWN).map(|statement| {
+                let mean = Nanos((statement.total_ms / statement.calls.max(1) as f64 * 1e6) as u64);
+                let total = Nanos((statement.total_ms * 1e6) as u64);
+                let calls = grouped(statement.calls);
+                Line::plain(format!("      {total} in {calls} calls of {mean}: {}", statement.text))
+            });
+            let head = Line::plain("    statements that took most of PostgreSQL's time");
+            [head].into_iter().chain(rows).chain(more(statements.len().saturating_sub(SHOWN))).collect()
+        }
+        Look::Refused { of, why } => vec![Line::plain("    ").and(Tone::Warn, format!("{of}: ")).then(why)],
+    }
+}
+
+/// `190 × http-nio-N-exec-N in com.zaxxer.hikari.pool.HikariPool.getConnection, asked by …`.
+fn place(at: &ThreadsAt) -> String {
+    let asked = at.asked_by.as_ref().map_or(String::new(), |Asker { method, place }| {
+        let place = place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+        format!(", asked by {method}{place}")
+    });
+    format!("{} × {} {} in {}{asked}", at.threads, at.group, at.state, at.frame)
+}
+
+fn who(view: &RunView) -> Vec<Line> {
+    let Some(watched) = &view.watched else { return Vec::new() };
+    let mut lines: Vec<Line> = watched.subjects.iter().map(subject).collect();
+    if let Some(postgres) = &watched.postgres {
+        let settings: Vec<String> =
+            postgres.settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        lines.push(Line::plain(format!("    PostgreSQL at {}", postgres.address)));
+        if !settings.is_empty() {
+            lines.push(Line::empty().and(Tone::Faint, format!("      {}", settings.join(" · "))));
+        }
+    }
+    lines.extend(watched.metrics.as_ref().map(|url| Line::plain(format!("    metrics at {url}"))));
+    if watched.sweeps_per_second > 0.0 && !watched.subjects.is_empty() {
+        let late =
+            if watched.real_time { "" } else { ", late when the machine is full (no real-time priority)" };
+        let text = format!("    {} looks at the threads a second{late}", average(watched.sweeps_per_second));
+        lines.push(Line::empty().and(Tone::Faint, text));
+    }
+    let changes = view.windows.iter().flat_map(|(trial, window)| {
+        let text = move |change: &String| format!("    in trial {trial}: {change}");
+        window.changes.iter().map(text)
+    });
+    lines.extend(changes.take(SHOWN).map(|text| Line::empty().and(Tone::Warn, text)));
+    lines
+}
+
+fn subject(subject: &Subject) -> Line {
+    let mut parts = vec![match subject.role {
+        Role::Service => "the service".to_owned(),
+        Role::Downstream => "the service talks to it".to_owned(),
+    }];
+    parts.extend((!subject.listens.is_empty()).then(|| format!("listens at {}", subject.listens.join(", "))));
+    parts.extend(subject.java.as_ref().map(|version| format!("Java {version}")));
+    parts.extend((!subject.command.is_empty()).then(|| subject.command.clone()));
+    Line::plain("    ").then(subject_name(subject)).and(Tone::Faint, format!(" · {}", parts.join(" · ")))
+}
+
+fn unseen(view: &RunView) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if let Some(watched) = &view.watched {
+        lines.extend(
+            watched
+                .missing
+                .iter()
+                .map(|missing| Line::plain(format!("    {}: ", missing.what)).and(Tone::Faint, &missing.why)),
+        );
+        if watched.level == Level::Outside && lines.is_empty() && watched.subjects.is_empty() {
+            lines.extend(not_observable(watched));
+        }
+    }
+    let said: Vec<&str> = view.watched.iter().flat_map(|w| &w.missing).map(|m| m.what.as_str()).collect();
+    for unseen in view.diagnosis.iter().flat_map(|diagnosis| &diagnosis.unseen) {
+        if !said.iter().any(|what| unseen.starts_with(what)) {
+            lines.push(Line::plain(format!("    {unseen}")));
+        }
+    }
+    lines
+}

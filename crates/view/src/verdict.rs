@@ -1,0 +1,148 @@
+//! What gave first, at a glance: the verdict, what it rests on, and what to do. All else is in
+//! [`crate::explain`].
+
+use crate::reason::number;
+use crate::watched::amount;
+use crate::{Line, RunView, Tone, not_observable};
+use record::{Arithmetic, Diagnosis, Evidence, NoFinding, Prediction};
+use units::Rate;
+
+/// Lines of evidence at a glance: facts, the chain and the arithmetic.
+const EVIDENCE: usize = 4;
+
+/// The verdict for the summary, with an empty line after it; nothing if nothing was watched and nothing is wrong.
+pub(crate) fn lines(view: &RunView) -> Vec<Line> {
+    let mut lines = match &view.diagnosis {
+        Some(diagnosis) if !diagnosis.findings.is_empty() => found(diagnosis),
+        Some(diagnosis) => none(diagnosis).into_iter().collect(),
+        None => Vec::new(),
+    };
+    if let Some(watched) = view.watched.as_ref().filter(|watched| watched.subjects.is_empty()) {
+        // Why is said instead of that.
+        if let Some(why) = not_observable(watched).into_iter().next() {
+            lines
+                .retain(|_| view.diagnosis.as_ref().is_none_or(|d| d.none != Some(NoFinding::NotObservable)));
+            lines.push(why);
+        }
+    }
+    let id = view.started.as_ref().map_or("last", |started| started.id.0.as_str());
+    if view.diagnosis.as_ref().is_some_and(|diagnosis| !diagnosis.findings.is_empty()) {
+        lines.push(Line::empty().and(Tone::Faint, format!("  all of it: torment explain {id}")));
+    }
+    if !lines.is_empty() {
+        lines.push(Line::empty());
+    }
+    lines
+}
+
+fn found(diagnosis: &Diagnosis) -> Vec<Line> {
+    let mut lines = sentences(diagnosis);
+    let verdict = &diagnosis.findings[0];
+    let rest: Vec<Line> = (diagnosis.chain.len() > 1)
+        .then(|| chain(diagnosis))
+        .into_iter()
+        .chain(diagnosis.arithmetic.as_ref().map(arithmetic))
+        .collect();
+    let facts = verdict.evidence.iter().take(EVIDENCE - rest.len());
+    lines.extend(facts.map(|fact| evidence(fact, diagnosis.well_at)));
+    lines.extend(rest);
+    lines.push(confidence(diagnosis));
+    lines.extend(
+        diagnosis.next.first().map(|next| Line::empty().and(Tone::Faint, "  next: ").and(Tone::Strong, next)),
+    );
+    lines.extend(diagnosis.prediction.as_ref().map(prediction));
+    lines
+}
+
+/// What it came to: the first sentence to be seen first.
+pub(crate) fn sentences(diagnosis: &Diagnosis) -> Vec<Line> {
+    let said = &diagnosis.sentences;
+    let own: Vec<&String> = match said.is_empty() {
+        false => said.iter().collect(),
+        true => diagnosis.findings.iter().take(1).map(|finding| &finding.sentence).collect(),
+    };
+    let mut lines: Vec<Line> = Vec::new();
+    for (index, sentence) in own.into_iter().enumerate() {
+        let tone = if index == 0 { Tone::Strong } else { Tone::Plain };
+        lines.push(Line::plain("  ").and(tone, sentence));
+    }
+    if diagnosis.tie
+        && let Some(other) = diagnosis.findings.get(1)
+        && !said.contains(&other.sentence)
+    {
+        lines.push(Line::plain("  ").and(Tone::Warn, "or, as likely: ").then(&other.sentence));
+    }
+    lines
+}
+
+/// Why nothing is named, in one line.
+pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Line> {
+    let (tone, words, usual) = match diagnosis.none? {
+        NoFinding::NotSaturated => {
+            let up_to = diagnosis.well_at.map(|rate| format!(", up to {rate}")).unwrap_or_default();
+            let text = format!(": the target was well at every rate offered{up_to}");
+            return Some(Line::plain("  ").and(Tone::Good, "not saturated").then(text));
+        }
+        NoFinding::Unexplained => {
+            (Tone::Warn, "unexplained", "the target was not well, and nothing that was watched says why")
+        }
+        NoFinding::NotObservable => {
+            (Tone::Warn, "not observable", "the target was not well, and it could not be looked at")
+        }
+        NoFinding::NothingMeasured => return None,
+    };
+    let said = diagnosis.sentences.join(" ");
+    let said = if said.is_empty() { usual.to_owned() } else { said };
+    Some(Line::plain("  ").and(tone, words).then(format!(": {said}")))
+}
+
+/// What was seen; beside it what was seen where the target was well.
+pub(crate) fn evidence(fact: &Evidence, well_at: Option<Rate>) -> Line {
+    let line = Line::plain("    ").then(&fact.text);
+    let Some(well) = fact.well else { return line };
+    let at = well_at.map_or_else(|| "where all was well".to_owned(), |rate| format!("at {rate}"));
+    line.and(Tone::Faint, format!("   ({} {at})", amount(well, &fact.unit)))
+}
+
+/// From the request to what waits for nothing else.
+pub(crate) fn chain(diagnosis: &Diagnosis) -> Line {
+    Line::plain("    ").then(diagnosis.chain.join(" → "))
+}
+
+/// Whether the verdict reproduces what was measured.
+pub(crate) fn arithmetic(arithmetic: &Arithmetic) -> Line {
+    let Arithmetic { formula, ceiling, measured } = arithmetic;
+    let line = Line::plain(format!("    {formula} = {} a second", number(ceiling.0)));
+    if arithmetic.agrees() {
+        line.and(Tone::Good, ": that is the limit").then(format!("; measured: {}", number(measured.0)))
+    } else {
+        line.and(
+            Tone::Warn,
+            format!("; measured: {}: this does not explain the rate by itself", number(measured.0)),
+        )
+    }
+}
+
+pub(crate) fn confidence(diagnosis: &Diagnosis) -> Line {
+    let confidence = diagnosis.findings.first().map(|finding| finding.confidence).unwrap_or_default();
+    let tone = match confidence.word() {
+        "high" => Tone::Good,
+        "medium" => Tone::Plain,
+        _ => Tone::Warn,
+    };
+    let line = Line::empty().and(Tone::Faint, "  confidence: ").and(tone, confidence.word());
+    match diagnosis.unless.first() {
+        Some(unless) => line.and(Tone::Faint, "; unless ").then(unless),
+        None => line,
+    }
+}
+
+pub(crate) fn prediction(prediction: &Prediction) -> Line {
+    let Prediction { change, capacity, then } = prediction;
+    let gives = match capacity {
+        Some(capacity) => format!("about {capacity}"),
+        None => "no more than now".to_owned(),
+    };
+    let then = if then.is_empty() { String::new() } else { format!("; then {then}") };
+    Line::empty().and(Tone::Faint, "  expect: ").then(format!("{change}: {gives}{then}"))
+}

@@ -1,0 +1,13 @@
+//! What was seen of the target: words, figures and tables of windows. Averages are over the time of
+//! the windows; what was not observable is said, never shown as nothing.
+
+mod figures;
+mod who;
+mod words;
+
+pub use figures::{Figure, figure};
+pub use who::{not_observable, who_waits};
+pub use words::{session_words, wait_words};
+
+pub(crate) use figures::cpu_of;
+pub(crate) use words::{amount, average, subject_name};

@@ -1,0 +1,69 @@
+use super::{session_words, wait_words};
+use record::watch::{SubjectWindow, Wait, Watched, Window};
+use std::collections::BTreeMap;
+use units::Nanos;
+
+/// What a window comes to, in a few figures.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Figure {
+    /// Processors that the service used.
+    pub cpus: f64,
+    /// Processors that it may use; 0 if not known.
+    pub allowed: f64,
+    /// Its threads that were ready and waited for a processor, on average; none if not observable.
+    pub ready: Option<f64>,
+    /// What its threads wait for, with average numbers, the most first; threads that idle by their nature
+    /// are among them.
+    pub waits: Vec<(String, f64)>,
+    /// What sessions of the database do but for idling, with average numbers, the most first.
+    pub sessions: Vec<(String, f64)>,
+}
+
+/// The figures of a window; none if no process is watched.
+pub fn figure(window: &Window, watched: &Watched) -> Option<Figure> {
+    let service = window.subjects.first()?;
+    let length = window.length();
+    let ready: u64 = service.groups.iter().map(|group| group.run_delay_ns).sum();
+    let sessions = window.postgres.iter().flat_map(|postgres| &postgres.sessions);
+    let sessions = sessions.filter(|s| s.state != "idle" && s.count >= 0.05);
+    Some(Figure {
+        cpus: cpu_of(service, length),
+        allowed: watched.subjects.first().map_or(0.0, |subject| subject.cpus),
+        ready: (!service.groups.is_empty()).then(|| per(ready, length)),
+        waits: Waiting::of(service).named(),
+        sessions: sessions.map(|s| (session_words(s), s.count)).collect(),
+    })
+}
+
+/// Processors used: by the threads where they were seen, else by the processes' own account.
+pub(crate) fn cpu_of(subject: &SubjectWindow, length: Nanos) -> f64 {
+    let threads: u64 = subject.groups.iter().map(|group| group.on_cpu_ns).sum();
+    per(threads.max(subject.cpu_ns), length)
+}
+
+/// A sum of nanoseconds as an average number.
+pub(crate) fn per(ns: u64, length: Nanos) -> f64 {
+    ns as f64 / (length.0 as f64).max(1.0)
+}
+
+/// How many threads of a process tree wait for what.
+struct Waiting(Vec<(Wait, f64)>);
+
+impl Waiting {
+    pub fn of(subject: &SubjectWindow) -> Self {
+        let mut waits: BTreeMap<&Wait, f64> = BTreeMap::new();
+        for state in subject.groups.iter().flat_map(|group| &group.states) {
+            if state.wait != Wait::Running {
+                *waits.entry(&state.wait).or_default() += state.threads;
+            }
+        }
+        let mut waits: Vec<_> = waits.into_iter().map(|(wait, threads)| (wait.clone(), threads)).collect();
+        waits.sort_by(|a, b| b.1.total_cmp(&a.1));
+        Self(waits)
+    }
+
+    /// In words, without what hardly any thread does.
+    pub fn named(&self) -> Vec<(String, f64)> {
+        self.0.iter().filter(|(_, n)| *n >= 0.05).map(|(wait, n)| (wait_words(wait), *n)).collect()
+    }
+}
