@@ -15,11 +15,12 @@ mod verdict;
 mod words;
 mod workers;
 
+pub use merge::{add, merge};
 pub use recording::Recording;
 
 use case::Case;
 use record::watch::Watched;
-use record::{Cause, Diagnosis, NoFinding};
+use record::{Cause, Diagnosis, NoFinding, Purpose};
 use units::Rate;
 
 /// What gave first in a run; also while it goes on.
@@ -32,6 +33,16 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
         return well(recording, &case);
     }
     verdict::judge(&case)
+}
+
+/// What the trial that goes on looks like by now, taken for a bad one.
+pub fn glance(recording: &Recording) -> Diagnosis {
+    let mut now = recording.clone();
+    now.trials.drain(..now.trials.len().saturating_sub(1));
+    for trial in &mut now.trials {
+        trial.purpose = Purpose::Load;
+    }
+    diagnose(&now)
 }
 
 /// Never degraded.
