@@ -4,10 +4,12 @@
 //! A [`Watch`] is one thread that reads its sources, each at its own rate, and cuts what they saw into
 //! windows of a second. Nothing here judges: that is `diagnosis`.
 
+mod absent;
 mod cgroup;
 mod diag;
 mod disks;
 mod host;
+mod jvm;
 mod metrics;
 mod names;
 mod network;
@@ -31,6 +33,15 @@ use source::Source;
 /// Fails if no thread can be started.
 pub fn start(asked: &plan::Watch, target: &Where) -> std::io::Result<Watch> {
     let finder = Finder::new(asked, target);
-    let sources: Vec<Box<dyn Source>> = vec![Box::new(cgroup::Cgroups::default())];
+    let mut sources: Vec<Box<dyn Source>> = vec![Box::new(cgroup::Cgroups::default())];
+    sources.extend(asked.postgres.as_deref().map(|url| or_absent(postgres::Source::open(url))));
+    sources.extend(asked.metrics.as_deref().map(|url| or_absent(metrics::Source::open(url))));
     Watch::start(|seen| watch::Desk::new(finder, sources, seen))
+}
+
+fn or_absent(opened: Result<impl Source + 'static, record::watch::Missing>) -> Box<dyn Source> {
+    match opened {
+        Ok(source) => Box::new(source),
+        Err(missing) => Box::new(absent::Absent(missing)),
+    }
 }

@@ -13,7 +13,7 @@ mod text;
 use crate::scene::Scene;
 use http::Connection;
 use place::Place;
-use record::watch::{Metrics, Missing, Window};
+use record::watch::{Metrics, Missing, Watched, Window};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,7 @@ pub(crate) struct Source {
     /// The thread asks as long as this is there.
     _asks: Sender<()>,
     last: Option<Metrics>,
+    /// Without user, password and what follows a `?`.
     place: String,
     missing: Vec<Missing>,
 }
@@ -60,11 +61,6 @@ impl Source {
         let missing = why.map(|why| missing(format!("{shown}: {why}; it is asked again every second")));
         Ok(Self { heard, _asks: asks, last: None, place: shown, missing: missing.into_iter().collect() })
     }
-
-    /// Address of the metrics, without user, password and what follows a `?`.
-    pub fn place(&self) -> &str {
-        &self.place
-    }
 }
 
 impl crate::source::Source for Source {
@@ -88,6 +84,10 @@ impl crate::source::Source for Source {
     /// What the endpoint did not say at the start.
     fn missing(&self) -> Vec<Missing> {
         self.missing.clone()
+    }
+
+    fn describe(&self, watched: &mut Watched) {
+        watched.metrics = Some(self.place.clone());
     }
 }
 

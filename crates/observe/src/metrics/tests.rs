@@ -158,7 +158,9 @@ fn an_endpoint_that_stops_answering_is_evidence_and_is_asked_again() {
         stream.write_all(plain(BODY).as_bytes()).is_ok()
     });
     let mut source = Source::open(&url).expect("it is a URL");
-    assert_eq!(source.place(), url);
+    let mut watched = Watched::default();
+    source.describe(&mut watched);
+    assert_eq!(watched.metrics.as_ref(), Some(&url));
     let late = cut_until(&mut source, |m| m.error.is_some());
     assert_eq!((late.error.as_deref(), late.series.len()), (Some("no answer within 900 ms"), 0));
     assert!(Duration::from_nanos(late.took_ns) >= PATIENCE - Duration::from_millis(1));

@@ -15,7 +15,7 @@ mod wording;
 
 use crate::scene::Scene;
 use address::Address;
-use record::watch::{Look, Missing, PostgresInfo, Window};
+use record::watch::{Look, Missing, PostgresInfo, Watched, Window};
 use sampler::{Heard, Order, Sampler};
 use std::error::Error as _;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -62,11 +62,6 @@ impl Source {
         Ok(Self { heard, orders, tally, looks: Vec::new(), last: Instant::now(), info, missing })
     }
 
-    /// What server it is.
-    pub fn info(&self) -> &PostgresInfo {
-        &self.info
-    }
-
     fn listen(&mut self) {
         for heard in self.heard.try_iter() {
             self.last = Instant::now();
@@ -75,6 +70,7 @@ impl Source {
                 Heard::Failed(why) => self.tally.failed(why),
                 Heard::Grown(by) => self.tally.grown(by),
                 Heard::Closer(look) => self.looks.push(look),
+                Heard::Opened((info, missing)) => (self.info, self.missing) = (info, missing),
             }
         }
     }
@@ -113,6 +109,10 @@ impl crate::source::Source for Source {
         self.order(Order::End);
     }
 
+    fn look(&mut self, _: &Scene) {
+        self.order(Order::Look);
+    }
+
     fn looks(&mut self) -> Vec<Look> {
         std::mem::take(&mut self.looks)
     }
@@ -120,6 +120,10 @@ impl crate::source::Source for Source {
     /// What it does not tell us.
     fn missing(&self) -> Vec<Missing> {
         self.missing.clone()
+    }
+
+    fn describe(&self, watched: &mut Watched) {
+        watched.postgres = Some(self.info.clone());
     }
 }
 

@@ -29,6 +29,8 @@ pub(super) enum Order {
     End,
     /// A window was cut.
     Cut,
+    /// A closer look is wanted now.
+    Look,
 }
 
 /// What the thread says.
@@ -37,9 +39,11 @@ pub(super) enum Heard {
     Failed(String),
     Grown([Option<f64>; COUNTERS]),
     Closer(Look),
+    /// A connection was made anew.
+    Opened(Opened),
 }
 
-/// What is known once the first connection is made.
+/// What is known once a connection is made.
 pub(super) type Opened = (PostgresInfo, Vec<Missing>);
 
 pub(super) struct Sampler {
@@ -109,6 +113,10 @@ impl Sampler {
                 Ok(Order::Begin) => self.begin(),
                 Ok(Order::End) => self.end(),
                 Ok(Order::Cut) => self.cut = Instant::now(),
+                Ok(Order::Look) => {
+                    self.ask_for_blockers();
+                    self.ask_for_costs();
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -142,6 +150,7 @@ impl Sampler {
         if self.session.is_none() {
             match Session::open(&self.address) {
                 Ok(session) => {
+                    self.tell(Heard::Opened((session.info.clone(), session.missing.clone())));
                     self.session = Some(session);
                     self.back_off = BACK_OFF.0;
                 }
@@ -206,9 +215,15 @@ impl Sampler {
     }
 
     fn end(&mut self) {
-        let Some(Some(before)) = self.trial.take() else { return };
+        self.ask_for_costs();
+        self.trial = None;
+    }
+
+    /// Of the trial so far.
+    fn ask_for_costs(&mut self) {
+        let Some(Some(before)) = &self.trial else { return };
         let Some(Session { client, costs: Some(costs), .. }) = &mut self.session else { return };
-        match costs.since(client, &before) {
+        match costs.since(client, before) {
             Ok(statements) if statements.is_empty() => {}
             Ok(statements) => self.tell(Heard::Closer(Look::Statements { statements })),
             Err(e) => self.refused("what statements cost", &e),
