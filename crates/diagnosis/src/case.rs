@@ -56,7 +56,6 @@ pub(crate) struct LoadThere {
     /// The generator's own delay, the median second's p99.
     pub pacing_p99: Option<f64>,
     pub timeouts: u64,
-    pub unsent: u64,
     pub failures: BTreeMap<Failure, u64>,
     pub seconds: f64,
 }
@@ -79,7 +78,6 @@ impl LoadThere {
             response_p99: median(seconds.iter().filter_map(|s| s.response_p99)),
             pacing_p99: median(seconds.iter().filter_map(|s| s.pacing_p99)),
             timeouts: sum(&|s| s.outcomes.get(Outcome::Timeout)),
-            unsent: sum(&Second::unsent),
             failures,
             seconds: time.as_secs_f64(),
         }

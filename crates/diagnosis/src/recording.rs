@@ -1,7 +1,7 @@
 //! What the rules need of a run: its trials with their seconds and windows.
 
 use record::watch::{Look, Watched, Window};
-use record::{Caveat, Event, Failure, Judgement, Outcome, Outcomes, Purpose, Slice};
+use record::{Caveat, Event, Failure, Judgement, Outcomes, Purpose, Slice};
 use std::collections::BTreeMap;
 use units::{Nanos, Rate};
 
@@ -80,11 +80,6 @@ impl Second {
     /// Those that count against the target.
     pub fn bad(&self) -> u64 {
         self.outcomes.bad()
-    }
-
-    /// Arrivals that were not started because the generator was behind.
-    pub fn unsent(&self) -> u64 {
-        self.outcomes.get(Outcome::Unsent)
     }
 }
 

@@ -1,12 +1,17 @@
 //! Carries single trials out: load, drain, recovery; and notices what voids them.
 
 use crate::machine::Ticks;
-use crate::{Error, Sink, Stop, preflight, unix_ms};
+use crate::{Error, Sink, Stop, Witness, preflight, unix_ms};
 use engine::{Engine, Job, Offer};
 use plan::{Plan, Target};
 use record::{Caveat, Event, Failure, Judgement, Purpose, Recovery, Slice, TrialResult};
 use schedule::Schedule;
+use std::cell::RefCell;
+use std::time::Instant;
 use units::{Nanos, Rate};
+
+/// So long before its planned end a load is looked at more closely, if it looks bad.
+const LOOK_BEFORE: Nanos = Nanos::from_millis(500);
 
 /// A target that has not answered everything this long after its load was taken away does not
 /// come back by itself in any time a user would wait.
@@ -45,7 +50,7 @@ pub(crate) struct Done {
 
 pub(crate) struct Conductor<'a> {
     engine: Engine,
-    sink: &'a mut dyn Sink,
+    witness: Witness<'a>,
     stop: &'a Stop,
     connections_limit: u64,
     trials: u32,
@@ -62,19 +67,26 @@ impl<'a> Conductor<'a> {
         stop: &'a Stop,
     ) -> Result<Self, Error> {
         let mut job: Job = preflight::job(plan, target)?;
+        let mut witness = Witness::new(sink);
         for caveat in preflight::fit_connections(&mut job)? {
-            sink.event(&Event::Doubt { caveat });
+            witness.event(&Event::Doubt { caveat });
         }
         if *target != Target::Null {
             preflight::first_answer(&job)?;
         }
         let engine = Engine::start(&job)?;
+        witness.watch(&plan.watch, target, job.endpoint.address(), job.endpoint.path());
         let connections_limit = u64::from(job.generator.connections);
-        Ok(Self { engine, sink, stop, connections_limit, trials: 0, baseline: None })
+        Ok(Self { engine, witness, stop, connections_limit, trials: 0, baseline: None })
     }
 
     pub fn emit(&mut self, event: &Event) {
-        self.sink.event(event);
+        self.witness.event(event);
+    }
+
+    /// Says what gave first.
+    pub fn conclude(&mut self) {
+        self.witness.conclude();
     }
 
     /// Trials made so far.
@@ -91,7 +103,8 @@ impl<'a> Conductor<'a> {
     pub fn trial(&mut self, load: &Load, hopeless: &dyn Fn(&Slice) -> bool) -> Done {
         self.trials += 1;
         let number = self.trials;
-        self.sink.event(&Event::TrialStarted {
+        self.witness.begin(number);
+        self.witness.event(&Event::TrialStarted {
             trial: number,
             purpose: load.purpose,
             rate: load.rate,
@@ -99,7 +112,9 @@ impl<'a> Conductor<'a> {
             at_unix_ms: unix_ms(),
         });
         let before = Ticks::now();
-        let (sink, stop) = (&mut *self.sink, self.stop);
+        let (witness, stop) = (RefCell::new(&mut self.witness), self.stop);
+        let began = Instant::now();
+        let (mut looked, mut over) = (load.purpose == Purpose::Recovery, false);
         let limit = self.connections_limit;
         let (mut gave_up, mut crowded) = (false, false);
         let counted = self.engine.trial(
@@ -107,13 +122,27 @@ impl<'a> Conductor<'a> {
             load.drain,
             &mut |slice| {
                 crowded |= slice.backlog > 0 && slice.in_flight >= limit;
-                sink.event(&Event::SliceDone { trial: number, slice: Box::new(slice.clone()) });
+                let mut witness = witness.borrow_mut();
+                witness.event(&Event::SliceDone { trial: number, slice: Box::new(slice.clone()) });
+                witness.hear();
             },
             &mut |so_far| {
                 gave_up |= hopeless(so_far);
-                gave_up || stop.asked()
+                let ends = gave_up || stop.asked();
+                let at = Nanos::from(began.elapsed());
+                let near = |before: Nanos| load.duration.is_some_and(|whole| at + before >= whole);
+                if !looked && (ends || near(LOOK_BEFORE)) {
+                    looked = true;
+                    witness.borrow_mut().look_closer();
+                }
+                if !over && (ends || near(Nanos::ZERO)) {
+                    over = true;
+                    witness.borrow_mut().end();
+                }
+                ends
             },
         );
+        self.witness.end();
         let stolen = before.zip(Ticks::now()).map_or(0.0, |(before, after)| after.stolen_since(&before));
         let recovery = match self.engine.settle(RECOVERY_LIMIT, &|| stop.asked()) {
             Some(_) if counted.total.outcomes.bad() == 0 => Recovery::NotNeeded,
@@ -144,7 +173,8 @@ impl<'a> Conductor<'a> {
         if calm && let Some(median) = done.result.total.response.quantile(0.5) {
             self.baseline = Some(self.baseline.map_or(median, |b| b.min(median)));
         }
-        self.sink.event(&Event::TrialDone {
+        self.witness.hear();
+        self.witness.event(&Event::TrialDone {
             trial: done.number,
             result: Box::new(done.result),
             judgement: judgement.clone(),

@@ -11,6 +11,7 @@ mod load;
 mod machine;
 mod preflight;
 mod stop;
+mod witness;
 
 pub use preflight::{job, preview};
 pub use stop::Stop;
@@ -19,6 +20,7 @@ use conductor::Conductor;
 use plan::{Plan, Target, Task};
 use record::{Event, Failure, METHOD, RunId, Verdict};
 use std::time::{SystemTime, UNIX_EPOCH};
+use witness::Witness;
 
 /// Takes events in the order they happen.
 pub trait Sink {
@@ -158,6 +160,7 @@ fn carry_out(plan: &Plan, sink: &mut dyn Sink, stop: &Stop) -> Result<(Verdict, 
         Task::Find(find) => find::find(&mut conductor, plan, find),
         Task::Run(load) => load::run(&mut conductor, plan, load),
     };
+    conductor.conclude();
     drop(conductor);
     drop(demo);
     Ok(result)
