@@ -34,8 +34,8 @@ use source::Source;
 pub fn start(asked: &plan::Watch, target: &Where) -> std::io::Result<Watch> {
     let finder = Finder::new(asked, target);
     let mut sources: Vec<Box<dyn Source>> = vec![Box::new(cgroup::Cgroups::default())];
-    sources.extend(asked.postgres.as_deref().map(|url| or_absent(postgres::Source::open(url))));
-    sources.extend(asked.metrics.as_deref().map(|url| or_absent(metrics::Source::open(url))));
+    sources.extend(asked.postgres_url().map(|url| or_absent(postgres::Source::open(&url))));
+    sources.extend(asked.metrics_url().map(|url| or_absent(metrics::Source::open(&url))));
     Watch::start(|seen| watch::Desk::new(finder, sources, seen))
 }
 
