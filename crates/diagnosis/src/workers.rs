@@ -1,6 +1,7 @@
 //! The threads, or processes, that serve requests, and where they stand.
 
-use record::watch::{Subject, SubjectWindow, Wait};
+use record::watch::{FutexOp, Subject, SubjectWindow, Wait};
+use std::collections::BTreeMap;
 
 /// Threads of the Java virtual machine itself, and of libraries, that never serve a request; as the kernel
 /// cuts their names, digits folded.
@@ -48,6 +49,8 @@ pub(crate) struct Workers {
     pub deadline_s: Option<u32>,
     /// Waiting for another thread, without one.
     pub untimed: f64,
+    /// Both, by their deadline.
+    pub queues: BTreeMap<Option<u32>, f64>,
     /// Stopped by the virtual machine, or at a native mutex (`FUTEX_WAIT`).
     pub barrier: f64,
     /// Waiting for a connection they made: by its other end, the most first.
@@ -85,12 +88,15 @@ impl Workers {
     }
 
     fn take(&mut self, wait: &Wait, threads: f64, java: bool) {
+        if let Wait::Futex { within_s, op, .. } = wait
+            && !(java && *op == FutexOp::Wait && within_s.is_none())
+        {
+            *self.queues.entry(*within_s).or_default() += threads;
+        }
         match wait {
             Wait::Running => self.running += threads,
             // HotSpot's safepoint barrier; everywhere else that operation is a plain mutex.
-            Wait::Futex { op: record::watch::FutexOp::Wait, within_s: None, .. } if java => {
-                self.barrier += threads
-            }
+            Wait::Futex { op: FutexOp::Wait, within_s: None, .. } if java => self.barrier += threads,
             Wait::Futex { within_s: Some(within), .. } => {
                 self.timed += threads;
                 if threads >= 1.0 {

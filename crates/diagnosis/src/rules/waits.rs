@@ -28,18 +28,29 @@ struct Crowd {
     workers: Workers,
 }
 
-/// Workers that are not needed for what is outstanding may wait for work: they are no crowd.
-fn crowd_of(workers: Workers, outstanding: f64) -> Crowd {
+/// Workers that are not needed for what is outstanding may wait for work: they are no crowd. Where there are
+/// such, those are taken for waiting that wait otherwise than workers did while the target was well.
+fn crowd_of(workers: Workers, outstanding: f64, well: Option<&Workers>) -> Crowd {
+    const ALL: f64 = 0.9;
     let engaged = workers.all.min(outstanding);
-    let idle = (workers.all - outstanding).max(0.0);
-    let waiting = (workers.queueing() - idle).max(0.0);
+    let mut waiting = workers.queueing();
+    if outstanding < ALL * workers.all {
+        let idle = workers.all - outstanding;
+        let before = |within: &Option<u32>| well.and_then(|w| w.queues.get(within)).copied().unwrap_or(0.0);
+        let new: f64 = workers.queues.iter().map(|(within, n)| (n - before(within)).max(0.0)).sum();
+        waiting = (waiting - idle).max(0.0).min(new);
+    }
     let holding = workers.outside() + workers.running;
     Crowd { waiting, holding, engaged, workers }
 }
 
 fn crowded(case: &Case<'_>, window: &Window) -> Option<Crowd> {
     let subject = window.subjects.first()?;
-    let crowd = crowd_of(Workers::find(subject, case.about())?, case.bad.load.outstanding);
+    let crowd = crowd_of(
+        Workers::find(subject, case.about())?,
+        case.bad.load.outstanding,
+        case.well.as_ref().and_then(|well| well.workers.as_ref()),
+    );
     let calm = cpu_of(subject, window.length()) < CALM * case.cpus();
     (crowd.engaged >= LEAST && crowd.waiting >= MOST * crowd.engaged && calm).then_some(crowd)
 }
@@ -66,7 +77,11 @@ fn waiting_fact(case: &Case<'_>, crowd: &Crowd) -> record::Evidence {
         source::SWEEP,
     )
     .well(case.when_well(|side| {
-        side.workers.clone().map_or(0.0, |workers| crowd_of(workers, side.load.outstanding).waiting)
+        let crowd = side
+            .workers
+            .clone()
+            .map(|workers| crowd_of(workers, side.load.outstanding, side.workers.as_ref()));
+        crowd.map_or(0.0, |crowd| crowd.waiting)
     }))
 }
 
@@ -187,10 +202,9 @@ fn size(case: &Case<'_>, crowd: &Crowd) -> Size {
 /// number in use ÷ rate.
 fn held(well: &Side<'_>, peer: Option<&str>) -> Option<f64> {
     let workers = well.workers.clone()?;
-    let crowd = crowd_of(workers, well.load.outstanding.max(1.0));
     let used = match peer {
-        Some(peer) => crowd.workers.peers.iter().find(|(p, _)| p == peer).map_or(0.0, |(_, n)| *n),
-        None => crowd.workers.outside(),
+        Some(peer) => workers.peers.iter().find(|(p, _)| p == peer).map_or(0.0, |(_, n)| *n),
+        None => workers.outside(),
     };
     // Fewer than this on average were seen too seldom to divide by.
     (used >= 0.15 && well.load.answered > 0.0).then(|| used / well.load.answered)
@@ -494,11 +508,13 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
     if let Some(found) = inside::pool_by_sockets(case) {
         return Some(found);
     }
-    // Where workers can be seen waiting, they say more.
-    let workers = case.bad.workers.as_ref();
-    if workers
-        .is_some_and(|w| w.outside() + w.queueing() >= MOST * load.outstanding.min(w.all) && w.all >= 8.0)
-    {
+    // Where workers can be seen waiting they say more, and where they wait for something that no rule
+    // knows, that is the thing to say.
+    let says_more = |w: &Workers| {
+        let engaged = load.outstanding.min(w.all);
+        w.all >= 8.0 && w.outside() + w.queueing() >= MOST * engaged || w.other >= MOST * engaged
+    };
+    if case.bad.workers.as_ref().is_some_and(says_more) {
         return None;
     }
     let found = Found::new(
