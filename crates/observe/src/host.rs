@@ -123,8 +123,7 @@ impl Source for Machine {
             let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
             let ns = |now: u64, before: u64| now.saturating_sub(before) * tick;
             let (new, old) = (&now.stat, &before.stat);
-            let host = window.host.get_or_insert_default();
-            *host = Host {
+            window.host = Some(Host {
                 cpus: new.cpus,
                 user_ns: ns(new.user, old.user),
                 system_ns: ns(new.system, old.system),
@@ -136,9 +135,9 @@ impl Source for Machine {
                 pressure: now.pressure.zip(before.pressure).map(|(now, before)| stalled(now, before)),
                 tasks: threads.zip(most).map(|(used, limit)| Usage { used, limit }),
                 disks: disks::grown(&now.disks, &before.disks),
-                neighbours: std::mem::take(&mut host.neighbours),
-                neighbours_cpu_ns: host.neighbours_cpu_ns,
-            };
+                // The neighbours are put in by who reads the processes.
+                ..Host::default()
+            });
         }
         self.before = Some(now);
     }

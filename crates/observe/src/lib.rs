@@ -12,12 +12,15 @@ mod host;
 mod jvm;
 mod metrics;
 mod names;
+mod neighbours;
 mod network;
 mod postgres;
+mod processes;
 mod said;
 mod scene;
 mod source;
 mod target;
+mod titles;
 mod tree;
 mod watch;
 
@@ -33,7 +36,12 @@ use source::Source;
 /// Fails if no thread can be started.
 pub fn start(asked: &plan::Watch, target: &Where) -> std::io::Result<Watch> {
     let finder = Finder::new(asked, target);
-    let mut sources: Vec<Box<dyn Source>> = vec![Box::new(cgroup::Cgroups::default())];
+    let mut sources: Vec<Box<dyn Source>> = vec![
+        Box::new(cgroup::Cgroups::default()),
+        Box::new(host::Machine::default()),
+        Box::new(processes::Processes::default()),
+        Box::new(network::Networks::default()),
+    ];
     sources.extend(asked.postgres_url().map(|url| or_absent(postgres::Source::open(&url))));
     sources.extend(asked.metrics_url().map(|url| or_absent(metrics::Source::open(&url))));
     Watch::start(|seen| watch::Desk::new(finder, sources, seen))

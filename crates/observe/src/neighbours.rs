@@ -1,0 +1,186 @@
+//! The processes that are neither watched nor torment: who else uses the machine.
+
+use crate::processes::Stat;
+use record::watch::Neighbour;
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
+
+/// How many are named.
+const NAMED: usize = 3;
+/// What one look at all processes may take; one that took longer is followed by so many windows without.
+const BUDGET: Duration = Duration::from_millis(10);
+/// After so many looks threads of the kernel are told from programs anew: numbers come again.
+const FORGET: u32 = 60;
+/// The flag of the kernel's own threads in /proc/PID/stat (`PF_KTHREAD`).
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// All processes of the machine, as of the last look.
+#[derive(Debug, Default)]
+pub(crate) struct Everyone {
+    /// Of each, when it started and its processor time, in ticks.
+    before: HashMap<u32, (u64, u64)>,
+    kernel: HashSet<u32>,
+    at: Option<Instant>,
+    looks: u32,
+    /// Windows to come in which nothing is looked at.
+    rest: u32,
+    /// Threads of each user.
+    tasks: HashMap<u32, u64>,
+    /// Per second: of each neighbour with the most, and of all.
+    named: Vec<Neighbour>,
+    total: u64,
+}
+
+impl Everyone {
+    /// Looks, unless the last look cost so much that it has to last for longer.
+    pub fn look(&mut self, watched: &HashSet<u32>) {
+        if self.rest > 0 {
+            self.rest -= 1;
+            return;
+        }
+        let began = Instant::now();
+        if self.looks.is_multiple_of(FORGET) {
+            self.kernel.clear();
+        }
+        self.looks += 1;
+        let all = self.read();
+        let torment = descendants(&all, std::process::id());
+        let passed = self.at.replace(began).map(|at| began - at);
+        let mut named = Vec::new();
+        let mut now = HashMap::with_capacity(all.len());
+        for stat in &all {
+            now.insert(stat.pid, (stat.start, stat.cpu));
+            if watched.contains(&stat.pid) || torment.contains(&stat.pid) {
+                continue;
+            }
+            let old = self.before.get(&stat.pid).filter(|(start, _)| *start == stat.start);
+            // One that was not there at the last look has done all it did since.
+            let ticks = stat.cpu.saturating_sub(old.map_or(0, |(_, cpu)| *cpu));
+            if ticks > 0 {
+                let per_second = passed.map_or(0.0, |passed| stat.ns(ticks) as f64 / passed.as_secs_f64());
+                named.push(Neighbour { pid: stat.pid, name: stat.name.clone(), cpu_ns: per_second as u64 });
+            }
+        }
+        named.sort_by(|a, b| b.cpu_ns.cmp(&a.cpu_ns).then(a.pid.cmp(&b.pid)));
+        self.total = named.iter().map(|neighbour| neighbour.cpu_ns).sum();
+        named.truncate(NAMED);
+        // The first look has nothing to compare with.
+        self.named = if passed.is_some() { named } else { Vec::new() };
+        self.before = now;
+        self.rest = (began.elapsed().as_nanos() / BUDGET.as_nanos()) as u32;
+    }
+
+    fn read(&mut self) -> Vec<Stat> {
+        let mut all = Vec::with_capacity(self.before.len() + 16);
+        self.tasks.clear();
+        let Ok(folder) = fs::read_dir("/proc") else { return all };
+        let numbers = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+        for pid in numbers {
+            if self.kernel.contains(&pid) {
+                continue;
+            }
+            let Some(stat) = Stat::read(pid) else { continue };
+            if stat.flags & KERNEL_THREAD != 0 {
+                self.kernel.insert(pid);
+                continue;
+            }
+            if let Ok(about) = fs::metadata(format!("/proc/{pid}")) {
+                *self.tasks.entry(about.uid()).or_default() += stat.threads;
+            }
+            all.push(stat);
+        }
+        all
+    }
+
+    /// Those with the most processor time, and the time of all, within a window of this length.
+    pub fn within(&self, window: Duration) -> (Vec<Neighbour>, u64) {
+        let share = |per_second: u64| (per_second as f64 * window.as_secs_f64()) as u64;
+        let named = self.named.iter();
+        let named = named.map(|n| Neighbour { pid: n.pid, name: n.name.clone(), cpu_ns: share(n.cpu_ns) });
+        (named.collect(), share(self.total))
+    }
+
+    /// Threads of all processes of a user, the kernel's excluded.
+    pub fn tasks_of(&self, uid: u32) -> u64 {
+        self.tasks.get(&uid).copied().unwrap_or(0)
+    }
+}
+
+/// A process, its children, and theirs.
+fn descendants(all: &[Stat], first: u32) -> HashSet<u32> {
+    let mut family = HashSet::from([first]);
+    loop {
+        let before = family.len();
+        let children = all.iter().filter(|stat| family.contains(&stat.parent)).map(|stat| stat.pid);
+        let children: Vec<u32> = children.collect();
+        family.extend(children);
+        if family.len() == before {
+            return family;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    /// A busy process that is not a child of this one: its parent has ended.
+    struct Orphan(u32);
+
+    impl Orphan {
+        fn start() -> Self {
+            let line = "sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!";
+            let mut command = Command::new("sh");
+            let output =
+                command.args(["-c", line]).stderr(Stdio::inherit()).output().expect("there is a shell");
+            let pid = String::from_utf8_lossy(&output.stdout).trim().parse().expect("it says its number");
+            Self(pid)
+        }
+    }
+
+    impl Drop for Orphan {
+        fn drop(&mut self) {
+            let pid = rustix::process::Pid::from_raw(self.0 as i32).expect("it is positive");
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    }
+
+    #[test]
+    fn a_neighbour_is_named_unless_it_is_watched_or_ours() {
+        let orphan = Orphan::start();
+        let mut child =
+            Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("there is a shell");
+        let spend = |pid: u32, ticks: u64| {
+            let cpu = || Stat::read(pid).map_or(0, |stat| stat.cpu);
+            let until = cpu() + ticks;
+            while cpu() < until {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        };
+        let (mut open, mut watching) = (Everyone::default(), Everyone::default());
+        let watched = HashSet::from([orphan.0]);
+        open.look(&HashSet::new());
+        watching.look(&watched);
+        assert_eq!(open.within(Duration::from_secs(1)), (Vec::new(), 0), "nothing to compare with");
+        spend(orphan.0, 5);
+        spend(child.id(), 5);
+        (open.rest, watching.rest) = (0, 0);
+        open.look(&HashSet::new());
+        watching.look(&watched);
+        child.kill().expect("it runs");
+        child.wait().expect("it was started here");
+        let (named, total) = open.within(Duration::from_secs(1));
+        let found = named.iter().find(|neighbour| neighbour.pid == orphan.0);
+        // On a busy machine three others may have used more.
+        assert!(found.is_some_and(|n| n.name == "sh" && n.cpu_ns > 0) || named.len() == NAMED, "{named:?}");
+        assert!(total > 0);
+        assert!(named.iter().all(|neighbour| neighbour.pid != child.id()), "{named:?}");
+        let (named, _) = watching.within(Duration::from_secs(1));
+        assert!(named.iter().all(|neighbour| neighbour.pid != orphan.0), "{named:?}");
+        let uid = rustix::process::getuid().as_raw();
+        assert!(open.tasks_of(uid) >= 3, "this process, its child and the neighbour");
+    }
+}

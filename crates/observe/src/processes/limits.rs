@@ -1,0 +1,57 @@
+//! Limits of a process, and its descriptors.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+/// The soft limit of this name in a /proc/PID/limits; `u64::MAX` if there is none. None in an unknown format.
+pub(crate) fn limit(limits: &str, name: &str) -> Option<u64> {
+    let rest = limits.lines().find_map(|line| line.strip_prefix(name))?;
+    match rest.split_ascii_whitespace().next()? {
+        "unlimited" => Some(u64::MAX),
+        number => number.parse().ok(),
+    }
+}
+
+/// How many descriptors are open, of the size of an `fd` folder in /proc; none before Linux 6.2, where it has to
+/// be counted.
+pub(crate) fn descriptors(folder: &str) -> io::Result<Option<u64>> {
+    Ok(Some(fs::metadata(folder)?.size()).filter(|size| *size > 0))
+}
+
+/// The same, counted one by one.
+pub(super) fn count(folder: &str) -> io::Result<u64> {
+    Ok(fs::read_dir(folder)?.count() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits() {
+        let text = "\
+Limit                     Soft Limit           Hard Limit           Units
+Max processes             96365                96365                processes
+Max open files            1024                 20000                files
+Max locked memory         unlimited            unlimited            bytes
+";
+        assert_eq!(limit(text, "Max open files"), Some(1024));
+        assert_eq!(limit(text, "Max locked memory"), Some(u64::MAX));
+        assert_eq!(limit(text, "Max anything"), None);
+    }
+
+    #[test]
+    fn own_descriptors_both_ways() {
+        // In a process of its own: other tests open and close descriptors meanwhile.
+        let mut child = std::process::Command::new("sleep").arg("20").spawn().expect("there is sleep");
+        let folder = format!("/proc/{}/fd", child.id());
+        let counted = count(&folder).expect("it is ours");
+        assert!(counted >= 3, "{counted}");
+        if let Some(size) = descriptors(&folder).expect("it is ours") {
+            assert!(size >= 3, "{size}");
+        }
+        child.kill().expect("it runs");
+        child.wait().expect("it was started here");
+    }
+}

@@ -1,0 +1,85 @@
+//! What processes call themselves, so that those which do the same have the same title.
+
+/// Titles are cut here.
+const LONGEST: usize = 60;
+
+/// The title in a /proc/PID/cmdline. Of a command line that is one only the program is taken: arguments are
+/// the same for all processes of a kind, and may hold secrets.
+pub(crate) fn fold(cmdline: &[u8]) -> Option<String> {
+    let first = cmdline.split(|byte| *byte == 0).next()?;
+    let first = String::from_utf8_lossy(first);
+    let first = first.trim();
+    if first.is_empty() {
+        return None;
+    }
+    let Some((program, does)) = first.split_once(": ") else {
+        // Some write their title without a colon; a path has no blank before its last slash as a rule.
+        let program = first.split(' ').next().unwrap_or(first);
+        return Some(digits(program.rsplit('/').next().unwrap_or(program)));
+    };
+    let does = does.trim();
+    let does = match program {
+        "postgres" => postgres(does),
+        _ => does,
+    };
+    Some(digits(format!("{program}: {does}").trim_end_matches([' ', ':'])))
+}
+
+/// A session's title is `user database host(port) what`, with the cluster's name before it if it has one: what
+/// it does is what follows the host.
+fn postgres(title: &str) -> &str {
+    let is_host = |word: &str| word == "[local]" || (word.ends_with(')') && word.contains('('));
+    let mut rest = title;
+    // The words of the statement may look like hosts: the first that does is the host.
+    while let Some((word, after)) = rest.split_once(' ') {
+        if is_host(word) {
+            return after.trim();
+        }
+        rest = after;
+    }
+    if is_host(rest) { "" } else { title }
+}
+
+/// Each run of digits becomes one N, so that numbers do not make kinds; and it is cut.
+fn digits(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for c in text.chars().take(4 * LONGEST) {
+        match c {
+            '0'..='9' if folded.ends_with('N') => {}
+            '0'..='9' => folded.push('N'),
+            c if c.is_control() => folded.push(' '),
+            c => folded.push(c),
+        }
+    }
+    match folded.char_indices().nth(LONGEST) {
+        Some((at, _)) => folded[..at].to_owned(),
+        None => folded,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles() {
+        for (cmdline, expected) in [
+            ("postgres: app shop 127.0.0.1(51234) idle\0\0\0", "postgres: idle"),
+            ("postgres: app shop 10.0.0.7(51234) idle in transaction", "postgres: idle in transaction"),
+            ("postgres: app shop [local] UPDATE waiting", "postgres: UPDATE waiting"),
+            ("postgres: main: app shop ::1(5) SELECT", "postgres: SELECT"),
+            ("postgres: app shop [local] ", "postgres"),
+            ("postgres: checkpointer \0", "postgres: checkpointer"),
+            ("postgres: parallel worker for PID 4711 ", "postgres: parallel worker for PID N"),
+            ("/usr/lib/postgresql/15/bin/postgres\0-D\0/data\0", "postgres"),
+            ("nginx: worker process", "nginx: worker process"),
+            ("php-fpm: pool www2", "php-fpm: pool wwwN"),
+            ("/usr/bin/python3\0app.py\0--password=x\0", "pythonN"),
+        ] {
+            assert_eq!(fold(cmdline.as_bytes()).as_deref(), Some(expected), "{cmdline:?}");
+        }
+        assert_eq!(fold(b""), None);
+        assert_eq!(fold(b"\0\0"), None);
+        assert_eq!(fold(&[0xff; 500]).map(|title| title.chars().count()), Some(LONGEST));
+    }
+}
