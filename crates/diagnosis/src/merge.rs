@@ -26,7 +26,7 @@ pub fn add(into: &mut Window, next: &Window) {
     }
     option(&mut into.host, next.host.as_ref(), host);
     option(&mut into.network, next.network.as_ref(), network);
-    option(&mut into.postgres, next.postgres.as_ref(), |mine, theirs| postgres(mine, theirs));
+    option(&mut into.postgres, next.postgres.as_ref(), postgres);
     if let Some(metrics) = &next.metrics {
         into.metrics = Some(metrics.clone());
     }

@@ -135,7 +135,7 @@ fn by_trial<'a>(trials: &[&'a Trial]) -> Steps<'a> {
     }
     good.retain(|t| rate(t) <= least_bad);
     let calm = |t: &&Trial| WELL_SHARES.contains(&(rate(t) / best));
-    if good.iter().any(|t| calm(&t)) {
+    if good.iter().any(calm) {
         good.retain(calm);
     }
     for trial in good {

@@ -1,9 +1,10 @@
 //! What is known of a pool from its other end: its connections, its sessions, its virtual threads.
 
+use super::crowd::{LEAST, MOST, named, outstanding_fact};
 use crate::case::Case;
 use crate::found::{Found, fact, source};
-use crate::rules::waits::named;
 use crate::words::{count, number, time};
+use crate::workers::Workers;
 use record::watch::{Look, Peer, Postgres};
 use record::{Arithmetic, Cause, Evidence, Prediction};
 use units::Rate;
@@ -145,5 +146,63 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
                 then: format!("if the rate stays, {place} is the limit behind the pool"),
             })
             .unless(format!("connections to {place} are idle while requests wait")),
+    )
+}
+
+/// Requests wait in the service, and none of its threads shows for what.
+pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
+    let there = case.bad.service();
+    let threads: f64 = there.groups.iter().map(|group| group.threads).sum();
+    let load = &case.bad.load;
+    let before = case.when_well(|side| side.load.outstanding).unwrap_or(0.0);
+    let calm = case.cpu() < MOST * case.cpus() && case.runnable() < 1.0;
+    let more_than_threads =
+        load.outstanding > 1.5 * threads.max(1.0) || load.outstanding >= 3.0 * before + 3.0;
+    if there.sweep.is_none() || !calm || !more_than_threads || load.outstanding < LEAST {
+        return None;
+    }
+    if let Some(found) = pool_by_sockets(case) {
+        return Some(found);
+    }
+    // Where workers can be seen waiting they say more, and where they wait for something that no rule
+    // knows, that is the thing to say.
+    let says_more = |w: &Workers| {
+        let engaged = load.outstanding.min(w.all);
+        w.all >= 8.0 && w.outside() + w.queueing() >= MOST * engaged || w.other >= MOST * engaged
+    };
+    if case.bad.workers.as_ref().is_some_and(says_more) {
+        return None;
+    }
+    let found = Found::new(
+        Cause::Inside,
+        format!(
+            "{} requests wait inside {}, which uses {} of {} processors; its threads do not show for what.",
+            number(load.outstanding),
+            case.name(),
+            number(case.cpu()),
+            number(case.cpus())
+        ),
+    )
+    .margin(0.0, 0.0, 1.0)
+    .sources(1)
+    .seen_by_sweeps(case)
+    .evidence(outstanding_fact(case))
+    .evidence(fact(
+        format!(
+            "{} threads, of which {} run or want to",
+            number(threads),
+            number(case.cpu() + case.runnable())
+        ),
+        threads,
+        load.outstanding,
+        "threads",
+        source::SWEEP,
+    ));
+    Some(
+        found
+            .chain(["requests".to_owned(), format!("inside {}", case.name())])
+            .next("its own metrics say more: queues, pools, timers, limits of concurrency (--metrics URL)")
+            .next("watch what it talks to as well (--postgres URL)")
+            .unless("one of its own queues or pools is seen full"),
     )
 }

@@ -1,12 +1,15 @@
 //! The rules: each a pure function of a case to what it found, if it holds.
 
+mod crowd;
 mod database;
-pub(crate) mod inside;
+mod inside;
 mod instrument;
 mod java;
+mod lock;
+mod outside;
+mod pool;
 mod processors;
 mod refusals;
-pub(crate) mod waits;
 
 use crate::case::Case;
 use crate::found::Found;
@@ -26,11 +29,11 @@ pub(crate) const ALL: [fn(&Case<'_>) -> Option<Found>; 24] = [
     java::gc,
     java::safepoint,
     java::cold,
-    waits::crowd,
-    waits::workers,
-    waits::downstream,
-    waits::disk,
-    waits::inside,
+    crowd::crowd,
+    outside::workers,
+    outside::downstream,
+    outside::disk,
+    inside::inside,
     database::wal,
     database::locks,
     database::cpu,

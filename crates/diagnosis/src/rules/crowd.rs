@@ -1,0 +1,140 @@
+//! Workers that wait for each other: what locks and pools have in common.
+
+use crate::case::{Case, cpu as cpu_of};
+use crate::found::{Contrast, Found, fact, source};
+use crate::rules::lock::lock;
+use crate::rules::pool::pool;
+use crate::words::number;
+use crate::workers::Workers;
+use record::watch::{Look, Window};
+
+/// Of the workers engaged this share waits for each other, or for one thing.
+pub(super) const MOST: f64 = 0.5;
+/// With more processor than this share in use, waits are symptoms of that.
+pub(super) const CALM: f64 = 0.7;
+/// A lock has one holder; a pool has more.
+pub(super) const ONE: f64 = 1.5;
+/// Fewer engaged workers say nothing.
+pub(super) const LEAST: f64 = 2.5;
+
+/// What is known of a crowd of workers that wait for each other.
+pub(super) struct Crowd {
+    /// Workers that wait for others.
+    pub waiting: f64,
+    /// Workers that do something meanwhile.
+    pub holding: f64,
+    pub engaged: f64,
+    pub workers: Workers,
+}
+
+/// Workers that are not needed for what is outstanding may wait for work: they are no crowd. Where there are
+/// such, those are taken for waiting that wait otherwise than workers did while the target was well.
+pub(super) fn crowd_of(workers: Workers, outstanding: f64, well: Option<&Workers>) -> Crowd {
+    const ALL: f64 = 0.9;
+    let engaged = workers.all.min(outstanding);
+    let mut waiting = workers.queueing();
+    if outstanding < ALL * workers.all {
+        let idle = workers.all - outstanding;
+        let before = |within: &Option<u32>| well.and_then(|w| w.queues.get(within)).copied().unwrap_or(0.0);
+        let new: f64 = workers.queues.iter().map(|(within, n)| (n - before(within)).max(0.0)).sum();
+        waiting = (waiting - idle).max(0.0).min(new);
+    }
+    let holding = workers.outside() + workers.running;
+    Crowd { waiting, holding, engaged, workers }
+}
+
+pub(super) fn crowded(case: &Case<'_>, window: &Window) -> Option<Crowd> {
+    let subject = window.subjects.first()?;
+    let crowd = crowd_of(
+        Workers::find(subject, case.about())?,
+        case.bad.load.outstanding,
+        case.well.as_ref().and_then(|well| well.workers.as_ref()),
+    );
+    let calm = cpu_of(subject, window.length()) < CALM * case.cpus();
+    (crowd.engaged >= LEAST && crowd.waiting >= MOST * crowd.engaged && calm).then_some(crowd)
+}
+
+/// A pool of connections or permits; a lock is a pool of one.
+pub(crate) fn crowd(case: &Case<'_>) -> Option<Found> {
+    let crowd = crowded(case, &case.bad.all)?;
+    if crowd.holding <= ONE { lock(case, &crowd) } else { pool(case, &crowd) }
+}
+
+pub(super) fn waiting_fact(case: &Case<'_>, crowd: &Crowd) -> record::Evidence {
+    let deadline = crowd.workers.deadline_s.filter(|_| crowd.workers.timed > crowd.workers.untimed);
+    let deadline = deadline.map_or(", without a deadline".to_owned(), |s| format!(", at most {s} s"));
+    fact(
+        format!(
+            "{} of {} workers ({}) wait for another thread{deadline}",
+            number(crowd.waiting),
+            number(crowd.workers.all),
+            crowd.workers.name
+        ),
+        crowd.waiting,
+        MOST * crowd.engaged,
+        "threads",
+        source::SWEEP,
+    )
+    .well(case.when_well(|side| {
+        let crowd = side
+            .workers
+            .clone()
+            .map(|workers| crowd_of(workers, side.load.outstanding, side.workers.as_ref()));
+        crowd.map_or(0.0, |crowd| crowd.waiting)
+    }))
+}
+
+pub(super) fn outstanding_fact(case: &Case<'_>) -> record::Evidence {
+    let load = &case.bad.load;
+    fact(
+        format!(
+            "{} requests are outstanding on average, the service uses {} of {} processors",
+            number(load.outstanding),
+            number(case.cpu()),
+            number(case.cpus())
+        ),
+        load.outstanding,
+        case.bad.workers.as_ref().map_or(0.0, |workers| workers.all),
+        "requests",
+        source::LOAD,
+    )
+    .well(case.when_well(|side| side.load.outstanding))
+}
+
+/// Where a virtual machine's own account puts the waiting threads.
+pub(super) fn dumped(
+    case: &Case<'_>,
+    is: impl Fn(&record::watch::ThreadsAt) -> bool,
+) -> Option<record::Evidence> {
+    let at = case.looks.iter().find_map(|look| match look {
+        Look::Threads { at, .. } => at.iter().find(|at| is(at)),
+        _ => None,
+    })?;
+    let by = at.asked_by.as_ref().map_or(String::new(), |asker| {
+        let place = asker.place.as_ref().map_or(String::new(), |place| format!(" ({place})"));
+        format!(", called by {}{place}", asker.method)
+    });
+    let text = format!("the JVM says: {} threads {} in {}{by}", at.threads, at.state, at.frame);
+    Some(fact(text, f64::from(at.threads), 1.0, "threads", source::DUMP))
+}
+
+pub(super) fn waits_in_application(at: &record::watch::ThreadsAt) -> bool {
+    let idle =
+        at.frame.contains("TaskQueue") || at.frame.contains("BlockingQueue") || at.frame.contains("ForkJoin");
+    at.state != "RUNNABLE" && !idle
+}
+
+/// A peer with the name of the process that is there, if that is watched.
+pub(crate) fn named(case: &Case<'_>, peer: &str) -> String {
+    let port = |address: &str| address.rsplit_once(':').map(|(_, port)| port.to_owned());
+    let subject = case.watched.subjects.iter().skip(1).find(|subject| {
+        subject
+            .listens
+            .iter()
+            .any(|listens| listens == peer || port(listens).is_some() && port(listens) == port(peer))
+    });
+    match subject {
+        Some(subject) => format!("{peer} ({})", subject.name),
+        None => peer.to_owned(),
+    }
+}

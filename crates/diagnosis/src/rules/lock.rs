@@ -1,0 +1,64 @@
+//! One lock: a crowd, and one who does something meanwhile.
+
+use super::crowd::{Crowd, MOST, ONE, crowded, dumped, outstanding_fact, waiting_fact, waits_in_application};
+use crate::case::Case;
+use crate::found::{Found, fact, source};
+use crate::words::{count, number, time};
+use record::{Arithmetic, Cause, Prediction};
+use units::Rate;
+
+pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
+    let hold = case.well.as_ref().and_then(|well| well.load.response_p50);
+    let arithmetic = hold.filter(|hold| *hold > 0.0).map(|hold| Arithmetic {
+        formula: format!("1 / {} held per request", time(hold)),
+        ceiling: Rate(1.0 / hold),
+        measured: Rate(case.bad.load.answered),
+    });
+    let mut found = Found::new(
+        Cause::Lock,
+        format!(
+            "{} of {}'s {} workers wait for one lock: one request at a time gets through.",
+            number(crowd.waiting),
+            case.name(),
+            number(crowd.workers.all)
+        ),
+    )
+    .margin(crowd.waiting, MOST * crowd.engaged, crowd.engaged * 0.9)
+    .holding(case, |window| crowded(case, window).is_some_and(|crowd| crowd.holding <= ONE))
+    .sources(2)
+    .seen_by_sweeps(case)
+    .evidence(waiting_fact(case, crowd))
+    .evidence(fact(
+        format!("{} does something meanwhile", count(crowd.holding, "worker")),
+        crowd.holding,
+        ONE,
+        "threads",
+        source::SWEEP,
+    ))
+    .evidence(outstanding_fact(case));
+    if let Some(dump) = dumped(case, |at| at.state == "BLOCKED" || waits_in_application(at)) {
+        found = found.evidence(dump).sources(3);
+    }
+    let ceiling = hold.map_or(String::new(), |hold| format!(" (held {} per request)", time(hold)));
+    Some(
+        found
+            .arithmetic(arithmetic)
+            .chain([
+                count(crowd.workers.all.round(), "worker"),
+                format!("one lock{ceiling}"),
+                "its holder".to_owned(),
+            ])
+            .next("do less while it is held, or hold one lock for each key instead of one for all")
+            .next("more workers or processors will not help")
+            .predicts(Prediction {
+                change: "half the time under the lock".to_owned(),
+                capacity: Some(Rate(2.0 * case.bad.load.answered)),
+                then: "if the rate stays, the lock was not the cause".to_owned(),
+            })
+            .unless(format!(
+                "{} workers hold something at once: below {} this is one lock, above it a pool",
+                number(crowd.holding),
+                number(ONE)
+            )),
+    )
+}

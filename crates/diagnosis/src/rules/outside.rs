@@ -1,0 +1,198 @@
+//! What workers wait for outside of the service: a peer, time, a disk; and whether there are too few of them.
+
+use super::crowd::{CALM, LEAST, MOST, named, outstanding_fact};
+use crate::case::Case;
+use crate::found::{Contrast, Found, fact, source};
+use crate::words::{count, number, percent, time};
+use crate::workers::Workers;
+use record::watch::{SubjectWindow, Window};
+use record::{Arithmetic, Cause, Prediction};
+use units::Rate;
+
+/// All workers are busy, each with something that is not itself at its limit.
+pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
+    let workers = case.bad.workers.clone()?;
+    let all_taken = |window: &Window| {
+        let subject = window.subjects.first();
+        let there = subject.and_then(|subject| Workers::find(subject, case.about()));
+        there.is_some_and(|w| {
+            w.name == workers.name && w.all >= 0.9 * workers.all && w.outside() + w.running >= 0.8 * w.all
+        })
+    };
+    let waits = workers.outside() >= MOST * workers.all;
+    let full = workers.outside() + workers.running >= 0.8 * workers.all;
+    let more = case.bad.load.most_outstanding >= 1.1 * workers.all;
+    let calm = case.cpu() < CALM * case.cpus();
+    if !(waits && full && more && calm && workers.all >= 1.5) {
+        return None;
+    }
+    let (what, short) = occupation(case, &workers);
+    let stay = case.well.as_ref().and_then(|well| well.load.response_p50);
+    let arithmetic = stay.filter(|stay| *stay > 0.0).map(|stay| Arithmetic {
+        formula: format!("{} / {} each", count(workers.all.round(), "worker"), time(stay)),
+        ceiling: Rate(workers.all / stay),
+        measured: Rate(case.bad.load.answered),
+    });
+    Some(
+        Found::new(
+            Cause::Workers,
+            format!(
+                "All {} workers of {} are taken, and {what}; {} requests are outstanding.",
+                number(workers.all),
+                case.name(),
+                number(case.bad.load.outstanding)
+            ),
+        )
+        .margin(workers.outside(), MOST * workers.all, 0.9 * workers.all)
+        .holding(case, all_taken)
+        .sources(2)
+        .seen_by_sweeps(case)
+        .evidence(
+            fact(
+                format!(
+                    "{} of {} workers ({}) {what}",
+                    number(workers.outside()),
+                    number(workers.all),
+                    workers.name
+                ),
+                workers.outside(),
+                MOST * workers.all,
+                "threads",
+                source::SWEEP,
+            )
+            .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside))),
+        )
+        .evidence(outstanding_fact(case))
+        .arithmetic(arithmetic)
+        .chain([count(workers.all.round(), "worker"), short])
+        .next("shorten what they wait for")
+        .next("or have more workers, virtual threads or an event loop: they only wait")
+        .predicts(Prediction {
+            change: format!("{} workers", number(2.0 * workers.all)),
+            capacity: Some(Rate(2.0 * case.bad.load.answered)),
+            then: "what they wait for is the next limit; if the rate stays, it was the cause already"
+                .to_owned(),
+        })
+        .unless("workers are idle while requests wait"),
+    )
+}
+
+/// What most of the workers do outside, as a clause and as a link of the chain.
+fn occupation(case: &Case<'_>, workers: &Workers) -> (String, String) {
+    let (peer, readers) = workers.peers.first().cloned().unwrap_or_default();
+    if readers >= workers.sleeping && readers >= workers.disk {
+        let peer = named(case, &peer);
+        (format!("{} wait for {peer}", number(readers)), peer)
+    } else if workers.disk >= workers.sleeping {
+        let what = workers.disk_what.clone().unwrap_or_else(|| "a disk".to_owned());
+        (format!("{} wait for {what}", number(workers.disk)), what)
+    } else {
+        (format!("{} sleep", number(workers.sleeping)), "time".to_owned())
+    }
+}
+
+/// Workers wait for something else, and there is no pool in between.
+pub(crate) fn downstream(case: &Case<'_>) -> Option<Found> {
+    let workers = case.bad.workers.clone()?;
+    let engaged = workers.all.min(case.bad.load.outstanding);
+    let (peer, readers) = workers.peers.first().cloned()?;
+    let calm = case.cpu() < CALM * case.cpus();
+    if engaged < LEAST || readers < MOST * engaged || !calm {
+        return None;
+    }
+    let reading = |window: &Window| {
+        let there = window.subjects.first().and_then(|subject| Workers::find(subject, case.about()));
+        there.is_some_and(|w| w.peers.iter().any(|(p, n)| *p == peer && *n >= MOST * engaged))
+    };
+    let place = named(case, &peer);
+    let before = case.when_well(|side| {
+        let there = side.workers.as_ref().and_then(|w| w.peers.iter().find(|(p, _)| *p == peer));
+        there.map_or(0.0, |(_, n)| *n)
+    });
+    Some(
+        Found::new(
+            Cause::Downstream,
+            format!(
+                "{} of {} workers of {} wait for {place}.",
+                number(readers),
+                number(workers.all),
+                case.name()
+            ),
+        )
+        .margin(readers, MOST * engaged, 0.9 * engaged)
+        .holding(case, reading)
+        .sources(2)
+        .seen_by_sweeps(case)
+        .evidence(
+            fact(
+                format!("{} of {} workers read from {place}", number(readers), number(workers.all)),
+                readers,
+                MOST * engaged,
+                "threads",
+                source::SWEEP,
+            )
+            .well(before),
+        )
+        .evidence(outstanding_fact(case))
+        .chain([count(workers.all.round(), "worker"), place.clone()])
+        .next(format!("look at {place}: watch it too (--postgres, or torment there)"))
+        .unless(format!("{place} answers as quickly as when the service was well")),
+    )
+}
+
+/// Workers wait for a disk.
+pub(crate) fn disk(case: &Case<'_>) -> Option<Found> {
+    const SHARE: f64 = 0.3;
+    let there = |subject: &SubjectWindow| -> (f64, Option<String>) {
+        let workers = Workers::find(subject, case.about()).unwrap_or_default();
+        (workers.disk, workers.disk_what)
+    };
+    let (waiting, what) = there(case.bad.service());
+    let workers = case.bad.workers.as_ref().map_or(0.0, |workers| workers.all);
+    let engaged = workers.min(case.bad.load.outstanding);
+    // One writes, and the others wait for the file's lock, which they do in the disk's place as well, or for a mutex.
+    let one_writes = case.bad.holds(|w| w.subjects.first().is_some_and(|s| there(s).0 >= 0.6)).0 >= 0.7;
+    if engaged < LEAST || (waiting < SHARE * engaged && !(one_writes && waiting >= 0.7)) {
+        return None;
+    }
+    let what = what.unwrap_or_else(|| "a disk".to_owned());
+    let written = case.bad.service().written_bytes.unwrap_or(0);
+    Some(
+        Found::new(
+            Cause::Disk,
+            format!(
+                "{} of {} workers of {} wait for a disk ({what}).",
+                number(waiting),
+                number(workers),
+                case.name()
+            ),
+        )
+        .margin(waiting, SHARE * engaged, 0.6 * engaged)
+        .holding(case, |w| w.subjects.first().is_some_and(|s| there(s).0 >= 0.6))
+        .sources(2)
+        .seen_by_sweeps(case)
+        .evidence(
+            fact(
+                format!("{} asleep and not to be woken, at {what}", count(waiting, "worker")),
+                waiting,
+                SHARE * engaged,
+                "threads",
+                source::SWEEP,
+            )
+            .well(case.when_well(|side| there(side.service()).0)),
+        )
+        .evidence(fact(
+            format!("{} written a second", crate::words::bytes(case.bad.per_second(written) as u64)),
+            written as f64,
+            0.0,
+            "bytes",
+            "/proc/PID/io",
+        ))
+        .chain([count(workers.round(), "worker"), what])
+        .next("write less often, or several requests' data at once; or on a faster disk")
+        .unless(format!(
+            "fewer than {} of the workers wait for a disk in a run that is as slow",
+            percent(SHARE)
+        )),
+    )
+}

@@ -1,0 +1,124 @@
+//! A pool of connections or permits: a crowd, and always as many who hold one.
+
+use super::crowd::{
+    Crowd, MOST, ONE, crowded, dumped, named, outstanding_fact, waiting_fact, waits_in_application,
+};
+use super::inside;
+use crate::case::{Case, Side};
+use crate::found::{Contrast, Found, fact, source};
+use crate::words::{count, number, time};
+use crate::workers::Workers;
+use record::{Arithmetic, Cause, Prediction};
+use units::Rate;
+
+/// How many of something are in use at once, by what, and where that was seen.
+struct Size {
+    count: f64,
+    peer: Option<String>,
+}
+
+fn size(case: &Case<'_>, crowd: &Crowd) -> Size {
+    let reading = crowd.workers.peers.first();
+    match reading {
+        Some((peer, readers)) if *readers >= 0.5 * crowd.holding => {
+            let established = case.bad.service().peers.iter().find(|p| p.address == *peer);
+            let connections = established.map_or(*readers, |p| p.established);
+            // A connection that is used all the time is read from most of it.
+            let count = if *readers >= 0.6 * connections { connections } else { *readers };
+            Size { count: count.round(), peer: Some(peer.clone()) }
+        }
+        _ => Size { count: crowd.holding.round().max(2.0), peer: None },
+    }
+}
+
+/// How long one of the pool is held for a request, from the time when the target was well: by Little's law the
+/// number in use ÷ rate.
+fn held(well: &Side<'_>, peer: Option<&str>) -> Option<f64> {
+    let workers = well.workers.clone()?;
+    let used = match peer {
+        Some(peer) => workers.peers.iter().find(|(p, _)| p == peer).map_or(0.0, |(_, n)| *n),
+        None => workers.outside(),
+    };
+    // Fewer than this on average were seen too seldom to divide by.
+    (used >= 0.15 && well.load.answered > 0.0).then(|| used / well.load.answered)
+}
+
+pub(super) fn pool(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
+    let Size { count: size, peer } = size(case, crowd);
+    let hold = case.well.as_ref().and_then(|well| held(well, peer.as_deref()));
+    let measured = Rate(case.bad.load.answered);
+    let thing = if peer.is_some() { "connection" } else { "permit" };
+    let arithmetic = hold.map(|hold| Arithmetic {
+        formula: format!("{} / {} held per request", count(size, thing), time(hold)),
+        ceiling: Rate(size / hold),
+        measured,
+    });
+    let at = peer.as_ref().map(|peer| format!(" to {}", named(case, peer))).unwrap_or_default();
+    let mut found = Found::new(
+        Cause::Pool,
+        format!(
+            "{} of {}'s {} workers wait for one of {} {thing}s{at}.",
+            number(crowd.waiting),
+            case.name(),
+            number(crowd.workers.all),
+            number(size)
+        ),
+    )
+    .margin(crowd.waiting, MOST * crowd.engaged, 0.85 * crowd.engaged)
+    .holding(case, |window| crowded(case, window).is_some_and(|crowd| crowd.holding > ONE))
+    .sources(2)
+    .seen_by_sweeps(case)
+    .evidence(waiting_fact(case, crowd))
+    .evidence(
+        fact(
+            match &peer {
+                Some(peer) => {
+                    format!("{} read from {}, never more", number(crowd.workers.reading()), named(case, peer))
+                }
+                None => format!("{} do something meanwhile, never more", number(crowd.holding)),
+            },
+            crowd.holding,
+            0.9 * size,
+            "threads",
+            source::SWEEP,
+        )
+        .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside))),
+    )
+    .evidence(outstanding_fact(case));
+    if let Some(dump) = dumped(case, waits_in_application) {
+        found = found.evidence(dump).sources(3);
+    }
+    let sessions = inside::sessions(case, size);
+    if let Some(sessions) = &sessions {
+        found = found.evidence(sessions.evidence.clone()).sources(3);
+    }
+    let shorter = match hold {
+        Some(hold) => format!("make what holds a {thing} shorter: it is held {} per request", time(hold)),
+        None => format!("make what holds a {thing} shorter"),
+    };
+    let links = [count(crowd.workers.all.round(), "worker"), format!("{}{at}", count(size, thing))];
+    Some(
+        found
+            .arithmetic(arithmetic)
+            .chain(links.into_iter().chain(sessions.map(|sessions| sessions.link)))
+            .next(shorter)
+            .next(format!(
+                "then a larger pool: {} times the rate wanted, in seconds held, and a fifth more",
+                thing
+            ))
+            .predicts(Prediction {
+                change: format!("a pool of {}", number(2.0 * size)),
+                capacity: Some(Rate(2.0 * measured.0)),
+                then: match &peer {
+                    Some(peer) => {
+                        format!("if the rate stays, {} is the limit behind the pool", named(case, peer))
+                    }
+                    None => "if the rate stays, what the pool guards is the limit".to_owned(),
+                },
+            })
+            .unless(format!(
+                "fewer than {} are in use while workers wait, or the workers are on processors",
+                number((0.7 * size).floor())
+            )),
+    )
+}
