@@ -16,7 +16,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// After a cut, so that counters are read once for each window, shortly before its end. They are not worth
 /// more: from 15 on, a busy session reports what it counted once a second.
 const COUNTERS_AFTER_CUT: Duration = Duration::from_millis(850);
-/// Between counters where there are no cuts.
+/// Between counters where there are no cuts, or too many.
 const COUNTERS_EVERY: Duration = Duration::from_millis(1500);
 /// Before the next attempt to connect: first, and at most.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
@@ -124,9 +124,10 @@ impl Sampler {
     }
 
     fn counters_due(&self) -> Instant {
+        let due = self.counted + COUNTERS_EVERY;
         match self.cut > self.counted {
-            true => self.cut + COUNTERS_AFTER_CUT,
-            false => self.counted + COUNTERS_EVERY,
+            true => due.min(self.cut + COUNTERS_AFTER_CUT),
+            false => due,
         }
     }
 
@@ -205,6 +206,7 @@ impl Sampler {
         // What was counted until now belongs to no trial.
         self.before = None;
         self.count();
+        self.cut = Instant::now();
         self.alarm = Alarm::default();
         self.trial = Some(None);
         let Some(Session { client, costs: Some(costs), .. }) = &mut self.session else { return };
