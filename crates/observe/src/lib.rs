@@ -16,9 +16,12 @@ mod neighbours;
 mod network;
 mod postgres;
 mod processes;
+mod real_time;
 mod said;
 mod scene;
+mod sockets;
 mod source;
+mod sweep;
 mod target;
 mod titles;
 mod tree;
@@ -41,6 +44,8 @@ pub fn start(asked: &plan::Watch, target: &Where) -> std::io::Result<Watch> {
         Box::new(host::Machine::default()),
         Box::new(processes::Processes::default()),
         Box::new(network::Networks::default()),
+        Box::new(sockets::Sockets::new(target.addresses())),
+        Box::new(sweep::Sweeps::start(finder.scene())?),
     ];
     sources.extend(asked.postgres_url().map(|url| or_absent(postgres::Source::open(&url))));
     sources.extend(asked.metrics_url().map(|url| or_absent(metrics::Source::open(&url))));

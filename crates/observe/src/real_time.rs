@@ -1,0 +1,42 @@
+//! Runs a thread before others, as far as that is allowed: one that looks at a full machine in turn with
+//! everybody else sees little of it, and that late.
+
+use record::watch::Missing;
+
+/// How a thread is scheduled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Priority {
+    /// Before all usual threads.
+    RealTime,
+    /// With 88 times the weight of a usual thread.
+    Nice,
+    /// As all others, and why.
+    Usual(String),
+}
+
+/// Gives the calling thread the best there is. It has to bound its work itself: a real-time thread that does
+/// not sleep keeps others from its processor. (`RLIMIT_RTTIME` is no help: it ends the whole process.)
+pub(crate) fn take() -> Priority {
+    let Err(refused) = sys::real_time() else { return Priority::RealTime };
+    match rustix::process::setpriority_process(None, -20) {
+        Ok(()) => Priority::Nice,
+        Err(_) => Priority::Usual(refused.to_string()),
+    }
+}
+
+impl Priority {
+    /// Whether it is on time on a full machine.
+    pub fn is_raised(&self) -> bool {
+        !matches!(self, Self::Usual(_))
+    }
+
+    /// What is not seen for want of it.
+    pub fn missing(&self) -> Option<Missing> {
+        let Self::Usual(why) = self else { return None };
+        let why = format!(
+            "looks at threads may be late on a full machine, because they must not run before others ({why}); \
+             run torment as root, or give it the capability SYS_NICE"
+        );
+        Some(Missing::new("threads at full load", why))
+    }
+}

@@ -1,0 +1,153 @@
+//! The sweep: looks at the threads of all who are watched, many times a second, from a thread of its own that runs
+//! before others where that is allowed.
+
+mod account;
+mod classify;
+mod crowd;
+mod ends;
+mod files;
+mod local;
+mod look;
+mod parse;
+mod sweeper;
+#[cfg(test)]
+mod tests;
+mod waits;
+
+use crate::real_time::Priority;
+use crate::scene::Scene;
+use crate::source::Source;
+use record::watch::{Group, Missing, Sweep, Watched, Window};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use sweeper::{Command, Crew, Sweeper};
+
+/// How long a cut waits for the thread that sweeps: it answers within a sweep, unless it starves.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The threads of all subjects.
+pub(crate) struct Sweeps {
+    commands: Option<Sender<Command>>,
+    thread: Option<JoinHandle<()>>,
+    /// Whom it was last told to watch.
+    crew: Crew,
+    /// Sweeps a second, as `f64` bits: it changes with the number of threads.
+    rate: Arc<AtomicU64>,
+    priority: Priority,
+    missing: Vec<Missing>,
+}
+
+impl Sweeps {
+    /// Fails if there can be no thread.
+    pub fn start(scene: &Scene) -> io::Result<Self> {
+        let (commands, inbox) = channel();
+        let (say, said) = channel();
+        let rate = Arc::new(AtomicU64::new(0));
+        let crew = Crew::of(scene);
+        let (told, shown) = (crew.clone(), Arc::clone(&rate));
+        let thread = std::thread::Builder::new().name("watch-sweep".to_owned()).spawn(move || {
+            if let Some(sweeper) = Sweeper::start(told, shown, &say) {
+                sweeper.work(&inbox);
+            }
+        })?;
+        let priority = said.recv().unwrap_or_else(|_| Priority::Usual("it ended".to_owned()));
+        let missing = priority.missing().into_iter().chain(self_test()).collect();
+        Ok(Self { commands: Some(commands), thread: Some(thread), crew, rate, priority, missing })
+    }
+
+    fn tell(&self, command: Command) {
+        if let Some(commands) = &self.commands {
+            // It only ends when told to, or if it cannot read /proc at all.
+            let _ = commands.send(command);
+        }
+    }
+
+    fn ask(&self) -> Option<Vec<(Sweep, Vec<Group>)>> {
+        let (reply, answer): (_, Receiver<_>) = channel();
+        self.tell(Command::Cut(reply));
+        answer.recv_timeout(PATIENCE).ok()
+    }
+}
+
+impl Source for Sweeps {
+    fn every(&self) -> Duration {
+        Duration::from_millis(500)
+    }
+
+    fn read(&mut self, scene: &Scene) {
+        let crew = Crew::of(scene);
+        if crew != self.crew {
+            self.crew = crew.clone();
+            self.tell(Command::Watch(crew));
+        }
+    }
+
+    fn cut(&mut self, scene: &Scene, window: &mut Window) {
+        let parts = self.ask().unwrap_or_default();
+        for ((part, (sweep, groups)), cast) in window.subjects.iter_mut().zip(parts).zip(&scene.subjects) {
+            if sweep.threads > 0.0 || !cast.pids.is_empty() {
+                (part.sweep, part.groups) = (Some(sweep), groups);
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        self.tell(Command::Loaded(true));
+    }
+
+    fn end(&mut self) {
+        self.tell(Command::Loaded(false));
+    }
+
+    fn missing(&self) -> Vec<Missing> {
+        self.missing.clone()
+    }
+
+    fn describe(&self, watched: &mut Watched) {
+        watched.sweeps_per_second = f64::from_bits(self.rate.load(Ordering::Relaxed));
+        watched.real_time = self.priority.is_raised();
+    }
+}
+
+impl Drop for Sweeps {
+    fn drop(&mut self) {
+        self.commands = None;
+        if let Some(thread) = self.thread.take() {
+            // It has said why, if it panicked.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Whether this kernel says what a sleeping thread of torment itself waits for.
+fn self_test() -> Option<Missing> {
+    let (wake, asleep) = channel::<()>();
+    let (tell, told) = channel();
+    let sleeper = std::thread::Builder::new().name("watch-test".to_owned()).spawn(move || {
+        let _ = tell.send(rustix::thread::gettid().as_raw_nonzero().get());
+        let _ = asleep.recv();
+    });
+    let tid = told.recv_timeout(PATIENCE).ok()?;
+    let function = || std::fs::read_to_string(format!("/proc/self/task/{tid}/wchan")).unwrap_or_default();
+    // It takes a moment to fall asleep.
+    let mut is_shown = false;
+    for _ in 0..20 {
+        std::thread::sleep(Duration::from_millis(1));
+        is_shown = !matches!(function().trim(), "" | "0");
+        if is_shown {
+            break;
+        }
+    }
+    drop(wake);
+    let _ = sleeper.ok()?.join();
+    (!is_shown).then(|| {
+        Missing::new(
+            "functions of the kernel",
+            "this kernel does not say in which function a thread sleeps (wchan)",
+        )
+    })
+}

@@ -1,0 +1,224 @@
+//! What a thread that does not run waits for, by the call it is in.
+
+use super::ends::Ends;
+use super::files::Files;
+use super::parse::{Syscall, syscall};
+use super::waits::{Number, Seen, Waits, within_s};
+use crate::tree::socket_inode;
+use record::watch::{FutexOp, Wait};
+use rustix::process::Pid;
+use rustix::time::{ClockId, clock_gettime};
+use std::io;
+use std::os::fd::OwnedFd;
+use sys::{Call, call};
+
+/// A thread that is to be looked into.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sleeper<'a> {
+    pub pid: u32,
+    pub tid: u32,
+    /// `S`, `D`, …
+    pub state: u8,
+    /// Its `syscall` file, if that is kept open.
+    pub file: Option<&'a OwnedFd>,
+}
+
+/// What came of looking into a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// It runs after all.
+    Running,
+    /// It waits for that.
+    Seen(Seen),
+    /// That may not be read; what `wchan` has of it.
+    Refused(Number),
+    /// It has ended.
+    Ended,
+}
+
+/// What it takes to look.
+pub(crate) struct Looker<'a> {
+    pub files: &'a mut Files,
+    pub ends: &'a mut Ends,
+    pub waits: &'a mut Waits,
+}
+
+impl Looker<'_> {
+    /// Looks into a thread by the call it is in.
+    pub fn look(&mut self, sleeper: Sleeper<'_>) -> Look {
+        let Sleeper { pid, tid, state, file } = sleeper;
+        let text = match self.files.read_either(file, format_args!("{pid}/task/{tid}/syscall")) {
+            Ok(text) => text,
+            Err(error) if is_gone(&error) => return Look::Ended,
+            Err(_) => return self.look_outside(sleeper),
+        };
+        let wait = match syscall(text) {
+            None => return self.look_outside(sleeper),
+            Some(Syscall::Running) => return Look::Running,
+            Some(Syscall::None) => self.in_kernel(sleeper),
+            Some(Syscall::In(number, arguments)) => match call(number) {
+                Call::Futex => return Look::Seen(futex(pid, arguments)),
+                Call::Poll if arguments[1] == 0 => Wait::Sleep,
+                Call::Poll if arguments[1] == 1 => self.polled(pid, arguments[0]),
+                Call::Select if arguments[0] == 0 => Wait::Sleep,
+                Call::Poll | Call::Select | Call::Events => Wait::Events,
+                Call::Accept => Wait::Accept,
+                Call::Sleep => Wait::Sleep,
+                Call::Child => Wait::Child,
+                Call::Descriptor(name) => self.descriptor(sleeper, arguments[0], name),
+                Call::Other(_) if state == b'D' => self.uninterruptible(sleeper),
+                Call::Other(Some(name)) => Wait::Other { what: name.to_owned() },
+                Call::Other(None) => Wait::Other { what: format!("system call {number}") },
+            },
+        };
+        Look::Seen(Seen::Wait(self.waits.number(wait)))
+    }
+
+    /// By the kernel's function, which takes less permission than the call. It does not say with what deadline or
+    /// for which descriptor, so that it is a name only where that matters.
+    pub fn look_outside(&mut self, sleeper: Sleeper<'_>) -> Look {
+        let wait = match self.function(sleeper) {
+            None => Wait::Unknown,
+            Some(what) => match what.as_str() {
+                "do_epoll_wait" | "ep_poll" => Wait::Events,
+                "inet_csk_accept" => Wait::Accept,
+                "hrtimer_nanosleep" | "do_nanosleep" => Wait::Sleep,
+                "do_wait" | "kernel_wait4" => Wait::Child,
+                "pipe_read" | "pipe_write" | "anon_pipe_read" | "anon_pipe_write" => Wait::Pipe,
+                _ if sleeper.state == b'D' => self.uninterruptible(sleeper),
+                _ => Wait::Other { what },
+            },
+        };
+        Look::Refused(self.waits.number(wait))
+    }
+
+    /// `wchan`; none if it may not be read, which the kernel says by `0`.
+    fn function(&mut self, Sleeper { pid, tid, .. }: Sleeper<'_>) -> Option<String> {
+        let text = self.files.read_either(None, format_args!("{pid}/task/{tid}/wchan")).ok()?;
+        let text = String::from_utf8_lossy(text.trim_ascii());
+        (!text.is_empty() && text != "0").then(|| text.into_owned())
+    }
+
+    /// Not in a call: a page of memory is waited for, or it is being stopped.
+    fn in_kernel(&mut self, sleeper: Sleeper<'_>) -> Wait {
+        if sleeper.state == b'D' {
+            return Wait::PageFault;
+        }
+        self.function(sleeper).map_or(Wait::Unknown, |what| Wait::Other { what })
+    }
+
+    /// Uninterruptible, and not by a descriptor: a disk, or a lock of the kernel.
+    fn uninterruptible(&mut self, sleeper: Sleeper<'_>) -> Wait {
+        const DISK: [&str; 10] = [
+            "io_schedule",
+            "folio_wait",
+            "jbd2",
+            "rq_qos",
+            "blk_",
+            "wait_on_b",
+            "xfs_",
+            "ext4_",
+            "nfs",
+            "btrfs",
+        ];
+        match self.function(sleeper) {
+            None => Wait::Unknown,
+            Some(what) if DISK.iter().any(|part| what.contains(part)) => Wait::Disk { what },
+            Some(what) => Wait::Other { what },
+        }
+    }
+
+    fn polled(&mut self, pid: u32, address: u64) -> Wait {
+        // struct pollfd begins with the descriptor.
+        let mut bytes = [0; 4];
+        match read_memory(pid, address, &mut bytes) {
+            Ok(()) => self.leads(pid, u64::from(u32::from_ne_bytes(bytes)), "poll").unwrap_or(Wait::Events),
+            Err(_) => Wait::Other { what: "poll".to_owned() },
+        }
+    }
+
+    fn descriptor(&mut self, sleeper: Sleeper<'_>, descriptor: u64, call: &'static str) -> Wait {
+        match self.leads(sleeper.pid, descriptor, call) {
+            Some(wait) => wait,
+            None if sleeper.state == b'D' => self.uninterruptible(sleeper),
+            None => Wait::Other { what: call.to_owned() },
+        }
+    }
+
+    /// What somebody waits for who waits for this descriptor; none if that does not follow.
+    fn leads(&mut self, pid: u32, descriptor: u64, call: &str) -> Option<Wait> {
+        // The kernel takes the lower half of a register for a descriptor.
+        let descriptor = descriptor & u64::from(u32::MAX);
+        let link = self.files.link(format_args!("{pid}/fd/{descriptor}")).ok()?;
+        if let Some(inode) = socket_inode(link) {
+            return Some(self.ends.wait(inode));
+        }
+        if link.starts_with(b"pipe:") {
+            return Some(Wait::Pipe);
+        }
+        let path = String::from_utf8_lossy(link).replace(|c: char| c.is_control(), "?");
+        match path.as_bytes() {
+            [b'/', ..] if path.starts_with("/dev/") || path.starts_with("/proc/") => {
+                Some(Wait::Other { what: path })
+            }
+            // A file is never waited for by poll.
+            [b'/', ..] if call != "poll" => Some(Wait::Disk { what: path }),
+            _ if path.starts_with("anon_inode:") => Some(Wait::Events),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a thread is no more.
+pub(crate) fn is_gone(error: &io::Error) -> bool {
+    // ESRCH: the file is open, its thread is not there any more.
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(3)
+}
+
+fn read_memory(pid: u32, address: u64, into: &mut [u8]) -> io::Result<()> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    sys::read_memory(pid.ok_or(io::ErrorKind::NotFound)?, address, into)
+}
+
+/// A wait by futex(2): its address, how it is asked for, the value expected, and a pointer to when it ends.
+///
+/// For a thread that has not moved since, what was left at the first look is kept: that is nearer to what it
+/// had asked for.
+fn futex(pid: u32, [address, flags, _, until]: [u64; 4]) -> Seen {
+    const PRIVATE: u64 = 128;
+    const WALL_CLOCK: u64 = 256;
+    let (op, is_absolute) = match flags & 0xffff_ffff & !(PRIVATE | WALL_CLOCK) {
+        0 => (FutexOp::Wait, false),
+        9 => (FutexOp::WaitBitset, true),
+        // FUTEX_LOCK_PI and its like are by the wall clock, always.
+        _ => (FutexOp::Other, true),
+    };
+    let mut within = None;
+    if until != 0 {
+        let is_wall = flags & WALL_CLOCK != 0 || op == FutexOp::Other;
+        let clock = if is_wall { ClockId::Realtime } else { ClockId::Monotonic };
+        let mut bytes = [0; 16];
+        // A deadline that cannot be read is one all the same: the longest, which says least.
+        let left = read_memory(pid, until, &mut bytes).map_or(u64::MAX, |()| {
+            let asked = nanos(bytes);
+            if is_absolute {
+                let now = clock_gettime(clock);
+                asked.saturating_sub(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
+            } else {
+                asked
+            }
+        });
+        within = Some(within_s(left));
+    }
+    Seen::Futex { op, within_s: within, address }
+}
+
+/// `struct timespec`.
+fn nanos(bytes: [u8; 16]) -> u64 {
+    let half = |at: usize| {
+        let mut half = [0; 8];
+        half.copy_from_slice(&bytes[at..at + 8]);
+        u64::from_ne_bytes(half)
+    };
+    half(0).saturating_mul(1_000_000_000).saturating_add(half(8))
+}

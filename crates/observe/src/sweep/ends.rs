@@ -1,0 +1,81 @@
+//! Where the socket behind a descriptor leads.
+
+use super::local::{Local, local};
+use crate::diag::{Socket, State};
+use crate::scene::Listing;
+use record::watch::Wait;
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+/// The least time between two listings.
+const LEAST: Duration = Duration::from_millis(200);
+/// So many times as long as a listing took passes before the next one: at most 2 % of the time.
+const REST: u32 = 50;
+
+const STATES: [State; 4] = [State::LISTEN, State::ESTABLISHED, State::SYN_SENT, State::CLOSE_WAIT];
+
+/// The sockets of one network namespace, by inode.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    listing: Listing,
+    known: HashMap<u64, Wait>,
+    again: Instant,
+}
+
+impl Ends {
+    pub fn new(listing: Listing) -> Self {
+        Self { listing, known: HashMap::new(), again: Instant::now() }
+    }
+
+    /// What somebody waits for who waits at this socket.
+    pub fn wait(&mut self, inode: u64) -> Wait {
+        if let Some(wait) = self.known.get(&inode) {
+            return wait.clone();
+        }
+        let now = Instant::now();
+        if now >= self.again {
+            self.list();
+            self.again = now + LEAST.max(now.elapsed() * REST);
+            if let Some(wait) = self.known.get(&inode) {
+                return wait.clone();
+            }
+        } else if self.known.is_empty() {
+            return other();
+        }
+        let wait = match local(inode) {
+            Ok(Some(Local { name: Some(_), .. })) => Wait::Client,
+            Ok(Some(Local { name: None, peer })) => {
+                let path = peer.and_then(|inode| local(inode).ok().flatten()).and_then(|end| end.name);
+                Wait::Peer { address: path.map_or_else(|| "unix".to_owned(), |path| format!("unix {path}")) }
+            }
+            // A TCP socket made since the last listing, or one of another kind: the next listing says.
+            Ok(None) | Err(_) => return other(),
+        };
+        self.known.insert(inode, wait.clone());
+        wait
+    }
+
+    fn list(&mut self) {
+        let sockets = self.listing.sockets(&STATES);
+        let ports: HashSet<u16> =
+            sockets.iter().filter(|s| s.state == State::LISTEN).map(|s| s.local.port()).collect();
+        self.known.clear();
+        let named = sockets.iter().filter(|socket| socket.inode != 0);
+        self.known.extend(named.map(|socket| (socket.inode.into(), end(socket, &ports))));
+    }
+}
+
+fn other() -> Wait {
+    Wait::Other { what: "socket".to_owned() }
+}
+
+/// A connection from a port that is listened to was accepted there.
+fn end(socket: &Socket, ports: &HashSet<u16>) -> Wait {
+    if socket.state == State::LISTEN {
+        Wait::Accept
+    } else if ports.contains(&socket.local.port()) {
+        Wait::Client
+    } else {
+        Wait::Peer { address: socket.remote.to_string() }
+    }
+}

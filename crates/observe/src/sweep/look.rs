@@ -1,0 +1,302 @@
+//! One look at all threads, or at some of each group.
+
+use super::account::Tally;
+use super::classify::{Look, Looker, Sleeper};
+use super::crowd::Crowd;
+use super::files::Files;
+use super::parse::running;
+use super::waits::{Number, Seen, Waits};
+use crate::tree;
+use record::watch::Wait;
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// How long calls may be read in one look: the kernel may make the reader wait for a thread that is on its way
+/// to sleep.
+const INTO_CALLS: Duration = Duration::from_millis(5);
+/// How long a look may take; it stops there, and the next one begins elsewhere.
+const LONGEST: Duration = Duration::from_millis(50);
+/// Every how many threads the clock is read.
+const EACH: usize = 16;
+
+/// What is needed to look, and what is kept from one look to the next.
+pub(crate) struct Looking {
+    pub files: Files,
+    pub crowd: Crowd,
+    pub waits: Waits,
+    loadavg: Option<OwnedFd>,
+    /// Processors of the machine.
+    cpus: u64,
+    running: Number,
+    /// Whom this look is at, in its order.
+    chosen: Vec<u32>,
+    /// Of them those to be looked into.
+    sleeping: Vec<(u32, u8)>,
+    /// What each of the chosen does.
+    doing: Vec<Doing>,
+    addresses: HashMap<(u32, u64), u32>,
+    random: u64,
+    /// How many ran or wanted to, of each subject, at the last look.
+    ran: Vec<u32>,
+    /// Processors that each subject may use.
+    pub allowed: Vec<f64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Doing {
+    /// It runs, or is ready to; or it has not moved and still waits for that.
+    Known(Seen),
+    /// It has moved, and was looked into.
+    Moved(Seen),
+    NotLooked,
+    Gone,
+}
+
+/// What one look came to, for one subject.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Looked {
+    pub threads: u32,
+    pub looked_at: u32,
+    pub readable: u32,
+}
+
+impl Looking {
+    pub fn new(mut files: Files, crowd: Crowd) -> Self {
+        let mut waits = Waits::default();
+        let loadavg = files.keep(format_args!("loadavg")).ok();
+        Self {
+            running: waits.number(Wait::Running),
+            files,
+            crowd,
+            waits,
+            loadavg,
+            cpus: std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64),
+            chosen: Vec::new(),
+            sleeping: Vec::new(),
+            doing: Vec::new(),
+            addresses: HashMap::new(),
+            random: 0x9e37_79b9_7f4a_7c15,
+            ran: Vec::new(),
+            allowed: Vec::new(),
+        }
+    }
+
+    /// Looks at no more than so many threads of each group.
+    pub fn look(&mut self, most: usize, into: &mut Vec<Looked>) {
+        let began = Instant::now();
+        into.clear();
+        into.resize(self.allowed.len(), Looked::default());
+        self.choose(most);
+        self.crowd.tallies.iter_mut().for_each(Tally::begin);
+        let renamed = self.see(began);
+        self.look_into();
+        self.count(into);
+        let gone = self.drop_gone();
+        if renamed || gone {
+            self.crowd.arrange();
+        }
+    }
+
+    /// Takes up how long each thread ran up to now.
+    pub fn run(&mut self) {
+        for at in 0..self.crowd.threads.len() {
+            self.crowd.run(&mut self.files, at);
+        }
+    }
+
+    fn next_random(&mut self) -> u64 {
+        // xorshift64: which threads are looked at is no secret.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random
+    }
+
+    fn choose(&mut self, most: usize) {
+        self.chosen.clear();
+        for at in 0..self.crowd.tallies.len() {
+            let length = self.crowd.tallies[at].members.len();
+            for first in (0..most).take_while(|_| length > most) {
+                let other = first + (self.next_random() % (length - first) as u64) as usize;
+                self.crowd.tallies[at].members.swap(first, other);
+            }
+            self.chosen.extend(self.crowd.tallies[at].members.iter().take(most));
+        }
+        // A look that is stopped has seen others than the last one.
+        let start = self.next_random() as usize % self.chosen.len().max(1);
+        self.chosen.rotate_left(start);
+        self.doing.clear();
+        self.doing.resize(self.chosen.len(), Doing::NotLooked);
+        self.sleeping.clear();
+    }
+
+    /// Whether each of the chosen runs, or has moved; whether one has another name now.
+    fn see(&mut self, began: Instant) -> bool {
+        let is_full = self.is_full();
+        let mut renamed = false;
+        for place in 0..self.chosen.len() {
+            if place.is_multiple_of(EACH) && began.elapsed() > LONGEST {
+                break;
+            }
+            let at = self.chosen[place] as usize;
+            let Some(moved) = self.crowd.run(&mut self.files, at) else {
+                self.doing[place] = Doing::Gone;
+                continue;
+            };
+            let thread = &self.crowd.threads[at];
+            let Some(process) = &self.crowd.processes[thread.process as usize] else { continue };
+            let (pid, tid, subject) = (process.pid, thread.tid, process.subject);
+            let known = thread.seen.filter(|_| !moved);
+            // One that was woken and has not run since has not moved: only its state tells.
+            let is_crowded =
+                is_full || self.ran.get(subject).is_some_and(|ran| *ran >= self.most_running(subject));
+            if let Some(seen) = known.filter(|_| !is_crowded) {
+                self.settle(place, at, Doing::Known(seen));
+                continue;
+            }
+            let text = self.files.read_either(thread.stat.as_ref(), format_args!("{pid}/task/{tid}/stat"));
+            let stat = match &text {
+                Ok(text) => tree::stat(text),
+                Err(_) => None,
+            };
+            let Some(stat) = stat.filter(|stat| self.crowd.is_same(at, stat.start)) else {
+                self.doing[place] = Doing::Gone;
+                continue;
+            };
+            let state = stat.state;
+            if !known.is_some() {
+                renamed |= self.crowd.rename(at, stat.name);
+            }
+            match (state, known) {
+                (b'R', _) => {
+                    self.crowd.threads[at].seen = None;
+                    self.settle(place, at, Doing::Known(Seen::Wait(self.running)));
+                }
+                (_, Some(seen)) => self.settle(place, at, Doing::Known(seen)),
+                (b'Z' | b'X' | b'T' | b't', _) => {
+                    let what = if matches!(state, b'Z' | b'X') { "ended" } else { "stopped" };
+                    let wait = self.waits.number(Wait::Other { what: what.to_owned() });
+                    self.settle(place, at, Doing::Known(Seen::Wait(wait)));
+                }
+                _ => {
+                    self.crowd.threads[at].seen = None;
+                    self.tally(at).wanted += 1;
+                    self.sleeping.push((place as u32, state));
+                }
+            }
+        }
+        renamed
+    }
+
+    /// More threads are ready than there are processors.
+    fn is_full(&mut self) -> bool {
+        let text = self.files.read_either(self.loadavg.as_ref(), format_args!("loadavg"));
+        text.ok().and_then(running).is_none_or(|running| running > self.cpus)
+    }
+
+    /// From so many running threads on some may be ready and kept from running by a quota.
+    fn most_running(&self, subject: usize) -> u32 {
+        self.allowed.get(subject).map_or(1, |cpus| cpus.floor().max(1.0) as u32)
+    }
+
+    fn tally(&mut self, at: usize) -> &mut Tally {
+        &mut self.crowd.tallies[self.crowd.threads[at].tally as usize]
+    }
+
+    fn settle(&mut self, place: usize, at: usize, doing: Doing) {
+        self.doing[place] = doing;
+        self.tally(at).settled += 1;
+    }
+
+    /// What those wait for that have moved and sleep.
+    fn look_into(&mut self) {
+        let began = Instant::now();
+        let count = self.sleeping.len();
+        let start = self.next_random() as usize % count.max(1);
+        for turn in 0..count {
+            if turn.is_multiple_of(EACH) && turn > 0 && began.elapsed() > INTO_CALLS {
+                break;
+            }
+            let (place, state) = self.sleeping[(start + turn) % count];
+            let at = self.chosen[place as usize] as usize;
+            let thread = &mut self.crowd.threads[at];
+            let Some(process) = &self.crowd.processes[thread.process as usize] else { continue };
+            let sleeper = Sleeper { pid: process.pid, tid: thread.tid, state, file: thread.syscall.as_ref() };
+            let ends = &mut self.crowd.ends[process.ends].1;
+            let look = Looker { files: &mut self.files, ends, waits: &mut self.waits }.look(sleeper);
+            let (seen, refused) = match look {
+                Look::Ended => {
+                    self.doing[place as usize] = Doing::Gone;
+                    continue;
+                }
+                Look::Running => (None, false),
+                Look::Seen(seen) => (Some(seen), false),
+                Look::Refused(number) => (Some(Seen::Wait(number)), true),
+            };
+            (thread.seen, thread.refused) = (seen, refused);
+            self.doing[place as usize] = Doing::Moved(seen.unwrap_or(Seen::Wait(self.running)));
+            self.tally(at).got += 1;
+        }
+    }
+
+    fn count(&mut self, into: &mut [Looked]) {
+        self.addresses.clear();
+        for (at, doing) in self.chosen.iter().zip(&self.doing) {
+            if let Doing::Known(Seen::Futex { address, .. }) | Doing::Moved(Seen::Futex { address, .. }) =
+                doing
+            {
+                *self.addresses.entry((self.crowd.threads[*at as usize].process, *address)).or_default() += 1;
+            }
+        }
+        self.ran.clear();
+        self.ran.resize(into.len(), 0);
+        for (at, doing) in self.chosen.iter().zip(&self.doing) {
+            let thread = &self.crowd.threads[*at as usize];
+            let tally = &mut self.crowd.tallies[thread.tally as usize];
+            let (settled, moved) = tally.weights();
+            let (seen, weight) = match doing {
+                Doing::NotLooked | Doing::Gone => continue,
+                Doing::Known(seen) => (*seen, settled),
+                Doing::Moved(seen) => (*seen, moved),
+            };
+            let number = match seen {
+                Seen::Wait(number) => number,
+                Seen::Futex { op, within_s, address } => {
+                    let shared =
+                        self.addresses.get(&(thread.process, address)).is_some_and(|count| *count > 2);
+                    self.waits.number(Wait::Futex { op, within_s, shared })
+                }
+            };
+            tally.count(number, weight);
+            let Some(looked) = into.get_mut(tally.subject) else { continue };
+            looked.looked_at += 1;
+            looked.readable += u32::from(!thread.refused || number == self.running);
+            if number == self.running {
+                self.ran[tally.subject] += 1;
+            }
+        }
+        for tally in &mut self.crowd.tallies {
+            tally.end();
+            if let Some(looked) = into.get_mut(tally.subject) {
+                looked.threads += tally.members.len() as u32;
+            }
+        }
+    }
+
+    fn drop_gone(&mut self) -> bool {
+        let pairs = self.chosen.iter().zip(&self.doing);
+        let gone: Vec<u32> = pairs
+            .filter(|(_, doing)| matches!(doing, Doing::Gone))
+            .map(|(at, _)| self.crowd.threads[*at as usize].tid)
+            .collect();
+        !gone.is_empty() && self.crowd.remove(|thread| gone.contains(&thread.tid))
+    }
+
+    /// Begins anew with the waits that are told apart; those are found again.
+    pub fn forget(&mut self) {
+        self.waits = Waits::default();
+        self.running = self.waits.number(Wait::Running);
+        self.crowd.forget();
+    }
+}

@@ -1,0 +1,279 @@
+//! The thread that sweeps: when, how much, and what it came to.
+
+use super::crowd::Crowd;
+use super::files::Files;
+use super::look::{Looked, Looking};
+use crate::real_time::{self, Priority};
+use crate::scene::Scene;
+use record::watch::{Group, Sweep};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+use sys::thread_cpu_ns;
+
+/// Sweeps a second, if that is cheap enough: in five seconds a hundred looks at each thread.
+const MOST_SWEEPS: f64 = 20.0;
+/// Below this, fewer threads are looked at each time instead.
+const FEWEST_SWEEPS: f64 = 2.0;
+/// The share of the target's processors that sweeping may use.
+const SHARE: f64 = 0.02;
+/// The share of one processor that it may use, however many the target has: it runs before others.
+const MOST_SHARE: f64 = 0.2;
+/// What a look at one thread costs, until it is known.
+const FIRST_COST_NS: f64 = 7_000.0;
+/// Threads of a group in one look, where all are too many: a share is right within 5 percentage points (95 %).
+const SUBSET: usize = 400;
+/// The least of them.
+const LEAST_SUBSET: usize = 25;
+/// Waits told apart before they are counted anew.
+const MANY_WAITS: usize = 1_500;
+/// How often threads are listed, at most; listing takes a tenth of the budget.
+const LIST: Duration = Duration::from_millis(250);
+
+/// Who is watched.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Crew {
+    subjects: Vec<Vec<u32>>,
+    allowed: Vec<f64>,
+}
+
+impl Crew {
+    pub fn of(scene: &Scene) -> Self {
+        Self {
+            subjects: scene.subjects.iter().map(|cast| cast.pids.clone()).collect(),
+            allowed: scene.subjects.iter().map(|cast| cast.about.cpus).collect(),
+        }
+    }
+}
+
+pub(crate) enum Command {
+    /// Watch these from now on.
+    Watch(Crew),
+    /// The target is under load, or no longer is.
+    Loaded(bool),
+    /// A window ends.
+    Cut(Sender<Vec<(Sweep, Vec<Group>)>>),
+}
+
+/// Sums of a window, for one subject.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    threads: f64,
+    looked_at: f64,
+    readable: f64,
+}
+
+pub(crate) struct Sweeper {
+    looking: Looking,
+    looked: Vec<Looked>,
+    sums: Vec<Sums>,
+    due: u32,
+    done: u32,
+    took: Duration,
+    is_loaded: bool,
+    next: Instant,
+    list_at: Instant,
+    /// What a look at one thread costs, and what everything else does in a second.
+    cost_ns: f64,
+    other_ns: f64,
+    other_now_ns: u64,
+    rate: Arc<AtomicU64>,
+}
+
+impl Sweeper {
+    /// Takes its priority and says so; none if there is no `/proc`.
+    pub fn start(crew: Crew, rate: Arc<AtomicU64>, say: &Sender<Priority>) -> Option<Self> {
+        // First of all: with a table of its own the many files kept open take nothing from the load.
+        let own_table = sys::own_descriptors(&[]).is_ok();
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(1 << 20);
+        let descriptors = if own_table { limit } else { limit / 4 };
+        let priority = real_time::take();
+        let mut files = Files::open().ok()?;
+        let crowd = Crowd::new(descriptors, started(&mut files));
+        let now = Instant::now();
+        let mut sweeper = Self {
+            looking: Looking::new(files, crowd),
+            looked: Vec::new(),
+            sums: Vec::new(),
+            due: 0,
+            done: 0,
+            took: Duration::ZERO,
+            is_loaded: false,
+            next: now,
+            list_at: now,
+            cost_ns: FIRST_COST_NS,
+            other_ns: 0.0,
+            other_now_ns: 0,
+            rate,
+        };
+        sweeper.watch(crew);
+        sweeper.list();
+        sweeper.pace();
+        // Whoever started it waits for this.
+        let _ = say.send(priority);
+        Some(sweeper)
+    }
+
+    pub fn work(mut self, commands: &Receiver<Command>) {
+        loop {
+            let wait = self.next.saturating_duration_since(Instant::now());
+            match commands.recv_timeout(wait) {
+                Ok(command) => self.obey(command),
+                Err(RecvTimeoutError::Timeout) => self.sweep(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Watch(crew) => {
+                self.watch(crew);
+                self.list();
+            }
+            Command::Loaded(is_loaded) => {
+                self.is_loaded = is_loaded;
+                self.next = Instant::now();
+                self.list_at = self.next;
+            }
+            Command::Cut(reply) => {
+                let parts = self.cut();
+                // Nobody waits for it any longer.
+                let _ = reply.send(parts);
+            }
+        }
+    }
+
+    fn watch(&mut self, crew: Crew) {
+        let before = thread_cpu_ns();
+        let Looking { files, crowd, .. } = &mut self.looking;
+        crowd.watch(files, &crew.subjects);
+        self.sums.resize(crew.subjects.len(), Sums::default());
+        self.looking.allowed = crew.allowed;
+        self.other_now_ns += thread_cpu_ns() - before;
+    }
+
+    fn list(&mut self) {
+        let before = thread_cpu_ns();
+        let Looking { files, crowd, .. } = &mut self.looking;
+        crowd.list(files);
+        let cost = thread_cpu_ns() - before;
+        self.other_now_ns += cost;
+        let rest = cost as f64 / 1e9 / (0.1 * self.budget());
+        self.list_at = Instant::now() + LIST.max(Duration::from_secs_f64(rest.min(30.0)));
+    }
+
+    /// Processor time that may be used in a second, in seconds.
+    fn budget(&self) -> f64 {
+        let most = self.looking.allowed.iter().copied().fold(1.0, f64::max);
+        (SHARE * most).min(MOST_SHARE)
+    }
+
+    /// Sweeps a second, and the most threads of a group in each.
+    fn pace(&self) -> (f64, usize) {
+        let budget = (self.budget() * 1e9 - self.other_ns).max(self.budget() * 0.25e9);
+        let sizes = || self.looking.crowd.tallies.iter().map(|tally| tally.members.len());
+        let cost = |most: usize| sizes().map(|size| size.min(most)).sum::<usize>() as f64 * self.cost_ns;
+        let mut most = usize::MAX;
+        if cost(most) * FEWEST_SWEEPS > budget {
+            most = SUBSET;
+            while most > LEAST_SUBSET && cost(most) * FEWEST_SWEEPS > budget {
+                most /= 2;
+            }
+        }
+        let rate = (budget / cost(most).max(1.0)).clamp(FEWEST_SWEEPS, MOST_SWEEPS);
+        self.rate.store(((rate * 2.0).round() / 2.0).to_bits(), Ordering::Relaxed);
+        // Between trials it only keeps up with who is there.
+        (if self.is_loaded { rate } else { FEWEST_SWEEPS }, most)
+    }
+
+    fn sweep(&mut self) {
+        let now = Instant::now();
+        let (rate, most) = self.pace();
+        let period = Duration::from_secs_f64(1.0 / rate);
+        self.due += 1 + missed(now.saturating_duration_since(self.next), period);
+        if now >= self.list_at {
+            self.list();
+        }
+        let (began, before) = (Instant::now(), thread_cpu_ns());
+        self.looking.look(most, &mut self.looked);
+        let cost_ns = thread_cpu_ns() - before;
+        self.took += began.elapsed();
+        self.done += 1;
+        let mut at = 0;
+        for (sums, looked) in self.sums.iter_mut().zip(&self.looked) {
+            sums.threads += f64::from(looked.threads);
+            sums.looked_at += f64::from(looked.looked_at);
+            sums.readable += f64::from(looked.readable);
+            at += looked.looked_at;
+        }
+        if at > 0 {
+            // Follows a change within a few sweeps.
+            self.cost_ns += 0.2 * (cost_ns as f64 / f64::from(at) - self.cost_ns);
+        }
+        // In time with the last one; and never, whatever it cost, more than a fifth of a processor.
+        let rest = Duration::from_nanos(cost_ns * 4);
+        self.next = (self.next + period).max(now + period / 2).max(Instant::now() + rest);
+    }
+
+    fn cut(&mut self) -> Vec<(Sweep, Vec<Group>)> {
+        let before = thread_cpu_ns();
+        let now = Instant::now();
+        let period = Duration::from_secs_f64(1.0 / self.pace().0);
+        let late = now.saturating_duration_since(self.next);
+        if late > period {
+            self.due += missed(late, period);
+            self.next = now;
+        }
+        self.looking.run();
+        let Looking { files, crowd, waits, .. } = &mut self.looking;
+        let unseen = crowd.unseen(files, self.sums.len());
+        let looks = f64::from(self.done.max(1));
+        let all: f64 = self.sums.iter().map(|sums| sums.looked_at).sum();
+        let mut parts: Vec<(Sweep, Vec<Group>)> = Vec::new();
+        for (sums, unseen_cpu_ns) in self.sums.iter().zip(unseen) {
+            let share = if all > 0.0 { sums.looked_at / all } else { 0.0 };
+            let sweep = Sweep {
+                due: self.due,
+                done: self.done,
+                threads: sums.threads / looks,
+                looked_at: sums.looked_at / looks,
+                readable: sums.readable / looks,
+                took_ns: (self.took.as_nanos() as f64 * share) as u64,
+                unseen_cpu_ns,
+            };
+            parts.push((sweep, Vec::new()));
+        }
+        for tally in &mut crowd.tallies {
+            let group = tally.cut(waits, self.done);
+            if let (Some(group), Some((_, groups))) = (group, parts.get_mut(tally.subject)) {
+                groups.push(group);
+            }
+        }
+        for (_, groups) in &mut parts {
+            groups.sort_by(|a, b| b.threads.total_cmp(&a.threads).then_with(|| a.name.cmp(&b.name)));
+        }
+        if waits.len() > MANY_WAITS {
+            self.looking.forget();
+        }
+        self.sums.iter_mut().for_each(|sums| *sums = Sums::default());
+        (self.due, self.done, self.took) = (0, 0, Duration::ZERO);
+        let used = std::mem::take(&mut self.other_now_ns) + thread_cpu_ns() - before;
+        self.other_ns += 0.5 * (used as f64 - self.other_ns);
+        parts
+    }
+}
+
+/// Sweeps that should have been made while one was late.
+fn missed(late: Duration, period: Duration) -> u32 {
+    (late.as_secs_f64() / period.as_secs_f64()) as u32
+}
+
+/// Now, as `stat` gives the start of processes: in ticks since the machine was started.
+fn started(files: &mut Files) -> u64 {
+    let text = files.read_either(None, format_args!("uptime")).map(<[u8]>::to_vec).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let seconds = text.split(' ').next().and_then(|word| word.parse::<f64>().ok());
+    seconds.map_or(0, |seconds| (seconds * 100.0) as u64)
+}

@@ -1,0 +1,87 @@
+//! Waits as numbers, so that looking at a thread allocates nothing.
+
+use record::watch::{FutexOp, Wait};
+use std::collections::HashMap;
+
+/// The most waits told apart; the files that are waited for could be many.
+const MOST: usize = 2_000;
+/// Seconds within which a futex wait ends by itself, as they are told apart.
+const WITHIN: [u32; 10] = [1, 2, 5, 10, 20, 30, 35, 60, 120, 600];
+
+/// A wait by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Number(pub u32);
+
+/// What a thread was seen to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// That.
+    Wait(Number),
+    /// It waits for another at this address; whether others do too shows when all have been looked at.
+    Futex { op: FutexOp, within_s: Option<u32>, address: u64 },
+}
+
+/// All waits met, by number.
+#[derive(Debug, Default)]
+pub(crate) struct Waits {
+    known: Vec<Wait>,
+    numbers: HashMap<Wait, Number>,
+}
+
+impl Waits {
+    /// The number of a wait.
+    pub fn number(&mut self, wait: Wait) -> Number {
+        if let Some(number) = self.numbers.get(&wait) {
+            return *number;
+        }
+        if self.known.len() >= MOST && !matches!(wait, Wait::Other { .. } | Wait::Futex { .. }) {
+            return self.number(Wait::Other { what: "others".to_owned() });
+        }
+        let number = Number(u32::try_from(self.known.len()).expect("there are few"));
+        self.known.push(wait.clone());
+        self.numbers.insert(wait, number);
+        number
+    }
+
+    pub fn wait(&self, number: Number) -> &Wait {
+        &self.known[number.0 as usize]
+    }
+
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+}
+
+/// The first of the bounds that is not less; the last for whatever is longer.
+pub(crate) fn within_s(left_ns: u64) -> u32 {
+    let bound = WITHIN.iter().find(|seconds| left_ns <= u64::from(**seconds) * 1_000_000_000);
+    bound.or(WITHIN.last()).copied().expect("there are bounds")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds() {
+        let second = 1_000_000_000;
+        for (left, bound) in [(0, 1), (second, 1), (second + 1, 2), (29 * second, 30), (31 * second, 35)] {
+            assert_eq!(within_s(left), bound);
+        }
+        assert_eq!(within_s(u64::MAX), 600);
+    }
+
+    #[test]
+    fn many_files_are_others() {
+        let mut waits = Waits::default();
+        let disk = |n: usize| Wait::Disk { what: format!("/{n}") };
+        let first = waits.number(disk(0));
+        assert_eq!(waits.number(disk(0)), first);
+        (0..3_000).for_each(|n| {
+            waits.number(disk(n));
+        });
+        assert_eq!(waits.len(), MOST + 1);
+        let last = waits.number(disk(9_999));
+        assert_eq!(waits.wait(last), &Wait::Other { what: "others".to_owned() });
+    }
+}
