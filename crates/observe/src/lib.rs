@@ -45,6 +45,7 @@ pub fn start(asked: &plan::Watch, target: &Where) -> std::io::Result<Watch> {
         Box::new(processes::Processes::default()),
         Box::new(network::Networks::default()),
         Box::new(sockets::Sockets::new(target.addresses())),
+        Box::new(jvm::JvmSource::default()),
         Box::new(sweep::Sweeps::start(finder.scene())?),
     ];
     sources.extend(asked.postgres_url().map(|url| or_absent(postgres::Source::open(&url))));

@@ -1,0 +1,251 @@
+//! The attach protocol of HotSpot: a local socket in /tmp by which a machine takes commands from its own
+//! user. It is made when the machine finds a certain file as it handles SIGQUIT; that signal would end any
+//! other process, so it is sent through a descriptor of the process, after looking once more what it is.
+
+use super::folder::Folder;
+use super::process::{self, Kind, Status};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::io::{Error, ErrorKind};
+use std::os::fd::{AsFd, OwnedFd};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How often to look whether the machine has made its socket.
+const LOOK: Duration = Duration::from_millis(5);
+/// Of an answer: a dump of 10,000 threads has 30 MB.
+const MOST_BYTES: usize = 64 << 20;
+
+/// A machine that takes commands.
+pub(super) struct Attached {
+    pid: u32,
+    status: Status,
+    tmp: Folder,
+    socket: String,
+}
+
+/// Attaches; fails, in words, where that is not possible or not safe.
+pub(super) fn attach(pid: u32, until: Instant) -> Result<Attached, String> {
+    let failed = |error: Error| match error.kind() {
+        ErrorKind::NotFound => "it has ended".to_owned(),
+        ErrorKind::PermissionDenied => {
+            "it may not be looked at; run torment as its user, or as root".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    let gone = || "it has ended".to_owned();
+    let started = process::started(pid).ok_or_else(gone)?;
+    // From here on whatever is sent goes to this process and no later one of the same number.
+    let number = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(gone)?;
+    let handle = pidfd_open(number, PidfdFlags::empty()).map_err(|e| failed(e.into()))?;
+    let status = check(pid, started).map_err(|refused| refused.unwrap_or_else(failed))?;
+    let tmp = Folder::tmp_of(pid).map_err(failed)?;
+    let attached = Attached { pid, socket: format!(".java_pid{}", status.inner_pid), status, tmp };
+    if !attached.has_socket() {
+        if let Some(option) = attached.forbidden() {
+            return Err(format!("it runs with {option}, which forbids it"));
+        }
+        attached.wake(&handle, started, until)?;
+    }
+    Ok(attached)
+}
+
+/// Why not: in words, or by the system.
+enum Refusal {
+    Words(String),
+    System(Error),
+}
+
+impl Refusal {
+    fn unwrap_or_else(self, words: impl FnOnce(Error) -> String) -> String {
+        match self {
+            Self::Words(words) => words,
+            Self::System(error) => words(error),
+        }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::System(error)
+    }
+}
+
+/// Whether it is a HotSpot machine that would take commands from us, and the process that it was.
+fn check(pid: u32, started: u64) -> Result<Status, Refusal> {
+    let refuse = |why: &str| Err(Refusal::Words(why.to_owned()));
+    let status = process::status(pid)?;
+    let own = rustix::process::geteuid();
+    if !own.is_root() && own.as_raw() != status.user {
+        return refuse("it belongs to another user; run torment as that user, or as root");
+    }
+    match process::kind(pid)? {
+        Kind::HotSpot => {}
+        Kind::OpenJ9 => return refuse("it is an OpenJ9 machine; only HotSpot can be asked"),
+        Kind::Other => return refuse("it is no HotSpot machine (no libjvm.so among its code)"),
+    }
+    if process::same_users(pid) == Some(false) {
+        return refuse(
+            "it is in another user namespace, where its users are not ours; run torment inside of it",
+        );
+    }
+    if status.state == 'T' || status.state == 't' {
+        return refuse("it is stopped");
+    }
+    if process::started(pid) != Some(started) {
+        return refuse("it has ended");
+    }
+    Ok(status)
+}
+
+impl Attached {
+    /// Whether the socket is there, and is the machine's own.
+    fn has_socket(&self) -> bool {
+        self.tmp.stat(&self.socket).is_ok_and(|stat| {
+            FileType::from_raw_mode(stat.st_mode) == FileType::Socket && stat.st_uid == self.status.user
+        })
+    }
+
+    /// An option that makes SIGQUIT mean something else to it.
+    fn forbidden(&self) -> Option<&'static str> {
+        const OPTIONS: [&str; 3] = ["-XX:+DisableAttachMechanism", "-Xrs", "-XX:+ReduceSignalUsage"];
+        let counters =
+            super::perfdata::open(self.pid).ok().and_then(|mut file| super::perfdata::read(&mut file).ok());
+        let counters = counters.and_then(|bytes| super::perfdata::parse(&bytes).ok()).unwrap_or_default();
+        // The counters have what came from files of options too.
+        let told = ["java.rt.vmArgs", "java.rt.vmFlags"].map(|name| counters.text(name).unwrap_or_default());
+        OPTIONS.into_iter().find(|option| {
+            told.iter().any(|text| text.contains(option)) || process::has_option(self.pid, option)
+        })
+    }
+
+    /// Has the machine make its socket.
+    fn wake(&self, handle: &OwnedFd, started: u64, until: Instant) -> Result<(), String> {
+        let file = format!(".attach_pid{}", self.status.inner_pid);
+        // One that was left behind would do as well, but not if it belongs to somebody else.
+        self.tmp.remove(&file);
+        self.tmp
+            .make(&file, FileType::RegularFile, self.status.user, self.status.group)
+            .map_err(|error| format!("{file} cannot be made in its /tmp: {error}"))?;
+        let woken = self.signal_and_wait(handle, started, until);
+        self.tmp.remove(&file);
+        woken
+    }
+
+    fn signal_and_wait(&self, handle: &OwnedFd, started: u64, until: Instant) -> Result<(), String> {
+        let status =
+            check(self.pid, started).map_err(|refused| refused.unwrap_or_else(|error| error.to_string()))?;
+        if !status.handles_quit {
+            return Err(
+                "it does not handle SIGQUIT (-Xrs, or it is just starting), which would end it".to_owned()
+            );
+        }
+        pidfd_send_signal(handle, Signal::QUIT)
+            .map_err(|error| format!("it cannot be signalled: {error}"))?;
+        while !self.has_socket() {
+            if Instant::now() >= until {
+                return Err("it did not open its socket in time".to_owned());
+            }
+            if process::started(self.pid) != Some(started) {
+                return Err("it has ended".to_owned());
+            }
+            sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    /// Sends a command; its answer is to be read. The protocol wants exactly three arguments.
+    fn send(&self, command: &str, argument: &str, until: Instant) -> Result<OwnedFd, String> {
+        let socket = self.connect(until)?;
+        let request = format!("1\0{command}\0{argument}\0\0\0");
+        // It is far shorter than what a socket holds, so it is taken at once.
+        let sent = rustix::io::write(&socket, request.as_bytes());
+        match sent {
+            Ok(sent) if sent == request.len() => Ok(socket),
+            Ok(_) => Err("its socket took only part of the command".to_owned()),
+            Err(error) => Err(format!("its socket did not take the command: {error}")),
+        }
+    }
+
+    fn connect(&self, until: Instant) -> Result<OwnedFd, String> {
+        let failed = |error: Errno| format!("its socket in /tmp refused: {error}");
+        let address = SocketAddrUnix::new(self.tmp.path(&self.socket)).map_err(failed)?;
+        loop {
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+                .map_err(failed)?;
+            match rustix::net::connect(&socket, &address) {
+                Ok(()) => return Ok(socket),
+                // Others ask it too, and its queue is full.
+                Err(Errno::AGAIN) if Instant::now() < until => sleep(LOOK),
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+
+    /// The answer to a command. Fails, in words, if the machine refuses, closes, or takes too long.
+    pub fn ask(&self, command: &str, argument: &str, until: Instant) -> Result<String, String> {
+        let socket = self.send(command, argument, until)?;
+        answer(&read_all(&socket, until)?)
+    }
+}
+
+/// The text of an answer that says that all went well.
+fn answer(bytes: &[u8]) -> Result<String, String> {
+    let text = String::from_utf8_lossy(bytes);
+    let (status, text) = text
+        .split_once('\n')
+        .ok_or("it closed its socket without an answer: it takes no commands of ours")?;
+    if status.trim() == "0" {
+        return Ok(text.to_owned());
+    }
+    let first = text.lines().next().unwrap_or_default();
+    Err(format!("it answered with error {}: {first}", status.trim()))
+}
+
+/// Everything until the other end closes.
+fn read_all(from: impl AsFd, until: Instant) -> Result<Vec<u8>, String> {
+    let mut all = Vec::new();
+    loop {
+        if !wait(&mut [PollFd::new(&from, PollFlags::IN)], until) {
+            return Err("it did not answer in time".to_owned());
+        }
+        if !read_some(&from, &mut all)? {
+            return Ok(all);
+        }
+    }
+}
+
+/// Reads what is there; whether more may come.
+fn read_some(from: impl AsFd, into: &mut Vec<u8>) -> Result<bool, String> {
+    let mut buffer = [0; 32 << 10];
+    match rustix::io::read(&from, &mut buffer) {
+        Ok(0) => Ok(false),
+        Ok(n) if into.len() + n > MOST_BYTES => {
+            Err(format!("its answer is longer than {} MiB", MOST_BYTES >> 20))
+        }
+        Ok(n) => {
+            into.extend_from_slice(&buffer[..n]);
+            Ok(true)
+        }
+        Err(Errno::AGAIN | Errno::INTR) => Ok(true),
+        Err(error) => Err(format!("its answer cannot be read: {error}")),
+    }
+}
+
+/// Waits until one of them has something; false if the time is over.
+fn wait(fds: &mut [PollFd], until: Instant) -> bool {
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).expect("a few seconds fit");
+        match poll(fds, Some(&left)) {
+            Ok(0) => return false,
+            Err(Errno::INTR) => {}
+            // Whatever is wrong with a descriptor, reading it will tell.
+            Ok(_) | Err(_) => return true,
+        }
+    }
+}

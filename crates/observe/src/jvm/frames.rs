@@ -1,0 +1,352 @@
+//! What a stack says in one line: where its thread stands, and which line of the application led there.
+
+use record::watch::{Asker, ThreadsAt};
+use std::collections::HashMap;
+
+/// Frames by which a thread waits for whatever is above: queues, locks, sockets and pools as such. They
+/// say how it waits; who called them says for what.
+const WAITING: [&str; 33] = [
+    "jdk.internal.misc.Unsafe.park",
+    "sun.misc.Unsafe.park",
+    "java.lang.Object.wait",
+    "java.lang.VirtualThread.",
+    "java.lang.System$",
+    "jdk.internal.vm.Continuation",
+    "java.util.concurrent.locks.",
+    "java.util.concurrent.SynchronousQueue",
+    "java.util.concurrent.LinkedBlockingQueue",
+    "java.util.concurrent.LinkedBlockingDeque",
+    "java.util.concurrent.LinkedTransferQueue",
+    "java.util.concurrent.ArrayBlockingQueue",
+    "java.util.concurrent.PriorityBlockingQueue",
+    "java.util.concurrent.DelayQueue",
+    "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue",
+    "java.util.concurrent.ForkJoinPool.managedBlock",
+    "java.util.concurrent.ForkJoinPool.unmanagedBlock",
+    "java.util.concurrent.ForkJoinPool.compensatedBlock",
+    "java.util.concurrent.CompletableFuture$Signaller",
+    "java.util.concurrent.CompletableFuture.waitingGet",
+    "java.util.concurrent.CompletableFuture.timedGet",
+    "java.util.concurrent.FutureTask.awaitDone",
+    "com.zaxxer.hikari.util.",
+    "sun.nio.ch.Net.",
+    "sun.nio.ch.NioSocketImpl",
+    "sun.nio.ch.Poller",
+    "sun.nio.ch.EPoll",
+    "sun.nio.ch.Selector",
+    "sun.nio.ch.Socket",
+    "sun.nio.ch.IOUtil",
+    "java.net.Socket$",
+    "java.net.SocketInputStream",
+    "java.net.PlainSocketImpl",
+];
+
+/// Streams between a socket and who reads it; skipped only above one.
+const STREAMS: [&str; 3] = ["java.io.", "sun.security.ssl.", "java.net.SocketOutputStream"];
+
+/// Frames that belong to a read of, or a write to, a socket.
+const SOCKETS: [&str; 4] = [
+    "sun.nio.ch.NioSocketImpl",
+    "sun.nio.ch.SocketChannelImpl",
+    "java.net.Socket$",
+    "java.net.SocketInputStream",
+];
+
+/// What is no application: Java itself, servers, frameworks, drivers.
+const LIBRARIES: [&str; 36] = [
+    "java.",
+    "javax.",
+    "jakarta.",
+    "jdk.",
+    "sun.",
+    "com.sun.",
+    "kotlin.",
+    "kotlinx.",
+    "scala.",
+    "groovy.",
+    "clojure.",
+    "org.apache.",
+    "org.springframework.",
+    "org.hibernate.",
+    "org.eclipse.jetty.",
+    "org.jboss.",
+    "org.wildfly.",
+    "org.postgresql.",
+    "org.mariadb.",
+    "com.mysql.",
+    "com.microsoft.sqlserver.",
+    "com.mongodb.",
+    "redis.clients.",
+    "oracle.",
+    "com.zaxxer.",
+    "com.fasterxml.",
+    "com.google.",
+    "io.netty.",
+    "io.undertow.",
+    "io.vertx.",
+    "io.quarkus.",
+    "io.micronaut.",
+    "io.grpc.",
+    "io.lettuce.",
+    "okhttp3.",
+    "reactor.",
+];
+
+/// Places that a look tells of.
+const MOST_PLACES: usize = 64;
+
+/// A thread as a dump shows it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stack<'a> {
+    pub name: &'a str,
+    pub state: &'a str,
+    /// Each as it is written, the innermost first: `java.lang.Thread.run(java.base@17.0.15/Thread.java:840)`.
+    pub frames: Vec<&'a str>,
+    /// Class of the monitor that it waits to enter, or of what it is parked for.
+    pub blocker: Option<&'a str>,
+}
+
+/// A frame in its parts.
+struct Frame {
+    /// Class and method.
+    method: String,
+    place: Option<String>,
+}
+
+impl Frame {
+    fn of(written: &str) -> Self {
+        let (method, place) = written.split_once('(').unwrap_or((written, ""));
+        let place = place.trim_end_matches(')');
+        let place = place.rsplit_once('/').map_or(place, |(_, place)| place);
+        let known = place.contains('.');
+        Self { method: without_address(method), place: known.then(|| place.to_owned()) }
+    }
+
+    fn begins_with_one_of(&self, prefixes: &[&str]) -> bool {
+        prefixes.iter().any(|prefix| self.method.starts_with(prefix))
+    }
+
+    /// Classes that are made while the program runs (lambdas, proxies) stand for no line that anybody wrote.
+    fn is_of_the_application(&self) -> bool {
+        let generated = self.method.contains("$$") || self.method.contains("$Proxy");
+        !generated && !self.begins_with_one_of(&LIBRARIES)
+    }
+}
+
+/// Class and method without loader and module before them, and without the address and the number that a
+/// class made at run time has: `java.base/java.lang.Thread.run`, `app.A$$Lambda$85/0x00007faad40a2eb0.handle`.
+fn without_address(method: &str) -> String {
+    let (before, after) = match method.find("/0x") {
+        Some(at) => {
+            let address = &method[at + 3..];
+            let end = address.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(address.len());
+            (&method[..at], &address[end..])
+        }
+        None => (method, ""),
+    };
+    let before = before.rsplit_once('/').map_or(before, |(_, name)| name);
+    let before = match before.find("$$Lambda") {
+        Some(at) => &before[..at + "$$Lambda".len()],
+        None => before,
+    };
+    // A lambda without an address still has its method behind the number.
+    let after = if after.is_empty() && before.ends_with("$$Lambda") { ".run" } else { after };
+    format!("{before}{after}")
+}
+
+/// Folds digits: `http-nio-8080-exec-12` becomes `http-nio-N-exec-N`.
+pub(super) fn fold(name: &str) -> String {
+    let mut folded = String::with_capacity(name.len());
+    let mut in_number = false;
+    for c in name.chars() {
+        if !c.is_ascii_digit() {
+            folded.push(c);
+        } else if !in_number {
+            folded.push('N');
+        }
+        in_number = c.is_ascii_digit();
+    }
+    folded
+}
+
+/// Threads by where they stand, counted.
+#[derive(Debug, Default)]
+pub(super) struct Places(HashMap<(String, String, String, Option<(String, Option<String>)>), u32>);
+
+impl Places {
+    /// Counts a thread. One without frames, such as a compiler's, stands nowhere.
+    pub fn add(&mut self, stack: &Stack) {
+        let frames: Vec<Frame> = stack.frames.iter().map(|frame| Frame::of(frame)).collect();
+        let Some(frame) = stands_in(&frames, stack) else { return };
+        let asker = frames.into_iter().find(Frame::is_of_the_application);
+        let asker = asker.map(|frame| (frame.method, frame.place));
+        *self.0.entry((fold(stack.name), stack.state.to_owned(), frame, asker)).or_default() += 1;
+    }
+
+    /// The places, the most threads first.
+    pub fn list(self) -> Vec<ThreadsAt> {
+        let mut places: Vec<ThreadsAt> = self
+            .0
+            .into_iter()
+            .map(|((group, state, frame, asker), threads)| {
+                let asked_by = asker.map(|(method, place)| Asker { method, place });
+                ThreadsAt { group, state, frame, asked_by, threads }
+            })
+            .collect();
+        places.sort_by(|a, b| {
+            let order = |p: &ThreadsAt| (p.group.clone(), p.frame.clone(), p.state.clone());
+            b.threads.cmp(&a.threads).then_with(|| order(a).cmp(&order(b)))
+        });
+        places.truncate(MOST_PLACES);
+        places
+    }
+}
+
+/// The first frame that is not waiting as such, and what it waits for if that is a lock or a socket:
+/// `faults.Faults.inLock on java.util.concurrent.locks.ReentrantLock`.
+fn stands_in(frames: &[Frame], stack: &Stack) -> Option<String> {
+    let top = frames.first()?;
+    if let Some(sleep) = frames.iter().take(4).find(|f| f.method.starts_with("java.lang.Thread.sleep")) {
+        // It has other methods inside, by version.
+        return Some(sleep.method[.."java.lang.Thread.sleep".len()].to_owned());
+    }
+    let mut on_socket = false;
+    let mut first = None;
+    for frame in frames {
+        on_socket |= frame.begins_with_one_of(&SOCKETS);
+        let skipped = frame.begins_with_one_of(&WAITING) || on_socket && frame.begins_with_one_of(&STREAMS);
+        if !skipped {
+            first = Some(frame);
+            break;
+        }
+    }
+    let method = &first.unwrap_or(top).method;
+    Some(match lock(stack) {
+        Some(class) => format!("{method} on {class}"),
+        None if on_socket => format!("{method} on a socket"),
+        None => method.clone(),
+    })
+}
+
+/// The class of the lock that a thread waits for: a monitor's, or one of java.util.concurrent.locks.
+/// Whoever waits for a condition, a queue or a semaphore waits for no lock.
+fn lock<'a>(stack: &Stack<'a>) -> Option<&'a str> {
+    let class = stack.blocker?;
+    if stack.state == "BLOCKED" {
+        return Some(class);
+    }
+    let outer = class.split('$').next().unwrap_or(class);
+    let is_lock = class.starts_with("java.util.concurrent.locks.")
+        && !class.ends_with("$ConditionObject")
+        && !class.ends_with("$ConditionNode");
+    is_lock.then_some(outer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_classes_without_what_differs_from_run_to_run() {
+        let cases = [
+            (
+                "java.lang.Thread.run(java.base@17.0.15/Thread.java:840)",
+                "java.lang.Thread.run",
+                Some("Thread.java:840"),
+            ),
+            (
+                "java.base/java.lang.Thread.run(Thread.java:840)",
+                "java.lang.Thread.run",
+                Some("Thread.java:840"),
+            ),
+            ("app//shop.Cart.add(Cart.java:7)", "shop.Cart.add", Some("Cart.java:7")),
+            (
+                "faults.A$$Lambda$85/0x00007faad40a2eb0.handle(Unknown Source)",
+                "faults.A$$Lambda.handle",
+                None,
+            ),
+            ("faults.A$$Lambda/0x000000005f0a4a70.handle(Unknown Source)", "faults.A$$Lambda.handle", None),
+            ("sun.nio.ch.Net.poll(java.base@17.0.15/Native Method)", "sun.nio.ch.Net.poll", None),
+            ("odd", "odd", None),
+            ("", "", None),
+        ];
+        for (written, method, place) in cases {
+            let frame = Frame::of(written);
+            assert_eq!((frame.method.as_str(), frame.place.as_deref()), (method, place), "{written}");
+        }
+    }
+
+    #[test]
+    fn folds_digits() {
+        assert_eq!(fold("http-nio-127.0.0.1-auto-1-exec-12"), "http-nio-N.N.N.N-auto-N-exec-N");
+        assert_eq!(fold("main"), "main");
+    }
+
+    #[test]
+    fn asks_for_what_a_thread_waits() {
+        let check =
+            |state: &str, blocker: Option<&str>, frames: &[&str], frame: &str, asker: Option<&str>| {
+                let mut places = Places::default();
+                places.add(&Stack { name: "t-1", state, frames: frames.to_vec(), blocker });
+                let at = places.list().remove(0);
+                assert_eq!(at.frame, frame);
+                assert_eq!(at.asked_by.map(|a| a.method).as_deref(), asker);
+            };
+        let park = "jdk.internal.misc.Unsafe.park(java.base@17/Native Method)";
+        let locks = "java.util.concurrent.locks.LockSupport.park(java.base@17/LockSupport.java:1)";
+        check(
+            "WAITING",
+            Some("java.util.concurrent.Semaphore$NonfairSync"),
+            &[park, locks, "java.util.concurrent.Semaphore.acquire(S.java:1)", "shop.Cart.add(Cart.java:7)"],
+            "java.util.concurrent.Semaphore.acquire",
+            Some("shop.Cart.add"),
+        );
+        check(
+            "WAITING",
+            Some("java.util.concurrent.locks.ReentrantReadWriteLock$FairSync"),
+            &[park, locks, "shop.Stock.read(Stock.java:7)"],
+            "shop.Stock.read on java.util.concurrent.locks.ReentrantReadWriteLock",
+            Some("shop.Stock.read"),
+        );
+        check(
+            "WAITING",
+            Some("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject"),
+            &[
+                park,
+                locks,
+                "java.util.concurrent.LinkedBlockingQueue.take(L.java:1)",
+                "java.util.concurrent.ThreadPoolExecutor.getTask(T.java:1)",
+            ],
+            "java.util.concurrent.ThreadPoolExecutor.getTask",
+            None,
+        );
+        check(
+            "RUNNABLE",
+            None,
+            &[
+                "sun.nio.ch.SocketDispatcher.read0(Native Method)",
+                "sun.nio.ch.NioSocketImpl.read(N.java:1)",
+                "java.net.Socket$SocketInputStream.read(S.java:1)",
+                "java.io.BufferedInputStream.fill(B.java:1)",
+                "shop.Client.get(Client.java:1)",
+            ],
+            "shop.Client.get on a socket",
+            Some("shop.Client.get"),
+        );
+        check(
+            "RUNNABLE",
+            None,
+            &["java.io.FileOutputStream.writeBytes(F.java)"],
+            "java.io.FileOutputStream.writeBytes",
+            None,
+        );
+        check("WAITING", None, &[park], "jdk.internal.misc.Unsafe.park", None);
+    }
+
+    #[test]
+    fn a_thread_without_frames_stands_nowhere() {
+        let mut places = Places::default();
+        places.add(&Stack { name: "C2 CompilerThread0", state: "RUNNABLE", ..Stack::default() });
+        assert!(places.list().is_empty());
+    }
+}

@@ -1,0 +1,159 @@
+//! What /proc says about a process that may be a Java virtual machine.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+/// More than a JVM's map of memory, its command line or its environment ever is.
+const MOST_BYTES: u64 = 8 << 20;
+/// SIGQUIT's bit in the masks of /proc/PID/status.
+const QUIT: u64 = 1 << (3 - 1);
+
+/// What kind of process it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// OpenJDK's own machine, or a build of it.
+    HotSpot,
+    /// Eclipse's: neither counters nor attach as HotSpot has them.
+    OpenJ9,
+    /// No Java virtual machine, or one that was compiled into its program.
+    Other,
+}
+
+/// Some of /proc/PID/status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Status {
+    /// `R`, `S`, `T`, …
+    pub state: char,
+    /// Effective user.
+    pub user: u32,
+    /// Effective group.
+    pub group: u32,
+    /// Its number within its own PID namespace.
+    pub inner_pid: u32,
+    /// It has a handler for SIGQUIT; without one, that signal ends it.
+    pub handles_quit: bool,
+}
+
+pub(super) fn text(pid: u32, name: &str) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(format!("/proc/{pid}/{name}"))?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Fails if the process is not there, or its status is not as documented in proc_pid_status(5).
+pub(super) fn status(pid: u32) -> io::Result<Status> {
+    let text = text(pid, "status")?;
+    parse_status(&text).ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("/proc/{pid}/status lacks State, Uid, Gid or SigCgt"),
+        )
+    })
+}
+
+fn parse_status(text: &str) -> Option<Status> {
+    let field =
+        |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
+    let effective = |name: &str| field(name)?.split_whitespace().nth(1)?.parse().ok();
+    // Kernels before 4.1 have no NSpid, and it is the same number then in almost every case.
+    let inner = field("NSpid").or(field("Pid"))?;
+    Some(Status {
+        state: field("State")?.chars().next()?,
+        user: effective("Uid")?,
+        group: effective("Gid")?,
+        inner_pid: inner.split_whitespace().last()?.parse().ok()?,
+        handles_quit: u64::from_str_radix(field("SigCgt")?, 16).ok()? & QUIT != 0,
+    })
+}
+
+/// When it was started, in ticks since the machine was: with its number, this tells it from all others.
+pub(super) fn started(pid: u32) -> Option<u64> {
+    // Its name is in parentheses and may hold anything, so count from the last one.
+    text(pid, "stat").ok()?.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// Processor time used so far, in ticks.
+pub(super) fn ticks(pid: u32) -> Option<u64> {
+    let stat = text(pid, "stat").ok()?;
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
+}
+
+/// What kind of process it is, by the code that it has mapped. Its name and its arguments do not count:
+/// anything may be called java.
+pub(super) fn kind(pid: u32) -> io::Result<Kind> {
+    Ok(kind_of(&text(pid, "maps")?))
+}
+
+fn kind_of(maps: &str) -> Kind {
+    let code = |line: &&str| line.split_whitespace().nth(1).is_some_and(|access| access.contains('x'));
+    let file =
+        |line: &str| line.rsplit_once('/').map(|(_, name)| name.trim_end_matches(" (deleted)").to_owned());
+    let mut kind = Kind::Other;
+    for name in maps.lines().filter(code).filter_map(file) {
+        if name.starts_with("libj9vm") {
+            return Kind::OpenJ9;
+        }
+        if name == "libjvm.so" {
+            kind = Kind::HotSpot;
+        }
+    }
+    kind
+}
+
+/// Whether an option stands on its command line or in the variables by which Java takes options.
+/// Files of options (`@file`) are not read.
+pub(super) fn has_option(pid: u32, option: &str) -> bool {
+    const VARIABLES: [&str; 3] = ["JAVA_TOOL_OPTIONS=", "_JAVA_OPTIONS=", "JDK_JAVA_OPTIONS="];
+    let holds = |file: &str, counts: fn(&str) -> bool| {
+        text(pid, file)
+            .is_ok_and(|text| text.split('\0').filter(|part| counts(part)).any(|part| part.contains(option)))
+    };
+    holds("cmdline", |_| true) || holds("environ", |part| VARIABLES.iter().any(|v| part.starts_with(v)))
+}
+
+/// Whether users mean the same in its user namespace as in ours; none if that cannot be read.
+pub(super) fn same_users(pid: u32) -> Option<bool> {
+    let ours = std::fs::read_link("/proc/self/ns/user").ok()?;
+    Some(std::fs::read_link(format!("/proc/{pid}/ns/user")).ok()? == ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_mapped_code_of_the_right_name_makes_a_jvm() {
+        let map = |access: &str, path: &str| format!("7f00-7f10 {access} 00000000 fe:00 123  {path}\n");
+        let cases = [
+            (map("r-xp", "/usr/lib/jvm/17/lib/server/libjvm.so"), Kind::HotSpot),
+            (map("r-xp", "/usr/lib/jvm/17/lib/server/libjvm.so (deleted)"), Kind::HotSpot),
+            (map("r--p", "/usr/lib/jvm/17/lib/server/libjvm.so"), Kind::Other),
+            (map("r-xp", "/opt/libjvm.so.sh"), Kind::Other),
+            (map("r-xp", "/opt/libjvm.so/bash"), Kind::Other),
+            (map("r-xp", "/j9/libjvm.so") + &map("r-xp", "/j9/libj9vm29.so"), Kind::OpenJ9),
+            (String::new(), Kind::Other),
+            ("garbage\n/\n x\n".to_owned(), Kind::Other),
+        ];
+        for (maps, kind) in cases {
+            assert_eq!(kind_of(&maps), kind, "{maps}");
+        }
+    }
+
+    #[test]
+    fn reads_the_status_of_a_process_in_a_container() {
+        let text = "Name:\tjava\nState:\tS (sleeping)\nPid:\t4711\nUid:\t0\t1000\t0\t0\nGid:\t0\t100\t0\t0\n\
+                    NSpid:\t4711\t7\nSigCgt:\t2000000101005ccd\n";
+        let expected = Status { state: 'S', user: 1000, group: 100, inner_pid: 7, handles_quit: true };
+        assert_eq!(parse_status(text), Some(expected));
+        assert_eq!(parse_status("State:\tS\n"), None);
+    }
+
+    #[test]
+    fn a_process_that_handles_no_sigquit_is_told_apart() {
+        let own = status(std::process::id()).expect("we are there");
+        assert!(!own.handles_quit, "nothing in a test handles SIGQUIT");
+        assert_eq!(kind(std::process::id()).expect("our own map"), Kind::Other);
+        assert!(started(std::process::id()).is_some_and(|at| at > 0));
+    }
+}

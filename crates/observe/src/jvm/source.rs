@@ -1,0 +1,277 @@
+use super::perfdata::{self, Counters};
+use super::process::{self, Kind};
+use crate::said::Said;
+use crate::scene::{Cast, Scene};
+use crate::source::Source;
+use record::watch::{Jvm, Missing, Window};
+use std::fs::File;
+use std::io;
+use std::time::Duration;
+
+/// Often enough to have seen most of a window when the machine ends within it.
+const EVERY: Duration = Duration::from_millis(250);
+/// Reads between two searches for a Java virtual machine.
+const SEARCH: u32 = 8;
+/// Processes of a tree that are asked whether they are one: a service has it among its first.
+const MOST_PROCESSES: usize = 16;
+/// Readings of a file that shows counters falling: one caught half written is whole the next time.
+const TRIES: u32 = 3;
+const WHAT: &str = "JVM counters";
+
+/// Gives the counters of the Java virtual machine of each subject, the busiest one if it has several.
+#[derive(Default)]
+pub(crate) struct JvmSource {
+    followed: Vec<Option<Followed>>,
+    /// The processes among which was searched last, for each subject.
+    searched: Vec<Vec<u32>>,
+    reads: u32,
+    /// A machine without counters. While it starts it has none, so it is only told of when found again.
+    without: Option<u32>,
+    said: Said,
+}
+
+/// One machine.
+struct Followed {
+    pid: u32,
+    started: u64,
+    file: File,
+    /// Its counters when the window began, and as they were last read; none until read once.
+    counted: Option<(Jvm, Jvm)>,
+}
+
+impl Source for JvmSource {
+    fn every(&self) -> Duration {
+        EVERY
+    }
+
+    fn read(&mut self, scene: &Scene) {
+        self.followed.resize_with(scene.subjects.len(), || None);
+        self.searched.resize_with(scene.subjects.len(), Vec::new);
+        let search = self.reads.is_multiple_of(SEARCH);
+        self.reads = self.reads.wrapping_add(1);
+        for (i, cast) in scene.subjects.iter().enumerate() {
+            let known = self.followed[i].as_ref().is_some_and(|f| f.lives() && cast.pids.contains(&f.pid));
+            // What ended keeps its place until it is cut: its last counters belong to the window.
+            let kept = self.followed[i].as_ref().is_some_and(|f| f.counted.is_some());
+            if search && (known && self.searched[i] != cast.pids || !known && !kept) {
+                self.search(i, cast);
+            }
+            if let Some(followed) = &mut self.followed[i] {
+                followed.update();
+            }
+        }
+    }
+
+    fn cut(&mut self, scene: &Scene, window: &mut Window) {
+        for (followed, (cast, into)) in
+            self.followed.iter_mut().zip(scene.subjects.iter().zip(&mut window.subjects))
+        {
+            let Some(of) = followed else { continue };
+            let alive = of.lives() && cast.pids.contains(&of.pid);
+            if alive {
+                of.update();
+            }
+            into.jvm = of.cut();
+            if !alive {
+                *followed = None;
+            }
+        }
+    }
+
+    fn missing(&self) -> Vec<Missing> {
+        self.said.list()
+    }
+}
+
+impl JvmSource {
+    /// Searches for the busiest machine among the processes; keeps the one that is followed if it is that.
+    fn search(&mut self, i: usize, cast: &Cast) {
+        self.searched[i].clone_from(&cast.pids);
+        if cast.about.is_postgres {
+            return;
+        }
+        let found = cast.pids.iter().take(MOST_PROCESSES).filter_map(|&pid| self.try_open(pid));
+        let found: Vec<Followed> = found.collect();
+        let busiest = found.into_iter().max_by_key(|f| process::ticks(f.pid));
+        if let Some(new) = busiest
+            && self.followed[i].as_ref().is_none_or(|old| (old.pid, old.started) != (new.pid, new.started))
+        {
+            self.followed[i] = Some(new);
+        }
+    }
+
+    fn try_open(&mut self, pid: u32) -> Option<Followed> {
+        let kind = match process::kind(pid) {
+            Ok(kind) => kind,
+            Err(error) => {
+                let name = process::text(pid, "comm").unwrap_or_default();
+                if error.kind() == io::ErrorKind::PermissionDenied && name.trim() == "java" {
+                    self.said.say(WHAT, not_ours(pid));
+                }
+                return None;
+            }
+        };
+        match kind {
+            Kind::HotSpot => {}
+            Kind::OpenJ9 => {
+                self.said
+                    .say(WHAT, format!("process {pid} is an OpenJ9 machine, which keeps none; HotSpot does"));
+                return None;
+            }
+            Kind::Other => return None,
+        }
+        let started = process::started(pid)?;
+        match perfdata::open(pid) {
+            Ok(file) => Some(Followed { pid, started, file, counted: None }),
+            Err(error) => {
+                if self.without.replace(pid) == Some(pid) {
+                    self.said.say(WHAT, why_none(pid, &error));
+                }
+                None
+            }
+        }
+    }
+}
+
+fn not_ours(pid: u32) -> String {
+    format!("JVM {pid} belongs to another user; run torment as that user, or as root")
+}
+
+/// Why a machine has no counters that can be read, and what to do.
+fn why_none(pid: u32, error: &io::Error) -> String {
+    let off =
+        ["-XX:-UsePerfData", "-XX:+PerfDisableSharedMem"].into_iter().find(|o| process::has_option(pid, o));
+    match (off, error.kind()) {
+        (Some(option), _) => {
+            format!("JVM {pid} runs with {option}; start it without, to see its collections")
+        }
+        (None, io::ErrorKind::PermissionDenied) => not_ours(pid),
+        (None, io::ErrorKind::NotFound) => format!(
+            "JVM {pid} has no file hsperfdata_USER/PID in its /tmp; it needs a /tmp that it can write, \
+             and -XX:+UsePerfData"
+        ),
+        (None, _) => format!("the counters of JVM {pid} cannot be read: {error}"),
+    }
+}
+
+impl Followed {
+    fn lives(&self) -> bool {
+        process::started(self.pid) == Some(self.started)
+    }
+
+    /// Reads once more. What cannot be read now is read the next time.
+    fn update(&mut self) {
+        for _ in 0..TRIES {
+            let Ok(bytes) = perfdata::read(&mut self.file) else { return };
+            let Ok(counters) = perfdata::parse(&bytes) else { return };
+            let now = totals(self.pid, &counters);
+            match &mut self.counted {
+                None => self.counted = Some((now.clone(), now)),
+                Some((_, last)) if fell(last, &now) => continue,
+                Some((_, last)) => *last = now,
+            }
+            return;
+        }
+        // They fell indeed: it is another machine by now.
+        self.counted = None;
+    }
+
+    fn cut(&mut self) -> Option<Jvm> {
+        let (before, now) = self.counted.as_mut()?;
+        let grown = since(before, now);
+        before.clone_from(now);
+        Some(grown)
+    }
+}
+
+/// The counters since the machine was started.
+fn totals(pid: u32, counters: &Counters) -> Jvm {
+    let mut jvm = Jvm { pid, ..Jvm::default() };
+    for (name, pauses) in counters.numbers() {
+        let Some(collector) =
+            name.strip_prefix("sun.gc.collector.").and_then(|n| n.strip_suffix(".invocations"))
+        else {
+            continue;
+        };
+        let time = counters.time_ns(&format!("sun.gc.collector.{collector}.time")).unwrap_or(0);
+        jvm.pauses += pauses;
+        jvm.pause_ns += time;
+        if counters.text(&format!("sun.gc.collector.{collector}.name")).is_some_and(collects_all) {
+            jvm.full_pauses += pauses;
+            jvm.full_ns += time;
+        }
+    }
+    jvm.safepoints = counters.number("sun.rt.safepoints").unwrap_or(0);
+    jvm.safepoint_ns = counters.time_ns("sun.rt.safepointTime").unwrap_or(0);
+    jvm.safepoint_sync_ns = counters.time_ns("sun.rt.safepointSyncTime").unwrap_or(0);
+    jvm.collector_cpu_ns = counters.number("sun.threads.total_gc_cpu_time");
+    (jvm.heap_used_bytes, jvm.heap_max_bytes) = heap(counters);
+    jvm.compiles = counters.number("sun.ci.totalCompiles").unwrap_or(0);
+    jvm.classes = ["java.cls.loadedClasses", "java.cls.sharedLoadedClasses"]
+        .into_iter()
+        .filter_map(|name| counters.number(name))
+        .sum();
+    jvm.threads = counters.number("java.threads.live").unwrap_or(0);
+    jvm.cause = counters.text("sun.gc.lastCause").unwrap_or_default().to_owned();
+    jvm
+}
+
+/// Whether a collector of this name collects the whole heap while all threads stand: G1's and Serial's
+/// full collections, and the names that Serial and Parallel had before.
+fn collects_all(name: &str) -> bool {
+    name.contains("full")
+        || name.contains("Full")
+        || ["MSC", "PSMarkSweep", "PSParallelCompact"].contains(&name)
+}
+
+/// Bytes in use, and how many there may be.
+fn heap(counters: &Counters) -> (u64, u64) {
+    let (mut used, mut sum, mut largest) = (0, 0, 0);
+    for (name, bytes) in counters.numbers() {
+        let Some(rest) = name.strip_prefix("sun.gc.generation.") else { continue };
+        match rest.split('.').collect::<Vec<_>>()[..] {
+            [_, "space", _, "used"] => used += bytes,
+            [_, "maxCapacity"] => {
+                sum += bytes;
+                largest = bytes.max(largest);
+            }
+            _ => {}
+        }
+    }
+    // Serial and Parallel split the heap between the generations; the others give each all of it.
+    let young = counters.text("sun.gc.collector.0.name").unwrap_or_default();
+    let splits = ["PS", "Copy", "Serial"].iter().any(|name| young.starts_with(name));
+    (used, if splits { sum } else { largest })
+}
+
+fn fell(before: &Jvm, now: &Jvm) -> bool {
+    let counted = |jvm: &Jvm| {
+        [
+            jvm.pauses,
+            jvm.pause_ns,
+            jvm.full_pauses,
+            jvm.full_ns,
+            jvm.safepoints,
+            jvm.safepoint_ns,
+            jvm.safepoint_sync_ns,
+        ]
+    };
+    counted(before).iter().zip(counted(now)).any(|(before, now)| now < *before)
+}
+
+fn since(before: &Jvm, now: &Jvm) -> Jvm {
+    let cpu = now.collector_cpu_ns.zip(before.collector_cpu_ns);
+    Jvm {
+        pauses: now.pauses.saturating_sub(before.pauses),
+        pause_ns: now.pause_ns.saturating_sub(before.pause_ns),
+        full_pauses: now.full_pauses.saturating_sub(before.full_pauses),
+        full_ns: now.full_ns.saturating_sub(before.full_ns),
+        safepoints: now.safepoints.saturating_sub(before.safepoints),
+        safepoint_ns: now.safepoint_ns.saturating_sub(before.safepoint_ns),
+        safepoint_sync_ns: now.safepoint_sync_ns.saturating_sub(before.safepoint_sync_ns),
+        collector_cpu_ns: cpu.map(|(now, before)| now.saturating_sub(before)),
+        compiles: now.compiles.saturating_sub(before.compiles),
+        classes: now.classes.saturating_sub(before.classes),
+        ..now.clone()
+    }
+}
