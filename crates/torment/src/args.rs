@@ -6,11 +6,13 @@ mod request;
 mod target;
 #[cfg(test)]
 mod tests;
+mod watch;
 mod watching;
 
 pub use load::{FindArgs, How, RunArgs, variable};
 pub use plans::{Output, PlanAction};
 pub use target::TargetArgs;
+pub use watch::{WatchCommand, Watching, Whom};
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use std::io;
@@ -35,6 +37,8 @@ Examples:
   torment find http://127.0.0.1:8080/        find the limit of yours
   torment run http://127.0.0.1:8080/ -r 500  offer 500 requests a second for 30 s
   torment show                               see the last run again
+  torment explain                            and why its limit is where it is
+  torment watch :8080                        see who waits for what, without load
 
 Exit codes:
   0 goal met, or limit found   99 goal not met       91 undecided
@@ -57,6 +61,21 @@ pub enum Action {
         /// Which run, or the beginning of its name; the last one if left out
         run: Option<String>,
     },
+    /// Say in full why a run's limit is where it is
+    ///
+    /// Every finding with what it rests on, the figures of each step, what was watched, what could not be
+    /// seen, and what would change the verdict.
+    #[command(
+        after_help = "Examples:\n  torment explain              the last run\n  torment explain 3f2a         one of `torment list`\n  torment explain 3f2a --again judged by the rules of this version"
+    )]
+    Explain {
+        /// Which run, or the beginning of its name; the last one if left out
+        run: Option<String>,
+        /// Judge it again from what was recorded, by the rules of this version; nothing is stored
+        #[arg(long)]
+        again: bool,
+    },
+    Watch(WatchCommand),
     /// List the runs that are kept
     List,
     /// Remove runs for good

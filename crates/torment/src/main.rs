@@ -5,6 +5,7 @@ mod measure;
 mod plans;
 mod runs;
 mod serve;
+mod watch;
 
 use args::{Action, Args, Common, Format};
 use clap::Parser;
@@ -40,6 +41,8 @@ fn main() -> ExitCode {
         Action::Find(find) => measure::measure(|read| find.plan(read), &find.how, &common),
         Action::Run(run) => measure::measure(|read| run.plan(read), &run.how, &common),
         Action::Show { run } => runs::show(run.as_deref().unwrap_or("last"), &common),
+        Action::Explain { run, again } => runs::explain(run.as_deref().unwrap_or("last"), again, &common),
+        Action::Watch(whom) => watch::watch(|read| whom.watching(read), &common),
         Action::List => runs::list(&common),
         Action::Rm { runs } => runs::remove(&runs, &common),
         Action::Target(target) => serve::serve(&target),

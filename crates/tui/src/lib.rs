@@ -3,6 +3,7 @@
 //! It draws from its own thread a few times a second and never makes the run wait for the
 //! terminal. It decides how a run looks, never what it means: that is `view`'s.
 
+mod board;
 mod charts;
 mod live;
 mod palette;
@@ -10,6 +11,7 @@ mod print;
 mod scale;
 mod screen;
 
+pub use board::Board;
 pub use live::{Error, Live};
 pub use palette::Palette;
 pub use print::{Paper, print};

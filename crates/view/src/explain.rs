@@ -3,7 +3,7 @@
 
 use crate::table::Table;
 use crate::verdict::{arithmetic, chain, confidence, evidence, none, prediction, sentences};
-use crate::watched::{Figure, amount, average, figure, not_observable, subject_name};
+use crate::watched::{Figure, amount, anyone, average, figure, not_observable, subject_name};
 use crate::{Line, RunView, Tone, Trial};
 use diagnosis::cause_name;
 use record::watch::{Asker, Level, Look, Role, Subject, ThreadsAt, Watched};
@@ -273,7 +273,8 @@ fn place(at: &ThreadsAt) -> String {
 
 fn who(view: &RunView) -> Vec<Line> {
     let Some(watched) = &view.watched else { return Vec::new() };
-    let mut lines: Vec<Line> = watched.subjects.iter().map(subject).collect();
+    let mut lines: Vec<Line> =
+        watched.subjects.iter().filter(|subject| subject.pid > 0).map(subject).collect();
     if let Some(postgres) = &watched.postgres {
         let settings: Vec<String> =
             postgres.settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
@@ -283,7 +284,7 @@ fn who(view: &RunView) -> Vec<Line> {
         }
     }
     lines.extend(watched.metrics.as_ref().map(|url| Line::plain(format!("    metrics at {url}"))));
-    if watched.sweeps_per_second > 0.0 && !watched.subjects.is_empty() {
+    if watched.sweeps_per_second > 0.0 && anyone(watched) {
         let late =
             if watched.real_time { "" } else { ", late when the machine is full (no real-time priority)" };
         let text = format!("    {} looks at the threads a second{late}", average(watched.sweeps_per_second));
@@ -317,7 +318,7 @@ fn unseen(view: &RunView) -> Vec<Line> {
                 .iter()
                 .map(|missing| Line::plain(format!("    {}: ", missing.what)).and(Tone::Faint, &missing.why)),
         );
-        if watched.level == Level::Outside && lines.is_empty() && watched.subjects.is_empty() {
+        if watched.level == Level::Outside && lines.is_empty() && !anyone(watched) {
             lines.extend(not_observable(watched));
         }
     }

@@ -2,7 +2,7 @@
 //! [`crate::explain`].
 
 use crate::reason::number;
-use crate::watched::amount;
+use crate::watched::{amount, anyone};
 use crate::{Line, RunView, Tone, not_observable};
 use record::{Arithmetic, Diagnosis, Evidence, NoFinding, Prediction};
 use units::Rate;
@@ -17,7 +17,7 @@ pub(crate) fn lines(view: &RunView) -> Vec<Line> {
         Some(diagnosis) => none(diagnosis).into_iter().collect(),
         None => Vec::new(),
     };
-    if let Some(watched) = view.watched.as_ref().filter(|watched| watched.subjects.is_empty()) {
+    if let Some(watched) = view.watched.as_ref().filter(|watched| !anyone(watched)) {
         // Why is said instead of that.
         if let Some(why) = not_observable(watched).into_iter().next() {
             lines

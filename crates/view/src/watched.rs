@@ -6,8 +6,9 @@ mod who;
 mod words;
 
 pub use figures::{Figure, figure};
-pub use who::{not_observable, who_waits};
+pub use who::{not_observable, who_json, who_waits};
 pub use words::{session_words, wait_words};
 
 pub(crate) use figures::cpu_of;
+pub(crate) use who::anyone;
 pub(crate) use words::{amount, average, subject_name};

@@ -2,6 +2,7 @@
 
 use super::figures::per;
 use super::{average, cpu_of, session_words, subject_name, wait_words};
+use crate::json::rate_value;
 use crate::reason::number;
 use crate::table::Table;
 use crate::{Line, Tone};
@@ -9,6 +10,7 @@ use record::watch::{
     Group, Host, Jvm, Level, Network, Postgres, PostgresInfo, Role, Subject, SubjectWindow, Usage, Watched,
     Window,
 };
+use serde_json::{Value, json};
 use units::{Bytes, Nanos, Rate, Share, grouped};
 
 /// Groups of threads shown in full; those beyond are shown if they use a processor.
@@ -28,12 +30,12 @@ pub fn who_waits(windows: &[Window], watched: &Watched) -> Vec<Line> {
     let merged = diagnosis::merge(&windows.iter().collect::<Vec<_>>());
     let mut lines = Vec::new();
     let nobody = (SubjectWindow::default(), merged.length());
-    for (index, subject) in watched.subjects.iter().enumerate() {
+    for (index, subject) in watched.subjects.iter().enumerate().filter(|(_, subject)| subject.pid > 0) {
         let seen = merged.subjects.get(index).unwrap_or(&nobody.0);
         lines.extend(subject_lines(subject, seen, nobody.1));
         lines.push(Line::empty());
     }
-    if watched.subjects.is_empty() {
+    if !anyone(watched) {
         lines.push(Line::plain("  ").and(Tone::Warn, "no process is watched"));
         lines.push(Line::empty());
     }
@@ -56,6 +58,22 @@ pub fn who_waits(windows: &[Window], watched: &Watched) -> Vec<Line> {
     lines
 }
 
+/// The same for programs: what is watched, and what was seen as one window, whose keys say their units.
+pub fn who_json(windows: &[Window], watched: &Watched) -> Value {
+    let merged = diagnosis::merge(&windows.iter().collect::<Vec<_>>());
+    json!({
+        "schema": record::SCHEMA,
+        "seen_seconds": rate_value(merged.length().as_secs_f64()),
+        "watched": watched,
+        "seen": merged,
+    })
+}
+
+/// Whether any process was found: the service has a place before it is.
+pub(crate) fn anyone(watched: &Watched) -> bool {
+    watched.subjects.iter().any(|subject| subject.pid > 0)
+}
+
 /// What cannot be seen, one line each.
 pub fn not_observable(watched: &Watched) -> Vec<Line> {
     let mut lines = Vec::new();
@@ -68,7 +86,7 @@ pub fn not_observable(watched: &Watched) -> Vec<Line> {
                 .and(Tone::Faint, &missing.why),
         );
     }
-    if lines.is_empty() && watched.level == Level::Outside && watched.subjects.is_empty() {
+    if lines.is_empty() && watched.level == Level::Outside && !anyone(watched) {
         lines.push(
             Line::empty()
                 .and(Tone::Warn, "  not observable ")
@@ -153,8 +171,8 @@ fn groups(seen: &SubjectWindow, length: Nanos) -> Vec<Line> {
         return Vec::new();
     }
     let mut table = Table::with_text_last(&[
-        "  threads",
-        "",
+        "  group",
+        "threads",
         "on CPU",
         "ready",
         "where they are, average number of threads",

@@ -1,0 +1,134 @@
+//! `watch`: whom, how long, and what else is asked.
+
+use super::request::set;
+use clap::Args;
+use plan::{Command, Draft, Error, Key, ReadFile};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use units::Nanos;
+
+/// Watch a process without load, and say who waits for what
+///
+/// Looks at its threads some 20 times a second from outside: which run, which are ready and wait for a
+/// processor, and what the others wait for. Nothing is attached to it, and nothing in it is changed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  torment watch 4711
+  torment watch :8080 --for 30s
+  torment watch 127.0.0.1:8080 --postgres 'postgres://me:{env:PGPASSWORD}@127.0.0.1/clinic'
+  torment watch :8080 --format json > seen.json
+  torment watch --for 1m -- java -jar app.jar")]
+pub struct WatchCommand {
+    /// A process by its number, or whoever listens at a port; its children and the databases and
+    /// services that it talks to on this machine are watched too
+    #[arg(value_name = "PID|:PORT|ADDRESS:PORT", required_unless_present = "program")]
+    whom: Option<String>,
+    /// Start this and watch it; when the time is up, it is ended (SIGTERM, 5 s later SIGKILL)
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "whom")]
+    program: Vec<String>,
+    /// For how long [default: on a terminal until Ctrl-C, else 10s]
+    #[arg(long = "for", value_name = "TIME")]
+    time: Option<String>,
+    /// How often the table on the terminal is drawn anew [default: 1s]
+    #[arg(long, value_name = "TIME")]
+    interval: Option<String>,
+    /// Ask this PostgreSQL what its sessions do, as a role that has pg_monitor
+    #[arg(long, value_name = "URL")]
+    postgres: Option<String>,
+    /// Read these metrics once a second, in Prometheus' text format
+    #[arg(long, value_name = "URL")]
+    metrics: Option<String>,
+}
+
+/// Who is to be watched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whom {
+    /// A process.
+    Process(u32),
+    /// Whoever listens at this port.
+    Port(u16),
+    /// Whoever listens at one of these addresses.
+    At(Vec<SocketAddr>),
+    /// A program to be started, with its arguments.
+    Program(Vec<String>),
+}
+
+/// All that was said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Watching {
+    /// Who.
+    pub whom: Whom,
+    /// For how long, if that was said.
+    pub time: Option<Nanos>,
+    /// Between two tables.
+    pub interval: Nanos,
+    /// What else is asked; the processes are left open.
+    pub asked: plan::Watch,
+}
+
+impl WatchCommand {
+    /// What is meant.
+    ///
+    /// # Errors
+    /// With one message about the first thing that is wrong.
+    pub fn watching(&self, read: ReadFile<'_>) -> Result<Watching, Error> {
+        let whom = match &self.whom {
+            Some(text) => whom(text)?,
+            None => Whom::Program(self.program.clone()),
+        };
+        let mut draft = Draft::default();
+        // What it says of the watch is checked as in a plan.
+        draft.set(Key::Url, "WHOM", "null");
+        draft.set(Key::Attach, "WHOM", "false");
+        set(&mut draft, Key::Postgres, "--postgres", &self.postgres);
+        set(&mut draft, Key::Metrics, "--metrics", &self.metrics);
+        let mut plan = draft.check(Command::Find, read)?;
+        plan.bind(|file| super::load::text(read(file), file), super::load::variable)?;
+        let time = |option, text: &Option<String>| text.as_deref().map(|text| time(option, text)).transpose();
+        Ok(Watching {
+            whom,
+            time: time("--for", &self.time)?,
+            interval: time("--interval", &self.interval)?.unwrap_or(Nanos::from_secs(1)),
+            asked: plan.watch,
+        })
+    }
+}
+
+fn time(option: &'static str, text: &str) -> Result<Nanos, Error> {
+    let time: Nanos = text.parse().map_err(|e: units::ParseError| wrong(option, e.to_string()))?;
+    match time {
+        time if time < Nanos::from_secs(1) => {
+            Err(wrong(option, format!("'{text}' is too short: what is seen comes in seconds, at least 1s")))
+        }
+        time if time > Nanos::from_secs(31 * 86_400) => {
+            Err(wrong(option, "expected at most a month".to_owned()))
+        }
+        time => Ok(time),
+    }
+}
+
+fn wrong(option: &'static str, message: String) -> Error {
+    Error { place: Some(plan::Place::Option(option)), message }
+}
+
+fn whom(text: &str) -> Result<Whom, Error> {
+    let text = text.trim();
+    let port = |digits: &str| digits.parse().ok().filter(|port: &u16| *port > 0);
+    let process = || text.parse().ok().filter(|pid: &u32| *pid > 0).map(Whom::Process);
+    let address = || text.parse().ok().filter(|at: &SocketAddr| at.port() > 0).map(|at| Whom::At(vec![at]));
+    let local = || {
+        let port = port(text.strip_prefix("localhost:")?)?;
+        let ends: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        Some(Whom::At(ends.map(|ip| SocketAddr::new(ip, port)).to_vec()))
+    };
+    let any = || text.strip_prefix(':').and_then(port).map(Whom::Port);
+    process().or_else(any).or_else(address).or_else(local).ok_or_else(|| {
+        wrong(
+            "WHOM",
+            format!(
+                "'{text}' is neither a process such as 4711, nor a port such as :8080, nor an address with one \
+                 such as 127.0.0.1:8080; a program to start stands behind two dashes: torment watch -- {text}"
+            ),
+        )
+    })
+}

@@ -1,0 +1,204 @@
+//! `watch`: looks at a process without load, and prints who waits for what.
+
+mod child;
+mod port;
+
+use crate::args::{Common, Format, Watching, Whom};
+use crate::{Failure, result};
+use anyhow::anyhow;
+use child::Child;
+use observe::{Seen, Where};
+use plan::{Error, ReadFile};
+use record::watch::{Watched, Window};
+use runner::exit;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tui::Board;
+use units::Nanos;
+use view::{Line, Tone, who_json, who_waits};
+
+/// How long it watches if nobody looks on and nothing is said.
+const UNATTENDED: Duration = Duration::from_secs(10);
+/// Between two questions whether anything was seen.
+const PAUSE: Duration = Duration::from_millis(50);
+/// No trial: there is no load.
+const NO_TRIAL: u32 = 0;
+
+pub fn watch(
+    watching: impl FnOnce(ReadFile<'_>) -> Result<Watching, Error>,
+    common: &Common,
+) -> Result<u8, Failure> {
+    let read = &mut |path: &str| std::fs::read(path).map_err(|e| format!("cannot read '{path}': {e}"));
+    let watching = watching(read).map_err(|error| Failure { code: exit::USAGE, error: error.into() })?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    let mut asked = watching.asked.clone();
+    let mut child = None;
+    let target = match &watching.whom {
+        Whom::Process(pid) => {
+            if !is_there(*pid) {
+                return Err(anyhow!(
+                    "there is no process {pid}; torment watch :8080 finds whoever listens at a port"
+                )
+                .into());
+            }
+            asked.pids = vec![*pid];
+            Where::Nowhere
+        }
+        Whom::Port(port) => Where::Tcp(port::listening(*port)?),
+        Whom::At(addresses) => Where::Tcp(addresses.clone()),
+        Whom::Program(words) => {
+            let started = Child::start(words)?;
+            asked.pids = vec![started.pid()];
+            child = Some(started);
+            Where::Nowhere
+        }
+    };
+    let watch = observe::start(&asked, &target)?;
+    let mut seen = Sight::default();
+    seen.take(&watch);
+    if !seen.finds_anyone() && child.is_none() {
+        return Err(nobody(&watching.whom, &seen.watched).into());
+    }
+    watch.begin(NO_TRIAL);
+    let interrupted = look_on(&watch, &mut seen, &watching, child.as_mut(), &stop, common)?;
+    watch.end();
+    // The last second is cut when its thread hears of the end.
+    let until = Instant::now() + Duration::from_secs(1);
+    let before = seen.windows;
+    while seen.windows == before && Instant::now() < until {
+        std::thread::sleep(PAUSE);
+        seen.take(&watch);
+    }
+    drop(child);
+    if seen.windows == 0 {
+        return Err(anyhow!("it ended before anything could be seen: watch it for a second at least").into());
+    }
+    let all = std::slice::from_ref(&seen.all);
+    result(|| with_head(all, &seen.watched), || who_json(all, &seen.watched), common)?;
+    Ok(if interrupted && watching.time.is_some() { exit::INTERRUPTED } else { exit::MET })
+}
+
+/// What was seen so far.
+#[derive(Default)]
+struct Sight {
+    watched: Watched,
+    /// Everything, as one window.
+    all: Window,
+    /// What came since the last table.
+    recent: Vec<Window>,
+    windows: u64,
+}
+
+impl Sight {
+    fn take(&mut self, watch: &observe::Watch) {
+        for seen in watch.seen() {
+            match seen {
+                Seen::Watched(watched) => self.watched = *watched,
+                Seen::Window(_, window) => {
+                    diagnosis::add(&mut self.all, &window);
+                    self.recent.push(*window);
+                    self.windows += 1;
+                }
+                // None is asked for.
+                Seen::Look(..) => {}
+            }
+        }
+    }
+
+    fn finds_anyone(&self) -> bool {
+        self.watched.subjects.iter().any(|subject| subject.pid > 0)
+    }
+}
+
+/// Watches until the time is up, the process ended, or somebody has seen enough; the last is said.
+fn look_on(
+    watch: &observe::Watch,
+    seen: &mut Sight,
+    watching: &Watching,
+    mut child: Option<&mut Child>,
+    stop: &AtomicBool,
+    common: &Common,
+) -> Result<bool, Failure> {
+    // What a program prints would stand in the middle of it.
+    let attended =
+        !common.quiet && common.format == Format::Text && child.is_none() && io::stderr().is_terminal();
+    let mut board =
+        if attended { Some(Board::open(common.colour(true, no_color().as_deref()))?) } else { None };
+    let began = Instant::now();
+    let time = watching.time.map(|time| Duration::from_nanos(time.0));
+    let time = time.or((!attended && child.is_none()).then_some(UNATTENDED));
+    let interval = Duration::from_nanos(watching.interval.0);
+    let mut next = began + interval;
+    loop {
+        if stop.load(Ordering::SeqCst) {
+            return Ok(true);
+        }
+        if time.is_some_and(|time| began.elapsed() >= time) {
+            return Ok(false);
+        }
+        let ended = match (&mut child, &watching.whom) {
+            (Some(child), _) => child.ended()?.map(|status| format!("the program ended: {status}")),
+            (None, Whom::Process(pid)) if !is_there(*pid) => Some(format!("process {pid} ended")),
+            _ => None,
+        };
+        if let Some(ended) = ended {
+            drop(board);
+            eprintln!("torment: {ended}");
+            return Ok(false);
+        }
+        std::thread::sleep(PAUSE);
+        seen.take(watch);
+        if let Some(board) = board.as_mut().filter(|_| Instant::now() >= next && !seen.recent.is_empty()) {
+            let mut lines = with_head(&seen.recent, &seen.watched);
+            lines.push(Line::empty());
+            lines.push(
+                Line::empty().and(Tone::Faint, "  Ctrl-C ends, and prints the table of the whole time"),
+            );
+            board.show(&lines)?;
+            seen.recent.clear();
+            next = Instant::now() + interval;
+        } else if board.is_none() {
+            seen.recent.clear();
+        }
+    }
+}
+
+fn no_color() -> Option<std::ffi::OsString> {
+    std::env::var_os("NO_COLOR")
+}
+
+/// The table under a line that says how long was looked.
+fn with_head(windows: &[Window], watched: &Watched) -> Vec<Line> {
+    let length = windows.iter().fold(Nanos::ZERO, |sum, window| sum + window.length());
+    let seconds = Nanos::from_millis((length.as_secs_f64() * 10.0).round() as u64 * 100);
+    let head = format!("  who waits for what · {seconds} · without load of torment's");
+    let mut lines = vec![Line::empty().and(Tone::Faint, head), Line::empty()];
+    lines.extend(who_waits(windows, watched));
+    lines
+}
+
+/// Whether a process lives; one that ended and nobody has waited for does not.
+fn is_there(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
+    // Its name, in brackets, may hold anything; the state follows it.
+    stat.is_ok_and(|stat| {
+        let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
+        !matches!(state, Some('Z' | 'X'))
+    })
+}
+
+/// Why nobody is watched.
+fn nobody(whom: &Whom, watched: &Watched) -> anyhow::Error {
+    match (watched.missing.first(), whom) {
+        // Its advice is an option of `find` and `run`.
+        (Some(missing), _) => anyhow!("{}", missing.why.replace("with --pid", "by its number")),
+        (None, Whom::Process(pid)) => anyhow!("process {pid} ended"),
+        (None, _) => anyhow!("whoever listens there was not found; name the process by its number"),
+    }
+}
