@@ -12,6 +12,16 @@ pub enum Where {
     Nowhere,
 }
 
+impl Where {
+    /// The addresses that connections are made to.
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        match self {
+            Self::Tcp(addresses) => addresses.clone(),
+            Self::Unix(_) | Self::Nowhere => Vec::new(),
+        }
+    }
+}
+
 /// Whether an address is one of this machine, as its network namespace has it.
 pub(crate) fn is_here(address: IpAddr) -> bool {
     if address.is_loopback() || address.is_unspecified() {

@@ -1,0 +1,249 @@
+//! The sockets of the subjects: what waits to be accepted, and how many connections lead where. And the ports
+//! that torment itself has in use.
+
+mod owners;
+#[cfg(test)]
+mod tests;
+
+use crate::diag::{Socket, State, tcp};
+use crate::said::Said;
+use crate::scene::{Listing, Scene, of_process};
+use crate::source::Source;
+use owners::Owners;
+use record::watch::{Listener, Missing, Peer, Usage, Window};
+use std::collections::HashMap;
+use std::fs;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// Between two looks: so many a second that a queue that is always full is seen, and so few that 40,000
+/// connections cost some percent of a processor.
+const EVERY: Duration = Duration::from_millis(500);
+/// The most other ends kept of a subject.
+const PEERS: usize = 20;
+
+/// All states of connections that have a local port.
+const CONNECTED: [State; 8] = [
+    State::ESTABLISHED,
+    State::SYN_SENT,
+    State(4), // FIN_WAIT1
+    State(5), // FIN_WAIT2
+    State::TIME_WAIT,
+    State::CLOSE_WAIT,
+    State(9),  // LAST_ACK
+    State(11), // CLOSING
+];
+
+/// Lists the sockets.
+#[derive(Debug, Default)]
+pub(crate) struct Sockets {
+    /// Where the load goes.
+    targets: Vec<SocketAddr>,
+    subjects: Vec<Subject>,
+    owners: Owners,
+    said: Said,
+}
+
+/// What was seen of a subject since the last cut.
+#[derive(Debug, Default)]
+struct Subject {
+    /// The process by which its network namespace was found, and how sockets are listed there.
+    place: Option<(u32, Listing)>,
+    looks: u32,
+    clients: u32,
+    listeners: HashMap<SocketAddr, (u32, u32)>,
+    peers: HashMap<SocketAddr, Seen>,
+}
+
+/// Connections to one other end.
+#[derive(Debug, Default, Clone, Copy)]
+struct Seen {
+    /// Established, over all looks; and in this one.
+    sum: u32,
+    now: u32,
+    /// Of the looks before this one in which there was any.
+    least: u32,
+    most: u32,
+    /// Looks in which it was there.
+    looks: u32,
+    time_wait: u32,
+}
+
+impl Sockets {
+    /// Also counts the ports that torment has in use to these addresses.
+    pub fn new(targets: Vec<SocketAddr>) -> Self {
+        Self { targets, ..Self::default() }
+    }
+
+    /// Lists the sockets in these states once in each namespace, and counts.
+    fn look(&mut self, scene: &Scene, states: &[State]) {
+        self.subjects.resize_with(scene.subjects.len(), Subject::default);
+        let listens = listens(scene);
+        let mut own = None;
+        for (at, cast) in scene.subjects.iter().enumerate() {
+            let Some(&pid) = cast.pids.first() else { continue };
+            let subject = &mut self.subjects[at];
+            if subject.place.as_ref().is_none_or(|(known, _)| *known != pid) {
+                subject.place = Some((pid, of_process(pid)));
+            }
+            let Some((_, listing)) = &mut subject.place else { continue };
+            let other;
+            let sockets: &[Socket] = match listing {
+                // All in torment's own namespace share one list.
+                Listing::Own => own.get_or_insert_with(|| listing.sockets(states)),
+                _ => {
+                    other = listing.sockets(states);
+                    &other
+                }
+            };
+            if sockets.is_empty() && listens.iter().any(|(_, of)| *of == at) {
+                let why = format!("the kernel lists none in the network namespace of process {pid}");
+                self.said.say("sockets of the target", why);
+                // Asked anew the next time: a listing that took too long is of no more use.
+                subject.place = None;
+                continue;
+            }
+            if matches!(listing, Listing::Files(_)) {
+                self.said.say(
+                    "listen queues of the target",
+                    format!(
+                        "process {pid} is in another network namespace; run torment as root, or within it"
+                    ),
+                );
+            }
+            let has_backlog = !matches!(listing, Listing::Files(_));
+            self.owners.learn(sockets, &listens, scene, &mut self.said);
+            self.subjects[at].count(at, sockets, &listens, &self.owners, has_backlog);
+        }
+    }
+}
+
+/// Where each subject listens.
+fn listens(scene: &Scene) -> Vec<(SocketAddr, usize)> {
+    let all = scene.subjects.iter().enumerate();
+    let all = all.flat_map(|(at, cast)| cast.about.listens.iter().map(move |listen| (listen, at)));
+    all.filter_map(|(listen, at)| Some((listen.parse().ok()?, at))).collect()
+}
+
+/// Whose listening socket this address belongs to.
+fn listener(listens: &[(SocketAddr, usize)], address: SocketAddr) -> Option<usize> {
+    let is_there =
+        |at: SocketAddr| at.port() == address.port() && (at.ip() == address.ip() || at.ip().is_unspecified());
+    listens.iter().find(|(at, _)| is_there(*at)).map(|(_, of)| *of)
+}
+
+impl Subject {
+    fn count(
+        &mut self,
+        at: usize,
+        sockets: &[Socket],
+        listens: &[(SocketAddr, usize)],
+        owners: &Owners,
+        has_backlog: bool,
+    ) {
+        self.looks += 1;
+        self.clients = 0;
+        self.peers.values_mut().for_each(|peer| (peer.now, peer.time_wait) = (0, 0));
+        for socket in sockets {
+            if socket.state == State::LISTEN {
+                if has_backlog && listens.contains(&(socket.local, at)) {
+                    let most = self.listeners.entry(socket.local).or_insert((0, socket.send_queue));
+                    if socket.receive_queue >= most.0 {
+                        *most = (socket.receive_queue, socket.send_queue);
+                    }
+                }
+                continue;
+            }
+            if let Some(of) = listener(listens, socket.local) {
+                self.clients += u32::from(of == at && socket.state == State::ESTABLISHED);
+                continue;
+            }
+            if owners.of(socket, listens) != Some(at) {
+                continue;
+            }
+            let peer = self.peers.entry(socket.remote).or_default();
+            match socket.state {
+                State::ESTABLISHED => peer.now += 1,
+                State::TIME_WAIT => peer.time_wait += 1,
+                _ => {}
+            }
+        }
+        for peer in self.peers.values_mut().filter(|peer| peer.now > 0) {
+            peer.least = if peer.looks == 0 { peer.now } else { peer.least.min(peer.now) };
+            peer.most = peer.most.max(peer.now);
+            peer.sum += peer.now;
+            peer.looks += 1;
+        }
+    }
+
+    fn peers(&self) -> Vec<Peer> {
+        let peer = |(address, seen): (&SocketAddr, &Seen)| Peer {
+            address: address.to_string(),
+            established: f64::from(seen.sum) / f64::from(self.looks),
+            least: if seen.looks == self.looks { seen.least } else { 0 },
+            most: seen.most,
+            time_wait: seen.time_wait,
+        };
+        let mut peers: Vec<Peer> = self.peers.iter().map(peer).collect();
+        let rank = |peer: &Peer| peer.established + f64::from(peer.time_wait);
+        peers.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then_with(|| a.address.cmp(&b.address)));
+        peers.truncate(PEERS);
+        peers
+    }
+
+    fn listeners(&self) -> Vec<Listener> {
+        let all = self.listeners.iter();
+        let all = all.map(|(at, &(queued, backlog))| Listener { address: at.to_string(), queued, backlog });
+        let mut all: Vec<Listener> = all.collect();
+        all.sort_by(|a, b| a.address.cmp(&b.address));
+        all
+    }
+}
+
+/// Local ports in use to where the load goes: of each pair of addresses the most, against the range that there is.
+fn ports(targets: &[SocketAddr], sockets: &[Socket]) -> Usage {
+    let mut pairs: HashMap<(IpAddr, SocketAddr), u64> = HashMap::new();
+    for socket in sockets.iter().filter(|s| s.state != State::LISTEN && targets.contains(&s.remote)) {
+        *pairs.entry((socket.local.ip(), socket.remote)).or_default() += 1;
+    }
+    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let mut ends = range.split_ascii_whitespace().map_while(|end| end.parse::<u64>().ok());
+    let limit = match (ends.next(), ends.next()) {
+        (Some(first), Some(last)) if last >= first => last - first + 1,
+        _ => 0,
+    };
+    Usage { used: pairs.into_values().max().unwrap_or(0), limit }
+}
+
+impl Source for Sockets {
+    fn every(&self) -> Duration {
+        EVERY
+    }
+
+    fn read(&mut self, scene: &Scene) {
+        if !scene.subjects.is_empty() {
+            self.look(scene, &[State::LISTEN, State::ESTABLISHED]);
+        }
+    }
+
+    fn cut(&mut self, scene: &Scene, window: &mut Window) {
+        self.look(scene, &[State::LISTEN, State::ESTABLISHED, State::TIME_WAIT]);
+        for (subject, part) in self.subjects.iter_mut().zip(&mut window.subjects) {
+            if subject.looks > 0 {
+                part.listeners = subject.listeners();
+                part.peers = subject.peers();
+                part.clients = subject.clients;
+            }
+            *subject = Subject { place: subject.place.take(), ..Subject::default() };
+        }
+        if !self.targets.is_empty()
+            && let Some(sockets) = self.said.take("ports in use", "the list of sockets", tcp(&CONNECTED))
+        {
+            window.own.ports = ports(&self.targets, &sockets);
+        }
+    }
+
+    fn missing(&self) -> Vec<Missing> {
+        self.said.list()
+    }
+}

@@ -1,0 +1,92 @@
+//! Whose a connection is. The kernel's list names none; the descriptors of the processes do, and are dear to walk.
+
+use super::listener;
+use crate::diag::{Socket, State};
+use crate::said::Said;
+use crate::scene::Scene;
+use crate::tree;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+/// After a walk that took so long none is made for a hundred times as long.
+const SHARE: u32 = 100;
+/// And not sooner than this.
+const SOONEST: Duration = Duration::from_secs(1);
+
+/// So many are kept; then those that have ended are forgotten with the others.
+const MOST: usize = 100_000;
+
+/// The subjects that have sockets.
+#[derive(Debug, Default)]
+pub(super) struct Owners {
+    /// By inode; none: it is of no subject.
+    inodes: HashMap<u32, Option<usize>>,
+    /// Who last had a connection to an address: whose those are that nobody has any longer, or that came
+    /// since the last walk.
+    remotes: HashMap<SocketAddr, usize>,
+    not_before: Option<Instant>,
+}
+
+impl Owners {
+    /// Finds whose those sockets are that are not known yet.
+    pub fn learn(
+        &mut self,
+        sockets: &[Socket],
+        listens: &[(SocketAddr, usize)],
+        scene: &Scene,
+        said: &mut Said,
+    ) {
+        let outgoing = || sockets.iter().filter(|socket| is_outgoing(socket, listens));
+        let is_new = outgoing().any(|socket| !self.inodes.contains_key(&socket.inode));
+        let now = Instant::now();
+        if !is_new || self.not_before.is_some_and(|at| now < at) {
+            return;
+        }
+        let mut found: HashMap<u32, usize> = HashMap::new();
+        for (at, cast) in scene.subjects.iter().enumerate() {
+            for &pid in &cast.pids {
+                match tree::sockets(pid) {
+                    Ok(inodes) => found.extend(inodes.into_iter().map(|inode| (inode as u32, at))),
+                    Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => said.say(
+                        "connections that the target makes",
+                        format!(
+                            "/proc/{pid}/fd may not be read; run torment as the target's user, or as root"
+                        ),
+                    ),
+                    // It has just ended.
+                    Err(_) => {}
+                }
+            }
+        }
+        if self.inodes.len() > MOST {
+            self.inodes.clear();
+        }
+        self.inodes.extend(outgoing().map(|socket| (socket.inode, found.get(&socket.inode).copied())));
+        for socket in outgoing() {
+            if let Some(of) = found.get(&socket.inode) {
+                self.remotes.insert(socket.remote, *of);
+            }
+        }
+        self.not_before = Some(now + (now.elapsed() * SHARE).max(SOONEST));
+    }
+
+    /// The subject that made this connection, if any has.
+    pub fn of(&self, socket: &Socket, listens: &[(SocketAddr, usize)]) -> Option<usize> {
+        if socket.inode != 0 && is_outgoing(socket, listens) {
+            if let Some(known) = self.inodes.get(&socket.inode) {
+                return *known;
+            }
+        }
+        self.remotes.get(&socket.remote).copied()
+    }
+}
+
+/// Whether a subject may have made this connection: not those that were made to one, and not those to the
+/// service, which are torment's.
+fn is_outgoing(socket: &Socket, listens: &[(SocketAddr, usize)]) -> bool {
+    socket.state == State::ESTABLISHED
+        && socket.inode != 0
+        && listener(listens, socket.local).is_none()
+        && listener(listens, socket.remote) != Some(0)
+}

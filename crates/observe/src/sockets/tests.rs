@@ -1,0 +1,96 @@
+use super::*;
+use crate::scene::Cast;
+use record::watch::{Subject as About, SubjectWindow};
+use std::net::{TcpListener, TcpStream};
+
+fn cast(pid: u32, listens: &[SocketAddr]) -> Cast {
+    let listens = listens.iter().map(ToString::to_string).collect();
+    Cast { about: About { pid, listens, ..About::default() }, pids: vec![pid] }
+}
+
+fn cut(sockets: &mut Sockets, scene: &Scene) -> Window {
+    let subjects = vec![SubjectWindow::default(); scene.subjects.len()];
+    let mut window = Window { subjects, ..Window::default() };
+    sockets.cut(scene, &mut window);
+    window
+}
+
+fn listen() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let at = listener.local_addr().expect("it is bound");
+    (listener, at)
+}
+
+#[test]
+fn queues_clients_and_peers() {
+    let ((service, at), (downstream, there)) = (listen(), listen());
+    let scene = Scene { subjects: vec![cast(std::process::id(), &[at])], ..Scene::default() };
+    let mut sockets = Sockets::new(vec![at]);
+    let waiting: Vec<TcpStream> = (0..4).map(|_| TcpStream::connect(at).expect("there is room")).collect();
+    let mut pool: Vec<TcpStream> =
+        (0..3).map(|_| TcpStream::connect(there).expect("there is room")).collect();
+    sockets.read(&scene);
+    for _ in 0..4 {
+        drop(service.accept().expect("there are four"));
+    }
+    pool.pop();
+    let (accepted, _) = downstream.accept().expect("there are some");
+    let window = cut(&mut sockets, &scene);
+    let part = &window.subjects[0];
+    assert_eq!(part.listeners.len(), 1);
+    assert_eq!(part.listeners[0].address, at.to_string());
+    assert_eq!(part.listeners[0].queued, 4, "the most seen");
+    assert!(part.listeners[0].backlog > 4);
+    let peer = part.peers.iter().find(|peer| peer.address == there.to_string()).expect("it was connected to");
+    assert_eq!((peer.established, peer.least, peer.most), (2.5, 2, 3));
+    assert_eq!(part.clients, 0, "they were accepted, and closed");
+    assert_eq!(window.own.ports.used, 4, "also those that one end has closed");
+    assert!(window.own.ports.limit > 1000);
+    assert!(sockets.missing().is_empty());
+    drop((waiting, accepted));
+    assert_eq!(cut(&mut sockets, &scene).subjects[0].listeners[0].queued, 0, "it begins anew");
+}
+
+#[test]
+fn who_is_no_subject_has_no_peers() {
+    let (_service, at) = listen();
+    let (_other, there) = listen();
+    let _connection = TcpStream::connect(there).expect("there is room");
+    let client = TcpStream::connect(at).expect("there is room");
+    let mut child = std::process::Command::new("sleep").arg("20").spawn().expect("there is sleep");
+    let scene = Scene { subjects: vec![cast(child.id(), &[at])], ..Scene::default() };
+    let part = cut(&mut Sockets::default(), &scene).subjects.remove(0);
+    child.kill().expect("it runs");
+    child.wait().expect("it was started here");
+    assert_eq!(part.clients, 1);
+    assert_eq!(part.peers, [], "the connection is of another process");
+    drop(client);
+}
+
+#[test]
+fn connections_that_ended_first_wait_at_their_end() {
+    let (downstream, there) = listen();
+    let scene = Scene { subjects: vec![cast(std::process::id(), &[])], ..Scene::default() };
+    let mut sockets = Sockets::default();
+    let kept = TcpStream::connect(there).expect("there is room");
+    sockets.read(&scene);
+    for _ in 0..3 {
+        let client = TcpStream::connect(there).expect("there is room");
+        drop(client);
+    }
+    for _ in 0..4 {
+        drop(downstream.accept().expect("there are four"));
+    }
+    // The last packets may still be under way.
+    let end = std::time::Instant::now() + Duration::from_secs(10);
+    loop {
+        let part = cut(&mut sockets, &scene).subjects.remove(0);
+        let peer = part.peers.into_iter().find(|peer| peer.address == there.to_string());
+        if peer.as_ref().is_some_and(|peer| peer.time_wait == 3) {
+            break;
+        }
+        assert!(std::time::Instant::now() < end, "{peer:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(kept);
+}
