@@ -102,7 +102,7 @@ pub struct Postgres {
 /// Sessions of a database that do the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sessions {
-    /// `active`, `idle`, `idle in transaction`, …
+    /// `active`, `idle`, `idle in transaction`, …; `not permitted`: another role's, whose state may not be read.
     pub state: String,
     /// `Lock`, `LWLock`, `IO`, `Client`, …; none: on a processor, or waiting for one.
     pub wait_type: Option<String>,
