@@ -53,7 +53,8 @@ impl Source {
         let why = match &first {
             Some(Metrics { error: Some(why), .. }) => Some(why.clone()),
             Some(Metrics { series, .. }) if series.is_empty() => Some(
-                "it answers, but with no series of a pool, of threads or of requests that could be used".to_owned(),
+                "it answers, but with no series of a pool, of threads or of requests that could be used"
+                    .to_owned(),
             ),
             Some(_) => None,
             None => Some("it has not answered".to_owned()),

@@ -46,7 +46,8 @@ impl Source {
     /// Fails, with what is then not observable, if there is no connection within a few seconds.
     pub fn open(url: &str) -> Result<Self, Missing> {
         let missing = |why| Missing::new("PostgreSQL", why);
-        let address = Address::parse(url).map_err(|why| missing(format!("the address of PostgreSQL: {why}")))?;
+        let address =
+            Address::parse(url).map_err(|why| missing(format!("the address of PostgreSQL: {why}")))?;
         let place = address.place.clone();
         let (answer, opened) = channel();
         let (tell, heard) = channel();
