@@ -1,33 +1,71 @@
-//! A PostgreSQL server of the test's own: made in a temporary folder, stopped and removed when
+//! A PostgreSQL server of one's own: made in a temporary folder, stopped and removed when
 //! dropped. It touches no server that runs already.
 
 use crate::server::{command, folder, free_port, ordinary_user, stop};
 use rustix::process::Signal;
-use std::fs;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use std::{fmt, fs};
 
 /// On a busy machine the first start takes some seconds.
 const START_PATIENCE: Duration = Duration::from_secs(60);
 
+/// Why there is no server.
+#[derive(Debug)]
+pub enum Unavailable {
+    /// There is none on this machine.
+    NotInstalled,
+    /// It does not start; its own words.
+    Failed(String),
+}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotInstalled => f.write_str("PostgreSQL is not installed (apt-get install postgresql)"),
+            Self::Failed(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Unavailable {}
+
 /// A running server with an empty database.
 pub struct Postgres {
     server: Child,
+    programs: PathBuf,
+    settings: Vec<String>,
     port: u16,
     folder: tempfile::TempDir,
 }
 
 impl Postgres {
-    /// Starts a server on a free port of 127.0.0.1. `None`, said aloud, when PostgreSQL is not
-    /// installed; panics when it is installed and does not start.
+    /// For a test: `None`, said aloud, when PostgreSQL is not installed; panics when it is installed
+    /// and does not start.
     pub fn start() -> Option<Self> {
-        let Some(programs) = programs() else {
-            eprintln!("SKIPPED: PostgreSQL is not installed (apt-get install postgresql)");
-            return None;
+        match Self::start_with(&["max_connections=200"]) {
+            Ok(server) => Some(server),
+            Err(why @ Unavailable::NotInstalled) => {
+                eprintln!("SKIPPED: {why}");
+                None
+            }
+            Err(why) => panic!("{why}"),
+        }
+    }
+
+    /// Starts a server on a free port of 127.0.0.1, with settings such as `shared_buffers=16MB`.
+    ///
+    /// # Errors
+    /// When it is not installed, or does not start.
+    pub fn start_with(settings: &[&str]) -> Result<Self, Unavailable> {
+        let failed = |what: &str| {
+            let what = what.to_owned();
+            move |why: std::io::Error| Unavailable::Failed(format!("{what}: {why}"))
         };
+        let programs = programs().ok_or(Unavailable::NotInstalled)?;
         let user = ordinary_user("postgres");
         let folder = folder("torment-pg-", user);
         let data = folder.path().join("data");
@@ -42,24 +80,31 @@ impl Postgres {
             ])
             .arg(&data)
             .output()
-            .expect("initdb can be run");
-        assert!(made.status.success(), "initdb failed: {}", String::from_utf8_lossy(&made.stderr));
-
+            .map_err(failed("initdb cannot be run"))?;
+        if !made.status.success() {
+            let said = String::from_utf8_lossy(&made.stderr);
+            return Err(Unavailable::Failed(format!("initdb failed: {said}")));
+        }
         let port = free_port();
-        let log = fs::File::create(folder.path().join("log")).expect("the folder is writable");
-        let server = command(&programs.join("postgres"), user, folder.path())
-            .arg("-D")
-            .arg(&data)
-            .arg("-k")
-            .arg(folder.path())
-            .args(["-h", "127.0.0.1", "-p", &port.to_string(), "-c", "max_connections=200"])
-            .stderr(log.try_clone().expect("a descriptor is free"))
-            .stdout(log)
-            .spawn()
-            .expect("postgres can be run");
-        let mut this = Self { server, port, folder };
-        this.wait_until_it_answers();
-        Some(this)
+        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        let server = serve(&programs, folder.path(), port, &settings)?;
+        let mut this = Self { server, programs, settings, port, folder };
+        this.wait_until_it_answers()?;
+        Ok(this)
+    }
+
+    /// Ends the server, as an administrator does who does not wait for clients.
+    pub fn stop(&mut self) {
+        stop(&mut self.server, Signal::INT);
+    }
+
+    /// Starts the server again after [`Postgres::stop`], at the same port and with the same data.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn start_again(&mut self) -> Result<(), Unavailable> {
+        self.server = serve(&self.programs, self.folder.path(), self.port, &self.settings)?;
+        self.wait_until_it_answers()
     }
 
     /// `postgres://postgres@127.0.0.1:PORT/postgres`.
@@ -72,7 +117,7 @@ impl Postgres {
         self.server.id()
     }
 
-    fn wait_until_it_answers(&mut self) {
+    fn wait_until_it_answers(&mut self) -> Result<(), Unavailable> {
         let until = Instant::now() + START_PATIENCE;
         // The pid file's last line says `ready` once connections are taken (postmaster.pid).
         let ready = |folder: &Path| {
@@ -81,12 +126,16 @@ impl Postgres {
                 && UnixStream::connect(folder.join(format!(".s.PGSQL.{}", self.port))).is_ok()
         };
         while !ready(self.folder.path()) {
-            let ended = self.server.try_wait().expect("it is our child");
             let log = || fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-            assert!(ended.is_none(), "PostgreSQL ended at once: {}", log());
-            assert!(Instant::now() < until, "PostgreSQL did not start within a minute: {}", log());
+            if self.server.try_wait().is_ok_and(|ended| ended.is_some()) {
+                return Err(Unavailable::Failed(format!("PostgreSQL ended at once: {}", log())));
+            }
+            if Instant::now() > until {
+                return Err(Unavailable::Failed(format!("PostgreSQL did not start in a minute: {}", log())));
+            }
             sleep(Duration::from_millis(20));
         }
+        Ok(())
     }
 }
 
@@ -95,6 +144,19 @@ impl Drop for Postgres {
         // SIGINT is a fast shutdown: clients are disconnected, nothing is lost.
         stop(&mut self.server, Signal::INT);
     }
+}
+
+fn serve(programs: &Path, folder: &Path, port: u16, settings: &[String]) -> Result<Child, Unavailable> {
+    let failed = |what: &str, why: std::io::Error| Unavailable::Failed(format!("{what}: {why}"));
+    let log = fs::File::create(folder.join("log")).map_err(|e| failed("its log cannot be written", e))?;
+    let mut server = command(&programs.join("postgres"), ordinary_user("postgres"), folder);
+    server.arg("-D").arg(folder.join("data")).arg("-k").arg(folder);
+    server.args(["-h", "127.0.0.1", "-p", &port.to_string()]);
+    for setting in settings {
+        server.args(["-c", setting]);
+    }
+    let both = log.try_clone().map_err(|e| failed("no descriptor is free", e))?;
+    server.stderr(both).stdout(log).spawn().map_err(|e| failed("postgres cannot be run", e))
 }
 
 /// The folder of `initdb` and `postgres`: the newest that Debian keeps, or the first in PATH.

@@ -1,0 +1,33 @@
+//! Somebody else on the machine who uses processors: this very program, on one processor.
+
+use crate::Trouble;
+use crate::client;
+use crate::service::Service;
+use std::net::TcpStream;
+
+/// Threads that want the processor at the same time.
+const THREADS: usize = 8;
+/// Each burns for the longest that is allowed; eight of them on one processor last beyond any cell.
+const PAGE: &str = "/fault/cpu?us=10000000";
+
+pub(crate) struct Burner {
+    service: Service,
+    /// Nobody reads the answers.
+    asked: Vec<TcpStream>,
+}
+
+impl Burner {
+    /// It waits until it is told to begin.
+    pub(crate) fn start(core: u32) -> Result<Self, Trouble> {
+        let core = core.to_string();
+        let service = Service::own(&["--model", "threads", "--cores", &core], |_| Ok(()))?;
+        Ok(Self { service, asked: Vec::new() })
+    }
+
+    pub(crate) fn begin(&mut self) {
+        while self.asked.len() < THREADS {
+            let Ok(stream) = client::send(self.service.address, PAGE) else { return };
+            self.asked.push(stream);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! What a cell of the matrix says.
+
+use record::Cause;
+use std::time::Duration;
+
+/// One fault: how to bring it about, and what should be said of it.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// How it is called on the command line.
+    pub name: &'static str,
+    /// What is broken, in a few words.
+    pub broken: &'static str,
+    /// What should be said.
+    pub expected: Expected,
+    /// Why that and nothing else, where it is not plain: the numbers.
+    pub why: &'static str,
+    pub(crate) service: Service,
+    /// Below the service's address; each request is one of them, all equally often.
+    pub(crate) pages: Vec<&'static str>,
+    pub(crate) around: Around,
+    pub(crate) load: Load,
+}
+
+/// The truth about a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// This gives first.
+    First {
+        /// The cause.
+        cause: Cause,
+        /// Causes that are not wrong either: they describe the same from another side.
+        also: &'static [Cause],
+    },
+    /// Nothing is wrong.
+    Nothing,
+}
+
+/// What is put under load.
+#[derive(Debug, Clone)]
+pub(crate) enum Service {
+    /// This program, as `torment target` with these options.
+    Own(&'static [&'static str]),
+    /// A Tomcat with HikariCP on a JDK of this release.
+    Java { release: u32, options: &'static [&'static str], workers: u32, pool: u32, virtual_threads: bool },
+}
+
+/// What is around the service.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Around {
+    /// A PostgreSQL with these settings; with `memory` of it in a group that may use so many MiB.
+    pub postgres: Option<Postgres>,
+    /// A service that the first one calls: this program with these options. Its address takes the
+    /// place of `{downstream}` in pages.
+    pub downstream: Option<&'static [&'static str]>,
+    /// Limits of the service.
+    pub limits: Limits,
+    /// Somebody else who uses processors, once the calm part is over.
+    pub neighbour: Neighbour,
+    /// A network of its own with so few local ports, of which somebody else holds some.
+    pub ports: Option<Ports>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Postgres {
+    pub settings: &'static [&'static str],
+    pub memory_mib: Option<u64>,
+}
+
+/// What the service may use; none: all there is.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Limits {
+    /// Processors, as a quota.
+    pub cpus: Option<f64>,
+    pub memory_mib: Option<u64>,
+    /// Threads and processes.
+    pub tasks: Option<u64>,
+    /// Writes a second to the disk of the temporary folder.
+    pub writes: Option<u64>,
+    pub descriptors: Option<u64>,
+}
+
+impl Limits {
+    /// Whether any of them needs a control group.
+    pub(crate) fn of_group(&self) -> bool {
+        self.cpus.is_some() || self.memory_mib.is_some() || self.tasks.is_some() || self.writes.is_some()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Neighbour {
+    #[default]
+    None,
+    /// On the service's only processor.
+    OfService,
+    /// On the load generator's only processor.
+    OfGenerator,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ports {
+    pub range: u32,
+    pub held: u32,
+}
+
+/// What is sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Load {
+    pub ceiling: Ceiling,
+    /// Shares of the ceiling: first well below it, then above it.
+    pub calm: f64,
+    pub over: f64,
+    pub calm_for: Duration,
+    pub over_for: Duration,
+    /// A closed loop before, unwatched: a JVM compiles, the ceiling shows.
+    pub warm_up: Duration,
+    /// Whether each page is asked for once before anything is measured.
+    pub try_first: bool,
+    pub timeout: Duration,
+    /// At random moments instead of equal distances.
+    pub random: bool,
+    /// A new connection for each request.
+    pub close: bool,
+}
+
+/// What the cell can do by its numbers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Ceiling {
+    /// Requests a second, exactly or nearly.
+    Known(f64),
+    /// For each processor of the machine.
+    PerCpu(f64),
+    /// Not known beforehand: what a closed loop reached in the warm-up.
+    Measured,
+}
+
+impl Load {
+    /// Three seconds at a quarter of the ceiling, six at almost one and a half of it.
+    pub(crate) const fn around(ceiling: Ceiling) -> Self {
+        Self {
+            ceiling,
+            calm: 0.25,
+            over: 1.4,
+            calm_for: Duration::from_secs(3),
+            over_for: Duration::from_secs(6),
+            warm_up: match ceiling {
+                Ceiling::Measured => Duration::from_secs(2),
+                _ => Duration::ZERO,
+            },
+            try_first: true,
+            timeout: Duration::from_secs(2),
+            random: false,
+            close: false,
+        }
+    }
+}
+
+impl Cell {
+    /// A cell of our own service, with these options.
+    pub(crate) fn own(
+        name: &'static str,
+        broken: &'static str,
+        options: &'static [&'static str],
+        page: &'static str,
+        load: Load,
+    ) -> Self {
+        Self {
+            name,
+            broken,
+            expected: Expected::Nothing,
+            why: "",
+            service: Service::Own(options),
+            pages: vec![page],
+            around: Around::default(),
+            load,
+        }
+    }
+
+    /// The truth, and what is true as well.
+    pub(crate) fn expect(mut self, cause: Cause, also: &'static [Cause]) -> Self {
+        self.expected = Expected::First { cause, also };
+        self
+    }
+
+    pub(crate) fn because(mut self, why: &'static str) -> Self {
+        self.why = why;
+        self
+    }
+
+    pub(crate) fn and_page(mut self, page: &'static str) -> Self {
+        self.pages.push(page);
+        self
+    }
+
+    pub(crate) fn limits(mut self, limits: Limits) -> Self {
+        self.around.limits = limits;
+        self
+    }
+
+    pub(crate) fn postgres(mut self, settings: &'static [&'static str]) -> Self {
+        self.around.postgres = Some(Postgres { settings, memory_mib: None });
+        self
+    }
+
+    pub(crate) fn downstream(mut self, options: &'static [&'static str]) -> Self {
+        self.around.downstream = Some(options);
+        self
+    }
+}

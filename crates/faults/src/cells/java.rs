@@ -1,0 +1,116 @@
+//! The same on real JVMs: Tomcat, HikariCP and the JDBC driver of PostgreSQL.
+
+use crate::cell::Ceiling::{Known, Measured};
+use crate::cell::{Cell, Load, Service};
+use record::Cause;
+use std::time::Duration;
+
+/// Of all cells but those about memory and compiling.
+const PLAIN: &[&str] = &["-Xmx512m"];
+/// Little room, all of it walked through by one thread while everything stands still.
+const TIGHT: &[&str] = &["-Xmx96m", "-XX:+UseSerialGC"];
+
+const QUICK: &[&str] = &["max_connections=120", "synchronous_commit=off"];
+
+fn tomcat(release: u32, options: &'static [&'static str]) -> Service {
+    Service::Java { release, options, workers: 200, pool: 10, virtual_threads: false }
+}
+
+fn cell(name: &'static str, broken: &'static str, service: Service, page: &'static str, load: Load) -> Cell {
+    Cell { service, ..Cell::own(name, broken, &[], page, load) }
+}
+
+/// A JVM compiles first.
+fn warm(load: Load) -> Load {
+    Load { warm_up: Duration::from_secs(3), ..load }
+}
+
+/// Load from the first second on, at a rate that a warm service takes easily.
+fn cold() -> Load {
+    Load {
+        calm_for: Duration::ZERO,
+        over: 1.0,
+        over_for: Duration::from_secs(8),
+        try_first: false,
+        ..Load::around(Known(1_500.0))
+    }
+}
+
+pub(super) fn cells() -> Vec<Cell> {
+    let pool = "HikariCP's 10 connections, each held for 50 ms by a query that needs nothing";
+    let garbage = "much garbage in a small heap, collected by one thread";
+    let compile = "a JVM just started, loaded from the first second on";
+    let well = "nothing: a warm JVM that is well within its limits";
+    let under_pool = |cell: Cell| {
+        cell.postgres(QUICK).expect(Cause::Pool, &[]).because("10 / 50 ms = 200/s, and the database is idle")
+    };
+    let virtual_threads =
+        Service::Java { release: 25, options: PLAIN, workers: 200, pool: 10, virtual_threads: true };
+    let gc = |cell: Cell| cell.expect(Cause::Gc, &[Cause::Cpu, Cause::Safepoint]);
+    let jit = |cell: Cell| {
+        cell.expect(Cause::ColdJit, &[Cause::Cpu]).because("the same rate is nothing to it when it is warm")
+    };
+    let dbsleep = "/dbsleep?ms=50";
+    vec![
+        under_pool(cell("jvm17-pool", pool, tomcat(17, PLAIN), dbsleep, warm(Load::around(Known(190.0))))),
+        under_pool(cell("jvm25-pool", pool, tomcat(25, PLAIN), dbsleep, warm(Load::around(Known(190.0))))),
+        under_pool(cell(
+            "jvm25-virtual-pool",
+            "the same with a virtual thread for each request",
+            virtual_threads,
+            dbsleep,
+            warm(Load::around(Known(190.0))),
+        )),
+        cell(
+            "jvm17-monitor",
+            "one synchronized block, 5 ms each",
+            tomcat(17, PLAIN),
+            "/sync?ms=5",
+            warm(Load::around(Known(190.0))),
+        )
+        .expect(Cause::Lock, &[]),
+        cell(
+            "jvm25-lock",
+            "one ReentrantLock, held for 5 ms",
+            tomcat(25, PLAIN),
+            "/lock?ms=5",
+            warm(Load::around(Known(190.0))),
+        )
+        .expect(Cause::Lock, &[]),
+        cell(
+            "jvm17-workers",
+            "200 workers, each sleeps 200 ms",
+            tomcat(17, PLAIN),
+            "/sleep?ms=200",
+            warm(Load { over: 1.25, ..Load::around(Known(990.0)) }),
+        )
+        .expect(Cause::Workers, &[Cause::Downstream]),
+        gc(cell("jvm17-gc", garbage, tomcat(17, TIGHT), "/gc?kb=512", warm(Load::around(Measured)))),
+        gc(cell("jvm25-gc", garbage, tomcat(25, TIGHT), "/gc?kb=512", warm(Load::around(Measured)))),
+        jit(cell("jvm17-cold", compile, tomcat(17, PLAIN), "/ok", cold())),
+        jit(cell("jvm25-cold", compile, tomcat(25, PLAIN), "/ok", cold())),
+        cell(
+            "jvm25-row-lock",
+            "50 connections change the same row",
+            Service::Java { release: 25, options: PLAIN, workers: 200, pool: 50, virtual_threads: false },
+            "/dbrow",
+            warm(Load::around(Measured)),
+        )
+        .postgres(QUICK)
+        .expect(Cause::PostgresLock, &[Cause::PostgresCpu, Cause::Cpu]),
+        cell(
+            "healthy-jvm17",
+            well,
+            tomcat(17, PLAIN),
+            "/sleep?ms=5",
+            Load { calm: 0.2, over: 0.4, warm_up: Duration::from_secs(5), ..Load::around(Known(1_000.0)) },
+        ),
+        cell(
+            "healthy-jvm25",
+            well,
+            tomcat(25, PLAIN),
+            "/sleep?ms=5",
+            Load { calm: 0.2, over: 0.4, warm_up: Duration::from_secs(5), ..Load::around(Known(1_000.0)) },
+        ),
+    ]
+}

@@ -1,0 +1,103 @@
+//! What a real PostgreSQL makes the built-in service wait for.
+
+use crate::cell::Ceiling::{Known, Measured};
+use crate::cell::{Cell, Load, Postgres};
+use record::Cause;
+
+/// Commits do not wait for the disk: where something else is meant to give first.
+const QUICK: &[&str] = &["max_connections=120", "synchronous_commit=off"];
+
+pub(super) fn cells() -> Vec<Cell> {
+    let mut reads = Cell::own(
+        "pg-reads",
+        "pages read at random out of 256 MiB, with room for 48 MiB",
+        &["--connections", "20"],
+        "/fault/db?do=read&n=8&mib=256",
+        Load::around(Measured),
+    )
+    .expect(Cause::PostgresReads, &[Cause::Disk])
+    .because("the group's memory holds a fifth of the table, so four of five pages come from the disk");
+    reads.around.postgres = Some(Postgres {
+        settings: &[
+            "max_connections=120",
+            "shared_buffers=8MB",
+            "synchronous_commit=off",
+            "max_wal_size=1GB",
+        ],
+        memory_mib: Some(48),
+    });
+    vec![
+        Cell::own(
+            "pg-pool",
+            "10 connections, each held for 50 ms by a query that needs nothing",
+            &["--connections", "10"],
+            "/fault/db?do=sleep&us=50000",
+            Load::around(Known(195.0)),
+        )
+        .postgres(QUICK)
+        .expect(Cause::Pool, &[])
+        .because("10 / 50 ms = 200/s; the database is idle, so more connections would give more"),
+        Cell::own(
+            "pg-row-lock",
+            "50 connections change the same row and keep it for 5 ms",
+            &["--connections", "50"],
+            "/fault/db?do=row&us=5000",
+            Load::around(Known(180.0)),
+        )
+        .postgres(QUICK)
+        .expect(Cause::PostgresLock, &[])
+        .because("1 / 5 ms = 200/s less the way; 49 of 50 sessions wait for the one that has the row"),
+        Cell::own(
+            "pg-advisory-lock",
+            "50 connections take the same advisory lock and keep it for 5 ms",
+            &["--connections", "50"],
+            "/fault/db?do=advisory&us=5000",
+            Load::around(Known(180.0)),
+        )
+        .postgres(QUICK)
+        .expect(Cause::PostgresLock, &[]),
+        Cell::own(
+            "pg-wal",
+            "each request commits a row of its own, and waits for the disk",
+            &["--connections", "20"],
+            "/fault/db?do=commit",
+            Load::around(Measured),
+        )
+        .postgres(&["max_connections=120", "wal_sync_method=fdatasync"])
+        .expect(Cause::PostgresWal, &[Cause::PostgresCpu, Cause::Cpu])
+        .because("a row is nothing to insert; a commit is a flush of the log"),
+        Cell::own(
+            "pg-cpu",
+            "each request computes over 20,000 rows in the database",
+            &["--connections", "20"],
+            "/fault/db?do=cpu&rows=20000",
+            Load::around(Measured),
+        )
+        .postgres(QUICK)
+        .expect(Cause::PostgresCpu, &[Cause::Cpu]),
+        reads,
+        Cell::own(
+            "pg-connections",
+            "each request opens a session of its own, of the 20 there are, for 100 ms",
+            &["--connections", "2"],
+            "/fault/db?do=connect&us=100000",
+            Load { calm: 0.2, ..Load::around(Known(100.0)) },
+        )
+        .postgres(&["max_connections=20", "superuser_reserved_connections=3", "synchronous_commit=off"])
+        .expect(Cause::PostgresConnections, &[])
+        .because(
+            "17 to 20 sessions less the pool's 2 and the watch's own; a session takes 100 ms and its start, so \
+             more than 140/s · 0.1 s = 14 are open at once, and the next one is refused",
+        ),
+        Cell::own(
+            "pg-idle-in-transaction",
+            "10 connections, each kept in an open transaction while the service sleeps 20 ms",
+            &["--connections", "10"],
+            "/fault/db?do=idle&us=20000",
+            Load::around(Known(480.0)),
+        )
+        .postgres(QUICK)
+        .expect(Cause::PostgresIdleInTransaction, &[Cause::Pool])
+        .because("10 / 20 ms = 500/s; the sessions wait for the service, not the other way round"),
+    ]
+}

@@ -1,0 +1,152 @@
+//! A control group for the length of a cell, below our own: version 1 or 2, each controller where it is.
+
+use crate::Trouble;
+use crate::cell::Limits;
+use std::fs;
+use std::os::linux::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// The kernel takes a moment to forget processes that have ended.
+const REMOVE_PATIENCE: Duration = Duration::from_secs(3);
+/// Length of a period of a quota, in µs: the kernel's default.
+const PERIOD_US: u64 = 100_000;
+
+/// The group; it is removed when dropped, after the processes in it have ended.
+pub(crate) struct Group {
+    folders: Vec<PathBuf>,
+}
+
+/// Where a controller is to be found.
+enum Tree {
+    One(PathBuf),
+    Two(PathBuf),
+}
+
+impl Group {
+    /// Makes a group with these limits.
+    pub(crate) fn make(limits: &Limits) -> Result<Self, Trouble> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let name = format!("torment-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let mut this = Self { folders: Vec::new() };
+        if let Some(cpus) = limits.cpus {
+            let quota = (cpus * PERIOD_US as f64) as u64;
+            match this.folder("cpu", &name)? {
+                Tree::One(folder) => {
+                    set(&folder, "cpu.cfs_period_us", PERIOD_US)?;
+                    set(&folder, "cpu.cfs_quota_us", quota)?;
+                }
+                Tree::Two(folder) => set(&folder, "cpu.max", format!("{quota} {PERIOD_US}"))?,
+            }
+        }
+        if let Some(mib) = limits.memory_mib {
+            match this.folder("memory", &name)? {
+                Tree::One(folder) => set(&folder, "memory.limit_in_bytes", mib << 20)?,
+                Tree::Two(folder) => {
+                    set(&folder, "memory.max", mib << 20)?;
+                    // There is none where nothing can be swapped.
+                    let _ = fs::write(folder.join("memory.swap.max"), "0");
+                }
+            }
+        }
+        if let Some(tasks) = limits.tasks {
+            let (Tree::One(folder) | Tree::Two(folder)) = this.folder("pids", &name)?;
+            set(&folder, "pids.max", tasks)?;
+        }
+        if let Some(writes) = limits.writes {
+            let disk = disk_of(&std::env::temp_dir())?;
+            match this.folder("blkio", &name)? {
+                Tree::One(folder) => {
+                    set(&folder, "blkio.throttle.write_iops_device", format!("{disk} {writes}"))?;
+                }
+                Tree::Two(folder) => set(&folder, "io.max", format!("{disk} wiops={writes}"))?,
+            }
+        }
+        Ok(this)
+    }
+
+    /// Puts a process in, with all its threads and those that it will start.
+    pub(crate) fn add(&self, pid: u32) -> Result<(), Trouble> {
+        self.folders.iter().try_for_each(|folder| set(folder, "cgroup.procs", pid))
+    }
+
+    /// The group's folder for a controller of version 1's name, made if it is not there yet.
+    fn folder(&mut self, controller: &str, name: &str) -> Result<Tree, Trouble> {
+        let (tree, parent) = parent(controller)
+            .ok_or_else(|| Trouble::Skip(format!("no control group here limits '{controller}'")))?;
+        let folder = parent.join(name);
+        if !self.folders.contains(&folder) {
+            fs::create_dir(&folder).map_err(|e| {
+                Trouble::Skip(format!("a control group cannot be made in {}: {e}; be root", parent.display()))
+            })?;
+            self.folders.push(folder.clone());
+        }
+        Ok(if tree == 1 { Tree::One(folder) } else { Tree::Two(folder) })
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let until = Instant::now() + REMOVE_PATIENCE;
+        for folder in &self.folders {
+            while folder.is_dir() && fs::remove_dir(folder).is_err() && Instant::now() < until {
+                sleep(Duration::from_millis(10));
+            }
+        }
+    }
+}
+
+fn set(folder: &Path, file: &str, value: impl ToString) -> Result<(), Trouble> {
+    let value = value.to_string();
+    fs::write(folder.join(file), &value)
+        .map_err(|e| Trouble::Skip(format!("{} does not take '{value}': {e}", folder.join(file).display())))
+}
+
+/// Version, and folder of the group that a new one is made in: our own, where it can have children.
+fn parent(controller: &str) -> Option<(u32, PathBuf)> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let ours = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let place = |line: &str| line.split_whitespace().nth(4).map(PathBuf::from);
+    for line in mounts.lines() {
+        let Some((_, kind)) = line.split_once(" - ") else { continue };
+        let mut words = kind.split_whitespace();
+        let options = (words.next(), words.nth(1));
+        let (Some("cgroup"), Some(options)) = options else { continue };
+        if options.split(',').any(|option| option == controller) {
+            let mount = place(line)?;
+            let own = ours.lines().find_map(|line| {
+                let mut parts = line.splitn(3, ':').skip(1);
+                let named = parts.next()?.split(',').any(|name| name == controller);
+                named.then(|| parts.next())?
+            });
+            let own = own.map(|own| mount.join(own.trim_start_matches('/'))).filter(|own| own.is_dir());
+            return Some((1, own.unwrap_or(mount)));
+        }
+    }
+    let name = if controller == "blkio" { "io" } else { controller };
+    let two = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
+    let root = place(two)?;
+    let known = fs::read_to_string(root.join("cgroup.controllers")).ok()?;
+    if !known.split_whitespace().any(|known| known == name) {
+        return None;
+    }
+    // A group with processes cannot have children with controllers, but for the root. Refused, the files
+    // are not there, which is said when they are written.
+    let _ = fs::write(root.join("cgroup.subtree_control"), format!("+{name}"));
+    Some((2, root))
+}
+
+/// `major:minor` of the whole disk a folder is on: only those can be throttled.
+fn disk_of(folder: &Path) -> Result<String, Trouble> {
+    let device = fs::metadata(folder).map_err(Trouble::fail(folder.display().to_string()))?.st_dev();
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let block = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
+    if !block.is_dir() {
+        return Err(Trouble::Skip(format!("{} is not on a disk", folder.display())));
+    }
+    // A partition's folder is inside that of its disk.
+    let parent = fs::read_to_string(block.join("../dev")).ok().filter(|_| block.join("partition").is_file());
+    Ok(parent.map_or_else(|| format!("{major}:{minor}"), |disk| disk.trim().to_owned()))
+}

@@ -1,0 +1,126 @@
+//! Everything a cell needs, started in order; dropped, it ends in the reverse order.
+
+use crate::Trouble;
+use crate::burn::Burner;
+use crate::cell::{Cell, Limits, Neighbour, Service as Kind};
+use crate::group::Group;
+use crate::java;
+use crate::service::{Service, limit_descriptors};
+use crate::space::{self, Space};
+use std::net::{SocketAddr, TcpStream};
+use testbed::{Postgres, Unavailable};
+
+/// The processors of cells that need two, one for each side.
+const SERVICE_CORE: u32 = 1;
+const GENERATOR_CORE: u32 = 0;
+
+/// What has been started. The order of the fields is the order in which they end: a group can only
+/// be removed after its processes.
+pub(crate) struct Scene {
+    _held: Vec<TcpStream>,
+    pub(crate) neighbour: Option<Burner>,
+    pub(crate) service: Service,
+    downstream: Option<Service>,
+    pub(crate) postgres: Option<Postgres>,
+    _groups: Vec<Group>,
+    _space: Option<Space>,
+    /// Processors of the load generator; none: all.
+    pub(crate) generator_cores: Vec<u32>,
+}
+
+impl Scene {
+    /// Starts all of it.
+    pub(crate) fn set(cell: &Cell) -> Result<Self, Trouble> {
+        let around = &cell.around;
+        let mut groups = Vec::new();
+        let space = around.ports.map(Space::enter).transpose()?;
+        let postgres = around.postgres.map(|asked| {
+            let server = Postgres::start_with(asked.settings).map_err(|why| match why {
+                Unavailable::NotInstalled => Trouble::Skip(why.to_string()),
+                Unavailable::Failed(why) => Trouble::Fail(why),
+            })?;
+            if asked.memory_mib.is_some() {
+                let group = Group::make(&Limits { memory_mib: asked.memory_mib, ..Limits::default() })?;
+                group.add(server.pid())?;
+                groups.push(group);
+            }
+            Ok(server)
+        });
+        let postgres = postgres.transpose()?;
+        let downstream = around.downstream.map(|options| Service::own(options, |_| Ok(()))).transpose()?;
+        let group = around.limits.of_group().then(|| Group::make(&around.limits)).transpose()?;
+        let began = |pid| {
+            if let Some(group) = &group {
+                group.add(pid)?;
+            }
+            around.limits.descriptors.map_or(Ok(()), |most| limit_descriptors(pid, most))
+        };
+        let (mut generator_cores, mut burning_core) = (Vec::new(), None);
+        let service = match &cell.service {
+            Kind::Own(options) => {
+                let (url, core) = (postgres.as_ref().map(Postgres::url), SERVICE_CORE.to_string());
+                let mut options = options.to_vec();
+                if let Some(url) = &url {
+                    options.extend(["--database", url]);
+                }
+                if around.neighbour != Neighbour::None {
+                    two_processors()?;
+                    options.extend(["--cores", &core]);
+                    generator_cores = vec![GENERATOR_CORE];
+                    burning_core = Some(match around.neighbour {
+                        Neighbour::OfGenerator => GENERATOR_CORE,
+                        _ => SERVICE_CORE,
+                    });
+                }
+                Service::own(&options, began)?
+            }
+            Kind::Java { release, options, workers, pool, virtual_threads } => {
+                let mut command = java::command(*release, options)?;
+                command.env("PORT", "0").env("WORKERS", workers.to_string()).env("POOL", pool.to_string());
+                command.env("VIRTUAL", virtual_threads.to_string());
+                if let Some(server) = &postgres {
+                    command.env("DATABASE_URL", jdbc(&server.url()));
+                }
+                Service::start(&mut command, began)?
+            }
+        };
+        groups.extend(group);
+        let neighbour = burning_core.map(Burner::start).transpose()?;
+        let held = around.ports.map(|ports| space::hold(service.address, ports.held)).transpose()?;
+        Ok(Self {
+            _held: held.unwrap_or_default(),
+            neighbour,
+            service,
+            downstream,
+            postgres,
+            _groups: groups,
+            _space: space,
+            generator_cores,
+        })
+    }
+
+    /// A page as it is asked for.
+    pub(crate) fn page(&self, page: &str) -> String {
+        let address = self.downstream.as_ref().map(|service| service.address.to_string());
+        page.replace("{downstream}", &address.unwrap_or_default())
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.service.address
+    }
+}
+
+fn two_processors() -> Result<(), Trouble> {
+    let ours = rustix::thread::sched_getaffinity(None).map_err(Trouble::fail("our processors"))?;
+    if [GENERATOR_CORE, SERVICE_CORE].iter().all(|core| ours.is_set(*core as usize)) {
+        return Ok(());
+    }
+    Err(Trouble::Skip("service and load generator need a processor each, 0 and 1".to_owned()))
+}
+
+/// `postgres://USER@HOST:PORT/NAME` as Java writes it.
+fn jdbc(url: &str) -> String {
+    let rest = url.trim_start_matches("postgres://");
+    let (user, place) = rest.split_once('@').unwrap_or(("postgres", rest));
+    format!("jdbc:postgresql://{place}?user={user}")
+}

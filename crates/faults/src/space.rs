@@ -1,0 +1,61 @@
+//! A network of one's own with few local ports, so that they can run out without anybody else
+//! noticing.
+
+use crate::Trouble;
+use crate::cell::Ports;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::fs::{self, File};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+use std::process::Command;
+
+/// The first local port.
+const FIRST: u32 = 40_000;
+
+/// The network; it is removed when dropped. The thread that entered it stays in it to its end.
+pub(crate) struct Space {
+    name: String,
+}
+
+impl Space {
+    /// Makes one and moves the calling thread, and with it whatever it starts, into it.
+    pub(crate) fn enter(ports: Ports) -> Result<Self, Trouble> {
+        let name = format!("torment-{}", std::process::id());
+        ip(&["netns", "add", &name])?;
+        let this = Self { name };
+        ip(&["-n", &this.name, "link", "set", "lo", "up"])?;
+        let skip = |what: &'static str| move |e: std::io::Error| Trouble::Skip(format!("{what}: {e}"));
+        let path = format!("/run/netns/{}", this.name);
+        let space = File::open(&path).map_err(skip("a network of our own cannot be opened"))?;
+        move_into_link_name_space(space.as_fd(), Some(LinkNameSpaceType::Network))
+            .map_err(|e| Trouble::Skip(format!("a network of our own cannot be entered: {e}")))?;
+        let range = format!("{FIRST} {}", FIRST + ports.range - 1);
+        fs::write("/proc/sys/net/ipv4/ip_local_port_range", range)
+            .map_err(skip("the local ports of a network of our own cannot be set"))?;
+        Ok(this)
+    }
+}
+
+/// Takes local ports by holding connections to an address.
+pub(crate) fn hold(to: SocketAddr, count: u32) -> Result<Vec<TcpStream>, Trouble> {
+    (0..count).map(|_| TcpStream::connect(to).map_err(Trouble::fail("a port cannot be held"))).collect()
+}
+
+fn ip(words: &[&str]) -> Result<(), Trouble> {
+    let skip = |why: String| {
+        Trouble::Skip(format!("a network of our own cannot be made (ip {}): {why}", words.join(" ")))
+    };
+    let done = Command::new("ip").args(words).output().map_err(|e| skip(e.to_string()))?;
+    if done.status.success() {
+        Ok(())
+    } else {
+        Err(skip(String::from_utf8_lossy(&done.stderr).trim().to_owned()))
+    }
+}
+
+impl Drop for Space {
+    fn drop(&mut self) {
+        // Sockets that are still open keep the network itself until they close.
+        let _ = ip(&["netns", "del", &self.name]);
+    }
+}

@@ -1,0 +1,237 @@
+//! `selftest`: the fault matrix, a line for each cell while it goes on, and the table at the end.
+
+use crate::args::{Common, SelftestArgs};
+use crate::{Failure, paper, result};
+use anyhow::{Context, anyhow};
+use faults::{Cell, Expected, Judged, Outcome, Progress, Report, Tried};
+use record::{Cause, Event};
+use runner::{Stop, exit};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use tui::print;
+use view::{Line, Tone};
+
+/// Width of the column of names.
+const NAME: usize = 24;
+
+pub fn selftest(args: &SelftestArgs, common: &Common) -> Result<u8, Failure> {
+    let cells = chosen(&args.cells).map_err(|why| Failure { code: exit::USAGE, error: anyhow!(why) })?;
+    if args.list {
+        result(
+            || cells.iter().flat_map(listed).collect(),
+            || {
+                cells
+                    .iter()
+                    .map(|cell| {
+                        json!({ "cell": cell.name, "broken": cell.broken,
+                "expected": expected(cell.expected), "why": cell.why })
+                    })
+                    .collect()
+            },
+            common,
+        )?;
+        return Ok(exit::MET);
+    }
+    if let Some(folder) = &args.keep {
+        std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    }
+    let asked = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // Always in order, however often it is asked for: what cells have started must end with them.
+        signal_hook::flag::register(signal, Arc::clone(&asked))?;
+    }
+    let stop = Stop::new(asked);
+    let mut doubts = Vec::new();
+    let report = faults::run(&cells, args.repetitions, &stop, &mut |progress| {
+        if let (Progress::Ended { tried, events }, Some(folder)) = (&progress, &args.keep)
+            && let Err(error) = keep(folder, tried, events)
+        {
+            doubts.push(format!("{} is not kept: {error}", tried.cell));
+        }
+        if !common.quiet {
+            let line = live(&progress);
+            let _ = print(&mut io::stderr(), &[line], paper(io::stderr().is_terminal(), common));
+        }
+    });
+    result(|| table(&report), || as_json(&report), common)?;
+    for doubt in doubts {
+        eprintln!("torment: {doubt}");
+    }
+    Ok(match (stop.asked(), report.passes()) {
+        (true, _) => exit::INTERRUPTED,
+        (_, true) => exit::MET,
+        (_, false) => exit::NOT_MET,
+    })
+}
+
+/// The cells whose names begin with one of these words; all if there are none.
+fn chosen(words: &[String]) -> Result<Vec<Cell>, String> {
+    let all = faults::all();
+    for word in words {
+        if !all.iter().any(|cell| cell.name.starts_with(word.as_str())) {
+            return Err(format!("no cell's name begins with '{word}'; see torment selftest --list"));
+        }
+    }
+    // A name that is another's beginning means itself.
+    let means = |word: &String, cell: &Cell| {
+        cell.name == word
+            || cell.name.starts_with(word.as_str()) && !all.iter().any(|other| other.name == word)
+    };
+    Ok(all
+        .iter()
+        .filter(|cell| words.is_empty() || words.iter().any(|word| means(word, cell)))
+        .cloned()
+        .collect())
+}
+
+fn listed(cell: &Cell) -> Vec<Line> {
+    let head = Line::empty().and(Tone::Strong, format!("{:NAME$}", cell.name)).then(cell.broken);
+    let mut truth = format!("{:NAME$}expected: {}", "", expected(cell.expected));
+    if !cell.why.is_empty() {
+        truth = format!("{truth}; {}", cell.why);
+    }
+    vec![head, Line::empty().and(Tone::Faint, truth)]
+}
+
+fn name(cause: Cause) -> String {
+    match serde_json::to_value(cause) {
+        Ok(Value::String(name)) => name,
+        _ => format!("{cause:?}"),
+    }
+}
+
+fn expected(expected: Expected) -> String {
+    match expected {
+        Expected::First { cause, .. } => name(cause),
+        Expected::Nothing => "nothing".to_owned(),
+    }
+}
+
+/// The n-th cause named; of none at all the reason.
+fn named(judged: &Judged, at: usize) -> String {
+    match (judged.causes.get(at), at, judged.none) {
+        (Some(cause), ..) => name(*cause),
+        (None, 0, Some(none)) => format!(
+            "({})",
+            serde_json::to_value(none).ok().and_then(|v| Some(v.as_str()?.to_owned())).unwrap_or_default()
+        ),
+        (None, 0, None) => "(no verdict)".to_owned(),
+        _ => "-".to_owned(),
+    }
+}
+
+fn live(progress: &Progress<'_>) -> Line {
+    match progress {
+        Progress::Began { cell, repetition } => {
+            Line::empty().and(Tone::Faint, format!("{:NAME$}{} ({repetition})", cell.name, cell.broken))
+        }
+        Progress::Ended { tried, .. } => row(tried),
+    }
+}
+
+/// Cell, truth, what was said, how sure, and whether that is right.
+fn row(tried: &Tried) -> Line {
+    let head = Line::empty().then(format!("{:NAME$}{:26}", tried.cell, expected(tried.expected)));
+    match &tried.outcome {
+        Outcome::Judged(judged) => {
+            let (tone, right) =
+                match (judged.first_right(tried.expected), judged.second_right(tried.expected)) {
+                    (true, _) => (Tone::Good, "right"),
+                    (false, true) => (Tone::Warn, "second"),
+                    (false, false) if judged.wrong_and_sure(tried.expected) => (Tone::Bad, "WRONG, and sure"),
+                    (false, false) => (Tone::Bad, "wrong"),
+                };
+            let sure = judged.confidence.map_or(String::new(), |(value, word)| format!("{word} {value:.2}"));
+            let said = format!("{:28}{:26}{sure:13}", named(judged, 0), named(judged, 1));
+            head.then(said).and(tone, right)
+        }
+        Outcome::Skipped(why) => head.and(Tone::Faint, format!("skipped: {why}")),
+        Outcome::Failed(why) => head.and(Tone::Bad, format!("failed: {why}")),
+    }
+}
+
+fn table(report: &Report) -> Vec<Line> {
+    let head = format!("{:NAME$}{:26}{:28}{:26}{:13}", "cell", "expected", "first", "second", "confidence");
+    let mut lines = vec![Line::empty().and(Tone::Strong, head)];
+    lines.extend(report.tried.iter().map(row));
+    let judged = report.judged().count();
+    let skipped = report.tried.iter().filter(|tried| matches!(tried.outcome, Outcome::Skipped(_))).count();
+    lines.push(Line::empty());
+    lines.push(Line::plain(format!(
+        "{judged} judged: {} right, {} among the first two, {} wrong with high confidence; {skipped} skipped, {} failed",
+        report.first_right(),
+        report.second_right(),
+        report.wrong_and_sure(),
+        report.failed()
+    )));
+    lines
+}
+
+fn as_json(report: &Report) -> Value {
+    let cells: Vec<Value> = report
+        .tried
+        .iter()
+        .map(|tried| {
+            let mut cell = json!({ "cell": tried.cell, "repetition": tried.repetition,
+                "expected": expected(tried.expected) });
+            match &tried.outcome {
+                Outcome::Judged(judged) => {
+                    cell["causes"] = judged.causes.iter().map(|cause| name(*cause)).collect();
+                    cell["confidence"] = json!(judged.confidence.map(|(value, _)| value));
+                    cell["first_right"] = judged.first_right(tried.expected).into();
+                    cell["second_right"] = judged.second_right(tried.expected).into();
+                    cell["sentences"] = json!(judged.sentences);
+                }
+                Outcome::Skipped(why) => cell["skipped"] = why.as_str().into(),
+                Outcome::Failed(why) => cell["failed"] = why.as_str().into(),
+            }
+            cell
+        })
+        .collect();
+    json!({ "schema": 1, "cells": cells, "judged": report.judged().count(),
+        "first_right": report.first_right(), "second_right": report.second_right(),
+        "wrong_with_high_confidence": report.wrong_and_sure(), "passes": report.passes() })
+}
+
+/// What a verdict can be derived from anew: `CELL-REPETITION.ndjson`.
+fn keep(folder: &Path, tried: &Tried, events: &[Event]) -> io::Result<()> {
+    if !matches!(tried.outcome, Outcome::Judged(_)) {
+        return Ok(());
+    }
+    let name = format!("{}-{}.ndjson", tried.cell, tried.repetition);
+    let mut out = BufWriter::new(File::create(folder.join(name))?);
+    for event in events {
+        if let Event::WatchStarted { .. }
+        | Event::TrialStarted { .. }
+        | Event::SliceDone { .. }
+        | Event::Observed { .. }
+        | Event::Looked { .. }
+        | Event::TrialDone { .. } = event
+        {
+            serde_json::to_writer(&mut out, event)?;
+            writeln!(out)?;
+        }
+    }
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_chosen_by_the_beginning_of_their_names() {
+        let names = |words: &[&str]| -> Vec<&str> {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            chosen(&words).expect("there are such").iter().map(|cell| cell.name).collect()
+        };
+        assert_eq!(names(&["cpu"]), ["cpu"], "and not cpu-quota");
+        assert_eq!(names(&["both"]).len(), 4);
+        assert_eq!(names(&[]).len(), faults::all().len());
+        assert!(chosen(&["nonsense".to_owned()]).is_err());
+    }
+}
