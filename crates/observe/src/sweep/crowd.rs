@@ -277,7 +277,12 @@ impl Crowd {
                 tally.on_cpu_ns += cpu;
                 tally.run_delay_ns += now.delay_ns.saturating_sub(before.delay_ns);
                 process.cpu_seen_ns += cpu;
-                Some(now.count != before.count)
+                let moved = now.count != before.count;
+                if moved {
+                    // Whoever asks: what it waited for before is not what it waits for now.
+                    thread.seen = None;
+                }
+                Some(moved)
             }
             Err(error) if is_gone(&error) => None,
             // In an unknown format, or refused: it is looked into each time.
