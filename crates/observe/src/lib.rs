@@ -14,6 +14,7 @@ mod metrics;
 mod names;
 mod neighbours;
 mod network;
+mod own;
 mod postgres;
 mod processes;
 mod real_time;
@@ -45,6 +46,7 @@ pub fn start(asked: &plan::Watch, target: &Where) -> std::io::Result<Watch> {
         Box::new(processes::Processes::default()),
         Box::new(network::Networks::default()),
         Box::new(sockets::Sockets::new(target.addresses())),
+        Box::new(own::Own::new()),
         Box::new(jvm::JvmSource::default()),
         Box::new(sweep::Sweeps::start(finder.scene())?),
     ];

@@ -1,0 +1,165 @@
+//! torment itself: whether the load's loops get the processors they need, and what the watch costs.
+
+use crate::cgroup::Groups;
+use crate::processes::descriptors;
+use crate::said::Said;
+use crate::scene::Scene;
+use crate::source::{ONLY_AT_CUTS, Source};
+use record::watch::{Missing, Usage, Window};
+use rustix::process::{Resource, getrlimit};
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// How the threads of the load's loops are named, and those of the watch.
+const LOOPS: &str = "load-";
+const WATCH: &str = "watch";
+
+/// Reads this process.
+#[derive(Debug)]
+pub(crate) struct Own {
+    /// Processor time of the process.
+    cpu_ns: Option<u64>,
+    /// Of each of its threads, as of the last look.
+    threads: HashMap<u32, Times>,
+    groups: Groups,
+    said: Said,
+}
+
+/// What /proc/PID/task/TID/schedstat says, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Times {
+    on_cpu: u64,
+    /// Ready, and waiting for a processor.
+    delay: u64,
+}
+
+impl Times {
+    fn parse(schedstat: &str) -> Option<Self> {
+        let mut numbers = schedstat.split(' ').map_while(|number| number.trim().parse().ok());
+        Some(Self { on_cpu: numbers.next()?, delay: numbers.next()? })
+    }
+}
+
+impl Own {
+    pub fn new() -> Self {
+        let groups = Groups::of(Path::new("/"), std::process::id());
+        Self { cpu_ns: None, threads: HashMap::new(), groups, said: Said::default() }
+    }
+
+    fn threads(&mut self, is_first: bool, own: &mut record::watch::Own) {
+        let Some(tasks) =
+            self.said.take("torment's own threads", "/proc/self/task", fs::read_dir("/proc/self/task"))
+        else {
+            return;
+        };
+        let mut now = HashMap::new();
+        let (limit, mut nearest) = (getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX), 0);
+        let used = |folder: &str| descriptors(folder).ok().flatten().unwrap_or(0);
+        nearest = used("/proc/self/fd").max(nearest);
+        for tid in tasks.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok()) {
+            let read = |file: &str| fs::read_to_string(format!("/proc/self/task/{tid}/{file}"));
+            // A thread that cannot be read has just ended.
+            let Ok(name) = read("comm") else { continue };
+            let is_loop = name.starts_with(LOOPS);
+            if !is_loop && !name.starts_with(WATCH) {
+                continue;
+            }
+            let Ok(text) = read("schedstat") else {
+                self.said
+                    .say("run-queue delay of torment", "this kernel keeps no /proc/PID/task/TID/schedstat");
+                continue;
+            };
+            let Some(times) = Times::parse(&text) else { continue };
+            now.insert(tid, times);
+            // One that has come since the last look has done all it did since then.
+            let new = if is_first { times } else { Times { on_cpu: 0, delay: 0 } };
+            let before = self.threads.get(&tid).copied().unwrap_or(new);
+            let cpu = times.on_cpu.saturating_sub(before.on_cpu);
+            if is_loop {
+                own.loops_cpu_ns += cpu;
+                own.loops_run_delay_ns += times.delay.saturating_sub(before.delay);
+                // A loop has a table of descriptors of its own, where that can be had.
+                nearest = used(&format!("/proc/self/task/{tid}/fd")).max(nearest);
+            } else {
+                own.watch_cpu_ns += cpu;
+            }
+        }
+        self.threads = now;
+        // The table nearest to the limit, which is one of each.
+        own.descriptors = Usage { used: nearest, limit };
+    }
+}
+
+impl Source for Own {
+    fn every(&self) -> Duration {
+        ONLY_AT_CUTS
+    }
+
+    fn read(&mut self, _: &Scene) {}
+
+    fn cut(&mut self, _: &Scene, window: &mut Window) {
+        let cpu = clock_gettime(ClockId::ProcessCPUTime);
+        let cpu = cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64;
+        let before = self.cpu_ns.replace(cpu);
+        window.own.cpu_ns = before.map_or(0, |before| cpu.saturating_sub(before));
+        self.threads(before.is_none(), &mut window.own);
+        // Without a group, or a quota, nothing holds it back.
+        let quota = self.groups.read().ok().flatten().and_then(|groups| groups.cpu);
+        if let Some(quota) = quota {
+            (window.own.periods, window.own.throttled) = (quota.periods, quota.throttled);
+        }
+    }
+
+    fn missing(&self) -> Vec<Missing> {
+        self.said.list()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    fn cut(own: &mut Own) -> record::watch::Own {
+        let mut window = Window::default();
+        own.cut(&Scene::default(), &mut window);
+        window.own
+    }
+
+    #[test]
+    fn the_loops_time_is_told_from_others() {
+        let mut own = Own::new();
+        let first = cut(&mut own);
+        assert_eq!((first.cpu_ns, first.loops_cpu_ns), (0, 0), "nothing to compare with");
+        assert!(first.descriptors.used >= 3 && first.descriptors.limit > first.descriptors.used);
+        let (done, is_done) = channel();
+        let (leave, may_leave) = channel::<()>();
+        let busy = move || {
+            let until = sys::thread_cpu_ns() + 30_000_000;
+            while sys::thread_cpu_ns() < until {
+                std::hint::spin_loop();
+            }
+            done.send(()).expect("it is waited for");
+            let _ = may_leave.recv();
+        };
+        let thread =
+            std::thread::Builder::new().name("load-0".to_owned()).spawn(busy).expect("there is room");
+        is_done.recv().expect("it says so");
+        let seen = cut(&mut own);
+        assert!(seen.loops_cpu_ns >= 30_000_000 && seen.cpu_ns >= 30_000_000, "{seen:?}");
+        assert!(cut(&mut own).loops_cpu_ns < 30_000_000, "and is not counted twice");
+        drop(leave);
+        thread.join().expect("it does not panic");
+    }
+
+    #[test]
+    fn formats() {
+        assert_eq!(Times::parse("12 34 5\n"), Some(Times { on_cpu: 12, delay: 34 }));
+        for broken in ["", "12", "a b c", "12 x"] {
+            assert_eq!(Times::parse(broken), None, "{broken}");
+        }
+    }
+}
