@@ -33,6 +33,7 @@ public final class Faults extends HttpServlet {
 
     private static final int CHUNK_KB = 64;
     private static final long FILE_BYTES = 64L << 20;
+    private static final long ROUNDS_PER_MS = roundsPerMs();
 
     private final Map<String, Handler> handlers = Map.ofEntries(
             Map.entry("/ok", request -> {}),
@@ -117,14 +118,35 @@ public final class Faults extends HttpServlet {
     /** Work of a fixed size rather than of a fixed time, so that more threads do not make more of it. */
     private static void burn(long ms) {
         long value = System.nanoTime() | 1;
-        for (long round = ms * 300_000; round > 0; round--) {
-            value ^= value << 13;
-            value ^= value >>> 7;
-            value ^= value << 17;
+        for (long round = ms * ROUNDS_PER_MS; round > 0; round--) {
+            value = mix(value);
         }
         if (value == 0) {
             throw new IllegalStateException("xorshift never becomes 0");
         }
+    }
+
+    private static long mix(long value) {
+        for (int i = 0; i < 1_000; i++) {
+            value ^= value << 13;
+            value ^= value >>> 7;
+            value ^= value << 17;
+        }
+        return value;
+    }
+
+    /** Measured once it is compiled: 200 threads that interpret it would keep the compiler from its processor. */
+    private static long roundsPerMs() {
+        long value = 1;
+        long took = 0;
+        for (int batch = 0; batch < 20; batch++) {
+            long began = System.nanoTime();
+            for (int i = 0; i < 2_000; i++) {
+                value = mix(value);
+            }
+            took = System.nanoTime() - began;
+        }
+        return value == 0 ? 1 : Math.max(1, 2_000 * 1_000_000L / took);
     }
 
     private void inSynchronizedBlock(long ms) throws InterruptedException {
