@@ -90,6 +90,7 @@ impl Finder {
                 let subject = about(Role::Downstream, first, &pids, vec![address]);
                 self.change(format!("the service talks to process {first} ({})", subject.name));
                 self.scene.subjects.push(Cast { about: subject, pids });
+                self.others.clear();
                 self.follow(&all);
             }
         }

@@ -1,1 +1,184 @@
+//! Against real processes: this test binary, started again as somebody who listens.
 
+use super::*;
+use crate::target::Where;
+use plan::Watch;
+use record::watch::Role;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A server: a process that listens, with a child of its own. It ends with its standard input.
+struct Server {
+    child: Child,
+    at: SocketAddr,
+}
+
+impl Server {
+    /// At this address, with connections to another one.
+    fn start(at: &str, to: Option<SocketAddr>) -> Self {
+        let mut command = Command::new(std::env::current_exe().expect("it runs"));
+        command.args(["--exact", "scene::tests::as_server", "--ignored", "--nocapture"]);
+        command.env("LISTEN", at).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // Its harness complains of a reader that goes.
+        command.stderr(Stdio::null());
+        if let Some(to) = to {
+            command.env("CONNECT", to.to_string());
+        }
+        let mut child = command.spawn().expect("it is there");
+        let lines = BufReader::new(child.stdout.take().expect("it was asked for")).lines();
+        let found = lines.map_while(Result::ok).find_map(|line| {
+            let (_, rest) = line.split_once("listens at ")?;
+            rest.trim().parse().ok()
+        });
+        Self { child, at: found.expect("it says where it listens") }
+    }
+
+    fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn end(mut self) {
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+#[test]
+#[ignore = "started by other tests"]
+fn as_server() {
+    let at = std::env::var("LISTEN").expect("it was given");
+    let mut child = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().expect("it is there");
+    let to = std::env::var("CONNECT").ok().map(|to| TcpStream::connect(to).expect("it listens"));
+    let listener = (!at.starts_with('/')).then(|| TcpListener::bind(&at).expect("the port is free"));
+    let local = at.starts_with('/').then(|| UnixListener::bind(&at).expect("the path is free"));
+    let address = listener.as_ref().map(|l| l.local_addr().expect("it is bound").to_string());
+    println!("\nlistens at {}", address.unwrap_or_else(|| "0.0.0.0:0".to_owned()));
+    std::io::stdout().flush().expect("somebody reads");
+    // Connections are accepted and kept.
+    if let Some(listener) = listener {
+        std::thread::spawn(move || listener.incoming().flatten().collect::<Vec<_>>());
+    }
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+    child.kill().expect("it is our own");
+    child.wait().expect("it is our own");
+    drop((to, local));
+}
+
+/// Looks until it is so: processes come and go when they will.
+fn until(finder: &mut Finder, what: &str, is_so: impl Fn(&Scene) -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !is_so(finder.scene()) {
+        assert!(Instant::now() < end, "no {what}: {:?}", finder.scene());
+        std::thread::sleep(Duration::from_millis(100));
+        finder.look();
+    }
+}
+
+#[test]
+fn the_listener_and_its_children() {
+    let server = Server::start("127.0.0.1:0", None);
+    let mut finder = Finder::new(&Watch::default(), &Where::Tcp(vec![server.at]));
+    until(&mut finder, "child", |scene| scene.subjects[0].pids.len() == 2);
+    let cast = &finder.scene().subjects[0];
+    assert_eq!((cast.about.pid, cast.pids[0]), (server.pid(), server.pid()));
+    assert_eq!(cast.about.listens, [server.at.to_string()]);
+    assert_eq!(cast.about.role, Role::Service);
+    assert!(cast.about.command.contains("scene::tests::as_server"), "{}", cast.about.command);
+    assert_eq!(finder.scene().missing, []);
+    assert_eq!(finder.scene().level, Level::Full);
+}
+
+#[test]
+fn a_service_that_is_restarted_is_found_again() {
+    let server = Server::start("127.0.0.1:0", None);
+    let (at, before) = (server.at, server.pid());
+    let mut finder = Finder::new(&Watch::default(), &Where::Tcp(vec![at]));
+    assert_eq!(finder.scene().subjects[0].about.pid, before);
+    server.end();
+    until(&mut finder, "end", |scene| scene.subjects[0].pids.is_empty());
+    assert!(finder.changes().iter().any(|change| change.starts_with(&format!("process {before} ("))));
+    assert!(finder.scene().missing.iter().any(|missing| missing.why.contains("nobody listens at")));
+    let server = Server::start(&at.to_string(), None);
+    until(&mut finder, "successor", |scene| scene.subjects[0].about.pid == server.pid());
+    assert!(finder.changes().iter().any(|change| change.contains("is the service now")));
+    assert_eq!(finder.scene().missing, []);
+}
+
+#[test]
+fn whom_it_talks_to() {
+    let downstream = Server::start("127.0.0.1:0", None);
+    let stranger = Server::start("127.0.0.1:0", None);
+    // Torment's own connection makes nobody a part of the service.
+    let _own = TcpStream::connect(stranger.at).expect("it listens");
+    let server = Server::start("127.0.0.1:0", Some(downstream.at));
+    let mut finder = Finder::new(&Watch::default(), &Where::Tcp(vec![server.at]));
+    until(&mut finder, "downstream", |scene| scene.subjects.len() == 2 && scene.subjects[1].pids.len() == 2);
+    let subject = &finder.scene().subjects[1].about;
+    assert_eq!((subject.role, subject.pid), (Role::Downstream, downstream.pid()));
+    assert_eq!(subject.listens, [downstream.at.to_string()]);
+    finder.look();
+    assert_eq!(finder.scene().subjects.len(), 2);
+}
+
+#[test]
+fn by_number_command_and_local_socket() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let path = folder.path().join("of-the-server");
+    let server = Server::start(&path.to_string_lossy(), None);
+    let first = |asked: &Watch, target: &Where| Finder::new(asked, target).scene().subjects[0].about.pid;
+    let pids = Watch { pids: vec![server.pid()], ..Watch::default() };
+    assert_eq!(first(&pids, &Where::Nowhere), server.pid());
+    assert_eq!(first(&Watch::default(), &Where::Unix(path)), server.pid());
+    let mut known = sleeper("61.25");
+    let command = Watch { command: Some("sleep 61.25".to_owned()), ..Watch::default() };
+    assert_eq!(first(&command, &Where::Nowhere), known.id());
+    let _ = known.kill();
+    let _ = known.wait();
+    // A number wins over the address: even torment's own.
+    let own = Watch { pids: vec![std::process::id()], ..Watch::default() };
+    assert_eq!(first(&own, &Where::Nowhere), std::process::id());
+}
+
+fn sleeper(seconds: &str) -> Child {
+    Command::new("sleep").arg(seconds).spawn().expect("it is there")
+}
+
+#[test]
+fn nobody_is_said_to_be_nobody() {
+    let check = |asked: &Watch, target: &Where, why: &str| {
+        let finder = Finder::new(asked, target);
+        let scene = finder.scene();
+        assert!(scene.subjects[0].pids.is_empty() && scene.level == Level::Outside, "{scene:?}");
+        assert!(scene.missing.iter().any(|missing| missing.why.contains(why)), "{why}: {scene:?}");
+    };
+    let watch = Watch::default();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let own = listener.local_addr().expect("it is bound");
+    check(&watch, &Where::Tcp(vec![own]), "torment itself listens");
+    drop(listener);
+    check(&watch, &Where::Tcp(vec![own]), "nobody listens at");
+    let elsewhere = "192.0.2.1:80".parse().expect("it is one");
+    check(&watch, &Where::Tcp(vec![elsewhere]), "not an address of this machine");
+    check(&watch, &Where::Unix(Path::new("/nowhere").to_owned()), "nobody listens at /nowhere");
+    check(&watch, &Where::Nowhere, "name its process");
+    let pid = Watch { pids: vec![u32::MAX], ..Watch::default() };
+    check(&pid, &Where::Nowhere, "there is no process 4294967295");
+    let group = Watch { cgroup: Some("no/such".to_owned()), ..Watch::default() };
+    check(&group, &Where::Nowhere, "no process is in the control group 'no/such'");
+    let command = Watch { command: Some("no such command, surely".to_owned()), ..Watch::default() };
+    check(&command, &Where::Nowhere, "no process has 'no such command, surely'");
+}

@@ -183,7 +183,11 @@ impl Sweeper {
             }
         }
         let rate = (budget / cost(most).max(1.0)).clamp(FEWEST_SWEEPS, MOST_SWEEPS);
-        self.rate.store(((rate * 2.0).round() / 2.0).to_bits(), Ordering::Relaxed);
+        // Said anew only when it is another: it moves a little all the time.
+        let said = f64::from_bits(self.rate.load(Ordering::Relaxed));
+        if !(said / 1.5..=said * 1.5).contains(&rate) || (rate == MOST_SWEEPS && said != rate) {
+            self.rate.store(((rate * 2.0).round() / 2.0).to_bits(), Ordering::Relaxed);
+        }
         // Between trials it only keeps up with who is there.
         (if self.is_loaded { rate } else { FEWEST_SWEEPS }, most)
     }

@@ -1,1 +1,381 @@
+//! Against real threads: of this test process itself, each test telling its own by their names.
 
+use super::Sweeps;
+use crate::scene::{Cast, Scene};
+use crate::source::Source;
+use record::watch::{FutexOp, Group, Subject, Sweep, Wait, Window};
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Barrier, Condvar, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// All of them watch this process: one at a time.
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn scene(subjects: &[&[u32]]) -> Scene {
+    let cast = |pids: &&[u32]| Cast {
+        about: Subject { pid: pids[0], cpus: 2.0, ..Subject::default() },
+        pids: pids.to_vec(),
+    };
+    Scene { subjects: subjects.iter().map(cast).collect(), ..Scene::default() }
+}
+
+/// Sweeps for so long, from a clean start.
+fn windows(scene: &Scene, length: Duration) -> Vec<(Sweep, Vec<Group>)> {
+    let mut sweeps = Sweeps::start(scene).expect("there can be a thread");
+    sweeps.read(scene);
+    sweeps.begin();
+    std::thread::sleep(Duration::from_millis(300));
+    cut(&mut sweeps, scene);
+    std::thread::sleep(length);
+    cut(&mut sweeps, scene)
+}
+
+fn cut(sweeps: &mut Sweeps, scene: &Scene) -> Vec<(Sweep, Vec<Group>)> {
+    let mut window = Window { subjects: vec![Default::default(); scene.subjects.len()], ..Window::default() };
+    sweeps.cut(scene, &mut window);
+    let parts = window.subjects.into_iter();
+    parts.map(|part| (part.sweep.expect("there are threads"), part.groups)).collect()
+}
+
+/// Threads of this process, which end when this is dropped.
+struct Threads {
+    stop: Vec<Box<dyn FnOnce()>>,
+    handles: Vec<JoinHandle<()>>,
+}
+
+impl Threads {
+    fn start(name: &str, count: usize, work: impl Fn() + Send + Clone + 'static) -> Self {
+        let handles = (0..count).map(|number| {
+            let work = work.clone();
+            let builder = std::thread::Builder::new().name(format!("{name}-{number}"));
+            builder.stack_size(64 << 10).spawn(work).expect("there can be a thread")
+        });
+        Self { handles: handles.collect(), stop: Vec::new() }
+    }
+
+    fn stopped_by(mut self, stop: impl FnOnce() + 'static) -> Self {
+        self.stop.push(Box::new(stop));
+        self
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.stop.drain(..).for_each(|stop| stop());
+        for handle in self.handles.drain(..) {
+            handle.join().expect("it does not panic");
+        }
+    }
+}
+
+fn group<'a>(groups: &'a [Group], name: &str) -> &'a Group {
+    let found = groups.iter().find(|group| group.name == name);
+    found
+        .unwrap_or_else(|| panic!("no {name} among {:?}", groups.iter().map(|g| &g.name).collect::<Vec<_>>()))
+}
+
+/// The group's threads are where they should be, nearly all of the time.
+fn expect(groups: &[Group], name: &str, threads: f64, wait: &Wait) {
+    let group = group(groups, name);
+    let sum: f64 = group.states.iter().map(|state| state.threads).sum();
+    assert!((sum - group.threads).abs() < 1e-6, "{group:?}");
+    assert!((group.threads - threads).abs() < 0.01, "{group:?}");
+    let there = group.states.iter().find(|state| state.wait == *wait).map_or(0.0, |state| state.threads);
+    assert!(there > 0.9 * threads, "not {wait:?}: {group:?}");
+}
+
+fn futex(within_s: Option<u32>, shared: bool) -> Wait {
+    Wait::Futex { op: FutexOp::WaitBitset, within_s, shared }
+}
+
+/// What wakes a thread, and the work of one that waits for it.
+fn until_woken(
+    wait: impl Fn(&Receiver<()>) + Send + Clone + 'static,
+) -> (Sender<()>, impl Fn() + Send + Clone + 'static) {
+    let (wake, asleep) = channel();
+    let asleep = Arc::new(Mutex::new(asleep));
+    (wake, move || wait(&asleep.lock().expect("nobody panics")))
+}
+
+#[test]
+fn known_waits_of_own_threads() {
+    let _alone = alone();
+    let own = std::process::id();
+    // Three threads at one lock, with whoever holds it not among them.
+    let lock = Arc::new(Mutex::new(()));
+    let held = Arc::new(Barrier::new(2));
+    let (release, released) = channel::<()>();
+    let holder = {
+        let (lock, held) = (Arc::clone(&lock), Arc::clone(&held));
+        std::thread::spawn(move || {
+            let _guard = lock.lock().expect("nobody panics");
+            held.wait();
+            let _ = released.recv();
+        })
+    };
+    held.wait();
+    let wanting = {
+        let lock = Arc::clone(&lock);
+        Threads::start("zlock", 3, move || drop(lock.lock().expect("nobody panics")))
+    };
+    // One with a deadline of 30 s, and one without.
+    let (wake, wait) = until_woken(|asleep| drop(asleep.recv_timeout(Duration::from_secs(30))));
+    let timed = Threads::start("ztimed", 1, wait).stopped_by(move || drop(wake));
+    let (wake, wait) = until_woken(|asleep| drop(asleep.recv()));
+    let untimed = Threads::start("zuntimed", 1, wait).stopped_by(move || drop(wake));
+    let events = Threads::start("zepoll", 1, || {
+        let epoll = rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC);
+        let mut list = Vec::with_capacity(4);
+        let time = rustix::event::Timespec { tv_sec: 4, tv_nsec: 0 };
+        let _ = rustix::event::epoll::wait(
+            epoll.expect("there is room"),
+            rustix::buffer::spare_capacity(&mut list),
+            Some(&time),
+        );
+    });
+    let asleep = Threads::start("zsleep", 2, || std::thread::sleep(Duration::from_secs(4)));
+    let (reader, writer) = std::io::pipe().expect("there is room");
+    let piped = {
+        let reader = Arc::new(reader);
+        Threads::start("zpipe", 1, move || drop((&*reader).read(&mut [0; 1])))
+            .stopped_by(move || drop(writer))
+    };
+    let windows = windows(&scene(&[&[own]]), Duration::from_millis(900));
+    let (sweep, groups) = &windows[0];
+    assert!(sweep.done > 0 && sweep.due >= sweep.done, "{sweep:?}");
+    assert!((sweep.looked_at - sweep.threads).abs() < 0.05 * sweep.threads, "{sweep:?}");
+    expect(groups, "zlock-N", 3.0, &futex(None, true));
+    expect(groups, "ztimed-N", 1.0, &futex(Some(30), false));
+    expect(groups, "zuntimed-N", 1.0, &futex(None, false));
+    expect(groups, "zepoll-N", 1.0, &Wait::Events);
+    expect(groups, "zsleep-N", 2.0, &Wait::Sleep);
+    expect(groups, "zpipe-N", 1.0, &Wait::Pipe);
+    drop(release);
+    holder.join().expect("it does not panic");
+    drop((wanting, timed, untimed, events, asleep, piped));
+}
+
+#[test]
+fn sockets_lead_to_peers_and_clients() {
+    let _alone = alone();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let at = listener.local_addr().expect("it is bound");
+    let made = Arc::new(TcpStream::connect(at).expect("it listens"));
+    let (accepted, _) = listener.accept().expect("there is a connection");
+    let accepted = Arc::new(accepted);
+    let stop = |stream: &Arc<TcpStream>| {
+        let stream = Arc::clone(stream);
+        move || stream.shutdown(std::net::Shutdown::Both).unwrap_or_default()
+    };
+    let read = |stream: &Arc<TcpStream>| {
+        let stream = Arc::clone(stream);
+        move || drop((&*stream).read(&mut [0; 1]))
+    };
+    let poll = |stream: &Arc<TcpStream>| {
+        let stream = Arc::clone(stream);
+        move || {
+            let mut list = [rustix::event::PollFd::new(&*stream, rustix::event::PollFlags::IN)];
+            let time = rustix::event::Timespec { tv_sec: 20, tv_nsec: 0 };
+            let _ = rustix::event::poll(&mut list, Some(&time));
+        }
+    };
+    let folder = tempfile::tempdir().expect("there is room");
+    let path = folder.path().join("s");
+    let local = UnixListener::bind(&path).expect("the path is free");
+    let local_made = Arc::new(UnixStream::connect(&path).expect("it listens"));
+    let local_accepted = local.accept().expect("there is a connection").0;
+    let listener = Arc::new(listener);
+    let accepting = Threads::start("yaccept", 1, move || drop(listener.accept()));
+    let threads = [
+        Threads::start("ypeer", 1, read(&made)).stopped_by(stop(&made)),
+        Threads::start("ypoll", 1, poll(&made)).stopped_by(stop(&made)),
+        Threads::start("yclient", 1, read(&accepted)).stopped_by(stop(&accepted)),
+        Threads::start("ycpoll", 1, poll(&accepted)).stopped_by(stop(&accepted)),
+        Threads::start("ylocal", 1, move || drop((&*local_made).read(&mut [0; 1])))
+            .stopped_by(move || drop(local_accepted)),
+    ];
+    let windows = windows(&scene(&[&[std::process::id()]]), Duration::from_millis(900));
+    let groups = &windows[0].1;
+    let peer = Wait::Peer { address: at.to_string() };
+    expect(groups, "ypeer-N", 1.0, &peer);
+    expect(groups, "ypoll-N", 1.0, &peer);
+    expect(groups, "yclient-N", 1.0, &Wait::Client);
+    expect(groups, "ycpoll-N", 1.0, &Wait::Client);
+    expect(groups, "yaccept-N", 1.0, &Wait::Accept);
+    expect(groups, "ylocal-N", 1.0, &Wait::Peer { address: format!("unix {}", path.display()) });
+    let _ = TcpStream::connect(at);
+    drop((accepting, threads));
+}
+
+#[test]
+fn processor_time_is_exact_and_short_lived_threads_are_missed_aloud() {
+    let _alone = alone();
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let work = {
+        let stop = Arc::clone(&stop);
+        move || {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        }
+    };
+    let flag = Arc::clone(&stop);
+    let busy = Threads::start("xbusy", 1, work).stopped_by(move || {
+        flag.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    let flag = Arc::clone(&stop);
+    let brief = Threads::start("xmother", 1, move || {
+        while !flag.load(std::sync::atomic::Ordering::Relaxed) {
+            let child = std::thread::spawn(|| {
+                let end = Instant::now() + Duration::from_millis(5);
+                while Instant::now() < end {
+                    std::hint::spin_loop();
+                }
+            });
+            child.join().expect("it does not panic");
+        }
+    });
+    let own = std::process::id();
+    let scene = scene(&[&[own]]);
+    let mut sweeps = Sweeps::start(&scene).expect("there can be a thread");
+    sweeps.begin();
+    cut(&mut sweeps, &scene);
+    let began = Instant::now();
+    std::thread::sleep(Duration::from_millis(900));
+    let windows = cut(&mut sweeps, &scene);
+    let took = began.elapsed().as_nanos() as f64;
+    let (sweep, groups) = &windows[0];
+    let group = group(groups, "xbusy-N");
+    // Whether it had a processor or waited for one, all of its time is accounted for.
+    let sum = (group.on_cpu_ns + group.run_delay_ns) as f64;
+    assert!((0.8 * took..1.2 * took).contains(&sum), "{sum} of {took}: {group:?}");
+    assert!(group.states[0].wait == Wait::Running && group.states[0].threads > 0.9, "{group:?}");
+    assert!(sweep.unseen_cpu_ns > 20_000_000, "{sweep:?}");
+    drop((busy, brief));
+}
+
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn sleeper(seconds: &str) -> Killed {
+    let child = Command::new("sleep").arg(seconds).stdout(Stdio::null()).spawn();
+    Killed(child.expect("there is a sleep everywhere"))
+}
+
+#[test]
+fn a_process_that_ends_and_one_that_comes() {
+    let _alone = alone();
+    let (first, second) = (sleeper("60"), sleeper("60"));
+    let mut both = scene(&[&[first.0.id(), second.0.id()]]);
+    let mut sweeps = Sweeps::start(&both).expect("there can be a thread");
+    sweeps.begin();
+    cut(&mut sweeps, &both);
+    std::thread::sleep(Duration::from_millis(600));
+    expect(&cut(&mut sweeps, &both)[0].1, "sleep", 2.0, &Wait::Sleep);
+    let gone = first.0.id();
+    drop(first);
+    std::thread::sleep(Duration::from_millis(500));
+    cut(&mut sweeps, &both);
+    std::thread::sleep(Duration::from_millis(500));
+    expect(&cut(&mut sweeps, &both)[0].1, "sleep", 1.0, &Wait::Sleep);
+    both.subjects[0].pids.retain(|pid| *pid != gone);
+    let third = sleeper("60");
+    both.subjects[0].pids.push(third.0.id());
+    sweeps.read(&both);
+    cut(&mut sweeps, &both);
+    std::thread::sleep(Duration::from_millis(500));
+    expect(&cut(&mut sweeps, &both)[0].1, "sleep", 2.0, &Wait::Sleep);
+    // All are gone, one after the other.
+    drop((second, third));
+    std::thread::sleep(Duration::from_millis(500));
+    cut(&mut sweeps, &both);
+    std::thread::sleep(Duration::from_millis(300));
+    let (sweep, groups) = &cut(&mut sweeps, &both)[0];
+    assert!(sweep.threads == 0.0 && groups.is_empty(), "{sweep:?} {groups:?}");
+}
+
+#[test]
+fn too_many_threads_are_looked_at_in_turn() {
+    let _alone = alone();
+    let gate = Arc::new((Mutex::new(false), Condvar::new()));
+    let work = {
+        let gate = Arc::clone(&gate);
+        move || {
+            let mut is_open = gate.0.lock().expect("nobody panics");
+            while !*is_open {
+                is_open = gate.1.wait(is_open).expect("nobody panics");
+            }
+        }
+    };
+    let crowd = Threads::start("wmany", 4_000, work).stopped_by(move || {
+        *gate.0.lock().expect("nobody panics") = true;
+        gate.1.notify_all();
+    });
+    let mut scene = scene(&[&[std::process::id()]]);
+    scene.subjects[0].about.cpus = 1.0;
+    let windows = windows(&scene, Duration::from_millis(1_500));
+    let (sweep, groups) = &windows[0];
+    assert!(sweep.threads >= 4_000.0 && sweep.looked_at < 2_000.0 && sweep.done > 0, "{sweep:?}");
+    expect(groups, "wmany-N", 4_000.0, &futex(None, true));
+    drop(crowd);
+}
+
+#[test]
+fn another_users_process_is_seen_but_not_what_it_waits_for() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: only root can become somebody else");
+    }
+    // The test binary itself, as nobody, looking at a process of root's.
+    let of_root = sleeper("60");
+    let own = std::env::current_exe().expect("it runs");
+    let copy = tempfile::tempdir().expect("there is room");
+    let path = copy.path().join("observe-as-nobody");
+    std::fs::copy(own, &path).expect("there is room");
+    let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(copy.path(), everyone).expect("it is our own");
+    let output = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"])
+        .arg(path)
+        .args(["--exact", "sweep::tests::as_nobody", "--ignored", "--nocapture"])
+        .env("OBSERVED", of_root.0.id().to_string())
+        .output();
+    let Ok(output) = output else { return eprintln!("skipped: no setpriv here") };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text} {}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("1 passed"), "{text}");
+}
+
+#[test]
+#[ignore = "run by another test, as another user"]
+fn as_nobody() {
+    let pid: u32 = std::env::var("OBSERVED").expect("it was given").parse().expect("it is a number");
+    let asked = plan::Watch { pids: vec![pid], ..plan::Watch::default() };
+    let finder = crate::scene::Finder::new(&asked, &crate::Where::Nowhere);
+    let scene = finder.scene();
+    assert_eq!(scene.level, record::watch::Level::SameUser);
+    assert!(
+        scene.missing.iter().any(|missing| missing.why.contains("belongs to user 0")),
+        "{:?}",
+        scene.missing
+    );
+    let sweeps = Sweeps::start(scene).expect("there can be a thread");
+    assert!(sweeps.missing().iter().any(|missing| missing.what == "threads at full load"));
+    let windows = windows(scene, Duration::from_millis(600));
+    let (sweep, groups) = &windows[0];
+    assert_eq!(sweep.readable, 0.0, "{sweep:?}");
+    expect(groups, "sleep", 1.0, &Wait::Unknown);
+}
