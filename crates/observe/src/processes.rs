@@ -6,7 +6,7 @@ mod stat;
 mod tests;
 mod tree;
 
-pub(crate) use limits::{descriptors, limit};
+pub(crate) use limits::descriptors;
 pub(crate) use stat::Stat;
 
 use crate::neighbours::Everyone;

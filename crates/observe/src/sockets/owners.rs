@@ -73,10 +73,10 @@ impl Owners {
 
     /// The subject that made this connection, if any has.
     pub fn of(&self, socket: &Socket, listens: &[(SocketAddr, usize)]) -> Option<usize> {
-        if socket.inode != 0 && is_outgoing(socket, listens) {
-            if let Some(known) = self.inodes.get(&socket.inode) {
-                return *known;
-            }
+        if is_outgoing(socket, listens)
+            && let Some(known) = self.inodes.get(&socket.inode)
+        {
+            return *known;
         }
         self.remotes.get(&socket.remote).copied()
     }
