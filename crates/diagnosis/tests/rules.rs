@@ -468,6 +468,15 @@ fn the_generator_is_suspected_first() {
     expect(&diagnosis, Cause::Generator);
 }
 
+/// A hiccup of the generator far above a limit that was found is no verdict.
+#[test]
+fn a_generator_that_is_late_beyond_the_limit_is_not_the_limit() {
+    let mut late = load(500.0, 190.0, 390.0, 1900, pool_of_ten());
+    late.invalid = vec![Caveat::new("generator-late", "the generator itself was 30 ms late at p99")];
+    let bad = load(300.0, 190.0, 390.0, 1900, pool_of_ten());
+    expect(&judge(watched(), vec![calm(), late, bad]), Cause::Pool);
+}
+
 #[test]
 fn nothing_gave() {
     let diagnosis = judge(watched(), vec![calm()]);
