@@ -66,7 +66,7 @@ pub fn watch(
         return Err(nobody(&watching.whom, &seen.watched).into());
     }
     watch.begin(NO_TRIAL);
-    let interrupted = look_on(&watch, &mut seen, &watching, child.as_mut(), &stop, common)?;
+    let end = look_on(&watch, &mut seen, &watching, child.as_mut(), &stop, common)?;
     watch.end();
     // The last second is cut when its thread hears of the end.
     let until = Instant::now() + Duration::from_secs(1);
@@ -79,9 +79,24 @@ pub fn watch(
     if seen.windows == 0 {
         return Err(anyhow!("it ended before anything could be seen: watch it for a second at least").into());
     }
+    if let End::Ended(what) = &end {
+        eprintln!("torment: {what}");
+    }
     let all = std::slice::from_ref(&seen.all);
     result(|| with_head(all, &seen.watched), || who_json(all, &seen.watched), common)?;
-    Ok(if interrupted && watching.time.is_some() { exit::INTERRUPTED } else { exit::MET })
+    // Without a time, Ctrl-C is how it is meant to end.
+    Ok(if end == End::Interrupted && watching.time.is_some() { exit::INTERRUPTED } else { exit::MET })
+}
+
+/// Why it watches no longer.
+#[derive(PartialEq)]
+enum End {
+    /// The time is up.
+    Time,
+    /// Somebody has seen enough.
+    Interrupted,
+    /// Who was watched ended.
+    Ended(String),
 }
 
 /// What was seen so far.
@@ -116,7 +131,7 @@ impl Sight {
     }
 }
 
-/// Watches until the time is up, the process ended, or somebody has seen enough; the last is said.
+/// Watches until the time is up, the process ended, or somebody has seen enough.
 fn look_on(
     watch: &observe::Watch,
     seen: &mut Sight,
@@ -124,7 +139,7 @@ fn look_on(
     mut child: Option<&mut Child>,
     stop: &AtomicBool,
     common: &Common,
-) -> Result<bool, Failure> {
+) -> Result<End, Failure> {
     // What a program prints would stand in the middle of it.
     let attended =
         !common.quiet && common.format == Format::Text && child.is_none() && io::stderr().is_terminal();
@@ -137,10 +152,10 @@ fn look_on(
     let mut next = began + interval;
     loop {
         if stop.load(Ordering::SeqCst) {
-            return Ok(true);
+            return Ok(End::Interrupted);
         }
         if time.is_some_and(|time| began.elapsed() >= time) {
-            return Ok(false);
+            return Ok(End::Time);
         }
         let ended = match (&mut child, &watching.whom) {
             (Some(child), _) => child.ended()?.map(|status| format!("the program ended: {status}")),
@@ -148,9 +163,7 @@ fn look_on(
             _ => None,
         };
         if let Some(ended) = ended {
-            drop(board);
-            eprintln!("torment: {ended}");
-            return Ok(false);
+            return Ok(End::Ended(ended));
         }
         std::thread::sleep(PAUSE);
         seen.take(watch);

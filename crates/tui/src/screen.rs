@@ -34,6 +34,7 @@ pub fn draw(frame: &mut Frame, view: &RunView, now_unix_ms: u64, stopping: bool,
     top.extend(pen.result());
     top.extend(roomy.then(Line::default));
     top.extend(pen.figures());
+    top.extend(pen.watched().filter(|_| !pen.low));
     top.extend((!large).then(|| pen.outcomes_in_a_line()));
     let height = top.len() as u16;
     let [text, rest, foot] =
@@ -226,6 +227,27 @@ impl Pen<'_> {
             60.. => vec![[first, second].concat().into(), third.into()],
             _ => vec![first.into(), second.into(), third.into()],
         }
+    }
+
+    /// What the service did in the last window, if it is watched: processors, threads that are ready for
+    /// one, and what most of the others wait for.
+    fn watched(&self) -> Option<Line<'static>> {
+        let (_, window) = self.view.windows.back()?;
+        let figure = view::figure(window, self.view.watched.as_ref()?)?;
+        let allowed = if figure.allowed > 0.0 { format!(" of {:.1}", figure.allowed) } else { String::new() };
+        let full = figure.allowed > 0.0 && figure.cpus >= 0.9 * figure.allowed;
+        let cpus = format!("{:.2}{} CPUs", figure.cpus, allowed.trim_end_matches(".0"));
+        let mut rest = figure.ready.map(|ready| format!("{ready:.1} ready")).into_iter().collect::<Vec<_>>();
+        let named = |(what, count): &(String, f64)| format!("{count:.0} {what}");
+        rest.extend(figure.sessions.first().map(|session| format!("PostgreSQL: {}", named(session))));
+        rest.extend(figure.waits.iter().take(2).map(named));
+        let rest: String = rest.into_iter().map(|part| format!(" · {part}")).collect();
+        let spans = [
+            self.span("target ", Tone::Faint),
+            self.span(cpus, if full { Tone::Warn } else { Tone::Strong }),
+            self.span(rest, Tone::Plain),
+        ];
+        Some(cut(spans, usize::from(self.width)).into())
     }
 
     /// Every outcome on its own line, those that should not be there highlighted.

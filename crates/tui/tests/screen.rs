@@ -2,6 +2,9 @@
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use record::watch::{
+    FutexOp, Group, Postgres, Sessions, State, Subject, SubjectWindow, Wait, Watched, Window,
+};
 use record::{
     Caveat, Event, Judgement, Limit, Machine, Outcome, Purpose, Recovery, RunId, Slice, TrialResult,
 };
@@ -152,6 +155,45 @@ fn a_load_shows_its_loss() {
     check(&screen(&view, (80, 24), false), &["caveat: target and generator share a processor"]);
 }
 
+/// The search, its target watched.
+fn watched() -> RunView {
+    let mut view = search();
+    let subject = Subject { pid: 7, cpus: 2.0, ..Subject::default() };
+    let watched = Watched { subjects: vec![subject], ..Watched::default() };
+    view.fold(&Event::WatchStarted { watched: Box::new(watched) });
+    let wait = Wait::Futex { op: FutexOp::WaitBitset, within_s: Some(30), shared: false };
+    let group = Group {
+        name: "exec-N".to_owned(),
+        threads: 200.0,
+        on_cpu_ns: 1_850_000_000,
+        run_delay_ns: 9_500_000_000,
+        states: vec![State { wait, threads: 188.8 }, State { wait: Wait::Running, threads: 11.2 }],
+    };
+    let service = SubjectWindow { groups: vec![group], ..SubjectWindow::default() };
+    let locked = Sessions {
+        state: "active".to_owned(),
+        wait_type: Some("Lock".to_owned()),
+        wait_event: Some("tuple".to_owned()),
+        count: 9.0,
+    };
+    let window = Window {
+        to: Nanos::from_secs(1),
+        subjects: vec![service],
+        postgres: Some(Postgres { sessions: vec![locked], ..Postgres::default() }),
+        ..Window::default()
+    };
+    view.fold(&Event::Observed { trial: 3, window: Box::new(window) });
+    view
+}
+
+#[test]
+fn the_target_has_one_line() {
+    let line = "target 1.85 of 2 CPUs · 9.5 ready · PostgreSQL: 9 active, waits: Lock tuple";
+    check(&screen(&watched(), (80, 24), false), &[line, "p99 p50", "good", "q stops"]);
+    check(&screen(&watched(), (120, 40), false), &["189 waits for another thread, at most 30 s"]);
+    assert!(!screen(&watched(), (40, 10), false).contains("target"), "there is no room");
+}
+
 #[test]
 fn a_stop_that_was_asked_for_is_shown() {
     check(&screen(&search(), (80, 24), true), &["stopping", "Ctrl-C again ends at once"]);
@@ -159,8 +201,13 @@ fn a_stop_that_was_asked_for_is_shown() {
 
 #[test]
 fn no_size_and_no_moment_is_too_much() {
-    let views =
-        [RunView::default(), RunView::of(&[started("find")]), RunView::of(&[started("run")]), search()];
+    let views = [
+        RunView::default(),
+        RunView::of(&[started("find")]),
+        RunView::of(&[started("run")]),
+        search(),
+        watched(),
+    ];
     for view in &views {
         for width in (0..30).chain([39, 40, 59, 60, 79, 80, 99, 100, 200]) {
             for height in (0..14).chain([19, 20, 24, 31, 32, 33, 60]) {

@@ -211,6 +211,45 @@ fn wrong_values_are_named_by_their_option() {
 }
 
 #[test]
+fn whom_to_watch() {
+    let watching = |line: &str| match parse(line).unwrap_or_else(|e| panic!("{line}\n{e}")).action {
+        Action::Watch(watch) => watch.watching(&mut read),
+        _ => panic!("{line} watches nobody"),
+    };
+    let at = |text: &str| text.parse().expect("an address");
+    for (line, whom) in [
+        ("watch 4711", Whom::Process(4711)),
+        ("watch :8080", Whom::Port(8080)),
+        ("watch [::1]:80", Whom::At(vec![at("[::1]:80")])),
+        ("watch localhost:80", Whom::At(vec![at("127.0.0.1:80"), at("[::1]:80")])),
+        (
+            "watch --for 9s -- java -jar a.jar",
+            Whom::Program(["java", "-jar", "a.jar"].map(str::to_owned).to_vec()),
+        ),
+    ] {
+        assert_eq!(watching(line).expect(line).whom, whom, "{line}");
+    }
+    let all =
+        watching("watch 1 --for 2m --interval 5s --postgres postgres://me:{env:PATH}@h --metrics h:9/m");
+    let all = all.expect("all is well");
+    assert_eq!((all.time, all.interval), (Some(units::Nanos::from_secs(120)), units::Nanos::from_secs(5)));
+    assert!(!all.asked.attach && all.asked.metrics_url().as_deref() == Some("http://h:9/m"), "{all:?}");
+    assert!(all.asked.postgres_url().is_some_and(|url| !url.contains("{env:")));
+    for (line, expected) in [
+        ("watch 0", "WHOM: '0' is neither a process such as 4711"),
+        ("watch :0", "WHOM: ':0' is neither a process"),
+        ("watch host:80", "WHOM: 'host:80' is neither a process"),
+        ("watch 1 --for 5", "--for: '5' is not a duration"),
+        ("watch 1 --for 900ms", "--for: '900ms' is too short"),
+        ("watch 1 --interval 0s", "--interval: '0s' is too short"),
+        ("watch 1 --postgres postgres://me:{env:NOT_SET}@h", "{env:NOT_SET}: the environment has no NOT_SET"),
+    ] {
+        let error = watching(line).expect_err(line).to_string();
+        assert!(error.contains(expected), "{line}\nexpected: {expected}\nfound: {error}");
+    }
+}
+
+#[test]
 fn wrong_lines_are_usage_errors() {
     for line in [
         "",
@@ -228,6 +267,10 @@ fn wrong_lines_are_usage_errors() {
         "plan from-wsdl x",
         "plan check",
         "show a b",
+        "explain a b",
+        "watch",
+        "watch 1 2",
+        "watch 1 -- true",
         "rm",
         "list x",
         "-q -v list",
@@ -294,7 +337,8 @@ fn help_reads_as_it_did() {
     let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden"));
     let mut torment = Args::command().term_width(100);
     torment.build();
-    let names = ["find", "run", "show", "list", "rm", "target", "plan", "completions", "man"];
+    let names =
+        ["find", "run", "show", "explain", "watch", "list", "rm", "target", "plan", "completions", "man"];
     let mut pages = vec![("torment".to_owned(), torment.render_long_help().to_string())];
     for name in names {
         let command = torment.find_subcommand_mut(name).expect(name);
