@@ -73,8 +73,6 @@ fn descriptor(number: i64) -> Option<&'static str> {
         libc::SYS_syncfs => "syncfs",
         libc::SYS_ftruncate => "ftruncate",
         libc::SYS_fallocate => "fallocate",
-        libc::SYS_flock => "flock",
-        libc::SYS_fcntl => "fcntl",
         libc::SYS_getdents64 => "getdents64",
         libc::SYS_splice => "splice",
         _ => return None,
@@ -84,6 +82,9 @@ fn descriptor(number: i64) -> Option<&'static str> {
 fn other(number: i64) -> Option<&'static str> {
     Some(match number {
         libc::SYS_futex_waitv => "futex_waitv",
+        // These wait for whoever has locked the file, not for the file.
+        libc::SYS_flock => "flock",
+        libc::SYS_fcntl => "fcntl",
         libc::SYS_sendfile => "sendfile",
         libc::SYS_openat => "openat",
         libc::SYS_renameat2 => "renameat2",

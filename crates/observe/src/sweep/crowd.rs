@@ -131,10 +131,13 @@ impl Crowd {
         }
     }
 
-    /// Lists the threads of all processes: those that came, and those that went without being missed.
-    pub fn list(&mut self, files: &mut Files) {
+    /// Lists the threads of all processes: those that came, and those that went without being missed. Takes in
+    /// so many new ones at most; whether those are all.
+    pub fn list(&mut self, files: &mut Files, most: usize) -> bool {
         self.listing = self.listing.wrapping_add(1);
+        let mut left = most;
         let mut changed = false;
+        let mut all = true;
         for place in 0..self.processes.len() {
             let Some(process) = &self.processes[place] else { continue };
             let pid = process.pid;
@@ -151,6 +154,9 @@ impl Crowd {
                 }
             }
             changed |= !new.is_empty();
+            all &= new.len() <= left;
+            new.truncate(left);
+            left -= new.len();
             for tid in new {
                 self.add(files, place, pid, tid);
             }
@@ -160,6 +166,7 @@ impl Crowd {
         if changed {
             self.arrange();
         }
+        all
     }
 
     fn add(&mut self, files: &mut Files, place: usize, pid: u32, tid: u32) {

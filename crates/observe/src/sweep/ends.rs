@@ -39,8 +39,6 @@ impl Ends {
             if let Some(wait) = self.known.get(&inode) {
                 return wait.clone();
             }
-        } else if self.known.is_empty() {
-            return other();
         }
         let wait = match local(inode) {
             Ok(Some(Local { name: Some(_), .. })) => Wait::Client,

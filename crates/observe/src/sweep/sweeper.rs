@@ -30,6 +30,8 @@ const LEAST_SUBSET: usize = 25;
 const MANY_WAITS: usize = 1_500;
 /// How often threads are listed, at most; listing takes a tenth of the budget.
 const LIST: Duration = Duration::from_millis(250);
+/// New threads taken in by one listing: some 30 µs each, while nobody else has the processor.
+const MOST_NEW: usize = 500;
 
 /// Who is watched.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -88,7 +90,6 @@ impl Sweeper {
         let own_table = sys::own_descriptors(&[]).is_ok();
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(1 << 20);
         let descriptors = if own_table { limit } else { limit / 4 };
-        let priority = real_time::take();
         let mut files = Files::open().ok()?;
         let crowd = Crowd::new(descriptors, started(&mut files));
         let now = Instant::now();
@@ -108,10 +109,10 @@ impl Sweeper {
             rate,
         };
         sweeper.watch(crew);
-        sweeper.list();
+        sweeper.list(usize::MAX);
         sweeper.pace();
-        // Whoever started it waits for this.
-        let _ = say.send(priority);
+        // Opening the files of all took its time, and nobody had to wait for it. Whoever started this does now.
+        let _ = say.send(real_time::take());
         Some(sweeper)
     }
 
@@ -130,7 +131,7 @@ impl Sweeper {
         match command {
             Command::Watch(crew) => {
                 self.watch(crew);
-                self.list();
+                self.list(MOST_NEW);
             }
             Command::Loaded(is_loaded) => {
                 self.is_loaded = is_loaded;
@@ -154,14 +155,15 @@ impl Sweeper {
         self.other_now_ns += thread_cpu_ns() - before;
     }
 
-    fn list(&mut self) {
+    fn list(&mut self, most: usize) {
         let before = thread_cpu_ns();
         let Looking { files, crowd, .. } = &mut self.looking;
-        crowd.list(files);
+        let all = crowd.list(files, most);
         let cost = thread_cpu_ns() - before;
         self.other_now_ns += cost;
         let rest = cost as f64 / 1e9 / (0.1 * self.budget());
-        self.list_at = Instant::now() + LIST.max(Duration::from_secs_f64(rest.min(30.0)));
+        let rest = if all { LIST.max(Duration::from_secs_f64(rest.min(30.0))) } else { Duration::ZERO };
+        self.list_at = Instant::now() + rest;
     }
 
     /// Processor time that may be used in a second, in seconds.
@@ -197,12 +199,14 @@ impl Sweeper {
         let (rate, most) = self.pace();
         let period = Duration::from_secs_f64(1.0 / rate);
         self.due += 1 + missed(now.saturating_duration_since(self.next), period);
+        let start_ns = thread_cpu_ns();
         if now >= self.list_at {
-            self.list();
+            self.list(MOST_NEW);
         }
         let (began, before) = (Instant::now(), thread_cpu_ns());
         self.looking.look(most, &mut self.looked);
-        let cost_ns = thread_cpu_ns() - before;
+        let after = thread_cpu_ns();
+        let cost_ns = after - before;
         self.took += began.elapsed();
         self.done += 1;
         let mut at = 0;
@@ -217,7 +221,7 @@ impl Sweeper {
             self.cost_ns += 0.2 * (cost_ns as f64 / f64::from(at) - self.cost_ns);
         }
         // In time with the last one; and never, whatever it cost, more than a fifth of a processor.
-        let rest = Duration::from_nanos(cost_ns * 4);
+        let rest = Duration::from_nanos((after - start_ns) * 4);
         self.next = (self.next + period).max(now + period / 2).max(Instant::now() + rest);
     }
 
