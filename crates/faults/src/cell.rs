@@ -47,7 +47,7 @@ pub(crate) enum Service {
 /// What is around the service.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Around {
-    /// A PostgreSQL with these settings; with `memory` of it in a group that may use so many MiB.
+    /// A PostgreSQL of its own.
     pub postgres: Option<Postgres>,
     /// A service that the first one calls: this program with these options. Its address takes the
     /// place of `{downstream}` in pages.
@@ -63,7 +63,10 @@ pub(crate) struct Around {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Postgres {
     pub settings: &'static [&'static str],
-    pub memory_mib: Option<u64>,
+    /// Limits of its sessions.
+    pub limits: Limits,
+    /// A page that is asked for before they hold.
+    pub before: Option<&'static str>,
 }
 
 /// What the service may use; none: all there is.
@@ -197,7 +200,7 @@ impl Cell {
     }
 
     pub(crate) fn postgres(mut self, settings: &'static [&'static str]) -> Self {
-        self.around.postgres = Some(Postgres { settings, memory_mib: None });
+        self.around.postgres = Some(Postgres { settings, limits: Limits::default(), before: None });
         self
     }
 

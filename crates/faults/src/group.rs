@@ -150,3 +150,28 @@ fn disk_of(folder: &Path) -> Result<String, Trouble> {
     let parent = fs::read_to_string(block.join("../dev")).ok().filter(|_| block.join("partition").is_file());
     Ok(parent.map_or_else(|| format!("{major}:{minor}"), |disk| disk.trim().to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_group_holds_and_is_removed() {
+        let limits = Limits { cpus: Some(0.5), memory_mib: Some(64), tasks: Some(10), ..Limits::default() };
+        let group = match Group::make(&limits) {
+            Ok(group) => group,
+            Err(why) => return eprintln!("SKIPPED: {why:?}"),
+        };
+        let mut child = Command::new("sleep").arg("60").spawn().expect("every system has it");
+        group.add(child.id()).expect("it is ours");
+        let folders = group.folders.clone();
+        for folder in &folders {
+            let inside = fs::read_to_string(folder.join("cgroup.procs")).expect("it is there");
+            assert_eq!(inside.trim(), child.id().to_string(), "{}", folder.display());
+        }
+        child.kill().and_then(|()| child.wait()).expect("it is our child");
+        drop(group);
+        assert!(folders.iter().all(|folder| !folder.exists()), "{folders:?}");
+    }
+}

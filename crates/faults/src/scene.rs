@@ -2,7 +2,8 @@
 
 use crate::Trouble;
 use crate::burn::Burner;
-use crate::cell::{Cell, Limits, Neighbour, Service as Kind};
+use crate::cell::{Cell, Neighbour, Service as Kind};
+use crate::client;
 use crate::group::Group;
 use crate::java;
 use crate::service::{Service, limit_descriptors};
@@ -39,11 +40,6 @@ impl Scene {
                 Unavailable::NotInstalled => Trouble::Skip(why.to_string()),
                 Unavailable::Failed(why) => Trouble::Fail(why),
             })?;
-            if asked.memory_mib.is_some() {
-                let group = Group::make(&Limits { memory_mib: asked.memory_mib, ..Limits::default() })?;
-                group.add(server.pid())?;
-                groups.push(group);
-            }
             Ok(server)
         });
         let postgres = postgres.transpose()?;
@@ -85,6 +81,16 @@ impl Scene {
             }
         };
         groups.extend(group);
+        if let (Some(server), Some(asked)) = (&postgres, around.postgres) {
+            if let Some(page) = asked.before {
+                client::get(service.address, page).map_err(Trouble::Fail)?;
+            }
+            if asked.limits.of_group() {
+                let group = Group::make(&asked.limits)?;
+                server_and_sessions(server.pid()).into_iter().try_for_each(|pid| group.add(pid))?;
+                groups.push(group);
+            }
+        }
         let neighbour = burning_core.map(Burner::start).transpose()?;
         let held = around.ports.map(|ports| space::hold(service.address, ports.held)).transpose()?;
         Ok(Self {
@@ -108,6 +114,14 @@ impl Scene {
     pub(crate) fn address(&self) -> SocketAddr {
         self.service.address
     }
+}
+
+/// A PostgreSQL's process and its children: those that exist, and by the first those to come.
+fn server_and_sessions(server: u32) -> Vec<u32> {
+    let children =
+        std::fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap_or_default();
+    let children = children.split_whitespace().filter_map(|pid| pid.parse().ok());
+    std::iter::once(server).chain(children).collect()
 }
 
 fn two_processors() -> Result<(), Trouble> {

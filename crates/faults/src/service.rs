@@ -97,3 +97,43 @@ impl Drop for Service {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Result<Service, Trouble> {
+        Service::start(Command::new("sh").args(["-c", script]), |_| Ok(()))
+    }
+
+    #[test]
+    fn a_service_ends_when_dropped_even_if_it_would_not() {
+        let deaf =
+            "trap '' TERM; echo hello; echo listening on http://127.0.0.1:7; while :; do sleep 1; done";
+        for script in ["echo listening on http://127.0.0.1:7/; cat", deaf] {
+            let service = shell(script).expect("it says where it listens");
+            assert_eq!(service.address.port(), 7);
+            let process = std::path::PathBuf::from(format!("/proc/{}", service.child.id()));
+            assert!(process.exists());
+            drop(service);
+            assert!(!process.exists(), "{script}");
+        }
+    }
+
+    #[test]
+    fn one_that_does_not_listen_is_no_service() {
+        assert!(matches!(shell("echo no room"), Err(Trouble::Fail(_))));
+        assert!(matches!(shell("echo listening on http://nowhere; cat"), Err(Trouble::Fail(_))));
+    }
+
+    #[test]
+    fn descriptors_are_limited_from_the_beginning() {
+        let script = "echo listening on http://127.0.0.1:7; cat";
+        let began = |pid| limit_descriptors(pid, 77);
+        let service = Service::start(Command::new("sh").args(["-c", script]), began).expect("our own child");
+        let limits =
+            std::fs::read_to_string(format!("/proc/{}/limits", service.child.id())).expect("it runs");
+        let line = limits.lines().find(|line| line.starts_with("Max open files")).expect("proc(5)");
+        assert_eq!(line.split_whitespace().nth(3), Some("77"));
+    }
+}

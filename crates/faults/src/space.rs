@@ -59,3 +59,35 @@ impl Drop for Space {
         let _ = ip(&["netns", "del", &self.name]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn ports_run_out_in_a_network_of_ones_own_only() {
+        let range = || fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").expect("proc(5)");
+        let before = range();
+        // The thread stays in that network.
+        let name = std::thread::spawn(|| {
+            let space = match Space::enter(Ports { range: 10, held: 0 }) {
+                Ok(space) => space,
+                Err(why) => {
+                    eprintln!("SKIPPED: {why:?}");
+                    return None;
+                }
+            };
+            let listener = TcpListener::bind("127.0.0.1:7").expect("nobody else is here");
+            let address = listener.local_addr().expect("it is bound");
+            let held = hold(address, 9).expect("there are ten");
+            assert!(hold(address, 3).is_err(), "{} of 10 ports are held", held.len());
+            Some(space.name.clone())
+        });
+        let name = name.join().expect("no panic");
+        assert_eq!(range(), before, "the machine's own range has changed");
+        if let Some(name) = name {
+            assert!(!std::path::Path::new("/run/netns").join(name).exists());
+        }
+    }
+}

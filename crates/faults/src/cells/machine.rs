@@ -4,9 +4,6 @@ use crate::cell::Ceiling::{Known, PerCpu};
 use crate::cell::{Cell, Limits, Load, Neighbour, Ports};
 use record::Cause;
 
-const NO_LIMITS: Limits =
-    Limits { cpus: None, memory_mib: None, tasks: None, writes: None, descriptors: None };
-
 pub(super) fn cells() -> Vec<Cell> {
     let mut neighbour = Cell::own(
         "neighbour",
@@ -21,16 +18,13 @@ pub(super) fn cells() -> Vec<Cell> {
     let mut generator = Cell::own(
         "generator",
         "the load generator shares its processor with 8 threads that burn it",
-        &["--workers", "8"],
+        &["--model", "async"],
         "/delay?ms=5",
         Load { calm: 0.25, over: 1.0, ..Load::around(Known(8_000.0)) },
     )
     .expect(Cause::Generator, &[])
     .because("the service answers any number of requests in 5 ms, on a processor of its own");
     generator.around.neighbour = Neighbour::OfGenerator;
-    if let crate::cell::Service::Own(options) = &mut generator.service {
-        *options = &["--model", "async"];
-    }
     let mut ports = Cell::own(
         "ports",
         "an address with 400 local ports, 320 of which somebody holds",
@@ -57,7 +51,7 @@ pub(super) fn cells() -> Vec<Cell> {
             "/fault/cpu?us=5000",
             Load::around(Known(100.0)),
         )
-        .limits(Limits { cpus: Some(0.5), ..NO_LIMITS })
+        .limits(Limits { cpus: Some(0.5), ..Limits::default() })
         .expect(Cause::CpuQuota, &[Cause::Cpu])
         .because("0.5 s of processor a second / 5 ms = 100/s, while the machine's own are idle"),
         Cell::own(
@@ -67,7 +61,7 @@ pub(super) fn cells() -> Vec<Cell> {
             "/fault/memory?kib=256",
             Load { calm: 0.2, over: 1.0, ..Load::around(Known(100.0)) },
         )
-        .limits(Limits { memory_mib: Some(96), ..NO_LIMITS })
+        .limits(Limits { memory_mib: Some(96), ..Limits::default() })
         .expect(Cause::MemoryLimit, &[])
         .because("3 s · 20/s keep 15 MiB; then 25 MiB more a second, and the kernel ends the service"),
         Cell::own(
@@ -77,7 +71,7 @@ pub(super) fn cells() -> Vec<Cell> {
             "/fault/thread?ms=500",
             Load::around(Known(72.0)),
         )
-        .limits(Limits { tasks: Some(60), ..NO_LIMITS })
+        .limits(Limits { tasks: Some(60), ..Limits::default() })
         .expect(Cause::TaskLimit, &[])
         .because("20 workers and 4 others leave 36 threads / 0.5 s = 72/s; then none can be started"),
         Cell::own(
@@ -87,7 +81,7 @@ pub(super) fn cells() -> Vec<Cell> {
             "/fault/open",
             Load { calm: 0.2, over: 1.0, ..Load::around(Known(100.0)) },
         )
-        .limits(Limits { descriptors: Some(400), ..NO_LIMITS })
+        .limits(Limits { descriptors: Some(400), ..Limits::default() })
         .expect(Cause::Descriptors, &[])
         .because("3 s · 20/s keep 60; then 100 more a second, and after 3 s there is none left"),
         Cell::own(
@@ -97,7 +91,7 @@ pub(super) fn cells() -> Vec<Cell> {
             "/fault/file?kib=4",
             Load::around(Known(20.0)),
         )
-        .limits(Limits { writes: Some(40), ..NO_LIMITS })
+        .limits(Limits { writes: Some(40), ..Limits::default() })
         .expect(Cause::Disk, &[Cause::Lock])
         .because("fsync of one file; nothing else is done"),
         neighbour,

@@ -1,7 +1,7 @@
 //! What a real PostgreSQL makes the built-in service wait for.
 
 use crate::cell::Ceiling::{Known, Measured};
-use crate::cell::{Cell, Load, Postgres};
+use crate::cell::{Cell, Limits, Load, Postgres};
 use record::Cause;
 
 /// Commits do not wait for the disk: where something else is meant to give first.
@@ -10,13 +10,13 @@ const QUICK: &[&str] = &["max_connections=120", "synchronous_commit=off"];
 pub(super) fn cells() -> Vec<Cell> {
     let mut reads = Cell::own(
         "pg-reads",
-        "pages read at random out of 256 MiB, with room for 48 MiB",
-        &["--connections", "20"],
-        "/fault/db?do=read&n=8&mib=256",
+        "pages read at random out of 384 MiB, with room for 64 MiB",
+        &["--connections", "8"],
+        "/fault/db?do=read&n=32&mib=384",
         Load::around(Measured),
     )
     .expect(Cause::PostgresReads, &[Cause::Disk])
-    .because("the group's memory holds a fifth of the table, so four of five pages come from the disk");
+    .because("the group's memory holds less than a sixth of the table, so most pages come from the disk");
     reads.around.postgres = Some(Postgres {
         settings: &[
             "max_connections=120",
@@ -24,7 +24,22 @@ pub(super) fn cells() -> Vec<Cell> {
             "synchronous_commit=off",
             "max_wal_size=1GB",
         ],
-        memory_mib: Some(48),
+        limits: Limits { memory_mib: Some(64), ..Limits::default() },
+        before: Some("/fault/db?do=read&n=1&mib=384"),
+    });
+    let mut wal = Cell::own(
+        "pg-wal",
+        "4 connections commit a row with each request, on a disk that takes 200 writes a second",
+        &["--connections", "4"],
+        "/fault/db?do=commit",
+        Load::around(Measured),
+    )
+    .expect(Cause::PostgresWal, &[Cause::Disk])
+    .because("a row is nothing to insert; a commit is a flush of the log, and more connections would wait for it, too");
+    wal.around.postgres = Some(Postgres {
+        settings: &["max_connections=120", "wal_sync_method=fdatasync"],
+        limits: Limits { writes: Some(200), ..Limits::default() },
+        before: None,
     });
     vec![
         Cell::own(
@@ -56,16 +71,7 @@ pub(super) fn cells() -> Vec<Cell> {
         )
         .postgres(QUICK)
         .expect(Cause::PostgresLock, &[]),
-        Cell::own(
-            "pg-wal",
-            "each request commits a row of its own, and waits for the disk",
-            &["--connections", "20"],
-            "/fault/db?do=commit",
-            Load::around(Measured),
-        )
-        .postgres(&["max_connections=120", "wal_sync_method=fdatasync"])
-        .expect(Cause::PostgresWal, &[Cause::PostgresCpu, Cause::Cpu])
-        .because("a row is nothing to insert; a commit is a flush of the log"),
+        wal,
         Cell::own(
             "pg-cpu",
             "each request computes over 20,000 rows in the database",
