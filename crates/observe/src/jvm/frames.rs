@@ -169,9 +169,19 @@ pub(super) fn fold(name: &str) -> String {
     folded
 }
 
+/// What threads that are counted together have in common.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Place {
+    group: String,
+    state: String,
+    frame: String,
+    /// Method, and file with line.
+    asker: Option<(String, Option<String>)>,
+}
+
 /// Threads by where they stand, counted.
 #[derive(Debug, Default)]
-pub(super) struct Places(HashMap<(String, String, String, Option<(String, Option<String>)>), u32>);
+pub(super) struct Places(HashMap<Place, u32>);
 
 impl Places {
     /// Counts a thread. One without frames, such as a compiler's, stands nowhere.
@@ -180,7 +190,8 @@ impl Places {
         let Some(frame) = stands_in(&frames, stack) else { return };
         let asker = frames.into_iter().find(Frame::is_of_the_application);
         let asker = asker.map(|frame| (frame.method, frame.place));
-        *self.0.entry((fold(stack.name), stack.state.to_owned(), frame, asker)).or_default() += 1;
+        let place = Place { group: fold(stack.name), state: stack.state.to_owned(), frame, asker };
+        *self.0.entry(place).or_default() += 1;
     }
 
     /// The places, the most threads first.
@@ -188,7 +199,7 @@ impl Places {
         let mut places: Vec<ThreadsAt> = self
             .0
             .into_iter()
-            .map(|((group, state, frame, asker), threads)| {
+            .map(|(Place { group, state, frame, asker }, threads)| {
                 let asked_by = asker.map(|(method, place)| Asker { method, place });
                 ThreadsAt { group, state, frame, asked_by, threads }
             })
