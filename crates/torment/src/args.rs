@@ -3,6 +3,7 @@
 mod load;
 mod plans;
 mod request;
+mod selftest;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,7 @@ mod watching;
 
 pub use load::{FindArgs, How, RunArgs, variable};
 pub use plans::{Output, PlanAction};
+pub use selftest::SelftestArgs;
 pub use target::TargetArgs;
 pub use watch::{WatchCommand, Watching, Whom};
 
@@ -85,6 +87,7 @@ pub enum Action {
         runs: Vec<String>,
     },
     Target(TargetArgs),
+    Selftest(SelftestArgs),
     /// Make a plan file of something else, or check one
     #[command(
         subcommand,

@@ -4,6 +4,7 @@ mod args;
 mod measure;
 mod plans;
 mod runs;
+mod selftest;
 mod serve;
 mod watch;
 
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Action::List => runs::list(&common),
         Action::Rm { runs } => runs::remove(&runs, &common),
         Action::Target(target) => serve::serve(&target),
+        Action::Selftest(args) => selftest::selftest(&args, &common),
         Action::Plan(action) => plans::plan(&action, &common),
         Action::Completions { shell } => {
             args::write_completions(shell, &mut io::stdout());
