@@ -99,7 +99,10 @@ impl Desk {
                     self.sources.iter_mut().for_each(|(source, _)| source.end());
                     self.trial = None;
                 }
-                Ok(Command::Look) => self.sources.iter_mut().for_each(|(source, _)| source.look(&self.scene)),
+                Ok(Command::Look) => {
+                    let scene = self.finder.scene();
+                    self.sources.iter_mut().for_each(|(source, _)| source.look(scene));
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
