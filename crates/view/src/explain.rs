@@ -132,7 +132,7 @@ fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Line> {
         lines.push(Line::plain(format!("    {}", finding.sentence)));
     }
     for fact in &finding.evidence {
-        lines.push(evidence(fact, diagnosis.well_at));
+        lines.push(evidence(fact, diagnosis));
         let windows = match fact.windows {
             0 => String::new(),
             1 => ", in 1 second".to_owned(),

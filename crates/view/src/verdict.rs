@@ -44,7 +44,7 @@ fn found(diagnosis: &Diagnosis) -> Vec<Line> {
         .chain(diagnosis.arithmetic.as_ref().map(arithmetic))
         .collect();
     let facts = verdict.evidence.iter().take(EVIDENCE - rest.len());
-    lines.extend(facts.map(|fact| evidence(fact, diagnosis.well_at)));
+    lines.extend(facts.map(|fact| evidence(fact, diagnosis)));
     lines.extend(rest);
     lines.push(confidence(diagnosis));
     lines.extend(
@@ -97,10 +97,17 @@ pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Line> {
 }
 
 /// What was seen; beside it what was seen where the target was well.
-pub(crate) fn evidence(fact: &Evidence, well_at: Option<Rate>) -> Line {
+pub(crate) fn evidence(fact: &Evidence, diagnosis: &Diagnosis) -> Line {
     let line = Line::plain("    ").then(&fact.text);
     let Some(well) = fact.well else { return line };
-    let at = well_at.map_or_else(|| "where all was well".to_owned(), |rate| format!("at {rate}"));
+    let at = match (diagnosis.well_at, diagnosis.degraded_at) {
+        // One load, at first well.
+        (Some(Rate(well)), Some(Rate(degraded))) if (well / degraded - 1.0).abs() < 0.003 => {
+            "before".to_owned()
+        }
+        (Some(rate), _) => format!("at {rate}"),
+        (None, _) => "where all was well".to_owned(),
+    };
     line.and(Tone::Faint, format!("   ({} {at})", amount(well, &fact.unit)))
 }
 
