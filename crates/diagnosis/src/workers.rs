@@ -69,15 +69,17 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// The group that serves requests: of all groups that can be one the largest. Groups of a service
-    /// whose threads are all of one name are taken together.
+    /// The group that serves requests: of all groups that can be one, and do some of the work, that with the
+    /// most threads that are not waiting for events.
     pub fn find(subject: &SubjectWindow, about: Option<&Subject>) -> Option<Self> {
+        /// Threads that never run serve nobody.
+        const WORK: f64 = 0.1;
         let java = about.is_some_and(|subject| subject.java.is_some());
         let candidate = |name: &str| !NOT_WORKERS.iter().any(|other| name.starts_with(other));
-        let group = subject
-            .groups
-            .iter()
-            .filter(|group| candidate(&group.name))
+        let candidates = || subject.groups.iter().filter(|group| candidate(&group.name));
+        let work: u64 = candidates().map(|group| group.on_cpu_ns).sum();
+        let group = candidates()
+            .filter(|group| group.on_cpu_ns as f64 >= WORK * work as f64)
             .max_by(|a, b| busy(a).total_cmp(&busy(b)).then(a.threads.total_cmp(&b.threads)))?;
         let mut workers = Self { name: group.name.clone(), all: group.threads, ..Self::default() };
         for state in &group.states {

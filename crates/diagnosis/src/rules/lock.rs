@@ -28,13 +28,7 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     .sources(2)
     .seen_by_sweeps(case)
     .evidence(waiting_fact(case, crowd))
-    .evidence(fact(
-        format!("{} does something meanwhile", count(crowd.holding, "worker")),
-        crowd.holding,
-        ONE,
-        "threads",
-        source::SWEEP,
-    ))
+    .evidence(fact(meanwhile(crowd.holding), crowd.holding, ONE, "threads", source::SWEEP))
     .evidence(outstanding_fact(case));
     if let Some(dump) = dumped(case, |at| at.state == "BLOCKED" || waits_in_application(at)) {
         found = found.evidence(dump).sources(3);
@@ -61,4 +55,12 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
                 number(ONE)
             )),
     )
+}
+
+fn meanwhile(holding: f64) -> String {
+    match number(holding).as_str() {
+        "0" => "nobody is seen to do anything meanwhile".to_owned(),
+        "1" => "one does something meanwhile, never more".to_owned(),
+        some => format!("{some} does something meanwhile"),
+    }
 }

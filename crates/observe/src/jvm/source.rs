@@ -3,9 +3,10 @@ use super::process::{self, Kind};
 use crate::said::Said;
 use crate::scene::{Cast, Scene};
 use crate::source::Source;
-use record::watch::{Jvm, Missing, Window};
+use record::watch::{Jvm, Look, Missing, Window};
 use std::fs::File;
 use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 /// Often enough to have seen most of a window when the machine ends within it.
@@ -19,7 +20,6 @@ const TRIES: u32 = 3;
 const WHAT: &str = "JVM counters";
 
 /// Gives the counters of the Java virtual machine of each subject, the busiest one if it has several.
-#[derive(Default)]
 pub(crate) struct JvmSource {
     followed: Vec<Option<Followed>>,
     /// The processes among which was searched last, for each subject.
@@ -28,6 +28,21 @@ pub(crate) struct JvmSource {
     /// A machine without counters. While it starts it has none, so it is only told of when found again.
     without: Option<u32>,
     said: Said,
+    /// Closer looks, which take as long as the machine takes to answer.
+    looks: (Sender<Vec<Look>>, Receiver<Vec<Look>>),
+}
+
+impl Default for JvmSource {
+    fn default() -> Self {
+        Self {
+            followed: Vec::new(),
+            searched: Vec::new(),
+            reads: 0,
+            without: None,
+            said: Said::default(),
+            looks: channel(),
+        }
+    }
 }
 
 /// One machine.
@@ -76,6 +91,25 @@ impl Source for JvmSource {
                 *followed = None;
             }
         }
+    }
+
+    /// Of the service's machine alone: for others it was not asked.
+    fn look(&mut self, scene: &Scene) {
+        let Some(pid) = self.followed.first().and_then(Option::as_ref).map(|followed| followed.pid) else {
+            return;
+        };
+        if scene.subjects.first().is_some_and(|cast| cast.pids.contains(&pid)) {
+            let send = self.looks.0.clone();
+            // Without a thread there is no closer look; the verdict does without.
+            let _ = std::thread::Builder::new().name("closer-look".to_owned()).spawn(move || {
+                // The watch may be over by then.
+                let _ = send.send(super::look(pid));
+            });
+        }
+    }
+
+    fn looks(&mut self) -> Vec<Look> {
+        self.looks.1.try_iter().flatten().collect()
     }
 
     fn missing(&self) -> Vec<Missing> {
