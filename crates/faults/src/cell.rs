@@ -77,7 +77,8 @@ pub(crate) struct Limits {
     pub memory_mib: Option<u64>,
     /// Threads and processes.
     pub tasks: Option<u64>,
-    /// Writes a second to the disk of the temporary folder.
+    /// Reads and writes a second from and to the disk of the temporary folder.
+    pub reads: Option<u64>,
     pub writes: Option<u64>,
     pub descriptors: Option<u64>,
 }
@@ -85,7 +86,8 @@ pub(crate) struct Limits {
 impl Limits {
     /// Whether any of them needs a control group.
     pub(crate) fn of_group(&self) -> bool {
-        self.cpus.is_some() || self.memory_mib.is_some() || self.tasks.is_some() || self.writes.is_some()
+        let counts = [self.memory_mib, self.tasks, self.reads, self.writes];
+        self.cpus.is_some() || counts.iter().any(Option::is_some)
     }
 }
 

@@ -55,13 +55,16 @@ impl Group {
             let (Tree::One(folder) | Tree::Two(folder)) = this.folder("pids", &name)?;
             set(&folder, "pids.max", tasks)?;
         }
-        if let Some(writes) = limits.writes {
+        let rates =
+            [("read_iops_device", "riops", limits.reads), ("write_iops_device", "wiops", limits.writes)];
+        for (file, word, rate) in rates {
+            let Some(rate) = rate else { continue };
             let disk = disk_of(&std::env::temp_dir())?;
             match this.folder("blkio", &name)? {
                 Tree::One(folder) => {
-                    set(&folder, "blkio.throttle.write_iops_device", format!("{disk} {writes}"))?;
+                    set(&folder, &format!("blkio.throttle.{file}"), format!("{disk} {rate}"))?
                 }
-                Tree::Two(folder) => set(&folder, "io.max", format!("{disk} wiops={writes}"))?,
+                Tree::Two(folder) => set(&folder, "io.max", format!("{disk} {word}={rate}"))?,
             }
         }
         Ok(this)

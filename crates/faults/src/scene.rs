@@ -84,6 +84,7 @@ impl Scene {
         if let (Some(server), Some(asked)) = (&postgres, around.postgres) {
             if let Some(page) = asked.before {
                 client::get(service.address, page).map_err(Trouble::Fail)?;
+                server.forget_pages().map_err(Trouble::fail("the database's files"))?;
             }
             if asked.limits.of_group() {
                 let group = Group::make(&asked.limits)?;

@@ -135,7 +135,7 @@ fn live(progress: &Progress<'_>) -> Line {
 
 /// Cell, truth, what was said, how sure, and whether that is right.
 fn row(tried: &Tried) -> Line {
-    let head = Line::empty().then(format!("{:NAME$}{:26}", tried.cell, expected(tried.expected)));
+    let head = Line::empty().then(format!("{:NAME$}{:30}", tried.cell, expected(tried.expected)));
     match &tried.outcome {
         Outcome::Judged(judged) => {
             let (tone, right) =
@@ -146,7 +146,7 @@ fn row(tried: &Tried) -> Line {
                     (false, false) => (Tone::Bad, "wrong"),
                 };
             let sure = judged.confidence.map_or(String::new(), |(value, word)| format!("{word} {value:.2}"));
-            let said = format!("{:28}{:26}{sure:13}", named(judged, 0), named(judged, 1));
+            let said = format!("{:28}{:30}{sure:13}", named(judged, 0), named(judged, 1));
             head.then(said).and(tone, right)
         }
         Outcome::Skipped(why) => head.and(Tone::Faint, format!("skipped: {why}")),
@@ -155,7 +155,7 @@ fn row(tried: &Tried) -> Line {
 }
 
 fn table(report: &Report) -> Vec<Line> {
-    let head = format!("{:NAME$}{:26}{:28}{:26}{:13}", "cell", "expected", "first", "second", "confidence");
+    let head = format!("{:NAME$}{:30}{:28}{:30}{:13}", "cell", "expected", "first", "second", "confidence");
     let mut lines = vec![Line::empty().and(Tone::Strong, head)];
     lines.extend(report.tried.iter().map(row));
     let judged = report.judged().count();

@@ -32,7 +32,7 @@ fn cold() -> Load {
         over: 1.0,
         over_for: Duration::from_secs(8),
         try_first: false,
-        ..Load::around(Known(1_500.0))
+        ..Load::around(Known(4_000.0))
     }
 }
 
@@ -103,14 +103,14 @@ pub(super) fn cells() -> Vec<Cell> {
             well,
             tomcat(17, PLAIN),
             "/sleep?ms=5",
-            Load { calm: 0.2, over: 0.4, warm_up: Duration::from_secs(5), ..Load::around(Known(1_000.0)) },
+            Load { calm: 0.2, over: 0.4, warm_up: Duration::from_secs(4), ..Load::around(Known(1_000.0)) },
         ),
         cell(
             "healthy-jvm25",
             well,
             tomcat(25, PLAIN),
             "/sleep?ms=5",
-            Load { calm: 0.2, over: 0.4, warm_up: Duration::from_secs(5), ..Load::around(Known(1_000.0)) },
+            Load { calm: 0.2, over: 0.4, warm_up: Duration::from_secs(4), ..Load::around(Known(1_000.0)) },
         ),
     ]
 }

@@ -10,13 +10,13 @@ const QUICK: &[&str] = &["max_connections=120", "synchronous_commit=off"];
 pub(super) fn cells() -> Vec<Cell> {
     let mut reads = Cell::own(
         "pg-reads",
-        "pages read at random out of 384 MiB, with room for 64 MiB",
+        "pages read at random out of 256 MiB, with room for 64 MiB, on a disk that takes 2,000 reads a second",
         &["--connections", "8"],
-        "/fault/db?do=read&n=32&mib=384",
+        "/fault/db?do=read&n=8&mib=256",
         Load::around(Measured),
     )
     .expect(Cause::PostgresReads, &[Cause::Disk])
-    .because("the group's memory holds less than a sixth of the table, so most pages come from the disk");
+    .because("the group's memory holds less than a quarter of the table, so most pages come from the disk: 2,000 / 8 = 250/s and little more");
     reads.around.postgres = Some(Postgres {
         settings: &[
             "max_connections=120",
@@ -24,8 +24,8 @@ pub(super) fn cells() -> Vec<Cell> {
             "synchronous_commit=off",
             "max_wal_size=1GB",
         ],
-        limits: Limits { memory_mib: Some(64), ..Limits::default() },
-        before: Some("/fault/db?do=read&n=1&mib=384"),
+        limits: Limits { memory_mib: Some(64), reads: Some(2_000), ..Limits::default() },
+        before: Some("/fault/db?do=read&n=1&mib=256"),
     });
     let mut wal = Cell::own(
         "pg-wal",
