@@ -38,6 +38,19 @@ fn host_cpus(window: &Window) -> f64 {
     window.host.as_ref().map_or(1.0, |host| f64::from(host.cpus.max(1)))
 }
 
+/// Whether want of a processor is what requests spend their time on: by Little's law, threads that are ready ÷
+/// requests outstanding is its share of the response time. Or all pass through a few threads that are never idle.
+fn starved(case: &Case<'_>) -> bool {
+    const SHARE: f64 = 0.15;
+    let time = case.bad.all.length().0 as f64;
+    let never_idle = |group: &record::watch::Group| {
+        group.threads >= 0.9
+            && group.threads < 2.0 * host_cpus(&case.bad.all) + 1.0
+            && (group.on_cpu_ns + group.run_delay_ns) as f64 >= ONE_THREAD * time * group.threads
+    };
+    case.runnable() >= SHARE * case.bad.load.outstanding || case.bad.service().groups.iter().any(never_idle)
+}
+
 pub(crate) fn quota(case: &Case<'_>) -> Option<Found> {
     let quota = case.bad.service().cgroup.as_ref()?.cpu.as_ref().filter(|quota| quota.cpus > 0.0)?;
     let share = quota.throttled as f64 / quota.periods.max(1) as f64;
@@ -151,7 +164,8 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
         let used = service_cpu(window);
         used >= FULL * cpus || machine_full(window) && used >= 0.25 * cpus && service_runnable(window) >= 1.0
     };
-    if !full(&case.bad.all) || runnable < 0.5 || downstream > used {
+    let lacks = used >= FULL * cpus || starved(case);
+    if !full(&case.bad.all) || runnable < 0.5 || downstream > used || !lacks {
         return None;
     }
     let (_, windows) = case.bad.holds(full);
@@ -316,7 +330,7 @@ fn others(case: &Case<'_>) -> Option<f64> {
     let busy = host_cpus(all) - idle(all);
     let full = idle(all) <= HOST_IDLE * host_cpus(all);
     let used = case.cpu() + case.downstreams().map(|(_, seen)| cpu_of(seen, all.length())).sum::<f64>();
-    (full && taken >= NEIGHBOUR * busy && used < 0.7 * busy && case.runnable() >= 0.3).then_some(taken / busy)
+    (full && taken >= NEIGHBOUR * busy && used < 0.7 * busy && starved(case)).then_some(taken / busy)
 }
 
 pub(crate) fn neighbour(case: &Case<'_>) -> Option<Found> {
