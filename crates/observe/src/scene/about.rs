@@ -79,8 +79,8 @@ fn starred(word: &str) -> (String, bool) {
     }
 }
 
-/// The version of the Java virtual machine in a process, if it is one: from the file beside its library. A
-/// question mark where it is one, and says not which.
+/// The version of the Java virtual machine in a process, if it is one: from the file beside its library,
+/// or its own counters. A question mark where it is one, and says not which.
 fn java(pid: u32) -> Option<String> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     let library = maps.lines().find_map(|line| {
@@ -90,12 +90,12 @@ fn java(pid: u32) -> Option<String> {
     let Some(library) = library else {
         // Another user's, whose memory may not be seen.
         let is_one = maps.is_empty() && tree::process(pid).is_some_and(|process| process.name == "java");
-        return is_one.then(|| "?".to_owned());
+        return is_one.then(|| crate::jvm::version(pid).unwrap_or_else(|| "?".to_owned()));
     };
     let home = Path::new(&library).ancestors().nth(3)?;
     let file = Path::new("/proc").join(pid.to_string()).join("root").join(home.strip_prefix("/").ok()?);
     let text = fs::read_to_string(file.join("release")).unwrap_or_default();
-    Some(release(&text).unwrap_or_else(|| "?".to_owned()))
+    Some(release(&text).or_else(|| crate::jvm::version(pid)).unwrap_or_else(|| "?".to_owned()))
 }
 
 fn release(text: &str) -> Option<String> {

@@ -26,6 +26,8 @@ pub(crate) struct Finder {
     listening: HashSet<u64>,
     downstream: Downstream,
     changes: Vec<String>,
+    /// The service was found in this look.
+    is_new: bool,
     looks: u32,
 }
 
@@ -61,6 +63,7 @@ impl Finder {
             listening: HashSet::new(),
             downstream: Downstream::default(),
             changes: Vec::new(),
+            is_new: false,
             looks: 0,
         };
         finder.look();
@@ -83,6 +86,9 @@ impl Finder {
         self.drop_ended(&all);
         self.find_service();
         self.follow(&all);
+        if std::mem::take(&mut self.is_new) {
+            self.describe_service();
+        }
         if !self.trees[0].members.is_empty() {
             let more = self.downstream.look(&mut self.trees);
             for (address, first) in more {
@@ -169,14 +175,19 @@ impl Finder {
         service.members.extend(tree.members);
         // Those that were taken for others' children are looked at again.
         self.others.clear();
-        let first = self.trees[0].first[0];
+        self.is_new = true;
+        self.scene.missing.retain(|missing| missing.what != "the service");
+        self.say(missing);
+    }
+
+    /// Says what the service is, once its children are known: the one that listens may be a script's.
+    fn describe_service(&mut self) {
         let pids = self.trees[0].pids();
+        let Some(first) = pids.first().copied() else { return };
         let listens = self.downstream.listens_of(&self.trees[0]);
         self.scene.subjects[0].about = about(Role::Service, first, &pids, listens);
         let (level, why) = level(first);
         self.scene.level = level;
-        self.scene.missing.retain(|missing| missing.what != "the service");
-        self.say(missing);
         self.say(why);
     }
 

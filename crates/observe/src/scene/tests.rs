@@ -182,3 +182,21 @@ fn nobody_is_said_to_be_nobody() {
     let command = Watch { command: Some("no such command, surely".to_owned()), ..Watch::default() };
     check(&command, &Where::Nowhere, "no process has 'no such command, surely'");
 }
+
+#[test]
+fn a_postgresql_with_its_backends() {
+    let Some(server) = testbed::Postgres::start() else { return };
+    let url = server.url();
+    let mut client = postgres::Client::connect(&url, postgres::NoTls).expect("it takes connections");
+    let row = client.query_one("SELECT pg_backend_pid()", &[]).expect("it answers");
+    let backend = row.get::<_, i32>(0) as u32;
+    let asked = Watch { pids: vec![server.pid()], ..Watch::default() };
+    let mut finder = Finder::new(&asked, &Where::Nowhere);
+    until(&mut finder, "backend", |scene| scene.subjects[0].pids.contains(&backend));
+    let cast = &finder.scene().subjects[0];
+    assert_eq!(cast.pids[0], server.pid());
+    assert!(cast.about.is_postgres && cast.pids.len() > 3, "{cast:?}");
+    drop(client);
+    until(&mut finder, "end of the backend", |scene| !scene.subjects[0].pids.contains(&backend));
+    assert_eq!(finder.changes(), Vec::<String>::new());
+}

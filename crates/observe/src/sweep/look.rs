@@ -165,7 +165,7 @@ impl Looking {
                 continue;
             };
             let state = stat.state;
-            if !known.is_some() {
+            if known.is_none() {
                 renamed |= self.crowd.rename(at, stat.name);
             }
             match (state, known) {

@@ -127,9 +127,13 @@ fn known_waits_of_own_threads() {
         Threads::start("zlock", 3, move || drop(lock.lock().expect("nobody panics")))
     };
     // One with a deadline of 30 s, and one without.
-    let (wake, wait) = until_woken(|asleep| drop(asleep.recv_timeout(Duration::from_secs(30))));
+    let (wake, wait) = until_woken(|asleep| {
+        let _ = asleep.recv_timeout(Duration::from_secs(30));
+    });
     let timed = Threads::start("ztimed", 1, wait).stopped_by(move || drop(wake));
-    let (wake, wait) = until_woken(|asleep| drop(asleep.recv()));
+    let (wake, wait) = until_woken(|asleep| {
+        let _ = asleep.recv();
+    });
     let untimed = Threads::start("zuntimed", 1, wait).stopped_by(move || drop(wake));
     let events = Threads::start("zepoll", 1, || {
         let epoll = rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC);
