@@ -337,8 +337,20 @@ fn help_reads_as_it_did() {
     let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden"));
     let mut torment = Args::command().term_width(100);
     torment.build();
-    let names =
-        ["find", "run", "show", "explain", "watch", "list", "rm", "target", "plan", "completions", "man"];
+    let names = [
+        "find",
+        "run",
+        "show",
+        "explain",
+        "watch",
+        "list",
+        "rm",
+        "target",
+        "selftest",
+        "plan",
+        "completions",
+        "man",
+    ];
     let mut pages = vec![("torment".to_owned(), torment.render_long_help().to_string())];
     for name in names {
         let command = torment.find_subcommand_mut(name).expect(name);
