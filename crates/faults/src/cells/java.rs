@@ -34,7 +34,7 @@ fn cold() -> Load {
         over: 1.0,
         over_for: Duration::from_secs(8),
         try_first: false,
-        ..Load::around(Known(2_500.0))
+        ..Load::around(Known(3_500.0))
     }
 }
 
