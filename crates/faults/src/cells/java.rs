@@ -28,13 +28,13 @@ fn warm(load: Load) -> Load {
 }
 
 /// Load from the first second on, at a rate that a warm service takes easily.
-fn cold() -> Load {
+fn cold(rate: f64) -> Load {
     Load {
         calm_for: Duration::ZERO,
         over: 1.0,
         over_for: Duration::from_secs(8),
         try_first: false,
-        ..Load::around(Known(3_500.0))
+        ..Load::around(Known(rate))
     }
 }
 
@@ -89,8 +89,8 @@ pub(super) fn cells() -> Vec<Cell> {
         .expect(Cause::Workers, &[Cause::Downstream]),
         gc(cell("jvm17-gc", garbage, tomcat(17, TIGHT), "/gc?kb=512", warm(Load::around(Measured)))),
         gc(cell("jvm25-gc", garbage, tomcat(25, TIGHT), "/gc?kb=512", warm(Load::around(Measured)))),
-        jit(cell("jvm17-cold", compile, tomcat(17, SLOW), "/ok", cold())),
-        jit(cell("jvm25-cold", compile, tomcat(25, SLOW), "/ok", cold())),
+        jit(cell("jvm17-cold", compile, tomcat(17, SLOW), "/ok", cold(4_500.0))),
+        jit(cell("jvm25-cold", compile, tomcat(25, SLOW), "/ok", cold(3_000.0))),
         cell(
             "jvm25-row-lock",
             "50 connections change the same row",
