@@ -123,8 +123,12 @@ fn by_trial<'a>(trials: &[&'a Trial]) -> Steps<'a> {
     }
     let best = good.iter().map(|t| rate(t)).fold(0.0, f64::max);
     let least_bad = bad.iter().map(|t| rate(t)).fold(f64::INFINITY, f64::min);
+    if bad.is_empty() {
+        // Whose limit it was is the first question to what was seen in them.
+        bad.extend(steps.void.iter().copied());
+    }
     // Once the target has been seen to fail at a rate, it does not matter who was the limit at a higher one.
-    steps.void.retain(|t| rate(t) < least_bad);
+    steps.void.retain(|t| rate(t) <= least_bad);
     let near = NEAR * if best > 0.0 { best } else { least_bad };
     bad.retain(|t| rate(t) <= near || rate(t) <= least_bad);
     let most = bad.iter().flat_map(|t| loaded(t)).map(|(s, _)| s.outstanding).fold(0.0, f64::max);

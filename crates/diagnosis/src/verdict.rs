@@ -71,6 +71,10 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
 pub(crate) fn judge(case: &Case<'_>) -> Diagnosis {
     let mut found: Vec<Found> = rules::ALL.iter().filter_map(|rule| rule(case)).collect();
     found.retain(|found| found.confidence.value() >= BELIEVED || found.cause == Cause::Inside);
+    // One cause may be seen from two sides.
+    found.sort_by(|a, b| b.confidence.value().total_cmp(&a.confidence.value()));
+    let mut named = Vec::new();
+    found.retain(|found| !named.contains(&found.cause) && (named.push(found.cause), true).1);
     let causes: Vec<Cause> = found.iter().map(|found| found.cause).collect();
     let why = |symptom: Cause| {
         causes.iter().copied().find(|cause| explains(*cause, symptom) && !explains(symptom, *cause))

@@ -62,8 +62,10 @@ pub(crate) struct Workers {
     /// Waiting for a disk; the file or function that most wait for.
     pub disk: f64,
     pub disk_what: Option<String>,
-    /// In accept, or in an event loop.
+    /// In accept, or in an event loop: idle, or in one of its own, waiting for an answer.
     pub idle: f64,
+    /// The group has threads of its service beside its workers, of the same name.
+    mixed: bool,
     /// Anything else.
     pub other: f64,
 }
@@ -81,7 +83,8 @@ impl Workers {
         let group = candidates()
             .filter(|group| group.on_cpu_ns as f64 >= WORK * work as f64)
             .max_by(|a, b| busy(a).total_cmp(&busy(b)).then(a.threads.total_cmp(&b.threads)))?;
-        let mut workers = Self { name: group.name.clone(), all: group.threads, ..Self::default() };
+        let mut workers =
+            Self { name: group.name.clone(), all: group.threads, mixed: java, ..Self::default() };
         for state in &group.states {
             workers.take(&state.wait, state.threads, java);
         }
@@ -91,6 +94,7 @@ impl Workers {
 
     fn take(&mut self, wait: &Wait, threads: f64, java: bool) {
         if let Wait::Futex { within_s, op, .. } = wait
+            && *within_s != Some(1)
             && !(java && *op == FutexOp::Wait && within_s.is_none())
         {
             *self.queues.entry(*within_s).or_default() += threads;
@@ -99,6 +103,8 @@ impl Workers {
             Wait::Running => self.running += threads,
             // HotSpot's safepoint barrier; everywhere else that operation is a plain mutex.
             Wait::Futex { op: FutexOp::Wait, within_s: None, .. } if java => self.barrier += threads,
+            // Java sleeps so, too; and who waits for a lock or a connection waits longer than a second for it.
+            Wait::Futex { within_s: Some(1), .. } => self.sleeping += threads,
             Wait::Futex { within_s: Some(within), .. } => {
                 self.timed += threads;
                 if threads >= 1.0 {
@@ -130,6 +136,12 @@ impl Workers {
     /// Waiting for something outside: a peer, a disk, time.
     pub fn outside(&self) -> f64 {
         self.reading() + self.sleeping + self.disk
+    }
+
+    /// Workers that do something while others wait for them. A worker in an event loop of its own waits for
+    /// an answer, as clients of databases do.
+    pub fn holding(&self) -> f64 {
+        self.outside() + self.running + if self.mixed { 0.0 } else { self.idle }
     }
 
     /// Waiting for connections they made.

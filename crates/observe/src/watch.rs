@@ -1,5 +1,6 @@
 //! The watch: one thread that reads its sources when they want to be read, and cuts windows.
 
+use crate::real_time;
 use crate::scene::{Finder, Scene};
 use crate::source::Source;
 use record::watch::{Look, SubjectWindow, Watched, Window};
@@ -169,7 +170,10 @@ impl Watch {
         let (send, seen) = channel();
         let (commands, inbox) = channel();
         let desk = make(send);
-        let thread = std::thread::Builder::new().name("watch".to_owned()).spawn(move || desk.work(&inbox))?;
+        let thread = std::thread::Builder::new().name("watch".to_owned()).spawn(move || {
+            real_time::more_weight();
+            desk.work(&inbox);
+        })?;
         Ok(Self { commands: Some(commands), seen, thread: Some(thread) })
     }
 

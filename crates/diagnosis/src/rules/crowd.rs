@@ -39,7 +39,7 @@ pub(super) fn crowd_of(workers: Workers, outstanding: f64, well: Option<&Workers
         let new: f64 = workers.queues.iter().map(|(within, n)| (n - before(within)).max(0.0)).sum();
         waiting = (waiting - idle).max(0.0).min(new);
     }
-    let holding = workers.outside() + workers.running;
+    let holding = workers.holding();
     Crowd { waiting, holding, engaged, workers }
 }
 

@@ -1,6 +1,6 @@
 //! The load generator is the first suspect: where it was the limit, nothing is said of the target.
 
-use crate::case::Case;
+use crate::case::{Case, cpu};
 use crate::found::{Found, fact, source};
 use crate::words::{number, percent, time};
 use record::{Cause, Failure};
@@ -18,10 +18,11 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
     let load = &case.bad.load;
     let own_delay = load.pacing_p99.unwrap_or(0.0);
     let response = load.response_p99.unwrap_or(0.0);
-    let delays = own_delay >= DELAY_LEAST && own_delay >= DELAY_SHARE * response;
+    // What is answered otherwise than expected, or not at all, is not for a late start.
+    let only_slow = load.timeouts == 0 && load.failures.is_empty();
+    let delays = own_delay >= DELAY_LEAST && own_delay >= DELAY_SHARE * response && only_slow;
     // A target that fills the machine delays the generator too: then the target's own limit is the cause.
-    let idle_target = case.cpu() < 0.5 * case.cpus();
-    if void.is_none() && !(delays && idle_target) {
+    if target_fills_the_machine(case) || void.is_none() && !(delays && case.cpu() < 0.5 * case.cpus()) {
         return None;
     }
     let from = case.void_at.map(|rate| format!(", from {rate} on")).unwrap_or_default();
@@ -61,6 +62,17 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
 
 /// Share of one address's ports from which on they run out.
 const PORTS_SHARE: f64 = 0.8;
+
+/// Whether next to nothing of the machine is idle, and the target has most of what is used.
+fn target_fills_the_machine(case: &Case<'_>) -> bool {
+    let all = &case.bad.all;
+    let Some(host) = &all.host else { return false };
+    let seconds = all.length().0.max(1) as f64;
+    let idle = (host.idle_ns + host.iowait_ns) as f64 / seconds;
+    let busy = f64::from(host.cpus) - idle;
+    let downstream: f64 = case.downstreams().map(|(_, seen)| cpu(seen, all.length())).sum();
+    idle <= 0.1 * f64::from(host.cpus) && case.cpu() + downstream >= 0.5 * busy
+}
 
 pub(crate) fn ports(case: &Case<'_>) -> Option<Found> {
     let refused = case.bad.load.failed(

@@ -23,7 +23,15 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
     let full = workers.outside() + workers.running >= 0.8 * workers.all;
     let more = case.bad.load.most_outstanding >= 1.1 * workers.all;
     let calm = case.cpu() < CALM * case.cpus();
-    if !(waits && full && more && calm && workers.all >= 1.5) {
+    // A thread for each request is no limited number of them.
+    let all = |window: &&Window| {
+        let subject = window.subjects.first()?;
+        Workers::find(subject, case.about()).map(|workers| workers.all)
+    };
+    let counts: Vec<f64> = case.bad.each.iter().filter_map(all).collect();
+    let (least, most) = counts.iter().fold((f64::MAX, 0.0_f64), |(a, b), n| (a.min(*n), b.max(*n)));
+    let grows = counts.len() >= 2 && least < 0.85 * most && counts.last() > counts.first();
+    if grows || !(waits && full && more && calm && workers.all >= 1.5) {
         return None;
     }
     let (what, short) = occupation(case, &workers);

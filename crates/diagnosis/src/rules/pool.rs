@@ -18,16 +18,24 @@ struct Size {
 }
 
 fn size(case: &Case<'_>, crowd: &Crowd) -> Size {
-    let reading = crowd.workers.peers.first();
-    match reading {
-        Some((peer, readers)) if *readers >= 0.5 * crowd.holding => {
-            let established = case.bad.service().peers.iter().find(|p| p.address == *peer);
-            let connections = established.map_or(*readers, |p| p.established);
-            // A connection that is used all the time is read from most of it.
-            let count = if *readers >= 0.6 * connections { connections } else { *readers };
-            Size { count: count.round(), peer: Some(peer.clone()) }
-        }
-        _ => Size { count: crowd.holding.round().max(2.0), peer: None },
+    let peers = &case.bad.service().peers;
+    if let Some((peer, readers)) = crowd.workers.peers.first()
+        && *readers >= 0.5 * crowd.holding
+    {
+        let established = peers.iter().find(|p| p.address == *peer);
+        let connections = established.map_or(*readers, |p| p.established);
+        // A connection that is used all the time is read from most of it.
+        let count = if *readers >= 0.6 * connections { connections } else { *readers };
+        return Size { count: count.round(), peer: Some(peer.clone()) };
+    }
+    // What a worker in an event loop of its own waits for is not seen; as many connections as there are such tell.
+    let same = |peer: &&record::watch::Peer| {
+        crowd.workers.idle >= 0.5 * crowd.holding
+            && (0.6..=1.4).contains(&(crowd.holding / peer.established.max(0.1)))
+    };
+    match peers.iter().find(same) {
+        Some(peer) => Size { count: peer.established.round(), peer: Some(peer.address.clone()) },
+        None => Size { count: crowd.holding.round().max(2.0), peer: None },
     }
 }
 
@@ -36,8 +44,10 @@ fn size(case: &Case<'_>, crowd: &Crowd) -> Size {
 fn held(well: &Side<'_>, peer: Option<&str>) -> Option<f64> {
     let workers = well.workers.clone()?;
     let used = match peer {
-        Some(peer) => workers.peers.iter().find(|(p, _)| p == peer).map_or(0.0, |(_, n)| *n),
-        None => workers.outside(),
+        Some(peer) if workers.reading() > 0.0 => {
+            workers.peers.iter().find(|(p, _)| p == peer).map_or(0.0, |(_, n)| *n)
+        }
+        _ => workers.holding() - workers.running,
     };
     // Fewer than this on average were seen too seldom to divide by.
     (used >= 0.15 && well.load.answered > 0.0).then(|| used / well.load.answered)

@@ -322,15 +322,22 @@ fn one_thread(case: &Case<'_>) -> Option<Found> {
     )
 }
 
-/// Share of the processors in use that others have, if that makes them the cause.
+/// Share that others have of the processors in use, if that makes them the cause: threads of the service are
+/// ready, it does not get what it may use, nothing holds it back, and others have as much as it lacks.
 fn others(case: &Case<'_>) -> Option<f64> {
     let all = &case.bad.all;
     let host = all.host.as_ref()?;
     let taken = case.bad.per_second(host.neighbours_cpu_ns) / 1e9;
     let busy = host_cpus(all) - idle(all);
-    let full = idle(all) <= HOST_IDLE * host_cpus(all);
-    let used = case.cpu() + case.downstreams().map(|(_, seen)| cpu_of(seen, all.length())).sum::<f64>();
-    (full && taken >= NEIGHBOUR * busy && used < 0.7 * busy && starved(case)).then_some(taken / busy)
+    let behind: f64 = case.downstreams().map(|(_, seen)| cpu_of(seen, all.length())).sum();
+    let throttled = case.bad.service().cgroup.as_ref().and_then(|cgroup| cgroup.cpu.as_ref());
+    let held_back = throttled.is_some_and(|q| q.throttled as f64 >= THROTTLED * q.periods.max(1) as f64);
+    // Where it may use all processors and some are idle, others do not take them from it.
+    let all_of_them = case.cpus() >= host_cpus(all);
+    let full = idle(all) <= HOST_IDLE * host_cpus(all) || !all_of_them;
+    let lacks = case.cpus() - case.cpu() - behind;
+    let takes_it = taken >= 0.5 * lacks && lacks >= 0.25 * case.cpus();
+    (full && !held_back && takes_it && starved(case)).then_some(taken / busy.max(0.01))
 }
 
 pub(crate) fn neighbour(case: &Case<'_>) -> Option<Found> {

@@ -35,8 +35,10 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
                 case.name()
             ),
         )
-        .margin(f64::from(listener.queued), f64::from(listener.backlog), f64::from(listener.backlog) + 1.0)
-        .holding(case, |w| service(w).is_some_and(full))
+        .margin(if overflows > 0 { 1.0 } else { 0.5 }, 0.0, 1.0)
+        .holding(case, |w| {
+            service(w).is_some_and(full) || w.network.is_some_and(|network| network.listen_overflows > 0)
+        })
         .sources(if overflows > 0 { 3 } else { 2 })
         .evidence(
             fact(queued, f64::from(listener.queued), f64::from(listener.backlog), "connections", source::SOCKETS)

@@ -89,14 +89,14 @@ pub(super) fn cells() -> Vec<Cell> {
         .expect(Cause::Workers, &[Cause::Downstream]),
         gc(cell("jvm17-gc", garbage, tomcat(17, TIGHT), "/gc?kb=512", warm(Load::around(Measured)))),
         gc(cell("jvm25-gc", garbage, tomcat(25, TIGHT), "/gc?kb=512", warm(Load::around(Measured)))),
-        jit(cell("jvm17-cold", compile, tomcat(17, SLOW), "/ok", cold(4_500.0))),
-        jit(cell("jvm25-cold", compile, tomcat(25, SLOW), "/ok", cold(3_000.0))),
+        jit(cell("jvm17-cold", compile, tomcat(17, SLOW), "/ok", cold(8_000.0))),
+        jit(cell("jvm25-cold", compile, tomcat(25, SLOW), "/ok", cold(6_000.0))),
         cell(
             "jvm25-row-lock",
-            "50 connections change the same row",
+            "50 connections change the same row and keep it for 5 ms",
             Service::Java { release: 25, options: PLAIN, workers: 200, pool: 50, virtual_threads: false },
-            "/dbrow",
-            warm(Load::around(Measured)),
+            "/dbrow?ms=5",
+            warm(Load::around(Known(190.0))),
         )
         .postgres(QUICK)
         .expect(Cause::PostgresLock, &[Cause::PostgresCpu, Cause::Cpu]),

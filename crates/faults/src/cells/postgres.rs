@@ -87,7 +87,7 @@ pub(super) fn cells() -> Vec<Cell> {
             "each request opens a session of its own, of the 20 there are, for 100 ms",
             &["--connections", "2"],
             "/fault/db?do=connect&us=100000",
-            Load { calm: 0.2, ..Load::around(Known(100.0)) },
+            Load { calm: 0.2, over: 2.2, ..Load::around(Known(100.0)) },
         )
         .postgres(&["max_connections=20", "superuser_reserved_connections=3", "synchronous_commit=off"])
         .expect(Cause::PostgresConnections, &[])

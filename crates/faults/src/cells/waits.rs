@@ -1,6 +1,6 @@
 //! What threads of the built-in service wait for.
 
-use crate::cell::Ceiling::{Known, Measured, PerCpu};
+use crate::cell::Ceiling::{Known, PerCpu};
 use crate::cell::{Cell, Load};
 use record::Cause;
 
@@ -47,15 +47,6 @@ pub(super) fn cells() -> Vec<Cell> {
         )
         .expect(Cause::Lock, &[])
         .because("1 / 5 ms = 200/s; one sleeps, the others wait without a deadline"),
-        Cell::own(
-            "file",
-            "each request appends 4 KiB and waits for the disk",
-            &["--workers", "50"],
-            "/fault/file?kib=4",
-            Load::around(Measured),
-        )
-        .expect(Cause::Disk, &[Cause::Lock])
-        .because("fsync of one file; nothing else is done"),
         Cell::own(
             "accept-queue",
             "4 serial workers, of 10 ms each, behind a queue of one connection",

@@ -38,7 +38,8 @@ public final class Faults extends HttpServlet {
     private final Map<String, Handler> handlers = Map.ofEntries(
             Map.entry("/ok", request -> {}),
             Map.entry("/dbsleep", request -> sql("select pg_sleep(" + number(request, "ms", 50) / 1000.0 + ")")),
-            Map.entry("/dbrow", request -> sql("update faults_hot set n = n + 1 where id = 1")),
+            Map.entry("/dbrow", request -> sql("update faults_hot set n = n + 1 where id = 1; "
+                    + "select pg_sleep(" + number(request, "ms", 0) / 1000.0 + ")")),
             Map.entry("/dbcpu", request -> sql("select count(*) from generate_series(1, "
                     + number(request, "rows", 20_000) + ") as g where md5(g::text) like 'a%'")),
             Map.entry("/dbidle", request -> idleInTransaction(number(request, "ms", 50))),
