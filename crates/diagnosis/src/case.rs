@@ -22,6 +22,8 @@ pub(crate) struct Case<'a> {
     pub void: Vec<&'a Caveat>,
     /// The lowest rate at which one was.
     pub void_at: Option<Rate>,
+    /// Later seconds of the same load, at the same rate, were well.
+    pub recovered: bool,
     /// The trial in which it first was degraded.
     pub since: Option<u32>,
 }
@@ -166,6 +168,7 @@ impl<'a> Case<'a> {
             well: (!well.each.is_empty() || well.load.seconds > 0.0).then_some(well),
             bad,
             looks,
+            recovered: steps.recovered,
             void: steps.void.iter().flat_map(invalid).collect(),
             void_at: steps.void.iter().filter_map(|t| t.rate).min_by(|a, b| a.0.total_cmp(&b.0)),
         }

@@ -41,6 +41,8 @@ pub(crate) struct Steps<'a> {
     pub void: Vec<&'a Trial>,
     /// A closed loop: it is saturated by design.
     pub closed: bool,
+    /// Later seconds of the same load, at the same rate, were well.
+    pub recovered: bool,
 }
 
 pub(crate) fn divide(recording: &Recording) -> Steps<'_> {
@@ -93,6 +95,7 @@ fn by_second(trial: &Trial) -> Steps<'_> {
     let marked: Vec<bool> = seconds.iter().map(|(s, _)| degraded(s)).collect();
     let share = marked.iter().filter(|bad| **bad).count() as f64 / marked.len().max(1) as f64;
     let good = trial.end.as_ref().is_some_and(|end| end.good && end.invalid.is_empty());
+    steps.recovered = recovered(&seconds, &marked);
     for ((second, window), bad) in seconds.into_iter().zip(marked) {
         // Where the goal was met, a few slow seconds are no limit; where it was not and no second
         // stands out, all of them are of one kind.
@@ -104,6 +107,16 @@ fn by_second(trial: &Trial) -> Steps<'_> {
         take(if bad { &mut steps.bad } else { &mut steps.well }, trial.number, second, window);
     }
     steps
+}
+
+/// Whether the last degraded second is followed by as many well ones as there were degraded, at its rate.
+fn recovered(seconds: &[(&Second, Option<&Window>)], bad: &[bool]) -> bool {
+    let Some(last) = bad.iter().rposition(|bad| *bad) else { return false };
+    let rate =
+        |at: usize| seconds[at].0.due as f64 / seconds[at].0.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+    let same = |at: &usize| (rate(*at) / rate(last) - 1.0).abs() <= 0.1;
+    let after = (last + 1..seconds.len()).filter(same).count();
+    after > 0 && after >= bad.iter().filter(|bad| **bad).count()
 }
 
 fn by_trial<'a>(trials: &[&'a Trial]) -> Steps<'a> {

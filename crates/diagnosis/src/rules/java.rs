@@ -131,16 +131,17 @@ fn is_compiler(name: &str) -> bool {
 /// Processors that the compilers use, or wait for.
 fn compilers(subject: &SubjectWindow, length: units::Nanos) -> f64 {
     let groups = subject.groups.iter().filter(|group| is_compiler(&group.name));
-    // A compiler that waits for a processor waits once, however many threads it has.
-    groups.map(|g| (g.on_cpu_ns + g.run_delay_ns.min(g.on_cpu_ns)) as f64).sum::<f64>()
-        / length.0.max(1) as f64
+    groups.map(|g| (g.on_cpu_ns + g.run_delay_ns) as f64).sum::<f64>() / length.0.max(1) as f64
 }
 
 pub(crate) fn cold(case: &Case<'_>) -> Option<Found> {
+    /// A compiler that wants a processor most of the time is never done.
+    const BUSY: f64 = 0.5;
+    /// Otherwise it has to have this share of what the service uses.
+    const SHARE: f64 = 0.2;
     let jvm = case.bad.service().jvm.as_ref()?;
     let used = compilers(case.bad.service(), case.bad.all.length());
     let needed = COMPILERS.max(0.1 * case.cpus());
-    // Warm once it no longer falls: the last windows are compared with the first.
     let half = case.bad.each.len() / 2;
     let mean = |windows: &[&Window]| {
         let seen = windows.iter().filter_map(|w| w.subjects.first().map(|s| compilers(s, w.length())));
@@ -148,7 +149,7 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<Found> {
     };
     let (early, late) = (mean(&case.bad.each[..half]), mean(&case.bad.each[half..]));
     let share = used / case.cpu().max(0.01);
-    if used < needed || share < 0.2 || (half >= 2 && early < needed) {
+    if used < needed || (used < BUSY && share < SHARE) || (half >= 2 && early < needed) {
         return None;
     }
     let classes = case.bad.per_second(jvm.classes);
@@ -156,15 +157,15 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<Found> {
         Found::new(
             Cause::ColdJit,
             format!(
-                "{} is still warming up: its compilers use {} processors, {} of all that it uses. These figures are of a cold service.",
+                "{} is still warming up: its compilers use or wait for {} processors, beside the {} that it uses. These figures are of a cold service.",
                 case.name(),
                 number(used),
-                percent(share)
+                number(case.cpu())
             ),
         )
         .margin(used, needed, 2.0 * needed)
         .holding(case, |w| w.subjects.first().is_some_and(|s| compilers(s, w.length()) >= 0.5 * needed))
-        .sources(2 + u32::from(classes >= 5.0 || jvm.compiles > 50))
+        .sources(1 + u32::from(case.recovered) + u32::from(classes >= 5.0 || jvm.compiles > 50))
         .evidence(
             fact(
                 format!("compilers: {} processors at first, {} at the end", number(early), number(late)),
@@ -181,6 +182,13 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<Found> {
             50.0,
             "methods",
             source::PERFDATA,
+        ))
+        .evidence(fact(
+            if case.recovered { "later, at the same rate, it was well" } else { "it was not seen well at this rate later" },
+            f64::from(u8::from(case.recovered)),
+            1.0,
+            "",
+            source::LOAD,
         ))
         .chain(["requests".to_owned(), "code not yet compiled".to_owned(), "compilers".to_owned()])
         .next("warm it up first: load it for a minute below its limit, then measure")
