@@ -315,7 +315,11 @@ fn processors() {
     let diagnosis = judge(watched(), vec![well(), load(600.0, 93.0, 400.0, 900, held)]);
     expect(&diagnosis, Cause::CpuQuota);
 
-    let mut crowded = second(vec![workers(0.6, 95.0, &[(Wait::Running, 96.0), (futex(None), 34.0), (futex(Some(60)), 70.0)])]);
+    let mut crowded = second(vec![workers(
+        0.6,
+        95.0,
+        &[(Wait::Running, 96.0), (futex(None), 34.0), (futex(Some(60)), 70.0)],
+    )]);
     let host = crowded.host.as_mut().expect("it is there");
     (host.idle_ns, host.neighbours_cpu_ns) = (0, ns(1.3));
     host.neighbours = vec![Neighbour { pid: 77, name: "ffmpeg".to_owned(), cpu_ns: ns(1.3) }];

@@ -114,11 +114,13 @@ impl<'a> Witness<'a> {
         self.hear();
         let Some(watch) = self.watch.as_ref().filter(|_| self.attach && self.has_java) else { return };
         let glance = diagnosis::glance(&self.recording);
-        let unclear = match (glance.cause(), glance.none) {
-            (Some(Cause::Pool | Cause::Lock | Cause::Workers | Cause::Downstream | Cause::Inside), _) => true,
-            (None, Some(NoFinding::Unexplained)) => true,
-            _ => false,
-        };
+        let unclear = glance.none == Some(NoFinding::Unexplained)
+            || glance.cause().is_some_and(|cause| {
+                matches!(
+                    cause,
+                    Cause::Pool | Cause::Lock | Cause::Workers | Cause::Downstream | Cause::Inside
+                )
+            });
         if unclear && self.looked_for.len() < LOOKS && !self.looked_for.contains(&glance.cause()) {
             watch.look();
             self.looked_for.push(glance.cause());

@@ -70,7 +70,9 @@ fn an_interrupted_search_says_what_is_known() {
     let place = Place::new();
     for signal in [Signal::INT, Signal::TERM] {
         let running = Running::start(place.command(["find", "demo"]));
-        wait_until(&place, "a lower bound", |run| run.pointer("/limits/0/lower").and_then(Value::as_f64) >= Some(10.0));
+        wait_until(&place, "a lower bound", |run| {
+            run.pointer("/limits/0/lower").and_then(Value::as_f64) >= Some(10.0)
+        });
         let asked = Instant::now();
         running.signal(signal);
         let ended = running.end();

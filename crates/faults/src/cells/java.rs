@@ -90,7 +90,7 @@ pub(super) fn cells() -> Vec<Cell> {
         gc(cell("jvm17-gc", garbage, tomcat(17, TIGHT), "/gc?kb=512", warm(Load::around(Measured)))),
         gc(cell("jvm25-gc", garbage, tomcat(25, TIGHT), "/gc?kb=512", warm(Load::around(Measured)))),
         jit(cell("jvm17-cold", compile, tomcat(17, SLOW), "/ok", cold(8_000.0))),
-        jit(cell("jvm25-cold", compile, tomcat(25, SLOW), "/ok", cold(6_000.0))),
+        jit(cell("jvm25-cold", compile, tomcat(25, SLOW), "/ok", cold(9_000.0))),
         cell(
             "jvm25-row-lock",
             "50 connections change the same row and keep it for 5 ms",
