@@ -1,0 +1,60 @@
+//! What was recorded of every cell of the matrix, judged again: neither root nor Java nor a database is
+//! needed, and a rule that changes shows at once where it changes a verdict.
+//!
+//! `torment selftest --keep DIR` records; `gzip -n` makes of it what is in `tests/recorded/`.
+
+use diagnosis::{Recording, diagnose};
+use flate2::read::GzDecoder;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use torment_faults::{Expected, all};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded");
+
+fn recorded(cell: &str) -> Option<PathBuf> {
+    let path = Path::new(FOLDER).join(format!("{cell}.ndjson.gz"));
+    path.exists().then_some(path)
+}
+
+fn read(path: &Path) -> Recording {
+    let mut recording = Recording::default();
+    let file = File::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    for line in BufReader::new(GzDecoder::new(file)).lines() {
+        let line = line.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        recording.fold(&serde_json::from_str(&line).unwrap_or_else(|e| panic!("{}: {e}", path.display())));
+    }
+    recording
+}
+
+#[test]
+fn every_recorded_cell_is_still_judged_right() {
+    let mut wrong = Vec::new();
+    let mut judged = 0;
+    for cell in all() {
+        let Some(path) = recorded(cell.name) else { continue };
+        judged += 1;
+        let diagnosis = diagnose(&read(&path));
+        let right = match cell.expected {
+            Expected::Nothing => diagnosis.findings.is_empty(),
+            Expected::First { cause, .. } => diagnosis.cause() == Some(cause),
+        };
+        if !right {
+            let named: Vec<_> =
+                diagnosis.findings.iter().map(|f| (f.cause, f.confidence.value(), f.follows_from)).collect();
+            wrong.push(format!("{}: {named:?} {:?}", cell.name, diagnosis.none));
+        }
+    }
+    assert!(judged >= 30, "only {judged} recordings");
+    assert!(wrong.is_empty(), "{} of {judged} are judged otherwise:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn recordings_are_of_cells_that_there_are() {
+    let known: BTreeSet<String> = all().iter().map(|cell| format!("{}.ndjson.gz", cell.name)).collect();
+    for entry in std::fs::read_dir(FOLDER).expect("there are recordings") {
+        let name = entry.expect("a folder can be read").file_name().to_string_lossy().into_owned();
+        assert!(known.contains(&name), "{name} is of no cell");
+    }
+}
