@@ -119,7 +119,16 @@ fn ctrl_c_ends_all_of_it() {
 /// with other things, but none may be wrong and sure.
 #[test]
 fn faults_are_named() {
-    let cells = ["permits", "lock", "workers", "cpu-quota", "descriptors", "healthy-pool", "pg-row-lock", "jvm17-pool"];
+    let cells = [
+        "permits",
+        "lock",
+        "workers",
+        "cpu-quota",
+        "descriptors",
+        "healthy-pool",
+        "pg-row-lock",
+        "jvm17-pool",
+    ];
     let words: Vec<&str> = cells.into_iter().chain(["--quiet", "--format", "json"]).collect();
     let child = selftest(&words);
     let pid = child.id();

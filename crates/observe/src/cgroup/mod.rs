@@ -2,7 +2,7 @@
 
 mod limits;
 #[cfg(test)]
-mod live;
+mod live_tests;
 mod place;
 #[cfg(test)]
 mod tests;

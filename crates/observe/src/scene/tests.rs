@@ -139,7 +139,12 @@ fn by_number_command_and_local_socket() {
     let folder = tempfile::tempdir().expect("there is room");
     let path = folder.path().join("of-the-server");
     let server = Server::start(&path.to_string_lossy(), None);
-    let first = |asked: &Watch, target: &Where| Finder::new(asked, target).scene().subjects[0].about.pid;
+    // A process that was just started has its parent's command line for a moment.
+    let first = |asked: &Watch, target: &Where| {
+        let mut finder = Finder::new(asked, target);
+        until(&mut finder, "service", |scene| scene.subjects[0].about.pid != 0);
+        finder.scene().subjects[0].about.pid
+    };
     let pids = Watch { pids: vec![server.pid()], ..Watch::default() };
     assert_eq!(first(&pids, &Where::Nowhere), server.pid());
     assert_eq!(first(&Watch::default(), &Where::Unix(path)), server.pid());
