@@ -35,10 +35,18 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
                     | PostgresIdleInTransaction
             )
         }
-        ColdJit => matches!(symptom, Cpu | Lock | Pool | Workers | Inside | AcceptQueue | Safepoint | Gc),
+        ColdJit => matches!(symptom, Cpu | Lock | Pool | Workers | Inside | AcceptQueue | Safepoint),
         Gc => matches!(
             symptom,
-            Cpu | Lock | Pool | Workers | Inside | AcceptQueue | Safepoint | PostgresIdleInTransaction
+            ColdJit
+                | Cpu
+                | Lock
+                | Pool
+                | Workers
+                | Inside
+                | AcceptQueue
+                | Safepoint
+                | PostgresIdleInTransaction
         ),
         Cpu => matches!(
             symptom,

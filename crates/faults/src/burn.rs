@@ -3,6 +3,7 @@
 use crate::Trouble;
 use crate::client;
 use crate::service::Service;
+use rustix::process::{Pid, setpriority_process};
 use std::net::TcpStream;
 
 /// Threads that want the processor at the same time.
@@ -17,10 +18,18 @@ pub(crate) struct Burner {
 }
 
 impl Burner {
-    /// It waits until it is told to begin.
-    pub(crate) fn start(core: u32) -> Result<Self, Trouble> {
+    /// It waits until it is told to begin. `heavy` gives it more weight than the load's loops take for themselves.
+    pub(crate) fn start(core: u32, heavy: bool) -> Result<Self, Trouble> {
         let core = core.to_string();
-        let service = Service::own(&["--model", "threads", "--cores", &core], |_| Ok(()))?;
+        let service = Service::own(&["--model", "threads", "--cores", &core], |pid| {
+            // Its threads begin as it is when they do.
+            let process = Pid::from_raw(pid as i32).filter(|_| heavy);
+            process.map_or(Ok(()), |process| {
+                setpriority_process(Some(process), -20).map_err(|why| {
+                    Trouble::Skip(format!("no process may be preferred here: {why}; root may"))
+                })
+            })
+        })?;
         Ok(Self { service, asked: Vec::new() })
     }
 

@@ -92,7 +92,9 @@ impl Scene {
                 groups.push(group);
             }
         }
-        let neighbour = burning_core.map(Burner::start).transpose()?;
+        let neighbour = burning_core
+            .map(|core| Burner::start(core, around.neighbour == Neighbour::OfGenerator))
+            .transpose()?;
         let held = around.ports.map(|ports| space::hold(service.address, ports.held)).transpose()?;
         Ok(Self {
             _held: held.unwrap_or_default(),

@@ -1,6 +1,7 @@
 use crate::reason::{number, why_bad_there};
 use crate::trial::Times;
 use crate::{Line, Tone, Trial, TrialState};
+use record::watch::Watched;
 use record::{Event, Outcome, Purpose, Slice};
 use units::{Nanos, Rate, grouped};
 
@@ -17,6 +18,8 @@ pub struct Progress {
     since: Slice,
     at: Nanos,
     bounds: (Option<f64>, Option<f64>),
+    /// What was last said of the watch.
+    watched: String,
 }
 
 impl Progress {
@@ -59,14 +62,39 @@ impl Progress {
                 Some(Line::plain(format!("{:5}", "")).and(Tone::Strong, format!("→ {text}")))
             }
             Event::Doubt { caveat } => Some(Line::empty().and(Tone::Warn, "caveat: ").then(&caveat.text)),
+            Event::WatchStarted { watched } => {
+                let text = who_is_watched(watched);
+                if text == self.watched {
+                    return None;
+                }
+                self.watched.clone_from(&text);
+                Some(Line::empty().and(Tone::Faint, text))
+            }
             Event::SliceDone { .. }
-            | Event::WatchStarted { .. }
             | Event::Observed { .. }
             | Event::Looked { .. }
             | Event::Diagnosed { .. }
             | Event::RunStarted { .. }
             | Event::RunEnded { .. } => None,
         }
+    }
+}
+
+/// Who is watched, and what of them cannot be.
+fn who_is_watched(watched: &Watched) -> String {
+    let there = watched.subjects.iter().filter(|subject| subject.pid > 0);
+    let names: Vec<String> = there.map(|subject| format!("{} {}", subject.name, subject.pid)).collect();
+    let asked = watched.postgres.as_ref().map(|postgres| format!("PostgreSQL at {}", postgres.address));
+    let names: Vec<String> = names.into_iter().chain(asked).chain(watched.metrics.clone()).collect();
+    let text = if names.is_empty() {
+        "watching nobody".to_owned()
+    } else {
+        format!("watching {}", names.join(", "))
+    };
+    let missing: Vec<&str> = watched.missing.iter().map(|missing| missing.what.as_str()).collect();
+    match missing.is_empty() {
+        true => text,
+        false => format!("{text}; not observable: {} (torment explain says why)", missing.join(", ")),
     }
 }
 

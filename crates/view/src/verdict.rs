@@ -41,7 +41,7 @@ fn found(diagnosis: &Diagnosis) -> Vec<Line> {
     let rest: Vec<Line> = (diagnosis.chain.len() > 1)
         .then(|| chain(diagnosis))
         .into_iter()
-        .chain(diagnosis.arithmetic.as_ref().map(arithmetic))
+        .chain(diagnosis.arithmetic.as_ref().filter(|a| !is_said(a, diagnosis)).map(arithmetic))
         .collect();
     let facts = verdict.evidence.iter().take(EVIDENCE - rest.len());
     lines.extend(facts.map(|fact| evidence(fact, diagnosis)));
@@ -52,6 +52,11 @@ fn found(diagnosis: &Diagnosis) -> Vec<Line> {
     );
     lines.extend(diagnosis.prediction.as_ref().map(prediction));
     lines
+}
+
+/// Whether one of the sentences has the reckoning already.
+fn is_said(arithmetic: &Arithmetic, diagnosis: &Diagnosis) -> bool {
+    diagnosis.sentences.iter().any(|sentence| sentence.contains(&arithmetic.formula))
 }
 
 /// What it came to: the first sentence to be seen first.

@@ -149,6 +149,15 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<Found> {
     };
     let (early, late) = (mean(&case.bad.each[..half]), mean(&case.bad.each[half..]));
     let share = used / case.cpu().max(0.01);
+    // Compiling slows nobody down for whom there is a processor left; unless it did, and no longer does.
+    let idle =
+        case.bad.all.host.as_ref().map_or(0.0, |host| {
+            (host.idle_ns + host.iowait_ns) as f64 / case.bad.all.length().0.max(1) as f64
+        });
+    let short = idle <= 0.15 * case.cpus();
+    if !short && !case.recovered {
+        return None;
+    }
     if used < needed || (used < BUSY && share < SHARE) || (half >= 2 && early < needed) {
         return None;
     }

@@ -17,7 +17,7 @@ pub(super) fn cells() -> Vec<Cell> {
     neighbour.around.neighbour = Neighbour::OfService;
     let mut generator = Cell::own(
         "generator",
-        "the load generator shares its processor with 8 threads that burn it",
+        "the load generator shares its processor with 8 threads that burn it and weigh more",
         &["--model", "async"],
         "/delay?ms=5",
         Load { calm: 0.25, over: 1.0, ..Load::around(Known(8_000.0)) },
