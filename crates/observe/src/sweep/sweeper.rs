@@ -17,7 +17,7 @@ const MOST_SWEEPS: f64 = 20.0;
 /// Below this, fewer threads are looked at each time instead.
 const FEWEST_SWEEPS: f64 = 2.0;
 /// The share of the target's processors that sweeping may use.
-const SHARE: f64 = 0.02;
+const SHARE: f64 = 0.01;
 /// The share of one processor that it may use, however many the target has: it runs before others.
 const MOST_SHARE: f64 = 0.2;
 /// What a look at one thread costs, until it is known.
