@@ -35,7 +35,8 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
                     | PostgresIdleInTransaction
             )
         }
-        ColdJit => matches!(symptom, Cpu | Lock | Pool | Workers | Inside | AcceptQueue | Safepoint),
+        // Who waits for a lock or a pool while processors are to be had does not wait for compilers.
+        ColdJit => matches!(symptom, Cpu | Inside | AcceptQueue | Safepoint),
         Gc => matches!(
             symptom,
             ColdJit

@@ -434,9 +434,9 @@ fn postgresql_says_what_its_sessions_wait_for() {
 fn the_virtual_machine() {
     let compilers = |on: f64| Group {
         name: "C2 CompilerThre".to_owned(),
-        threads: 2.0,
+        threads: 1.0,
         on_cpu_ns: ns(on),
-        run_delay_ns: ns(0.4),
+        run_delay_ns: ns(0.1),
         states: vec![],
     };
     let well = || {
@@ -461,6 +461,22 @@ fn the_virtual_machine() {
         second(vec![workers(0.8, 10.0, &[(Wait::Running, 12.0), (futex(Some(60)), 180.0)]), compilers(0.9)]);
     cold.subjects[0].jvm = Some(Jvm { compiles: 900, classes: 200, ..Jvm::default() });
     expect(&judge(watched(), vec![load(300.0, 150.0, 200.0, 300, cold)]), Cause::ColdJit);
+}
+
+/// A JVM is never quite done compiling; a pool that is exhausted meanwhile is exhausted all the same.
+#[test]
+fn a_pool_in_a_jvm_that_still_compiles() {
+    let mut window = pool_of_ten();
+    window.subjects[0].groups.push(Group {
+        name: "C2 CompilerThre".to_owned(),
+        threads: 1.0,
+        on_cpu_ns: ns(0.3),
+        run_delay_ns: ns(0.1),
+        states: vec![],
+    });
+    window.subjects[0].jvm = Some(Jvm { compiles: 1_000, classes: 3, ..Jvm::default() });
+    window.host.as_mut().expect("it is there").idle_ns = 0;
+    expect(&judge(watched(), vec![calm(), load(300.0, 190.0, 390.0, 1900, window)]), Cause::Pool);
 }
 
 #[test]

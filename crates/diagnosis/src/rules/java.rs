@@ -1,5 +1,6 @@
 //! The Java virtual machine: collection, safepoints, code not yet compiled.
 
+use super::processors::starved;
 use crate::case::Case;
 use crate::found::{Contrast, Found, fact, source};
 use crate::words::{bytes, number, percent, time};
@@ -155,7 +156,7 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<Found> {
             (host.idle_ns + host.iowait_ns) as f64 / case.bad.all.length().0.max(1) as f64
         });
     let short = idle <= 0.15 * case.cpus();
-    if !short && !case.recovered {
+    if !(short && starved(case)) && !case.recovered {
         return None;
     }
     if used < needed || (used < BUSY && share < SHARE) || (half >= 2 && early < needed) {

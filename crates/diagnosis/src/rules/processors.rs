@@ -40,7 +40,7 @@ fn host_cpus(window: &Window) -> f64 {
 
 /// Whether want of a processor is what requests spend their time on: by Little's law, threads that are ready ÷
 /// requests outstanding is its share of the response time. Or all pass through a few threads that are never idle.
-fn starved(case: &Case<'_>) -> bool {
+pub(super) fn starved(case: &Case<'_>) -> bool {
     const SHARE: f64 = 0.15;
     let time = case.bad.all.length().0 as f64;
     let never_idle = |group: &record::watch::Group| {
