@@ -156,7 +156,8 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<Found> {
             (host.idle_ns + host.iowait_ns) as f64 / case.bad.all.length().0.max(1) as f64
         });
     let short = idle <= 0.15 * case.cpus();
-    if !(short && starved(case)) && !case.recovered {
+    let slows = case.recovered || short && starved(case);
+    if !slows {
         return None;
     }
     if used < needed || (used < BUSY && share < SHARE) || (half >= 2 && early < needed) {
