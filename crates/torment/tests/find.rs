@@ -163,7 +163,8 @@ fn a_real_server_gets_an_honest_verdict() {
     is_consistent(&place, &ended, &find);
     let limit = strict(&find);
     match (find["ended"].as_str().expect("a reason"), ended.code()) {
-        ("converged", 0) => assert_eq!(limit["regular"], true, "{ended}"),
+        // The time may be up just when the bounds are close enough.
+        ("converged" | "budget_spent", 0) => assert_eq!(limit["regular"], true, "{ended}"),
         ("budget_spent" | "non_stationary", 91) => {}
         ("generator_limit", 92) => {
             let text = place.torment(["show"]).expect(0).stdout;

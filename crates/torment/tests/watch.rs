@@ -33,7 +33,8 @@ fn whoever_is_not_there_is_said_so() {
 fn a_program_is_started_seen_and_ended() {
     let place = Place::new();
     let pids = place.path("pids");
-    let script = format!("sleep 1000 & echo $! $$ > '{}'; echo printed; wait", pids.display());
+    // In quotes, so that the command line, which is shown, is not what it prints.
+    let script = format!("sleep 1000 & echo $! $$ > '{}'; echo pri''nted; wait", pids.display());
     let ended = place.torment(["watch", "--for", "2s", "--", "sh", "-c", &script]);
     let ended = ended.expect(0);
     for words in ["who waits for what", "the service", "2 processes", "sleeps: ", "waits "] {
