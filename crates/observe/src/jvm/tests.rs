@@ -264,10 +264,10 @@ fn a_machine_in_namespaces_of_its_own_is_found_and_asked() {
         return;
     }
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/jvm/fixtures/Waits.java");
-    // Where the project is reached through /tmp, the new one hides it.
-    let source = source.canonicalize().expect("it is there");
     for java in installed() {
-        let run = "mount -t tmpfs tmpfs /tmp && exec \"$0\" -Xmx48m \"$1\" 0";
+        // Where the project is below /tmp, the new one hides it.
+        let run = "exec 3<\"$1\" && mount -t tmpfs tmpfs /tmp && cat <&3 >/tmp/Waits.java && \
+                   exec \"$0\" -Xmx48m /tmp/Waits.java 0";
         let program = Program::start(
             Command::new("unshare").args(unshare).args(["sh", "-c", run]).arg(&java).arg(&source),
         );
