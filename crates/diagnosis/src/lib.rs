@@ -21,7 +21,8 @@ pub use recording::Recording;
 use case::Case;
 use record::watch::Watched;
 use record::{Cause, Diagnosis, NoFinding, Purpose};
-use units::Rate;
+use recording::{End, Trial};
+use units::{Nanos, Rate};
 
 /// What gave first in a run; also while it goes on.
 pub fn diagnose(recording: &Recording) -> Diagnosis {
@@ -35,14 +36,13 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
     verdict::judge(&case)
 }
 
-/// What the trial that goes on looks like by now, taken for a bad one.
+/// What the trial that goes on looks like by now. Only its own seconds tell whether it is degraded: it is not
+/// judged yet.
 pub fn glance(recording: &Recording) -> Diagnosis {
-    let mut now = recording.clone();
-    now.trials.drain(..now.trials.len().saturating_sub(1));
-    for trial in &mut now.trials {
-        trial.purpose = Purpose::Load;
-    }
-    diagnose(&now)
+    let end = End { loaded: Nanos(u64::MAX), good: true, invalid: Vec::new() };
+    let last = recording.trials.last().cloned();
+    let now = last.map(|trial| Trial { purpose: Purpose::Load, end: Some(end), ..trial });
+    diagnose(&Recording { watched: recording.watched.clone(), trials: now.into_iter().collect() })
 }
 
 /// Never degraded.

@@ -39,8 +39,6 @@ pub(crate) struct Steps<'a> {
     pub bad: Part<'a>,
     /// Trials that say nothing about the target, for the generator was the limit.
     pub void: Vec<&'a Trial>,
-    /// A closed loop: it is saturated by design.
-    pub closed: bool,
     /// Later seconds of the same load, at the same rate, were well.
     pub recovered: bool,
 }
@@ -82,7 +80,9 @@ fn take<'a>(part: &mut Part<'a>, trial: u32, second: &'a Second, window: Option<
 }
 
 fn by_second(trial: &Trial) -> Steps<'_> {
-    let mut steps = Steps { closed: trial.rate.is_none(), ..Steps::default() };
+    let mut steps = Steps::default();
+    // A closed loop is saturated by design.
+    let closed = trial.rate.is_none();
     if trial.end.as_ref().is_some_and(|end| generator_was_the_limit(&end.invalid)) {
         steps.void.push(trial);
     }
@@ -90,7 +90,7 @@ fn by_second(trial: &Trial) -> Steps<'_> {
     let best = seconds.iter().filter_map(|(s, _)| s.stay()).min_by(f64::total_cmp);
     let degraded = |s: &Second| {
         let slow = s.stay().zip(best).is_some_and(|(stay, best)| stay > STAY_FACTOR * best + STAY_FLOOR);
-        steps.closed || slow || s.bad() > 0
+        closed || slow || s.bad() > 0
     };
     let marked: Vec<bool> = seconds.iter().map(|(s, _)| degraded(s)).collect();
     let share = marked.iter().filter(|bad| **bad).count() as f64 / marked.len().max(1) as f64;
@@ -100,7 +100,7 @@ fn by_second(trial: &Trial) -> Steps<'_> {
         // Where the goal was met, a few slow seconds are no limit; where it was not and no second
         // stands out, all of them are of one kind.
         let bad = match (good, share) {
-            (true, share) if share < HICCUPS && !steps.closed => false,
+            (true, share) if share < HICCUPS && !closed => false,
             (false, 0.0) => true,
             _ => bad,
         };
@@ -167,13 +167,6 @@ fn by_trial<'a>(trials: &[&'a Trial]) -> Steps<'a> {
 
 /// Whether a trial was void because the one who loads could not go on, and not for other reasons.
 fn generator_was_the_limit(invalid: &[record::Caveat]) -> bool {
-    const CODES: [&str; 6] = [
-        "generator-busy",
-        "generator-late",
-        "unsent",
-        "descriptors-exhausted",
-        "ports-exhausted",
-        "connections-limit",
-    ];
+    const CODES: [&str; 4] = ["generator-busy", "generator-late", "descriptors-exhausted", "ports-exhausted"];
     invalid.iter().any(|caveat| CODES.contains(&caveat.code.as_str()))
 }

@@ -51,12 +51,8 @@ pub(crate) struct Workers {
     pub untimed: f64,
     /// Both, by their deadline.
     pub queues: BTreeMap<Option<u32>, f64>,
-    /// Stopped by the virtual machine, or at a native mutex (`FUTEX_WAIT`).
-    pub barrier: f64,
     /// Waiting for a connection they made: by its other end, the most first.
     pub peers: Vec<(String, f64)>,
-    /// Waiting for a client's next bytes.
-    pub client: f64,
     /// Asleep for a time.
     pub sleeping: f64,
     /// Waiting for a disk; the file or function that most wait for.
@@ -102,7 +98,7 @@ impl Workers {
         match wait {
             Wait::Running => self.running += threads,
             // HotSpot's safepoint barrier; everywhere else that operation is a plain mutex.
-            Wait::Futex { op: FutexOp::Wait, within_s: None, .. } if java => self.barrier += threads,
+            Wait::Futex { op: FutexOp::Wait, within_s: None, .. } if java => {}
             // Java sleeps so, too; and who waits for a lock or a connection waits longer than a second for it.
             Wait::Futex { within_s: Some(1), .. } => self.sleeping += threads,
             Wait::Futex { within_s: Some(within), .. } => {
@@ -116,7 +112,8 @@ impl Workers {
                 Some((_, count)) => *count += threads,
                 None => self.peers.push((address.clone(), threads)),
             },
-            Wait::Client => self.client += threads,
+            // Idle: the client has not said what it wants.
+            Wait::Client => {}
             Wait::Sleep => self.sleeping += threads,
             Wait::Disk { what } => {
                 self.disk += threads;

@@ -204,14 +204,24 @@ impl Watch {
     pub fn seen(&self) -> impl Iterator<Item = Seen> + '_ {
         self.seen.try_iter()
     }
-}
 
-impl Drop for Watch {
-    fn drop(&mut self) {
+    /// Ends it, and gives what it still had to say: the last window may have been cut only now.
+    pub fn finish(mut self) -> Vec<Seen> {
+        self.stop();
+        self.seen.try_iter().collect()
+    }
+
+    fn stop(&mut self) {
         self.commands = None;
         if let Some(thread) = self.thread.take() {
             // A watch that panicked has said so already; the load is more than its watch.
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.stop();
     }
 }

@@ -75,7 +75,7 @@ impl<'a> Conductor<'a> {
             preflight::first_answer(&job)?;
         }
         let engine = Engine::start(&job)?;
-        witness.watch(&plan.watch, target, job.endpoint.address(), job.endpoint.path());
+        witness.watch(&plan.watch, &job.endpoint);
         let connections_limit = u64::from(job.generator.connections);
         Ok(Self { engine, witness, stop, connections_limit, trials: 0, baseline: None })
     }

@@ -3,11 +3,10 @@
 
 use crate::Sink;
 use diagnosis::Recording;
+use engine::Endpoint;
 use observe::{Seen, Watch, Where};
-use plan::Target;
 use record::watch::{Missing, Watched};
 use record::{Cause, Event, NoFinding};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A closer look is waited for no longer than this: it is one more witness, not the verdict.
@@ -48,21 +47,16 @@ impl<'a> Witness<'a> {
     }
 
     /// Begins to watch what is at this address, as asked. That it is not possible ends no run: it is said.
-    pub fn watch(
-        &mut self,
-        asked: &plan::Watch,
-        target: &Target,
-        address: Option<std::net::SocketAddr>,
-        path: Option<&Path>,
-    ) {
-        if !asked.on || *target == Target::Null {
-            return;
-        }
-        let place = match (address, path) {
+    pub fn watch(&mut self, asked: &plan::Watch, endpoint: &Endpoint) {
+        let place = match (endpoint.address(), endpoint.path()) {
             (Some(address), _) => Where::Tcp(vec![address]),
             (None, Some(path)) => Where::Unix(path.to_owned()),
-            (None, None) => Where::Nowhere,
+            // There is no target.
+            (None, None) => return,
         };
+        if !asked.on {
+            return;
+        }
         self.attach = asked.attach;
         match observe::start(asked, &place) {
             Ok(watch) => self.watch = Some(watch),
@@ -91,8 +85,12 @@ impl<'a> Witness<'a> {
 
     /// Passes on what the watch has seen since it was last asked.
     pub fn hear(&mut self) {
-        let Some(watch) = &self.watch else { return };
-        for seen in watch.seen().collect::<Vec<_>>() {
+        let seen: Vec<Seen> = self.watch.iter().flat_map(Watch::seen).collect();
+        self.pass(seen);
+    }
+
+    fn pass(&mut self, seen: Vec<Seen>) {
+        for seen in seen {
             let event = match seen {
                 Seen::Watched(watched) => {
                     self.has_java = watched.subjects.first().is_some_and(|subject| subject.java.is_some());
@@ -108,8 +106,8 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// The load is about to end, and the target still is as it made it: where threads of a virtual machine
-    /// wait and nobody can see for what, the machine is asked, once for each cause that it looks like.
+    /// The load is about to end, and the target still is as it made it: where it has become slow, threads of a
+    /// virtual machine wait and nobody can see for what, the machine is asked, once for each cause that it looks like.
     pub fn look_closer(&mut self) {
         self.hear();
         let Some(watch) = self.watch.as_ref().filter(|_| self.attach && self.has_java) else { return };
@@ -130,15 +128,13 @@ impl<'a> Witness<'a> {
 
     /// What gave first, once all is measured.
     pub fn conclude(&mut self) {
-        if self.watch.is_none() {
-            return;
-        }
         self.hear();
         while self.awaited.is_some_and(|since| since.elapsed() < LOOK_LIMIT) {
             std::thread::sleep(Duration::from_millis(20));
             self.hear();
         }
-        self.watch = None;
+        let Some(watch) = self.watch.take() else { return };
+        self.pass(watch.finish());
         let diagnosis = Box::new(diagnosis::diagnose(&self.recording));
         self.event(&Event::Diagnosed { diagnosis });
     }
