@@ -5,6 +5,10 @@ use record::{Caveat, Event, Failure, Judgement, Outcomes, Purpose, Slice};
 use std::collections::BTreeMap;
 use units::{Nanos, Rate};
 
+/// Of a trial the first and the last so many seconds are kept, with their windows: ten minutes each, some 10 MB.
+/// What it was like before the load rose, and what it came to; a day in between would only take memory.
+const KEPT: usize = 600;
+
 /// A run as the rules see it: fold its events in their order.
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
@@ -36,6 +40,8 @@ pub(crate) struct End {
 /// What a second of load came to.
 #[derive(Debug, Clone)]
 pub(crate) struct Second {
+    /// Since the trial began.
+    pub from: Nanos,
     pub elapsed: Nanos,
     pub due: u64,
     pub outcomes: Outcomes,
@@ -48,13 +54,14 @@ pub(crate) struct Second {
 }
 
 impl Second {
-    fn of(slice: &Slice) -> Self {
+    fn of(from: Nanos, slice: &Slice) -> Self {
         let outstanding = if slice.elapsed == Nanos::ZERO {
             0.0
         } else {
             slice.outstanding_ns as f64 / slice.elapsed.0 as f64
         };
         Self {
+            from,
             elapsed: slice.elapsed,
             due: slice.due,
             outcomes: slice.outcomes,
@@ -100,12 +107,16 @@ impl Recording {
             }),
             Event::SliceDone { trial, slice } => {
                 if let Some(trial) = self.trial(*trial) {
-                    trial.seconds.push(Second::of(slice));
+                    let from = trial.seconds.last().map_or(Nanos::ZERO, |last| last.from + last.elapsed);
+                    keep(&mut trial.seconds, Second::of(from, slice));
                 }
             }
             Event::Observed { trial, window } => {
-                if let Some(trial) = self.trial(*trial) {
-                    trial.windows.push((**window).clone());
+                // A warm-up and a look at whether the target is back are not judged.
+                let judged =
+                    |trial: &&mut Trial| !matches!(trial.purpose, Purpose::WarmUp | Purpose::Recovery);
+                if let Some(trial) = self.trial(*trial).filter(judged) {
+                    keep(&mut trial.windows, (**window).clone());
                 }
             }
             Event::Looked { trial, look } => {
@@ -129,6 +140,14 @@ impl Recording {
 
     fn trial(&mut self, number: u32) -> Option<&mut Trial> {
         self.trials.iter_mut().rev().find(|trial| trial.number == number)
+    }
+}
+
+/// Adds the next; of too many the one in the middle goes.
+fn keep<T>(to: &mut Vec<T>, next: T) {
+    to.push(next);
+    if to.len() > 2 * KEPT {
+        to.remove(KEPT);
     }
 }
 

@@ -54,11 +54,9 @@ pub(crate) fn divide(recording: &Recording) -> Steps<'_> {
 /// Seconds of the load alone, without the drain, each with its window.
 fn loaded(trial: &Trial) -> Vec<(&Second, Option<&Window>)> {
     let loaded = trial.end.as_ref().map_or(Nanos(u64::MAX), |end| end.loaded);
-    let mut at = Nanos::ZERO;
     let mut seconds = Vec::new();
     for second in &trial.seconds {
-        let (from, to) = (at, at + second.elapsed);
-        at = to;
+        let (from, to) = (second.from, second.from + second.elapsed);
         if from >= loaded || second.elapsed == Nanos::ZERO {
             break;
         }

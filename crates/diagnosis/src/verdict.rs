@@ -58,8 +58,7 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
         | PostgresReads
         | PostgresCpu
         | PostgresConnections
-        | PostgresIdleInTransaction
-        | PostgresCheckpoints => {
+        | PostgresIdleInTransaction => {
             matches!(symptom, Pool | Workers | Downstream | Inside | AcceptQueue | TaskLimit | Lock | Disk)
                 || cause == PostgresLock && matches!(symptom, PostgresIdleInTransaction)
                 || cause == PostgresWal && matches!(symptom, PostgresLock)
@@ -72,7 +71,7 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
         Disk => matches!(symptom, Workers | Lock | Pool | AcceptQueue | Inside),
         Lock => matches!(symptom, Workers | AcceptQueue | Inside),
         Workers => matches!(symptom, Downstream | AcceptQueue | Inside),
-        Downstream | Network => matches!(symptom, Inside | AcceptQueue),
+        Downstream => matches!(symptom, Inside | AcceptQueue),
         AcceptQueue | Safepoint | Inside => false,
     }
 }
@@ -165,12 +164,10 @@ pub(crate) fn name(cause: Cause) -> &'static str {
         PostgresCpu => "PostgreSQL's processor",
         PostgresReads => "PostgreSQL's reads",
         PostgresConnections => "PostgreSQL's limit of connections",
-        PostgresCheckpoints => "PostgreSQL's checkpoints",
         PostgresIdleInTransaction => "transactions held open",
         Gc => "garbage collection",
         Safepoint => "safepoints",
         ColdJit => "cold code",
-        Network => "the network",
         Disk => "a disk",
     }
 }
@@ -222,29 +219,10 @@ fn largest_state(case: &Case<'_>) -> String {
         .flat_map(|group| group.states.iter().map(move |state| (group, state)))
         .filter(|(_, state)| !matches!(state.wait, Wait::Events | Wait::Accept | Wait::Client))
         .map(|(group, state)| {
-            (state.threads, format!("{} of {} in {}", number(state.threads), group.name, word(&state.wait)))
+            (state.threads, format!("{} of {} ({})", number(state.threads), group.name, state.wait))
         })
         .collect();
     states.sort_by(|a, b| b.0.total_cmp(&a.0));
     let most: Vec<String> = states.into_iter().take(2).map(|(_, text)| text).collect();
     if most.is_empty() { String::new() } else { format!("The largest states: {}.", list(&most)) }
-}
-
-fn word(wait: &Wait) -> String {
-    match wait {
-        Wait::Running => "a run".to_owned(),
-        Wait::Futex { within_s: Some(s), .. } => format!("a wait for another thread of at most {s} s"),
-        Wait::Futex { .. } => "a wait for another thread".to_owned(),
-        Wait::Peer { address } => format!("a read from {address}"),
-        Wait::Client => "a read from a client".to_owned(),
-        Wait::Accept => "accept".to_owned(),
-        Wait::Events => "an event loop".to_owned(),
-        Wait::Sleep => "sleep".to_owned(),
-        Wait::Disk { what } => format!("a wait for a disk ({what})"),
-        Wait::PageFault => "a page fault".to_owned(),
-        Wait::Pipe => "a pipe".to_owned(),
-        Wait::Child => "a wait for a child".to_owned(),
-        Wait::Other { what } => what.clone(),
-        Wait::Unknown => "a wait that may not be read".to_owned(),
-    }
 }

@@ -97,8 +97,6 @@ pub enum Cause {
     PostgresReads,
     /// PostgreSQL: its limit of connections.
     PostgresConnections,
-    /// PostgreSQL: checkpoints.
-    PostgresCheckpoints,
     /// PostgreSQL: transactions kept open by an application that does something else.
     PostgresIdleInTransaction,
     /// Garbage collection.
@@ -107,8 +105,6 @@ pub enum Cause {
     Safepoint,
     /// Code not yet compiled.
     ColdJit,
-    /// The network.
-    Network,
     /// A disk.
     Disk,
 }

@@ -232,7 +232,7 @@ impl Pen<'_> {
     /// What the service did in the last window, if it is watched: processors, threads that are ready for
     /// one, and what most of the others wait for.
     fn watched(&self) -> Option<Line<'static>> {
-        let (_, window) = self.view.windows.back()?;
+        let window = self.view.window.as_ref()?;
         let figure = view::figure(window, self.view.watched.as_ref()?)?;
         let allowed = if figure.allowed > 0.0 { format!(" of {:.1}", figure.allowed) } else { String::new() };
         let full = figure.allowed > 0.0 && figure.cpus >= 0.9 * figure.allowed;

@@ -290,7 +290,7 @@ fn who(view: &RunView) -> Vec<Line> {
         let text = format!("    {} looks at the threads a second{late}", average(watched.sweeps_per_second));
         lines.push(Line::empty().and(Tone::Faint, text));
     }
-    let changes = view.windows.iter().flat_map(|(trial, window)| {
+    let changes = view.watched_trials.iter().flat_map(|(trial, window)| {
         let text = move |change: &String| format!("    in trial {trial}: {change}");
         window.changes.iter().map(text)
     });

@@ -27,4 +27,4 @@ pub use reason::{TrialState, why_bad};
 pub use run::{Current, End, RunView, Second, Started};
 pub use summary::summary;
 pub use trial::{Figures, Outstanding, PartFigures, Times, Trial};
-pub use watched::{Figure, figure, not_observable, session_words, wait_words, who_json, who_waits};
+pub use watched::{Figure, figure, not_observable, session_words, who_json, who_waits};

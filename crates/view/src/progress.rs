@@ -1,5 +1,6 @@
 use crate::reason::{number, why_bad_there};
 use crate::trial::Times;
+use crate::watched::subject_name;
 use crate::{Line, Tone, Trial, TrialState};
 use record::watch::Watched;
 use record::{Event, Outcome, Purpose, Slice};
@@ -83,9 +84,9 @@ impl Progress {
 /// Who is watched, and what of them cannot be.
 fn who_is_watched(watched: &Watched) -> String {
     let there = watched.subjects.iter().filter(|subject| subject.pid > 0);
-    let names: Vec<String> = there.map(|subject| format!("{} {}", subject.name, subject.pid)).collect();
+    let names = there.map(subject_name);
     let asked = watched.postgres.as_ref().map(|postgres| format!("PostgreSQL at {}", postgres.address));
-    let names: Vec<String> = names.into_iter().chain(asked).chain(watched.metrics.clone()).collect();
+    let names: Vec<String> = names.chain(asked).chain(watched.metrics.clone()).collect();
     let text = if names.is_empty() {
         "watching nobody".to_owned()
     } else {

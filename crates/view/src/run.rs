@@ -7,9 +7,6 @@ use units::{Nanos, Rate};
 /// Seconds kept for charts: a day of load is some 15 MB, no more.
 const SECONDS_KEPT: usize = 86_400;
 
-/// Windows kept to be shown: some minutes, each some 10 KiB.
-const WINDOWS_KEPT: usize = 600;
-
 /// How a run began.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Started {
@@ -151,8 +148,8 @@ pub struct RunView {
     pub seconds: VecDeque<Second>,
     /// What is watched; none if nothing is.
     pub watched: Option<Watched>,
-    /// What was seen in the last seconds, with the trial, the oldest first.
-    pub windows: VecDeque<(u32, Window)>,
+    /// What was seen in the last second.
+    pub window: Option<Window>,
     /// All that was seen in each trial, as one window; 0 is no trial.
     pub watched_trials: BTreeMap<u32, Window>,
     /// What was looked at once.
@@ -223,10 +220,7 @@ impl RunView {
             Event::Bounds { limits } => self.limits.clone_from(limits),
             Event::WatchStarted { watched } => self.watched = Some((**watched).clone()),
             Event::Observed { trial, window } => {
-                if self.windows.len() == WINDOWS_KEPT {
-                    self.windows.pop_front();
-                }
-                self.windows.push_back((*trial, (**window).clone()));
+                self.window = Some((**window).clone());
                 diagnosis::add(self.watched_trials.entry(*trial).or_default(), window);
             }
             Event::Looked { look, .. } => self.looks.push(look.clone()),

@@ -7,7 +7,7 @@ mod words;
 
 pub use figures::{Figure, figure};
 pub use who::{not_observable, who_json, who_waits};
-pub use words::{session_words, wait_words};
+pub use words::session_words;
 
 pub(crate) use figures::cpu_of;
 pub(crate) use who::anyone;

@@ -6,6 +6,7 @@ mod inside;
 mod instrument;
 mod java;
 mod lock;
+mod neighbour;
 mod outside;
 mod pool;
 mod processors;
@@ -25,7 +26,7 @@ pub(crate) const ALL: [fn(&Case<'_>) -> Option<Found>; 24] = [
     refusals::descriptors,
     processors::quota,
     processors::cpu,
-    processors::neighbour,
+    neighbour::neighbour,
     java::gc,
     java::safepoint,
     java::cold,

@@ -74,6 +74,47 @@ pub enum Wait {
     Unknown,
 }
 
+/// From this on, a deadline is only known to be so far away or further.
+const LONGEST_S: u32 = 600;
+
+/// In words that need no knowledge of the kernel; the same everywhere.
+impl std::fmt::Display for Wait {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = match self {
+            Self::Running => "runs, or is ready to".to_owned(),
+            Self::Futex { op, within_s, shared } => {
+                let what = match op {
+                    FutexOp::Wait => "waits for a native lock",
+                    FutexOp::WaitBitset | FutexOp::Other => "waits for another thread",
+                };
+                let together = if *shared { ", several at the same place" } else { "" };
+                let until = match within_s {
+                    None => String::new(),
+                    Some(LONGEST_S..) => ", 10 min or longer".to_owned(),
+                    Some(seconds) => format!(", at most {seconds} s"),
+                };
+                format!("{what}{together}{until}")
+            }
+            Self::Peer { address } => match address.strip_prefix("unix") {
+                Some("") => "reads from a local socket".to_owned(),
+                Some(path) => format!("reads from the local socket {}", path.trim_start_matches([':', ' '])),
+                None => format!("reads from {address}"),
+            },
+            Self::Client => "reads from a client".to_owned(),
+            Self::Accept => "waits for a connection".to_owned(),
+            Self::Events => "waits for events".to_owned(),
+            Self::Sleep => "sleeps".to_owned(),
+            Self::Disk { what } => format!("waits for a disk ({what})"),
+            Self::PageFault => "waits for a page of memory".to_owned(),
+            Self::Pipe => "waits for a pipe".to_owned(),
+            Self::Child => "waits for a child process".to_owned(),
+            Self::Other { what } => format!("waits in {what}"),
+            Self::Unknown => "asleep, on what may not be read".to_owned(),
+        };
+        f.pad(&text)
+    }
+}
+
 /// The operation of a futex wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

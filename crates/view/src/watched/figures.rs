@@ -1,4 +1,4 @@
-use super::{session_words, wait_words};
+use super::session_words;
 use record::watch::{SubjectWindow, Wait, Watched, Window};
 use std::collections::BTreeMap;
 use units::Nanos;
@@ -64,6 +64,6 @@ impl Waiting {
 
     /// In words, without what hardly any thread does.
     pub fn named(&self) -> Vec<(String, f64)> {
-        self.0.iter().filter(|(_, n)| *n >= 0.05).map(|(wait, n)| (wait_words(wait), *n)).collect()
+        self.0.iter().filter(|(_, n)| *n >= 0.05).map(|(wait, n)| (wait.to_string(), *n)).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Who waits for what: the table of `torment watch`.
 
 use super::figures::per;
-use super::{average, cpu_of, session_words, subject_name, wait_words};
+use super::{average, cpu_of, session_words, subject_name};
 use crate::json::rate_value;
 use crate::reason::number;
 use crate::table::Table;
@@ -212,7 +212,7 @@ fn row(name: &str, group: &Group, length: Nanos, at: String) -> [(String, Tone);
 fn where_they_are(group: &Group) -> String {
     let shown = group.states.iter().filter(|state| state.threads >= FEW);
     let mut parts: Vec<String> =
-        shown.clone().take(WAITS).map(|s| format!("{}: {:.1}", wait_words(&s.wait), s.threads)).collect();
+        shown.clone().take(WAITS).map(|s| format!("{}: {:.1}", s.wait, s.threads)).collect();
     let others: f64 = shown.skip(WAITS).map(|state| state.threads).sum();
     if others > 0.0 {
         parts.push(format!("other: {others:.1}"));

@@ -1,44 +1,6 @@
 use crate::reason::number;
-use record::watch::{FutexOp, Sessions, Subject, Wait};
+use record::watch::{Sessions, Subject};
 use units::Share;
-
-/// From this on, the kernel's deadline is only known to be so far away or further.
-const LONGEST_S: u32 = 600;
-
-/// What a thread does or waits for, in words that need no knowledge of the kernel; the same everywhere.
-pub fn wait_words(wait: &Wait) -> String {
-    match wait {
-        Wait::Running => "runs, or is ready to".to_owned(),
-        Wait::Futex { op, within_s, shared } => {
-            let what = match op {
-                FutexOp::Wait => "waits for a native lock",
-                FutexOp::WaitBitset | FutexOp::Other => "waits for another thread",
-            };
-            let together = if *shared { ", several at the same place" } else { "" };
-            let until = match within_s {
-                None => String::new(),
-                Some(LONGEST_S..) => ", 10 min or longer".to_owned(),
-                Some(seconds) => format!(", at most {seconds} s"),
-            };
-            format!("{what}{together}{until}")
-        }
-        Wait::Peer { address } => match address.strip_prefix("unix") {
-            Some("") => "reads from a local socket".to_owned(),
-            Some(path) => format!("reads from the local socket {}", path.trim_start_matches([':', ' '])),
-            None => format!("reads from {address}"),
-        },
-        Wait::Client => "reads from a client".to_owned(),
-        Wait::Accept => "waits for a connection".to_owned(),
-        Wait::Events => "waits for events".to_owned(),
-        Wait::Sleep => "sleeps".to_owned(),
-        Wait::Disk { what } => format!("waits for a disk ({what})"),
-        Wait::PageFault => "waits for a page of memory".to_owned(),
-        Wait::Pipe => "waits for a pipe".to_owned(),
-        Wait::Child => "waits for a child process".to_owned(),
-        Wait::Other { what } => format!("waits in {what}"),
-        Wait::Unknown => "asleep, on what may not be read".to_owned(),
-    }
-}
 
 /// What sessions of a database do.
 pub fn session_words(sessions: &Sessions) -> String {

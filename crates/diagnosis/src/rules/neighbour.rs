@@ -1,0 +1,82 @@
+//! Somebody else on the machine uses the processors that the service lacks.
+
+use super::processors::{HOST_IDLE, THROTTLED, host_cpus, idle, starved};
+use crate::case::{Case, cpu as cpu_of, runnable as runnable_of};
+use crate::found::{Contrast, Found, fact, source};
+use crate::words::{count, number, percent};
+use record::Cause;
+
+/// A neighbour is the cause from this share of the processors used on.
+const NEIGHBOUR: f64 = 0.3;
+
+/// Share that others have of the processors in use, if that makes them the cause: threads of the service are
+/// ready, it does not get what it may use, nothing holds it back, and others have as much as it lacks.
+pub(super) fn others(case: &Case<'_>) -> Option<f64> {
+    let all = &case.bad.all;
+    let host = all.host.as_ref()?;
+    let taken = case.bad.per_second(host.neighbours_cpu_ns) / 1e9;
+    let busy = host_cpus(all) - idle(all);
+    let behind: f64 = case.downstreams().map(|(_, seen)| cpu_of(seen, all.length())).sum();
+    let throttled = case.bad.service().cgroup.as_ref().and_then(|cgroup| cgroup.cpu.as_ref());
+    let held_back = throttled.is_some_and(|q| q.throttled as f64 >= THROTTLED * q.periods.max(1) as f64);
+    // Where it may use all processors and some are idle, others do not take them from it.
+    let all_of_them = case.cpus() >= host_cpus(all);
+    let full = idle(all) <= HOST_IDLE * host_cpus(all) || !all_of_them;
+    let lacks = case.cpus() - case.cpu() - behind;
+    let takes_it = taken >= 0.5 * lacks && lacks >= 0.25 * case.cpus();
+    (full && !held_back && takes_it && starved(case)).then_some(taken / busy.max(0.01))
+}
+
+pub(crate) fn neighbour(case: &Case<'_>) -> Option<Found> {
+    let share = others(case)?;
+    let host = case.bad.all.host.as_ref()?;
+    let names: Vec<String> = host
+        .neighbours
+        .iter()
+        .take(3)
+        .map(|n| format!("{} (process {}, {})", n.name, n.pid, number(case.bad.per_second(n.cpu_ns) / 1e9)))
+        .collect();
+    Some(
+        Found::new(
+            Cause::Neighbour,
+            format!(
+                "Others use {} of the processors in use on this machine: {}.",
+                percent(share),
+                names.first().cloned().unwrap_or_default()
+            ),
+        )
+        .margin(share, NEIGHBOUR, 0.5)
+        .holding(case, |window| {
+            window.host.as_ref().is_some_and(|host| {
+                let taken = host.neighbours_cpu_ns as f64 / window.length().0.max(1) as f64;
+                taken >= NEIGHBOUR * (host_cpus(window) - idle(window))
+            })
+        })
+        .sources(2 + u32::from(case.runnable() >= 1.0))
+        .evidence(fact(names.join(", "), share, NEIGHBOUR, "share", "/proc/*/stat"))
+        .evidence(
+            fact(
+                format!("{} ready and waiting for a processor", count(case.runnable(), "thread")),
+                case.runnable(),
+                0.3,
+                "threads",
+                source::SCHEDSTAT,
+            )
+            .well(case.when_well(|side| runnable_of(side.service(), side.all.length()))),
+        )
+        .evidence(fact(
+            format!(
+                "{} of {} processors idle",
+                number(idle(&case.bad.all)),
+                number(host_cpus(&case.bad.all))
+            ),
+            idle(&case.bad.all),
+            HOST_IDLE * host_cpus(&case.bad.all),
+            "processors",
+            source::HOST,
+        ))
+        .chain(["requests".to_owned(), "threads ready".to_owned(), "processors used by others".to_owned()])
+        .next("stop or move the neighbour, or pin it to other processors, and measure again")
+        .unless("the target is as slow once the neighbour is gone"),
+    )
+}
