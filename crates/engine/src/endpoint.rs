@@ -5,10 +5,9 @@ use crate::protocol::socket_path;
 use plan::{Database, HttpVersion, Origin, Target};
 use rustls::ClientConfig;
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Where connections go.
 #[derive(Debug, Clone)]
@@ -160,49 +159,8 @@ impl Endpoint {
 }
 
 fn address(host: &str, port: u16) -> Result<SocketAddr, Error> {
-    let candidates: Vec<IpAddr> = match host.parse() {
-        Ok(ip) => vec![ip],
-        Err(_) if host == "localhost" => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
-        Err(_) => look_up(host)?,
-    };
-    let addresses: Vec<SocketAddr> = candidates.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
-    let answers = |a: &&SocketAddr| std::net::TcpStream::connect_timeout(a, crate::CONNECT_LIMIT).is_ok();
-    let chosen = match addresses.as_slice() {
-        [only] => Some(only),
-        several => several.iter().find(answers).or(several.first()),
-    };
-    chosen
-        .copied()
-        .ok_or_else(|| Error::Resolve { host: host.to_owned(), why: "the name has no address".to_owned() })
-}
-
-/// How long one question to a name server may take; it is asked three times.
-const LOOK_UP_TRY: Duration = Duration::from_secs(2);
-
-/// By a resolver of our own: a static glibc must not call getaddrinfo, which loads shared libraries.
-fn look_up(host: &str) -> Result<Vec<IpAddr>, Error> {
-    use hickory_resolver::Resolver;
-    let error = |why: String| Error::Resolve { host: host.to_owned(), why };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| error(format!("cannot start the resolver: {e}")))?;
-    runtime.block_on(async {
-        let resolver = Resolver::builder_tokio()
-            .and_then(|mut builder| {
-                let options = builder.options_mut();
-                options.timeout = options.timeout.min(LOOK_UP_TRY);
-                builder.build()
-            })
-            .map_err(|e| error(format!("/etc/resolv.conf cannot be used ({e})")))?;
-        match resolver.lookup_ip(host).await {
-            Ok(found) => Ok(found.iter().collect()),
-            // The resolver's own words for these two are its inner state.
-            Err(e) if e.is_nx_domain() => Err(error("there is no such name".to_owned())),
-            Err(e) if e.is_no_records_found() => Err(error("the name has no address".to_owned())),
-            Err(e) => Err(error(e.to_string())),
-        }
-    })
+    names::address(host, port, crate::CONNECT_LIMIT)
+        .map_err(|why| Error::Resolve { host: host.to_owned(), why })
 }
 
 /// For sessions with `host`, where one of `protocols` is spoken (ALPN).

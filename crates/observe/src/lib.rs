@@ -8,10 +8,10 @@ mod absent;
 mod cgroup;
 mod diag;
 mod disks;
+mod fold;
 mod host;
 mod jvm;
 mod metrics;
-mod names;
 mod neighbours;
 mod network;
 mod own;
@@ -33,6 +33,8 @@ pub use watch::{Seen, Watch};
 
 use scene::Finder;
 use source::Source;
+use std::net::SocketAddr;
+use std::time::Duration;
 
 /// Starts to watch what is asked for, or else whoever listens at the target; what that is, and what of it cannot be
 /// seen, is the first thing that the watch says.
@@ -53,6 +55,12 @@ pub fn start(asked: &plan::Watch, target: &Where) -> std::io::Result<Watch> {
     sources.extend(asked.postgres_url().map(|url| or_absent(postgres::Source::open(&url))));
     sources.extend(asked.metrics_url().map(|url| or_absent(metrics::Source::open(&url))));
     Watch::start(|seen| watch::Desk::new(finder, sources, seen))
+}
+
+/// The address of a host that was named beside the target; the reason in words if there is none.
+fn address(host: &str, port: u16) -> Result<SocketAddr, String> {
+    names::address(host, port, Duration::from_secs(1))
+        .map_err(|why| format!("the name '{host}' does not resolve: {why}"))
 }
 
 fn or_absent(opened: Result<impl Source + 'static, record::watch::Missing>) -> Box<dyn Source> {

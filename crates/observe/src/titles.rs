@@ -1,11 +1,13 @@
 //! What processes call themselves, so that those which do the same have the same title.
 
+use crate::fold;
+
 /// Titles are cut here.
 const LONGEST: usize = 60;
 
 /// The title in a /proc/PID/cmdline. Of a command line that is one only the program is taken: arguments are
 /// the same for all processes of a kind, and may hold secrets.
-pub(crate) fn fold(cmdline: &[u8]) -> Option<String> {
+pub(crate) fn kind(cmdline: &[u8]) -> Option<String> {
     let first = cmdline.split(|byte| *byte == 0).next()?;
     let first = String::from_utf8_lossy(first);
     let first = first.trim();
@@ -40,17 +42,9 @@ fn postgres(title: &str) -> &str {
     if is_host(rest) { "" } else { title }
 }
 
-/// Each run of digits becomes one N, so that numbers do not make kinds; and it is cut.
+/// With digits folded, so that numbers do not make kinds; and it is cut.
 fn digits(text: &str) -> String {
-    let mut folded = String::with_capacity(text.len());
-    for c in text.chars().take(4 * LONGEST) {
-        match c {
-            '0'..='9' if folded.ends_with('N') => {}
-            '0'..='9' => folded.push('N'),
-            c if c.is_control() => folded.push(' '),
-            c => folded.push(c),
-        }
-    }
+    let folded = fold::digits(text.chars().take(4 * LONGEST));
     match folded.char_indices().nth(LONGEST) {
         Some((at, _)) => folded[..at].to_owned(),
         None => folded,
@@ -76,10 +70,10 @@ mod tests {
             ("php-fpm: pool www2", "php-fpm: pool wwwN"),
             ("/usr/bin/python3\0app.py\0--password=x\0", "pythonN"),
         ] {
-            assert_eq!(fold(cmdline.as_bytes()).as_deref(), Some(expected), "{cmdline:?}");
+            assert_eq!(kind(cmdline.as_bytes()).as_deref(), Some(expected), "{cmdline:?}");
         }
-        assert_eq!(fold(b""), None);
-        assert_eq!(fold(b"\0\0"), None);
-        assert_eq!(fold(&[0xff; 500]).map(|title| title.chars().count()), Some(LONGEST));
+        assert_eq!(kind(b""), None);
+        assert_eq!(kind(b"\0\0"), None);
+        assert_eq!(kind(&[0xff; 500]).map(|title| title.chars().count()), Some(LONGEST));
     }
 }

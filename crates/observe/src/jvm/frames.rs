@@ -1,5 +1,6 @@
 //! What a stack says in one line: where its thread stands, and which line of the application led there.
 
+use crate::fold;
 use record::watch::{Asker, ThreadsAt};
 use std::collections::HashMap;
 
@@ -154,21 +155,6 @@ fn without_address(method: &str) -> String {
     format!("{before}{after}")
 }
 
-/// Folds digits: `http-nio-8080-exec-12` becomes `http-nio-N-exec-N`.
-pub(super) fn fold(name: &str) -> String {
-    let mut folded = String::with_capacity(name.len());
-    let mut in_number = false;
-    for c in name.chars() {
-        if !c.is_ascii_digit() {
-            folded.push(c);
-        } else if !in_number {
-            folded.push('N');
-        }
-        in_number = c.is_ascii_digit();
-    }
-    folded
-}
-
 /// What threads that are counted together have in common.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Place {
@@ -190,7 +176,7 @@ impl Places {
         let Some(frame) = stands_in(&frames, stack) else { return };
         let asker = frames.into_iter().find(Frame::is_of_the_application);
         let asker = asker.map(|frame| (frame.method, frame.place));
-        let place = Place { group: fold(stack.name), state: stack.state.to_owned(), frame, asker };
+        let place = Place { group: fold::thread(stack.name), state: stack.state.to_owned(), frame, asker };
         *self.0.entry(place).or_default() += 1;
     }
 
@@ -285,12 +271,6 @@ mod tests {
             let frame = Frame::of(written);
             assert_eq!((frame.method.as_str(), frame.place.as_deref()), (method, place), "{written}");
         }
-    }
-
-    #[test]
-    fn folds_digits() {
-        assert_eq!(fold("http-nio-127.0.0.1-auto-1-exec-12"), "http-nio-N.N.N.N-auto-N-exec-N");
-        assert_eq!(fold("main"), "main");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Where the metrics are, as users write it.
 
-use crate::names;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use std::net::SocketAddr;
@@ -60,7 +59,7 @@ impl Place {
         let shown = format!("http://{host}{}", path.split('?').next().unwrap_or_default());
         let basic = |user: &str| format!("Basic {}", BASE64_STANDARD.encode(decoded(user)));
         Ok(Self {
-            address: names::address(name, port)?,
+            address: crate::address(name, port)?,
             host: host.to_owned(),
             authorization: user.map(basic),
             path,

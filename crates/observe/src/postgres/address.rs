@@ -1,6 +1,5 @@
 //! Where the database is, as users write it.
 
-use crate::names;
 use postgres::config::{Config, Host, SslMode};
 use std::str::FromStr;
 use std::time::Duration;
@@ -82,7 +81,7 @@ fn locate(config: &mut Config) -> Result<String, String> {
         let here = match host {
             Host::Unix(folder) => format!("unix {}/.s.PGSQL.{}", folder.display(), port(i)),
             Host::Tcp(name) => {
-                let address = names::address(name, port(i))?;
+                let address = crate::address(name, port(i))?;
                 config.hostaddr(address.ip());
                 address.to_string()
             }

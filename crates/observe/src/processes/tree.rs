@@ -186,7 +186,7 @@ impl Tree {
     fn titles(&self) -> Vec<(String, u32)> {
         let mut titles: HashMap<String, u32> = HashMap::new();
         for pid in self.processes.iter().filter(|(_, process)| !process.stat.ended).map(|(pid, _)| pid) {
-            let title = fs::read(format!("/proc/{pid}/cmdline")).ok().and_then(|line| titles::fold(&line));
+            let title = fs::read(format!("/proc/{pid}/cmdline")).ok().and_then(|line| titles::kind(&line));
             if let Some(title) = title {
                 *titles.entry(title).or_default() += 1;
             }

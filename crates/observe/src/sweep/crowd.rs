@@ -4,8 +4,9 @@ use super::account::Tally;
 use super::classify::is_gone;
 use super::ends::Ends;
 use super::files::Files;
-use super::parse::{Sched, fold, schedstat};
+use super::parse::{Sched, schedstat};
 use super::waits::Seen;
+use crate::fold;
 use crate::scene::of_process;
 use crate::tree;
 use rustix::fs::{RawDir, SeekFrom, seek};
@@ -211,7 +212,7 @@ impl Crowd {
 
     fn tally(&mut self, subject: usize, name: &[u8; 16]) -> u32 {
         let length = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
-        let key = (subject, fold(&name[..length]));
+        let key = (subject, fold::thread(&String::from_utf8_lossy(&name[..length])));
         if let Some(at) = self.names.get(&key) {
             return *at;
         }

@@ -66,30 +66,6 @@ pub(crate) fn running(loadavg: &[u8]) -> Option<u64> {
     number(word.split(|byte| *byte == b'/').next()?)
 }
 
-/// A thread's name for its group: digits folded, nothing unprintable. What begins as the JVM names its compilers and
-/// collectors, `C2 ` or `G1 `, keeps that: the digit is the kind, not the number.
-pub(crate) fn fold(name: &[u8]) -> String {
-    let mut folded = String::with_capacity(name.len());
-    let mut in_number = false;
-    let rest = match name {
-        [b'A'..=b'Z', b'0'..=b'9', b' ', ..] => {
-            folded.extend(name[..2].iter().map(|byte| char::from(*byte)));
-            &name[2..]
-        }
-        _ => name,
-    };
-    for c in String::from_utf8_lossy(rest).chars() {
-        let is_digit = c.is_ascii_digit();
-        if is_digit && !in_number {
-            folded.push('N');
-        } else if !is_digit {
-            folded.push(if c.is_control() { '?' } else { c });
-        }
-        in_number = is_digit;
-    }
-    folded
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,26 +82,10 @@ mod tests {
         assert_eq!(running(b"0.20 0.18 0.12 3/630 11206\n"), Some(3));
     }
 
-    #[test]
-    fn names_of_one_pool_are_one() {
-        for (name, expected) in [
-            ("http-nio-8080-exec-17", "http-nio-N-exec-N"),
-            ("C2 CompilerThre", "C2 CompilerThre"),
-            ("G1 Conc#0", "G1 Conc#N"),
-            ("C2", "CN"),
-            ("7", "N"),
-            ("", ""),
-            ("a\nb", "a?b"),
-        ] {
-            assert_eq!(fold(name.as_bytes()), expected);
-        }
-    }
-
     proptest! {
         #[test]
         fn hostile_text_never_panics(text in prop::collection::vec(any::<u8>(), 0..120)) {
             let _ = (schedstat(&text), syscall(&text), running(&text), crate::tree::stat(&text));
-            prop_assert!(!fold(&text).chars().skip(2).any(|c| c.is_ascii_digit() || c.is_control()));
         }
 
         #[test]

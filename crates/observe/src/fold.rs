@@ -1,0 +1,49 @@
+//! Names of threads and processes without their numbers, so that those of one kind have one name.
+
+/// Each run of digits becomes one N, and what cannot be printed a question mark.
+pub(crate) fn digits(text: impl Iterator<Item = char>) -> String {
+    let mut folded = String::new();
+    let mut in_number = false;
+    for c in text {
+        let is_digit = c.is_ascii_digit();
+        if is_digit && !in_number {
+            folded.push('N');
+        } else if !is_digit {
+            folded.push(if c.is_control() { '?' } else { c });
+        }
+        in_number = is_digit;
+    }
+    folded
+}
+
+/// A thread's name for its group. What begins as the JVM names its compilers and collectors, `C2 ` or `G1 `,
+/// keeps that: the digit is the kind, not the number.
+pub(crate) fn thread(name: &str) -> String {
+    let is_kind = matches!(name.as_bytes(), [b'A'..=b'Z', b'0'..=b'9', b' ', ..]);
+    let (kind, rest) = name.split_at(if is_kind { 2 } else { 0 });
+    kind.to_owned() + &digits(rest.chars())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_no_kinds() {
+        for (name, folded) in [
+            ("http-nio-127.0.0.1-auto-1-exec-12", "http-nio-N.N.N.N-auto-N-exec-N"),
+            ("C2 CompilerThread0", "C2 CompilerThreadN"),
+            ("G1 Conc#0", "G1 Conc#N"),
+            ("worker 7", "worker N"),
+            ("N5 x", "N5 x"),
+            ("a\u{1b}b", "a?b"),
+            ("C2", "CN"),
+            ("7", "N"),
+            ("main", "main"),
+            ("", ""),
+        ] {
+            assert_eq!(thread(name), folded);
+        }
+        assert_eq!(digits("php-fpm: pool www2".chars()), "php-fpm: pool wwwN");
+    }
+}
