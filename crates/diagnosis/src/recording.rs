@@ -130,7 +130,11 @@ impl Recording {
                     trial.end = Some(end);
                 }
             }
-            Event::RunStarted { .. }
+            Event::Logged { .. }
+            | Event::VisitStarted { .. }
+            | Event::Visited { .. }
+            | Event::Stands { .. }
+            | Event::RunStarted { .. }
             | Event::Bounds { .. }
             | Event::Doubt { .. }
             | Event::Diagnosed { .. }

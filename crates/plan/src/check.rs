@@ -46,10 +46,11 @@ impl Draft {
         let task = match command {
             Command::Run => Task::Run(self.top.load(pool)?),
             Command::Find => Task::Find(self.top.find()?),
+            Command::Try => return Err(Error::whole("this plan has no experiment")),
         };
         let generator = self.generator(pool, &task)?;
         let watch = self.watch(&address.target)?;
-        Ok(Plan { target: address.target, data, flows, objective, task, generator, watch })
+        Ok(Plan { target: address.target, data, flows, objective, task, generator, watch, setup: None })
     }
 
     fn data_sets(&self) -> Result<Vec<Data>, Error> {

@@ -19,6 +19,7 @@ impl Plan {
         lines.extend(self.data.iter().map(|data| format!("data     {}", describe_data(data))));
         match &self.task {
             Task::Run(load) => lines.push(format!("load     {}", describe_load(load, self.streams()))),
+            Task::Try(_) => {}
             Task::Find(find) => lines.push(format!("search   {}", describe_find(find))),
         }
         lines.push(format!("goal     {}", describe_goal(&self.objective)));

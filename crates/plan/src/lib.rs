@@ -158,6 +158,7 @@ mod database;
 mod describe;
 mod draft;
 mod error;
+mod experiment;
 mod file;
 mod fit;
 mod flow;
@@ -169,6 +170,7 @@ mod ndjson;
 mod placeholder;
 mod print;
 mod secret;
+mod service;
 mod sql;
 mod status;
 mod target;
@@ -180,12 +182,14 @@ pub use check::ReadFile;
 pub use data::{Data, Order, Rows};
 pub use draft::Draft;
 pub use error::{Error, Place};
+pub use experiment::{Arm, At, Change, Experiment, Hypothesis, Measure, Probe, Workload};
 pub use fit::Fit;
 pub use flow::{Ask, Check, Flow, Statement, Step, Take, TakeFrom};
 pub use goal::{Goal, Objective};
 pub use key::Key;
 pub use load::{Arrivals, Find, Generator, Load, Stage, parse_cores};
 pub use secret::{Hidden, SecretFrom};
+pub use service::{Limits, Need, Postgres, Program, Ready, Reset, Setup};
 pub use target::{Database, HttpVersion, Origin, Request, StatusRange, Target};
 pub use template::{Piece, Template, Who};
 pub use watch::{Endpoint, Watch};
@@ -210,6 +214,9 @@ pub struct Plan {
     /// What is watched beside it.
     #[serde(default)]
     pub watch: Watch,
+    /// What is started before and stopped after; none if the target runs already.
+    #[serde(default)]
+    pub setup: Option<Setup>,
 }
 
 /// What is done with the target.
@@ -219,6 +226,8 @@ pub enum Task {
     Run(Load),
     /// A search for the highest rate that meets the goal.
     Find(Find),
+    /// Hypotheses about the service that the plan starts, as experiments.
+    Try(Box<Experiment>),
 }
 
 /// What a plan is read for.
@@ -229,6 +238,8 @@ pub enum Command {
     Run,
     /// A search: the plan's `[find]`.
     Find,
+    /// An experiment: the plan's `[try]`, variants and hypotheses.
+    Try,
 }
 
 impl Command {
@@ -237,6 +248,7 @@ impl Command {
         match self {
             Self::Run => "run",
             Self::Find => "find",
+            Self::Try => "try",
         }
     }
 }

@@ -26,6 +26,7 @@ impl Plan {
         match self.task {
             Task::Run(_) => Command::Run,
             Task::Find(_) => Command::Find,
+            Task::Try(_) => Command::Try,
         }
     }
 
@@ -87,6 +88,7 @@ impl Plan {
         }
         match &self.task {
             Task::Run(load) => out.load(load),
+            Task::Try(_) => {}
             Task::Find(find) => {
                 out.section("[load]");
                 out.arrivals(find.arrivals);

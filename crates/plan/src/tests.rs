@@ -26,7 +26,7 @@ fn find(text: &str) -> Find {
         .task
     {
         Task::Find(find) => find,
-        Task::Run(_) => panic!("{text}"),
+        Task::Run(_) | Task::Try(_) => panic!("{text}"),
     }
 }
 

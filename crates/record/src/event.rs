@@ -1,5 +1,5 @@
 use crate::watch::{Look, Watched, Window};
-use crate::{Caveat, Diagnosis, Limit, Purpose, Slice, TrialResult, Verdict};
+use crate::{Caveat, Diagnosis, Limit, Purpose, Slice, Standing, TrialResult, Verdict, Visit};
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Rate};
 
@@ -56,6 +56,9 @@ pub enum Event {
         parts: Vec<String>,
         /// Where it runs.
         machine: Machine,
+        /// The experiment that it is a measurement of.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        part_of: Option<RunId>,
     },
     /// A load begins.
     TrialStarted {
@@ -114,6 +117,38 @@ pub enum Event {
         trial: u32,
         /// What.
         look: Look,
+    },
+    /// What a program that the plan started has written, kept when it ended.
+    Logged {
+        /// The program's name in the plan.
+        program: String,
+        /// Its output, of a long one the beginning and the end.
+        text: String,
+        /// Bytes left out between them.
+        left_out: u64,
+    },
+    /// A start of an arm begins.
+    VisitStarted {
+        /// As in [`Visit`].
+        number: u32,
+        /// As in [`Visit`].
+        block: u32,
+        /// As in [`Visit`].
+        arm: usize,
+        /// As in [`Visit`].
+        placebo: bool,
+        /// What it is expected to take.
+        expected: Option<Nanos>,
+    },
+    /// One start of an arm is over.
+    Visited {
+        /// What was measured.
+        visit: Box<Visit>,
+    },
+    /// Where an experiment stands after a block, and at its end.
+    Stands {
+        /// Where.
+        standing: Box<Standing>,
     },
     /// What gave first.
     Diagnosed {

@@ -5,6 +5,7 @@
 
 mod diagnosis;
 mod event;
+mod experiment;
 mod outcome;
 mod slice;
 mod trial;
@@ -13,6 +14,7 @@ pub mod watch;
 
 pub use diagnosis::{Arithmetic, Cause, Confidence, Diagnosis, Evidence, Finding, NoFinding, Prediction};
 pub use event::{Event, Judgement, Machine, RunId};
+pub use experiment::{Answer, Expected, Interval, Judged, Noise, Over, Standing, Taken, Visit};
 pub use outcome::{Failure, Outcome, Outcomes};
 pub use slice::{BLOCK, BLOCKS_PER_SLICE, Part, SLICE, Slice};
 pub use trial::{Purpose, Recovery, TrialResult};

@@ -1,4 +1,4 @@
-use crate::Outcomes;
+use crate::{Outcomes, Standing};
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Rate};
 
@@ -106,6 +106,11 @@ pub enum Verdict {
         trials: u32,
         /// Time under load.
         loaded: Nanos,
+    },
+    /// Of `torment try`.
+    Answers {
+        /// What became of every hypothesis.
+        standing: Standing,
     },
     /// Of `torment run`.
     Goal {

@@ -127,6 +127,7 @@ pub fn conduct(plan: &Plan, version: &str, sink: &mut dyn Sink, stop: &Stop) -> 
     let command = match plan.task {
         Task::Run(_) => "run",
         Task::Find(_) => "find",
+        Task::Try(_) => "try",
     };
     sink.event(&Event::RunStarted {
         id: id.clone(),
@@ -139,6 +140,7 @@ pub fn conduct(plan: &Plan, version: &str, sink: &mut dyn Sink, stop: &Stop) -> 
         plan: plan.to_toml(),
         parts: parts(plan),
         machine: machine::describe(),
+        part_of: None,
     });
     let (verdict, exit_code, error) = match carry_out(plan, sink, stop) {
         Ok((verdict, exit_code)) => (Some(verdict), exit_code, None),
@@ -159,6 +161,7 @@ fn carry_out(plan: &Plan, sink: &mut dyn Sink, stop: &Stop) -> Result<(Verdict, 
     let result = match &plan.task {
         Task::Find(find) => find::find(&mut conductor, plan, find),
         Task::Run(load) => load::run(&mut conductor, plan, load),
+        Task::Try(_) => return Err(Error::Demo("an experiment is not a single load".to_owned())),
     };
     conductor.conclude();
     drop(conductor);

@@ -24,6 +24,7 @@ fn started(id: &str, at_unix_ms: u64) -> Event {
         plan: String::new(),
         parts: Vec::new(),
         machine: Machine::default(),
+        part_of: None,
     }
 }
 

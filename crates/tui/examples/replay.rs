@@ -142,6 +142,7 @@ fn main() {
         plan: String::new(),
         parts: Vec::new(),
         machine: Machine::default(),
+        part_of: None,
     });
     let verdict = if command == "run" {
         play.load(Purpose::Load, 2040.0, 60);

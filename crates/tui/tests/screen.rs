@@ -26,6 +26,7 @@ fn started(command: &str) -> Event {
         plan: String::new(),
         parts: Vec::new(),
         machine: Machine::default(),
+        part_of: None,
     }
 }
 

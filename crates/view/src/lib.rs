@@ -24,7 +24,7 @@ pub use line::{Line, Span, Tone};
 pub use list::{list_json, list_lines};
 pub use progress::{Progress, trial_line};
 pub use reason::{TrialState, why_bad};
-pub use run::{Current, End, RunView, Second, Started};
+pub use run::{Current, End, Log, RunView, Second, Started};
 pub use summary::summary;
 pub use trial::{Figures, Outstanding, PartFigures, Times, Trial};
 pub use watched::{Figure, figure, not_observable, session_words, who_json, who_waits};

@@ -72,6 +72,10 @@ impl Progress {
                 Some(Line::empty().and(Tone::Faint, text))
             }
             Event::SliceDone { .. }
+            | Event::Logged { .. }
+            | Event::VisitStarted { .. }
+            | Event::Visited { .. }
+            | Event::Stands { .. }
             | Event::Observed { .. }
             | Event::Looked { .. }
             | Event::Diagnosed { .. }

@@ -1,6 +1,7 @@
 use crate::{Figures, PartFigures, Times, Trial};
 use record::watch::{Look, Watched, Window};
-use record::{Caveat, Diagnosis, Event, Limit, Machine, Outcomes, Purpose, Recovery, RunId, Slice, Verdict};
+use record::{Caveat, Diagnosis, Event, Limit, Machine, Outcomes, Purpose, Recovery, RunId, Slice};
+use record::{Standing, Verdict, Visit};
 use std::collections::{BTreeMap, VecDeque};
 use units::{Nanos, Rate};
 
@@ -30,6 +31,8 @@ pub struct Started {
     pub parts: Vec<String>,
     /// Where it ran.
     pub machine: Machine,
+    /// The experiment it belongs to.
+    pub part_of: Option<RunId>,
 }
 
 /// The load that goes on.
@@ -131,6 +134,17 @@ pub struct End {
     pub error: Option<String>,
 }
 
+/// What a program has written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Log {
+    /// Its name in the plan.
+    pub program: String,
+    /// The output, of a long one its beginning and end.
+    pub text: String,
+    /// Bytes left out between them.
+    pub left_out: u64,
+}
+
 /// A run as far as its events tell: fold them in their order with [`RunView::fold`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunView {
@@ -156,6 +170,14 @@ pub struct RunView {
     pub looks: Vec<Look>,
     /// What gave first.
     pub diagnosis: Option<Diagnosis>,
+    /// The starts of an experiment's arms that are done.
+    pub visits: Vec<Visit>,
+    /// The start that goes on, by its number.
+    pub visiting: Option<u32>,
+    /// Where an experiment stands.
+    pub standing: Option<Standing>,
+    /// What the programs that the plan started have written.
+    pub logs: Vec<Log>,
     /// How it ended; none if it goes on or was cut short.
     pub end: Option<End>,
     /// Its process still writes it, so that a missing end is none to worry about. Events cannot
@@ -180,6 +202,7 @@ impl RunView {
                 plan,
                 parts,
                 machine,
+                part_of,
             } => {
                 self.started = Some(Started {
                     id: id.clone(),
@@ -192,6 +215,7 @@ impl RunView {
                     plan: plan.clone(),
                     parts: parts.clone(),
                     machine: machine.clone(),
+                    part_of: part_of.clone(),
                 });
             }
             Event::TrialStarted { trial, purpose, rate, duration, at_unix_ms } => {
@@ -224,6 +248,15 @@ impl RunView {
                 diagnosis::add(self.watched_trials.entry(*trial).or_default(), window);
             }
             Event::Looked { look, .. } => self.looks.push(look.clone()),
+            Event::Logged { program, text, left_out } => {
+                self.logs.push(Log { program: program.clone(), text: text.clone(), left_out: *left_out });
+            }
+            Event::VisitStarted { number, .. } => self.visiting = Some(*number),
+            Event::Visited { visit } => {
+                self.visiting = None;
+                self.visits.push((**visit).clone());
+            }
+            Event::Stands { standing } => self.standing = Some((**standing).clone()),
             Event::Diagnosed { diagnosis } => self.diagnosis = Some((**diagnosis).clone()),
             Event::Doubt { caveat } => self.caveats.push(caveat.clone()),
             Event::RunEnded { at_unix_ms, verdict, exit_code, error } => {

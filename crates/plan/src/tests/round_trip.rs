@@ -283,7 +283,7 @@ prop_compose! {
         }
         Plan {
             watch, target, data: data(), flows: built(flows, is_sql), task,
-            objective: Objective { loss: Share(loss), deadline }, generator,
+            objective: Objective { loss: Share(loss), deadline }, generator, setup: None,
         }
     }
 }

@@ -133,6 +133,7 @@ impl Run {
                 memory_bytes: 8 << 30,
                 kernel: "6.12.0".to_owned(),
             },
+            part_of: None,
         };
         Self { events: vec![started], trial: 0 }
     }

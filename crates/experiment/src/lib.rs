@@ -1,0 +1,4 @@
+//! Hypotheses as experiments: which arm to start next, and what the starts so far answer.
+//!
+//! Pure, like the search: it is asked for the next visit, is told what a visit gave, and says where the experiment
+//! stands. An experiment that was cut short goes on by telling it the visits that were kept.

@@ -1,0 +1,183 @@
+use crate::{Setup, Template};
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Nanos, Rate, Share};
+
+/// What `torment try` does: arms, what is measured of each, and what is asked of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// The first is the plan as it stands, `baseline`.
+    pub arms: Vec<Arm>,
+    /// Loads that are measured one by one, each with some of the plan's flows.
+    pub workloads: Vec<Workload>,
+    /// What is measured at one start of an arm, in this order; an arm is only measured where a hypothesis or the
+    /// table needs it ([`Probe::arms`]).
+    pub probes: Vec<Probe>,
+    /// What is asked.
+    pub hypotheses: Vec<Hypothesis>,
+    /// Starts of the baseline before the first block: they give the rates and the noise.
+    pub pilot: u32,
+    /// Blocks before the first look at the result.
+    pub least: u32,
+    /// Blocks at most.
+    pub most: u32,
+    /// Ends the experiment before a block that would not fit.
+    pub budget: Option<Nanos>,
+    /// Of all verdicts together, at least.
+    pub confidence: Share,
+    /// Load before the first measurement of a start, at about half of what the target can take.
+    pub warm: Nanos,
+    /// How long a rate or a number of connections is held.
+    pub hold: Nanos,
+    /// How capacities are searched for.
+    pub find: crate::Find,
+}
+
+/// A way to start the service.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Arm {
+    /// Name of the variant, or those of the crossed ones joined by ` + `.
+    pub name: String,
+    /// What is different from the plan as it stands.
+    pub changes: Vec<Change>,
+    /// All that is started, changes included.
+    pub setup: Setup,
+}
+
+/// A `[[variant]]`: what is different.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Change {
+    /// Its name.
+    pub name: String,
+    /// The factor it is a level of, for `cross`.
+    pub factor: Option<String>,
+    /// Causes, as a diagnosis names them (`workers`, `pool`, `cpu-quota`, …), that it takes away or moves further out.
+    pub relieves: Vec<String>,
+    /// Replaces the command.
+    pub command: Option<Vec<Template>>,
+    /// Added to the command.
+    pub args: Vec<Template>,
+    /// Added to the environment, or instead of what is there.
+    pub env: Vec<(String, Template)>,
+    /// Added to the files, or instead of what is there.
+    pub files: Vec<(String, Template)>,
+    /// Replace the service's limits, each where it is said.
+    pub cpus: Option<f64>,
+    /// As above.
+    pub memory: Option<Bytes>,
+    /// As above.
+    pub pids: Option<u64>,
+    /// As above.
+    pub cores: Option<Vec<u32>>,
+    /// Added to the settings of the plan's PostgreSQL, or instead of what is there.
+    pub settings: Vec<(String, String)>,
+    /// Replaces the folder of its data.
+    pub data: Option<String>,
+}
+
+/// Some of the plan's flows, measured as one load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// The flow's name; `all` if all flows are one load, by weight.
+    pub name: String,
+    /// Their places in [`crate::Plan::flows`].
+    pub flows: Vec<usize>,
+}
+
+/// One thing that is measured of a started service.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Probe {
+    /// Place of the workload.
+    pub workload: usize,
+    /// What load.
+    pub at: At,
+    /// Places of the arms it is measured of.
+    pub arms: Vec<usize>,
+}
+
+/// What load a measure is taken at.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum At {
+    /// The search for the capacity.
+    Limit,
+    /// This rate.
+    Rate(Rate),
+    /// This share of the capacity that the pilot found: the same rate for every arm.
+    Share(Share),
+    /// A closed loop of so many connections.
+    Connections(u32),
+}
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Highest rate that meets the objective, requests per second. Only at [`At::Limit`].
+    Capacity,
+    /// Answers a second.
+    Throughput,
+    /// Response times, in seconds.
+    P50,
+    /// As above.
+    P99,
+    /// As above.
+    Max,
+    /// Processor time of the target for each request, in seconds.
+    Cpu,
+    /// Most memory of the target's processes, in bytes.
+    Memory,
+    /// Most threads of the target's processes.
+    Threads,
+}
+
+impl Measure {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Capacity,
+        Self::Throughput,
+        Self::P50,
+        Self::P99,
+        Self::Max,
+        Self::Cpu,
+        Self::Memory,
+        Self::Threads,
+    ];
+
+    /// The word in plan files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Capacity => "capacity",
+            Self::Throughput => "throughput",
+            Self::P50 => "p50",
+            Self::P99 => "p99",
+            Self::Max => "max",
+            Self::Cpu => "cpu",
+            Self::Memory => "memory",
+            Self::Threads => "threads",
+        }
+    }
+
+    /// Whether more of it is better.
+    pub fn more_is_better(self) -> bool {
+        matches!(self, Self::Capacity | Self::Throughput)
+    }
+}
+
+/// A question: does `variant` change `measure` against `baseline` by at least `effect`?
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hypothesis {
+    /// In words.
+    pub name: String,
+    /// Arms and their weights, which add up to zero: the contrast of the logarithms of the measure. Two arms: 1
+    /// and −1. A main effect: the mean of the arms with the level against that of those without.
+    pub contrast: Vec<(usize, f64)>,
+    /// Place of the probe.
+    pub probe: usize,
+    /// What is compared.
+    pub measure: Measure,
+    /// The smallest effect worth having: 0.1 is a tenth more or, what is as far, a ratio of 1/1.1.
+    pub effect: Share,
+    /// Causes that the change is said to relieve.
+    pub relieves: Vec<String>,
+}

@@ -1,0 +1,120 @@
+use crate::Template;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Nanos};
+
+/// What a plan starts before its load and stops after it: the service under test, and what that needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Setup {
+    /// Started in this order before the service, and stopped in the opposite one after it.
+    pub needs: Vec<Need>,
+    /// The system under test; none if only what it would need is started, such as a database that is the target.
+    pub service: Option<Program>,
+    /// How the state is put back between two measurements.
+    pub reset: Reset,
+}
+
+/// Something that the service needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Need {
+    /// A PostgreSQL of the plan's own.
+    Postgres(Postgres),
+    /// Any other program.
+    Program(Program),
+}
+
+/// A program that is started and stopped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// `service`, or NAME of `[need.NAME]`: in messages, and of its log.
+    pub name: String,
+    /// Run to its end once, before anything is started: it builds the program. Empty if there is nothing to build.
+    pub prepare: Vec<String>,
+    /// The program and its arguments. `torment` is this program itself.
+    pub command: Vec<Template>,
+    /// Where both are run; for a plan from a file its folder or one below.
+    pub folder: String,
+    /// Added to the environment.
+    pub env: Vec<(String, Template)>,
+    /// Written before the start: path below `folder`, and content. What stood there is put back at the end.
+    pub files: Vec<(String, Template)>,
+    /// When it can be used.
+    pub ready: Ready,
+    /// How long that may take.
+    pub within: Nanos,
+    /// How it is asked to end: `TERM`, `INT`, `QUIT`, `HUP` or `KILL`.
+    pub stop: String,
+    /// How long it may take to end before it is killed.
+    pub grace: Nanos,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+/// When a program can be used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ready {
+    /// A GET of this `http://` URL is answered with a status below 400.
+    Http(String),
+    /// It listens at this port of 127.0.0.1.
+    Port(u16),
+    /// A line of its output contains this.
+    Log(String),
+    /// At once.
+    Started,
+}
+
+/// What a program and its children may use.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// Processor time a second, in processors; by control group.
+    pub cpus: Option<f64>,
+    /// Memory; by control group.
+    pub memory: Option<Bytes>,
+    /// Processes and threads; by control group.
+    pub pids: Option<u64>,
+    /// Processors it may run on; by affinity. Empty: all.
+    pub cores: Vec<u32>,
+}
+
+impl Limits {
+    /// Whether a control group is needed for them.
+    pub fn need_group(&self) -> bool {
+        self.cpus.is_some() || self.memory.is_some() || self.pids.is_some()
+    }
+}
+
+/// A PostgreSQL that is started from an empty data folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Postgres {
+    /// Port of 127.0.0.1 it listens at; the superuser `postgres` needs no password.
+    pub port: u16,
+    /// Made at the start, and seeded.
+    pub database: String,
+    /// Files of SQL, in the order they are run in the database.
+    pub seed: Vec<String>,
+    /// A file of SQL that puts the state back, for [`Reset::Sql`].
+    pub reset: Option<String>,
+    /// Settings such as `shared_buffers`.
+    pub settings: Vec<(String, String)>,
+    /// An existing folder in which the data folder is made; the temporary one if it is not said.
+    pub data: Option<String>,
+    /// How long the start and the seed may take.
+    pub within: Nanos,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+/// How the state is put back between two measurements of one start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reset {
+    /// Everything is stopped and started again, databases from an empty folder.
+    Restart,
+    /// The database's `reset` file is run.
+    Sql,
+    /// It is not.
+    #[default]
+    None,
+}

@@ -1,0 +1,156 @@
+use crate::{Cause, Caveat, RunId};
+use plan::Measure;
+use serde::{Deserialize, Serialize};
+use units::{Nanos, Rate};
+
+/// One start of one arm, and all that was measured of it: the replicate of an experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Visit {
+    /// Counted from 1 over the whole experiment, repeated visits included.
+    pub number: u32,
+    /// 0 is the pilot; blocks count from 1.
+    pub block: u32,
+    /// Place of the arm in the plan's experiment.
+    pub arm: usize,
+    /// The second visit of the baseline in its block: the placebo, which is not different from it.
+    pub placebo: bool,
+    /// When it began, and how long it took.
+    pub at_unix_ms: u64,
+    /// See above.
+    pub took: Nanos,
+    /// From the start of the service until it was ready.
+    pub started_in: Nanos,
+    /// What was measured at each probe that is for this arm.
+    pub taken: Vec<Taken>,
+    /// Why it does not count; none if it does.
+    pub void: Option<String>,
+}
+
+/// What one probe gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Taken {
+    /// Place of the probe in the plan's experiment.
+    pub probe: usize,
+    /// The run that was kept of it.
+    pub run: RunId,
+    /// The rate that was held, if one was.
+    pub rate: Option<Rate>,
+    /// Figures in the measure's unit; only those that could be taken.
+    pub figures: Vec<(Measure, f64)>,
+    /// Figures that are only known to be at least this: the generator or the plan ended the search.
+    pub at_least: bool,
+    /// What gave first, if anything did.
+    pub cause: Option<Cause>,
+    /// In words: the diagnosis' first sentence.
+    pub says: String,
+    /// Reasons for doubt.
+    pub caveats: Vec<Caveat>,
+}
+
+/// What can be said of a hypothesis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// The whole interval is beyond the smallest effect, to the better.
+    Better,
+    /// To the worse.
+    Worse,
+    /// The whole interval is within the smallest effect.
+    NoDifference,
+    /// Neither.
+    Undecided,
+    /// There is nothing to compare: an arm could not be measured.
+    NotMeasured,
+}
+
+/// What the diagnosis of the baseline lets expect.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Expected {
+    /// The answer that was expected; none if the diagnosis says nothing about it.
+    pub answer: Option<Answer>,
+    /// Why, in one sentence.
+    pub why: String,
+}
+
+/// A hypothesis and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// Place in the plan's hypotheses; none of the placebo.
+    pub hypothesis: Option<usize>,
+    /// Its name.
+    pub name: String,
+    /// The answer now.
+    pub answer: Answer,
+    /// Ratio of the two arms' geometric means; with its interval of the planned confidence, which holds for all
+    /// hypotheses and looks together.
+    pub ratio: Option<Interval>,
+    /// The interval excludes 1: there is some effect, whether or not it matters.
+    pub some_effect: bool,
+    /// Complete blocks it rests on.
+    pub blocks: u32,
+    /// What was expected of it.
+    pub expected: Option<Expected>,
+    /// Whether that came true; none if it is undecided or nothing was expected.
+    pub held: Option<bool>,
+    /// In one or two sentences, with what gave first in each arm.
+    pub says: String,
+    /// Reasons for doubt.
+    pub caveats: Vec<Caveat>,
+}
+
+/// A figure with the bounds that it is within.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The best guess.
+    pub value: f64,
+    /// See above.
+    pub low: f64,
+    /// See above.
+    pub high: f64,
+}
+
+/// What the pilot and the blocks so far say about the noise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Noise {
+    /// Place of the probe, and the measure.
+    pub probe: usize,
+    /// See above.
+    pub measure: Measure,
+    /// Standard deviation of the logarithm between two starts of the same: 0.1 is about a tenth.
+    pub deviation: f64,
+    /// Degrees of freedom it rests on.
+    pub freedom: u32,
+    /// The smallest effect that the planned blocks find in nine of ten experiments, as a ratio above 1.
+    pub visible: f64,
+}
+
+/// Where an experiment stands.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Standing {
+    /// Complete blocks.
+    pub blocks: u32,
+    /// One for each hypothesis, and one for the placebo of each measure that is asked for.
+    pub judged: Vec<Judged>,
+    /// One for each measure that is asked for.
+    pub noise: Vec<Noise>,
+    /// Doubts about the whole: drift between blocks, arms of unequal noise.
+    pub caveats: Vec<Caveat>,
+    /// Why it is over; none while it goes on.
+    pub over: Option<Over>,
+}
+
+/// Why an experiment ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Over {
+    /// Every hypothesis has an answer.
+    Decided,
+    /// All planned blocks are made.
+    BlocksMade,
+    /// The next block would not fit the budget.
+    BudgetSpent,
+    /// There was nothing left to compare: the baseline, or all variants, could not be measured.
+    NothingToCompare,
+    /// Ctrl-C.
+    Interrupted,
+}
