@@ -131,6 +131,7 @@ impl Recording {
                 }
             }
             Event::Logged { .. }
+            | Event::Designed { .. }
             | Event::VisitStarted { .. }
             | Event::Visited { .. }
             | Event::Stands { .. }

@@ -1,5 +1,5 @@
 use crate::watch::{Look, Watched, Window};
-use crate::{Caveat, Diagnosis, Limit, Purpose, Slice, Standing, TrialResult, Verdict, Visit};
+use crate::{Caveat, Design, Diagnosis, Limit, Purpose, Slice, Standing, TrialResult, Verdict, Visit};
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Rate};
 
@@ -126,6 +126,11 @@ pub enum Event {
         text: String,
         /// Bytes left out between them.
         left_out: u64,
+    },
+    /// What an experiment is to find out.
+    Designed {
+        /// All of it.
+        design: Box<Design>,
     },
     /// A start of an arm begins.
     VisitStarted {

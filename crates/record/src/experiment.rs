@@ -1,7 +1,50 @@
 use crate::{Cause, Caveat, RunId};
-use plan::Measure;
+use plan::{At, Hypothesis, Measure};
 use serde::{Deserialize, Serialize};
-use units::{Nanos, Rate};
+use units::{Nanos, Rate, Share};
+
+/// What an experiment is to find out, and how: of the plan what its analysis needs, and nothing secret.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Design {
+    /// The first is the plan as it stands.
+    pub arms: Vec<ArmOf>,
+    /// What is measured at one start, in this order.
+    pub probes: Vec<ProbeOf>,
+    /// What is asked.
+    pub hypotheses: Vec<Hypothesis>,
+    /// Starts of the baseline before the first block.
+    pub pilot: u32,
+    /// Blocks before the first look.
+    pub least: u32,
+    /// Blocks at most.
+    pub most: u32,
+    /// Time for all of it.
+    pub budget: Option<Nanos>,
+    /// Of all verdicts together.
+    pub confidence: Share,
+    /// Of the order within blocks.
+    pub seed: u64,
+}
+
+/// An arm, in words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ArmOf {
+    /// Its name.
+    pub name: String,
+    /// What is different from the plan as it stands: `TOMCAT_THREADS 200 → 400`. None for the first.
+    pub changes: Vec<String>,
+}
+
+/// What is measured, in words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbeOf {
+    /// The workload's name; `all` if the plan has only one.
+    pub workload: String,
+    /// At what load.
+    pub at: At,
+    /// Places of the arms it is measured of.
+    pub arms: Vec<usize>,
+}
 
 /// One start of one arm, and all that was measured of it: the replicate of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

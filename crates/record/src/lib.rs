@@ -14,7 +14,9 @@ pub mod watch;
 
 pub use diagnosis::{Arithmetic, Cause, Confidence, Diagnosis, Evidence, Finding, NoFinding, Prediction};
 pub use event::{Event, Judgement, Machine, RunId};
-pub use experiment::{Answer, Expected, Interval, Judged, Noise, Over, Standing, Taken, Visit};
+pub use experiment::{
+    Answer, ArmOf, Design, Expected, Interval, Judged, Noise, Over, ProbeOf, Standing, Taken, Visit,
+};
 pub use outcome::{Failure, Outcome, Outcomes};
 pub use slice::{BLOCK, BLOCKS_PER_SLICE, Part, SLICE, Slice};
 pub use trial::{Purpose, Recovery, TrialResult};

@@ -73,6 +73,7 @@ impl Progress {
             }
             Event::SliceDone { .. }
             | Event::Logged { .. }
+            | Event::Designed { .. }
             | Event::VisitStarted { .. }
             | Event::Visited { .. }
             | Event::Stands { .. }

@@ -1,6 +1,6 @@
 use crate::{Figures, PartFigures, Times, Trial};
 use record::watch::{Look, Watched, Window};
-use record::{Caveat, Diagnosis, Event, Limit, Machine, Outcomes, Purpose, Recovery, RunId, Slice};
+use record::{Caveat, Design, Diagnosis, Event, Limit, Machine, Outcomes, Purpose, Recovery, RunId, Slice};
 use record::{Standing, Verdict, Visit};
 use std::collections::{BTreeMap, VecDeque};
 use units::{Nanos, Rate};
@@ -170,6 +170,8 @@ pub struct RunView {
     pub looks: Vec<Look>,
     /// What gave first.
     pub diagnosis: Option<Diagnosis>,
+    /// What an experiment is to find out.
+    pub design: Option<Design>,
     /// The starts of an experiment's arms that are done.
     pub visits: Vec<Visit>,
     /// The start that goes on, by its number.
@@ -251,6 +253,7 @@ impl RunView {
             Event::Logged { program, text, left_out } => {
                 self.logs.push(Log { program: program.clone(), text: text.clone(), left_out: *left_out });
             }
+            Event::Designed { design } => self.design = Some((**design).clone()),
             Event::VisitStarted { number, .. } => self.visiting = Some(*number),
             Event::Visited { visit } => {
                 self.visiting = None;
