@@ -1,0 +1,136 @@
+use record::{Cause, Design};
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use std::fmt;
+
+/// Blocks that an experiment may have at most: the bounds are computed for each look, and nobody waits for more.
+const BLOCKS_MOST: u32 = 200;
+
+/// Why a design is none: what was found, what was expected, and what can be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error(String);
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Says what is wrong with a design, the first thing first.
+pub(crate) fn check(design: &Design) -> Result<(), Error> {
+    let fail = |text: String| Err(Error(text));
+    if design.arms.is_empty() {
+        return fail("an experiment has no arms: the first is the plan as it stands".to_owned());
+    }
+    for (place, probe) in design.probes.iter().enumerate() {
+        if let Some(arm) = probe.arms.iter().find(|arm| **arm >= design.arms.len()) {
+            let arms = design.arms.len();
+            return fail(format!(
+                "probe {place} is measured of arm {arm}, and there are {arms} (counted from 0)"
+            ));
+        }
+    }
+    if design.hypotheses.is_empty() {
+        return Ok(());
+    }
+    let Design { least, most, .. } = *design;
+    if least < 2 {
+        return fail(format!(
+            "{least} blocks before the first look: noise can be told from two on, four are usual"
+        ));
+    }
+    if most < least || most > BLOCKS_MOST {
+        return fail(format!(
+            "{most} blocks at most: expected {least} (those before the first look) to {BLOCKS_MOST}"
+        ));
+    }
+    let confidence = design.confidence.0;
+    if !(confidence >= 0.5 && confidence <= 0.999) {
+        return fail(format!(
+            "a confidence of {}: expected 50 % to 99.9 %; 95 % is usual",
+            design.confidence
+        ));
+    }
+    design.hypotheses.iter().try_for_each(|hypothesis| asked(design, hypothesis))
+}
+
+/// One hypothesis.
+fn asked(design: &Design, hypothesis: &plan::Hypothesis) -> Result<(), Error> {
+    let fail = |text: String| Err(Error(format!("hypothesis '{}': {text}", hypothesis.name)));
+    let Some(probe) = design.probes.get(hypothesis.probe) else {
+        return fail(format!("probe {} is none of the {}", hypothesis.probe, design.probes.len()));
+    };
+    let sum: f64 = hypothesis.contrast.iter().map(|(_, weight)| weight).sum();
+    if !sum.is_finite() || sum.abs() > 1e-9 {
+        return fail(format!("its weights add up to {sum}; those of a comparison add up to 0"));
+    }
+    if hypothesis.contrast.iter().all(|(_, weight)| *weight == 0.0) {
+        return fail("it compares nothing: it has no arm with a weight".to_owned());
+    }
+    for (place, (arm, _)) in hypothesis.contrast.iter().enumerate() {
+        if hypothesis.contrast[..place].iter().any(|(other, _)| other == arm) {
+            return fail(format!("arm {arm} stands in it twice"));
+        }
+        if !probe.arms.contains(arm) {
+            return fail(format!("arm {arm} is not measured at its probe"));
+        }
+    }
+    let effect = hypothesis.effect.0;
+    if !(effect > 0.0 && effect.is_finite()) {
+        return fail("its smallest effect is not above 0; 10% is usual".to_owned());
+    }
+    for word in &hypothesis.relieves {
+        if let Err(Unknown(words)) = cause(word) {
+            let near = words.iter().min_by_key(|known| distance(known, word));
+            let near = near.map(|near| format!("; '{near}' is the nearest")).unwrap_or_default();
+            return fail(format!("`relieves` names '{word}', which no diagnosis does{near}"));
+        }
+    }
+    Ok(())
+}
+
+/// The cause of this name, as diagnoses have it: `cpu-quota`. The words are those of the type itself, so that a
+/// cause added there is known here.
+pub(crate) fn cause(word: &str) -> Result<Cause, Unknown> {
+    Cause::deserialize(word.into_deserializer())
+}
+
+/// A word that names nothing, and those that would have.
+#[derive(Debug)]
+pub(crate) struct Unknown(pub(crate) &'static [&'static str]);
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "none of {}", self.0.join(", "))
+    }
+}
+
+impl std::error::Error for Unknown {}
+
+impl serde::de::Error for Unknown {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self(&[])
+    }
+
+    fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
+        Self(expected)
+    }
+}
+
+/// Letters to add, drop or change to make one word of the other (Levenshtein, 1966).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let change = corner + usize::from(from != *to);
+            corner = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,227 @@
+use crate::check::{Error, check};
+use crate::random::shuffled;
+use plan::{At, Measure};
+use record::{Design, Over, Standing, Visit};
+use units::Nanos;
+
+/// Times that a void visit is repeated in its block. An arm whose visit is void once more is not measured any further.
+const REPEATS: usize = 2;
+
+/// An experiment under way: says what to start next, takes what it gave, and tells where it stands.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    pub(crate) design: Design,
+    /// All that were told, in the order they were made.
+    pub(crate) visits: Vec<Visit>,
+    /// Arms that could not be measured, each with why.
+    pub(crate) dropped: Vec<Option<String>>,
+    /// The block that is being made; 0 is the pilot.
+    block: u32,
+    /// What is still to be started in it, and how often each was void.
+    waiting: Vec<Slot>,
+    over: Option<Over>,
+}
+
+/// A start that is due in a block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Slot {
+    arm: usize,
+    placebo: bool,
+    voids: usize,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Start an arm and measure it.
+    Visit {
+        /// As in [`Visit`].
+        number: u32,
+        /// As in [`Visit`].
+        block: u32,
+        /// As in [`Visit`].
+        arm: usize,
+        /// As in [`Visit`].
+        placebo: bool,
+        /// Places of the probes to measure, in this order.
+        probes: Vec<usize>,
+        /// How long it should take, by the visits so far.
+        expected: Option<Nanos>,
+    },
+    /// It is over.
+    Done(Over),
+}
+
+/// The least time after which any verdict is possible, if a visit takes `visit`: the pilot, and the blocks before the
+/// first look.
+pub fn least_time(design: &Design, visit: Nanos) -> Nanos {
+    let visits = u64::from(design.pilot) + u64::from(design.least) * slots(design).len() as u64;
+    visit * visits
+}
+
+/// Each arm once, and the baseline once more as the placebo if anything is asked.
+fn slots(design: &Design) -> Vec<Slot> {
+    let slot = |arm, placebo| Slot { arm, placebo, voids: 0 };
+    let placebo = (!design.hypotheses.is_empty()).then(|| slot(0, true));
+    (0..design.arms.len()).map(|arm| slot(arm, false)).chain(placebo).collect()
+}
+
+impl Experiment {
+    /// Begins an experiment.
+    ///
+    /// # Errors
+    /// A design that asks for what cannot be: weights that do not add up to 0, a cause that no diagnosis names.
+    pub fn new(design: &Design) -> Result<Self, Error> {
+        check(design)?;
+        let mut experiment = Self {
+            design: design.clone(),
+            visits: Vec::new(),
+            dropped: vec![None; design.arms.len()],
+            block: 0,
+            waiting: vec![Slot { arm: 0, placebo: false, voids: 0 }; design.pilot as usize],
+            over: None,
+        };
+        if experiment.waiting.is_empty() {
+            experiment.open();
+        }
+        Ok(experiment)
+    }
+
+    /// What to do next, after `spent`. Depends on nothing but the design, the visits told and this time.
+    pub fn next(&mut self, spent: Nanos) -> Step {
+        if let Some(over) = self.over {
+            return Step::Done(over);
+        }
+        if self.fresh() && self.design.budget.is_some_and(|budget| spent + self.rest() > budget) {
+            self.over = Some(Over::BudgetSpent);
+            return Step::Done(Over::BudgetSpent);
+        }
+        let slot = self.waiting[0];
+        let probes = self.design.probes.iter().enumerate();
+        Step::Visit {
+            number: self.visits.last().map_or(0, |visit| visit.number) + 1,
+            block: self.block,
+            arm: slot.arm,
+            placebo: slot.placebo,
+            probes: probes
+                .filter(|(_, probe)| probe.arms.contains(&slot.arm))
+                .map(|(place, _)| place)
+                .collect(),
+            expected: self.usual(slot.arm),
+        }
+    }
+
+    /// Takes a visit that was made. Also how an experiment that was cut short goes on: told all the visits that were
+    /// kept, it asks for the same ones after them as it would have without the interruption.
+    pub fn take(&mut self, visit: &Visit) {
+        while self.over.is_none() && self.block < visit.block {
+            self.finish();
+        }
+        self.visits.push(visit.clone());
+        let same = |slot: &Slot| slot.arm == visit.arm && slot.placebo == visit.placebo;
+        if let Some(place) = self.waiting.iter().position(same) {
+            let slot = self.waiting.remove(place);
+            if let Some(why) = &visit.void {
+                self.void(slot, why);
+            }
+        }
+        if self.over.is_none() && self.waiting.is_empty() {
+            self.finish();
+        }
+    }
+
+    /// The median of what the pilot found the baseline to hold of this workload: what shares of the capacity refer to.
+    /// None before the first search of it is told, or if it found nothing.
+    pub fn capacity(&self, workload: &str) -> Option<f64> {
+        let searched = |probe: usize| {
+            self.design.probes.get(probe).is_some_and(|at| at.workload == workload && at.at == At::Limit)
+        };
+        let pilot = self.visits.iter().filter(|visit| visit.block == 0 && visit.void.is_none());
+        let taken = pilot.flat_map(|visit| &visit.taken).filter(|taken| searched(taken.probe));
+        let figures = taken.flat_map(|taken| &taken.figures);
+        let mut found: Vec<f64> =
+            figures.filter(|(measure, _)| *measure == Measure::Capacity).map(|(_, figure)| *figure).collect();
+        found.retain(|figure| figure.is_finite() && *figure > 0.0);
+        found.sort_unstable_by(f64::total_cmp);
+        let middle = found.len().checked_sub(1)? / 2;
+        Some(f64::midpoint(found[middle], found[found.len() / 2]))
+    }
+
+    /// Where it stands.
+    pub fn standing(&self) -> Standing {
+        Standing { over: self.over, ..Standing::default() }
+    }
+
+    /// Ends it from outside; what was measured still counts.
+    pub fn interrupt(&mut self, over: Over) -> Standing {
+        self.over = self.over.or(Some(over));
+        self.standing()
+    }
+
+    /// Nothing of the block has been started yet.
+    fn fresh(&self) -> bool {
+        self.block == 0 || self.visits.last().is_none_or(|visit| visit.block < self.block)
+    }
+
+    /// What a visit of this arm took on average so far; of any arm, if it was not visited yet.
+    fn usual(&self, arm: usize) -> Option<Nanos> {
+        let mean = |of: &dyn Fn(&Visit) -> bool| {
+            let took: Vec<u64> =
+                self.visits.iter().filter(|visit| of(visit)).map(|visit| visit.took.0).collect();
+            let count = u64::try_from(took.len()).ok().filter(|count| *count > 0)?;
+            Some(Nanos(took.iter().fold(0, |sum: u64, took| sum.saturating_add(*took)) / count))
+        };
+        mean(&|visit| visit.arm == arm && visit.void.is_none())
+            .or_else(|| mean(&|visit| visit.void.is_none()))
+    }
+
+    /// What the rest of the block should take; of the pilot only the next visit, for each of its visits is of use.
+    fn rest(&self) -> Nanos {
+        let due = if self.block == 0 { 1 } else { self.waiting.len() };
+        self.waiting[..due]
+            .iter()
+            .filter_map(|slot| self.usual(slot.arm))
+            .fold(Nanos(0), |sum, time| sum + time)
+    }
+
+    /// Repeats a void visit at the end of its block, or gives its arm up.
+    fn void(&mut self, slot: Slot, why: &str) {
+        if slot.voids < REPEATS {
+            self.waiting.push(Slot { voids: slot.voids + 1, ..slot });
+            return;
+        }
+        self.dropped[slot.arm] = Some(why.to_owned());
+        self.waiting.retain(|other| other.arm != slot.arm);
+        let missing = |arm: &usize| self.dropped[*arm].is_some();
+        let variants = 1..self.design.arms.len();
+        let asked = &self.design.hypotheses;
+        let lost = |hypothesis: &plan::Hypothesis| hypothesis.contrast.iter().any(|(arm, _)| missing(arm));
+        if slot.arm == 0
+            || variants.clone().all(|arm| missing(&arm))
+            || (!asked.is_empty() && asked.iter().all(lost))
+        {
+            self.over = Some(Over::NothingToCompare);
+        }
+    }
+
+    /// A block is made, or the pilot: looks at the result if it is time, and opens the next.
+    fn finish(&mut self) {
+        let asked = !self.design.hypotheses.is_empty();
+        let blocks = if asked { self.design.most } else { self.design.least };
+        if self.block >= blocks {
+            self.over = Some(Over::BlocksMade);
+            self.waiting.clear();
+            return;
+        }
+        self.open();
+    }
+
+    /// Opens the next block, in an order of its own.
+    fn open(&mut self) {
+        self.block += 1;
+        let slots = slots(&self.design);
+        let order = shuffled(slots.len(), self.design.seed, self.block);
+        self.waiting = order.into_iter().map(|place| slots[place]).collect();
+        self.waiting.retain(|slot| self.dropped[slot.arm].is_none());
+    }
+}
