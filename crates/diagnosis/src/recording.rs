@@ -132,6 +132,7 @@ impl Recording {
             }
             Event::Logged { .. }
             | Event::Designed { .. }
+            | Event::Resumed { .. }
             | Event::VisitStarted { .. }
             | Event::Visited { .. }
             | Event::Stands { .. }

@@ -132,6 +132,11 @@ pub enum Event {
         /// All of it.
         design: Box<Design>,
     },
+    /// An experiment that was cut short goes on.
+    Resumed {
+        /// Milliseconds since 1970.
+        at_unix_ms: u64,
+    },
     /// A start of an arm begins.
     VisitStarted {
         /// As in [`Visit`].

@@ -26,6 +26,18 @@ pub struct Design {
     pub seed: u64,
 }
 
+impl Design {
+    /// Starts in a block: every arm once, and the baseline once more.
+    pub fn starts_in_block(&self) -> u32 {
+        self.arms.len() as u32 + 1
+    }
+
+    /// Starts before the first look at the result.
+    pub fn starts_to_first_look(&self) -> u32 {
+        self.pilot + self.least * self.starts_in_block()
+    }
+}
+
 /// An arm, in words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArmOf {

@@ -25,7 +25,11 @@ pub struct Progress {
 
 impl Progress {
     /// What the next event is worth saying.
-    pub fn event(&mut self, event: &Event) -> Option<Line> {
+    pub fn event(&mut self, event: &Event) -> Vec<Line> {
+        self.of_load(event).into_iter().collect()
+    }
+
+    fn of_load(&mut self, event: &Event) -> Option<Line> {
         match event {
             Event::TrialStarted { duration, purpose, .. } => {
                 self.long = *purpose == Purpose::Load || duration.is_none_or(|d| d > LONG);
@@ -74,6 +78,7 @@ impl Progress {
             Event::SliceDone { .. }
             | Event::Logged { .. }
             | Event::Designed { .. }
+            | Event::Resumed { .. }
             | Event::VisitStarted { .. }
             | Event::Visited { .. }
             | Event::Stands { .. }

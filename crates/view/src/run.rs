@@ -253,6 +253,7 @@ impl RunView {
             Event::Logged { program, text, left_out } => {
                 self.logs.push(Log { program: program.clone(), text: text.clone(), left_out: *left_out });
             }
+            Event::Resumed { .. } => self.end = None,
             Event::Designed { design } => self.design = Some((**design).clone()),
             Event::VisitStarted { number, .. } => self.visiting = Some(*number),
             Event::Visited { visit } => {
