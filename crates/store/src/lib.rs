@@ -15,4 +15,4 @@ pub use error::Error;
 pub use events::Events;
 pub use open::{Store, default_path};
 pub use recording::Recording;
-pub use runs::{Filter, RunSummary, State};
+pub use runs::{Answers, Filter, RunSummary, State};

@@ -1,7 +1,7 @@
 use crate::writer::Writer;
-use crate::{Error, Store};
-use record::{Event, Limit, RunId, Verdict};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params, params};
+use crate::{Error, State, Store};
+use record::{Answer, Event, Limit, RunId, Standing, Verdict};
+use rusqlite::{Connection, TransactionBehavior, named_params, params};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -35,6 +35,7 @@ struct Entry {
 #[derive(Debug)]
 enum Columns {
     Limit(Limit),
+    Stands(Box<Standing>),
     Ended { at_unix_ms: i64, exit_code: u8, error: Option<String>, verdict: Option<Box<Verdict>> },
 }
 
@@ -42,7 +43,8 @@ impl Store {
     /// Begins a run with its first event, which must be [`Event::RunStarted`], and commits it.
     /// Fails if the store cannot be written, or already holds a run of that id.
     pub fn begin(&self, first: &Event) -> Result<Recording, Error> {
-        let Event::RunStarted { id, at_unix_ms, version, method, command, target, goal, .. } = first else {
+        let Event::RunStarted { id, at_unix_ms, version, method, command, target, goal, part_of, .. } = first
+        else {
             return Err(Error::NotStarted);
         };
         let mut db = Store::open(&self.path)?.db;
@@ -50,9 +52,12 @@ impl Store {
         let mut insert = || {
             let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
             change.execute(
-                "INSERT INTO run (id, started_unix_ms, command, target, goal, version, method, writer_boot, writer_pid, writer_start)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-                params![id.0, signed(*at_unix_ms), command, target, goal, version, method, writer.boot, writer.pid, writer.start],
+                "INSERT INTO run (id, started_unix_ms, command, target, goal, version, method, writer_boot, writer_pid, writer_start, part_of)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                params![
+                    id.0, signed(*at_unix_ms), command, target, goal, version, method, writer.boot, writer.pid, writer.start,
+                    part_of.as_ref().map(|experiment| &experiment.0),
+                ],
             )?;
             let key = change.last_insert_rowid();
             change.execute(
@@ -63,8 +68,38 @@ impl Store {
             Ok(key)
         };
         let key = insert().map_err(|e| self.error(&e))?;
+        self.write(id, db, key, 1)
+    }
+
+    /// Goes on with a run that was cut short or ended: what comes is added to its events, and its row is that of a run
+    /// that goes on. Fails if there is none of that id, or another process still writes it.
+    pub fn resume(&self, id: &RunId) -> Result<Recording, Error> {
+        if self.summary(id)?.state == State::Running {
+            return Err(Error::StillWritten { id: id.clone() });
+        }
+        let mut db = Store::open(&self.path)?.db;
+        let writer = Writer::this();
+        let mut take_over = || {
+            let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let key: i64 = change.query_row("SELECT key FROM run WHERE id = ?1", [&id.0], |row| row.get(0))?;
+            let next = "SELECT coalesce(max(seq) + 1, 0) FROM event WHERE run = ?1";
+            let seq: i64 = change.query_row(next, [key], |row| row.get(0))?;
+            change.execute(
+                "UPDATE run SET ended_unix_ms = NULL, exit_code = NULL, error = NULL,
+                 writer_boot = ?2, writer_pid = ?3, writer_start = ?4 WHERE key = ?1",
+                params![key, writer.boot, writer.pid, writer.start],
+            )?;
+            change.commit()?;
+            Ok((key, seq))
+        };
+        let (key, seq) = take_over().map_err(|e| self.error(&e))?;
+        self.write(id, db, key, seq)
+    }
+
+    /// Starts the thread that writes a run's events from this one on.
+    fn write(&self, id: &RunId, db: Connection, key: i64, seq: i64) -> Result<Recording, Error> {
         let (queue, entries) = sync_channel(QUEUE);
-        let mut desk = Desk { db, path: self.path.clone(), key, seq: 1, waiting: Vec::new() };
+        let mut desk = Desk { db, path: self.path.clone(), key, seq, waiting: Vec::new() };
         let thread =
             std::thread::Builder::new().name("store".to_owned()).spawn(move || desk.work(&entries)).map_err(
                 |e| Error::Open { path: self.path.clone(), found: format!("no thread to write it: {e}") },
@@ -86,6 +121,7 @@ impl Recording {
         let Some(queue) = &self.queue else { return Ok(()) };
         let columns = match event {
             Event::Bounds { limits } => limits.first().cloned().map(Columns::Limit),
+            Event::Stands { standing } => Some(Columns::Stands(standing.clone())),
             Event::RunEnded { at_unix_ms, verdict, exit_code, error } => Some(Columns::Ended {
                 at_unix_ms: signed(*at_unix_ms),
                 exit_code: *exit_code,
@@ -181,6 +217,7 @@ impl Columns {
     fn update(&self, db: &Connection, run: i64) -> rusqlite::Result<()> {
         match self {
             Self::Limit(limit) => limit_columns(db, run, limit),
+            Self::Stands(standing) => standing_columns(db, run, standing),
             Self::Ended { at_unix_ms, exit_code, error, verdict } => {
                 db.execute(
                     "UPDATE run SET ended_unix_ms = ?2, exit_code = ?3, error = ?4 WHERE key = ?1",
@@ -201,7 +238,8 @@ impl Columns {
                         "UPDATE run SET goal_met = ?2, loss = ?3 WHERE key = ?1",
                         params![run, met, loss],
                     ),
-                    Some(Verdict::Answers { .. }) | None => Ok(0),
+                    Some(Verdict::Answers { standing }) => return standing_columns(db, run, standing),
+                    None => Ok(0),
                 }
                 .map(|_| ())
             }
@@ -219,6 +257,27 @@ fn limit_columns(db: &Connection, run: i64, limit: &Limit) -> rusqlite::Result<(
     .map(|_| ())
 }
 
+/// The placebo is no hypothesis.
+fn standing_columns(db: &Connection, run: i64, standing: &Standing) -> rusqlite::Result<()> {
+    let asked = || standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
+    let count = |answer| asked().filter(|judged| judged.answer == answer).count() as i64;
+    let over = standing.over.map(|over| serde_json::to_value(over).expect("a plain enum is a JSON string"));
+    db.execute(
+        "UPDATE run SET better = :better, worse = :worse, no_difference = :no_difference, undecided = :undecided,
+         not_measured = :not_measured, over = :over WHERE key = :run",
+        named_params! {
+            ":run": run,
+            ":better": count(Answer::Better),
+            ":worse": count(Answer::Worse),
+            ":no_difference": count(Answer::NoDifference),
+            ":undecided": count(Answer::Undecided),
+            ":not_measured": count(Answer::NotMeasured),
+            ":over": over.as_ref().and_then(|over| over.as_str()),
+        },
+    )
+    .map(|_| ())
+}
+
 fn json(event: &Event) -> String {
     serde_json::to_string(event).expect("an event has only string keys and no foreign types")
 }
@@ -229,22 +288,26 @@ fn signed(ms: u64) -> i64 {
 }
 
 impl Store {
-    /// Removes a run and gives its room back. Fails if there is none of that id, or if it goes on.
+    /// Removes a run and gives its room back; with an experiment go its measurements. Fails if there is none of
+    /// that id, or if it or one of its measurements goes on.
     pub fn remove(&self, id: &RunId) -> Result<(), Error> {
         let failed = |e: rusqlite::Error| self.error(&e);
-        let writer = self
-            .db
-            .query_row(
-                "SELECT writer_boot, writer_pid, writer_start FROM run WHERE id = ?1 AND ended_unix_ms IS NULL",
-                [&id.0],
-                |row| Ok(Writer { boot: row.get(0)?, pid: row.get(1)?, start: row.get(2)? }),
-            )
-            .optional()
-            .map_err(failed)?;
-        if let Some(writer) = writer.filter(Writer::lives) {
+        let writers = || {
+            let mut query = self.db.prepare(
+                "SELECT writer_boot, writer_pid, writer_start FROM run
+                 WHERE (id = ?1 OR part_of = ?1) AND ended_unix_ms IS NULL",
+            )?;
+            query
+                .query_map([&id.0], |row| {
+                    Ok(Writer { boot: row.get(0)?, pid: row.get(1)?, start: row.get(2)? })
+                })?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        if let Some(writer) = writers().map_err(failed)?.into_iter().find(Writer::lives) {
             return Err(Error::Running { id: id.0.clone(), pid: writer.pid });
         }
-        if self.db.execute("DELETE FROM run WHERE id = ?1", [&id.0]).map_err(failed)? == 0 {
+        let sql = "DELETE FROM run WHERE id = ?1 OR part_of = (SELECT id FROM run WHERE id = ?1)";
+        if self.db.execute(sql, [&id.0]).map_err(failed)? == 0 {
             return Err(Error::NoRun { asked: id.0.clone(), kept: self.count()? });
         }
         // One row for each page freed; execute_batch steps through them all.

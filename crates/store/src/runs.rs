@@ -12,6 +12,9 @@ pub struct Filter {
     pub target: Option<String>,
     /// At most this many, the newest.
     pub limit: Option<u32>,
+    /// Also those that are measurements of an experiment: there are many of them, and the experiment says what
+    /// they came to.
+    pub parts: bool,
 }
 
 /// Whether a run has its end.
@@ -23,6 +26,21 @@ pub enum State {
     Running,
     /// Its process is gone and left no end: a crash, a kill, a power cut.
     CutShort,
+}
+
+/// How many hypotheses of an experiment have each answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Answers {
+    /// The change helps.
+    pub better: u32,
+    /// It harms.
+    pub worse: u32,
+    /// It does nothing that matters.
+    pub no_difference: u32,
+    /// Nobody knows.
+    pub undecided: u32,
+    /// There was nothing to compare.
+    pub not_measured: u32,
 }
 
 /// One line of a list of runs, without reading its events.
@@ -64,11 +82,18 @@ pub struct RunSummary {
     pub goal_met: Option<bool>,
     /// Of a load: the share of arrivals lost.
     pub loss: Option<f64>,
+    /// The experiment that it is a measurement of.
+    pub part_of: Option<RunId>,
+    /// Of an experiment: what became of its hypotheses, at the end or so far.
+    pub answers: Option<Answers>,
+    /// Why the experiment is over, as [`record::Over`] in JSON.
+    pub over: Option<String>,
 }
 
 const COLUMNS: &str =
     "id, started_unix_ms, ended_unix_ms, command, target, goal, version, method, exit_code, error,
-    limit_goal, lower, upper, unit, search_ended, goal_met, loss, writer_boot, writer_pid, writer_start";
+    limit_goal, lower, upper, unit, search_ended, goal_met, loss, part_of, better, worse, no_difference, undecided, not_measured, over,
+    writer_boot, writer_pid, writer_start";
 
 /// SQLite's integers are signed, ours are counts.
 fn unsigned(n: i64) -> u64 {
@@ -106,7 +131,22 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         search_ended: row.get("search_ended")?,
         goal_met: row.get("goal_met")?,
         loss: row.get("loss")?,
+        part_of: row.get::<_, Option<String>>("part_of")?.map(RunId),
+        answers: answers(row)?,
+        over: row.get("over")?,
     })
+}
+
+/// None of what is no experiment, or one that has not come to a first block.
+fn answers(row: &Row<'_>) -> rusqlite::Result<Option<Answers>> {
+    let Some(better) = row.get("better")? else { return Ok(None) };
+    Ok(Some(Answers {
+        better,
+        worse: row.get("worse")?,
+        no_difference: row.get("no_difference")?,
+        undecided: row.get("undecided")?,
+        not_measured: row.get("not_measured")?,
+    }))
 }
 
 impl Store {
@@ -115,14 +155,25 @@ impl Store {
         let sql = format!(
             "SELECT {COLUMNS} FROM run
              WHERE (?1 IS NULL OR command = ?1) AND (?2 IS NULL OR instr(target, ?2) > 0)
+                 AND (?4 OR part_of IS NULL)
              ORDER BY started_unix_ms DESC, key DESC LIMIT ?3"
         );
         let limit = filter.limit.map_or(-1, i64::from);
         let read = || {
             let mut query = self.db.prepare(&sql)?;
             query
-                .query_map(params![filter.command, filter.target, limit], summary)?
+                .query_map(params![filter.command, filter.target, limit, filter.parts], summary)?
                 .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().map_err(|e| self.error(&e))
+    }
+
+    /// The measurements of an experiment, in the order they were made; none of any other run.
+    pub fn parts(&self, id: &RunId) -> Result<Vec<RunId>, Error> {
+        let read = || {
+            let sql = "SELECT id FROM run WHERE part_of = ?1 ORDER BY started_unix_ms, key";
+            let mut query = self.db.prepare(sql)?;
+            query.query_map([&id.0], |row| row.get(0).map(RunId))?.collect::<rusqlite::Result<Vec<_>>>()
         };
         read().map_err(|e| self.error(&e))
     }
@@ -137,15 +188,15 @@ impl Store {
         }
     }
 
-    /// The run meant by an id, the beginning of one, `last`, or `last~N` (N before the last).
-    /// Fails if none or more than one fits.
+    /// The run meant by an id, the beginning of one, `last`, or `last~N` (N before the last); the
+    /// measurements of an experiment do not count as last. Fails if none or more than one fits.
     pub fn find(&self, asked: &str) -> Result<RunId, Error> {
         let none = || Ok(Error::NoRun { asked: asked.to_owned(), kept: self.count()? });
         if let Some(rest) = asked.strip_prefix("last") {
             let back: Option<u32> =
                 if rest.is_empty() { Some(0) } else { rest.strip_prefix('~').and_then(|n| n.parse().ok()) };
             let Some(back) = back else { return Err(none()?) };
-            let sql = "SELECT id FROM run ORDER BY started_unix_ms DESC, key DESC LIMIT 1 OFFSET ?1";
+            let sql = "SELECT id FROM run WHERE part_of IS NULL ORDER BY started_unix_ms DESC, key DESC LIMIT 1 OFFSET ?1";
             return match self.db.query_row(sql, [back], |row| row.get(0)) {
                 Ok(id) => Ok(RunId(id)),
                 Err(rusqlite::Error::QueryReturnedNoRows) => Err(none()?),
