@@ -5,7 +5,7 @@ use crate::{Failure, paper, result, runs};
 use anyhow::{Context, anyhow};
 use plan::{Error, Plan, ReadFile};
 use record::Event;
-use runner::{Sink, Stop, exit};
+use runner::{Outcome, Sink, Stop, exit};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -34,6 +34,24 @@ pub fn measure(
         print!("{}", plan.to_toml());
         return Ok(exit::MET);
     }
+    let store = if how.no_store { None } else { Some(opened(common)?) };
+    carry_out(store, live, common, |faces, stop| {
+        runner::conduct(&plan, env!("CARGO_PKG_VERSION"), faces, stop)
+    })
+}
+
+/// Where the run will be kept.
+pub fn opened(common: &Common) -> Result<Store, Failure> {
+    Ok(runs::open(common).context("the run cannot be kept (--no-store runs without)")?)
+}
+
+/// Lets `work` measure while everyone hears what happens, and shows what it came to.
+pub fn carry_out(
+    store: Option<Store>,
+    live: bool,
+    common: &Common,
+    work: impl FnOnce(&mut Faces<'_>, &Stop) -> Outcome,
+) -> Result<u8, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // The second one ends at once: what was committed by then is kept.
@@ -44,22 +62,18 @@ pub fn measure(
         )?;
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    let store = if how.no_store {
-        None
-    } else {
-        Some(runs::open(common).context("the run cannot be kept (--no-store runs without)")?)
-    };
     let mut faces = Faces {
         view: RunView::default(),
         progress: Progress::default(),
         live: if live { Some(Live::start(Arc::clone(&stop))?) } else { None },
         store,
         recording: None,
+        part: None,
         quiet: common.quiet,
         common,
         doubts: Vec::new(),
     };
-    let outcome = runner::conduct(&plan, env!("CARGO_PKG_VERSION"), &mut faces, &Stop::new(stop));
+    let outcome = work(&mut faces, &Stop::new(stop));
     let kept = faces.close();
     if let Some(error) = outcome.error {
         return Err(Failure { code: outcome.exit_code, error: anyhow!(error) });
@@ -104,12 +118,14 @@ fn once(plan: &Plan) -> Result<u8, Failure> {
 
 /// Everyone who wants to hear what happens: the store, the live view or the progress lines, and the
 /// summary at the end.
-struct Faces<'a> {
+pub struct Faces<'a> {
     view: RunView,
     progress: Progress,
     live: Option<Live>,
     store: Option<Store>,
     recording: Option<Recording>,
+    /// Of the measurement within an experiment that goes on.
+    part: Option<Recording>,
     quiet: bool,
     common: &'a Common,
     doubts: Vec<String>,
@@ -118,29 +134,60 @@ struct Faces<'a> {
 impl Sink for Faces<'_> {
     fn event(&mut self, event: &Event) {
         self.view.fold(event);
-        let kept = match (&mut self.recording, &self.store, event) {
-            (None, Some(store), Event::RunStarted { .. }) => {
-                store.begin(event).map(|recording| self.recording = Some(recording))
-            }
-            (Some(recording), ..) => recording.append(event),
-            (None, ..) => Ok(()),
-        };
-        if let Err(error) = kept {
-            self.doubts.push(format!("the run is not kept: {error}"));
-        }
+        let kept = keep(&mut self.recording, self.store.as_ref(), event);
+        self.doubt(kept);
         match &self.live {
             Some(live) => live.event(event),
             None if self.quiet => {}
             None => {
-                if let Some(line) = self.progress.event(event) {
-                    let _ = print(&mut io::stderr(), &[line], paper(io::stderr().is_terminal(), self.common));
-                }
+                let lines = self.progress.event(event);
+                let _ = print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), self.common));
             }
+        }
+    }
+
+    fn part(&mut self, event: &Event) {
+        let kept = keep(&mut self.part, self.store.as_ref(), event);
+        self.doubt(kept);
+        if matches!(event, Event::RunEnded { .. })
+            && let Some(part) = self.part.take()
+        {
+            let kept = part.finish();
+            self.doubt(kept);
         }
     }
 }
 
+/// Adds an event to its run, which the first one begins.
+fn keep(recording: &mut Option<Recording>, store: Option<&Store>, event: &Event) -> Result<(), store::Error> {
+    match (recording.as_mut(), store, event) {
+        (None, Some(store), Event::RunStarted { .. }) => {
+            *recording = Some(store.begin(event)?);
+            Ok(())
+        }
+        (Some(recording), ..) => recording.append(event),
+        (None, ..) => Ok(()),
+    }
+}
+
 impl Faces<'_> {
+    /// Goes on with an experiment that was cut short: what it came to before is told first.
+    pub fn resume(&mut self, before: &[Event], recording: Recording) {
+        self.recording = Some(recording);
+        for event in before {
+            self.view.fold(event);
+            if let Some(live) = &self.live {
+                live.event(event);
+            }
+        }
+    }
+
+    fn doubt(&mut self, kept: Result<(), store::Error>) {
+        if let Err(error) = kept {
+            self.doubts.push(format!("the run is not kept: {error}"));
+        }
+    }
+
     /// Gives the terminal back and commits what is left.
     fn close(&mut self) -> Result<(), store::Error> {
         if let Some(live) = self.live.take() {

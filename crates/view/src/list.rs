@@ -2,13 +2,13 @@ use crate::json::{count, rate_value};
 use crate::reason::number;
 use crate::{Line, Tone};
 use serde_json::{Value, json};
-use store::{RunSummary, State};
+use store::{Answers, RunSummary, State};
 use units::Share;
 
 /// The runs kept, one line each, in the order given.
 pub fn list_lines(runs: &[RunSummary]) -> Vec<Line> {
     if runs.is_empty() {
-        return vec![Line::plain("  no run is kept yet; torment find or torment run makes one")];
+        return vec![Line::plain("  no run is kept yet; torment find, torment run or torment try makes one")];
     }
     let width =
         |text: fn(&RunSummary) -> &str| runs.iter().map(|r| text(r).chars().count()).max().unwrap_or(0);
@@ -32,10 +32,31 @@ fn shortened(text: &str, width: usize) -> String {
     text.chars().take(width - 1).chain(['…']).collect()
 }
 
+/// `2 better, 1 no difference, 1 undecided`; to be seen at once is what harms, then what helps.
+fn answered(answers: Answers) -> (String, Tone) {
+    let Answers { better, worse, no_difference, undecided, not_measured } = answers;
+    let words = [
+        (better, "better"),
+        (worse, "worse"),
+        (no_difference, "no difference"),
+        (undecided, "undecided"),
+        (not_measured, "not measured"),
+    ];
+    let said = words.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+    let tone = match answers {
+        Answers { worse: 1.., .. } => Tone::Bad,
+        Answers { better: 1.., .. } => Tone::Good,
+        Answers { undecided: 1.., .. } | Answers { not_measured: 1.., .. } => Tone::Warn,
+        _ => Tone::Plain,
+    };
+    (said.collect::<Vec<_>>().join(", "), tone)
+}
+
 /// What a run came to, in a few words.
 fn outcome(run: &RunSummary) -> (String, Tone) {
     let unit = run.unit.as_deref().unwrap_or("requests/s");
     let known = match (run.lower, run.upper) {
+        _ if run.answers.is_some() => run.answers.map(|answers| answered(answers).0).unwrap_or_default(),
         (Some(lower), _) => format!("holds {} {unit}", number(lower)),
         (None, Some(upper)) => format!("fails at {} {unit}", number(upper)),
         (None, None) => String::new(),
@@ -48,6 +69,14 @@ fn outcome(run: &RunSummary) -> (String, Tone) {
     }
     if let Some(error) = &run.error {
         return (shortened(error, 60), Tone::Bad);
+    }
+    if let Some(answers) = run.answers {
+        let (words, tone) = answered(answers);
+        return match run.over.as_deref() {
+            Some("interrupted") => (format!("{words} (interrupted)"), Tone::Warn),
+            Some("budget-spent") => (format!("{words} (budget spent)"), tone),
+            _ => (words, tone),
+        };
     }
     match (run.search_ended.as_deref(), run.goal_met) {
         (Some("converged"), _) => (known, Tone::Good),
@@ -94,6 +123,15 @@ pub fn list_json(runs: &[RunSummary]) -> Value {
             "ended": run.search_ended,
             "goal_met": run.goal_met,
             "loss": run.loss.map(count),
+            "part_of": run.part_of,
+            "answers": run.answers.map(|answers| json!({
+                "better": answers.better,
+                "worse": answers.worse,
+                "no_difference": answers.no_difference,
+                "undecided": answers.undecided,
+                "not_measured": answers.not_measured,
+            })),
+            "over": run.over,
         })
     };
     json!({ "schema": record::SCHEMA, "runs": runs.iter().map(run).collect::<Vec<_>>() })

@@ -7,7 +7,7 @@ use hand::{Load, Run, curve, limit, load, pair};
 use record::watch::{Missing, Watched};
 use record::{Cause, Diagnosis, Ended, Failure, NoFinding, Outcome, Purpose, Recovery};
 use std::path::PathBuf;
-use store::{RunSummary, State};
+use store::{Answers, RunSummary, State};
 use torment_view::{
     Progress, RunView, changed, explain, list_json, list_lines, run_json, summary, who_waits,
 };
@@ -163,7 +163,7 @@ fn run_of_every_kind() {
 fn progress_of_a_search_and_of_a_load() {
     let say = |run: &Run| -> String {
         let mut progress = Progress::default();
-        run.events.iter().filter_map(|e| progress.event(e)).map(|line| format!("{line}\n")).collect()
+        run.events.iter().flat_map(|e| progress.event(e)).map(|line| format!("{line}\n")).collect()
     };
     let search = climbed()
         .trial(good(2000.0).void("generator-late", "the generator was late by 4 ms at p99"))
@@ -211,6 +211,9 @@ fn list_of_every_kind() {
         search_ended: Some("converged".to_owned()),
         goal_met: None,
         loss: None,
+        part_of: None,
+        answers: None,
+        over: None,
     };
     let search = |word: &str| RunSummary { search_ended: Some(word.to_owned()), ..ended.clone() };
     let open = |state| RunSummary {
@@ -231,6 +234,13 @@ fn list_of_every_kind() {
         loss,
         ..ended.clone()
     };
+    let experiment = |answers, over: Option<&str>| RunSummary {
+        command: "try".to_owned(),
+        answers: Some(answers),
+        over: over.map(str::to_owned),
+        ..load(None, None)
+    };
+    let answers = Answers { better: 2, no_difference: 1, undecided: 1, ..Answers::default() };
     let runs = [
         ended.clone(),
         search("max_reached"),
@@ -246,6 +256,10 @@ fn list_of_every_kind() {
             target: "http://a-host-with-a-very-long-name.example.org/and/a/path".to_owned(),
             ..load(None, None)
         },
+        experiment(answers, Some("blocks-made")),
+        experiment(Answers { worse: 1, ..answers }, Some("budget-spent")),
+        experiment(Answers { undecided: 2, not_measured: 1, ..Answers::default() }, Some("interrupted")),
+        RunSummary { state: State::CutShort, ..experiment(answers, None) },
     ];
     check("list.txt", &list_lines(&runs).iter().map(|line| format!("{line}\n")).collect::<String>());
     check("list-empty.txt", &list_lines(&[]).iter().map(|line| format!("{line}\n")).collect::<String>());
