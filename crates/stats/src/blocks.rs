@@ -1,0 +1,202 @@
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+
+/// A randomised complete block design: every treatment once in every block.
+///
+/// Source: Box, Hunter and Hunter, *Statistics for Experimenters*, 2nd ed. 2005, chapter 4; Montgomery, *Design and
+/// Analysis of Experiments*, chapter 4. The model is y = treatment + block + e, with independent e of one variance;
+/// what a whole block has in common (a slow quarter of an hour) drops out of every comparison. The residuals are
+/// y − treatment mean − block mean + grand mean, with (blocks − 1)(treatments − 1) degrees of freedom.
+///
+/// Degenerate: fewer than two blocks or two treatments leave no residuals, and are none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Blocks {
+    means: Vec<f64>,
+    block_means: Vec<f64>,
+    /// Block by block.
+    residuals: Vec<f64>,
+}
+
+/// A comparison of treatment means, with its doubt.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Contrast {
+    /// Σ weight × mean.
+    pub estimate: f64,
+    /// Its standard error; see [`Blocks::contrast`].
+    pub error: f64,
+}
+
+/// The treatment whose residuals are largest, against those of the others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Unequal {
+    /// Which.
+    pub treatment: usize,
+    /// Its standard deviation ÷ that of the others.
+    pub ratio: f64,
+    /// The chance of a ratio as large, if all were equal.
+    pub chance: f64,
+}
+
+impl Blocks {
+    /// Fits the model to `ys`, one row for each block, with the treatments in the same order.
+    pub fn fit(ys: &[Vec<f64>]) -> Option<Self> {
+        let (blocks, treatments) = (ys.len(), ys.first()?.len());
+        if blocks < 2 || treatments < 2 || ys.iter().any(|row| row.len() != treatments) {
+            return None;
+        }
+        let means: Vec<f64> =
+            (0..treatments).map(|t| ys.iter().map(|row| row[t]).sum::<f64>() / blocks as f64).collect();
+        let block_means: Vec<f64> =
+            ys.iter().map(|row| row.iter().sum::<f64>() / treatments as f64).collect();
+        let grand = means.iter().sum::<f64>() / treatments as f64;
+        let residual = |(row, of_block): (&Vec<f64>, &f64)| {
+            let shift = grand - of_block;
+            row.iter().zip(&means).map(|(y, mean)| y - mean + shift).collect::<Vec<_>>()
+        };
+        let residuals = ys.iter().zip(&block_means).flat_map(residual).collect();
+        Some(Self { means, block_means, residuals })
+    }
+
+    /// How many blocks.
+    pub fn blocks(&self) -> usize {
+        self.block_means.len()
+    }
+
+    /// Mean of each treatment.
+    pub fn means(&self) -> &[f64] {
+        &self.means
+    }
+
+    /// Mean of each block: what was common to all that happened in it.
+    pub fn block_means(&self) -> &[f64] {
+        &self.block_means
+    }
+
+    /// Degrees of freedom of the residuals.
+    pub fn freedom(&self) -> f64 {
+        (self.blocks() - 1) as f64 * (self.means.len() - 1) as f64
+    }
+
+    /// The residual variance, of all treatments together. What is below the precision of the numbers is none.
+    pub fn variance(&self) -> f64 {
+        let variance = self.residuals.iter().map(|e| e * e).sum::<f64>() / self.freedom();
+        let size = self.means.iter().fold(1.0, |most: f64, mean| most.max(mean.abs()));
+        if variance.sqrt() < size * 1e-13 { 0.0 } else { variance }
+    }
+
+    /// Σ weight × mean, and its standard error: the root of the larger of two variances, ÷ blocks.
+    ///
+    /// One is the pooled s² × Σ weight², the textbook's, which has most degrees of freedom and assumes that all
+    /// treatments are equally noisy. The other is the variance of the comparison itself from block to block, as in a
+    /// paired t test, with blocks − 1 degrees, which assumes nothing of the kind. The larger protects a comparison
+    /// that is noisier than the average; what it costs the others is known to who sets the bounds, for under the
+    /// model the ratio of error to estimate does not depend on the variance ([`crate::bounds`] uses the same rule).
+    pub fn contrast(&self, weights: &[f64]) -> Contrast {
+        let blocks = self.blocks() as f64;
+        let rows = self.residuals.chunks(self.means.len());
+        let dot = |row: &[f64]| row.iter().zip(weights).map(|(x, weight)| x * weight).sum::<f64>();
+        let own = rows.map(|row| dot(row).powi(2)).sum::<f64>() / (blocks - 1.0);
+        let pooled = self.variance();
+        let spread = pooled * weights.iter().map(|weight| weight * weight).sum::<f64>();
+        let variance = if pooled == 0.0 { 0.0 } else { own.max(spread) };
+        Contrast { estimate: dot(&self.means), error: (variance / blocks).sqrt() }
+    }
+
+    /// Whether one treatment is noisier than the others: the largest mean square of one treatment's residuals against
+    /// that of the rest, as an F ratio, the chance multiplied by the number of treatments (Bonferroni).
+    ///
+    /// Of the (blocks − 1)(treatments − 1) degrees each treatment has an equal part. As residuals of one block add up
+    /// to zero the two mean squares are not independent, which makes the test a little too cautious. Assumes normal
+    /// residuals: heavy tails pass for unequal noise. None for two treatments, whose residuals mirror each other.
+    pub fn unequal(&self) -> Option<Unequal> {
+        let treatments = self.means.len();
+        if treatments < 3 || self.variance() == 0.0 {
+            return None;
+        }
+        let square = |t: usize| self.residuals.iter().skip(t).step_by(treatments).map(|e| e * e).sum::<f64>();
+        let squares: Vec<f64> = (0..treatments).map(square).collect();
+        let treatment = (0..treatments).max_by(|a, b| squares[*a].total_cmp(&squares[*b]))?;
+        let each = self.freedom() / treatments as f64;
+        let others = squares.iter().sum::<f64>() - squares[treatment];
+        let ratio = squares[treatment] / each / (others / (self.freedom() - each));
+        let above = FisherSnedecor::new(each, self.freedom() - each).ok()?.sf(ratio);
+        Some(Unequal { treatment, ratio: ratio.sqrt(), chance: (above * treatments as f64).min(1.0) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Box, Hunter and Hunter, table 4.4: yield of penicillin by four methods in five blends.
+    fn penicillin() -> Vec<Vec<f64>> {
+        vec![
+            vec![89.0, 88.0, 97.0, 94.0],
+            vec![84.0, 77.0, 92.0, 79.0],
+            vec![81.0, 87.0, 87.0, 85.0],
+            vec![87.0, 92.0, 89.0, 84.0],
+            vec![79.0, 81.0, 80.0, 88.0],
+        ]
+    }
+
+    #[test]
+    fn matches_the_textbook() {
+        let fit = Blocks::fit(&penicillin()).expect("five blocks of four");
+        assert_eq!(fit.means(), [84.0, 85.0, 89.0, 86.0]);
+        assert_eq!(fit.block_means(), [92.0, 83.0, 85.0, 88.0, 82.0]);
+        // Residual sum of squares 226 with 12 degrees of freedom.
+        assert_eq!(fit.freedom(), 12.0);
+        assert!((fit.variance() - 226.0 / 12.0).abs() < 1e-9);
+        assert!(fit.unequal().is_some_and(|unequal| unequal.chance > 0.05));
+    }
+
+    #[test]
+    fn a_comparison_takes_the_larger_of_two_variances() {
+        let fit = Blocks::fit(&penicillin()).expect("five blocks of four");
+        let pooled = (226.0 / 12.0 * 2.0 / 5.0_f64).sqrt();
+        for (a, b) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
+            let mut weights = [0.0; 4];
+            (weights[a], weights[b]) = (-1.0, 1.0);
+            let found = fit.contrast(&weights);
+            let pairs: Vec<f64> = penicillin().iter().map(|row| row[b] - row[a]).collect();
+            let mean = pairs.iter().sum::<f64>() / 5.0;
+            let own = (pairs.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / 4.0 / 5.0).sqrt();
+            assert!((found.estimate - mean).abs() < 1e-9);
+            assert!((found.error - own.max(pooled)).abs() < 1e-9, "{a} {b}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_block_effect_changes_nothing() {
+        let shifted: Vec<Vec<f64>> = penicillin()
+            .into_iter()
+            .enumerate()
+            .map(|(block, row)| row.into_iter().map(|y| y + 100.0 * block as f64).collect())
+            .collect();
+        let [plain, shifted] = [penicillin(), shifted].map(|ys| Blocks::fit(&ys).expect("a fit"));
+        let weights = [-0.5, -0.5, 1.0, 0.0];
+        let [a, b] = [plain.contrast(&weights), shifted.contrast(&weights)];
+        assert!((a.estimate - b.estimate).abs() < 1e-9 && (a.error - b.error).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_noisy_treatment_is_told() {
+        let ys: Vec<Vec<f64>> = (0..10)
+            .map(|i| {
+                let small = |k: i32| f64::from((i * 7 + k * 5) % 11) / 11.0;
+                vec![small(1), small(2), small(4), 30.0 * small(3)]
+            })
+            .collect();
+        let unequal = Blocks::fit(&ys).and_then(|fit| fit.unequal()).expect("a test");
+        assert!(unequal.treatment == 3 && unequal.chance < 0.01 && unequal.ratio > 2.0, "{unequal:?}");
+    }
+
+    #[test]
+    fn nothing_to_fit() {
+        assert_eq!(Blocks::fit(&[]), None);
+        assert_eq!(Blocks::fit(&[vec![1.0, 2.0]]), None);
+        assert_eq!(Blocks::fit(&[vec![1.0], vec![2.0]]), None);
+        assert_eq!(Blocks::fit(&[vec![1.0, 2.0], vec![2.0]]), None);
+        let same = Blocks::fit(&[vec![1.1, 2.3], vec![1.1, 2.3]]).expect("a fit");
+        assert_eq!((same.variance(), same.contrast(&[-1.0, 1.0]).error, same.unequal()), (0.0, 0.0, None));
+    }
+}
