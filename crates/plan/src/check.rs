@@ -1,9 +1,14 @@
 //! From a draft to a plan: every value is read, every default filled in, every contradiction found.
 
 mod answer;
+mod experiment;
 mod flow;
+mod hypothesis;
 mod load;
+mod probes;
 mod request;
+mod service;
+mod variant;
 mod watch;
 
 pub(crate) use flow::default_name;
@@ -13,7 +18,7 @@ use crate::error::{Error, nearest};
 use crate::placeholder::{Names, is_name};
 use crate::url::Address;
 use crate::{Command, Data, Database, Generator, HttpVersion, Key, Load, Objective, Order, Origin, Plan};
-use crate::{Target, Task, data, parse_cores};
+use crate::{Target, Task, data};
 use load::MAX_CONNECTIONS;
 use units::Nanos;
 
@@ -43,14 +48,19 @@ impl Draft {
             return Err(self.top.complain(Key::Goal, "an answer takes more than no time"));
         }
         let pool = self.pool(&address.target)?;
+        let setup = self.setup(&address.target)?;
+        // Whoever runs it is told now what would be wrong when it is tried.
+        if command != Command::Try && !self.variants.is_empty() {
+            self.experiment(&flows, setup.as_ref())?;
+        }
         let task = match command {
             Command::Run => Task::Run(self.top.load(pool)?),
             Command::Find => Task::Find(self.top.find()?),
-            Command::Try => return Err(Error::whole("this plan has no experiment")),
+            Command::Try => Task::Try(Box::new(self.experiment(&flows, setup.as_ref())?)),
         };
         let generator = self.generator(pool, &task)?;
         let watch = self.watch(&address.target)?;
-        Ok(Plan { target: address.target, data, flows, objective, task, generator, watch, setup: None })
+        Ok(Plan { target: address.target, data, flows, objective, task, generator, watch, setup })
     }
 
     fn data_sets(&self) -> Result<Vec<Data>, Error> {
@@ -188,16 +198,10 @@ impl Draft {
         if lateness > MAX_LATENESS {
             return Err(top.complain(Key::Lateness, format!("expected at most {MAX_LATENESS}")));
         }
-        let mut cores = Vec::new();
-        for given in top.all(Key::Cores) {
-            cores.extend(parse_cores(&given.text).map_err(|e| given.error(e.to_string()))?);
-        }
-        cores.sort_unstable();
-        cores.dedup();
         Ok(Generator {
             connections,
             outstanding: outstanding.transpose()?.unwrap_or(base.outstanding),
-            cores,
+            cores: top.cores()?,
             lateness,
             seed: top.one(Key::Seed).map(|g| g.whole(0, "a seed")).transpose()?.unwrap_or(base.seed),
         })

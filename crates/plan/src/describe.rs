@@ -1,8 +1,11 @@
+mod experiment;
+
 use crate::bind::planned;
 use crate::{
     Arrivals, Ask, Data, Find, Flow, HttpVersion, Load, Objective, Order, Plan, Request, Stage, StatusRange,
 };
 use crate::{Origin, Step, Target, Task, Watch};
+use experiment::{describe_experiment, describe_setup};
 use units::{Bytes, Nanos, Share, grouped};
 
 /// More requests than these are counted only: `to_toml` has them all.
@@ -12,6 +15,7 @@ impl Plan {
     /// The plan as understood, in a few lines for people.
     pub fn describe(&self) -> Vec<String> {
         let mut lines = vec![format!("target   {}", self.describe_target())];
+        lines.extend(self.setup.iter().flat_map(describe_setup));
         match self.single() {
             Some(step) => lines.push(format!("request  {}{}", describe_ask(step), describe_answered(step))),
             None => lines.extend(self.describe_flows()),
@@ -19,7 +23,10 @@ impl Plan {
         lines.extend(self.data.iter().map(|data| format!("data     {}", describe_data(data))));
         match &self.task {
             Task::Run(load) => lines.push(format!("load     {}", describe_load(load, self.streams()))),
-            Task::Try(_) => {}
+            Task::Try(experiment) => {
+                lines.extend(describe_experiment(experiment));
+                lines.push(format!("search   {}", describe_find(&experiment.find)));
+            }
             Task::Find(find) => lines.push(format!("search   {}", describe_find(find))),
         }
         lines.push(format!("goal     {}", describe_goal(&self.objective)));

@@ -75,7 +75,7 @@ impl Section {
     }
 
     pub(crate) fn has(&self, key: Key) -> bool {
-        self.values.contains_key(&key)
+        !self.all(key).is_empty()
     }
 
     fn remove(&mut self, keys: &[Key]) {
@@ -186,6 +186,15 @@ impl FlowDraft {
     }
 }
 
+/// Something that is started before the service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NeedDraft {
+    /// `[postgres]`.
+    Postgres(Section),
+    /// `[need.NAME]`: the name, and what is said of it.
+    Program(Given, Section),
+}
+
 /// A plan as given, not yet checked: texts, each with its place, from a file, the command line, or both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Draft {
@@ -196,6 +205,18 @@ pub struct Draft {
     pub(crate) flows: Vec<FlowDraft>,
     /// `[data.NAME]`: the name, and what is said of it.
     pub(crate) data: Vec<(Given, Section)>,
+    /// `[postgres]` and `[need.NAME]`, in the order given.
+    pub(crate) needs: Vec<NeedDraft>,
+    /// `[service]`.
+    pub(crate) service: Option<Section>,
+    /// `[[variant]]`.
+    pub(crate) variants: Vec<Section>,
+    /// `[[hypothesis]]`.
+    pub(crate) hypotheses: Vec<Section>,
+    /// `[try]`.
+    pub(crate) experiment: Section,
+    /// `[quick]`.
+    pub(crate) quick: Option<Section>,
 }
 
 impl Draft {
@@ -207,7 +228,8 @@ impl Draft {
         let given = |text: String| Given { text, place: place.clone() };
         let text = text.into();
         if key != Key::Sql {
-            return self.top.push(key, given(text));
+            let into = if key.is_of("try") { &mut self.experiment } else { &mut self.top };
+            return into.push(key, given(text));
         }
         let mut section = Section { place: Some(place.clone()), ..Section::default() };
         // No statement begins with a number, so what stands before the colon is no part of it.
@@ -260,7 +282,33 @@ impl Draft {
             self.flows = over.flows;
         }
         self.data.extend(over.data);
+        self.needs.extend(over.needs);
+        self.variants.extend(over.variants);
+        self.hypotheses.extend(over.hypotheses);
+        self.service = over.service.or(self.service);
+        self.quick = over.quick.or(self.quick);
+        self.experiment.overlaid_by(&over.experiment);
         self
+    }
+
+    /// Lets what `[quick]` says win over `[try]` and `[find]`, but not over the command line.
+    ///
+    /// # Errors
+    /// If the plan has no such section.
+    pub fn quick(&mut self) -> Result<(), Error> {
+        let quick = self.quick.take().ok_or_else(|| {
+            Error::whole(
+                "this plan has no quick look: expected a section [quick] with the keys of [try] and [find] that it \
+                 replaces, such as most = 4 or trial = \"2s\"",
+            )
+        })?;
+        for (key, given) in quick.values {
+            let into = if key.is_of("try") { &mut self.experiment } else { &mut self.top };
+            if !into.one(key).is_some_and(Given::is_option) {
+                into.values.insert(key, given);
+            }
+        }
+        Ok(())
     }
 
     /// The requests and flows as they are meant: with what the command line says of all of them.

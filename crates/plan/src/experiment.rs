@@ -30,6 +30,46 @@ pub struct Experiment {
     pub hold: Nanos,
     /// How capacities are searched for.
     pub find: crate::Find,
+    /// What of this the plan's file says, before it is worked out: for whoever prints it.
+    pub said: Said,
+}
+
+/// The part of `[try]` and of each `[[hypothesis]]` that probes and hypotheses follow from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Said {
+    /// Factors whose levels are combined.
+    pub cross: Vec<String>,
+    /// What is asked of them.
+    pub measure: Measure,
+    /// As of [`Hypothesis`].
+    pub effect: Share,
+    /// Closed loops measured of every arm, for the table.
+    pub connections: Vec<u32>,
+    /// Rates and shares measured of every arm.
+    pub at: Vec<At>,
+    /// Whether the capacity is measured of every arm.
+    pub capacity: bool,
+    /// The hypotheses that stand in the file.
+    pub asked: Vec<Asked>,
+}
+
+/// A `[[hypothesis]]` as it is written, its names known to be right.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// In words, if it is said.
+    pub name: Option<String>,
+    /// The arm that is asked about.
+    pub variant: String,
+    /// The arm it is compared with; the plan as it stands if it is not said.
+    pub baseline: Option<String>,
+    /// The workload; each if it is not said.
+    pub on: Option<String>,
+    /// What is compared.
+    pub measure: Measure,
+    /// At what load.
+    pub at: At,
+    /// The smallest effect worth having.
+    pub effect: Share,
 }
 
 /// A way to start the service.
@@ -41,6 +81,111 @@ pub struct Arm {
     pub changes: Vec<Change>,
     /// All that is started, changes included.
     pub setup: Setup,
+}
+
+impl Change {
+    /// Texts that may hold a secret.
+    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
+        let command = self.command.iter().flatten().chain(&self.args);
+        command.chain(self.env.iter().chain(&self.files).map(|(_, value)| value))
+    }
+
+    /// As [`Change::templates`].
+    pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
+        let command = self.command.iter_mut().flatten().chain(&mut self.args);
+        command.chain(self.env.iter_mut().chain(&mut self.files).map(|(_, value)| value))
+    }
+
+    /// All that is started with this different.
+    pub(crate) fn applied(&self, mut setup: Setup) -> Setup {
+        if let Some(service) = &mut setup.service {
+            if let Some(command) = &self.command {
+                service.command.clone_from(command);
+            }
+            service.command.extend(self.args.iter().cloned());
+            replace(&mut service.env, &self.env);
+            replace(&mut service.files, &self.files);
+            let limits = &mut service.limits;
+            limits.cpus = self.cpus.or(limits.cpus);
+            limits.memory = self.memory.or(limits.memory);
+            limits.pids = self.pids.or(limits.pids);
+            if let Some(cores) = &self.cores {
+                limits.cores.clone_from(cores);
+            }
+        }
+        for need in &mut setup.needs {
+            if let crate::Need::Postgres(postgres) = need {
+                replace(&mut postgres.settings, &self.settings);
+                postgres.data = self.data.clone().or(postgres.data.take());
+            }
+        }
+        setup
+    }
+}
+
+/// Lets the new values win, by name, each in the place of the old one.
+fn replace<T: Clone>(old: &mut Vec<(String, T)>, new: &[(String, T)]) {
+    for (name, value) in new {
+        match old.iter_mut().find(|(known, _)| known == name) {
+            Some((_, old)) => old.clone_from(value),
+            None => old.push((name.clone(), value.clone())),
+        }
+    }
+}
+
+/// As people say it: `50 % of the capacity`, `200/s`, `1,000 connections`.
+impl std::fmt::Display for At {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Limit => f.write_str("the capacity"),
+            Self::Rate(rate) => rate.fmt(f),
+            Self::Share(share) => write!(f, "{share} of the capacity"),
+            Self::Connections(1) => f.write_str("1 connection"),
+            Self::Connections(count) => write!(f, "{} connections", units::grouped((*count).into())),
+        }
+    }
+}
+
+impl crate::Plan {
+    /// The plan with only these flows and this task, for a service that is started already: one measurement of an
+    /// experiment.
+    #[must_use]
+    pub fn part(&self, workload: &Workload, task: crate::Task) -> Self {
+        let mut generator = self.generator.clone();
+        // The connections of a closed loop are all that a database gets.
+        if let (crate::Target::Sql(_), crate::Task::Run(crate::Load::Closed { connections, .. })) =
+            (&self.target, &task)
+        {
+            generator.connections = generator.connections.max(*connections);
+        }
+        Self {
+            target: self.target.clone(),
+            data: self.data.clone(),
+            flows: workload.flows.iter().map(|place| self.flows[*place].clone()).collect(),
+            objective: self.objective,
+            task,
+            generator,
+            watch: self.watch.clone(),
+            setup: None,
+        }
+    }
+}
+
+impl Experiment {
+    /// Texts that may hold a secret.
+    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
+        self.arms
+            .iter()
+            .flat_map(|arm| arm.setup.templates().chain(arm.changes.iter().flat_map(Change::templates)))
+    }
+
+    /// As [`Experiment::templates`].
+    pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
+        self.arms.iter_mut().flat_map(|arm| {
+            let changes = arm.changes.iter_mut().flat_map(Change::templates_mut);
+            arm.setup.templates_mut().chain(changes)
+        })
+    }
 }
 
 /// A `[[variant]]`: what is different.

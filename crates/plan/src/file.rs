@@ -1,7 +1,10 @@
-use crate::draft::{Draft, FlowDraft, Given, Section};
+mod parts;
+
+use crate::draft::{Draft, FlowDraft, Given, NeedDraft, Section};
 use crate::error::{Error, Place, nearest};
 use crate::key::{Key, Kind, bracketed};
 use crate::secret;
+use crate::words::words;
 use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
@@ -57,7 +60,7 @@ fn collect_secrets(key: &str, value: &Spanned<DeValue<'_>>, text: &str, spans: &
         DeValue::String(content) => {
             if content.split([':', ' ']).next().is_some_and(secret::is_secret_name) {
                 spans.push(value.span());
-            } else if matches!(key, "url" | "postgres" | "metrics") {
+            } else if matches!(key, "url" | "postgres" | "metrics") || secret::may_hold_secret(content) {
                 let start = value.span().start;
                 let written = &text[value.span()];
                 spans.extend(secret::url_secrets(written).iter().map(|s| start + s.start..start + s.end));
@@ -106,6 +109,7 @@ impl File {
                         self.draft.data.push((name, section));
                     }
                 }
+                (None, _) if parts::NAMES.contains(&name) => self.part(name, key.span(), value)?,
                 (None, _) if Key::SECTIONS.contains(&name) => {
                     let table = self.one_table(name, span, value.into_inner())?;
                     self.read(&mut top, name, table)?;
@@ -113,6 +117,7 @@ impl File {
                 (None, _) => return Err(self.error(key.span(), unknown("", name))),
             }
         }
+        self.draft.needs.sort_by_key(NeedDraft::start);
         flows.sort_by_key(|(start, _)| *start);
         self.draft.flows = flows.into_iter().map(|(_, flow)| flow).collect();
         self.draft.top = top;
@@ -159,7 +164,9 @@ impl File {
             DeValue::Table(table) => Ok(table),
             other => {
                 let name = section.split('.').next().unwrap_or(section);
-                let section = if name == "flow" { format!("[[{section}]]") } else { format!("[{section}]") };
+                let is_one_of_several = matches!(name, "flow" | "variant" | "hypothesis");
+                let section =
+                    if is_one_of_several { format!("[[{section}]]") } else { format!("[{section}]") };
                 let message = format!("'{name}' is {}; expected a section {section}", kind_of(&other));
                 Err(self.error(span, message))
             }
@@ -201,7 +208,14 @@ impl File {
             (Kind::Pairs(_) | Kind::Values, value) => {
                 self.pairs(into, key, name, kind, Spanned::new(span, value))?
             }
-            (Kind::List, DeValue::Array(items)) => {
+            (Kind::Words, DeValue::String(text)) => {
+                for word in words(&text).map_err(|e| self.error(span.clone(), e.to_owned()))? {
+                    self.push(into, key, word, span.clone());
+                }
+            }
+            (Kind::List | Kind::Words, DeValue::Array(items)) => {
+                // That there is nothing in it is said too.
+                into.values.entry(key).or_default();
                 for item in items {
                     let span = item.span();
                     match scalar(item.get_ref()) {
@@ -214,6 +228,7 @@ impl File {
                     }
                 }
             }
+            (Kind::Words, _) => return Err(self.error(span, wrong("a list of words, or text in quotes"))),
             (Kind::List | Kind::Quantity, value) => match scalar(&value) {
                 Some(text) => self.push(into, key, text, span),
                 None if kind == Kind::List => {
@@ -320,7 +335,11 @@ fn unknown(section: &str, name: &str) -> String {
         _ => &[],
     };
     let mut message = format!("unknown key '{name}' {}", bracketed(section));
-    let elsewhere = Key::ALL.iter().filter(|(_, _, n, _)| *n == name).flat_map(|(_, sections, ..)| *sections);
+    let elsewhere = Key::ALL
+        .iter()
+        .filter(|(_, _, n, _)| *n == name)
+        .flat_map(|(_, sections, ..)| *sections)
+        .filter(|section| **section != "quick");
     let elsewhere: Vec<String> = elsewhere.map(|section| bracketed(section)).collect();
     if let Some(near) = nearest(name, Key::names(section).chain(inner.iter().copied())) {
         message += &format!("; did you mean '{near}'?");

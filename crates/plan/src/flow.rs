@@ -1,4 +1,4 @@
-use crate::{Plan, Request, Target, Template};
+use crate::{Plan, Request, Setup, Target, Task, Template};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
@@ -103,7 +103,10 @@ impl Plan {
             _ => None,
         };
         let steps = self.flows.iter().flat_map(|flow| &flow.steps);
-        password.into_iter().chain(steps.flat_map(Step::templates)).chain(self.watch.templates())
+        let load = password.into_iter().chain(steps.flat_map(Step::templates)).chain(self.watch.templates());
+        let tried = if let Task::Try(experiment) = &self.task { Some(experiment) } else { None };
+        let started = self.setup.iter().flat_map(Setup::templates);
+        load.chain(started).chain(tried.into_iter().flat_map(|experiment| experiment.templates()))
     }
 
     /// As [`Plan::templates`].
@@ -114,7 +117,10 @@ impl Plan {
         };
         let steps = self.flows.iter_mut().flat_map(|flow| &mut flow.steps);
         let watched = self.watch.templates_mut();
-        password.into_iter().chain(steps.flat_map(Step::templates_mut)).chain(watched)
+        let load = password.into_iter().chain(steps.flat_map(Step::templates_mut)).chain(watched);
+        let tried = if let Task::Try(experiment) = &mut self.task { Some(experiment) } else { None };
+        let started = self.setup.iter_mut().flat_map(Setup::templates_mut);
+        load.chain(started).chain(tried.into_iter().flat_map(|experiment| experiment.templates_mut()))
     }
 }
 

@@ -138,6 +138,126 @@
 //! inside a quoted text makes all of the text a parameter, the second of the insert above `'visit {counter}'`.
 //! A value that needs a type is cast, `'2024-01-{10..28}'::date`.
 //!
+//! # What a plan starts
+//!
+//! A plan may name the service under test, which is then started before the load and stopped after it, with all
+//! that it needs: a PostgreSQL that is made for it, and other programs, in the order of the file. A command is a
+//! list of words, or one text that is split at blanks with quotes as a shell does; no shell is used, and `torment`
+//! is this program itself. In commands, `env` and `files` only `{env:NAME}` and `{secret:FILE}` are placeholders.
+//! Values of variables whose names say so (`…PASSWORD`, `…TOKEN`, `…SECRET`, `…API_KEY`) and passwords in URLs are
+//! secrets.
+//!
+//! ```toml
+//! [target]
+//! url = "http://127.0.0.1:8080/owners/{1..1000}"
+//!
+//! [postgres]                        # started from an empty folder
+//! port = 54329                      # of 127.0.0.1; must be said. The superuser postgres needs no password
+//! database = "clinic"               # is made; default "torment"
+//! seed = ["schema.sql", "rows.sql"] # run in it, in this order
+//! reset = "truncate.sql"            # puts the state back
+//! settings = { shared_buffers = "128MB" }
+//! data = "/mnt/fast"                # an existing folder, in which the data folder is made; default a temporary one
+//! within = "60s"                    # how long start and seed may take
+//! cpus = 2                          # limits as of [service]
+//!
+//! [need.cache]                      # any other program: every key of [service] but reset
+//! command = "redis-server --port 6399" # is ready when it is started, if nothing else is said
+//! ready = "port 6399"
+//!
+//! [service]
+//! prepare = ["mvn", "-q", "package"] # run once before, to its end
+//! command = ["java", "-jar", "target/app.jar"] # must be said
+//! folder = "../targets/app"         # where both are run, from the plan's folder; default that folder
+//! env = { SERVER_PORT = "8080", DB_PASSWORD = "{env:DB_PASSWORD}" } # added to torment's own
+//! files = { "conf/app.yml" = "log: off" } # below folder, put back as they were at the end
+//! ready = "http://127.0.0.1:8080/health" # answered with a status below 400; or "port 8080", "log Started" (a line
+//!                                   # of its output), "started" (at once); default the port of the target's URL
+//! within = "60s"                    # how long that may take
+//! stop = "TERM"                     # or INT, QUIT, HUP, KILL
+//! grace = "10s"                     # until it is killed
+//! cpus = 1.5                        # limits of it and its children: processors,
+//! memory = "2GiB"
+//! pids = 500                        # processes and threads,
+//! cores = [0, 1]                    # and on which processors; also "0-1"
+//! reset = "sql"                     # between two measurements of one start: the file that [postgres] names (default,
+//!                                   # if it names one), "restart" everything, or "none"
+//!
+//! [load]
+//! rate = 100
+//! ```
+//!
+//! # Experiments
+//!
+//! `torment try` asks whether a change of the service helps. The plan as it stands is the arm `baseline`, each
+//! `[[variant]]` is another: the plan with that changed.
+//!
+//! ```toml
+//! [target]
+//! url = "http://127.0.0.1:8080/"
+//!
+//! [[request]]
+//! name = "reads"
+//! url = "/owners/{1..1000}"
+//!
+//! [[request]]
+//! name = "writes"
+//! url = "/visits"
+//! method = "POST"
+//!
+//! [service]
+//! command = "java -jar app.jar"
+//! env = { THREADS = "200", POOL = "10" }
+//!
+//! [postgres]
+//! port = 54329
+//!
+//! [[variant]]
+//! name = "400 threads"              # must be said
+//! factor = "threads"                # it is a level of this factor, for cross
+//! relieves = ["workers"]            # causes that it is said to move further out, as a diagnosis names them
+//! env = { THREADS = "400" }         # added, or instead of what is there; also files, and the limits;
+//! args = ["-v"]                     # added to the command, which command = […] would replace;
+//!
+//! [[variant]]
+//! name = "pool of 20"
+//! factor = "pool"
+//! env = { POOL = "20" }
+//! settings = { max_connections = 200 } # of the [postgres]; also data
+//!
+//! [[hypothesis]]
+//! name = "more threads help writes" # default "400 threads changes capacity"
+//! variant = "400 threads"           # must be said: a [[variant]], or crossed ones, "400 threads + pool of 20"
+//! baseline = "baseline"             # what it is compared with
+//! on = "writes"                     # a workload; default each
+//! measure = "p99"                   # capacity (default), throughput, p50, p99, max, cpu (for each request), memory, threads
+//! at = "50%"                        # of the baseline's capacity, or "200/s", "1000 connections"; not for the capacity
+//! effect = "10%"                    # the smallest effect worth having
+//!
+//! [try]
+//! workloads = ["reads", "writes"]   # requests and flows measured one by one; default "all" together, by weight
+//! cross = ["threads", "pool"]       # all combinations of the levels of these factors: their effects and interactions
+//! measure = "capacity"              # what is asked of those, at the first load of at;
+//! effect = "10%"                    # the smallest effect worth having of those
+//! connections = [1000, 5000]        # closed loops measured of every arm, for the table
+//! at = ["50%", "200/s"]             # loads measured of every arm, for the table
+//! capacity = true                   # the capacity of every arm, for the table; default where a hypothesis needs it
+//! pilot = 3                         # starts of the baseline before the first block
+//! least = 4                         # blocks (one start of each arm) before the first look,
+//! most = 10                         # and at most
+//! budget = "2h"                     # ends the experiment before a block that would not fit
+//! confidence = "95%"                # of all verdicts together
+//! warm = "20s"                      # load before the first measurement of a start; 0: none
+//! hold = "10s"                      # how long a load is held
+//!
+//! [find]                            # how capacities are searched for
+//! trial = "5s"
+//!
+//! [quick]                           # with --quick: keys of [try] and [find] that it replaces
+//! most = 4
+//! trial = "2s"
+//! ```
+//!
 //! # Placeholders
 //!
 //! In the path, in headers, in the body and in statements: `{1..1000}` counts, `{random:1..1000}` draws,
@@ -177,12 +297,13 @@ mod target;
 mod template;
 mod url;
 mod watch;
+mod words;
 
 pub use check::ReadFile;
 pub use data::{Data, Order, Rows};
 pub use draft::Draft;
 pub use error::{Error, Place};
-pub use experiment::{Arm, At, Change, Experiment, Hypothesis, Measure, Probe, Workload};
+pub use experiment::{Arm, Asked, At, Change, Experiment, Hypothesis, Measure, Probe, Said, Workload};
 pub use fit::Fit;
 pub use flow::{Ask, Check, Flow, Statement, Step, Take, TakeFrom};
 pub use goal::{Goal, Objective};

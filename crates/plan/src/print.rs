@@ -1,9 +1,11 @@
 mod exact;
+mod experiment;
+mod setup;
 
 use crate::error::Error;
 use crate::{
-    Arrivals, Check, Command, Draft, Flow, Generator, HttpVersion, Load, Origin, Piece, Plan, Request, Stage,
-    Step, TakeFrom, Target, Task, Template, Watch,
+    Arrivals, Check, Command, Draft, Find, Flow, Generator, HttpVersion, Load, Origin, Piece, Plan, Request,
+    Stage, Step, TakeFrom, Target, Task, Template, Watch,
 };
 use crate::{Ask, check};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -88,23 +90,17 @@ impl Plan {
         }
         match &self.task {
             Task::Run(load) => out.load(load),
-            Task::Try(_) => {}
-            Task::Find(find) => {
-                out.section("[load]");
-                out.arrivals(find.arrivals);
-                out.section("[find]");
-                out.raw("from", exact_rate(find.from));
-                out.raw("max", exact_rate(find.max));
-                out.raw("width", exact_share(find.width));
-                out.text("trial", &exact_time(find.trial));
-                out.text("sum", &exact_time(find.sum));
-                if let Some(budget) = find.budget {
-                    out.text("budget", &exact_time(budget));
-                }
-            }
+            Task::Try(experiment) => out.find(&experiment.find),
+            Task::Find(find) => out.find(find),
         }
         out.generator(&self.generator);
         out.watch(&self.watch, &self.target);
+        if let Some(setup) = &self.setup {
+            out.setup(setup);
+        }
+        if let Task::Try(experiment) = &self.task {
+            out.experiment(experiment);
+        }
         out.0
     }
 }
@@ -255,6 +251,20 @@ impl Lines {
 
     fn arrivals(&mut self, arrivals: Arrivals) {
         self.text("arrivals", arrivals.name());
+    }
+
+    fn find(&mut self, find: &Find) {
+        self.section("[load]");
+        self.arrivals(find.arrivals);
+        self.section("[find]");
+        self.raw("from", exact_rate(find.from));
+        self.raw("max", exact_rate(find.max));
+        self.raw("width", exact_share(find.width));
+        self.text("trial", &exact_time(find.trial));
+        self.text("sum", &exact_time(find.sum));
+        if let Some(budget) = find.budget {
+            self.text("budget", &exact_time(budget));
+        }
     }
 
     fn load(&mut self, load: &Load) {

@@ -99,7 +99,8 @@ enum Secrecy {
 }
 
 fn secrecy(header: &str) -> Option<Secrecy> {
-    match header.to_ascii_lowercase().as_str() {
+    // Variables of the environment have `_` where headers have `-`.
+    match header.to_ascii_lowercase().replace('_', "-").as_str() {
         "authorization" | "proxy-authorization" => Some(Secrecy::AfterScheme),
         "cookie" => Some(Secrecy::Values),
         name => ["api-key", "apikey", "token", "secret", "password"]
@@ -107,6 +108,16 @@ fn secrecy(header: &str) -> Option<Secrecy> {
             .any(|word| name.contains(word))
             .then_some(Secrecy::All),
     }
+}
+
+/// Whether a text for a program holds what URLs hide.
+pub(crate) fn may_hold_secret(text: &str) -> bool {
+    text.contains("://") || text.contains(PARAMETER)
+}
+
+/// Whether the value of a variable of the environment is a secret.
+pub(crate) fn is_secret_variable(name: &str) -> bool {
+    secrecy(name) == Some(Secrecy::All)
 }
 
 /// Hides what is secret in a header's value.
@@ -152,6 +163,9 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
     nearest(name.trim(), NAMES).is_some() || secrecy(name.trim()).is_some()
 }
 
+/// Before a secret in a URL's query, or in an argument.
+const PARAMETER: &str = "password=";
+
 /// A URL without the password in it.
 pub(crate) fn masked_url(url: &str) -> String {
     let mut masked = url.to_owned();
@@ -163,7 +177,6 @@ pub(crate) fn masked_url(url: &str) -> String {
 
 /// Where the secrets of a URL stand: in its userinfo, or as a parameter.
 pub(crate) fn url_secrets(url: &str) -> Vec<Range<usize>> {
-    const PARAMETER: &str = "password=";
     let parameter = url.find(PARAMETER).map(|at| {
         let start = at + PARAMETER.len();
         start..url[start..].find(['&', '"', '\'']).map_or(url.len(), |end| start + end)

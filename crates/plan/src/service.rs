@@ -1,4 +1,4 @@
-use crate::Template;
+use crate::{Database, Template};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
@@ -106,6 +106,21 @@ pub struct Postgres {
     pub limits: Limits,
 }
 
+impl Postgres {
+    /// Where it is, and how its superuser logs in.
+    pub fn address(&self) -> Database {
+        Database {
+            host: "127.0.0.1".to_owned(),
+            port: self.port,
+            user: "postgres".to_owned(),
+            password: None,
+            name: self.database.clone(),
+            tls: false,
+            insecure: false,
+        }
+    }
+}
+
 /// How the state is put back between two measurements of one start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -117,4 +132,75 @@ pub enum Reset {
     /// It is not.
     #[default]
     None,
+}
+
+impl Reset {
+    pub(crate) const ALL: [Self; 3] = [Self::Restart, Self::Sql, Self::None];
+
+    /// The word in plans.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Restart => "restart",
+            Self::Sql => "sql",
+            Self::None => "none",
+        }
+    }
+}
+
+impl Setup {
+    /// The plan's PostgreSQL, if it starts one.
+    pub fn postgres(&self) -> Option<&Postgres> {
+        self.needs.iter().find_map(|need| match need {
+            Need::Postgres(postgres) => Some(postgres),
+            Need::Program(_) => None,
+        })
+    }
+
+    /// Texts that may hold a secret.
+    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
+        let needs = self.needs.iter().filter_map(|need| match need {
+            Need::Program(program) => Some(program),
+            Need::Postgres(_) => None,
+        });
+        needs.chain(&self.service).flat_map(|program| {
+            let values = program.env.iter().chain(&program.files).map(|(_, value)| value);
+            program.command.iter().chain(values)
+        })
+    }
+
+    /// As [`Setup::templates`].
+    pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
+        let needs = self.needs.iter_mut().filter_map(|need| match need {
+            Need::Program(program) => Some(program),
+            Need::Postgres(_) => None,
+        });
+        needs.chain(&mut self.service).flat_map(|program| {
+            let values = program.env.iter_mut().chain(&mut program.files).map(|(_, value)| value);
+            program.command.iter_mut().chain(values)
+        })
+    }
+}
+
+/// As people say it: `java -jar app.jar`.
+impl std::fmt::Display for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words: Vec<String> = self.command.iter().map(Template::to_string).collect();
+        f.write_str(&words.join(" "))
+    }
+}
+
+/// As people say it: `1.5 processors, 2 GiB`; nothing if there are none.
+impl std::fmt::Display for Limits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let word = |n: f64| if n == 1.0 { "processor" } else { "processors" };
+        let mut parts = Vec::new();
+        parts.extend(self.cpus.map(|cpus| format!("{cpus} {}", word(cpus))));
+        parts.extend(self.memory.map(|memory| memory.to_string()));
+        parts.extend(self.pids.map(|pids| format!("{} processes and threads", units::grouped(pids))));
+        if !self.cores.is_empty() {
+            let cores: Vec<String> = self.cores.iter().map(u32::to_string).collect();
+            parts.push(format!("on {} {}", word(cores.len() as f64), cores.join(", ")));
+        }
+        f.write_str(&parts.join(", "))
+    }
 }

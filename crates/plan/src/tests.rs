@@ -1,6 +1,8 @@
+mod experiment;
 mod flows;
 mod round_trip;
 mod secrets;
+mod service;
 
 use super::*;
 use units::{Nanos, Rate, Share};
@@ -53,7 +55,7 @@ fn the_documented_files_are_plans() {
     let page = page.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n");
     let files: Vec<&str> =
         page.split("```toml").skip(1).map(|rest| rest.split("```").next().unwrap_or("")).collect();
-    let [single, flows, database] = files[..] else { panic!("{} files", files.len()) };
+    let [single, flows, database, started, tried] = files[..] else { panic!("{} files", files.len()) };
     for (_, sections, name, _) in Key::ALL {
         assert!(files.concat().contains(name), "{name} is not documented");
         for section in sections {
@@ -64,6 +66,13 @@ fn the_documented_files_are_plans() {
     let names: Vec<_> =
         flows.flows.iter().flat_map(|flow| &flow.steps).map(|step| step.name.as_str()).collect();
     assert_eq!(names, ["read", "login", "cart"]);
+    let started =
+        plan(Command::Run, started).expect("the documented service").setup.expect("it starts something");
+    assert_eq!((started.needs.len(), started.reset), (2, Reset::Sql));
+    let Task::Try(tried) = plan(Command::Try, tried).expect("the documented experiment").task else {
+        panic!("an experiment")
+    };
+    assert_eq!((tried.arms.len(), tried.workloads.len(), tried.hypotheses.len()), (4, 2, 7));
     let database = plan(Command::Run, database).expect("the documented database");
     assert_eq!((database.flows.len(), database.generator.connections), (2, 16));
     let Ask::Sql(insert) = &database.flows[1].steps[0].ask else { panic!("a statement") };

@@ -99,7 +99,7 @@ impl Draft {
 }
 
 impl Section {
-    fn name(&self) -> Result<Option<&Given>, Error> {
+    pub(super) fn name(&self) -> Result<Option<&Given>, Error> {
         match self.one(Key::Name) {
             Some(given) if given.text.trim().is_empty() || given.text.contains(char::is_control) => {
                 Err(given.error("expected a name for reports, without line ends"))

@@ -1,0 +1,206 @@
+//! What `torment try` does: `[try]`, and what follows from it together with variants and hypotheses.
+
+use super::hypothesis::{Context, parse_at};
+use super::probes::Probes;
+use super::variant::advice;
+use crate::draft::{Draft, MAX_DURATION, Section};
+use crate::error::Error;
+use crate::{At, Experiment, Flow, Key, Measure, Said, Setup, Workload};
+use units::{Nanos, Share};
+
+/// The workload of all flows together.
+const ALL: &str = "all";
+const DEFAULT_PILOT: u32 = 3;
+const DEFAULT_LEAST: u32 = 4;
+const DEFAULT_MOST: u32 = 10;
+/// Of starts or blocks: more no budget holds.
+const MAX_STARTS: u32 = 1000;
+const DEFAULT_CONFIDENCE: Share = Share(0.95);
+const DEFAULT_WARM: Nanos = Nanos::from_secs(20);
+const DEFAULT_HOLD: Nanos = Nanos::from_secs(10);
+pub(super) const DEFAULT_EFFECT: Share = Share(0.1);
+/// Where the target is busy and still well.
+pub(super) const MANAGEABLE: At = At::Share(Share(0.5));
+
+impl Draft {
+    pub(super) fn experiment(&self, flows: &[Flow], setup: Option<&Setup>) -> Result<Experiment, Error> {
+        let said = &self.experiment;
+        let Some(setup) = setup else {
+            let first = self.hypotheses.first().or(self.variants.first()).unwrap_or(said);
+            return Err(Error {
+                place: first.place.clone(),
+                message: "an experiment starts the service anew for each measurement: expected a [service] with its \
+                          command, or a [postgres]"
+                    .to_owned(),
+            });
+        };
+        if self.variants.is_empty() {
+            return Err(Error {
+                place: said.place.clone(),
+                message:
+                    "nothing to try: expected at least one [[variant]], which changes the service, and a \
+                          [[hypothesis]] about it"
+                        .to_owned(),
+            });
+        }
+        let arms = self.arms(setup)?;
+        let workloads = said.workloads(flows)?;
+        let table = said.table()?;
+        let mut probes = Probes::default();
+        let everyone: Vec<usize> = (0..arms.arms.len()).collect();
+        let question = table.at.iter().copied().find(|at| matches!(at, At::Share(_))).unwrap_or(MANAGEABLE);
+        for workload in 0..workloads.len() {
+            // What every experiment asks of the plan as it stands: its capacity, and how it fares well below that.
+            probes.want(workload, At::Limit, &[0]);
+            probes.want(workload, question, &[0]);
+            let closed = table.connections.iter().map(|n| At::Connections(*n));
+            let limit = table.capacity.then_some(At::Limit);
+            for at in limit.into_iter().chain(table.at.iter().copied()).chain(closed) {
+                probes.want(workload, at, &everyone);
+            }
+        }
+        let context = Context { arms: &arms, workloads: &workloads, table: &table };
+        let (asked, questions) = self.questions(&context)?;
+        for question in &questions {
+            let measured: Vec<usize> = question.contrast.iter().map(|(arm, _)| *arm).collect();
+            probes.want(question.workload, question.at, &measured);
+        }
+        let probes = probes.sorted();
+        for (arm, section) in (1..).zip(&self.variants) {
+            if !probes.iter().any(|probe| probe.arms.contains(&arm)) {
+                return Err(section.complain(
+                    Key::Name,
+                    format!(
+                        "nothing is asked of '{}': expected a [[hypothesis]] with this variant, its factor in [try] \
+                         cross, or [try] connections, at or capacity",
+                        arms.arms[arm].name
+                    ),
+                ));
+            }
+        }
+        let hypotheses = questions.into_iter().map(|question| question.placed(&probes)).collect();
+        let count = |key, usual, what| said.one(key).map_or(Ok(usual), |given| given.count(MAX_STARTS, what));
+        let pilot = count(Key::Pilot, DEFAULT_PILOT, "a number of starts")?;
+        let most =
+            said.one(Key::Most).map(|given| given.count(MAX_STARTS, "a number of blocks")).transpose()?;
+        let least =
+            count(Key::Least, DEFAULT_LEAST.min(most.unwrap_or(DEFAULT_LEAST)), "a number of blocks")?;
+        let most = most.unwrap_or(DEFAULT_MOST.max(least));
+        if least < 2 {
+            let key = if said.has(Key::Least) { Key::Least } else { Key::Most };
+            return Err(said.complain(key, "one block shows no noise: expected at least 2"));
+        }
+        if least > most {
+            let key = if said.has(Key::Most) { Key::Most } else { Key::Least };
+            return Err(said
+                .complain(key, format!("at least {least} blocks and at most {most}: least is above most")));
+        }
+        Ok(Experiment {
+            arms: arms.arms,
+            workloads,
+            probes,
+            hypotheses,
+            pilot,
+            least,
+            most,
+            budget: said.time(Key::TryBudget)?,
+            confidence: said.confidence()?,
+            warm: said.warm()?,
+            hold: said.time(Key::Hold)?.unwrap_or(DEFAULT_HOLD),
+            find: self.top.find()?,
+            said: Said { asked, ..table },
+        })
+    }
+}
+
+impl Section {
+    fn workloads(&self, flows: &[Flow]) -> Result<Vec<Workload>, Error> {
+        let everything = || Workload { name: ALL.to_owned(), flows: (0..flows.len()).collect() };
+        let mut workloads: Vec<Workload> = Vec::new();
+        for given in self.all(Key::Workloads) {
+            let name = given.text.trim();
+            if workloads.iter().any(|workload| workload.name == name) {
+                return Err(given.error(format!("'{name}' stands here twice")));
+            }
+            workloads.push(match flows.iter().position(|flow| flow.name == name) {
+                _ if name == ALL => everything(),
+                Some(place) => Workload { name: name.to_owned(), flows: vec![place] },
+                None => {
+                    let mut names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
+                    names.push(ALL);
+                    let advice = advice(name, &names, "");
+                    return Err(given.error(format!("'{name}' is the name of no request or flow; {advice}")));
+                }
+            });
+        }
+        Ok(if workloads.is_empty() { vec![everything()] } else { workloads })
+    }
+
+    /// What is measured of every arm, and asked of crossed ones.
+    fn table(&self) -> Result<Said, Error> {
+        let connections = self.all(Key::TryConnections).iter().map(|given| given.connections(&given.text));
+        let mut said = Said {
+            cross: self.all(Key::Cross).iter().map(|given| given.text.trim().to_owned()).collect(),
+            measure: self.measure()?,
+            effect: self.effect()?.unwrap_or(DEFAULT_EFFECT),
+            connections: connections.collect::<Result<_, _>>()?,
+            at: Vec::new(),
+            capacity: self.flag(Key::Capacity)?.unwrap_or(false),
+            asked: Vec::new(),
+        };
+        for given in self.all(Key::At) {
+            match parse_at(given)? {
+                At::Connections(_) => {
+                    return Err(given.error("connections stand in [try] connections = [1000]"));
+                }
+                at if said.at.contains(&at) => return Err(given.error("this load stands here twice")),
+                at => said.at.push(at),
+            }
+        }
+        if said.cross.is_empty()
+            && let Some(key) = [Key::Measure, Key::Effect].into_iter().find(|key| self.has(*key))
+        {
+            return Err(self.complain(
+                key,
+                format!("this is of crossed factors: say cross = too, or {} in a [[hypothesis]]", key.name()),
+            ));
+        }
+        Ok(said)
+    }
+
+    pub(super) fn measure(&self) -> Result<Measure, Error> {
+        let given = self.one(Key::Measure);
+        given.map_or(Ok(Measure::Capacity), |given| super::known(given, &Measure::ALL, Measure::name))
+    }
+
+    pub(super) fn effect(&self) -> Result<Option<Share>, Error> {
+        let effect: Option<Share> = self.parsed(Key::Effect)?;
+        match effect {
+            Some(effect) if effect.0 <= 0.0 => Err(self.complain(
+                Key::Effect,
+                "no experiment can show that nothing at all has changed: expected the smallest effect worth having, \
+                 such as 10%",
+            )),
+            effect => Ok(effect),
+        }
+    }
+
+    fn confidence(&self) -> Result<Share, Error> {
+        let confidence: Share = self.parsed(Key::Confidence)?.unwrap_or(DEFAULT_CONFIDENCE);
+        if confidence.0 < 0.5 || confidence.0 > 0.9999 {
+            return Err(self.complain(
+                Key::Confidence,
+                format!("{confidence} is not a confidence such as 95%, at least 50 % and below 100 %"),
+            ));
+        }
+        Ok(confidence)
+    }
+
+    /// None at all is possible, for a service that is never cold.
+    fn warm(&self) -> Result<Nanos, Error> {
+        match self.parsed(Key::Warm)? {
+            Some(warm) if warm > MAX_DURATION => Err(self.complain(Key::Warm, "expected at most a month")),
+            warm => Ok(warm.unwrap_or(DEFAULT_WARM)),
+        }
+    }
+}

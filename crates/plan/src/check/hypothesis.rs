@@ -1,0 +1,251 @@
+//! What is asked: each `[[hypothesis]]`, and the effects of crossed factors.
+
+use super::experiment::{DEFAULT_EFFECT, MANAGEABLE};
+use super::variant::{Arms, Cross, advice};
+use crate::draft::{Draft, Given, MAX_RATE, Section};
+use crate::error::Error;
+use crate::{Asked, At, Hypothesis, Key, Measure, Probe, Said, Workload};
+use std::collections::BTreeSet;
+use units::{Rate, Share};
+
+/// What a hypothesis can name.
+pub(super) struct Context<'a> {
+    pub(super) arms: &'a Arms,
+    pub(super) workloads: &'a [Workload],
+    pub(super) table: &'a Said,
+}
+
+/// A hypothesis whose probe is not known yet.
+#[derive(Clone)]
+pub(super) struct Question {
+    name: String,
+    pub(super) contrast: Vec<(usize, f64)>,
+    pub(super) workload: usize,
+    pub(super) at: At,
+    measure: Measure,
+    effect: Share,
+    relieves: Vec<String>,
+}
+
+impl Question {
+    pub(super) fn placed(self, probes: &[Probe]) -> Hypothesis {
+        let is_it = |probe: &Probe| probe.workload == self.workload && probe.at == self.at;
+        Hypothesis {
+            probe: probes.iter().position(is_it).expect("every question wants its probe"),
+            name: self.name,
+            contrast: self.contrast,
+            measure: self.measure,
+            effect: self.effect,
+            relieves: self.relieves,
+        }
+    }
+}
+
+impl Draft {
+    /// As they are written, and as they are worked out: those of the file, then those of crossed factors.
+    pub(super) fn questions(&self, context: &Context<'_>) -> Result<(Vec<Asked>, Vec<Question>), Error> {
+        let (mut all, mut questions, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for section in &self.hypotheses {
+            let (asked, question) = section.asked(context)?;
+            if let Some(name) = &asked.name
+                && !names.insert(name.clone())
+            {
+                return Err(section.complain(Key::Name, format!("'{name}' has been used as a name already")));
+            }
+            let on = asked.on.as_ref();
+            let on = on.and_then(|name| context.workloads.iter().position(|w| w.name == *name));
+            context.on_each(on, question, &mut questions);
+            all.push(asked);
+        }
+        for question in context.crossed() {
+            context.on_each(None, question, &mut questions);
+        }
+        let said = names;
+        let mut used: BTreeSet<String> = BTreeSet::new();
+        for question in &mut questions {
+            let name = question.name.clone();
+            let again = (2..).map(|n| format!("{name} ({n})"));
+            let is_free = |one: &String| !used.contains(one) && (*one == name || !said.contains(one));
+            let mut candidates = std::iter::once(name.clone()).chain(again);
+            question.name = candidates.find(is_free).expect("numbers do not end");
+            used.insert(question.name.clone());
+        }
+        Ok((all, questions))
+    }
+}
+
+impl Context<'_> {
+    /// Asks on one workload, or on each of them.
+    fn on_each(&self, on: Option<usize>, question: Question, into: &mut Vec<Question>) {
+        let workloads = on.map_or(0..self.workloads.len(), |on| on..on + 1);
+        let is_told = workloads.len() > 1;
+        for workload in workloads {
+            let mut question = Question { workload, ..question.clone() };
+            if is_told {
+                question.name += &format!(" on {}", self.workloads[workload].name);
+            }
+            into.push(question);
+        }
+    }
+
+    /// The main effect of every level, and the interaction of each pair of levels.
+    fn crossed(&self) -> Vec<Question> {
+        let Self { arms: Arms { arms, cross }, table, .. } = self;
+        let measure = table.measure;
+        let at = match measure {
+            Measure::Capacity => At::Limit,
+            _ => table.at.first().copied().unwrap_or(MANAGEABLE),
+        };
+        let question = |name: String, contrast, relieves| Question {
+            name,
+            contrast,
+            workload: 0,
+            at,
+            measure,
+            effect: table.effect,
+            relieves,
+        };
+        let levels: Vec<(usize, usize)> = (0..cross.factors.len())
+            .flat_map(|factor| (1..=cross.factors[factor].levels.len()).map(move |level| (factor, level)))
+            .collect();
+        let arm_of = |(factor, level): (usize, usize)| &arms[cross.factors[factor].levels[level - 1]];
+        let main = levels.iter().map(|&level| {
+            let arm = arm_of(level);
+            let name = format!("{} changes {}", arm.name, measure.name());
+            question(name, cross.contrast(&[level]), arm.changes[0].relieves.clone())
+        });
+        let pairs = levels.iter().enumerate().flat_map(|(n, &one)| {
+            levels[n + 1..].iter().filter(move |other| other.0 != one.0).map(move |&other| (one, other))
+        });
+        let together = pairs.map(|(one, other)| {
+            let name = format!(
+                "{} changes what {} does to {}",
+                arm_of(one).name,
+                arm_of(other).name,
+                measure.name()
+            );
+            question(name, cross.contrast(&[one, other]), Vec::new())
+        });
+        main.chain(together).collect()
+    }
+}
+
+impl Cross {
+    /// Each of these factors at its level against the plan as it stands, as a mean over the levels of all others:
+    /// of one factor its main effect, of two their interaction.
+    fn contrast(&self, of: &[(usize, usize)]) -> Vec<(usize, f64)> {
+        let others = self.factors.iter().enumerate().filter(|(place, _)| of.iter().all(|(f, _)| f != place));
+        let count: usize = others.map(|(_, factor)| factor.levels.len() + 1).product();
+        let weight = |levels: &[usize]| {
+            of.iter().try_fold(1.0 / count as f64, |weight, (factor, level)| match levels[*factor] {
+                0 => Some(-weight),
+                found if found == *level => Some(weight),
+                _ => None,
+            })
+        };
+        self.arms.iter().filter_map(|(levels, arm)| Some((*arm, weight(levels)?))).collect()
+    }
+}
+
+impl Section {
+    fn asked(&self, context: &Context<'_>) -> Result<(Asked, Question), Error> {
+        let arms = &context.arms.arms;
+        let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
+        let place = |given: &Given| {
+            let name = given.text.trim();
+            names.iter().position(|known| *known == name).ok_or_else(|| {
+                let advice = advice(name, &names, "");
+                given.error(format!("'{name}' is no variant; {advice}"))
+            })
+        };
+        let given = self.one(Key::Variant).ok_or_else(|| {
+            self.complain(
+                Key::Variant,
+                "about which variant? Expected variant = \"the name of a [[variant]]\"",
+            )
+        })?;
+        let variant = place(given)?;
+        let baseline = self.one(Key::Baseline).map(place).transpose()?;
+        let against = baseline.unwrap_or(0);
+        if variant == against {
+            let key = if baseline.is_some() { Key::Baseline } else { Key::Variant };
+            return Err(self.complain(key, format!("'{}' is compared with itself", names[variant])));
+        }
+        let measure = self.measure()?;
+        let at = self.load_of(measure)?;
+        let on = self.one(Key::OnWorkload).map(|given| {
+            let known: Vec<&str> = context.workloads.iter().map(|workload| workload.name.as_str()).collect();
+            let name = given.text.trim();
+            known.iter().find(|known| **known == name).map(|name| (*name).to_owned()).ok_or_else(|| {
+                let advice = advice(name, &known, "");
+                given.error(format!("'{name}' is no workload; {advice} (they stand in [try] workloads)"))
+            })
+        });
+        let name = self.name()?.map(|given| given.text.trim().to_owned());
+        let effect = self.effect()?.unwrap_or(DEFAULT_EFFECT);
+        let mut relieves: Vec<String> = Vec::new();
+        for cause in arms[variant].changes.iter().flat_map(|change| &change.relieves) {
+            if !relieves.contains(cause) {
+                relieves.push(cause.clone());
+            }
+        }
+        let question = Question {
+            name: name.clone().unwrap_or_else(|| {
+                let against =
+                    if against == 0 { String::new() } else { format!(" against {}", names[against]) };
+                format!("{} changes {}{against}", names[variant], measure.name())
+            }),
+            contrast: vec![(variant, 1.0), (against, -1.0)],
+            workload: 0,
+            at,
+            measure,
+            effect,
+            relieves,
+        };
+        let asked = Asked {
+            name,
+            variant: names[variant].to_owned(),
+            baseline: baseline.filter(|place| *place != 0).map(|place| names[place].to_owned()),
+            on: on.transpose()?,
+            measure,
+            at,
+            effect,
+        };
+        Ok((asked, question))
+    }
+
+    /// At what load a measure is taken.
+    fn load_of(&self, measure: Measure) -> Result<At, Error> {
+        match (self.all(Key::At), measure) {
+            ([], Measure::Capacity) => Ok(At::Limit),
+            ([], _) => Ok(MANAGEABLE),
+            ([given, ..], Measure::Capacity) => Err(given.error(
+                "the capacity is searched for, not taken at a load: leave this out, or say a measure",
+            )),
+            ([given], _) => parse_at(given),
+            ([_, given, ..], _) => {
+                Err(given.error("a hypothesis is about one load; expected a [[hypothesis]] for each"))
+            }
+        }
+    }
+}
+
+/// A share of the capacity, a rate, or a number of connections.
+pub(super) fn parse_at(given: &Given) -> Result<At, Error> {
+    let text = given.text.trim();
+    let wrong = |why: &str| {
+        given.error(format!(
+            "'{text}' is not a load such as 50% (of the capacity), 200/s or 1000 connections{why}"
+        ))
+    };
+    let count = ["connections", "connection"].iter().find_map(|word| text.strip_suffix(word));
+    if let Some(count) = count {
+        return given.connections(count.trim()).map(At::Connections);
+    }
+    if text.ends_with('%') {
+        let share = text.parse().ok().filter(|share: &Share| share.0 > 0.0);
+        return share.map(At::Share).ok_or_else(|| wrong(": expected more than 0 % and at most 100 %"));
+    }
+    let rate = text.parse().ok().filter(|rate: &Rate| rate.0 > 0.0 && *rate <= MAX_RATE);
+    rate.map(At::Rate).ok_or_else(|| wrong(""))
+}

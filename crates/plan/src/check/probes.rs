@@ -1,0 +1,33 @@
+//! What is measured at one start of an arm.
+
+use crate::{At, Probe};
+
+/// Each load once, with all arms that need it.
+#[derive(Default)]
+pub(super) struct Probes(Vec<Probe>);
+
+impl Probes {
+    /// These arms are to be measured at this load.
+    pub(super) fn want(&mut self, workload: usize, at: At, arms: &[usize]) {
+        let place = self.0.iter().position(|probe| probe.workload == workload && probe.at == at);
+        let place = place.unwrap_or_else(|| {
+            self.0.push(Probe { workload, at, arms: Vec::new() });
+            self.0.len() - 1
+        });
+        let known = &mut self.0[place].arms;
+        known.extend(arms);
+        known.sort_unstable();
+        known.dedup();
+    }
+
+    /// By workload: first the capacity, then rates, then closed loops, those wanted first before the others.
+    pub(super) fn sorted(mut self) -> Vec<Probe> {
+        let kind = |at: &At| match at {
+            At::Limit => 0,
+            At::Rate(_) | At::Share(_) => 1,
+            At::Connections(_) => 2,
+        };
+        self.0.sort_by_key(|probe| (probe.workload, kind(&probe.at)));
+        self.0
+    }
+}

@@ -1,0 +1,325 @@
+//! What a plan starts: the service under test, and what that needs.
+
+use super::{known, load::MAX_CONNECTIONS};
+use crate::draft::{Draft, Given, NeedDraft, Section};
+use crate::error::{Error, Place};
+use crate::placeholder::{Names, is_name};
+use crate::secret::{hide, is_secret_variable, may_hold_secret, url_secrets};
+use crate::url::Address;
+use crate::{Key, Limits, Need, Piece, Postgres, Program, Ready, Reset, Setup, Target, Template};
+use crate::{data, parse_cores};
+use std::path::{Component, Path};
+use units::{Bytes, Nanos};
+
+const DEFAULT_WITHIN: Nanos = Nanos::from_secs(60);
+const DEFAULT_GRACE: Nanos = Nanos::from_secs(10);
+const DEFAULT_DATABASE: &str = "torment";
+/// Signals that ask a program to end.
+const STOPS: [&str; 5] = ["TERM", "INT", "QUIT", "HUP", "KILL"];
+/// More than any machine has, and a hundredth of one: the kernel's smallest share is of this order.
+const CPUS: std::ops::RangeInclusive<f64> = 0.01..=8192.0;
+/// No program starts in less.
+const LEAST_MEMORY: Bytes = Bytes(1 << 20);
+
+impl Draft {
+    /// `target` says at which port the service is expected.
+    pub(super) fn setup(&self, target: &Target) -> Result<Option<Setup>, Error> {
+        let mut needs = Vec::new();
+        for draft in &self.needs {
+            needs.push(match draft {
+                NeedDraft::Postgres(section) => Need::Postgres(section.postgres()?),
+                NeedDraft::Program(name, section) => {
+                    if !is_name(&name.text) || matches!(name.text.as_str(), "service" | "postgres") {
+                        return Err(name.error(format!(
+                            "'{}' is not a name for a program: letters, digits, '_' and '-', and neither service \
+                             nor postgres",
+                            name.text
+                        )));
+                    }
+                    Need::Program(section.program(&name.text, || Ok(Ready::Started))?)
+                }
+            });
+        }
+        let service = self.service.as_ref().map(|section| {
+            section.program("service", || {
+                ready_target(target).ok_or_else(|| {
+                    section.complain(
+                        Key::Ready,
+                        "when is the service ready? The target has no port that says so; expected ready = \
+                         \"http://127.0.0.1:8080/health\", \"port 8080\", \"log TEXT\" or \"started\"",
+                    )
+                })
+            })
+        });
+        let service = service.transpose()?;
+        if needs.is_empty() && service.is_none() {
+            return Ok(None);
+        }
+        let can_reset = needs.iter().any(|need| matches!(need, Need::Postgres(p) if p.reset.is_some()));
+        let reset = match self.service.as_ref().and_then(|section| section.one(Key::Reset)) {
+            Some(given) => {
+                let reset = known(given, &Reset::ALL, Reset::name)?;
+                if reset == Reset::Sql && !can_reset {
+                    return Err(given.error(
+                        "no SQL that puts the state back: expected a [postgres] with reset = \"file.sql\"",
+                    ));
+                }
+                reset
+            }
+            None if can_reset => Reset::Sql,
+            None => Reset::None,
+        };
+        Ok(Some(Setup { needs, service, reset }))
+    }
+}
+
+/// It listens where the load goes.
+fn ready_target(target: &Target) -> Option<Ready> {
+    match target {
+        Target::Http(origin) if origin.unix_socket.is_none() => Some(Ready::Port(origin.port)),
+        Target::Sql(database) if !database.is_socket() => Some(Ready::Port(database.port)),
+        _ => None,
+    }
+}
+
+impl Section {
+    /// `usual` is when it is ready if the plan does not say.
+    fn program(&self, name: &str, usual: impl FnOnce() -> Result<Ready, Error>) -> Result<Program, Error> {
+        let prepare = self.all(Key::Prepare).iter().map(|given| plain(given, given.text.clone()));
+        let command = self.texts(Key::Program)?;
+        if command.first().is_none_or(Template::is_empty) {
+            return Err(self.complain(
+                Key::Program,
+                "no command; expected the program and its arguments, command = [\"java\", \"-jar\", \"app.jar\"]",
+            ));
+        }
+        let stop = self.one(Key::Stop).map(|given| known(given, &STOPS, |stop| stop)).transpose()?;
+        Ok(Program {
+            name: name.to_owned(),
+            prepare: prepare.collect::<Result<_, _>>()?,
+            command,
+            folder: self.folder(),
+            env: self.env()?,
+            files: self.files()?,
+            ready: self.one(Key::Ready).map_or_else(usual, ready)?,
+            within: self.time(Key::Within)?.unwrap_or(DEFAULT_WITHIN),
+            stop: stop.unwrap_or(STOPS[0]).to_owned(),
+            grace: self.time(Key::Grace)?.unwrap_or(DEFAULT_GRACE),
+            limits: self.limits()?,
+        })
+    }
+
+    fn postgres(&self) -> Result<Postgres, Error> {
+        let port = self.one(Key::Port).ok_or_else(|| {
+            self.complain(
+                Key::Port,
+                "no port for the PostgreSQL; expected one that is free, such as port = 54329",
+            )
+        })?;
+        let database = match self.one(Key::DatabaseName) {
+            None => DEFAULT_DATABASE.to_owned(),
+            Some(given) if given.text.trim().is_empty() || given.text.contains(char::is_control) => {
+                return Err(given.error("expected the name of a database"));
+            }
+            Some(given) => given.text.clone(),
+        };
+        let file = |given: &Given| match given.text.trim() {
+            "" => Err(given.error("expected the path of a file")),
+            path => Ok(data::rooted(path, &given.place)),
+        };
+        Ok(Postgres {
+            port: port.port()?,
+            database,
+            seed: self.all(Key::SeedFiles).iter().map(file).collect::<Result<_, _>>()?,
+            reset: self.one(Key::ResetFile).map(file).transpose()?,
+            settings: self.settings()?,
+            data: self.data_folder()?,
+            within: self.time(Key::Within)?.unwrap_or(DEFAULT_WITHIN),
+            limits: self.limits()?,
+        })
+    }
+
+    fn folder(&self) -> String {
+        match self.one(Key::Folder).filter(|given| !given.text.trim().is_empty()) {
+            Some(given) => data::rooted(given.text.trim(), &given.place),
+            None => {
+                let rooted = self.place.as_ref().map(|place| data::rooted("", place));
+                let folder = rooted.as_deref().unwrap_or("").trim_end_matches('/');
+                if folder.is_empty() { ".".to_owned() } else { folder.to_owned() }
+            }
+        }
+    }
+
+    /// Words of a command.
+    pub(super) fn texts(&self, key: Key) -> Result<Vec<Template>, Error> {
+        self.all(key).iter().map(|given| text(&given.text, given)).collect()
+    }
+
+    pub(super) fn env(&self) -> Result<Vec<(String, Template)>, Error> {
+        self.named(Key::Env, "a variable of the environment, NAME=value", |name, value, given| {
+            let value = text(value, given)?;
+            Ok(if is_secret_variable(name) { hide(value) } else { value })
+        })
+    }
+
+    pub(super) fn files(&self) -> Result<Vec<(String, Template)>, Error> {
+        for given in self.all(Key::Files) {
+            let path = Path::new(given.text.split('=').next().unwrap_or(""));
+            let is_below =
+                path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+            if !is_below || path.file_name().is_none() {
+                let message =
+                    format!("'{}' is not the path of a file below the program's folder", path.display());
+                return Err(given.error(message));
+            }
+        }
+        self.named(Key::Files, "a file and its content, path=content", |_, value, given| text(value, given))
+    }
+
+    pub(super) fn settings(&self) -> Result<Vec<(String, String)>, Error> {
+        let is_letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.');
+        self.named(Key::Settings, "a setting, name=value", |name, value, given| {
+            if !name.bytes().all(is_letter) || value.contains(char::is_control) {
+                return Err(
+                    given.error(format!("'{name}' is not a setting such as shared_buffers = \"128MB\""))
+                );
+            }
+            Ok(value.to_owned())
+        })
+    }
+
+    pub(super) fn data_folder(&self) -> Result<Option<String>, Error> {
+        let Some(given) = self.one(Key::DataFolder) else { return Ok(None) };
+        match given.text.trim() {
+            "" => Err(given.error("expected an existing folder, such as /mnt/fast")),
+            path => Ok(Some(data::rooted(path, &given.place))),
+        }
+    }
+
+    /// Names and values, each name once.
+    fn named<T>(
+        &self,
+        key: Key,
+        what: &str,
+        mut read: impl FnMut(&str, &str, &Given) -> Result<T, Error>,
+    ) -> Result<Vec<(String, T)>, Error> {
+        let mut all: Vec<(String, T)> = Vec::new();
+        for given in self.all(key) {
+            let (name, value) = given.text.split_once('=').unwrap_or((&given.text, ""));
+            if name.trim().is_empty() {
+                return Err(given.error(format!("no name; expected {what}")));
+            }
+            if all.iter().any(|(known, _)| known == name) {
+                return Err(given.error(format!("'{name}' has been said already")));
+            }
+            plain(given, ())?;
+            all.push((name.to_owned(), read(name, value, given)?));
+        }
+        Ok(all)
+    }
+
+    pub(super) fn limits(&self) -> Result<Limits, Error> {
+        let memory = self.parsed::<Bytes>(Key::Memory)?;
+        if memory.is_some_and(|memory| memory < LEAST_MEMORY) {
+            return Err(self.complain(Key::Memory, format!("no program starts in less than {LEAST_MEMORY}")));
+        }
+        Ok(Limits {
+            cpus: self.one(Key::Cpus).map(cpus).transpose()?,
+            memory,
+            pids: self.one(Key::Pids).map(|given| given.whole(1, "a number of processes")).transpose()?,
+            cores: self.cores()?,
+        })
+    }
+
+    /// Sorted, each once.
+    pub(super) fn cores(&self) -> Result<Vec<u32>, Error> {
+        let mut cores = Vec::new();
+        for given in self.all(Key::Cores) {
+            cores.extend(parse_cores(&given.text).map_err(|e| given.error(e.to_string()))?);
+        }
+        cores.sort_unstable();
+        cores.dedup();
+        Ok(cores)
+    }
+}
+
+impl Given {
+    fn port(&self) -> Result<u16, Error> {
+        self.whole(1, "a port").map_err(|_| self.error(format!("'{}' is not a port, 1 to 65535", self.text)))
+    }
+
+    /// A number of connections.
+    pub(super) fn connections(&self, text: &str) -> Result<u32, Error> {
+        let given = Self { text: text.to_owned(), place: self.place.clone() };
+        given.count(MAX_CONNECTIONS, "a number of connections")
+    }
+}
+
+/// The system ends a text at a NUL.
+fn plain<T>(given: &Given, value: T) -> Result<T, Error> {
+    if given.text.contains('\0') {
+        return Err(given.error("no program can be given a NUL character"));
+    }
+    Ok(value)
+}
+
+/// Text for a program: only `{env:NAME}` and `{secret:FILE}` are placeholders in it, and what is secret of a URL is
+/// hidden.
+fn text(text: &str, given: &Given) -> Result<Template, Error> {
+    plain(given, ())?;
+    let part = |text: &str| Template::parse(text).map_err(|e| given.error(e.to_string()));
+    let mut whole = Template::default();
+    let mut at = 0;
+    let mut spans = if may_hold_secret(text) { url_secrets(text) } else { Vec::new() };
+    spans.sort_by_key(|span| span.start);
+    for span in spans {
+        let start = span.start.max(at);
+        if span.end > start {
+            whole.append(part(&text[at..start])?);
+            whole.append(hide(part(&text[start..span.end])?));
+            at = span.end;
+        }
+    }
+    whole.append(part(&text[at..])?);
+    let mut template = Template::default();
+    for piece in whole.pieces {
+        match piece {
+            Piece::Secret { .. } => template.pieces.push(piece),
+            other => template.append(Template::literal(other.to_string())),
+        }
+    }
+    template.rooted(&given.place);
+    Ok(template)
+}
+
+fn cpus(given: &Given) -> Result<f64, Error> {
+    let cpus = given.text.trim().parse::<f64>().ok().filter(|cpus| CPUS.contains(cpus));
+    cpus.ok_or_else(|| {
+        given.error(format!("'{}' is not a number of processors such as 2 or 0.5, from 0.01 on", given.text))
+    })
+}
+
+fn ready(given: &Given) -> Result<Ready, Error> {
+    let text = given.text.trim();
+    if text == "started" {
+        return Ok(Ready::Started);
+    }
+    if let Some(port) = text.strip_prefix("port ") {
+        let place: Place = given.place.clone();
+        return Ok(Ready::Port(Given { text: port.trim().to_owned(), place }.port()?));
+    }
+    if let Some(line) = text.strip_prefix("log ").map(str::trim).filter(|line| !line.is_empty()) {
+        return Ok(Ready::Log(line.to_owned()));
+    }
+    if text.starts_with("http://") {
+        let address = Address::parse(text, &Names::default()).map_err(|e| given.error(e))?;
+        if !address.path.is_constant() || !url_secrets(text).is_empty() {
+            return Err(given.error("expected a URL without placeholders and without a password"));
+        }
+        return Ok(Ready::Http(text.to_owned()));
+    }
+    Err(given.error(
+        "this does not say when it is ready: expected \"http://127.0.0.1:8080/health\" (answered with a status below \
+         400), \"port 8080\", \"log TEXT\" (a line of its output contains it) or \"started\"",
+    ))
+}

@@ -1,0 +1,180 @@
+//! The arms of an experiment: the plan as it stands, each variant, and the crossed ones.
+
+use crate::draft::{Draft, Section};
+use crate::error::{Error, nearest};
+use crate::{Arm, Change, Key, Setup};
+use std::collections::BTreeMap;
+
+/// The arm that is the plan as it stands.
+pub(super) const BASELINE: &str = "baseline";
+/// More starts than this no evening holds.
+const MAX_ARMS: usize = 64;
+
+/// All arms, and where each came from.
+pub(super) struct Arms {
+    pub(super) arms: Vec<Arm>,
+    pub(super) cross: Cross,
+}
+
+/// The factors that are combined.
+#[derive(Default)]
+pub(super) struct Cross {
+    pub(super) factors: Vec<Factor>,
+    /// The arm of each combination: one level of each factor, 0 for the plan as it stands.
+    pub(super) arms: BTreeMap<Vec<usize>, usize>,
+}
+
+pub(super) struct Factor {
+    pub(super) name: String,
+    /// The arms of its levels, from 1 on.
+    pub(super) levels: Vec<usize>,
+}
+
+impl Draft {
+    pub(super) fn arms(&self, setup: &Setup) -> Result<Arms, Error> {
+        let mut arms = vec![Arm { name: BASELINE.to_owned(), changes: Vec::new(), setup: setup.clone() }];
+        for section in &self.variants {
+            let change = section.change(setup)?;
+            let wrong = |message| Err(section.complain(Key::Name, message));
+            if change.name == BASELINE {
+                return wrong(
+                    "the plan as it stands is the baseline: name the variant after what it changes"
+                        .to_owned(),
+                );
+            }
+            if arms.iter().any(|arm| arm.name == change.name) {
+                return wrong(format!("'{}' has been used as a name already", change.name));
+            }
+            let setup = change.applied(setup.clone());
+            if let Some(same) = arms.iter().find(|arm| arm.setup == setup) {
+                return wrong(said_twice(&change.name, same));
+            }
+            arms.push(Arm { name: change.name.clone(), changes: vec![change], setup });
+        }
+        let cross = self.cross(&mut arms, setup)?;
+        Ok(Arms { arms, cross })
+    }
+
+    /// Adds an arm for each combination of levels of several factors.
+    fn cross(&self, arms: &mut Vec<Arm>, setup: &Setup) -> Result<Cross, Error> {
+        let mut cross = Cross::default();
+        let named: Vec<(usize, String)> = (1..)
+            .zip(&arms[1..])
+            .filter_map(|(place, arm)| Some((place, arm.changes[0].factor.clone()?)))
+            .collect();
+        for given in self.experiment.all(Key::Cross) {
+            let name = given.text.trim();
+            let levels: Vec<usize> =
+                named.iter().filter(|(_, factor)| factor == name).map(|(place, _)| *place).collect();
+            if levels.is_empty() {
+                let known: Vec<&str> = named.iter().map(|(_, factor)| factor.as_str()).collect();
+                let advice = advice(name, &known, "say factor = in the variants that are its levels");
+                return Err(given.error(format!("no variant is a level of the factor '{name}'; {advice}")));
+            }
+            if cross.factors.iter().any(|factor| factor.name == name) {
+                return Err(given.error(format!("'{name}' stands here twice")));
+            }
+            cross.factors.push(Factor { name: name.to_owned(), levels });
+            let count: usize = cross.factors.iter().map(|factor| factor.levels.len() + 1).product();
+            if count > MAX_ARMS {
+                return Err(given.error(format!(
+                    "{count} combinations, each of which is started again and again; expected at most {MAX_ARMS}"
+                )));
+            }
+        }
+        if cross.factors.is_empty() {
+            return Ok(cross);
+        }
+        let mut combinations = vec![Vec::new()];
+        for factor in &cross.factors {
+            let longer = |levels: Vec<usize>| {
+                (0..=factor.levels.len()).map(move |level| {
+                    let mut levels = levels.clone();
+                    levels.push(level);
+                    levels
+                })
+            };
+            combinations = combinations.into_iter().flat_map(longer).collect();
+        }
+        for levels in combinations {
+            let chosen = cross.factors.iter().zip(&levels).filter(|(_, level)| **level > 0);
+            let places: Vec<usize> = chosen.map(|(factor, level)| factor.levels[level - 1]).collect();
+            let arm = match places[..] {
+                [] => 0,
+                [single] => single,
+                _ => {
+                    let changes: Vec<Change> =
+                        places.iter().map(|place| arms[*place].changes[0].clone()).collect();
+                    let names: Vec<&str> = changes.iter().map(|change| change.name.as_str()).collect();
+                    let name = names.join(" + ");
+                    let setup = changes.iter().fold(setup.clone(), |setup, change| change.applied(setup));
+                    let same = arms.iter().find(|arm| arm.setup == setup || arm.name == name);
+                    if let Some(same) = same {
+                        return Err(self.experiment.complain(Key::Cross, said_twice(&name, same)));
+                    }
+                    arms.push(Arm { name, changes, setup });
+                    arms.len() - 1
+                }
+            };
+            cross.arms.insert(levels, arm);
+        }
+        Ok(cross)
+    }
+}
+
+fn said_twice(name: &str, same: &Arm) -> String {
+    let what = "the command, environment and limits";
+    if same.name == BASELINE {
+        format!("'{name}' changes nothing: it resolves to {what} of the plan as it stands")
+    } else {
+        format!("'{name}' is the same as '{}': it resolves to {what} of that one", same.name)
+    }
+}
+
+/// A near name, or all of them.
+pub(super) fn advice(found: &str, known: &[&str], none: &str) -> String {
+    let lower: Vec<String> = known.iter().map(|name| name.to_ascii_lowercase().replace('-', "_")).collect();
+    let near = nearest(found, lower.iter().map(String::as_str));
+    match near.and_then(|near| known.iter().zip(&lower).find(|(_, name)| *name == near)) {
+        Some((near, _)) => format!("did you mean '{near}'?"),
+        None if known.is_empty() => none.to_owned(),
+        None => format!("expected one of: {}", known.join(", ")),
+    }
+}
+
+impl Section {
+    fn change(&self, setup: &Setup) -> Result<Change, Error> {
+        const OF_SERVICE: [Key; 8] =
+            [Key::Program, Key::Args, Key::Env, Key::Files, Key::Cpus, Key::Memory, Key::Pids, Key::Cores];
+        let name = self.name()?.ok_or_else(|| {
+            self.complain(Key::Name, "a variant without a name; expected name = \"what it changes\"")
+        })?;
+        let has = |keys: &[Key]| keys.iter().copied().find(|key| self.has(*key));
+        if let (Some(key), None) = (has(&OF_SERVICE), &setup.service) {
+            return Err(self.complain(key, "the plan starts no [service] that this could change"));
+        }
+        if let (Some(key), None) = (has(&[Key::Settings, Key::DataFolder]), setup.postgres()) {
+            return Err(self.complain(key, "the plan starts no [postgres] that this could change"));
+        }
+        let factor = self.one(Key::Factor);
+        if let Some(given) = factor.filter(|given| given.text.trim().is_empty()) {
+            return Err(given.error("expected the name of a factor, such as threads"));
+        }
+        let limits = self.limits()?;
+        Ok(Change {
+            name: name.text.trim().to_owned(),
+            factor: factor.map(|given| given.text.trim().to_owned()),
+            relieves: self.all(Key::Relieves).iter().map(|given| given.text.trim().to_owned()).collect(),
+            command: if self.has(Key::Program) { Some(self.texts(Key::Program)?) } else { None },
+            args: self.texts(Key::Args)?,
+            env: self.env()?,
+            files: self.files()?,
+            cpus: limits.cpus,
+            memory: limits.memory,
+            pids: limits.pids,
+            cores: (!limits.cores.is_empty()).then_some(limits.cores),
+            settings: self.settings()?,
+            data: self.data_folder()?,
+        })
+    }
+}

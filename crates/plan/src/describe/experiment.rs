@@ -1,0 +1,71 @@
+use super::MOST_LINES;
+use crate::{Experiment, Hypothesis, Limits, Need, Reset, Setup};
+
+/// One line for each thing that is started, in order.
+pub(super) fn describe_setup(setup: &Setup) -> Vec<String> {
+    let limited = |text: String, limits: &Limits| {
+        let limits = limits.to_string();
+        if limits.is_empty() { text } else { format!("{text} · {limits}") }
+    };
+    let mut lines: Vec<String> = setup
+        .needs
+        .iter()
+        .map(|need| match need {
+            Need::Postgres(postgres) => {
+                let text = format!("needs    a PostgreSQL of its own at port {}", postgres.port);
+                limited(text, &postgres.limits)
+            }
+            Need::Program(program) => {
+                limited(format!("needs    {}: {program}", program.name), &program.limits)
+            }
+        })
+        .collect();
+    lines.extend(setup.service.iter().map(|service| limited(format!("service  {service}"), &service.limits)));
+    let reset = match setup.reset {
+        Reset::Restart => "everything is started anew between two measurements",
+        Reset::Sql => "the database is put back between two measurements",
+        Reset::None => return lines,
+    };
+    lines.push(format!("reset    {reset}"));
+    lines
+}
+
+/// Arms, questions, and how long it goes on.
+pub(super) fn describe_experiment(experiment: &Experiment) -> Vec<String> {
+    let list = |label: &str, texts: Vec<String>| {
+        let more = texts.len().saturating_sub(MOST_LINES);
+        let mut lines: Vec<String> = Vec::new();
+        for text in texts.into_iter().take(MOST_LINES) {
+            let label = if lines.is_empty() { label } else { "" };
+            lines.push(format!("{label:8} {text}"));
+        }
+        if more > 0 {
+            lines.push(format!("         and {more} more"));
+        }
+        lines
+    };
+    let mut lines = list("arms", experiment.arms.iter().map(|arm| arm.name.clone()).collect());
+    lines.extend(list("asks", experiment.hypotheses.iter().map(|one| asked(experiment, one)).collect()));
+    let starts = |n: u32| if n == 1 { "1 start".to_owned() } else { format!("{n} starts") };
+    let budget =
+        experiment.budget.map_or_else(String::new, |budget| format!(", done after {budget} at the latest"));
+    lines.push(format!(
+        "blocks   {} of the baseline, then {} to {} blocks of one start of each arm{budget}; verdicts hold together with \
+         {} confidence",
+        starts(experiment.pilot),
+        experiment.least,
+        experiment.most,
+        experiment.confidence
+    ));
+    lines
+}
+
+fn asked(experiment: &Experiment, hypothesis: &Hypothesis) -> String {
+    let probe = &experiment.probes[hypothesis.probe];
+    let at = if hypothesis.measure == crate::Measure::Capacity {
+        String::new()
+    } else {
+        format!(", {} at {}", hypothesis.measure.name(), probe.at)
+    };
+    format!("{}{at}, by {} at least", hypothesis.name, hypothesis.effect)
+}
