@@ -1,14 +1,19 @@
 package clinic;
 
+import java.sql.SQLException;
 import java.util.Map;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.web.server.PortInUseException;
 import org.springframework.boot.web.server.context.WebServerApplicationContext;
 import org.springframework.core.env.MapPropertySource;
 
 /** The clinic, served by Tomcat: pages over rows of PostgreSQL, and the knobs that experiments turn. */
 @SpringBootApplication
 public class SpringClinic {
+    /** PostgreSQL's code of an undefined table. */
+    private static final String NO_SUCH_TABLE = "42P01";
+
     public static void main(String[] args) {
         Map<String, Object> knobs;
         try {
@@ -30,12 +35,20 @@ public class SpringClinic {
         }
     }
 
-    /** The innermost cause, which is the one that names an address, a user or a port. */
+    /** The one cause that a person can do something about, of many that only say what was being made. */
     private static String reason(Throwable failure) {
-        var cause = failure;
-        while (cause.getCause() != null) {
-            cause = cause.getCause();
+        for (var cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof PortInUseException taken) {
+                return "port " + taken.getPort() + " is taken; end what listens there, or set CLINIC_PORT to another";
+            }
+            if (cause instanceof SQLException database) {
+                var advice = NO_SUCH_TABLE.equals(database.getSQLState())
+                        ? "run targets/clinic.sql in that database first"
+                        : "check that PostgreSQL runs there, and the user, password and database in DATABASE_URL";
+                var said = database.getMessage().lines().findFirst().orElse("").replaceFirst("\\.$", "");
+                return said + "; " + advice;
+            }
         }
-        return cause.getMessage();
+        return failure.toString();
     }
 }
