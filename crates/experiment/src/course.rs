@@ -1,6 +1,8 @@
 use crate::check::{Error, check};
+use crate::group::{Cache, Group};
 use crate::random::shuffled;
-use plan::{At, Measure};
+use crate::verdict::{Found, Worth};
+use plan::{At, Hypothesis, Measure};
 use record::{Design, Over, Standing, Visit};
 use units::Nanos;
 
@@ -15,11 +17,17 @@ pub struct Experiment {
     pub(crate) visits: Vec<Visit>,
     /// Arms that could not be measured, each with why.
     pub(crate) dropped: Vec<Option<String>>,
+    pub(crate) groups: Vec<Group>,
+    /// Of each hypothesis.
+    pub(crate) found: Vec<Found>,
+    /// Of each group's placebo.
+    pub(crate) placebos: Vec<Found>,
+    pub(crate) cache: Cache,
     /// The block that is being made; 0 is the pilot.
     block: u32,
     /// What is still to be started in it, and how often each was void.
     waiting: Vec<Slot>,
-    over: Option<Over>,
+    pub(crate) over: Option<Over>,
 }
 
 /// A start that is due in a block.
@@ -59,6 +67,11 @@ pub fn least_time(design: &Design, visit: Nanos) -> Nanos {
     visit * visits
 }
 
+/// What a hypothesis asks for.
+pub(crate) fn worth(asked: &Hypothesis) -> Worth {
+    Worth { delta: asked.effect.0.ln_1p(), more: asked.measure.more_is_better() }
+}
+
 /// Each arm once, and the baseline once more as the placebo if anything is asked.
 fn slots(design: &Design) -> Vec<Slot> {
     let slot = |arm, placebo| Slot { arm, placebo, voids: 0 };
@@ -73,18 +86,35 @@ impl Experiment {
     /// A design that asks for what cannot be: weights that do not add up to 0, a cause that no diagnosis names.
     pub fn new(design: &Design) -> Result<Self, Error> {
         check(design)?;
+        Ok(Self::begin(design.clone(), Cache::new()))
+    }
+
+    /// The same experiment before its first visit, with another order within blocks. It shares the bounds, which take
+    /// most of the time that an experiment takes to begin: for simulations.
+    #[must_use]
+    pub fn reseeded(&self, seed: u64) -> Self {
+        Self::begin(Design { seed, ..self.design.clone() }, self.cache.clone())
+    }
+
+    fn begin(design: Design, cache: Cache) -> Self {
+        let groups = Group::all(&design);
         let mut experiment = Self {
-            design: design.clone(),
             visits: Vec::new(),
             dropped: vec![None; design.arms.len()],
+            found: vec![Found::default(); design.hypotheses.len()],
+            placebos: vec![Found::default(); groups.len()],
+            groups,
+            cache,
             block: 0,
             waiting: vec![Slot { arm: 0, placebo: false, voids: 0 }; design.pilot as usize],
             over: None,
+            design,
         };
+        experiment.settle();
         if experiment.waiting.is_empty() {
             experiment.open();
         }
-        Ok(experiment)
+        experiment
     }
 
     /// What to do next, after `spent`. Depends on nothing but the design, the visits told and this time.
@@ -149,13 +179,27 @@ impl Experiment {
 
     /// Where it stands.
     pub fn standing(&self) -> Standing {
-        Standing { over: self.over, ..Standing::default() }
+        crate::standing::standing(self)
     }
 
     /// Ends it from outside; what was measured still counts.
     pub fn interrupt(&mut self, over: Over) -> Standing {
         self.over = self.over.or(Some(over));
         self.standing()
+    }
+
+    /// Blocks in which every start that is due was made.
+    pub(crate) fn complete(&self) -> u32 {
+        let whole = |block: &u32| {
+            slots(&self.design).iter().filter(|slot| self.dropped[slot.arm].is_none()).all(|slot| {
+                self.visits.iter().any(|visit| {
+                    visit.block == *block
+                        && (visit.arm, visit.placebo) == (slot.arm, slot.placebo)
+                        && visit.void.is_none()
+                })
+            })
+        };
+        (1..=self.block).filter(whole).count() as u32
     }
 
     /// Nothing of the block has been started yet.
@@ -192,14 +236,9 @@ impl Experiment {
         }
         self.dropped[slot.arm] = Some(why.to_owned());
         self.waiting.retain(|other| other.arm != slot.arm);
-        let missing = |arm: &usize| self.dropped[*arm].is_some();
-        let variants = 1..self.design.arms.len();
-        let asked = &self.design.hypotheses;
-        let lost = |hypothesis: &plan::Hypothesis| hypothesis.contrast.iter().any(|(arm, _)| missing(arm));
-        if slot.arm == 0
-            || variants.clone().all(|arm| missing(&arm))
-            || (!asked.is_empty() && asked.iter().all(lost))
-        {
+        self.settle();
+        let alone = (1..self.design.arms.len()).all(|arm| self.dropped[arm].is_some());
+        if slot.arm == 0 || alone || self.nothing_left() {
             self.over = Some(Over::NothingToCompare);
         }
     }
@@ -208,12 +247,22 @@ impl Experiment {
     fn finish(&mut self) {
         let asked = !self.design.hypotheses.is_empty();
         let blocks = if asked { self.design.most } else { self.design.least };
-        if self.block >= blocks {
-            self.over = Some(Over::BlocksMade);
-            self.waiting.clear();
-            return;
+        if asked && self.block > 0 {
+            self.look();
         }
-        self.open();
+        if asked && self.block >= self.design.least {
+            if self.nothing_left() {
+                self.over = Some(Over::NothingToCompare);
+            } else if self.decided() {
+                self.over = Some(Over::Decided);
+            }
+        }
+        if self.over.is_none() && self.block >= blocks {
+            self.over = Some(Over::BlocksMade);
+        }
+        if self.over.is_none() {
+            self.open();
+        }
     }
 
     /// Opens the next block, in an order of its own.

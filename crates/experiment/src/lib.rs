@@ -8,7 +8,14 @@
 
 mod check;
 mod course;
+mod group;
+mod look;
+mod noise;
+mod predict;
 mod random;
+mod standing;
+mod verdict;
+mod words;
 
 pub use check::Error;
 pub use course::{Experiment, Step, least_time};

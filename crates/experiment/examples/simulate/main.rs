@@ -1,0 +1,52 @@
+//! Prints the table of `docs/method/experiment.md`: what experiments answer where the truth is known.
+//!
+//!     cargo run --release -p torment-experiment --example simulate [SEEDS]
+
+mod scenario;
+
+use record::Answer;
+use scenario::{Outcome, rows};
+use std::io::Write;
+use torment_experiment::Experiment;
+
+fn main() -> std::io::Result<()> {
+    let seeds: u64 =
+        std::env::args().nth(1).map_or(2000, |text| text.parse().expect("a number of experiments"));
+    let mut out = std::io::stdout();
+    writeln!(
+        out,
+        "| truth | noise | trouble | blocks at most | different | first: better | no difference | undecided \
+         | intervals cover | effect claimed | placebo differs | blocks made | width |"
+    )?;
+    writeln!(out, "|---|---|---|---|---|---|---|---|---|---|---|---|---|")?;
+    for row in rows() {
+        let prepared = Experiment::new(&row.design()).expect("a design");
+        let made: Vec<Outcome> = (0..seeds).map(|seed| row.run(&prepared, seed)).collect();
+        let share = |of: &dyn Fn(&Outcome) -> bool| {
+            format!("{:.1} %", 100.0 * made.iter().filter(|made| of(made)).count() as f64 / seeds as f64)
+        };
+        let different = |answer: &Answer| matches!(answer, Answer::Better | Answer::Worse);
+        let blocks = made.iter().map(|made| f64::from(made.blocks)).sum::<f64>() / seeds as f64;
+        let mut widths: Vec<f64> = made.iter().map(|made| made.width).collect();
+        widths.sort_unstable_by(f64::total_cmp);
+        writeln!(
+            out,
+            "| {} | {:.0} % | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.1} | {:.2} |",
+            row.name,
+            row.noise * 100.0,
+            row.trouble.words(),
+            row.most,
+            share(&|made| made.answers.iter().any(different)),
+            share(&|made| made.answers[0] == Answer::Better),
+            share(&|made| made.answers[0] == Answer::NoDifference),
+            share(&|made| made.answers[0] == Answer::Undecided),
+            share(&|made| made.covered),
+            share(&|made| made.some_effect),
+            share(&|made| made.placebo_differs),
+            blocks,
+            widths[widths.len() / 2],
+        )?;
+        out.flush()?;
+    }
+    Ok(())
+}

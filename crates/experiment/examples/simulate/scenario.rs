@@ -1,0 +1,283 @@
+//! Experiments whose truth is known: what a start gives is drawn, and the experiment is told it like any other.
+
+use plan::{At, Hypothesis, Measure};
+use rand_chacha::ChaCha8Rng;
+use rand_core::{Rng, SeedableRng};
+use record::{Answer, ArmOf, Design, ProbeOf, Standing, Taken, Visit};
+use torment_experiment::{Experiment, Step};
+use units::{Nanos, Share};
+
+/// The smallest effect worth having in all of them.
+pub const EFFECT: f64 = 0.1;
+
+/// What disturbs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Trouble {
+    None,
+    /// A line of −20 % over all planned blocks, and a tenth up and down from block to block.
+    Drift,
+    /// Student's t with five degrees of freedom, of the same deviation.
+    Tails,
+    /// The first variant twice as noisy as the rest.
+    Noisier,
+    /// The baseline twice as noisy as the rest.
+    Baseline,
+    /// One start in twenty is void.
+    Voids,
+    /// Drift, tails and voids.
+    All,
+}
+
+/// A row of the table.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    pub name: &'static str,
+    /// Standard deviation of the logarithm between starts.
+    pub noise: f64,
+    pub trouble: Trouble,
+    /// The true ratio of each variant to the baseline.
+    pub ratios: Vec<f64>,
+    /// The variants are two factors crossed (a, b, both), and what is asked are two main effects and an interaction.
+    pub crossed: bool,
+    pub most: u32,
+    pub asks: Asks,
+}
+
+/// What the row is asked to reach.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Asks {
+    /// At most 5 % say better or worse of anything.
+    NothingFound,
+    /// In 90 % the first hypothesis is better.
+    Found,
+    /// Nothing but that intervals cover.
+    Covered,
+}
+
+/// What became of one experiment.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    pub answers: Vec<Answer>,
+    /// The intervals of all hypotheses hold the truth.
+    pub covered: bool,
+    /// Some interval excludes 1.
+    pub some_effect: bool,
+    pub placebo_differs: bool,
+    pub blocks: u32,
+    /// Widths of the first interval, high ÷ low.
+    pub width: f64,
+}
+
+impl Scenario {
+    pub fn design(&self) -> Design {
+        let arms = self.ratios.len() + 1;
+        let contrasts: Vec<Vec<(usize, f64)>> = if self.crossed {
+            vec![
+                vec![(0, -0.5), (1, 0.5), (2, -0.5), (3, 0.5)],
+                vec![(0, -0.5), (1, -0.5), (2, 0.5), (3, 0.5)],
+                vec![(0, 1.0), (1, -1.0), (2, -1.0), (3, 1.0)],
+            ]
+        } else {
+            (1..arms).map(|arm| vec![(0, -1.0), (arm, 1.0)]).collect()
+        };
+        let asked = |contrast: Vec<(usize, f64)>| Hypothesis {
+            name: format!("{contrast:?}"),
+            contrast,
+            probe: 0,
+            measure: Measure::Capacity,
+            effect: Share(EFFECT),
+            relieves: Vec::new(),
+        };
+        Design {
+            arms: (0..arms).map(|arm| ArmOf { name: format!("arm {arm}"), changes: Vec::new() }).collect(),
+            probes: vec![ProbeOf { workload: "all".to_owned(), at: At::Limit, arms: (0..arms).collect() }],
+            hypotheses: contrasts.into_iter().map(asked).collect(),
+            pilot: 3,
+            least: 4,
+            most: self.most,
+            budget: None,
+            confidence: Share(0.95),
+            seed: 0,
+        }
+    }
+
+    /// The logarithm of what each hypothesis compares.
+    fn truths(&self, design: &Design) -> Vec<f64> {
+        let log = |arm: usize| if arm == 0 { 0.0 } else { self.ratios[arm - 1].ln() };
+        let of = |asked: &Hypothesis| asked.contrast.iter().map(|(arm, weight)| log(*arm) * weight).sum();
+        design.hypotheses.iter().map(of).collect()
+    }
+
+    /// Makes one experiment; `prepared` is one of this scenario's design, which has the bounds already.
+    pub fn run(&self, prepared: &Experiment, seed: u64) -> Outcome {
+        let mut experiment = prepared.reseeded(seed);
+        let mut nature = Nature::new(self, seed);
+        while let Step::Visit { number, block, arm, placebo, .. } = experiment.next(Nanos(0)) {
+            experiment.take(&nature.visit(number, block, arm, placebo));
+        }
+        let standing = experiment.standing();
+        self.outcome(&standing)
+    }
+
+    fn outcome(&self, standing: &Standing) -> Outcome {
+        let asked = || standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
+        let truths = self.truths(&self.design());
+        let holds = |(judged, truth): (&record::Judged, &f64)| {
+            judged.ratio.is_none_or(|ratio| ratio.low.ln() <= *truth && *truth <= ratio.high.ln())
+        };
+        Outcome {
+            answers: asked().map(|judged| judged.answer).collect(),
+            covered: asked().zip(&truths).all(holds),
+            some_effect: asked().any(|judged| judged.some_effect),
+            placebo_differs: standing
+                .judged
+                .iter()
+                .any(|judged| judged.hypothesis.is_none() && judged.some_effect),
+            blocks: standing.blocks,
+            width: asked()
+                .next()
+                .and_then(|judged| judged.ratio)
+                .map_or(f64::NAN, |ratio| ratio.high / ratio.low),
+        }
+    }
+}
+
+/// What starts give.
+struct Nature<'a> {
+    scenario: &'a Scenario,
+    random: ChaCha8Rng,
+    /// Of the blocks so far.
+    shifts: Vec<f64>,
+}
+
+impl<'a> Nature<'a> {
+    fn new(scenario: &'a Scenario, seed: u64) -> Self {
+        let mut key = [9; 32];
+        key[..8].copy_from_slice(&seed.to_le_bytes());
+        Self { scenario, random: ChaCha8Rng::from_seed(key), shifts: Vec::new() }
+    }
+
+    fn even(&mut self) -> f64 {
+        ((self.random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    /// Box and Muller (1958).
+    fn normal(&mut self) -> f64 {
+        let (radius, angle) = ((-2.0 * self.even().ln()).sqrt(), std::f64::consts::TAU * self.even());
+        radius * angle.cos()
+    }
+
+    /// Of variance 1.
+    fn noise(&mut self) -> f64 {
+        let normal = self.normal();
+        if !matches!(self.scenario.trouble, Trouble::Tails | Trouble::All) {
+            return normal;
+        }
+        let square: f64 = (0..5).map(|_| self.normal().powi(2)).sum::<f64>() / 5.0;
+        normal / square.sqrt() * (3.0_f64 / 5.0).sqrt()
+    }
+
+    fn shift(&mut self, block: u32) -> f64 {
+        if !matches!(self.scenario.trouble, Trouble::Drift | Trouble::All) {
+            return 0.0;
+        }
+        while self.shifts.len() <= block as usize {
+            let line = 0.8_f64.ln() * self.shifts.len() as f64 / f64::from(self.scenario.most);
+            let shift = line + 0.1 * self.normal();
+            self.shifts.push(shift);
+        }
+        self.shifts[block as usize]
+    }
+
+    fn visit(&mut self, number: u32, block: u32, arm: usize, placebo: bool) -> Visit {
+        let scenario = self.scenario;
+        let effect = if arm == 0 { 0.0 } else { scenario.ratios[arm - 1].ln() };
+        let noisier = match scenario.trouble {
+            Trouble::Noisier => arm == 1,
+            Trouble::Baseline => arm == 0,
+            _ => false,
+        };
+        let deviation = scenario.noise * if noisier { 2.0 } else { 1.0 };
+        let y = 1000.0_f64.ln() + self.shift(block) + effect + deviation * self.noise();
+        let void = matches!(scenario.trouble, Trouble::Voids | Trouble::All) && self.even() < 0.05;
+        let taken = Taken {
+            probe: 0,
+            run: record::RunId(String::new()),
+            rate: None,
+            figures: vec![(Measure::Capacity, y.exp())],
+            at_least: false,
+            cause: None,
+            says: String::new(),
+            caveats: Vec::new(),
+        };
+        Visit {
+            number,
+            block,
+            arm,
+            placebo,
+            at_unix_ms: 0,
+            took: Nanos(1),
+            started_in: Nanos(0),
+            taken: vec![taken],
+            void: void.then(|| "a neighbour woke up".to_owned()),
+        }
+    }
+}
+
+/// The rows of the table.
+pub fn rows() -> Vec<Scenario> {
+    let mut rows = Vec::new();
+    let mut row = |name, noise, trouble, ratios: &[f64], most, asks| {
+        rows.push(Scenario { name, noise, trouble, ratios: ratios.to_vec(), crossed: false, most, asks });
+    };
+    let twice = 1.0 + 2.0 * EFFECT;
+    // Blocks at most, by noise: what a true effect of twice the smallest needs.
+    let sized = [(0.03, 8), (0.07, 20), (0.15, 90)];
+    for (noise, most) in sized {
+        row("A/A", noise, Trouble::None, &[1.0], most, Asks::NothingFound);
+        row("twice the smallest effect", noise, Trouble::None, &[twice], most, Asks::Found);
+    }
+    row("exactly the smallest effect", 0.07, Trouble::None, &[1.0 + EFFECT], 20, Asks::Covered);
+    row("five times the smallest effect", 0.07, Trouble::None, &[1.0 + 5.0 * EFFECT], 20, Asks::Found);
+    for (trouble, most) in [
+        (Trouble::Drift, 20),
+        (Trouble::Tails, 20),
+        (Trouble::Voids, 20),
+        (Trouble::All, 20),
+        (Trouble::Noisier, 60),
+        (Trouble::Baseline, 60),
+    ] {
+        row("A/A", 0.07, trouble, &[1.0], most, Asks::NothingFound);
+        row("twice the smallest effect", 0.07, trouble, &[twice], most, Asks::Found);
+    }
+    row("exactly the smallest effect", 0.07, Trouble::Noisier, &[1.0 + EFFECT], 60, Asks::Covered);
+    row("four A/A", 0.07, Trouble::None, &[1.0; 4], 24, Asks::NothingFound);
+    row("four, one of twice", 0.07, Trouble::None, &[twice, 1.0, 1.0, 1.0], 24, Asks::Found);
+    row("four, one of twice", 0.07, Trouble::All, &[twice, 1.0, 1.0, 1.0], 24, Asks::Found);
+    row("four, one of twice", 0.07, Trouble::Noisier, &[twice, 1.0, 1.0, 1.0], 60, Asks::Found);
+    row("four, of all sizes", 0.07, Trouble::None, &[0.8, 1.0, 1.1, 1.5], 24, Asks::Covered);
+    for (name, ratios, asks) in [
+        ("two factors, no effect", [1.0, 1.0, 1.0], Asks::NothingFound),
+        ("two factors, one of twice", [twice, 1.0, twice], Asks::Found),
+        ("two factors that need each other", [1.0, 1.0, 1.5], Asks::Covered),
+    ] {
+        let (noise, trouble, ratios) = (0.07, Trouble::None, ratios.to_vec());
+        rows.push(Scenario { name, noise, trouble, ratios, crossed: true, most: 40, asks });
+    }
+    rows
+}
+
+impl Trouble {
+    /// In the table.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Drift => "drift",
+            Self::Tails => "heavy tails",
+            Self::Noisier => "variant 1 twice as noisy",
+            Self::Baseline => "baseline twice as noisy",
+            Self::Voids => "void starts",
+            Self::All => "drift, heavy tails, void starts",
+        }
+    }
+}

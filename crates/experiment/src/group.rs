@@ -1,0 +1,158 @@
+use plan::{Hypothesis, Measure};
+use record::{Design, Visit};
+use stats::{Blocks, Looks, bounds};
+use std::sync::Arc;
+
+use crate::random::Normal;
+
+/// Experiments drawn for the bounds: the chance to miss is right to about 0.1 points at 5 %.
+const PATHS: usize = 40_000;
+/// Normal numbers drawn at most, a second's work: long and wide designs get fewer paths.
+const DRAWS_MOST: usize = 32_000_000;
+/// The part of the chance to miss that the first look has; see `docs/method/experiment.md` for why so much.
+pub(crate) const FIRST: f64 = 0.62;
+/// The bounds are the same for every seed of the order.
+const LABEL: [u8; 32] = *b"torment experiment bounds       ";
+
+/// Hypotheses that are answered from the same figures.
+#[derive(Debug, Clone)]
+pub(crate) struct Group {
+    pub(crate) probe: usize,
+    pub(crate) measure: Measure,
+    /// Places of the hypotheses.
+    pub(crate) asked: Vec<usize>,
+    /// What has a figure in every block.
+    pub(crate) rows: Vec<Row>,
+    /// Half widths for each number of blocks from two on; none if nothing can be compared.
+    pub(crate) bounds: Option<Arc<Vec<f64>>>,
+}
+
+/// One start in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) arm: usize,
+    pub(crate) placebo: bool,
+}
+
+/// Bounds by the comparisons they are for.
+pub(crate) type Cache = Vec<(Vec<Vec<f64>>, Arc<Vec<f64>>)>;
+
+impl Group {
+    /// The groups of a design, in the order of its hypotheses.
+    pub(crate) fn all(design: &Design) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for (place, asked) in design.hypotheses.iter().enumerate() {
+            let same = |group: &&mut Self| group.probe == asked.probe && group.measure == asked.measure;
+            if let Some(group) = groups.iter_mut().find(same) {
+                group.asked.push(place);
+                continue;
+            }
+            let Hypothesis { probe, measure, .. } = *asked;
+            groups.push(Self { probe, measure, asked: vec![place], rows: Vec::new(), bounds: None });
+        }
+        groups
+    }
+
+    /// Sees which arms there are to compare, and computes the bounds if that changed. An arm is left out if it is
+    /// not measured any further, or if its starts so far never gave this figure: it must not cost the others theirs.
+    pub(crate) fn settle(
+        &mut self,
+        design: &Design,
+        dropped: &[Option<String>],
+        visits: &[Visit],
+        cache: &mut Cache,
+    ) {
+        let gives = |arm: usize| {
+            let mut of =
+                visits.iter().filter(|visit| visit.arm == arm && visit.block > 0 && visit.void.is_none());
+            of.clone().next().is_none() || of.any(|visit| self.figure(visit).is_some())
+        };
+        let mut arms = design.probes[self.probe].arms.clone();
+        arms.retain(|arm| dropped[*arm].is_none() && gives(*arm));
+        arms.sort_unstable();
+        arms.dedup();
+        let placebo = arms.contains(&0).then_some(Row { arm: 0, placebo: true });
+        let rows: Vec<Row> =
+            arms.iter().map(|arm| Row { arm: *arm, placebo: false }).chain(placebo).collect();
+        if rows == self.rows {
+            return;
+        }
+        self.rows = rows;
+        let contrasts: Vec<Vec<f64>> =
+            self.asked.iter().filter_map(|asked| self.weights(&design.hypotheses[*asked])).collect();
+        self.bounds = (!contrasts.is_empty()).then(|| self.bounds(design, contrasts, cache));
+    }
+
+    fn bounds(&self, design: &Design, contrasts: Vec<Vec<f64>>, cache: &mut Cache) -> Arc<Vec<f64>> {
+        if let Some((_, known)) = cache.iter().find(|(of, _)| *of == contrasts) {
+            return Arc::clone(known);
+        }
+        let (treatments, least, most) = (self.rows.len(), design.least as usize, design.most as usize);
+        let alpha = (1.0 - design.confidence.0) / Self::all(design).len() as f64;
+        let paths = PATHS.min(DRAWS_MOST / (treatments * most));
+        let looks = Looks { treatments, contrasts: &contrasts, least, most, alpha, first: FIRST, paths };
+        let mut normal = Normal::new(LABEL);
+        let found = Arc::new(bounds(&looks, || normal.next()));
+        cache.push((contrasts, Arc::clone(&found)));
+        found
+    }
+
+    /// The weights of a hypothesis for each row; none if one of its arms is missing. The baseline's weight is shared
+    /// by its two starts of a block: both are of the plan as it stands, and the placebo is what tells them apart.
+    pub(crate) fn weights(&self, hypothesis: &Hypothesis) -> Option<Vec<f64>> {
+        let mut weights = vec![0.0; self.rows.len()];
+        for (arm, weight) in hypothesis.contrast.iter().filter(|(_, weight)| *weight != 0.0) {
+            let rows: Vec<usize> = self
+                .rows
+                .iter()
+                .enumerate()
+                .filter(|(_, row)| row.arm == *arm)
+                .map(|(place, _)| place)
+                .collect();
+            if rows.is_empty() {
+                return None;
+            }
+            rows.iter().for_each(|row| weights[*row] = weight / rows.len() as f64);
+        }
+        Some(weights)
+    }
+
+    /// The weights that compare the baseline's second start of a block with its first.
+    pub(crate) fn placebo(&self) -> Option<Vec<f64>> {
+        let side = |row: &Row| match (row.arm, row.placebo) {
+            (0, false) => -1.0,
+            (0, true) => 1.0,
+            _ => 0.0,
+        };
+        self.rows.iter().any(|row| row.placebo).then(|| self.rows.iter().map(side).collect())
+    }
+
+    /// What a visit gave: the logarithm. A figure of zero or below has none, and is missing.
+    pub(crate) fn figure(&self, visit: &Visit) -> Option<f64> {
+        let taken = visit.taken.iter().find(|taken| taken.probe == self.probe)?;
+        let (_, figure) = taken.figures.iter().find(|(measure, _)| *measure == self.measure)?;
+        (figure.is_finite() && *figure > 0.0).then(|| figure.ln())
+    }
+
+    /// The blocks in which every row has a figure.
+    pub(crate) fn fit(&self, visits: &[Visit]) -> Option<Blocks> {
+        let of_row = |block: &[Visit], row: &Row| {
+            let same = |visit: &&Visit| {
+                (visit.arm, visit.placebo) == (row.arm, row.placebo)
+                    && visit.void.is_none()
+                    && visit.block > 0
+            };
+            block.iter().find(same).and_then(|visit| self.figure(visit))
+        };
+        let whole =
+            |block: &[Visit]| self.rows.iter().map(|row| of_row(block, row)).collect::<Option<Vec<f64>>>();
+        let blocks = visits.chunk_by(|a, b| a.block == b.block);
+        Blocks::fit(&blocks.filter_map(whole).collect::<Vec<_>>())
+    }
+
+    /// The baseline's figures in the pilot.
+    pub(crate) fn pilot(&self, visits: &[Visit]) -> Vec<f64> {
+        let pilot = visits.iter().filter(|visit| visit.block == 0 && visit.void.is_none());
+        pilot.filter_map(|visit| self.figure(visit)).collect()
+    }
+}

@@ -1,0 +1,47 @@
+use crate::course::{Experiment, worth};
+
+impl Experiment {
+    /// Sees what there is to compare.
+    pub(crate) fn settle(&mut self) {
+        for group in &mut self.groups {
+            group.settle(&self.design, &self.dropped, &self.visits, &mut self.cache);
+        }
+    }
+
+    /// Reads what the blocks so far say.
+    pub(crate) fn look(&mut self) {
+        self.settle();
+        for (group, placebo) in self.groups.iter().zip(&mut self.placebos) {
+            let (Some(fit), Some(bounds)) = (group.fit(&self.visits), &group.bounds) else { continue };
+            let blocks = fit.blocks();
+            let Some(half) = bounds.get(blocks - 2).copied() else { continue };
+            let look = blocks >= self.design.least as usize;
+            for place in &group.asked {
+                let asked = &self.design.hypotheses[*place];
+                let Some(weights) = group.weights(asked) else { continue };
+                self.found[*place].take(&fit, &weights, half, look, worth(asked));
+            }
+            let least = group.asked.iter().map(|place| worth(&self.design.hypotheses[*place]));
+            let least = least.min_by(|a, b| a.delta.total_cmp(&b.delta));
+            if let (Some(weights), Some(worth)) = (group.placebo(), least) {
+                placebo.take(&fit, &weights, half, look, worth);
+            }
+        }
+    }
+
+    /// Something was asked, and none of it can be compared.
+    pub(crate) fn nothing_left(&self) -> bool {
+        !self.groups.is_empty() && self.groups.iter().all(|group| group.bounds.is_none())
+    }
+
+    /// Each hypothesis has an answer, or will never have one.
+    pub(crate) fn decided(&self) -> bool {
+        self.groups.iter().all(|group| {
+            let done = |place: &usize| {
+                let lost = group.weights(&self.design.hypotheses[*place]).is_none();
+                lost || self.found[*place].answer.is_some()
+            };
+            group.asked.iter().all(done)
+        })
+    }
+}

@@ -1,0 +1,189 @@
+use crate::course::Experiment;
+use crate::group::Group;
+use crate::noise::noise;
+use crate::predict::expected;
+use crate::verdict::Found;
+use crate::words;
+use record::{Answer, Caveat, Judged, Standing};
+use stats::{Blocks, Slope, student_t};
+use units::Share;
+
+/// Below this many degrees of freedom the noise itself is hardly known.
+const FREEDOM_FEW: f64 = 6.0;
+/// Chance at which drift and unequal noise are told without there being any.
+const DOUBT: f64 = 0.01;
+
+/// Where an experiment stands.
+pub(crate) fn standing(experiment: &Experiment) -> Standing {
+    let mut judged: Vec<Option<Judged>> = vec![None; experiment.found.len()];
+    let mut standing = Standing { over: experiment.over, ..Standing::default() };
+    let mut placebos = Vec::new();
+    for (group, placebo) in experiment.groups.iter().zip(&experiment.placebos) {
+        for place in &group.asked {
+            judged[*place] = Some(hypothesis(experiment, group, *place));
+        }
+        if let Some(found) = self_compared(experiment, group, placebo) {
+            if found.some_effect {
+                let text = format!(
+                    "{} Starts of the same differ by more than chance explains: do not trust the rest.",
+                    found.says
+                );
+                standing.caveats.push(Caveat::new("placebo-differs", text));
+            }
+            placebos.push(found);
+        }
+        standing.noise.extend(noise(experiment, group));
+        if let Some(fit) = group.fit(&experiment.visits) {
+            let what = words::measured(group.measure, &experiment.design.probes[group.probe]);
+            standing.caveats.extend(drift(&fit, &what));
+            standing.caveats.extend(unequal(experiment, group, &fit, &what));
+        }
+    }
+    standing.blocks = experiment.complete();
+    standing.judged = judged.into_iter().flatten().chain(placebos).collect();
+    for (arm, why) in
+        experiment.dropped.iter().enumerate().filter_map(|(arm, why)| Some((arm, why.as_ref()?)))
+    {
+        let text = format!("'{}' is not measured any further: {why}", experiment.design.arms[arm].name);
+        standing.caveats.push(Caveat::new("arm-dropped", text));
+    }
+    let asked = experiment.design.hypotheses.len();
+    if asked > 1 {
+        let confidence = experiment.design.confidence;
+        let text = format!(
+            "The intervals of all {asked} hypotheses hold together, at all looks, with {confidence}."
+        );
+        standing.caveats.push(Caveat::new("joint-intervals", text));
+    }
+    standing
+}
+
+fn hypothesis(experiment: &Experiment, group: &Group, place: usize) -> Judged {
+    let (asked, found) = (&experiment.design.hypotheses[place], &experiment.found[place]);
+    let ratio = found.ratio();
+    let answer = match found.answer {
+        Some(answer) => answer,
+        None if group.weights(asked).is_none() => Answer::NotMeasured,
+        None => Answer::Undecided,
+    };
+    let expected = expected(experiment, asked);
+    let decided = !matches!(answer, Answer::Undecided | Answer::NotMeasured);
+    let held =
+        expected.as_ref().and_then(|expected| expected.answer).filter(|_| decided).map(|e| e == answer);
+    let mut says = words::says(experiment, asked, (answer, ratio), expected.as_ref(), held);
+    if answer == Answer::NotMeasured {
+        says += &why_not(experiment, group, asked);
+    }
+    Judged {
+        hypothesis: Some(place),
+        name: asked.name.clone(),
+        answer,
+        ratio,
+        some_effect: found.some_effect(),
+        blocks: found.blocks as u32,
+        expected,
+        held,
+        says,
+        caveats: doubts(experiment, group, found, &asked.contrast),
+    }
+}
+
+/// The placebo of a group, once there is something to compare.
+fn self_compared(experiment: &Experiment, group: &Group, found: &Found) -> Option<Judged> {
+    let ratio = found.ratio()?;
+    let answer = found.answer.unwrap_or(Answer::Undecided);
+    Some(Judged {
+        hypothesis: None,
+        name: format!("placebo: {}", words::measured(group.measure, &experiment.design.probes[group.probe])),
+        answer,
+        ratio: Some(ratio),
+        some_effect: found.some_effect(),
+        blocks: found.blocks as u32,
+        expected: None,
+        held: None,
+        says: words::placebo(experiment, group, answer, Some(ratio)),
+        caveats: doubts(experiment, group, found, &[(0, 1.0)]),
+    })
+}
+
+/// Why a hypothesis has nothing to compare.
+fn why_not(experiment: &Experiment, group: &Group, asked: &plan::Hypothesis) -> String {
+    let missing = |arm: usize| !group.rows.iter().any(|row| row.arm == arm);
+    let arms =
+        asked.contrast.iter().filter(|(arm, weight)| *weight != 0.0 && missing(*arm)).map(|(arm, _)| *arm);
+    let why = |arm: usize| match &experiment.dropped[arm] {
+        Some(why) => format!(" '{}' was given up: {why}", experiment.design.arms[arm].name),
+        None => format!(" '{}' gave no such figure.", experiment.design.arms[arm].name),
+    };
+    arms.map(why).collect()
+}
+
+/// Reasons for doubt of one comparison.
+fn doubts(experiment: &Experiment, group: &Group, found: &Found, contrast: &[(usize, f64)]) -> Vec<Caveat> {
+    let mut doubts = Vec::new();
+    if found.bounds.is_some() && !found.looked {
+        let text = format!(
+            "{} complete blocks, and the first look is at {}: this interval is only shown, and decides nothing.",
+            found.blocks, experiment.design.least
+        );
+        doubts.push(Caveat::new("before-first-look", text));
+    }
+    if found.still {
+        let text = "The figures differ by the same factor in every block: there is no noise to tell from, and an \
+                    interval without width is as good as the figures are fine.";
+        doubts.push(Caveat::new("no-noise", text));
+    } else if found.bounds.is_some() && found.freedom < FREEDOM_FEW {
+        let text = format!(
+            "The noise is known from {} degrees of freedom only; more blocks narrow it.",
+            found.freedom
+        );
+        doubts.push(Caveat::new("few-freedom", text));
+    }
+    if found.clash {
+        let text =
+            "Intervals of two looks have nothing in common, so that one of them missed; the earlier is kept.";
+        doubts.push(Caveat::new("looks-disagree", text));
+    }
+    let at_least = |arm: usize| {
+        let of = experiment
+            .visits
+            .iter()
+            .filter(|visit| visit.arm == arm && visit.block > 0 && visit.void.is_none());
+        let taken = of.flat_map(|visit| &visit.taken).filter(|taken| taken.probe == group.probe);
+        taken.filter(|taken| taken.at_least).count()
+    };
+    let unended: usize =
+        contrast.iter().filter(|(_, weight)| *weight != 0.0).map(|(arm, _)| at_least(*arm)).sum();
+    if unended > 0 {
+        let text = format!(
+            "{unended} of its figures are only known to be at least what they say (the generator or the plan ended the \
+             search): the true ratio may be further from 1, or on the other side."
+        );
+        doubts.push(Caveat::new("at-least", text));
+    }
+    doubts
+}
+
+/// Whether blocks get slower or faster one after another: a t test of the slope of their means.
+fn drift(fit: &Blocks, what: &str) -> Option<Caveat> {
+    let slope = Slope::fit(fit.block_means(), 1.0)?;
+    let sure = slope.per_unit.abs() > student_t(1.0 - DOUBT / 2.0, slope.freedom) * slope.error;
+    let text = format!(
+        "{what} drifts by {}{} a block; comparisons are made within blocks, so it is not in them.",
+        if slope.per_unit < 0.0 { "−" } else { "+" },
+        Share(slope.per_unit.exp_m1().abs())
+    );
+    (sure && slope.per_unit.abs() > 1e-9).then(|| Caveat::new("drift", text))
+}
+
+/// Whether one arm is noisier than the others.
+fn unequal(experiment: &Experiment, group: &Group, fit: &Blocks, what: &str) -> Option<Caveat> {
+    let unequal = fit.unequal().filter(|unequal| unequal.chance < DOUBT)?;
+    let name = &experiment.design.arms[group.rows[unequal.treatment].arm].name;
+    let text = format!(
+        "'{name}' is noisier than the others in {what}: {:.1} times their deviation. Its comparisons use their own \
+         noise where that is larger; they miss a little more often than planned.",
+        unequal.ratio
+    );
+    Some(Caveat::new("unequal-noise", text))
+}
