@@ -56,7 +56,9 @@ fn secrets(table: &DeTable<'_>, text: &str, spans: &mut Vec<Range<usize>>) {
 
 fn collect_secrets(key: &str, value: &Spanned<DeValue<'_>>, text: &str, spans: &mut Vec<Range<usize>>) {
     match value.get_ref() {
-        DeValue::String(_) if secret::is_secret_name(key) => spans.push(value.span()),
+        DeValue::String(_) | DeValue::Integer(_) | DeValue::Float(_) if secret::is_secret_name(key) => {
+            spans.push(value.span());
+        }
         DeValue::String(content) => {
             if content.split([':', ' ']).next().is_some_and(secret::is_secret_name) {
                 spans.push(value.span());

@@ -1,1 +1,246 @@
+//! What `torment try` does.
 
+use super::plan;
+use crate::*;
+use units::{Nanos, Rate, Share};
+
+const BASE: &str = "target.url = 'http://127.0.0.1:8080/'\nrequest = [{ name = 'reads' }, { name = 'writes', method = 'POST' }]\n\
+                    postgres.port = 5555\nservice = { command = 'app', env = { THREADS = '200', POOL = '10' } }\n";
+const THREADS: &str =
+    "[[variant]]\nname = '400 threads'\nfactor = 'threads'\nrelieves = ['workers']\nenv.THREADS = 400\n";
+const POOL: &str =
+    "[[variant]]\nname = 'pool of 20'\nfactor = 'pool'\nenv.POOL = 20\nsettings.max_connections = 200\n";
+
+fn tried(text: &str) -> Experiment {
+    match plan(Command::Try, &format!("{BASE}{text}")).unwrap_or_else(|e| panic!("{text}\n{e}")).task {
+        Task::Try(experiment) => *experiment,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// `workload load: arms`.
+fn probes(experiment: &Experiment) -> Vec<String> {
+    let text = |probe: &Probe| {
+        format!("{} {}: {:?}", experiment.workloads[probe.workload].name, probe.at, probe.arms)
+    };
+    experiment.probes.iter().map(text).collect()
+}
+
+#[test]
+fn one_variant_and_one_question() {
+    let found = tried(&format!("{THREADS}[[hypothesis]]\nvariant = '400 threads'"));
+    let names: Vec<&str> = found.arms.iter().map(|arm| arm.name.as_str()).collect();
+    assert_eq!(names, ["baseline", "400 threads"]);
+    let env = |arm: &Arm| arm.setup.service.as_ref().map(|service| service.env[0].1.to_string());
+    assert_eq!((env(&found.arms[0]), env(&found.arms[1])), (Some("200".into()), Some("400".into())));
+    assert_eq!(probes(&found), ["all the capacity: [0, 1]", "all 50 % of the capacity: [0]"]);
+    let expected = Hypothesis {
+        name: "400 threads changes capacity".to_owned(),
+        contrast: vec![(1, 1.0), (0, -1.0)],
+        probe: 0,
+        measure: Measure::Capacity,
+        effect: Share(0.1),
+        relieves: vec!["workers".to_owned()],
+    };
+    assert_eq!(found.hypotheses, [expected]);
+    assert_eq!((found.pilot, found.least, found.most, found.budget), (3, 4, 10, None));
+    assert_eq!((found.confidence, found.warm), (Share(0.95), Nanos::from_secs(20)));
+    assert_eq!((found.hold, found.find), (Nanos::from_secs(10), Find::default()));
+}
+
+#[test]
+fn measures_at_loads_of_workloads() {
+    let found = tried(&format!(
+        "{THREADS}{POOL}[[hypothesis]]\nvariant = '400 threads'\nmeasure = 'p99'\non = 'writes'\n\
+         [[hypothesis]]\nname = 'better'\nvariant = 'pool of 20'\nbaseline = '400 threads'\nmeasure = 'cpu'\nat = '200/s'\n\
+         effect = '5%'\n[[hypothesis]]\nvariant = 'pool of 20'\nmeasure = 'throughput'\nat = '1000 connections'\non = 'reads'\n\
+         [try]\nworkloads = ['reads', 'writes']\nat = ['70%']"
+    ));
+    assert_eq!(
+        probes(&found),
+        [
+            "reads the capacity: [0]",
+            "reads 70 % of the capacity: [0, 1, 2]",
+            "reads 200/s: [1, 2]",
+            "reads 1,000 connections: [0, 2]",
+            "writes the capacity: [0]",
+            "writes 70 % of the capacity: [0, 1, 2]",
+            "writes 50 % of the capacity: [0, 1]",
+            "writes 200/s: [1, 2]",
+        ]
+    );
+    let asked: Vec<(&str, usize)> =
+        found.hypotheses.iter().map(|one| (one.name.as_str(), one.probe)).collect();
+    assert_eq!(
+        asked,
+        [
+            ("400 threads changes p99", 6),
+            ("better on reads", 2),
+            ("better on writes", 7),
+            ("pool of 20 changes throughput", 3)
+        ]
+    );
+    assert_eq!(found.hypotheses[1].contrast, [(2, 1.0), (1, -1.0)]);
+    assert_eq!(found.hypotheses[1].effect, Share(0.05));
+    assert_eq!(found.workloads[1], Workload { name: "writes".to_owned(), flows: vec![1] });
+}
+
+#[test]
+fn crossed_factors() {
+    let third = "[[variant]]\nname = '800 threads'\nfactor = 'threads'\nenv.THREADS = 800\n";
+    let found = tried(&format!("{THREADS}{third}{POOL}[try]\ncross = ['threads', 'pool']\neffect = '20%'"));
+    let names: Vec<&str> = found.arms.iter().map(|arm| arm.name.as_str()).collect();
+    let combined = ["400 threads + pool of 20", "800 threads + pool of 20"];
+    assert_eq!(names, ["baseline", "400 threads", "800 threads", "pool of 20", combined[0], combined[1]]);
+    let service = found.arms[5].setup.service.as_ref().expect("a service");
+    let env: Vec<String> = service.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    assert_eq!(env, ["THREADS=800", "POOL=20"]);
+    assert_eq!(found.arms[5].setup.postgres().expect("a database").settings.len(), 1);
+    assert_eq!(probes(&found)[0], "all the capacity: [0, 1, 2, 3, 4, 5]");
+    let third = 1.0 / 3.0;
+    let half =
+        |arms: [usize; 4]| [0.5, 0.5, -0.5, -0.5].into_iter().zip(arms).map(|(w, arm)| (arm, w)).collect();
+    for (name, contrast) in [
+        ("400 threads changes capacity", half([1, 4, 0, 3])),
+        ("800 threads changes capacity", half([2, 5, 0, 3])),
+        (
+            "pool of 20 changes capacity",
+            vec![(3, third), (4, third), (5, third), (0, -third), (1, -third), (2, -third)],
+        ),
+        (
+            "400 threads changes what pool of 20 does to capacity",
+            vec![(4, 1.0), (0, 1.0), (1, -1.0), (3, -1.0)],
+        ),
+        (
+            "800 threads changes what pool of 20 does to capacity",
+            vec![(5, 1.0), (0, 1.0), (2, -1.0), (3, -1.0)],
+        ),
+    ] {
+        let one = found.hypotheses.iter().find(|one| one.name == name).expect(name);
+        let sorted = |contrast: &[(usize, f64)]| {
+            let mut contrast = contrast.to_vec();
+            contrast.sort_by_key(|(arm, _)| *arm);
+            contrast
+        };
+        assert_eq!(sorted(&one.contrast), sorted(&contrast), "{name}");
+        assert_eq!(one.effect, Share(0.2));
+    }
+    assert_eq!(found.hypotheses.len(), 5);
+}
+
+#[test]
+fn a_table_without_a_question() {
+    let found = tried(&format!(
+        "{THREADS}[try]\nconnections = [1000, 5_000]\nat = ['50%', 300]\ncapacity = true\npilot = 1\nleast = 2\nmost = 2\n\
+         budget = '2h'\nconfidence = '90%'\nwarm = '0s'\nhold = '5s'\n[find]\ntrial = '2s'"
+    ));
+    assert!(found.hypotheses.is_empty());
+    assert_eq!(
+        probes(&found),
+        [
+            "all the capacity: [0, 1]",
+            "all 50 % of the capacity: [0, 1]",
+            "all 300/s: [0, 1]",
+            "all 1,000 connections: [0, 1]",
+            "all 5,000 connections: [0, 1]",
+        ]
+    );
+    assert_eq!((found.warm, found.budget), (Nanos::ZERO, Some(Nanos::from_secs(7200))));
+    assert_eq!((found.pilot, found.least, found.most), (1, 2, 2));
+    assert_eq!(found.find.trial, Nanos::from_secs(2));
+}
+
+#[test]
+fn a_quick_look_replaces_what_it_says() {
+    let text = format!(
+        "{BASE}{THREADS}[try]\nmost = 20\nconnections = [10]\nworkloads = ['reads']\n[find]\ntrial = '5s'\nwidth = '1%'\n\
+         [quick]\nmost = 3\ntrial = '1s'\nconnections = []\ncapacity = true\nbudget = '5m'"
+    );
+    let check = |draft: Draft| match draft.check(Command::Try, &mut super::read).expect("valid").task {
+        Task::Try(experiment) => experiment,
+        other => panic!("{other:?}"),
+    };
+    let draft = || Draft::from_toml("p", &text).expect("valid");
+    let full = check(draft());
+    assert_eq!(
+        (full.most, full.find.trial, &full.said.connections[..]),
+        (20, Nanos::from_secs(5), &[10][..])
+    );
+    let mut quick = draft();
+    quick.quick().expect("there is one");
+    let quick = check(quick);
+    assert_eq!((quick.most, quick.least, quick.find.trial), (3, 3, Nanos::from_secs(1)));
+    assert_eq!((quick.find.width, quick.find.budget), (Share(0.01), None));
+    assert_eq!(quick.budget, Some(Nanos::from_secs(300)));
+    assert_eq!(probes(&quick), ["reads the capacity: [0, 1]", "reads 50 % of the capacity: [0]"]);
+    // The command line wins over both.
+    let mut over = Draft::default();
+    over.set(Key::TryBudget, "--budget", "1h");
+    over.set(Key::Trial, "--trial", "3s");
+    let mut both = draft().overlaid_by(over);
+    both.quick().expect("there is one");
+    let both = check(both);
+    assert_eq!(
+        (both.budget, both.find.trial, both.most),
+        (Some(Nanos::from_secs(3600)), Nanos::from_secs(3), 3)
+    );
+    let error = Draft::from_toml("p", BASE).expect("valid").quick().expect_err("there is none").to_string();
+    assert!(error.starts_with("this plan has no quick look: expected a section [quick]"), "{error}");
+}
+
+#[test]
+fn a_part_is_a_plan() {
+    let text = format!("{BASE}{THREADS}[try]\nworkloads = ['writes']\ncapacity = true");
+    let whole = plan(Command::Try, &text).expect("valid");
+    let Task::Try(experiment) = &whole.task else { panic!("{:?}", whole.task) };
+    let load = Load::Closed { connections: 40, requests: None, duration: Some(Nanos::from_secs(5)) };
+    let part = whole.part(&experiment.workloads[0], Task::Run(load));
+    assert_eq!((part.flows.len(), part.flows[0].name.as_str(), &part.setup), (1, "writes", &None));
+    assert_eq!(Plan::from_toml(&part.to_toml(), Command::Run).expect("a plan"), part);
+    let text = "target.url = 'postgres://postgres@h:5555/torment'\nrequest.sql = 'select 1'\npostgres.port = 5555\n\
+                variant = [{ name = 'v', settings = { a = 1 } }]\ntry.connections = [100]";
+    let whole = plan(Command::Try, text).expect("valid");
+    let Task::Try(experiment) = &whole.task else { panic!("{:?}", whole.task) };
+    let load = Load::Closed { connections: 100, requests: Some(5), duration: None };
+    assert_eq!(whole.part(&experiment.workloads[0], Task::Run(load)).generator.connections, 100);
+}
+
+#[test]
+fn other_commands_start_the_plan_as_it_stands() {
+    let text = format!("{BASE}{THREADS}[[hypothesis]]\nvariant = '400 threads'\n[load]\nrate = 5");
+    for command in [Command::Run, Command::Find] {
+        let found = plan(command, &text).expect("valid");
+        assert_eq!(found.command(), command);
+        assert!(found.setup.is_some_and(|setup| setup.service.is_some()));
+        let error = plan(command, &text.replace("= '400 threads'\n[load]", "= '40 threads'\n[load]"));
+        assert!(error.expect_err("no such variant").to_string().contains("'40 threads' is no variant"));
+    }
+    assert_eq!(Command::Try.name(), "try");
+}
+
+#[test]
+fn describes_an_experiment_to_people() {
+    let text = format!(
+        "{BASE}{THREADS}{POOL}[[hypothesis]]\nvariant = '400 threads'\nmeasure = 'p99'\n[[hypothesis]]\nvariant = 'pool of 20'\n\
+         [try]\nbudget = '2h'"
+    );
+    let text =
+        text.replace("command = 'app',", "command = 'java -jar app.jar', cpus = 1.5, memory = '2GiB',");
+    let lines = plan(Command::Try, &text).expect("valid").describe().join("\n");
+    for expected in [
+        "\nneeds    a PostgreSQL of its own at port 5555\nservice  java -jar app.jar · 1.5 processors, 2 GiB\n",
+        "\narms     baseline\n         400 threads\n         pool of 20\n",
+        "\nasks     400 threads changes p99, p99 at 50 % of the capacity, by 10 % at least\n         pool of 20 changes \
+         capacity, by 10 % at least\n",
+        "\nblocks   3 starts of the baseline, then 4 to 10 blocks of one start of each arm, done after 2 h at the latest; \
+         verdicts hold together with 95 % confidence\nsearch   from 10/s",
+    ] {
+        assert!(lines.contains(expected), "{expected}\nfound:\n{lines}");
+    }
+}
+
+#[test]
+fn rates_are_numbers() {
+    let found = tried(&format!("{THREADS}[try]\nat = [0.5, '1.5k/s']"));
+    assert_eq!(found.said.at, [At::Rate(Rate(0.5)), At::Rate(Rate(1500.0))]);
+}
