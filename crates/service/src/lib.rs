@@ -1,60 +1,39 @@
 //! Starts and stops what a plan names, and leaves nothing behind: no process, no control group, no file.
+//!
+//! All is started by a *guard*, a process beside torment that adopts whatever its programs leave, and that ends and
+//! undoes everything when it is told to, or when torment is gone, even killed. This crate never judges what is measured
+//! meanwhile, and touches no program, folder or port that a plan does not name.
+
+mod check;
+mod child;
+mod database;
 mod error;
+mod group;
+mod guard;
+mod handle;
+mod log;
+mod order;
+mod port;
+pub mod postgres;
+mod program;
+mod ready;
+mod tree;
+mod undo;
+mod up;
+
 pub use error::Error;
-use std::path::Path;
-use std::process::ExitCode;
-use units::Nanos;
+pub use guard::guard;
+pub use handle::Guard;
+
+use serde::{Deserialize, Serialize};
 
 /// What a program printed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Log {
     /// Its name in the plan.
     pub program: String,
-    /// Its beginning and its end.
+    /// Its beginning and its end, and between them how much is not kept.
     pub text: String,
-    /// Bytes between both that were not kept.
+    /// Bytes that are not kept.
     pub left_out: u64,
-}
-
-/// Holds whatever was started.
-pub struct Guard {}
-
-impl Guard {
-    /// Starts the guard.
-    pub fn start(_program: &Path) -> Result<Self, Error> {
-        Ok(Self {})
-    }
-    /// Before anything is started.
-    pub fn check(_setup: &plan::Setup) -> Result<(), Error> {
-        Ok(())
-    }
-    /// Builds.
-    pub fn prepare(&mut self, _setup: &plan::Setup, _stop: &dyn Fn() -> bool) -> Result<(), Error> {
-        Ok(())
-    }
-    /// Starts.
-    pub fn up(&mut self, _setup: &plan::Setup, _stop: &dyn Fn() -> bool) -> Result<Nanos, Error> {
-        Ok(Nanos::ZERO)
-    }
-    /// Resets.
-    pub fn reset(&mut self, _setup: &plan::Setup) -> Result<(), Error> {
-        Ok(())
-    }
-    /// Ended.
-    pub fn ended(&mut self) -> Option<Error> {
-        None
-    }
-    /// Name and pid of what runs.
-    pub fn pids(&self) -> Vec<(String, u32)> {
-        Vec::new()
-    }
-    /// Stops all.
-    pub fn down(&mut self) -> Vec<Log> {
-        Vec::new()
-    }
-}
-
-/// Body of the hidden command.
-pub fn guard() -> ExitCode {
-    ExitCode::SUCCESS
 }

@@ -11,6 +11,7 @@ mod memory;
 mod priority;
 mod processors;
 mod socket;
+mod start;
 
 pub use arrival::{recv_stamped, stamp_arrivals};
 pub use calls::{Call, call};
@@ -21,3 +22,4 @@ pub use memory::read_memory;
 pub use priority::real_time;
 pub use processors::{check_processors, run_on};
 pub use socket::bind_address_no_port;
+pub use start::before_exec;

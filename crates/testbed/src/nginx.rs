@@ -1,8 +1,9 @@
 //! An nginx of the test's own: one worker, the default page, and its own count of requests. For long
 //! loads it also speaks HTTP/2 without TLS, on a second port.
 
-use crate::server::{command, folder, free_port, ordinary_user, stop};
+use crate::server::{command, folder, free_port, stop};
 use rustix::process::Signal;
+use service::postgres::ordinary_user;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;

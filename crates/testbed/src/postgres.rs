@@ -1,8 +1,9 @@
 //! A PostgreSQL server of one's own: made in a temporary folder, stopped and removed when
 //! dropped. It touches no server that runs already.
 
-use crate::server::{command, folder, free_port, ordinary_user, stop};
+use crate::server::{command, folder, free_port, stop};
 use rustix::process::Signal;
+use service::postgres::{initdb_arguments, is_ready, ordinary_user, programs, server_arguments};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -70,15 +71,7 @@ impl Postgres {
         let folder = folder("torment-pg-", user);
         let data = folder.path().join("data");
         let made = command(&programs.join("initdb"), user, folder.path())
-            .args([
-                "--auth=trust",
-                "--username=postgres",
-                "--encoding=UTF8",
-                "--no-locale",
-                "--no-sync",
-                "-D",
-            ])
-            .arg(&data)
+            .args(initdb_arguments(&data))
             .output()
             .map_err(failed("initdb cannot be run"))?;
         if !made.status.success() {
@@ -141,10 +134,8 @@ impl Postgres {
 
     fn wait_until_it_answers(&mut self) -> Result<(), Unavailable> {
         let until = Instant::now() + START_PATIENCE;
-        // The pid file's last line says `ready` once connections are taken (postmaster.pid).
         let ready = |folder: &Path| {
-            fs::read_to_string(folder.join("data/postmaster.pid"))
-                .is_ok_and(|text| text.trim_end().ends_with("ready"))
+            is_ready(&folder.join("data"))
                 && UnixStream::connect(folder.join(format!(".s.PGSQL.{}", self.port))).is_ok()
         };
         while !ready(self.folder.path()) {
@@ -172,29 +163,7 @@ fn serve(programs: &Path, folder: &Path, port: u16, settings: &[String]) -> Resu
     let failed = |what: &str, why: std::io::Error| Unavailable::Failed(format!("{what}: {why}"));
     let log = fs::File::create(folder.join("log")).map_err(|e| failed("its log cannot be written", e))?;
     let mut server = command(&programs.join("postgres"), ordinary_user("postgres"), folder);
-    server.arg("-D").arg(folder.join("data")).arg("-k").arg(folder);
-    server.args(["-h", "127.0.0.1", "-p", &port.to_string()]);
-    for setting in settings {
-        server.args(["-c", setting]);
-    }
+    server.args(server_arguments(&folder.join("data"), Some(folder), port, settings));
     let both = log.try_clone().map_err(|e| failed("no descriptor is free", e))?;
     server.stderr(both).stdout(log).spawn().map_err(|e| failed("postgres cannot be run", e))
-}
-
-/// The folder of `initdb` and `postgres`: the newest that Debian keeps, or the first in PATH.
-fn programs() -> Option<PathBuf> {
-    let mut debian: Vec<(u32, PathBuf)> = fs::read_dir("/usr/lib/postgresql")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
-        .collect();
-    debian.sort();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    debian
-        .into_iter()
-        .rev()
-        .map(|(_, folder)| folder)
-        .chain(std::env::split_paths(&path))
-        .find(|folder| folder.join("initdb").is_file() && folder.join("postgres").is_file())
 }

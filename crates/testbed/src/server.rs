@@ -1,6 +1,7 @@
 //! What every server of a test needs: an ordinary user, a folder, a port, an end.
 
 use rustix::process::{Pid, Signal, kill_process};
+use service::postgres::User;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -12,27 +13,6 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const STOP_PATIENCE: Duration = Duration::from_secs(20);
-
-/// An ordinary user and group.
-#[derive(Clone, Copy)]
-pub(crate) struct User {
-    uid: u32,
-    gid: u32,
-}
-
-/// Whom to be instead of root: that user, or else `nobody`. `None` when we are not root.
-pub(crate) fn ordinary_user(name: &str) -> Option<User> {
-    if !rustix::process::geteuid().is_root() {
-        return None;
-    }
-    let table = fs::read_to_string("/etc/passwd").expect("every Linux has /etc/passwd");
-    let find = |name: &str| {
-        let line = table.lines().find(|line| line.split(':').next() == Some(name))?;
-        let mut columns = line.split(':').skip(2);
-        Some(User { uid: columns.next()?.parse().ok()?, gid: columns.next()?.parse().ok()? })
-    };
-    Some(find(name).or_else(|| find("nobody")).expect("there is a user nobody"))
-}
 
 /// A temporary folder of that user's.
 pub(crate) fn folder(prefix: &str, user: Option<User>) -> TempDir {

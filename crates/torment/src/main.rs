@@ -1,6 +1,7 @@
 //! The binary: arguments, wiring, exit codes.
 
 mod args;
+mod guard;
 mod measure;
 mod plans;
 mod runs;
@@ -29,6 +30,9 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = guard::guard() {
+        return code;
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => {

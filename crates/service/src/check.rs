@@ -1,0 +1,107 @@
+//! What can be seen before anything is started.
+
+use crate::{Error, group, port, postgres, program, ready::Asked};
+use plan::{Limits, Need, Postgres, Program, Setup};
+use std::fs::{self, File};
+use std::path::Path;
+
+/// What a database is called in messages.
+pub const POSTGRES: &str = "postgres";
+
+/// Whether everything that the setup names is there, may be used, and is free.
+pub fn check(setup: &Setup) -> Result<(), Error> {
+    let mut ports = Vec::new();
+    for need in &setup.needs {
+        match need {
+            Need::Postgres(database) => check_postgres(database, &mut ports)?,
+            Need::Program(program) => check_program(program, &mut ports)?,
+        }
+    }
+    setup.service.iter().try_for_each(|service| check_program(service, &mut ports))
+}
+
+fn check_program(program: &Program, ports: &mut Vec<(u16, String)>) -> Result<(), Error> {
+    let name = &program.name;
+    let folder = program::folder(program)?;
+    if !folder.is_dir() {
+        let why = if folder.exists() {
+            "is a file, and a folder is expected"
+        } else {
+            "is not there: make it, or correct `folder`"
+        };
+        return Err(Error::file(name, folder.display(), why));
+    }
+    program::prepare(program, Path::new("/proc/self/exe"))?;
+    // What builds it may be what makes it.
+    match program::start(program, Path::new("/proc/self/exe")) {
+        Err(Error::Start { .. }) if !program.prepare.is_empty() => {}
+        other => drop(other?),
+    }
+    let asked = Asked::of(&program.ready).map_err(|why| Error::start(name, format!("`ready`: {why}")))?;
+    if let Some(port) = asked.port() {
+        is_free(name, port)?;
+        once(name, port, ports)?;
+    }
+    check_limits(name, &program.limits)
+}
+
+fn check_postgres(database: &Postgres, ports: &mut Vec<(u16, String)>) -> Result<(), Error> {
+    if postgres::programs().is_none() {
+        return Err(Error::NoPostgres);
+    }
+    for file in database.seed.iter().chain(&database.reset) {
+        // A folder can be opened, but not read.
+        let read = File::open(file).and_then(|open| open.metadata());
+        match read {
+            Ok(found) if found.is_file() => {}
+            Ok(_) => return Err(Error::file(POSTGRES, file, "is no file, and one of SQL is expected")),
+            Err(why) => {
+                return Err(Error::file(
+                    POSTGRES,
+                    file,
+                    format!("cannot be read ({why}); a file of SQL is expected"),
+                ));
+            }
+        }
+    }
+    if let Some(data) = &database.data
+        && !fs::metadata(data).is_ok_and(|found| found.is_dir())
+    {
+        return Err(Error::file(
+            POSTGRES,
+            data,
+            "is no folder: make it, or leave `data` out for the temporary one",
+        ));
+    }
+    is_free(POSTGRES, database.port)?;
+    once(POSTGRES, database.port, ports)?;
+    check_limits(POSTGRES, &database.limits)
+}
+
+/// Whether nobody listens there.
+pub fn is_free(program: &str, port: u16) -> Result<(), Error> {
+    port::listeners(port).map_or(Ok(()), |by| {
+        Err(Error::PortTaken { program: program.to_owned(), port, by: port::taken_by(by) })
+    })
+}
+
+/// No two of a plan can have the same port.
+fn once(program: &str, port: u16, ports: &mut Vec<(u16, String)>) -> Result<(), Error> {
+    if let Some((_, other)) = ports.iter().find(|(taken, _)| *taken == port) {
+        return Err(Error::start(
+            program,
+            format!("{other} of the same plan has port {port}: give each its own"),
+        ));
+    }
+    ports.push((port, program.to_owned()));
+    Ok(())
+}
+
+fn check_limits(program: &str, limits: &Limits) -> Result<(), Error> {
+    let refused = |why: String| Error::Limits { program: program.to_owned(), why };
+    sys::check_processors(&limits.cores).map_err(|e| refused(e.to_string()))?;
+    if limits.need_group() {
+        group::places(limits).map_err(refused)?;
+    }
+    Ok(())
+}

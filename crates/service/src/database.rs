@@ -1,0 +1,101 @@
+//! A plan's database, as whoever sets it up sees it: made, seeded, put back.
+
+use crate::Error;
+use ::postgres::config::Config;
+use ::postgres::error::ErrorPosition;
+use ::postgres::{Client, NoTls};
+use std::fs;
+use std::time::Duration;
+
+/// For a connection to this machine.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Between two questions whether somebody still waits.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Where it is.
+#[derive(Debug, Clone)]
+pub struct Database {
+    pub port: u16,
+    pub name: String,
+}
+
+impl Database {
+    /// As the plan names it.
+    pub fn of(plan: &plan::Postgres) -> Self {
+        Self { port: plan.port, name: plan.database.clone() }
+    }
+
+    fn connect(&self, name: &str) -> Result<Client, String> {
+        let mut config = Config::new();
+        config.host("127.0.0.1").port(self.port).user("postgres").dbname(name).connect_timeout(CONNECT);
+        config.connect(NoTls).map_err(|e| words(&e))
+    }
+
+    /// Makes it.
+    pub fn create(&self) -> Result<(), String> {
+        // It is there from the start.
+        if self.name == "postgres" {
+            return Ok(());
+        }
+        let name = self.name.replace('"', "\"\"");
+        let made = self.connect("postgres")?.batch_execute(&format!("CREATE DATABASE \"{name}\""));
+        made.map_err(|e| words(&e))
+    }
+
+    /// Runs a file of SQL, until `enough` says why not to.
+    pub fn run(&self, file: &str, enough: &mut dyn FnMut() -> Option<Error>) -> Result<(), Error> {
+        let wrong = |why: String| Error::Sql { file: file.to_owned(), line: None, why };
+        let sql = fs::read_to_string(file).map_err(|e| wrong(format!("cannot be read as text: {e}")))?;
+        let mut client = self.connect(&self.name).map_err(wrong)?;
+        let cancel = client.cancel_token();
+        let done = std::thread::scope(|scope| {
+            let running = scope.spawn(|| client.batch_execute(&sql));
+            let mut why = None;
+            while !running.is_finished() {
+                if why.is_none() {
+                    why = enough();
+                }
+                if why.is_some() {
+                    // Again and again: the server forgets it between two statements.
+                    let _ = cancel.cancel_query(NoTls);
+                }
+                std::thread::sleep(PAUSE);
+            }
+            let done = running.join().map_err(|_| wrong("the client gave up".to_owned()))?;
+            why.map_or(Ok(done), Err)
+        })?;
+        done.map_err(|e| {
+            let line = e.as_db_error().and_then(|e| e.position()).and_then(|position| match position {
+                ErrorPosition::Original(at) => Some(line(&sql, *at as usize)),
+                ErrorPosition::Internal { .. } => None,
+            });
+            Error::Sql { file: file.to_owned(), line, why: words(&e) }
+        })
+    }
+}
+
+/// The line of a character; both count from 1.
+fn line(sql: &str, at: usize) -> usize {
+    sql.chars().take(at.saturating_sub(1)).filter(|c| *c == '\n').count() + 1
+}
+
+/// What the server says, or what is in the way of asking it.
+fn words(error: &::postgres::Error) -> String {
+    let Some(said) = error.as_db_error() else {
+        let cause = std::error::Error::source(error).map(|cause| format!(" ({cause})")).unwrap_or_default();
+        return format!("{error}{cause}");
+    };
+    let more = [said.detail(), said.hint()].into_iter().flatten().map(|more| format!("; {more}"));
+    format!("{} ({}){}", said.message(), said.code().code(), more.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_in_characters() {
+        let sql = "SELECT 'ü';\nSELEC 2;\n";
+        assert_eq!([0, 1, 12, 13, 100].map(|at| line(sql, at)), [1, 1, 1, 2, 3]);
+    }
+}

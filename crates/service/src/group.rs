@@ -1,0 +1,267 @@
+//! Control groups for limits: version 1 (a hierarchy for each controller) and version 2 (one for all), see cgroups(7)
+//! and the kernel's cgroup-v2.rst. Where both are mounted, each controller is used where it is.
+
+use crate::tree;
+use plan::Limits;
+use rustix::process::Signal;
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// In which processor time is given out, in µs: the kernel's own default.
+const PERIOD_US: f64 = 100_000.0;
+/// The least the kernel gives in one of them.
+const LEAST_US: f64 = 1000.0;
+/// Until a group whose processes are killed is empty.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Between two tries to remove a group.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Where groups can be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The group in which they are.
+    folder: PathBuf,
+    /// Whether it is of version 2.
+    unified: bool,
+    controllers: Vec<&'static str>,
+}
+
+/// The controllers that these limits need.
+fn needed(limits: &Limits) -> Vec<&'static str> {
+    let asked = [
+        (limits.cpus.is_some(), "cpu"),
+        (limits.memory.is_some(), "memory"),
+        (limits.pids.is_some(), "pids"),
+    ];
+    asked.into_iter().filter(|(asked, _)| *asked).map(|(_, controller)| controller).collect()
+}
+
+/// Where this process may make groups for these limits.
+///
+/// Fails with what is missing, and what would help.
+pub fn places(limits: &Limits) -> Result<Vec<Place>, String> {
+    let read = |file: &str| fs::read_to_string(file).map_err(|e| format!("{file}: {e}"));
+    places_of(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?, limits)
+}
+
+/// As [`places`], from what proc_pid_mountinfo(5) and cgroups(7) describe.
+fn places_of(mounts: &str, own: &str, limits: &Limits) -> Result<Vec<Place>, String> {
+    let mut places: Vec<Place> = Vec::new();
+    let mounts: Vec<Mount> = mounts.lines().filter_map(Mount::parse).collect();
+    let mut unified = Vec::new();
+    for controller in needed(limits) {
+        let Some(mount) = mounts.iter().find(|mount| mount.has(controller)) else {
+            unified.push(controller);
+            continue;
+        };
+        let place = first(mount.own_group(own, controller), controller)?;
+        match places.iter_mut().find(|other| other.folder == place.folder) {
+            Some(other) => other.controllers.push(controller),
+            None => places.push(place),
+        }
+    }
+    if !unified.is_empty() {
+        let mount = mounts.iter().find(|mount| mount.unified).ok_or_else(|| {
+            format!(
+                "no control groups with '{}' are mounted: see `mount -t cgroup,cgroup2`",
+                unified.join(", ")
+            )
+        })?;
+        places.push(second(mount, own, unified)?);
+    }
+    Ok(places)
+}
+
+/// Version 1: below the group that this process is in, so that its own limits hold as well.
+fn first(group: PathBuf, controller: &'static str) -> Result<Place, String> {
+    writable(&group).map_err(|why| {
+        format!("a control group with '{controller}' cannot be made in {}: {why}; run torment as root, or leave the limit out", group.display())
+    })?;
+    Ok(Place { folder: group, unified: false, controllers: vec![controller] })
+}
+
+/// Version 2: in the nearest group from the own one upwards that gives its groups these controllers: all in one, for a
+/// process is in one group only. A group with processes of its own, as torment's is, gives none (the rule of no
+/// internal processes).
+fn second(mount: &Mount, own: &str, controllers: Vec<&'static str>) -> Result<Place, String> {
+    let own = mount.own_group(own, "");
+    let mut refused = None;
+    for group in own.ancestors().take_while(|group| group.starts_with(&mount.at)) {
+        let given = fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
+        if !controllers.iter().all(|asked| given.split_ascii_whitespace().any(|one| one == *asked)) {
+            continue;
+        }
+        // To move a process takes the right to write there too.
+        let movable = || rustix::fs::access(group.join("cgroup.procs"), rustix::fs::Access::WRITE_OK);
+        match writable(group).and_then(|()| Ok(movable()?)) {
+            Ok(()) => return Ok(Place { folder: group.to_owned(), unified: true, controllers }),
+            Err(why) => refused = refused.or(Some((group.to_owned(), why))),
+        }
+    }
+    let asked = controllers.join(", ");
+    let help =
+        "run torment as root, or in a group of yours: systemd-run --user --scope -p Delegate=yes torment …";
+    Err(match refused {
+        Some((group, why)) => {
+            format!("a control group with '{asked}' cannot be made in {}: {why}; {help}", group.display())
+        }
+        None => format!(
+            "no group from {} upwards gives '{asked}' on in its cgroup.subtree_control; {help}",
+            own.display()
+        ),
+    })
+}
+
+fn writable(folder: &Path) -> io::Result<()> {
+    use rustix::fs::Access;
+    Ok(rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)?)
+}
+
+/// A mounted hierarchy.
+#[derive(Debug, PartialEq)]
+struct Mount {
+    at: PathBuf,
+    /// Which group stands there.
+    root: String,
+    unified: bool,
+    options: String,
+}
+
+impl Mount {
+    fn parse(line: &str) -> Option<Self> {
+        let (mount, kind) = line.split_once(" - ")?;
+        let mut words = mount.split(' ').skip(3);
+        let (root, at) = (words.next()?.to_owned(), words.next()?);
+        let mut kind = kind.split(' ');
+        let unified = match kind.next()? {
+            "cgroup" => false,
+            "cgroup2" => true,
+            _ => return None,
+        };
+        // Spaces in paths are written as octal numbers.
+        let at = PathBuf::from(at.replace("\\040", " "));
+        Some(Self { at, root, unified, options: kind.nth(1)?.to_owned() })
+    }
+
+    fn has(&self, controller: &str) -> bool {
+        !self.unified && self.options.split(',').any(|option| option == controller)
+    }
+
+    /// The folder of the group that this process is in; `controller` is empty for version 2. The top one if that cannot
+    /// be seen from here, as in a container that sees a part only.
+    fn own_group(&self, own: &str, controller: &str) -> PathBuf {
+        let path = own.lines().find_map(|line| {
+            let mut words = line.splitn(3, ':').skip(1);
+            let controllers = words.next()?;
+            controllers.split(',').any(|one| one == controller).then(|| words.next())?
+        });
+        let path = path.unwrap_or("/");
+        let below = path.strip_prefix(self.root.trim_end_matches('/')).unwrap_or(path);
+        let group = self.at.join(below.trim_start_matches('/'));
+        if group.is_dir() { group } else { self.at.clone() }
+    }
+}
+
+impl Place {
+    /// The folder of a new group.
+    pub fn group(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Makes that group, and sets the limits that its controllers are for. Gives its open `cgroup.procs`.
+    pub fn make(&self, name: &str, limits: &Limits) -> Result<OwnedFd, String> {
+        let group = self.group(name);
+        fs::create_dir(&group).map_err(|e| format!("{}: {e}", group.display()))?;
+        for controller in &self.controllers {
+            for (file, value, must) in self.values(controller, limits) {
+                let path = group.join(file);
+                // Swap may not be counted here: then there is nothing to limit.
+                if !must && !path.exists() {
+                    continue;
+                }
+                fs::write(&path, &value)
+                    .map_err(|e| format!("{}: {value} is refused: {e}", path.display()))?;
+            }
+        }
+        let procs = group.join("cgroup.procs");
+        let open = fs::OpenOptions::new().write(true).open(&procs);
+        open.map(OwnedFd::from).map_err(|e| format!("{}: {e}", procs.display()))
+    }
+
+    /// Files and what is written to them, and whether each must be there.
+    fn values(&self, controller: &str, limits: &Limits) -> Vec<(&'static str, String, bool)> {
+        let quota = |cpus: f64| (cpus * PERIOD_US).max(LEAST_US).round();
+        let memory = limits.memory.map(|bytes| bytes.0.to_string()).unwrap_or_default();
+        match (controller, limits.cpus, limits.pids) {
+            ("cpu", Some(cpus), _) if self.unified => {
+                vec![("cpu.max", format!("{} {PERIOD_US}", quota(cpus)), true)]
+            }
+            ("cpu", Some(cpus), _) => vec![
+                ("cpu.cfs_period_us", PERIOD_US.to_string(), true),
+                ("cpu.cfs_quota_us", quota(cpus).to_string(), true),
+            ],
+            ("memory", ..) if self.unified => {
+                vec![("memory.max", memory, true), ("memory.swap.max", "0".to_owned(), false)]
+            }
+            // Here the second is memory and swap together, and may not be below the first.
+            ("memory", ..) => vec![
+                ("memory.limit_in_bytes", memory.clone(), true),
+                ("memory.memsw.limit_in_bytes", memory, false),
+            ],
+            ("pids", _, Some(pids)) => vec![("pids.max", pids.to_string(), true)],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Kills whatever is in the group, and in those that were made in it.
+pub fn kill(group: &Path) {
+    for folder in with_inner(group) {
+        if folder.join("cgroup.kill").exists() && fs::write(folder.join("cgroup.kill"), "1").is_ok() {
+            continue;
+        }
+        let processes = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+        processes.lines().filter_map(|pid| pid.parse().ok()).for_each(|pid: u32| {
+            // 0 stands for one that cannot be seen from here.
+            if pid != 0 {
+                tree::send(pid, Signal::KILL);
+            }
+        });
+    }
+}
+
+/// Kills what is in the group, and removes it.
+pub fn remove(group: &Path) -> io::Result<()> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        kill(group);
+        let removed = with_inner(group).iter().rev().try_for_each(fs::remove_dir);
+        match removed {
+            Err(e) if e.kind() == io::ErrorKind::NotFound && !group.exists() => return Ok(()),
+            // Those that are killed have not all ended yet.
+            Err(_) if Instant::now() < until => sleep(PAUSE),
+            other => return other,
+        }
+    }
+}
+
+/// The group, and before each group what it is in.
+fn with_inner(group: &Path) -> Vec<PathBuf> {
+    let mut all = vec![group.to_owned()];
+    let mut next = 0;
+    while let Some(folder) = all.get(next) {
+        let inner = fs::read_dir(folder).into_iter().flatten().flatten();
+        let inner: Vec<PathBuf> =
+            inner.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir())).map(|e| e.path()).collect();
+        all.extend(inner);
+        next += 1;
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

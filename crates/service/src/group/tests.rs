@@ -1,0 +1,124 @@
+use super::*;
+use units::Bytes;
+
+fn all() -> Limits {
+    Limits { cpus: Some(1.5), memory: Some(Bytes(64 << 20)), pids: Some(100), cores: Vec::new() }
+}
+
+fn text(path: PathBuf) -> String {
+    fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// A hierarchy of version 2 as a machine with systemd shows it, with a session two groups deep.
+fn unified() -> (tempfile::TempDir, String) {
+    let root = tempfile::tempdir().expect("the temporary folder is writable");
+    let session = root.path().join("user.slice/session-1.scope");
+    fs::create_dir_all(&session).expect("ours");
+    for (group, control) in [
+        (root.path(), "cpu memory pids"),
+        (session.parent().expect("it has one"), "memory pids"),
+        (&session, ""),
+    ] {
+        fs::write(group.join("cgroup.subtree_control"), control).expect("ours");
+        fs::write(group.join("cgroup.procs"), "").expect("ours");
+    }
+    let mounts = format!(
+        "22 1 0:20 / /proc rw - proc proc rw\n30 1 0:26 / {} rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n",
+        root.path().display()
+    );
+    (root, mounts)
+}
+
+#[test]
+fn version_2_uses_the_nearest_group_that_gives_the_controller_on() {
+    let (root, mounts) = unified();
+    let own = "0::/user.slice/session-1.scope\n";
+    // A process is in one group only: all from where all are given.
+    assert_eq!(one_place(places_of(&mounts, own, &all())).folder, root.path());
+    let limits = Limits { cpus: None, ..all() };
+    let place = one_place(places_of(&mounts, own, &limits));
+    assert_eq!(place.folder, root.path().join("user.slice"));
+    assert_eq!(place.controllers, ["memory", "pids"]);
+    let group = place.group("torment-x");
+    // The kernel makes the files of a group with it.
+    let made = std::thread::spawn({
+        let group = group.clone();
+        move || {
+            while !group.is_dir() {
+                std::thread::yield_now();
+            }
+            fs::write(group.join("cgroup.procs"), "").expect("ours");
+            fs::write(group.join("memory.swap.max"), "max").expect("ours");
+        }
+    });
+    let _ = place.make("torment-x", &limits);
+    made.join().expect("it writes two files");
+    assert_eq!(text(group.join("memory.max")), (64 << 20).to_string());
+    assert_eq!(text(group.join("pids.max")), "100");
+}
+
+fn one_place(places: Result<Vec<Place>, String>) -> Place {
+    let places = places.expect("they can be made");
+    assert_eq!(places.len(), 1);
+    places.into_iter().next().expect("one")
+}
+
+#[test]
+fn what_is_written() {
+    let place = |unified| Place { folder: PathBuf::new(), unified, controllers: Vec::new() };
+    let values = |unified: bool| -> Vec<(&str, String)> {
+        let each = ["cpu", "memory", "pids"].into_iter();
+        each.flat_map(|c| place(unified).values(c, &all())).map(|(file, value, _)| (file, value)).collect()
+    };
+    let mib = (64 << 20).to_string();
+    assert_eq!(
+        values(true),
+        [
+            ("cpu.max", "150000 100000".to_owned()),
+            ("memory.max", mib.clone()),
+            ("memory.swap.max", "0".to_owned()),
+            ("pids.max", "100".to_owned()),
+        ]
+    );
+    assert_eq!(
+        values(false),
+        [
+            ("cpu.cfs_period_us", "100000".to_owned()),
+            ("cpu.cfs_quota_us", "150000".to_owned()),
+            ("memory.limit_in_bytes", mib.clone()),
+            ("memory.memsw.limit_in_bytes", mib),
+            ("pids.max", "100".to_owned()),
+        ]
+    );
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let (_root, mounts) = unified();
+    let error =
+        places_of(&mounts.replace("cgroup2", "tmpfs"), "0::/\n", &all()).expect_err("nothing is mounted");
+    assert!(error.contains("'cpu, memory, pids' are mounted"), "{error}");
+    let (root, mounts) = unified();
+    fs::write(root.path().join("cgroup.subtree_control"), "memory").expect("ours");
+    let error =
+        places_of(&mounts, "0::/user.slice/session-1.scope\n", &all()).expect_err("cpu is not given on");
+    assert!(error.contains("gives 'cpu, memory, pids' on") && error.contains("Delegate=yes"), "{error}");
+}
+
+#[test]
+fn version_1_is_below_the_own_group() {
+    let root = tempfile::tempdir().expect("the temporary folder is writable");
+    let memory = root.path().join("memory/jobs/1");
+    fs::create_dir_all(&memory).expect("ours");
+    fs::create_dir_all(root.path().join("cpu,cpuacct")).expect("ours");
+    let at = root.path().display();
+    let mounts = format!(
+        "30 1 0:26 / {at}/memory rw - cgroup cgroup rw,memory\n31 1 0:27 /docker/a {at}/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+    );
+    let own = "4:memory:/jobs/1\n2:cpu,cpuacct:/docker/a\n0::/\n";
+    let limits = Limits { pids: None, ..all() };
+    let places = places_of(&mounts, own, &limits).expect("both are there");
+    let folders: Vec<_> = places.iter().map(|p| p.folder.clone()).collect();
+    assert_eq!(folders, [root.path().join("cpu,cpuacct"), memory]);
+    assert!(places.iter().all(|place| !place.unified));
+}

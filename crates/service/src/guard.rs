@@ -1,0 +1,134 @@
+//! The guard: two processes, each the guard of what the other would leave. The first makes a folder, starts the second
+//! and waits for it; the second starts and ends programs as it is told. Both adopt orphans
+//! (PR_SET_CHILD_SUBREAPER(2const)): whoever is left ends what there is.
+
+mod held;
+
+use crate::child::FOLDER;
+use crate::tree;
+use crate::undo;
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{WaitStatus, getpid, set_child_subreaper};
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+/// The beginning of the names of guards' folders, among the temporary files.
+const PREFIX: &str = "torment-guard-";
+/// Locked while one of both processes runs.
+const LOCK: &str = "lock";
+/// After which a process that cannot be killed is left: it waits for a broken device, or is another user's.
+const KILLING: Duration = Duration::from_secs(20);
+/// What programs may use to end by themselves after the second process was killed.
+const SUDDEN: Duration = Duration::from_millis(500);
+
+/// The hidden command `guard`: not to be started by hand. Its standard input is a socket.
+pub fn guard() -> ExitCode {
+    let done = match std::env::var_os(FOLDER) {
+        Some(folder) => held::hold(Path::new(&folder)),
+        None => stand_behind(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("torment guard: {why}; it is started by torment itself, not by hand");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The first process.
+fn stand_behind() -> io::Result<()> {
+    if !fs::metadata("/proc/self/fd/0").is_ok_and(|input| input.mode() & 0o170_000 == 0o140_000) {
+        return Err(io::Error::other("its standard input is no socket"));
+    }
+    // Ctrl-C at torment's terminal is torment's alone. It fails if this is a session of its own already.
+    let _ = rustix::process::setsid();
+    set_child_subreaper(Some(getpid()))?;
+    sweep(&std::env::temp_dir());
+    let (folder, lock) = make_folder(&std::env::temp_dir())?;
+    // Its second process holds the same lock, and so keeps it if this one is killed.
+    let second = Command::new("/proc/self/exe")
+        .arg0("torment")
+        .arg("guard")
+        .env(FOLDER, &folder)
+        .stdout(lock.try_clone()?)
+        .stderr(Stdio::null())
+        .spawn();
+    let second = match second {
+        Ok(second) => second.id(),
+        Err(why) => {
+            fs::remove_dir_all(&folder)?;
+            return Err(why);
+        }
+    };
+    wait_for(second);
+    let until = Instant::now() + SUDDEN;
+    while Instant::now() < until && tree::reap(&mut |_, _: WaitStatus| {}) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    end(&folder);
+    Ok(())
+}
+
+fn wait_for(pid: u32) {
+    use rustix::io::Errno;
+    use rustix::process::{WaitOptions, wait};
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((ended, _))) if ended.as_raw_pid().unsigned_abs() == pid => return,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Kills all who are left, undoes what is left, and removes the folder.
+fn end(folder: &Path) {
+    tree::kill_all(KILLING, &mut |_, _| {});
+    undo::undo(folder);
+    // Gone already, or it is the other process that removes it.
+    let _ = fs::remove_dir_all(folder);
+}
+
+/// A new folder, and its lock. Others may pass through it, for what is in it belongs to other users too.
+fn make_folder(temporary: &Path) -> io::Result<(PathBuf, File)> {
+    let folder = temporary.join(format!("{PREFIX}{}-{}", std::process::id(), random()?));
+    DirBuilder::new().mode(0o700).create(&folder)?;
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o711))?;
+    let lock = File::create(folder.join(LOCK))?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+    Ok((folder, lock))
+}
+
+/// Digits that nobody guesses.
+fn random() -> io::Result<String> {
+    let mut bytes = [0; 8];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(format!("{:016x}", u64::from_ne_bytes(bytes)))
+}
+
+/// Does what guards of this user left undone that were killed together.
+fn sweep(temporary: &Path) {
+    let own = rustix::process::geteuid().as_raw();
+    for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
+        let folder = entry.path();
+        let is_guards = entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());
+        // What somebody else wrote there is not done.
+        let is_own = || {
+            fs::symlink_metadata(&folder).is_ok_and(|m| m.is_dir() && m.uid() == own && m.mode() & 0o022 == 0)
+        };
+        if !is_guards || !is_own() {
+            continue;
+        }
+        let Ok(lock) = File::open(folder.join(LOCK)) else { continue };
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            undo::undo(&folder);
+            let _ = fs::remove_dir_all(&folder);
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! torment's end of the guard: starts it, gives orders, hears what happens.
+
+use crate::order::{Order, Refusal, Start, Told};
+use crate::{Error, Log};
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// For an answer of the guard, which only has to make a folder or a process for it. A busy machine takes its time.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// For the end of everything, beside what the programs were granted.
+const ENDING: Duration = Duration::from_secs(60);
+
+/// Whatever was started: it ends when this is dropped, and also when this process is killed.
+///
+/// What is started inherits the environment, the limits and the processors of the thread that calls [`Guard::start`]:
+/// call it before these are changed for the load.
+#[derive(Debug)]
+pub struct Guard {
+    /// What `torment` means in a command.
+    pub(crate) program: PathBuf,
+    process: Child,
+    socket: UnixStream,
+    input: Vec<u8>,
+    /// From whom everything descends.
+    pub(crate) pid: u32,
+    /// Name and process of what runs.
+    pub(crate) running: Vec<(String, u32)>,
+    /// What ended, and nobody has been told.
+    ended: VecDeque<End>,
+    /// Who printed what was waited for.
+    said: Vec<String>,
+    /// Commands that have built something, with their folders.
+    pub(crate) prepared: Vec<(Vec<String>, String)>,
+    /// How long everything may take to end.
+    pub(crate) grace: Duration,
+    /// Of what failed to start.
+    pub(crate) logs: Vec<Log>,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone)]
+pub(crate) struct End {
+    pub name: String,
+    pub status: String,
+    pub well: bool,
+    pub last: Vec<String>,
+}
+
+impl From<End> for Error {
+    fn from(End { name: program, status, last, .. }: End) -> Self {
+        Self::Ended { program, status, last }
+    }
+}
+
+impl Guard {
+    /// Starts `program guard`, which is [`crate::guard`].
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn start(program: &Path) -> Result<Self, Error> {
+        let failed = |why: io::Error| Error::Guard(format!("{} does not start: {why}", program.display()));
+        let (socket, theirs) = UnixStream::pair().map_err(failed)?;
+        let process = Command::new(program)
+            .arg("guard")
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(failed)?;
+        let mut this = Self {
+            program: program.to_owned(),
+            process,
+            socket,
+            input: Vec::new(),
+            pid: 0,
+            running: Vec::new(),
+            ended: VecDeque::new(),
+            said: Vec::new(),
+            prepared: Vec::new(),
+            grace: Duration::ZERO,
+            logs: Vec::new(),
+        };
+        match this.answer(PATIENCE)? {
+            Told::Here { pid } => this.pid = pid,
+            other => return Err(unexpected(&other)),
+        }
+        Ok(this)
+    }
+
+    /// A program that ended although nobody asked it to; each is told once.
+    pub fn ended(&mut self) -> Option<Error> {
+        match self.hear(Duration::ZERO) {
+            Ok(_) => self.ended.pop_front().map(Error::from),
+            Err(why) => Some(why),
+        }
+    }
+
+    /// Name and process of each program that runs, in the order of their start.
+    pub fn pids(&self) -> Vec<(String, u32)> {
+        self.running.clone()
+    }
+
+    /// Ends everything in the opposite order, and undoes what was done. The logs of all that was started since the last
+    /// time, also of what failed to start.
+    pub fn down(&mut self) -> Vec<Log> {
+        self.end();
+        std::mem::take(&mut self.logs)
+    }
+
+    /// Ends everything; the logs are added to those that are kept.
+    pub(crate) fn end(&mut self) {
+        let patience = ENDING + std::mem::take(&mut self.grace);
+        if let Ok(Told::Stopped(logs)) = self.tell(&Order::Stop).and_then(|()| self.answer(patience)) {
+            self.logs.extend(logs);
+        }
+        self.running.clear();
+        self.ended.clear();
+        self.said.clear();
+    }
+
+    pub(crate) fn tell(&mut self, order: &Order) -> Result<(), Error> {
+        let mut line = serde_json::to_vec(order)
+            .map_err(|e| Error::Guard(format!("a path is no text, and cannot be said to it ({e})")))?;
+        line.push(b'\n');
+        (&self.socket).write_all(&line).map_err(|e| Error::Guard(format!("it has ended ({e})")))
+    }
+
+    /// What it says to an order; what happens meanwhile is noted.
+    pub(crate) fn answer(&mut self, patience: Duration) -> Result<Told, Error> {
+        let until = Instant::now() + patience;
+        loop {
+            if let Some(told) = self.hear(until.saturating_duration_since(Instant::now()))? {
+                return Ok(told);
+            }
+            if Instant::now() >= until {
+                return Err(Error::Guard(format!("it does not answer within {} s", patience.as_secs())));
+            }
+        }
+    }
+
+    /// Takes what it has said, and waits this long for more. An answer, if there is one; no more than one event is
+    /// noted, so that whoever waits for it can look.
+    pub(crate) fn hear(&mut self, wait: Duration) -> Result<Option<Told>, Error> {
+        let until = Instant::now() + wait;
+        loop {
+            while let Some(end) = self.input.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.input.drain(..=end).collect();
+                let told = serde_json::from_slice(&line)
+                    .map_err(|e| Error::Guard(format!("it says what is not understood ({e})")))?;
+                let Some(answer) = self.note(told) else {
+                    if wait.is_zero() {
+                        continue;
+                    }
+                    return Ok(None);
+                };
+                return Ok(Some(answer));
+            }
+            if !self.receive(until.saturating_duration_since(Instant::now()))? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Whether something came in this time.
+    fn receive(&mut self, wait: Duration) -> Result<bool, Error> {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let failed = |why: io::Error| Error::Guard(format!("it cannot be heard ({why})"));
+        let wait = Timespec::try_from(wait).unwrap_or_default();
+        match poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&wait)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(false),
+            Ok(_) => {}
+            Err(why) => return Err(failed(why.into())),
+        }
+        let mut buffer = [0; 16 << 10];
+        match self.socket.read(&mut buffer) {
+            Ok(0) => Err(Error::Guard("it has ended; what it had started has ended with it".to_owned())),
+            Ok(length) => {
+                self.input.extend_from_slice(&buffer[..length]);
+                Ok(true)
+            }
+            Err(why) => Err(failed(why)),
+        }
+    }
+
+    /// Keeps what happened; hands back what is an answer.
+    fn note(&mut self, told: Told) -> Option<Told> {
+        match told {
+            Told::Said(name) => self.said.push(name),
+            Told::Ended { name, status, well, last } => {
+                self.running.retain(|(running, _)| *running != name);
+                self.ended.push_back(End { name, status, well, last });
+            }
+            answer => return Some(answer),
+        }
+        None
+    }
+
+    /// Starts it; whether it stays is another question.
+    pub(crate) fn launch(&mut self, start: Start) -> Result<(), Error> {
+        let name = start.name.clone();
+        let (grace, task) = (start.grace.to_duration(), start.task);
+        self.said.retain(|said| *said != name);
+        self.tell(&Order::Start(Box::new(start)))?;
+        self.grace += grace;
+        match self.answer(PATIENCE)? {
+            Told::Started(Ok(pid)) => {
+                // It may have ended before the answer: its end is then noted already.
+                if !task && !self.ended.iter().any(|end| end.name == name) {
+                    self.running.push((name, pid));
+                }
+                Ok(())
+            }
+            Told::Started(Err(Refusal::Start(why))) => Err(Error::start(&name, why)),
+            Told::Started(Err(Refusal::Limits(why))) => Err(Error::Limits { program: name, why }),
+            Told::Started(Err(Refusal::File(path, why))) => {
+                Err(Error::file(&name, path, format!("cannot be written: {why}")))
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// What it printed last.
+    pub(crate) fn last(&mut self, name: &str) -> Vec<String> {
+        let asked = self.tell(&Order::Last(name.to_owned())).and_then(|()| self.answer(PATIENCE));
+        if let Ok(Told::Last(lines)) = asked { lines } else { Vec::new() }
+    }
+
+    /// A folder that is gone at the end.
+    pub(crate) fn folder(&mut self, order: &Order) -> Result<Result<PathBuf, String>, Error> {
+        self.tell(order)?;
+        match self.answer(PATIENCE)? {
+            Told::Folder(folder) => Ok(folder),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// The end of any program that has ended.
+    pub(crate) fn take_end(&mut self) -> Option<End> {
+        self.ended.pop_front()
+    }
+
+    /// Whether it printed the line that was waited for.
+    pub(crate) fn has_said(&self, name: &str) -> bool {
+        self.said.iter().any(|said| said == name)
+    }
+}
+
+fn unexpected(told: &Told) -> Error {
+    Error::Guard(format!("it says {told:?}, which nobody asked for"))
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if !self.running.is_empty() {
+            self.end();
+        }
+        // The guard takes this as the end, and undoes whatever is left.
+        let _ = self.socket.shutdown(Shutdown::Both);
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,69 @@
+//! What one has to know to run a PostgreSQL of one's own: where its programs are, as whom it runs, with which arguments,
+//! and when it takes connections.
+
+pub use crate::order::User;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder of `initdb` and `postgres`: the newest that Debian keeps, or the first in PATH.
+pub fn programs() -> Option<PathBuf> {
+    let mut debian: Vec<(u32, PathBuf)> = fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .collect();
+    debian.sort();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    debian
+        .into_iter()
+        .rev()
+        .map(|(_, folder)| folder)
+        .chain(std::env::split_paths(&path))
+        .find(|folder| folder.join("initdb").is_file() && folder.join("postgres").is_file())
+}
+
+/// Whom to be instead of root, whom some servers refuse to be: that user, or else `nobody`. `None` when we are not root,
+/// or there is neither.
+pub fn ordinary_user(name: &str) -> Option<User> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let table = fs::read_to_string("/etc/passwd").ok()?;
+    let find = |name: &str| {
+        let line = table.lines().find(|line| line.split(':').next() == Some(name))?;
+        let mut columns = line.split(':').skip(2);
+        Some(User { uid: columns.next()?.parse().ok()?, gid: columns.next()?.parse().ok()? })
+    };
+    find(name).or_else(|| find("nobody"))
+}
+
+/// What `initdb` is told: an empty cluster whose superuser `postgres` needs no password. It does not wait for the disk;
+/// the server does.
+pub fn initdb_arguments(data: &Path) -> Vec<OsString> {
+    let said = ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--no-locale", "--no-sync", "-D"];
+    said.into_iter().map(OsString::from).chain([data.into()]).collect()
+}
+
+/// What `postgres` is told: to listen at this port of 127.0.0.1 and, if a folder is given, at a socket in it; each
+/// setting is `name=value`.
+pub fn server_arguments<S: AsRef<str>>(
+    data: &Path,
+    socket: Option<&Path>,
+    port: u16,
+    settings: impl IntoIterator<Item = S>,
+) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec!["-D".into(), data.into(), "-k".into()];
+    arguments.push(socket.map(OsString::from).unwrap_or_default());
+    arguments.extend(["-h", "127.0.0.1", "-p", &port.to_string()].map(OsString::from));
+    for setting in settings {
+        arguments.extend(["-c", setting.as_ref()].map(OsString::from));
+    }
+    arguments
+}
+
+/// Whether the server takes connections: the last line of its `postmaster.pid` says so.
+pub fn is_ready(data: &Path) -> bool {
+    fs::read_to_string(data.join("postmaster.pid")).is_ok_and(|text| text.trim_end().ends_with("ready"))
+}

@@ -1,0 +1,160 @@
+//! What a program of a plan is as something to execute.
+
+use crate::Error;
+use crate::order::Start;
+use plan::{Program, Template, Who};
+use rustix::fs::{Access, access};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use units::Nanos;
+
+/// The word that means this very program.
+const OURSELVES: &str = "torment";
+
+/// What the template says, once the plan is bound: a service is started for no arrival in particular.
+fn text(template: &Template) -> OsString {
+    let mut out = Vec::new();
+    template.render(&Who { number: 0, seed: 0, taken: &[] }, 0, &mut out);
+    OsString::from_vec(out)
+}
+
+/// Absolute, so that it means the same wherever the guard runs.
+pub fn folder(program: &Program) -> Result<PathBuf, Error> {
+    std::path::absolute(if program.folder.is_empty() { "." } else { &program.folder })
+        .map_err(|e| Error::file(&program.name, &program.folder, e))
+}
+
+/// What executes the program; `ourselves` is what `torment` means.
+pub fn start(program: &Program, ourselves: &Path) -> Result<Start, Error> {
+    let words: Vec<OsString> = program.command.iter().map(text).collect();
+    let folder = folder(program)?;
+    let file = |(path, content): &(String, Template)| (folder.join(path), text(content).into_vec());
+    let files = program.files.iter().map(file).collect();
+    let limits = program.limits.clone();
+    let start = words_start(program, ourselves, words, folder)?;
+    Ok(Start {
+        files,
+        limits,
+        stop: program.stop.clone(),
+        grace: program.grace,
+        line: match &program.ready {
+            plan::Ready::Log(text) => Some(text.clone()),
+            _ => None,
+        },
+        task: false,
+        ..start
+    })
+}
+
+/// What executes the program that builds it; none if there is none.
+pub fn prepare(program: &Program, ourselves: &Path) -> Result<Option<Start>, Error> {
+    if program.prepare.is_empty() {
+        return Ok(None);
+    }
+    let words = program.prepare.iter().map(OsString::from).collect();
+    Ok(Some(words_start(program, ourselves, words, folder(program)?)?))
+}
+
+/// Words that are executed in the folder, to their end and without limits.
+fn words_start(
+    program: &Program,
+    ourselves: &Path,
+    words: Vec<OsString>,
+    folder: PathBuf,
+) -> Result<Start, Error> {
+    let env: Vec<(OsString, OsString)> =
+        program.env.iter().map(|(name, value)| (OsString::from(name), text(value))).collect();
+    let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
+    let path = path.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+    let first = words.first().ok_or_else(|| Error::start(&program.name, "its command is empty"))?;
+    let found = find(first, &folder, &path, ourselves).map_err(|why| Error::start(&program.name, why))?;
+    Ok(Start {
+        name: program.name.clone(),
+        program: found,
+        words,
+        folder,
+        env,
+        files: Vec::new(),
+        user: None,
+        limits: plan::Limits::default(),
+        stop: "TERM".to_owned(),
+        death: "KILL".to_owned(),
+        grace: Nanos::from_secs(5),
+        line: None,
+        task: true,
+    })
+}
+
+/// The file that a command's first word means. One with a slash stands below the folder, any other in PATH.
+fn find(word: &OsStr, folder: &Path, path: &OsStr, ourselves: &Path) -> Result<PathBuf, String> {
+    if word == OURSELVES {
+        return Ok(ourselves.to_owned());
+    }
+    let shown = word.display();
+    if word.as_bytes().contains(&b'/') {
+        let file = folder.join(word);
+        return executable(&file).map(|()| file.clone()).map_err(|why| format!("'{}' {why}", file.display()));
+    }
+    let mut refused = None;
+    for file in std::env::split_paths(path).map(|place| folder.join(place).join(word)) {
+        match executable(&file) {
+            Ok(()) => return Ok(file),
+            Err(why) if file.exists() => refused = refused.or(Some(format!("'{}' {why}", file.display()))),
+            Err(_) => {}
+        }
+    }
+    let local = folder.join(word);
+    Err(refused.unwrap_or_else(|| match local.is_file() {
+        true => format!("'{shown}' is not in PATH, but in its folder: write './{shown}'"),
+        false => {
+            format!("'{shown}' is not in PATH ({}): install it, or name it with its folder", path.display())
+        }
+    }))
+}
+
+fn executable(file: &Path) -> Result<(), String> {
+    if !file.exists() {
+        return Err("is not there".to_owned());
+    }
+    if !file.is_file() {
+        return Err("is a folder, and a program is expected".to_owned());
+    }
+    access(file, Access::EXEC_OK)
+        .map_err(|_| "may not be executed by this user: see its mode, `chmod +x` may help".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn programs_are_found_or_missed_in_words() {
+        let place = tempfile::tempdir().expect("the temporary folder is writable");
+        let bin = place.path().join("bin");
+        fs::create_dir(&bin).expect("ours");
+        for (name, mode) in [("runs", 0o755), ("data", 0o644)] {
+            fs::write(bin.join(name), "#!/bin/sh\n").expect("ours");
+            fs::set_permissions(bin.join(name), fs::Permissions::from_mode(mode)).expect("ours");
+        }
+        let found =
+            |word: &str| find(OsStr::new(word), place.path(), bin.as_os_str(), Path::new("/proc/self/exe"));
+        assert_eq!(found("torment"), Ok("/proc/self/exe".into()));
+        assert_eq!(found("runs"), Ok(bin.join("runs")));
+        assert_eq!(found("bin/runs"), Ok(place.path().join("bin/runs")));
+        for (word, expected) in [
+            ("data", "may not be executed"),
+            ("bin/data", "may not be executed"),
+            ("./absent", "is not there"),
+            ("./bin", "is a folder"),
+            ("absent", "is not in PATH"),
+        ] {
+            let why = found(word).expect_err(word);
+            assert!(why.contains(expected), "{word}: {why}");
+        }
+        fs::write(place.path().join("near"), "").expect("ours");
+        assert!(found("near").expect_err("not in PATH").contains("write './near'"));
+    }
+}

@@ -1,0 +1,153 @@
+//! What must be undone at the end, written down before it is done: whoever is left undoes it, the guard itself, the
+//! process that stands behind it, or the next torment.
+
+use crate::group;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The file, in the guard's own folder.
+const JOURNAL: &str = "undo";
+
+/// One thing to undo.
+#[derive(Debug, Serialize, Deserialize)]
+enum Undo {
+    /// A folder was made: it goes, with all in it.
+    Folder(PathBuf),
+    /// A control group was made: it goes, with all in it.
+    Group(PathBuf),
+    /// A folder was made for a file: it goes if nothing else is in it.
+    Parent(PathBuf),
+    /// A file was written where there was none.
+    New(PathBuf),
+    /// A file was written over another, which was copied before.
+    Over { path: PathBuf, copy: PathBuf, modified: Option<SystemTime> },
+}
+
+/// What is to be undone.
+#[derive(Debug)]
+pub struct Journal {
+    folder: PathBuf,
+    lines: usize,
+}
+
+impl Journal {
+    /// In the guard's own folder.
+    pub fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), lines: 0 }
+    }
+
+    fn add(&mut self, undo: &Undo) -> io::Result<()> {
+        let mut line = serde_json::to_vec(undo)?;
+        line.push(b'\n');
+        let mut file = fs::OpenOptions::new().append(true).create(true).open(self.folder.join(JOURNAL))?;
+        self.lines += 1;
+        file.write_all(&line)
+    }
+
+    /// A folder that is about to be made.
+    pub fn folder(&mut self, folder: &Path) -> io::Result<()> {
+        self.add(&Undo::Folder(folder.to_owned()))
+    }
+
+    /// A control group that is about to be made.
+    pub fn group(&mut self, group: &Path) -> io::Result<()> {
+        self.add(&Undo::Group(group.to_owned()))
+    }
+
+    /// Writes a file, and the folders it needs.
+    pub fn write(&mut self, path: &Path, content: &[u8]) -> io::Result<()> {
+        let mut parents: Vec<&Path> = path
+            .ancestors()
+            .skip(1)
+            .take_while(|p| !p.as_os_str().as_bytes().is_empty() && !p.exists())
+            .collect();
+        while let Some(parent) = parents.pop() {
+            self.add(&Undo::Parent(parent.to_owned()))?;
+            fs::create_dir(parent)?;
+        }
+        match fs::metadata(path) {
+            Ok(there) => {
+                let copy = self.folder.join(format!("saved-{}", self.lines));
+                fs::copy(path, &copy)?;
+                self.add(&Undo::Over { path: path.to_owned(), copy, modified: there.modified().ok() })?;
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => self.add(&Undo::New(path.to_owned()))?,
+            Err(e) => return Err(e),
+        }
+        fs::write(path, content)
+    }
+
+    /// Undoes everything, the last first. What could not be undone is left, and is no reason to stop.
+    pub fn undo(&mut self) {
+        undo(&self.folder);
+        self.lines = 0;
+    }
+}
+
+/// Undoes what the journal in this folder says; twice does no more than once.
+pub fn undo(folder: &Path) {
+    let journal = folder.join(JOURNAL);
+    let text = fs::read_to_string(&journal).unwrap_or_default();
+    // A line that was cut short says what was not done yet.
+    for line in text.lines().rev().filter_map(|line| serde_json::from_str(line).ok()) {
+        // Whatever fails has gone already, or cannot be helped.
+        let _ = match line {
+            Undo::Folder(folder) => fs::remove_dir_all(folder),
+            Undo::Group(path) => group::remove(&path),
+            Undo::Parent(folder) => fs::remove_dir(folder),
+            Undo::New(path) => fs::remove_file(path),
+            Undo::Over { path, copy, modified } => put_back(&path, &copy, modified),
+        };
+    }
+    let _ = fs::remove_file(journal);
+}
+
+/// Into the file that is there, so that it keeps its owner and its links.
+fn put_back(path: &Path, copy: &Path, modified: Option<SystemTime>) -> io::Result<()> {
+    let content = fs::read(copy)?;
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+    file.write_all(&content)?;
+    // A build looks at times: the file has not changed.
+    if let Some(modified) = modified {
+        file.set_modified(modified)?;
+    }
+    fs::remove_file(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_come_back_as_they_were() {
+        let place = tempfile::tempdir().expect("the temporary folder is writable");
+        let own = place.path().join("own");
+        fs::create_dir(&own).expect("ours");
+        let at = |name: &str| place.path().join(name);
+        fs::write(at("there"), "before").expect("ours");
+        let before = fs::metadata(at("there")).expect("ours").modified().expect("every Linux has it");
+        let mut journal = Journal::new(&own);
+        journal.write(&at("there"), b"during").expect("ours");
+        journal.write(&at("there"), b"again").expect("ours");
+        journal.write(&at("a/b/new"), b"new").expect("ours");
+        journal.folder(&at("data")).expect("ours");
+        fs::create_dir_all(at("data/base")).expect("ours");
+        assert_eq!(fs::read(at("there")).expect("ours"), b"again");
+        assert_eq!(fs::read(at("a/b/new")).expect("ours"), b"new");
+        // As if the end of the last line had not reached the disk.
+        let mut text = fs::OpenOptions::new().append(true).open(own.join(JOURNAL)).expect("ours");
+        text.write_all(b"{\"Folder\":\"/").expect("ours");
+        journal.undo();
+        undo(&own);
+        assert_eq!(fs::read(at("there")).expect("ours"), b"before");
+        assert_eq!(fs::metadata(at("there")).expect("ours").modified().expect("every Linux has it"), before);
+        let left: Vec<_> =
+            fs::read_dir(place.path()).expect("ours").flatten().map(|e| e.file_name()).collect();
+        assert_eq!(left.len(), 2, "{left:?}");
+        assert_eq!(fs::read_dir(&own).expect("ours").count(), 0);
+    }
+}
