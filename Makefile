@@ -13,6 +13,7 @@ build:
 test: ## Everything, with a real PostgreSQL and nginx; installs them when root, says what is missing otherwise.
 	./tests/prepare.sh
 	cargo test --release --workspace --no-fail-fast
+	./tests/targets.sh $(BIN)
 
 check: ## Format, lints, dependency rules.
 	cargo fmt --all --check

@@ -1,17 +1,21 @@
 #!/bin/sh
-# Installs what the tests need beside Rust and a C compiler: PostgreSQL and nginx. Builds the faulty Tomcat where there
-# is a JDK with Maven; where there is none, what needs it is skipped, and says so.
+# Installs what the tests need beside Rust and a C compiler: PostgreSQL, nginx and curl, and for the services in targets/
+# a JDK with Maven, Node with npm, and Go. Builds those services; what cannot be had is skipped, and says so.
 set -eu
-if command -v mvn >/dev/null 2>&1 && command -v javac >/dev/null 2>&1; then
-    (cd targets/tomcat-faults && mvn -q -B package) || echo "The faulty Tomcat was not built; what needs it is skipped." >&2
-else
-    echo "No JDK with Maven: what needs a JVM is skipped." >&2
-fi
+has() { command -v "$1" >/dev/null 2>&1; }
+
 missing=
-[ -n "$(ls -d /usr/lib/postgresql/*/bin/initdb 2>/dev/null)" ] || command -v initdb >/dev/null 2>&1 || missing="$missing postgresql"
-command -v nginx >/dev/null 2>&1 || [ -x /usr/sbin/nginx ] || missing="$missing nginx-light"
-[ -n "$missing" ] || exit 0
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+[ -n "$(ls -d /usr/lib/postgresql/*/bin/initdb 2>/dev/null)" ] || has initdb || missing="$missing postgresql"
+has nginx || [ -x /usr/sbin/nginx ] || missing="$missing nginx-light"
+has curl || missing="$missing curl"
+runtimes=
+has javac || runtimes="$runtimes default-jdk-headless"
+has mvn || runtimes="$runtimes maven"
+has node || runtimes="$runtimes nodejs"
+has npm || runtimes="$runtimes npm"
+has go || runtimes="$runtimes golang-go"
+
+if [ -n "$missing$runtimes" ] && [ "$(id -u)" = 0 ] && has apt-get; then
     export DEBIAN_FRONTEND=noninteractive
     # The packages would start services of their own on standard ports; the tests start theirs elsewhere.
     keep=/usr/sbin/policy-rc.d
@@ -21,8 +25,37 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
         trap 'rm -f "$keep"' EXIT
     fi
     apt-get update -qq
-    apt-get install -y -qq $missing
+    [ -z "$missing" ] || apt-get install -y -qq $missing
+    # Each alone: one that this distribution does not have, or not beside another, does not cost the others.
+    for package in $runtimes; do
+        apt-get install -y -qq --no-install-recommends "$package" || echo "Not installed: $package." >&2
+    done
+elif [ -n "$missing$runtimes" ]; then
+    echo "Not installed:$missing$runtimes. The tests that need them are skipped, and say so." >&2
+    echo "On Debian or Ubuntu: sudo apt-get install$missing$runtimes" >&2
+fi
+
+not_built() { echo "targets/$1 was not built ($2); what needs it is skipped." >&2; }
+
+# Without a network a fresh machine cannot build them, and that is no failure; what does not compile is one.
+for service in tomcat-faults spring-clinic; do
+    if ! has mvn || ! has javac; then
+        not_built $service "no JDK with Maven"
+    elif ! said=$(cd targets/$service && mvn -q -B -DskipTests package 2>&1); then
+        echo "$said" >&2
+        case $said in *"COMPILATION ERROR"*) exit 1 ;; esac
+        not_built $service "see above"
+    fi
+done
+if ! has npm; then
+    not_built node-users "no npm"
+elif ! (cd targets/node-users && npm ci --silent --no-audit --no-fund); then
+    not_built node-users "npm ci fails"
+fi
+if ! has go; then
+    not_built go-clinic "no Go"
+elif ! (cd targets/go-clinic && go mod download); then
+    not_built go-clinic "go mod download fails"
 else
-    echo "Not installed:$missing. The tests that need them are skipped, and say so." >&2
-    echo "On Debian or Ubuntu: sudo apt-get install$missing" >&2
+    (cd targets/go-clinic && go build -o go-clinic .)
 fi

@@ -12,6 +12,8 @@ const FIELDS = ['first_name', 'last_name', 'address', 'city', 'telephone'];
 export const clinic = (rows) => {
   const app = express();
   app.disable('x-powered-by');
+  // /json/ is another page than /json, and there is none.
+  app.enable('strict routing');
 
   // Express answers a HEAD by what stands for GET; any other method is refused by name.
   const page = (path, answer) => app.route(path).get(answer).all(refuse('GET, HEAD'));

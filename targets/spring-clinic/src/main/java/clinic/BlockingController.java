@@ -44,7 +44,7 @@ class BlockingController {
 
     @GetMapping("/json")
     @ResponseBody
-    Pages.Message json(@RequestParam(defaultValue = "0") String ms) throws InterruptedException {
+    Pages.Message json(@RequestParam(required = false) String ms) throws InterruptedException {
         TimeUnit.NANOSECONDS.sleep(Pages.nanos(ms));
         return Pages.HELLO;
     }

@@ -55,7 +55,7 @@ class DeferredController {
 
     @GetMapping("/json")
     @ResponseBody
-    DeferredResult<Pages.Message> json(@RequestParam(defaultValue = "0") String ms) {
+    DeferredResult<Pages.Message> json(@RequestParam(required = false) String ms) {
         var result = new DeferredResult<Pages.Message>();
         timer.schedule(() -> result.setResult(Pages.HELLO), Pages.nanos(ms), TimeUnit.NANOSECONDS);
         return result;

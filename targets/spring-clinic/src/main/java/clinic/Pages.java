@@ -16,6 +16,7 @@ class Pages {
 
     record Count(long owners) {}
 
+    static final MediaType PLAIN = MediaType.parseMediaType("text/plain;charset=utf-8");
     static final Message HELLO = new Message("Hello, World!");
     static final ModelAndView NO_OWNER = new ModelAndView("no-owner", HttpStatus.NOT_FOUND);
 
@@ -48,10 +49,11 @@ class Pages {
         return new ModelAndView("fortunes", Map.of("fortunes", rows.fortunes()));
     }
 
-    static final MediaType PLAIN = MediaType.parseMediaType("text/plain;charset=utf-8");
-
-    /** A time in milliseconds as nanoseconds. */
+    /** A time in milliseconds as nanoseconds; none if it is not said. */
     static long nanos(String ms) {
+        if (ms == null) {
+            return 0;
+        }
         try {
             double value = Double.parseDouble(ms);
             if (value >= 0 && value <= MOST_MS) {
