@@ -244,3 +244,182 @@ fn rates_are_numbers() {
     let found = tried(&format!("{THREADS}[try]\nat = [0.5, '1.5k/s']"));
     assert_eq!(found.said.at, [At::Rate(Rate(0.5)), At::Rate(Rate(1500.0))]);
 }
+
+#[test]
+fn a_message_says_where_what_and_what_else() {
+    const ASKED: &str = "[[hypothesis]]\nvariant = '400 threads'\n";
+    let both = format!("{THREADS}{POOL}");
+    let asked = |text: &str| format!("{THREADS}[[hypothesis]]\n{text}");
+    let tried = |text: &str| format!("{THREADS}{ASKED}[try]\n{text}");
+    let mut wrong = Vec::new();
+    for (text, expected) in [
+        (
+            String::new(),
+            "nothing to try: expected at least one [[variant]], which changes the service, and a",
+        ),
+        ("[try]\npilot = 3".to_owned(), "5:2: nothing to try: expected at least one [[variant]]"),
+        (
+            THREADS.to_owned(),
+            "6:8: nothing is asked of '400 threads': expected a [[hypothesis]] with this variant, its factor in [try] \
+             cross, or [try] connections, at or capacity\n",
+        ),
+        (format!("{both}{ASKED}"), "nothing is asked of 'pool of 20'"),
+        ("[[variant]]\nenv.A = 1".to_owned(), "5:1: a variant without a name; expected name ="),
+        ("[[variant]]\nname = ''\nenv.A = 1".to_owned(), "6:8: expected a name for reports"),
+        (
+            "[[variant]]\nname = 'baseline'\nenv.A = 1".to_owned(),
+            "6:8: the plan as it stands is the baseline",
+        ),
+        (
+            "[[variant]]\nname = 'same'\nenv.THREADS = 200".to_owned(),
+            "plans/p.toml:6:8: 'same' changes nothing: it resolves to the command, environment and limits of the plan as it \
+             stands\n 6 | name = 'same'\n   |        ^^^^^^",
+        ),
+        ("[[variant]]\nname = 'none'".to_owned(), "6:8: 'none' changes nothing"),
+        ("[[variant]]\nname = 'none'\ncommand = ['app']".to_owned(), "6:8: 'none' changes nothing"),
+        (
+            format!("{THREADS}{}", THREADS.replace("400 threads", "the same")),
+            "11:8: 'the same' is the same as '400 threads': it resolves to the command, environment and limits of that one",
+        ),
+        (format!("{THREADS}{THREADS}"), "11:8: '400 threads' has been used as a name already"),
+        ("[[variant]]\nname = 'x'\nfactor = ''".to_owned(), "7:10: expected the name of a factor"),
+        ("[[variant]]\nname = 'x'\ncpus = -1".to_owned(), "7:8: '-1' is not a number of processors"),
+        (
+            "[[variant]]\nname = 'x'\nport = 1".to_owned(),
+            "7:1: unknown key 'port' in [[variant]]; it belongs in [postgres]",
+        ),
+        ("[[variant]]\nname = 'x'\nrelives = 'a'".to_owned(), "did you mean 'relieves'?"),
+        ("variant = 5".to_owned(), "'variant' is a number; expected a section [[variant]]"),
+        (asked("measure = 'p99'"), "10:1: about which variant? Expected variant ="),
+        (asked("variant = '400 thread'"), "11:11: '400 thread' is no variant; did you mean '400 threads'?"),
+        (asked("variant = 'pool'"), "11:11: 'pool' is no variant; expected one of: baseline, 400 threads"),
+        (asked("variant = 'baseline'"), "11:11: 'baseline' is compared with itself"),
+        (
+            asked("variant = '400 threads'\nbaseline = '400 threads'"),
+            "12:12: '400 threads' is compared with itself",
+        ),
+        (
+            asked("variant = '400 threads'\nmeasure = 'p95'"),
+            "12:11: 'p95' is not known here; did you mean 'p9",
+        ),
+        (
+            asked("variant = '400 threads'\nmeasure = 'speed'"),
+            "expected one of: capacity, throughput, p50, p99, max, cpu, memory, threads",
+        ),
+        (
+            asked("variant = '400 threads'\nat = '50%'"),
+            "12:6: the capacity is searched for, not taken at a load: leave this out, or say a measure",
+        ),
+        (
+            asked("variant = '400 threads'\nmeasure = 'p99'\nat = 'much'"),
+            "13:6: 'much' is not a load such as 50% (of the capacity), 200/s or 1000 connections",
+        ),
+        (asked("variant = '400 threads'\nmeasure = 'p99'\nat = '150%'"), "13:6: '150%' is not a load"),
+        (
+            asked("variant = '400 threads'\nmeasure = 'p99'\nat = '0 connections'"),
+            "'0' is not a number of connections",
+        ),
+        (
+            asked("variant = '400 threads'\nmeasure = 'p99'\nat = [1, 2]"),
+            "13:10: a hypothesis is about one load",
+        ),
+        (
+            asked("variant = '400 threads'\neffect = 0"),
+            "12:10: no experiment can show that nothing at all has changed",
+        ),
+        (asked("variant = '400 threads'\neffect = '200%'"), "12:10: '200%' is not a share"),
+        (
+            asked("variant = '400 threads'\non = 'reads'"),
+            "12:6: 'reads' is no workload; expected one of: all (they stand in [try] workloads)",
+        ),
+        (
+            asked("variant = '400 threads'\nname = 'a'\n[[hypothesis]]\nvariant = '400 threads'\nname = 'a'"),
+            "15:8: 'a' has been used as a name already",
+        ),
+        (
+            tried("workloads = ['raeds']"),
+            "13:14: 'raeds' is the name of no request or flow; did you mean 'reads'?",
+        ),
+        (tried("workloads = ['x']"), "expected one of: reads, writes, all"),
+        (tried("workloads = ['reads', 'reads']"), "13:23: 'reads' stands here twice"),
+        (
+            tried("cross = ['thread']"),
+            "13:10: no variant is a level of the factor 'thread'; did you mean 'threads'?",
+        ),
+        (tried("cross = ['threads', 'threads']"), "13:21: 'threads' stands here twice"),
+        (
+            tried("measure = 'p99'"),
+            "13:11: this is of crossed factors: say cross = too, or measure in a [[hypothesis]]",
+        ),
+        (tried("at = ['100 connections']"), "13:7: connections stand in [try] connections = [1000]"),
+        (tried("at = ['50%', 0.5, '50 %']"), "13:19: this load stands here twice"),
+        (tried("connections = [0]"), "13:16: '0' is not a number of connections"),
+        (tried("least = 1"), "13:9: one block shows no noise: expected at least 2"),
+        (tried("least = 5\nmost = 3"), "14:8: at least 5 blocks and at most 3: least is above most"),
+        (tried("pilot = 0"), "13:9: '0' is not a number of starts, a whole number from 1"),
+        (tried("most = 5000"), "13:8: expected at most 1000"),
+        (tried("confidence = '100%'"), "13:14: 100 % is not a confidence such as 95%"),
+        (tried("budget = '0s'"), "13:10: expected more than no time"),
+        (tried("hold = 5"), "13:8: '5' is not a duration"),
+        (tried("capacity = 'yes'"), "13:12: 'capacity' is text; expected true or false"),
+        (
+            tried("blocks = 5"),
+            "13:1: unknown key 'blocks' in [try]; expected one of: workloads, cross, measure",
+        ),
+        (tried("width = '1%'"), "13:1: unknown key 'width' in [try]; it belongs in [find]"),
+        (tried("[find]\nwidth = 0"), "14:9: 0 % is not above 0 %"),
+        (tried("[quick]\nrate = 5"), "14:1: unknown key 'rate' in [quick]; it belongs in [load]"),
+    ] {
+        let error = plan(Command::Try, &format!("{BASE}{text}")).expect_err(&text).to_string();
+        if !error.contains(expected) || error.lines().count() > 3 {
+            wrong.push(format!("{text}\nexpected: {expected}\nfound: {error}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn only_what_is_started_can_be_changed() {
+    let alone = "target.url = 'http://h/'\n";
+    for (text, expected) in [
+        (
+            format!("{THREADS}[[hypothesis]]\nvariant = 'x'"),
+            "7:1: an experiment starts the service anew for each",
+        ),
+        (THREADS.to_owned(), "2:1: an experiment starts the service anew for each"),
+        (format!("postgres.port = 5\n{THREADS}"), "7:5: the plan starts no [service] that this could change"),
+        (
+            format!("service.command = 'x'\n{POOL}"),
+            "7:10: the plan starts no [postgres] that this could change",
+        ),
+    ] {
+        let error = plan(Command::Try, &format!("{alone}{text}")).expect_err(&text).to_string();
+        assert!(error.contains(expected), "{text}\nexpected: {expected}\nfound: {error}");
+    }
+}
+
+#[test]
+fn combinations_are_arms_of_their_own() {
+    let again = THREADS.replace("400", "800").replace("factor = 'threads'", "factor = 'more'");
+    let text = format!("{BASE}{THREADS}{again}[try]\ncross = ['threads', 'more']");
+    let error = plan(Command::Try, &text).expect_err("one hides the other").to_string();
+    assert!(error.contains("'400 threads + 800 threads' is the same as '800 threads'"), "{error}");
+    let many = |factor: &str| {
+        let level =
+            |n: u32| format!("[[variant]]\nname = '{factor}{n}'\nfactor = '{factor}'\nenv.{factor} = {n}\n");
+        (0..8).map(level).collect::<String>()
+    };
+    let text = format!("{BASE}{}{}[try]\ncross = ['A', 'B']", many("A"), many("B"));
+    let error = plan(Command::Try, &text).expect_err("too many").to_string();
+    assert!(
+        error.contains("81 combinations, each of which is started again and again; expected at most 64"),
+        "{error}"
+    );
+    // They can be asked about as any other.
+    let text = format!(
+        "{THREADS}{POOL}[[hypothesis]]\nvariant = '400 threads + pool of 20'\nbaseline = 'pool of 20'\n[try]\n\
+         cross = ['threads', 'pool']"
+    );
+    assert_eq!(tried(&text).hypotheses[0].contrast, [(3, 1.0), (2, -1.0)]);
+    assert_eq!(tried(&text).hypotheses[0].relieves, ["workers"]);
+}

@@ -1,12 +1,15 @@
 //! Any plan, printed and read again.
 
+mod started;
+
 use super::read;
 use crate::placeholder::Names;
 use crate::*;
 use proptest::prelude::*;
 use units::{Nanos, Rate, Share};
 
-const FILES: [&str; 3] = [
+const FILES: [&str; 4] = [
+    started::TRIED,
     include_str!("../../../../plans/flow.toml"),
     include_str!("../../../../plans/mix.toml"),
     super::flows::BUY,
@@ -268,7 +271,7 @@ prop_compose! {
         loss in prop_oneof![Just(0.0), (0_u32..1_000_000).prop_map(|n| f64::from(n) / 1e8)],
         deadline in prop::option::of(time()),
         connections in 1_u32..100_000, outstanding in 1_u32.., seed: u64, lateness in 0_u64..1_000_000_000,
-        cores in prop::collection::btree_set(0_u32..64, 0..3),
+        cores in prop::collection::btree_set(0_u32..64, 0..3), setup in prop::option::of(started::setup()),
     ) -> Plan {
         let cores = cores.into_iter().collect();
         let is_sql = matches!(target, Target::Sql(_));
@@ -283,7 +286,7 @@ prop_compose! {
         }
         Plan {
             watch, target, data: data(), flows: built(flows, is_sql), task,
-            objective: Objective { loss: Share(loss), deadline }, generator, setup: None,
+            objective: Objective { loss: Share(loss), deadline }, generator, setup,
         }
     }
 }
@@ -298,6 +301,25 @@ proptest! {
         prop_assert_eq!(back.expect("checked"), plan, "{}", toml);
     }
 
+    #[test]
+    fn a_printed_experiment_reads_back_as_it_was(text in started::experiment()) {
+        let plan = Draft::from_toml("p.toml", &text).and_then(|draft| draft.check(Command::Try, &mut read));
+        prop_assert!(plan.is_ok(), "{}\n{}", text, plan.expect_err("checked"));
+        let plan = plan.expect("checked");
+        let toml = plan.to_toml();
+        let back = Plan::from_toml(&toml, Command::Try);
+        prop_assert!(back.is_ok(), "{}\n{}", toml, back.expect_err("checked"));
+        let Task::Try(experiment) = &plan.task else { unreachable!("it is read as one") };
+        for hypothesis in &experiment.hypotheses {
+            let sum: f64 = hypothesis.contrast.iter().map(|(_, weight)| weight).sum();
+            prop_assert!(sum.abs() < 1e-9 && hypothesis.contrast.len() > 1, "{:?}", hypothesis);
+            let measured = &experiment.probes[hypothesis.probe].arms;
+            prop_assert!(hypothesis.contrast.iter().all(|(arm, _)| measured.contains(arm)));
+        }
+        prop_assert!(plan.describe().len() >= 8);
+        prop_assert_eq!(back.expect("checked"), plan, "{}", toml);
+    }
+
     /// A plan file with a part of it missing, or something else in its place.
     #[test]
     fn no_mistake_makes_it_panic(
@@ -308,8 +330,11 @@ proptest! {
         let end = file.floor_char_boundary((start + length).min(file.len())).max(start);
         let file = format!("load.rate = 1\n{}{text}{}", &file[..start], &file[end..]);
         let file = if file.contains("[load]") { file.replacen("load.rate = 1\n", "", 1) } else { file };
-        let checked = Draft::from_toml("p.toml", &file).and_then(|draft| draft.check(Command::Run, &mut read));
-        match checked {
+        let checked = |command| {
+            Draft::from_toml("p.toml", &file).and_then(|draft| draft.check(command, &mut read))
+        };
+        let _ = checked(Command::Try).map(|plan| (plan.describe(), plan.to_toml()));
+        match checked(Command::Run) {
             Ok(mut plan) => {
                 let bound = plan.bind(|_| Ok("name,id\na,1\n".to_owned()), |_| Ok("secret".to_owned()));
                 prop_assert!(plan.describe().len() >= 5);
