@@ -83,13 +83,14 @@ impl Blocks {
         if variance.sqrt() < size * 1e-13 { 0.0 } else { variance }
     }
 
-    /// Σ weight × mean, and its standard error: the root of the larger of two variances, ÷ blocks.
+    /// Σ weight × mean, and its standard error: the root of a variance ÷ blocks. There are two such variances.
     ///
-    /// One is the pooled s² × Σ weight², the textbook's, which has most degrees of freedom and assumes that all
-    /// treatments are equally noisy. The other is the variance of the comparison itself from block to block, as in a
-    /// paired t test, with blocks − 1 degrees, which assumes nothing of the kind. The larger protects a comparison
-    /// that is noisier than the average; what it costs the others is known to who sets the bounds, for under the
-    /// model the ratio of error to estimate does not depend on the variance ([`crate::bounds`] uses the same rule).
+    /// The comparison's *own* from block to block, as in a paired t test: blocks − 1 degrees of freedom, and no
+    /// assumption that treatments are equally noisy. And the *pooled* s² × Σ weight², the textbook's, which has more
+    /// degrees and assumes it. With up to three treatments the own is taken: pooling would gain little there, and one
+    /// noisy treatment weighs most. With more the larger of both: that protects a comparison that is noisier than the
+    /// average. What the choice costs is known to who sets the bounds, for under the model the ratio of error to
+    /// estimate does not depend on the variance ([`crate::bounds`] uses the same rule).
     pub fn contrast(&self, weights: &[f64]) -> Contrast {
         let blocks = self.blocks() as f64;
         let rows = self.residuals.chunks(self.means.len());
@@ -97,7 +98,7 @@ impl Blocks {
         let own = rows.map(|row| dot(row).powi(2)).sum::<f64>() / (blocks - 1.0);
         let pooled = self.variance();
         let spread = pooled * weights.iter().map(|weight| weight * weight).sum::<f64>();
-        let variance = if pooled == 0.0 { 0.0 } else { own.max(spread) };
+        let variance = if pooled == 0.0 { 0.0 } else { chosen(own, spread, self.means.len()) };
         Contrast { estimate: dot(&self.means), error: (variance / blocks).sqrt() }
     }
 
@@ -121,6 +122,14 @@ impl Blocks {
         let above = FisherSnedecor::new(each, self.freedom() - each).ok()?.sf(ratio);
         Some(Unequal { treatment, ratio: ratio.sqrt(), chance: (above * treatments as f64).min(1.0) })
     }
+}
+
+/// Treatments up to which a comparison's own variance is taken; see [`Blocks::contrast`].
+const FEW: usize = 3;
+
+/// The variance of a comparison, of its own and of the pooled one.
+pub(crate) fn chosen(own: f64, pooled: f64, treatments: usize) -> f64 {
+    if treatments <= FEW { own } else { own.max(pooled) }
 }
 
 #[cfg(test)]
@@ -163,6 +172,14 @@ mod tests {
             assert!((found.estimate - mean).abs() < 1e-9);
             assert!((found.error - own.max(pooled)).abs() < 1e-9, "{a} {b}: {found:?}");
         }
+    }
+
+    #[test]
+    fn of_two_treatments_it_is_the_paired_t_test() {
+        let pairs: Vec<Vec<f64>> = penicillin().iter().map(|row| row[..3].to_vec()).collect();
+        let found = Blocks::fit(&pairs).expect("five blocks of three").contrast(&[-1.0, 1.0, 0.0]);
+        // Differences −1, −7, 6, 5, 2: variance 26.5.
+        assert!((found.estimate - 1.0).abs() < 1e-9 && (found.error - (26.5_f64 / 5.0).sqrt()).abs() < 1e-9);
     }
 
     #[test]

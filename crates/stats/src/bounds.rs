@@ -1,3 +1,5 @@
+use crate::blocks::chosen;
+
 /// Looks at a growing randomised complete block design, and what is read from it at each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Looks<'a> {
@@ -110,7 +112,7 @@ fn draw(looks: &Looks<'_>, normal: &mut impl FnMut() -> f64) -> Vec<Vec<f32>> {
             let mut largest = 0.0_f64;
             for ((sum, square), weights) in compared.iter().zip(&squares) {
                 let own = (square - sum * sum / n) / (n - 1.0);
-                let variance = own.max(pooled * weights);
+                let variance = chosen(own, pooled * weights, treatments);
                 largest = largest.max(sum * sum / n / variance);
             }
             drawn[block - 2].push(largest.sqrt() as f32);

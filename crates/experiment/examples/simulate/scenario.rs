@@ -251,6 +251,8 @@ pub fn rows() -> Vec<Scenario> {
         row("twice the smallest effect", 0.07, trouble, &[twice], most, Asks::Found);
     }
     row("exactly the smallest effect", 0.07, Trouble::Noisier, &[1.0 + EFFECT], 60, Asks::Covered);
+    row("two, one of twice", 0.07, Trouble::None, &[twice, 1.0], 22, Asks::Found);
+    row("two, one of twice", 0.07, Trouble::Noisier, &[twice, 1.0], 60, Asks::Found);
     row("four A/A", 0.07, Trouble::None, &[1.0; 4], 24, Asks::NothingFound);
     row("four, one of twice", 0.07, Trouble::None, &[twice, 1.0, 1.0, 1.0], 24, Asks::Found);
     row("four, one of twice", 0.07, Trouble::All, &[twice, 1.0, 1.0, 1.0], 24, Asks::Found);
