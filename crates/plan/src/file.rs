@@ -1,3 +1,4 @@
+mod masking;
 mod parts;
 
 use crate::draft::{Draft, FlowDraft, Given, NeedDraft, Section};
@@ -23,7 +24,7 @@ impl Draft {
             file.error(e.span().unwrap_or(0..0), message)
         })?;
         let mut spans = Vec::new();
-        secrets(table.get_ref(), text, &mut spans);
+        masking::secrets(table.get_ref(), text, &mut spans);
         let shown = secret::masked(text, &spans).into();
         let mut file = File { name: name.into(), shown, draft: Self::default() };
         file.top(table.into_inner())?;
@@ -45,34 +46,6 @@ fn entries(table: DeTable<'_>) -> Vec<Entry<'_>> {
     let mut entries: Vec<_> = table.into_iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
-}
-
-/// Finds the values that messages must not quote.
-fn secrets(table: &DeTable<'_>, text: &str, spans: &mut Vec<Range<usize>>) {
-    for (key, value) in table {
-        collect_secrets(key.get_ref(), value, text, spans);
-    }
-}
-
-fn collect_secrets(key: &str, value: &Spanned<DeValue<'_>>, text: &str, spans: &mut Vec<Range<usize>>) {
-    match value.get_ref() {
-        DeValue::String(_) | DeValue::Integer(_) | DeValue::Float(_) if secret::is_secret_name(key) => {
-            spans.push(value.span());
-        }
-        DeValue::String(content) => {
-            if content.split([':', ' ']).next().is_some_and(secret::is_secret_name) {
-                spans.push(value.span());
-            } else if matches!(key, "url" | "postgres" | "metrics") || secret::may_hold_secret(content) {
-                let start = value.span().start;
-                let written = &text[value.span()];
-                spans.extend(secret::url_secrets(written).iter().map(|s| start + s.start..start + s.end));
-            }
-        }
-        DeValue::Array(items) => items.iter().for_each(|item| collect_secrets(key, item, text, spans)),
-        // What a step takes from an answer is said, not given: its name may be that of a secret.
-        DeValue::Table(table) if key != "take" => secrets(table, text, spans),
-        _ => {}
-    }
 }
 
 impl File {

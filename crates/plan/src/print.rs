@@ -1,17 +1,17 @@
 mod exact;
 mod experiment;
+mod load;
 mod setup;
 
 use crate::error::Error;
-use crate::{
-    Arrivals, Check, Command, Draft, Find, Flow, Generator, HttpVersion, Load, Origin, Piece, Plan, Request,
-    Stage, Step, TakeFrom, Target, Task, Template, Watch,
-};
 use crate::{Ask, check};
+use crate::{
+    Check, Command, Draft, Flow, Generator, HttpVersion, Origin, Piece, Plan, Request, Step, TakeFrom,
+    Target, Task, Template, Watch,
+};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use exact::{exact_goal, exact_rate, exact_share, exact_time, quoted};
+use exact::{exact_goal, exact_time, quoted};
 use std::fmt::Write as _;
-use units::Rate;
 
 impl Plan {
     /// Reads a plan that needs no other file, such as one printed by [`Plan::to_toml`].
@@ -249,49 +249,6 @@ impl Lines {
         );
     }
 
-    fn arrivals(&mut self, arrivals: Arrivals) {
-        self.text("arrivals", arrivals.name());
-    }
-
-    fn find(&mut self, find: &Find) {
-        self.section("[load]");
-        self.arrivals(find.arrivals);
-        self.section("[find]");
-        self.raw("from", exact_rate(find.from));
-        self.raw("max", exact_rate(find.max));
-        self.raw("width", exact_share(find.width));
-        self.text("trial", &exact_time(find.trial));
-        self.text("sum", &exact_time(find.sum));
-        if let Some(budget) = find.budget {
-            self.text("budget", &exact_time(budget));
-        }
-    }
-
-    fn load(&mut self, load: &Load) {
-        self.section("[load]");
-        match load {
-            Load::Open { stages, arrivals } => {
-                match stages.as_slice() {
-                    [Stage { duration, from, to }] if from == to => {
-                        self.raw("rate", exact_rate(*from));
-                        self.text("duration", &exact_time(*duration));
-                    }
-                    stages => self.list("stages", stage_texts(stages).iter().map(|stage| quoted(stage))),
-                }
-                self.arrivals(*arrivals);
-            }
-            Load::Closed { connections, requests, duration } => {
-                self.raw("connections", connections);
-                if let Some(requests) = requests {
-                    self.raw("requests", requests);
-                }
-                if let Some(duration) = duration {
-                    self.text("duration", &exact_time(*duration));
-                }
-            }
-        }
-    }
-
     fn generator(&mut self, generator: &Generator) {
         self.section("[generator]");
         let Generator { connections, outstanding, cores, lateness, seed } = generator;
@@ -353,17 +310,4 @@ impl std::fmt::Display for TakeFrom {
             Self::Cookie(name) => write!(f, "cookie:{name}"),
         }
     }
-}
-
-/// A stage that does not start where the last one ended needs a jump before it.
-fn stage_texts(stages: &[Stage]) -> Vec<String> {
-    let (mut texts, mut level) = (Vec::new(), Rate::ZERO);
-    for stage in stages {
-        if stage.from != level {
-            texts.push(format!("0s:{}", exact_rate(stage.from)));
-        }
-        texts.push(format!("{}:{}", exact_time(stage.duration), exact_rate(stage.to)));
-        level = stage.to;
-    }
-    texts
 }

@@ -1,5 +1,5 @@
 use super::MOST_LINES;
-use crate::{Experiment, Hypothesis, Limits, Need, Reset, Setup};
+use crate::{At, Experiment, Hypothesis, Limits, Need, Reset, Setup};
 
 /// One line for each thing that is started, in order.
 pub(super) fn describe_setup(setup: &Setup) -> Vec<String> {
@@ -61,11 +61,12 @@ pub(super) fn describe_experiment(experiment: &Experiment) -> Vec<String> {
 }
 
 fn asked(experiment: &Experiment, hypothesis: &Hypothesis) -> String {
-    let probe = &experiment.probes[hypothesis.probe];
-    let at = if hypothesis.measure == crate::Measure::Capacity {
-        String::new()
-    } else {
-        format!(", {} at {}", hypothesis.measure.name(), probe.at)
+    let Hypothesis { name, measure, effect, .. } = hypothesis;
+    // The name that nobody gave says it already.
+    let what = if name.contains(measure.name()) { String::new() } else { format!(", {}", measure.name()) };
+    let at = match experiment.probes[hypothesis.probe].at {
+        At::Limit => String::new(),
+        at => format!(" at {at}"),
     };
-    format!("{}{at}, by {} at least", hypothesis.name, hypothesis.effect)
+    format!("{name}{what}{at}, by {effect} at least")
 }

@@ -230,7 +230,7 @@ fn describes_an_experiment_to_people() {
     for expected in [
         "\nneeds    a PostgreSQL of its own at port 5555\nservice  java -jar app.jar · 1.5 processors, 2 GiB\n",
         "\narms     baseline\n         400 threads\n         pool of 20\n",
-        "\nasks     400 threads changes p99, p99 at 50 % of the capacity, by 10 % at least\n         pool of 20 changes \
+        "\nasks     400 threads changes p99 at 50 % of the capacity, by 10 % at least\n         pool of 20 changes \
          capacity, by 10 % at least\n",
         "\nblocks   3 starts of the baseline, then 4 to 10 blocks of one start of each arm, done after 2 h at the latest; \
          verdicts hold together with 95 % confidence\nsearch   from 10/s",
