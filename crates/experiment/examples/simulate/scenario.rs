@@ -110,13 +110,21 @@ impl Scenario {
 
     /// Makes one experiment; `prepared` is one of this scenario's design, which has the bounds already.
     pub fn run(&self, prepared: &Experiment, seed: u64) -> Outcome {
+        self.outcome(&self.standing(prepared, seed))
+    }
+
+    /// The smallest effect that it says is found in nine of ten.
+    pub fn visible(&self, prepared: &Experiment, seed: u64) -> f64 {
+        self.standing(prepared, seed).noise[0].visible
+    }
+
+    fn standing(&self, prepared: &Experiment, seed: u64) -> Standing {
         let mut experiment = prepared.reseeded(seed);
         let mut nature = Nature::new(self, seed);
         while let Step::Visit { number, block, arm, placebo, .. } = experiment.next(Nanos(0)) {
             experiment.take(&nature.visit(number, block, arm, placebo));
         }
-        let standing = experiment.standing();
-        self.outcome(&standing)
+        experiment.standing()
     }
 
     fn outcome(&self, standing: &Standing) -> Outcome {
