@@ -1,7 +1,7 @@
 //! Carries single trials out: load, drain, recovery; and notices what voids them.
 
 use crate::machine::Ticks;
-use crate::{Error, Sink, Stop, Witness, preflight, unix_ms};
+use crate::{Error, Reset, Sink, Stop, Witness, preflight, unix_ms};
 use engine::{Engine, Job, Offer};
 use plan::{Plan, Target};
 use record::{Caveat, Event, Failure, Judgement, Purpose, Recovery, Slice, TrialResult};
@@ -52,6 +52,7 @@ pub(crate) struct Conductor<'a> {
     engine: Engine,
     witness: Witness<'a>,
     stop: &'a Stop,
+    reset: Option<Reset<'a>>,
     connections_limit: u64,
     trials: u32,
     /// Median response time while the target was calm.
@@ -65,6 +66,7 @@ impl<'a> Conductor<'a> {
         target: &Target,
         sink: &'a mut dyn Sink,
         stop: &'a Stop,
+        reset: Option<Reset<'a>>,
     ) -> Result<Self, Error> {
         let mut job: Job = preflight::job(plan, target)?;
         let mut witness = Witness::new(sink);
@@ -77,7 +79,7 @@ impl<'a> Conductor<'a> {
         let engine = Engine::start(&job)?;
         witness.watch(&plan.watch, &job.endpoint);
         let connections_limit = u64::from(job.generator.connections);
-        Ok(Self { engine, witness, stop, connections_limit, trials: 0, baseline: None })
+        Ok(Self { engine, witness, stop, reset, connections_limit, trials: 0, baseline: None })
     }
 
     pub fn emit(&mut self, event: &Event) {
@@ -103,6 +105,13 @@ impl<'a> Conductor<'a> {
     pub fn trial(&mut self, load: &Load, hopeless: &dyn Fn(&Slice) -> bool) -> Done {
         self.trials += 1;
         let number = self.trials;
+        if load.purpose != Purpose::Recovery
+            && let Some(reset) = &mut self.reset
+            && let Err(why) = reset(self.witness.sink())
+        {
+            let text = format!("the state was not put back before trial {number}: {why}");
+            self.witness.event(&Event::Doubt { caveat: Caveat::new("not-reset", text) });
+        }
         self.witness.begin(number);
         self.witness.event(&Event::TrialStarted {
             trial: number,

@@ -3,6 +3,7 @@
 //!
 //! It never prints and never stores: whoever wants to know is a [`Sink`].
 
+mod attempt;
 mod conductor;
 mod demo;
 mod find;
@@ -10,9 +11,11 @@ mod id;
 mod load;
 mod machine;
 mod preflight;
+mod setup;
 mod stop;
 mod witness;
 
+pub use attempt::{attempt, design};
 pub use preflight::{job, preview};
 pub use stop::Stop;
 
@@ -26,6 +29,10 @@ use witness::Witness;
 pub trait Sink {
     /// The next one. Must not take long: the load goes on, the search waits.
     fn event(&mut self, event: &Event);
+
+    /// The next one of a measurement within an experiment, which is a run of its own: from its
+    /// [`Event::RunStarted`] to its [`Event::RunEnded`].
+    fn part(&mut self, _event: &Event) {}
 }
 
 /// Exit codes of the commands that measure.
@@ -66,6 +73,12 @@ pub enum Error {
     },
     /// The built-in service could not be started.
     Demo(String),
+    /// What guards the programs of the plan could not be started.
+    Setup(String),
+    /// A program that the plan names did not do what it is for.
+    Service(service::Error),
+    /// The experiment cannot be made as the plan has it.
+    Experiment(String),
     /// This process may open too few files.
     Descriptors {
         /// How many it may open.
@@ -91,6 +104,8 @@ impl std::fmt::Display for Error {
                 write!(f, "; mend the request (--once prints all of it)")?;
                 status.map_or(Ok(()), |status| write!(f, ", or say --expect-status {status}"))
             }
+            Self::Setup(why) | Self::Experiment(why) => f.write_str(why),
+            Self::Service(error) => error.fmt(f),
             Self::Demo(why) => write!(f, "the built-in service did not start: {why}"),
             Self::Descriptors { allowed } => write!(
                 f,
@@ -109,6 +124,12 @@ impl From<engine::Error> for Error {
     }
 }
 
+impl From<service::Error> for Error {
+    fn from(error: service::Error) -> Self {
+        Self::Service(error)
+    }
+}
+
 /// What a run came to.
 #[derive(Debug)]
 pub struct Outcome {
@@ -121,9 +142,31 @@ pub struct Outcome {
 }
 
 /// Carries the plan out, from the first event to the last. Every run that began ends with
-/// [`Event::RunEnded`], also one that fails or is interrupted.
+/// [`Event::RunEnded`], also one that fails or is interrupted. An experiment is for [`attempt`].
 pub fn conduct(plan: &Plan, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
-    let id = id::new_id();
+    recorded(id::new_id(), plan, version, None, sink, |sink| match &plan.setup {
+        None => measure(plan, sink, stop, None),
+        Some(setup) => setup::around(setup, sink, stop, |guard, sink| {
+            let plan = Plan { watch: setup::watching(plan, setup), ..plan.clone() };
+            let reset = |sink: &mut dyn Sink| match setup.reset {
+                // A search has no measurements within it but its trials, and those a cold start would spoil.
+                plan::Reset::Restart | plan::Reset::None => Ok(()),
+                plan::Reset::Sql => setup::reset(guard, setup, sink, stop),
+            };
+            measure(&plan, sink, stop, Some(Box::new(reset)))
+        }),
+    })
+}
+
+/// Tells of a run from its beginning to its end; what happens between is `work`.
+fn recorded(
+    id: RunId,
+    plan: &Plan,
+    version: &str,
+    part_of: Option<&RunId>,
+    sink: &mut dyn Sink,
+    work: impl FnOnce(&mut dyn Sink) -> Result<(Verdict, u8), Error>,
+) -> Outcome {
     let command = match plan.task {
         Task::Run(_) => "run",
         Task::Find(_) => "find",
@@ -140,9 +183,18 @@ pub fn conduct(plan: &Plan, version: &str, sink: &mut dyn Sink, stop: &Stop) -> 
         plan: plan.to_toml(),
         parts: parts(plan),
         machine: machine::describe(),
-        part_of: None,
+        part_of: part_of.cloned(),
     });
-    let (verdict, exit_code, error) = match carry_out(plan, sink, stop) {
+    ended(id, sink, work)
+}
+
+/// From what a run came to its last event.
+fn ended(
+    id: RunId,
+    sink: &mut dyn Sink,
+    work: impl FnOnce(&mut dyn Sink) -> Result<(Verdict, u8), Error>,
+) -> Outcome {
+    let (verdict, exit_code, error) = match work(sink) {
         Ok((verdict, exit_code)) => (Some(verdict), exit_code, None),
         Err(error) => (None, exit::ERROR, Some(error)),
     };
@@ -155,13 +207,22 @@ pub fn conduct(plan: &Plan, version: &str, sink: &mut dyn Sink, stop: &Stop) -> 
     Outcome { id, exit_code, error }
 }
 
-fn carry_out(plan: &Plan, sink: &mut dyn Sink, stop: &Stop) -> Result<(Verdict, u8), Error> {
+/// Puts the state of the target back before a trial.
+pub(crate) type Reset<'a> = Box<dyn FnMut(&mut dyn Sink) -> Result<(), Error> + 'a>;
+
+/// One load or one search against a target that is there, or is the built-in service.
+fn measure(
+    plan: &Plan,
+    sink: &mut dyn Sink,
+    stop: &Stop,
+    reset: Option<Reset<'_>>,
+) -> Result<(Verdict, u8), Error> {
     let (demo, target) = demo::start_if_asked(plan)?;
-    let mut conductor = Conductor::prepare(plan, &target, sink, stop)?;
+    let mut conductor = Conductor::prepare(plan, &target, sink, stop, reset)?;
     let result = match &plan.task {
         Task::Find(find) => find::find(&mut conductor, plan, find),
         Task::Run(load) => load::run(&mut conductor, plan, load),
-        Task::Try(_) => return Err(Error::Demo("an experiment is not a single load".to_owned())),
+        Task::Try(_) => return Err(Error::Experiment("an experiment is no single measurement".to_owned())),
     };
     conductor.conclude();
     drop(conductor);

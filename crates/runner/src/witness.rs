@@ -41,6 +41,11 @@ impl<'a> Witness<'a> {
         }
     }
 
+    /// Of what is no matter of the recording.
+    pub fn sink(&mut self) -> &mut dyn Sink {
+        self.sink
+    }
+
     pub fn event(&mut self, event: &Event) {
         self.recording.fold(event);
         self.sink.event(event);

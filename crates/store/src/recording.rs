@@ -1,5 +1,5 @@
 use crate::writer::Writer;
-use crate::{Error, State, Store};
+use crate::{Error, Store};
 use record::{Answer, Event, Limit, RunId, Standing, Verdict};
 use rusqlite::{Connection, TransactionBehavior, named_params, params};
 use std::path::PathBuf;
@@ -74,14 +74,13 @@ impl Store {
     /// Goes on with a run that was cut short or ended: what comes is added to its events, and its row is that of a run
     /// that goes on. Fails if there is none of that id, or another process still writes it.
     pub fn resume(&self, id: &RunId) -> Result<Recording, Error> {
-        if self.summary(id)?.state == State::Running {
-            return Err(Error::StillWritten { id: id.clone() });
-        }
+        self.must_not_go_on(id)?;
         let mut db = Store::open(&self.path)?.db;
         let writer = Writer::this();
         let mut take_over = || {
             let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let key: i64 = change.query_row("SELECT key FROM run WHERE id = ?1", [&id.0], |row| row.get(0))?;
+            let key: i64 =
+                change.query_row("SELECT key FROM run WHERE id = ?1", [&id.0], |row| row.get(0))?;
             let next = "SELECT coalesce(max(seq) + 1, 0) FROM event WHERE run = ?1";
             let seq: i64 = change.query_row(next, [key], |row| row.get(0))?;
             change.execute(
@@ -291,7 +290,18 @@ impl Store {
     /// Removes a run and gives its room back; with an experiment go its measurements. Fails if there is none of
     /// that id, or if it or one of its measurements goes on.
     pub fn remove(&self, id: &RunId) -> Result<(), Error> {
+        self.must_not_go_on(id)?;
         let failed = |e: rusqlite::Error| self.error(&e);
+        let sql = "DELETE FROM run WHERE id = ?1 OR part_of = (SELECT id FROM run WHERE id = ?1)";
+        if self.db.execute(sql, [&id.0]).map_err(failed)? == 0 {
+            return Err(Error::NoRun { asked: id.0.clone(), kept: self.count()? });
+        }
+        // One row for each page freed; execute_batch steps through them all.
+        self.db.execute_batch("PRAGMA incremental_vacuum").map_err(failed)
+    }
+
+    /// Fails if a living process writes the run, or one of its measurements.
+    fn must_not_go_on(&self, id: &RunId) -> Result<(), Error> {
         let writers = || {
             let mut query = self.db.prepare(
                 "SELECT writer_boot, writer_pid, writer_start FROM run
@@ -303,14 +313,10 @@ impl Store {
                 })?
                 .collect::<rusqlite::Result<Vec<_>>>()
         };
-        if let Some(writer) = writers().map_err(failed)?.into_iter().find(Writer::lives) {
-            return Err(Error::Running { id: id.0.clone(), pid: writer.pid });
+        let found = writers().map_err(|e| self.error(&e))?;
+        match found.into_iter().find(Writer::lives) {
+            Some(writer) => Err(Error::Running { id: id.0.clone(), pid: writer.pid }),
+            None => Ok(()),
         }
-        let sql = "DELETE FROM run WHERE id = ?1 OR part_of = (SELECT id FROM run WHERE id = ?1)";
-        if self.db.execute(sql, [&id.0]).map_err(failed)? == 0 {
-            return Err(Error::NoRun { asked: id.0.clone(), kept: self.count()? });
-        }
-        // One row for each page freed; execute_batch steps through them all.
-        self.db.execute_batch("PRAGMA incremental_vacuum").map_err(failed)
     }
 }

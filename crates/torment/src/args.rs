@@ -1,5 +1,6 @@
 //! The command line: what may be typed, and the plan it makes together with a plan file.
 
+mod attempt;
 mod load;
 mod plans;
 mod request;
@@ -10,6 +11,7 @@ mod tests;
 mod watch;
 mod watching;
 
+pub use attempt::{TryArgs, kept};
 pub use load::{FindArgs, How, RunArgs, variable};
 pub use plans::{Output, PlanAction};
 pub use selftest::SelftestArgs;
@@ -38,6 +40,7 @@ Examples:
   torment find demo                          find the limit of the built-in service
   torment find http://127.0.0.1:8080/        find the limit of yours
   torment run http://127.0.0.1:8080/ -r 500  offer 500 requests a second for 30 s
+  torment try plans/homelab.toml --quick     would more threads, or more cores, help?
   torment show                               see the last run again
   torment explain                            and why its limit is where it is
   torment watch :8080                        see who waits for what, without load
@@ -55,6 +58,7 @@ Exit codes:
 pub enum Action {
     Find(FindArgs),
     Run(RunArgs),
+    Try(TryArgs),
     /// Show a run again
     #[command(
         after_help = "Examples:\n  torment show                 the last run\n  torment show 3f2a            one of `torment list`\n  torment show --format json   for programs"

@@ -1,6 +1,7 @@
 //! The binary: arguments, wiring, exit codes.
 
 mod args;
+mod attempt;
 mod guard;
 mod measure;
 mod plans;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
     let result = match args.action {
         Action::Find(find) => measure::measure(|read| find.plan(read), &find.how, &common),
         Action::Run(run) => measure::measure(|read| run.plan(read), &run.how, &common),
+        Action::Try(args) => attempt::attempt(&args, &common),
         Action::Show { run } => runs::show(run.as_deref().unwrap_or("last"), &common),
         Action::Explain { run, again } => runs::explain(run.as_deref().unwrap_or("last"), again, &common),
         Action::Watch(whom) => watch::watch(|read| whom.watching(read), &common),

@@ -1,0 +1,136 @@
+//! `torment try`: starts one arm after the other as the experiment asks for them, measures each, and tells
+//! what it came to.
+
+mod account;
+mod design;
+mod visit;
+
+pub use design::design;
+
+use crate::{Error, Outcome, Sink, Stop, ended, exit, id, recorded, setup, unix_ms};
+use experiment::{Experiment as Course, Step};
+use plan::{Experiment, Plan, Task};
+use record::{Answer, Event, Over, Standing, Verdict, Visit};
+use service::Guard;
+use std::time::Instant;
+use units::Nanos;
+use visit::{Lab, Next};
+
+/// Carries an experiment out, as [`crate::conduct`] does a run. With `before`, all events of an experiment that was cut
+/// short, it goes on where that ended; `plan` is then the plan that is kept in them.
+pub fn attempt(plan: &Plan, version: &str, before: &[Event], sink: &mut dyn Sink, stop: &Stop) -> Outcome {
+    let Task::Try(experiment) = &plan.task else {
+        return failed(Error::Experiment("this plan is read for one load, not for an experiment".to_owned()));
+    };
+    let begun = before.iter().find_map(|event| match event {
+        Event::RunStarted { id, .. } => Some(id.clone()),
+        _ => None,
+    });
+    let made: Vec<&Visit> = before.iter().filter_map(visited).collect();
+    let id = begun.clone().unwrap_or_else(id::new_id);
+    let course = match begin(plan, experiment, &made) {
+        Ok(course) => course,
+        Err(error) => return failed(error),
+    };
+    let work = |sink: &mut dyn Sink| {
+        let lab = Lab { id: id.clone(), plan, experiment, version, stop, guard: setup::guard()? };
+        carry_out(lab, course, &made, sink)
+    };
+    if begun.is_some() {
+        sink.event(&Event::Resumed { at_unix_ms: unix_ms() });
+        return ended(id.clone(), sink, work);
+    }
+    recorded(id.clone(), plan, version, None, sink, work)
+}
+
+fn visited(event: &Event) -> Option<&Visit> {
+    match event {
+        Event::Visited { visit } => Some(visit),
+        _ => None,
+    }
+}
+
+fn failed(error: Error) -> Outcome {
+    Outcome { id: id::new_id(), exit_code: exit::USAGE, error: Some(error) }
+}
+
+/// Everything that can be known to be wrong before the first start.
+fn begin(plan: &Plan, experiment: &Experiment, made: &[&Visit]) -> Result<Course, Error> {
+    let design = design(plan, experiment);
+    let mut course = Course::new(&design).map_err(|e| Error::Experiment(e.to_string()))?;
+    made.iter().for_each(|visit| course.take(visit));
+    let needed = experiment::least_time(&design, design::one_visit(experiment));
+    if let Some(budget) = experiment.budget.filter(|budget| made.is_empty() && needed > *budget) {
+        return Err(Error::Experiment(format!(
+            "a budget of {budget} is too little for any verdict: {} starts before the first look take about {needed}; \
+             raise [try] budget, or lower pilot, least, hold, or what is measured",
+            design.starts_to_first_look(),
+        )));
+    }
+    for arm in &experiment.arms {
+        Guard::check(&arm.setup)
+            .map_err(|error| Error::Experiment(format!("the arm '{}': {error}", arm.name)))?;
+    }
+    Ok(course)
+}
+
+fn carry_out(
+    mut lab: Lab<'_>,
+    mut course: Course,
+    made: &[&Visit],
+    sink: &mut dyn Sink,
+) -> Result<(Verdict, u8), Error> {
+    let asked = || lab.stop.asked();
+    for arm in &lab.experiment.arms {
+        lab.guard.prepare(&arm.setup, &asked)?;
+    }
+    if made.is_empty() {
+        sink.event(&Event::Designed { design: Box::new(design(lab.plan, lab.experiment)) });
+    }
+    let before: Nanos = made.iter().fold(Nanos::ZERO, |sum, visit| sum + visit.took);
+    let began = Instant::now();
+    let mut block = made.last().map_or(0, |visit| visit.block);
+    let standing = loop {
+        let spent = before + Nanos::from(began.elapsed());
+        if lab.stop.asked() {
+            break course.interrupt(Over::Interrupted);
+        }
+        let next = match course.next(spent) {
+            Step::Visit { number, block, arm, placebo, probes, expected } => {
+                Next { number, block, arm, placebo, probes, expected }
+            }
+            Step::Done(over) => break course.interrupt(over),
+        };
+        if next.block != block {
+            block = next.block;
+            sink.event(&Event::Stands { standing: Box::new(course.standing()) });
+        }
+        sink.event(&Event::VisitStarted {
+            number: next.number,
+            block: next.block,
+            arm: next.arm,
+            placebo: next.placebo,
+            expected: next.expected,
+        });
+        let Some(visit) = lab.visit(&next, &course, sink) else {
+            break course.interrupt(Over::Interrupted);
+        };
+        course.take(&visit);
+        sink.event(&Event::Visited { visit: Box::new(visit) });
+    };
+    sink.event(&Event::Stands { standing: Box::new(standing.clone()) });
+    let code = exit_code(&standing);
+    Ok((Verdict::Answers { standing }, code))
+}
+
+fn exit_code(standing: &Standing) -> u8 {
+    let asked = || standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
+    match standing.over {
+        Some(Over::Interrupted) | None => exit::INTERRUPTED,
+        Some(Over::NothingToCompare) => exit::NOT_MET,
+        _ if asked().any(|judged| matches!(judged.answer, Answer::Undecided | Answer::NotMeasured)) => {
+            exit::UNDECIDED
+        }
+        _ => exit::MET,
+    }
+}

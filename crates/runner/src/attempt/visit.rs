@@ -1,0 +1,219 @@
+//! One start of one arm: up, every measurement, down.
+
+use super::account::Account;
+use crate::{Error, Sink, Stop, measure, recorded, setup, unix_ms};
+use experiment::Experiment as Course;
+use plan::{Arm, At, Experiment, Find, Load, Plan, Probe, Stage, Task};
+use record::{Event, RunId, Taken, Visit};
+use service::Guard;
+use std::time::Instant;
+use units::{Nanos, Rate};
+
+/// A later search begins at this share of the capacity that the pilot found: three doublings below it.
+const FROM: f64 = 0.125;
+
+/// What all starts have in common.
+pub(super) struct Lab<'a> {
+    pub id: RunId,
+    pub plan: &'a Plan,
+    pub experiment: &'a Experiment,
+    pub version: &'a str,
+    pub stop: &'a Stop,
+    pub guard: Guard,
+}
+
+/// The start that is due.
+pub(super) struct Next {
+    pub number: u32,
+    pub block: u32,
+    pub arm: usize,
+    pub placebo: bool,
+    pub probes: Vec<usize>,
+    pub expected: Option<Nanos>,
+}
+
+/// Why a start gave nothing.
+enum Void {
+    /// It was asked for: nothing is kept of it.
+    Interrupted,
+    Because(String),
+}
+
+impl From<Error> for Void {
+    fn from(error: Error) -> Self {
+        Self::Because(error.to_string())
+    }
+}
+
+impl Lab<'_> {
+    /// None if the user ended it.
+    pub fn visit(&mut self, next: &Next, course: &Course, sink: &mut dyn Sink) -> Option<Visit> {
+        let began = Instant::now();
+        let mut visit = Visit {
+            number: next.number,
+            block: next.block,
+            arm: next.arm,
+            placebo: next.placebo,
+            at_unix_ms: unix_ms(),
+            took: Nanos::ZERO,
+            started_in: Nanos::ZERO,
+            taken: Vec::new(),
+            void: None,
+        };
+        let result = self.measured(next, course, &mut visit, sink);
+        let ended = self.guard.ended();
+        setup::tell_logs(&mut self.guard, sink);
+        visit.took = Nanos::from(began.elapsed());
+        visit.void = match (result, ended) {
+            (Err(Void::Interrupted), _) => return None,
+            // What was measured without the program says nothing about it.
+            (_, Some(error)) => Some(error.to_string()),
+            (Err(Void::Because(why)), None) => Some(why),
+            (Ok(()), None) => None,
+        };
+        Some(visit)
+    }
+
+    fn measured(
+        &mut self,
+        next: &Next,
+        course: &Course,
+        visit: &mut Visit,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Void> {
+        let (experiment, stop) = (self.experiment, self.stop);
+        let arm = &experiment.arms[next.arm];
+        let up = self.guard.up(&arm.setup, &|| stop.asked());
+        if stop.asked() {
+            return Err(Void::Interrupted);
+        }
+        visit.started_in = up.map_err(|error| Void::Because(error.to_string()))?;
+        for (turn, &place) in next.probes.iter().enumerate() {
+            let probe = &experiment.probes[place];
+            if turn > 0 {
+                setup::reset(&mut self.guard, &arm.setup, sink, stop)?;
+            }
+            let taken = self.probe(place, arm, visit, course, sink)?;
+            let doubt = taken.caveats.iter().find(|_| taken.figures.is_empty()).map(|c| c.text.clone());
+            visit.taken.push(taken);
+            if let Some(doubt) = doubt {
+                let name = &experiment.workloads[probe.workload].name;
+                return Err(Void::Because(format!("{name}: {doubt}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// One measurement, kept as a run of its own.
+    fn probe(
+        &mut self,
+        place: usize,
+        arm: &Arm,
+        visit: &Visit,
+        course: &Course,
+        sink: &mut dyn Sink,
+    ) -> Result<Taken, Void> {
+        let (experiment, stop) = (self.experiment, self.stop);
+        let probe = &experiment.probes[place];
+        let workload = &experiment.workloads[probe.workload];
+        let rate = self.rate(probe, visit, course)?;
+        let capacity = course.capacity(&workload.name);
+        let task = self.task(probe, rate, capacity);
+        let mut part = self.plan.part(workload, task);
+        part.watch = setup::watching(self.plan, &arm.setup);
+        if self.is_cold(probe, visit) {
+            self.warm(&part, probe, rate);
+        }
+        let mut account = Account::new(sink);
+        let outcome =
+            recorded(crate::id::new_id(), &part, self.version, Some(&self.id), &mut account, |sink| {
+                let reset = |sink: &mut dyn Sink| match arm.setup.reset {
+                    plan::Reset::Sql => setup::reset(&mut self.guard, &arm.setup, sink, stop),
+                    plan::Reset::Restart | plan::Reset::None => Ok(()),
+                };
+                measure(&part, sink, stop, Some(Box::new(reset)))
+            });
+        if stop.asked() {
+            return Err(Void::Interrupted);
+        }
+        if let Some(error) = outcome.error {
+            return Err(error.into());
+        }
+        Ok(account.taken(place, probe.at, outcome.id, rate))
+    }
+
+    /// The rate of a probe that has one. During the pilot a share is of what this very start can take.
+    fn rate(&self, probe: &Probe, visit: &Visit, course: &Course) -> Result<Option<Rate>, Void> {
+        let share = match probe.at {
+            At::Limit | At::Connections(_) => return Ok(None),
+            At::Rate(rate) => return Ok(Some(rate)),
+            At::Share(share) => share,
+        };
+        let workload = &self.experiment.workloads[probe.workload].name;
+        let own = || {
+            let is_it = |taken: &&Taken| {
+                let other = &self.experiment.probes[taken.probe];
+                other.workload == probe.workload && other.at == At::Limit
+            };
+            let taken = visit.taken.iter().find(is_it)?;
+            taken.figures.iter().find(|(measure, _)| *measure == plan::Measure::Capacity).map(|(_, n)| *n)
+        };
+        match course.capacity(workload).or_else(own) {
+            Some(capacity) => Ok(Some(Rate(capacity * share.0))),
+            None => Err(Void::Because(format!(
+                "{share} of the capacity of '{workload}' is no rate as long as the pilot has found no capacity"
+            ))),
+        }
+    }
+
+    fn task(&self, probe: &Probe, rate: Option<Rate>, capacity: Option<f64>) -> Task {
+        let find = &self.experiment.find;
+        match (probe.at, rate) {
+            (At::Connections(connections), _) => {
+                Task::Run(Load::Closed { connections, requests: None, duration: Some(self.experiment.hold) })
+            }
+            (_, Some(rate)) => Task::Run(Load::Open {
+                stages: vec![Stage { duration: self.experiment.hold, from: rate, to: rate }],
+                arrivals: find.arrivals,
+            }),
+            (_, None) => {
+                let near = capacity.map_or(find.from, |capacity| Rate(capacity * FROM));
+                Task::Find(Find { from: Rate(near.0.max(find.from.0)), ..find.clone() })
+            }
+        }
+    }
+
+    /// Whether nothing of this workload has been measured at this start: a search warms up by itself.
+    fn is_cold(&self, probe: &Probe, visit: &Visit) -> bool {
+        let is_of_it = |taken: &Taken| self.experiment.probes[taken.probe].workload == probe.workload;
+        probe.at != At::Limit && !visit.taken.iter().any(is_of_it)
+    }
+
+    /// The same load, before it counts. What is wrong with it will be seen when it does.
+    fn warm(&self, part: &Plan, probe: &Probe, rate: Option<Rate>) {
+        let duration = self.experiment.warm;
+        if duration == Nanos::ZERO {
+            return;
+        }
+        let load = match (probe.at, rate) {
+            (At::Connections(connections), _) => {
+                Load::Closed { connections, requests: None, duration: Some(duration) }
+            }
+            (_, rate) => {
+                let rate = rate.unwrap_or(self.experiment.find.from);
+                let stages = vec![Stage { duration, from: rate, to: rate }];
+                Load::Open { stages, arrivals: self.experiment.find.arrivals }
+            }
+        };
+        let watch = plan::Watch { on: false, ..part.watch.clone() };
+        let warm = Plan { task: Task::Run(load), watch, ..part.clone() };
+        let _ = measure(&warm, &mut Nobody, self.stop, None);
+    }
+}
+
+/// Hears nothing.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn event(&mut self, _: &Event) {}
+}

@@ -1,0 +1,71 @@
+//! What a plan starts, for the length of a run.
+
+use crate::{Error, Sink, Stop};
+use plan::{Need, Plan, Reset, Setup};
+use record::Event;
+use service::Guard;
+
+/// The process that will own everything that is started.
+pub(crate) fn guard() -> Result<Guard, Error> {
+    let program = std::env::current_exe().map_err(|e| {
+        Error::Setup(format!("this program cannot be found again to guard what it starts: {e}"))
+    })?;
+    Ok(Guard::start(&program)?)
+}
+
+/// Builds and starts what the plan names, lets `work` measure, and stops all of it again. What its programs have
+/// written is told last; one that ended meanwhile is the error, whatever was measured without it.
+pub(crate) fn around<T>(
+    setup: &Setup,
+    sink: &mut dyn Sink,
+    stop: &Stop,
+    work: impl FnOnce(&mut Guard, &mut dyn Sink) -> Result<T, Error>,
+) -> Result<T, Error> {
+    Guard::check(setup)?;
+    let mut guard = guard()?;
+    let asked = || stop.asked();
+    guard.prepare(setup, &asked)?;
+    let result = match guard.up(setup, &asked) {
+        Ok(_) => work(&mut guard, sink),
+        Err(error) => Err(error.into()),
+    };
+    let ended = guard.ended();
+    tell_logs(&mut guard, sink);
+    match ended {
+        Some(error) => Err(error.into()),
+        None => result,
+    }
+}
+
+/// Stops everything and tells what it has written.
+pub(crate) fn tell_logs(guard: &mut Guard, sink: &mut dyn Sink) {
+    for log in guard.down() {
+        sink.event(&Event::Logged { program: log.program, text: log.text, left_out: log.left_out });
+    }
+}
+
+/// Puts the state back before the next measurement, as the plan says.
+pub(crate) fn reset(guard: &mut Guard, setup: &Setup, sink: &mut dyn Sink, stop: &Stop) -> Result<(), Error> {
+    match setup.reset {
+        Reset::None => Ok(()),
+        Reset::Sql => Ok(guard.reset(setup)?),
+        Reset::Restart => {
+            tell_logs(guard, sink);
+            guard.up(setup, &|| stop.asked())?;
+            Ok(())
+        }
+    }
+}
+
+/// A database that the plan starts is asked what its sessions do, if the plan names no other.
+pub(crate) fn watching(plan: &Plan, setup: &Setup) -> plan::Watch {
+    let mut watch = plan.watch.clone();
+    if watch.postgres.is_none() {
+        let own = setup.needs.iter().find_map(|need| match need {
+            Need::Postgres(postgres) => Some(postgres.address()),
+            Need::Program(_) => None,
+        });
+        watch.postgres = own;
+    }
+    watch
+}

@@ -1,0 +1,70 @@
+use super::load::{text, variable};
+use clap::Args;
+use plan::{Command, Draft, Error, Place, Plan, ReadFile};
+
+/// Try hypotheses about a service: would this change help?
+///
+/// The plan names the service, variants of it, and what each is said to change. torment starts one
+/// after the other, in random order and again and again, measures each start, and says of every hypothesis
+/// whether it is better, worse, no difference that matters, or undecided. What it starts it stops, whatever happens.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  torment try plans/homelab.toml --quick
+  torment try plans/pool-size.toml --budget 2h
+  torment try --resume 3f2a     go on with an experiment that was cut short
+
+Exit codes: 0 every hypothesis has an answer, 91 one is undecided, 99 there was nothing to compare.")]
+pub struct TryArgs {
+    /// A plan file with [service] or [postgres], [[variant]] and [[hypothesis]]
+    #[arg(value_name = "PLAN", required_unless_present = "resume")]
+    pub plan: Option<String>,
+    /// A look in minutes: with what the plan's [quick] says
+    #[arg(long, conflicts_with = "resume")]
+    pub quick: bool,
+    /// End before a block that would not fit into this time
+    #[arg(long, value_name = "TIME", conflicts_with = "resume")]
+    pub budget: Option<String>,
+    /// Go on with this experiment, a run that was cut short
+    #[arg(long, value_name = "RUN", conflicts_with = "plan")]
+    pub resume: Option<String>,
+    /// Print the plan as understood and stop
+    #[arg(long, conflicts_with = "resume")]
+    pub dry_run: bool,
+    /// Do not keep the run; it can then not be gone on with
+    #[arg(long, conflicts_with = "resume")]
+    pub no_store: bool,
+}
+
+impl TryArgs {
+    /// The plan in the file.
+    ///
+    /// # Errors
+    /// With one message about the first thing that is wrong.
+    pub fn plan(&self, file: &str, read: ReadFile<'_>) -> Result<Plan, Error> {
+        let toml = text(read(file), file)
+            .map_err(|message| Error { place: Some(Place::Option("PLAN")), message })?;
+        let mut draft = Draft::from_toml(file, &toml)?;
+        if let Some(budget) = &self.budget {
+            draft.limit_experiment("--budget", budget);
+        }
+        if self.quick {
+            draft.quick()?;
+        }
+        understood(&draft, read)
+    }
+}
+
+/// The plan that was kept with an experiment.
+///
+/// # Errors
+/// If it cannot be had again: a file or a secret is no longer there.
+pub fn kept(toml: &str, read: ReadFile<'_>) -> Result<Plan, Error> {
+    understood(&Draft::from_toml("the plan of that run", toml)?, read)
+}
+
+fn understood(draft: &Draft, read: ReadFile<'_>) -> Result<Plan, Error> {
+    let mut plan = draft.check(Command::Try, read)?;
+    plan.bind(|file| text(read(file), file), variable)?;
+    Ok(plan)
+}
