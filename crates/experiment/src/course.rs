@@ -134,7 +134,9 @@ impl Experiment {
             arm: slot.arm,
             placebo: slot.placebo,
             probes: probes
-                .filter(|(_, probe)| probe.arms.contains(&slot.arm))
+                .filter(|(place, probe)| {
+                    probe.arms.contains(&slot.arm) && (self.block == 0 || !self.only_pilot(*place))
+                })
                 .map(|(place, _)| place)
                 .collect(),
             expected: self.usual(slot.arm),
@@ -209,14 +211,26 @@ impl Experiment {
 
     /// What a visit of this arm took on average so far; of any arm, if it was not visited yet.
     fn usual(&self, arm: usize) -> Option<Nanos> {
+        // The pilot measures more of the baseline than the blocks do.
+        let alike = |visit: &Visit| visit.arm == arm && (visit.block == 0) == (self.block == 0);
         let mean = |of: &dyn Fn(&Visit) -> bool| {
             let took: Vec<u64> =
                 self.visits.iter().filter(|visit| of(visit)).map(|visit| visit.took.0).collect();
             let count = u64::try_from(took.len()).ok().filter(|count| *count > 0)?;
             Some(Nanos(took.iter().fold(0, |sum: u64, took| sum.saturating_add(*took)) / count))
         };
-        mean(&|visit| visit.arm == arm && visit.void.is_none())
+        mean(&|visit| alike(visit) && visit.void.is_none())
+            .or_else(|| mean(&|visit| visit.block > 0 && visit.void.is_none()))
             .or_else(|| mean(&|visit| visit.void.is_none()))
+    }
+
+    /// Whether the pilot tells all that is asked of a probe: it is of the baseline alone, and nothing is compared.
+    fn only_pilot(&self, place: usize) -> bool {
+        let compared = self.design.hypotheses.iter().any(|hypothesis| hypothesis.probe == place);
+        self.design.pilot > 0
+            && !compared
+            && self.design.probes[place].arms == [0]
+            && self.design.arms.len() > 1
     }
 
     /// What the rest of the block should take; of the pilot only the next visit, for each of its visits is of use.

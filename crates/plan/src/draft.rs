@@ -294,7 +294,7 @@ impl Draft {
     /// Ends the experiment in this time, as an option of the command line says.
     pub fn limit_experiment(&mut self, option: &'static str, budget: impl Into<String>) {
         let given = Given { text: budget.into(), place: Place::Option(option) };
-        self.experiment.values.insert(Key::Budget, vec![given]);
+        self.experiment.values.insert(Key::TryBudget, vec![given]);
     }
 
     /// Lets what `[quick]` says win over `[try]` and `[find]`, but not over the command line.

@@ -48,11 +48,7 @@ impl Draft {
         let table = said.table()?;
         let mut probes = Probes::default();
         let everyone: Vec<usize> = (0..arms.arms.len()).collect();
-        let question = table.at.iter().copied().find(|at| matches!(at, At::Share(_))).unwrap_or(MANAGEABLE);
         for workload in 0..workloads.len() {
-            // What every experiment asks of the plan as it stands: its capacity, and how it fares well below that.
-            probes.want(workload, At::Limit, &[0]);
-            probes.want(workload, question, &[0]);
             let closed = table.connections.iter().map(|n| At::Connections(*n));
             let limit = table.capacity.then_some(At::Limit);
             for at in limit.into_iter().chain(table.at.iter().copied()).chain(closed) {
@@ -64,6 +60,14 @@ impl Draft {
         for question in &questions {
             let measured: Vec<usize> = question.contrast.iter().map(|(arm, _)| *arm).collect();
             probes.want(question.workload, question.at, &measured);
+        }
+        if probes.any(|at| matches!(at, At::Limit | At::Share(_))) {
+            // What is asked of the plan as it stands, of every workload: its capacity, and how it fares well below that.
+            let calm = table.at.iter().copied().find(|at| matches!(at, At::Share(_))).unwrap_or(MANAGEABLE);
+            for workload in 0..workloads.len() {
+                probes.want(workload, At::Limit, &[0]);
+                probes.want(workload, calm, &[0]);
+            }
         }
         let probes = probes.sorted();
         for (arm, section) in (1..).zip(&self.variants) {
@@ -78,15 +82,22 @@ impl Draft {
                 ));
             }
         }
+        let asked_nothing = questions.is_empty();
         let hypotheses = questions.into_iter().map(|question| question.placed(&probes)).collect();
         let count = |key, usual, what| said.one(key).map_or(Ok(usual), |given| given.count(MAX_STARTS, what));
-        let pilot = count(Key::Pilot, DEFAULT_PILOT, "a number of starts")?;
+        // A table alone compares nothing: it needs no pilot, and one block is one.
+        let is_table = asked_nothing && !probes.iter().any(|probe| matches!(probe.at, At::Share(_)));
+        let pilot = match said.one(Key::Pilot) {
+            Some(given) if is_table && given.text.trim() == "0" => 0,
+            None if is_table => 0,
+            _ => count(Key::Pilot, DEFAULT_PILOT, "a number of starts")?,
+        };
         let most =
             said.one(Key::Most).map(|given| given.count(MAX_STARTS, "a number of blocks")).transpose()?;
         let least =
             count(Key::Least, DEFAULT_LEAST.min(most.unwrap_or(DEFAULT_LEAST)), "a number of blocks")?;
         let most = most.unwrap_or(DEFAULT_MOST.max(least));
-        if least < 2 {
+        if least < 2 && !asked_nothing {
             let key = if said.has(Key::Least) { Key::Least } else { Key::Most };
             return Err(said.complain(key, "one block shows no noise: expected at least 2"));
         }

@@ -20,6 +20,11 @@ impl Probes {
         known.dedup();
     }
 
+    /// Whether there is one at such a load.
+    pub(super) fn any(&self, such: impl Fn(&At) -> bool) -> bool {
+        self.0.iter().any(|probe| such(&probe.at))
+    }
+
     /// By workload: first the capacity, then rates, then closed loops, those wanted first before the others.
     pub(super) fn sorted(mut self) -> Vec<Probe> {
         let kind = |at: &At| match at {
