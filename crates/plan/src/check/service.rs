@@ -85,14 +85,8 @@ fn ready_target(target: &Target) -> Option<Ready> {
 impl Section {
     /// `usual` is when it is ready if the plan does not say.
     fn program(&self, name: &str, usual: impl FnOnce() -> Result<Ready, Error>) -> Result<Program, Error> {
-        let prepare = self.all(Key::Prepare).iter().map(|given| plain(given, given.text.clone()));
-        let command = self.texts(Key::Program)?;
-        if command.first().is_none_or(Template::is_empty) {
-            return Err(self.complain(
-                Key::Program,
-                "no command; expected the program and its arguments, command = [\"java\", \"-jar\", \"app.jar\"]",
-            ));
-        }
+        let prepare = self.all(Key::Prepare).iter().map(prepared);
+        let command = self.command()?.ok_or_else(|| self.no_command())?;
         let stop = self.one(Key::Stop).map(|given| known(given, &STOPS, |stop| stop)).transpose()?;
         Ok(Program {
             name: name.to_owned(),
@@ -145,9 +139,30 @@ impl Section {
             None => {
                 let rooted = self.place.as_ref().map(|place| data::rooted("", place));
                 let folder = rooted.as_deref().unwrap_or("").trim_end_matches('/');
-                if folder.is_empty() { ".".to_owned() } else { folder.to_owned() }
+                match (folder, rooted.as_deref()) {
+                    ("", Some("/")) => "/".to_owned(),
+                    ("", _) => ".".to_owned(),
+                    _ => folder.to_owned(),
+                }
             }
         }
+    }
+
+    /// What is run, if it is said.
+    pub(super) fn command(&self) -> Result<Option<Vec<Template>>, Error> {
+        let command = self.texts(Key::Program)?;
+        match command.first() {
+            None => Ok(None),
+            Some(program) if program.is_empty() => Err(self.no_command()),
+            Some(_) => Ok(Some(command)),
+        }
+    }
+
+    fn no_command(&self) -> Error {
+        self.complain(
+            Key::Program,
+            "no command; expected the program and its arguments, command = [\"java\", \"-jar\", \"app.jar\"]",
+        )
     }
 
     /// Words of a command.
@@ -261,6 +276,17 @@ fn plain<T>(given: &Given, value: T) -> Result<T, Error> {
         return Err(given.error("no program can be given a NUL character"));
     }
     Ok(value)
+}
+
+/// A word of what is run before: it is kept as it is written.
+fn prepared(given: &Given) -> Result<String, Error> {
+    let has_secret = ["{env:", "{secret:", "{redacted}"].iter().any(|begin| given.text.contains(begin));
+    if has_secret || may_hold_secret(&given.text) && !url_secrets(&given.text).is_empty() {
+        return Err(given.error(
+            "prepare is kept as it is written, and has no placeholders: let it read a variable of the environment",
+        ));
+    }
+    plain(given, given.text.clone())
 }
 
 /// Text for a program: only `{env:NAME}` and `{secret:FILE}` are placeholders in it, and what is secret of a URL is

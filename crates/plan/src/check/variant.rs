@@ -165,7 +165,7 @@ impl Section {
             name: name.text.trim().to_owned(),
             factor: factor.map(|given| given.text.trim().to_owned()),
             relieves: self.all(Key::Relieves).iter().map(|given| given.text.trim().to_owned()).collect(),
-            command: if self.has(Key::Program) { Some(self.texts(Key::Program)?) } else { None },
+            command: self.command()?,
             args: self.texts(Key::Args)?,
             env: self.env()?,
             files: self.files()?,

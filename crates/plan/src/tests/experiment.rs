@@ -282,6 +282,7 @@ fn a_message_says_where_what_and_what_else() {
             "11:8: 'the same' is the same as '400 threads': it resolves to the command, environment and limits of that one",
         ),
         (format!("{THREADS}{THREADS}"), "11:8: '400 threads' has been used as a name already"),
+        ("[[variant]]\nname = 'x'\ncommand = ['']".to_owned(), "7:12: no command; expected the program"),
         ("[[variant]]\nname = 'x'\nfactor = ''".to_owned(), "7:10: expected the name of a factor"),
         ("[[variant]]\nname = 'x'\ncpus = -1".to_owned(), "7:8: '-1' is not a number of processors"),
         (
