@@ -1,0 +1,84 @@
+//! How everything ends when torment says so.
+
+use crate::Check;
+use crate::scene::{Scene, alone, guard, on, read, setup, wait_until};
+use std::time::Instant;
+use units::Nanos;
+
+pub const CHECKS: &[Check] = &[
+    ("ends::asked_in_the_opposite_order", asked_in_the_opposite_order),
+    ("ends::those_that_do_not_listen_are_killed", those_that_do_not_listen_are_killed),
+    ("ends::daemons_end_too", daemons_end_too),
+    ("ends::a_drop_is_enough", a_drop_is_enough),
+    ("ends::a_long_log_keeps_both_ends", a_long_log_keeps_both_ends),
+];
+
+/// Starts what nobody waits for: a child, one in a session of its own, and one whose parents have all ended.
+pub const DAEMONS: &str = "sleep 600 & setsid sh -c 'sleep 600; :' & \
+    setsid sh -c 'setsid sh -c \"sleep 600; :\" & exit' & sleep 0.1; ";
+
+fn asked_in_the_opposite_order() {
+    let scene = Scene::new();
+    let script = |name: &str, signal: &str| {
+        let script = format!(
+            "trap 'sleep 0.1; echo {name} by {signal} >> order; exit' {signal}; echo ready; sleep 600 & wait"
+        );
+        let mut program = scene.script(name, &script);
+        program.stop = signal.to_owned();
+        program
+    };
+    let setup = setup(vec![script("first", "TERM"), script("second", "INT")], script("service", "QUIT"));
+    let mut guard = guard();
+    guard.up(&setup, &on).expect("it starts");
+    guard.down();
+    assert_eq!(read(scene.path("order")), "service by QUIT\nsecond by INT\nfirst by TERM\n");
+    scene.is_empty();
+}
+
+fn those_that_do_not_listen_are_killed() {
+    let scene = Scene::new();
+    let mut service = scene.script("service", "trap '' TERM; echo ready; while :; do sleep 0.1; done");
+    service.grace = Nanos::from_millis(300);
+    let mut guard = guard();
+    guard.up(&alone(service), &on).expect("it starts");
+    let since = Instant::now();
+    guard.down();
+    assert!(since.elapsed().as_millis() >= 300);
+    scene.is_empty();
+}
+
+fn daemons_end_too() {
+    let scene = Scene::new();
+    let mut guard = guard();
+    let service = scene.script("service", &format!("{DAEMONS} echo ready; exec sleep 600"));
+    guard.up(&alone(service), &on).expect("it starts");
+    assert!(scene.marked().len() >= 6, "{:?}", scene.marked());
+    guard.down();
+    scene.is_empty();
+}
+
+fn a_drop_is_enough() {
+    let scene = Scene::new();
+    let mut guard = guard();
+    let mut service = scene.script("service", &format!("{DAEMONS} echo ready; exec sleep 600"));
+    service.files = vec![("new".to_owned(), plan::Template::literal("x"))];
+    guard.up(&alone(service), &on).expect("it starts");
+    assert!(scene.path("new").exists());
+    drop(guard);
+    scene.is_empty();
+    assert!(!scene.path("new").exists());
+}
+
+fn a_long_log_keeps_both_ends() {
+    let scene = Scene::new();
+    let mut guard = guard();
+    let service = scene
+        .script("service", "seq 1000000; echo; echo ready; seq 1000000 1999999; touch done; exec sleep 600");
+    guard.up(&alone(service), &on).expect("it starts");
+    wait_until("it has printed everything", || scene.path("done").exists());
+    let log = guard.down().remove(0);
+    assert!(log.text.starts_with("1\n2\n3\n") && log.text.ends_with("\n1999999\n"));
+    // 6,888,896 bytes of the first numbers, 8,000,000 of the second, the two words' lines.
+    assert_eq!(log.left_out, 6_888_896 + 8_000_000 + 7 - 256 * 1024);
+    assert!(log.text.len() < 257 * 1024);
+}

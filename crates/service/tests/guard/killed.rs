@@ -1,0 +1,201 @@
+//! torment, and its guard, killed at any moment.
+
+use crate::Check;
+use crate::ends::DAEMONS;
+use crate::scene::{MARK, Scene, alone, guard, left_groups, marked, on, read, wait_until};
+use plan::Template;
+use rustix::process::{Pid, Signal, kill_process};
+use service::Guard;
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, SystemTime};
+
+pub const CHECKS: &[Check] = &[
+    ("killed::torment_at_any_moment", torment_at_any_moment),
+    ("killed::torment_and_either_process_of_the_guard", torment_and_either_process_of_the_guard),
+    ("killed::all_of_them", all_of_them),
+    ("killed::the_guard_is_asked_to_end", the_guard_is_asked_to_end),
+];
+
+/// A torment that starts and stops, until it is killed.
+pub fn victim(words: &[String]) -> ExitCode {
+    let [mark, folder] = words else { return ExitCode::FAILURE };
+    let scene = Scene { folder: tempfile::tempdir_in(folder).expect("ours"), mark: mark.clone() };
+    let mut service =
+        scene.script("service", &format!("trap '' TERM; {DAEMONS} echo ready; sleep 600 & wait"));
+    // Before the end of its grace torment does not stop it, but its guard does.
+    service.grace = units::Nanos::from_millis(100);
+    service.folder = folder.clone();
+    service.files = ["there", "new/one"].map(|name| (name.to_owned(), Template::literal("during"))).to_vec();
+    service.limits.pids = Some(100);
+    if Guard::check(&alone(service.clone())).is_err() {
+        service.limits.pids = None;
+    }
+    let setup = alone(service);
+    let mut guard = guard();
+    fs::write(PathBuf::from(folder).join("started"), "").expect("ours");
+    loop {
+        guard.up(&setup, &on).expect("it starts");
+        std::thread::sleep(Duration::from_millis(50));
+        guard.down();
+    }
+}
+
+/// The killed, and what it leaves.
+struct Murder {
+    scene: Scene,
+    victim: Child,
+}
+
+impl Murder {
+    fn new() -> Self {
+        let scene = Scene::new();
+        fs::write(scene.path("there"), "before").expect("ours");
+        fs::create_dir(scene.path("temporary")).expect("ours");
+        let victim = Command::new(std::env::current_exe().expect("this is a program"))
+            .args(["victim", &scene.mark])
+            .arg(scene.folder.path())
+            .env(MARK, &scene.mark)
+            .env("TMPDIR", scene.path("temporary"))
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        Self { scene, victim }
+    }
+
+    fn wait_for(&self, name: &str) {
+        wait_until(name, || self.scene.path(name).exists());
+    }
+
+    /// Its guard's processes: the one that stands behind, then the one that holds.
+    fn guards(&self) -> Vec<u32> {
+        let is_guard = |pid: &u32| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line.split(|byte| *byte == 0).nth(1) == Some(b"guard")
+        };
+        let mut guards: Vec<u32> = self.scene.marked().into_iter().filter(is_guard).collect();
+        // The second is told its folder.
+        let has_folder = |pid: &u32| read(format!("/proc/{pid}/environ")).contains("TORMENT_GUARD_FOLDER=");
+        guards.sort_by_key(has_folder);
+        guards
+    }
+
+    fn kill(&mut self) {
+        self.victim.kill().expect("it is ours");
+        self.victim.wait().expect("it is ours");
+    }
+
+    fn nothing_is_left(&self) {
+        let scene = &self.scene;
+        wait_until("all processes end", || scene.marked().is_empty());
+        self.nothing_is_left_but_processes();
+    }
+
+    fn nothing_is_left_but_processes(&self) {
+        let scene = &self.scene;
+        assert_eq!(read(scene.path("there")), "before");
+        assert!(!scene.path("new").exists());
+        let temporary: Vec<_> = fs::read_dir(scene.path("temporary")).expect("ours").flatten().collect();
+        assert!(temporary.is_empty(), "{temporary:?}");
+        assert_eq!(left_groups(), Vec::<PathBuf>::new());
+    }
+}
+
+impl Drop for Murder {
+    fn drop(&mut self) {
+        // For a check that failed.
+        let _ = self.victim.kill();
+        let _ = self.victim.wait();
+        marked(&self.scene.mark).into_iter().for_each(kill);
+    }
+}
+
+fn kill(pid: u32) {
+    send(pid, Signal::KILL);
+}
+
+fn send(pid: u32, signal: Signal) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a process");
+    // It may have ended meanwhile.
+    let _ = kill_process(pid, signal);
+}
+
+/// From a seed that is printed, so that a failure can be repeated.
+fn moments(count: u32) -> impl Iterator<Item = Duration> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+    let seed: u64 =
+        std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(u64::from(now.subsec_nanos()));
+    println!("SEED={seed}");
+    let mut state = seed | 1;
+    (0..count).map(move |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        Duration::from_micros(state % 600_000)
+    })
+}
+
+fn torment_at_any_moment() {
+    for moment in moments(20) {
+        let mut murder = Murder::new();
+        std::thread::sleep(moment);
+        murder.kill();
+        murder.nothing_is_left();
+    }
+}
+
+fn torment_and_either_process_of_the_guard() {
+    for (number, moment) in moments(8).enumerate() {
+        let mut murder = Murder::new();
+        murder.wait_for("started");
+        std::thread::sleep(moment);
+        let guards = murder.guards();
+        assert_eq!(guards.len(), 2);
+        kill(guards[number % 2]);
+        murder.kill();
+        murder.nothing_is_left();
+    }
+}
+
+/// Then nobody is left to do anything: those that were started directly end all the same, and the next guard does
+/// the rest, but for processes in no control group that their parents have left.
+fn all_of_them() {
+    for moment in moments(6) {
+        let mut murder = Murder::new();
+        murder.wait_for("started");
+        std::thread::sleep(moment);
+        // Whichever is killed last could undo what it should not live to undo.
+        let all: Vec<u32> = murder.guards().into_iter().chain([murder.victim.id()]).collect();
+        all.iter().for_each(|pid| send(*pid, Signal::STOP));
+        all.iter().for_each(|pid| kill(*pid));
+        murder.kill();
+        let scene = &murder.scene;
+        wait_until("what was started directly ends", || {
+            let line = |pid: u32| crate::scene::command_line(pid);
+            !scene.marked().into_iter().any(|pid| line(pid).contains("trap"))
+        });
+        // One that has nothing to do but what others left.
+        let (theirs, ours) = UnixStream::pair().expect("descriptors are free");
+        drop(ours);
+        let next = Command::new(std::env::current_exe().expect("this is a program"))
+            .arg("guard")
+            .env("TMPDIR", scene.path("temporary"))
+            .stdin(OwnedFd::from(theirs))
+            .stdout(Stdio::null())
+            .status();
+        assert!(next.expect("it starts").success());
+        murder.nothing_is_left_but_processes();
+    }
+}
+
+fn the_guard_is_asked_to_end() {
+    let murder = Murder::new();
+    murder.wait_for("started");
+    let guards = murder.guards();
+    send(guards[1], Signal::TERM);
+    // torment goes on, and is told; here it gives up.
+    murder.nothing_is_left();
+}

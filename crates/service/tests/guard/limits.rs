@@ -1,0 +1,114 @@
+//! Limits, as the kernel says they are.
+
+use crate::Check;
+use crate::scene::{Scene, alone, guard, left_groups, on, read};
+use plan::Limits;
+use service::{Error, Guard};
+use std::fs;
+use std::path::PathBuf;
+use units::Bytes;
+
+pub const CHECKS: &[Check] = &[
+    ("limits::by_control_group", by_control_group),
+    ("limits::by_affinity", by_affinity),
+    ("limits::more_processes_than_allowed", more_processes_than_allowed),
+];
+
+/// Whether groups can be made here; if not, that is said.
+fn permitted(setup: &plan::Setup) -> bool {
+    match Guard::check(setup) {
+        Err(why @ Error::Limits { .. }) => {
+            eprintln!("SKIPPED: {why}");
+            false
+        }
+        other => {
+            other.expect("only limits may be refused");
+            true
+        }
+    }
+}
+
+/// The group with this file in which the process is.
+fn group_with(pid: u32, file: &str) -> Option<PathBuf> {
+    let mut folders = vec![PathBuf::from("/sys/fs/cgroup")];
+    while let Some(folder) = folders.pop() {
+        let inside = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+        if folder.join(file).exists() && inside.lines().any(|line| line == pid.to_string()) {
+            return Some(folder);
+        }
+        let inner = fs::read_dir(&folder).into_iter().flatten().flatten();
+        folders.extend(inner.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir())).map(|e| e.path()));
+    }
+    None
+}
+
+/// What the file of the process's group says.
+fn says(pid: u32, file: &str) -> Option<String> {
+    Some(read(group_with(pid, file)?.join(file)).trim().to_owned())
+}
+
+fn by_control_group() {
+    let scene = Scene::new();
+    let mut service = scene.script("service", "echo ready; sleep 600 & wait");
+    service.limits =
+        Limits { cpus: Some(0.5), memory: Some(Bytes(64 << 20)), pids: Some(50), cores: Vec::new() };
+    let setup = alone(service);
+    if !permitted(&setup) {
+        return;
+    }
+    let mut guard = guard();
+    guard.up(&setup, &on).expect("it starts");
+    let all = scene.marked();
+    assert!(all.len() >= 2, "{all:?}");
+    for pid in all {
+        let quota = says(pid, "cpu.max").or_else(|| {
+            Some(format!("{} {}", says(pid, "cpu.cfs_quota_us")?, says(pid, "cpu.cfs_period_us")?))
+        });
+        assert_eq!(quota.as_deref(), Some("50000 100000"));
+        let memory = says(pid, "memory.max").or_else(|| says(pid, "memory.limit_in_bytes"));
+        assert_eq!(memory, Some((64 << 20).to_string()));
+        assert_eq!(says(pid, "pids.max").as_deref(), Some("50"));
+    }
+    let group = group_with(guard.pids()[0].1, "pids.max").expect("it is in one");
+    guard.down();
+    assert!(!group.exists(), "{}", group.display());
+    scene.is_empty();
+    drop(guard);
+    assert_eq!(left_groups(), Vec::<PathBuf>::new());
+}
+
+fn by_affinity() {
+    let scene = Scene::new();
+    let allowed = read("/proc/self/status");
+    let allowed =
+        allowed.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("it is said");
+    let last: u32 = allowed.trim().rsplit([',', '-']).next().and_then(|n| n.parse().ok()).expect("a number");
+    let mut service = scene.script("service", "echo ready; sleep 600 & wait");
+    service.limits.cores = vec![last];
+    let mut guard = guard();
+    guard.up(&alone(service.clone()), &on).expect("it starts");
+    for pid in scene.marked() {
+        let status = read(format!("/proc/{pid}/status"));
+        assert!(status.contains(&format!("Cpus_allowed_list:\t{last}\n")), "{status}");
+    }
+    guard.down();
+    service.limits.cores = vec![1000];
+    let error = Guard::check(&alone(service.clone())).expect_err("there are fewer");
+    assert!(matches!(error, Error::Limits { .. }) && error.to_string().contains("processor 1000"), "{error}");
+    let error = guard.up(&alone(service), &on).expect_err("there are fewer");
+    assert!(matches!(error, Error::Limits { .. }), "{error:?}");
+}
+
+fn more_processes_than_allowed() {
+    let scene = Scene::new();
+    let script = "for i in 1 2 3 4 5 6 7 8; do sleep 600 & done; echo ready; wait";
+    let mut service = scene.script("service", script);
+    service.limits.pids = Some(4);
+    let setup = alone(service);
+    if !permitted(&setup) {
+        return;
+    }
+    let error = guard().up(&setup, &on).expect_err("a shell gives up when it cannot fork").to_string();
+    assert!(error.to_lowercase().contains("fork"), "{error}");
+    scene.is_empty();
+}

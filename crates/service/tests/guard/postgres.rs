@@ -1,0 +1,136 @@
+//! A real PostgreSQL: from an empty folder to seeded, put back, and gone.
+
+use crate::Check;
+use crate::scene::{Scene, free_port, guard, on};
+use ::postgres::{Client, NoTls};
+use plan::{Limits, Need, Postgres, Reset, Setup};
+use service::{Error, Guard};
+use std::fs;
+use std::path::Path;
+use units::Nanos;
+
+pub const CHECKS: &[Check] =
+    &[("postgres::seeded_reset_and_gone", seeded_reset_and_gone), ("postgres::refusals", refusals)];
+
+fn database(scene: &Scene) -> Postgres {
+    let text = |name: &str, sql: &str| {
+        fs::write(scene.path(name), sql).expect("ours");
+        scene.path(name).to_str().expect("ours").to_owned()
+    };
+    Postgres {
+        port: free_port(),
+        database: "clinic \"one\"".to_owned(),
+        seed: vec![
+            text("1.sql", "CREATE TABLE pets (name text);\nCREATE TABLE visits (n int);"),
+            text("2.sql", "INSERT INTO pets VALUES ('Rex');"),
+        ],
+        reset: Some(text("reset.sql", "TRUNCATE visits;")),
+        settings: vec![("shared_buffers".to_owned(), "16MB".to_owned())],
+        data: None,
+        within: Nanos::from_secs(90),
+        limits: Limits::default(),
+    }
+}
+
+fn setup(database: &Postgres) -> Setup {
+    Setup { needs: vec![Need::Postgres(database.clone())], service: None, reset: Reset::Sql }
+}
+
+/// Whether it is there; if not, that is said.
+fn installed() -> bool {
+    let there = service::postgres::programs().is_some();
+    if !there {
+        eprintln!("SKIPPED: {}", Error::NoPostgres);
+    }
+    there
+}
+
+fn seeded_reset_and_gone() {
+    if !installed() {
+        return;
+    }
+    let scene = Scene::new();
+    let mut database = database(&scene);
+    // Its user has to pass through to the folder, which is then given to it.
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(scene.folder.path(), fs::Permissions::from_mode(0o755)).expect("ours");
+    fs::create_dir(scene.path("disk")).expect("ours");
+    for data in [None, Some(scene.path("disk").to_str().expect("ours").to_owned())] {
+        database.data = data;
+        let setup = setup(&database);
+        Guard::check(&setup).expect("nothing is in the way");
+        let mut guard = guard();
+        guard.up(&setup, &on).expect("it starts");
+        assert_eq!(
+            fs::read_dir(scene.path("disk")).expect("ours").count(),
+            usize::from(database.data.is_some())
+        );
+        let [(name, pid)] = guard.pids().try_into().expect("one runs");
+        assert_eq!(name, "postgres");
+        let connect = || {
+            let mut config = ::postgres::Config::new();
+            config.host("127.0.0.1").port(database.port).user("postgres").dbname(&database.database);
+            config.connect(NoTls).expect("it takes connections")
+        };
+        let one =
+            |client: &mut Client, sql: &str| -> String { client.query_one(sql, &[]).expect("SQL").get(0) };
+        let mut client = connect();
+        assert_eq!(one(&mut client, "SELECT name FROM pets"), "Rex");
+        assert_eq!(one(&mut client, "SHOW shared_buffers"), "16MB");
+        assert_eq!(one(&mut client, "SHOW fsync"), "on");
+        let data = one(&mut client, "SHOW data_directory");
+        client.batch_execute("INSERT INTO visits VALUES (1)").expect("SQL");
+        guard.reset(&setup).expect("it is put back");
+        assert_eq!(one(&mut client, "SELECT count(*)::text FROM visits"), "0");
+        let folder = Path::new(&data).parent().expect("the guard made it");
+        assert!(folder.exists());
+        let logs = guard.down();
+        assert!(logs[0].text.contains("ready to accept connections"), "{}", logs[0].text);
+        assert!(!folder.exists(), "{}", folder.display());
+        assert!(!Path::new(&format!("/proc/{pid}")).exists());
+        assert_eq!(fs::read_dir(scene.path("disk")).expect("ours").count(), 0);
+    }
+}
+
+fn refusals() {
+    if !installed() {
+        return;
+    }
+    let scene = Scene::new();
+    let good = database(&scene);
+    let mut guard = guard();
+    let mut refused = |database: &Postgres| guard.up(&setup(database), &on).expect_err("it cannot start");
+
+    let mut wrong = good.clone();
+    fs::write(scene.path("2.sql"), "INSERT INTO pets VALUES ('Ünal');\n\nINSERT INTO cats VALUES (1);")
+        .expect("ours");
+    let error = refused(&wrong);
+    assert!(matches!(&error, Error::Sql { line: Some(3), .. }), "{error:?}");
+    assert!(
+        error.to_string().contains("2.sql', line 3: relation \"cats\" does not exist (42P01)"),
+        "{error}"
+    );
+
+    wrong.settings.push(("no_such_setting".to_owned(), "1".to_owned()));
+    let error = refused(&wrong).to_string();
+    assert!(error.contains("postgres ended with") && error.contains("no_such_setting"), "{error}");
+
+    // Longer than it may, and then no longer than it must.
+    let mut slow = good.clone();
+    fs::write(scene.path("2.sql"), "SELECT pg_sleep(600);").expect("ours");
+    slow.within = Nanos::from_secs(8);
+    let error = refused(&slow).to_string();
+    assert!(error.contains("takes longer than 8 s"), "{error}");
+    assert!(guard.pids().is_empty());
+
+    let mut absent = good.clone();
+    absent.seed.push(scene.path("absent.sql").to_str().expect("ours").to_owned());
+    let error = Guard::check(&setup(&absent)).expect_err("it is not there").to_string();
+    assert!(error.contains("absent.sql': cannot be read"), "{error}");
+
+    let holder = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let mut taken = good;
+    taken.port = holder.local_addr().expect("it is bound").port();
+    let error = Guard::check(&setup(&taken)).expect_err("it is taken");
+    assert!(matches!(error, Error::PortTaken { .. }), "{error:?}");
+}

@@ -1,0 +1,139 @@
+//! What the checks have in common: plans of shell scripts, and looks at what is left.
+
+use plan::{Limits, Program, Ready, Setup, Template};
+use service::{Error, Guard};
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use units::Nanos;
+
+/// The variable by which a check knows its own processes.
+pub const MARK: &str = "TORMENT_TEST_MARK";
+/// Until something that must happen has happened; a busy machine takes its time.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A place of one check's own.
+pub struct Scene {
+    pub folder: tempfile::TempDir,
+    pub mark: String,
+}
+
+impl Scene {
+    pub fn new() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = tempfile::tempdir().expect("the temporary folder is writable");
+        Self { folder, mark: format!("{}-{number}", std::process::id()) }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A shell script that is ready once it prints `ready`.
+    pub fn script(&self, name: &str, script: &str) -> Program {
+        Program {
+            name: name.to_owned(),
+            prepare: Vec::new(),
+            command: ["sh", "-c", script].map(Template::literal).to_vec(),
+            folder: self.folder.path().to_str().expect("a path of ours").to_owned(),
+            env: vec![(MARK.to_owned(), Template::literal(self.mark.as_str()))],
+            files: Vec::new(),
+            ready: Ready::Log("ready".to_owned()),
+            within: Nanos::from_secs(30),
+            stop: "TERM".to_owned(),
+            grace: Nanos::from_secs(10),
+            limits: Limits::default(),
+        }
+    }
+
+    pub fn marked(&self) -> Vec<u32> {
+        marked(&self.mark)
+    }
+
+    /// No process is left; at once, for whoever has stopped everything has waited for it.
+    pub fn is_empty(&self) {
+        let left: Vec<_> = self.marked().into_iter().map(|pid| (pid, command_line(pid))).collect();
+        assert!(left.is_empty(), "left behind: {left:?}");
+    }
+}
+
+/// Processes that have this mark in their environment, but for those that have ended and are not yet waited for.
+pub fn marked(mark: &str) -> Vec<u32> {
+    let entry = format!("{MARK}={mark}");
+    let processes = fs::read_dir("/proc").expect("every Linux has it").flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_marked = |pid: &u32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == entry.as_bytes())
+    };
+    numbers.filter(is_marked).collect()
+}
+
+pub fn command_line(pid: u32) -> String {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&line).replace('\0', " ")
+}
+
+pub fn setup(needs: Vec<Program>, service: Program) -> Setup {
+    let needs = needs.into_iter().map(plan::Need::Program).collect();
+    Setup { needs, service: Some(service), reset: plan::Reset::None }
+}
+
+pub fn alone(service: Program) -> Setup {
+    setup(Vec::new(), service)
+}
+
+pub fn guard() -> Guard {
+    Guard::start(&std::env::current_exe().expect("this is a program")).expect("it starts")
+}
+
+pub fn on() -> bool {
+    false
+}
+
+/// What goes wrong at the start.
+pub fn refused(setup: &Setup) -> Error {
+    guard().up(setup, &on).expect_err("it cannot start")
+}
+
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port is free").port()
+}
+
+/// Waits for something that must come true.
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < until, "not within {} s: {what}", PATIENCE.as_secs());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+pub fn read(path: impl AsRef<Path>) -> String {
+    let path = path.as_ref();
+    fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Control groups of guards that run no longer.
+pub fn left_groups() -> Vec<PathBuf> {
+    let mut folders = vec![PathBuf::from("/sys/fs/cgroup")];
+    let mut left = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let guard =
+                name.strip_prefix("torment-").and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+            if guard.is_some_and(|guard| !Path::new(&format!("/proc/{guard}")).exists()) {
+                left.push(entry.path());
+            }
+            folders.push(entry.path());
+        }
+    }
+    left
+}

@@ -1,0 +1,254 @@
+//! What starts, and what does not.
+
+use crate::Check;
+use crate::scene::{Scene, alone, free_port, guard, on, read, refused, setup, wait_until};
+use plan::{Ready, Template};
+use service::{Error, Guard};
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicU32, Ordering};
+use units::Nanos;
+
+pub const CHECKS: &[Check] = &[
+    ("starts::in_order_with_environment_folder_and_log", in_order_with_environment_folder_and_log),
+    ("starts::files_are_there_and_come_back", files_are_there_and_come_back),
+    ("starts::by_port_and_by_http", by_port_and_by_http),
+    ("starts::what_cannot_be_executed_is_said", what_cannot_be_executed_is_said),
+    ("starts::an_early_end_is_said_with_its_last_lines", an_early_end_is_said_with_its_last_lines),
+    ("starts::never_ready_is_said_with_its_last_lines", never_ready_is_said_with_its_last_lines),
+    ("starts::a_taken_port_names_its_holder", a_taken_port_names_its_holder),
+    ("starts::a_port_that_another_takes_meanwhile", a_port_that_another_takes_meanwhile),
+    ("starts::what_builds_it_runs_once", what_builds_it_runs_once),
+    ("starts::interrupted", interrupted),
+];
+
+fn in_order_with_environment_folder_and_log() {
+    let scene = Scene::new();
+    let mut need = scene.script("store", "sleep 0.1; echo store > order; echo ready; exec sleep 600");
+    need.ready = Ready::Log("ready".to_owned());
+    let mut service =
+        scene.script("service", "cat order; echo \"$GREETING from $(pwd)\"; echo ready >&2; exec sleep 600");
+    service.env.push(("GREETING".to_owned(), Template::literal("hello")));
+    let setup = setup(vec![need], service);
+    Guard::check(&setup).expect("nothing is in the way");
+    let mut guard = guard();
+    let took = guard.up(&setup, &on).expect("it starts");
+    assert!(took > Nanos::ZERO);
+    let names: Vec<String> = guard.pids().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["store", "service"]);
+    assert!(guard.pids().iter().all(|(_, pid)| scene.marked().contains(pid)));
+    assert_eq!(guard.ended(), None);
+    let logs = guard.down();
+    assert_eq!(logs.len(), 2);
+    let folder = scene.folder.path().canonicalize().expect("it is there");
+    assert_eq!(logs[1].text, format!("store\nhello from {}\nready\n", folder.display()));
+    assert!(guard.pids().is_empty());
+    scene.is_empty();
+    // The same guard starts it again.
+    guard.up(&setup, &on).expect("it starts again");
+    assert_eq!(guard.down().len(), 2);
+    scene.is_empty();
+}
+
+fn files_are_there_and_come_back() {
+    let scene = Scene::new();
+    std::fs::write(scene.path("there"), "before").expect("ours");
+    let mut service = scene.script("service", "cat there new/one; echo; echo ready; exec sleep 600");
+    service.files = vec![
+        ("there".to_owned(), Template::literal("during ")),
+        ("new/one".to_owned(), Template::literal("and new")),
+    ];
+    let mut guard = guard();
+    guard.up(&alone(service.clone()), &on).expect("it starts");
+    assert_eq!(read(scene.path("there")), "during ");
+    assert_eq!(guard.down()[0].text, "during and new\nready\n");
+    assert_eq!(read(scene.path("there")), "before");
+    assert!(!scene.path("new").exists());
+    service.files = vec![("there/below".to_owned(), Template::literal("x"))];
+    let error = guard.up(&alone(service), &on).expect_err("a file is no folder").to_string();
+    assert!(error.contains("there/below") && error.contains("cannot be written"), "{error}");
+    assert_eq!(read(scene.path("there")), "before");
+}
+
+fn by_port_and_by_http() {
+    let scene = Scene::new();
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: python3 is not installed");
+        return;
+    }
+    for http in [false, true] {
+        let port = free_port();
+        let mut service = scene.script("service", &format!("python3 -m http.server --bind 127.0.0.1 {port}"));
+        let url = format!("http://127.0.0.1:{port}/");
+        service.ready = if http { Ready::Http(url) } else { Ready::Port(port) };
+        let setup = alone(service);
+        Guard::check(&setup).expect("the port is free");
+        let mut guard = guard();
+        guard.up(&setup, &on).expect("it starts");
+        let error = Guard::check(&setup).expect_err("it runs").to_string();
+        assert!(error.contains(&format!("port {port}")) && error.contains("(python"), "{error}");
+        guard.down();
+        scene.is_empty();
+        Guard::check(&setup).expect("the port is free again");
+    }
+}
+
+fn what_cannot_be_executed_is_said() {
+    let scene = Scene::new();
+    std::fs::write(scene.path("data"), "no program").expect("ours");
+    std::fs::write(scene.path("script"), "#!/not/there\n").expect("ours");
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(scene.path("script"), std::fs::Permissions::from_mode(0o755)).expect("ours");
+    for (word, expected) in [
+        ("./data", "may not be executed"),
+        ("./script", "its first line names"),
+        ("./absent", "is not there"),
+        ("no-such-program", "is not in PATH"),
+    ] {
+        let mut service = scene.script("service", "");
+        service.command = vec![Template::literal(word)];
+        let setup = alone(service);
+        let error = refused(&setup);
+        assert!(matches!(error, Error::Start { .. }), "{error:?}");
+        let error = error.to_string();
+        assert!(error.starts_with("service does not start: ") && error.contains(expected), "{error}");
+        if word != "./script" {
+            assert_eq!(Guard::check(&setup).expect_err("seen before").to_string(), error);
+        }
+    }
+    let mut service = scene.script("service", "");
+    service.folder = scene.path("absent").to_str().expect("ours").to_owned();
+    let error = Guard::check(&alone(service)).expect_err("no folder").to_string();
+    assert!(error.contains("is not there: make it, or correct `folder`"), "{error}");
+}
+
+fn an_early_end_is_said_with_its_last_lines() {
+    let scene = Scene::new();
+    let error = refused(&alone(scene.script("service", "seq 100; echo no such pool >&2; exit 3")));
+    let Error::Ended { program, status, last } = &error else { panic!("{error:?}") };
+    assert_eq!((program.as_str(), status.as_str()), ("service", "exit status 3"));
+    assert_eq!((last.len(), last[9].as_str(), last[0].as_str()), (10, "no such pool", "92"));
+    assert!(error.to_string().ends_with("\n    no such pool"), "{error}");
+    let error = refused(&alone(scene.script("service", "kill -9 $$")));
+    assert!(error.to_string().contains("signal 9 (KILL"), "{error}");
+    // A need that ends while the service is waited for.
+    let need = scene.script("store", "echo ready; sleep 0.2; echo disk is full; exit 1");
+    let error = refused(&setup(vec![need], scene.script("service", "exec sleep 600")));
+    assert!(error.to_string().starts_with("store ended with exit status 1"), "{error}");
+    scene.is_empty();
+    // One that ends later.
+    let mut guard = guard();
+    let service = scene.script("service", "echo ready; sleep 0.2; echo over; exit 4");
+    guard.up(&alone(service), &on).expect("it starts");
+    let mut ended = None;
+    wait_until("its end is told", || {
+        ended = guard.ended();
+        ended.is_some()
+    });
+    let error = ended.expect("it was waited for").to_string();
+    assert!(error.contains("service ended with exit status 4") && error.contains("    over"), "{error}");
+    assert_eq!(guard.ended(), None);
+    assert!(guard.pids().is_empty());
+    assert_eq!(guard.down()[0].text, "ready\nover\n");
+}
+
+fn never_ready_is_said_with_its_last_lines() {
+    let scene = Scene::new();
+    let port = free_port();
+    for (ready, expected) in [
+        (Ready::Log("started".to_owned()), "printed no line with 'started'".to_owned()),
+        (Ready::Port(port), format!("nobody listens at 127.0.0.1:{port}")),
+        (
+            Ready::Http(format!("http://127.0.0.1:{port}/up")),
+            format!("http://127.0.0.1:{port}/up was not answered"),
+        ),
+    ] {
+        let mut service = scene.script("service", "echo waiting for the store; exec sleep 600");
+        service.ready = ready;
+        service.within = Nanos::from_millis(700);
+        let error = refused(&alone(service)).to_string();
+        assert!(error.contains("not ready within 700 ms") && error.contains(&expected), "{error}");
+        assert!(error.ends_with("\n    waiting for the store"), "{error}");
+    }
+    scene.is_empty();
+}
+
+fn a_taken_port_names_its_holder() {
+    let scene = Scene::new();
+    let holder = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = holder.local_addr().expect("it is bound").port();
+    let mut service = scene.script("service", "touch started; exec sleep 600");
+    service.ready = Ready::Port(port);
+    for error in [Guard::check(&alone(service.clone())).expect_err("taken"), refused(&alone(service))] {
+        let Error::PortTaken { port: found, by: Some((name, pid)), .. } = &error else { panic!("{error:?}") };
+        assert_eq!((*found, *pid), (port, std::process::id()));
+        assert!(
+            !name.is_empty() && error.to_string().contains(&format!("process {pid} ({name})")),
+            "{error}"
+        );
+    }
+    assert!(!scene.path("started").exists());
+}
+
+fn a_port_that_another_takes_meanwhile() {
+    let scene = Scene::new();
+    let port = free_port();
+    let mut service = scene.script("service", "touch started; exec sleep 600");
+    service.ready = Ready::Port(port);
+    let started = scene.path("started");
+    let thief = std::thread::spawn(move || {
+        wait_until("the service starts", || started.exists());
+        TcpListener::bind(("127.0.0.1", port)).expect("nobody has it yet")
+    });
+    let error = refused(&alone(service));
+    drop(thief.join().expect("it listened"));
+    assert!(
+        matches!(error, Error::PortTaken { by: Some((_, pid)), .. } if pid == std::process::id()),
+        "{error:?}"
+    );
+    scene.is_empty();
+}
+
+fn what_builds_it_runs_once() {
+    let scene = Scene::new();
+    let mut service = scene.script("service", "exec ./built");
+    service.prepare = [
+        "sh",
+        "-c",
+        "echo built >> log; printf '#!/bin/sh\\necho ready; exec sleep 600' > built; chmod +x built",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    let mut other = service.clone();
+    other.name = "other".to_owned();
+    let both = setup(vec![other], service.clone());
+    let mut guard = guard();
+    Guard::check(&both).expect("what is built need not be there");
+    guard.prepare(&both, &on).expect("it is built");
+    guard.prepare(&both, &on).expect("it is built already");
+    assert_eq!(read(scene.path("log")), "built\n");
+    guard.up(&both, &on).expect("it starts");
+    assert_eq!(guard.down().len(), 2, "what built it is no program of the plan");
+    service.prepare = ["sh", "-c", "echo cannot find symbol; exit 2"].map(str::to_owned).to_vec();
+    let error = guard.prepare(&alone(service.clone()), &on).expect_err("it fails").to_string();
+    assert!(
+        error.starts_with(
+            "service is not built: 'sh -c echo cannot find symbol; exit 2' ended with exit status 2"
+        ),
+        "{error}"
+    );
+    assert!(error.ends_with("\n    cannot find symbol"), "{error}");
+    service.prepare = ["sh", "-c", "sleep 600"].map(str::to_owned).to_vec();
+    assert_eq!(guard.prepare(&alone(service), &|| true), Err(Error::Interrupted));
+    scene.is_empty();
+}
+
+fn interrupted() {
+    let scene = Scene::new();
+    let asked = AtomicU32::new(0);
+    let setup = alone(scene.script("service", "exec sleep 600"));
+    let mut guard = guard();
+    let stopped = guard.up(&setup, &|| asked.fetch_add(1, Ordering::Relaxed) > 5);
+    assert_eq!(stopped, Err(Error::Interrupted));
+    scene.is_empty();
+    assert_eq!(guard.down().len(), 1, "its log is there all the same");
+}
