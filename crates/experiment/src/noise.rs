@@ -1,15 +1,18 @@
 use crate::course::{Experiment, worth};
 use crate::group::Group;
 use record::Noise;
+use stats::error_spread;
 
 /// The 90 % point of the normal distribution.
 const NINE_IN_TEN: f64 = 1.281_552;
 
 /// What is known of the noise of a group: by the blocks from the first look on, before that by the pilot.
 ///
-/// `visible` is the smallest ratio that all planned blocks decide to the better in nine of ten experiments. The
-/// estimate is normal about the true effect with the standard error that the deviation gives, and has to be more
-/// than the last look's half width beyond the smallest effect: ln(ratio) = δ + (half width + 1.28) × standard error.
+/// `visible` is the smallest ratio that all planned blocks decide to the better in nine of ten experiments: the lower
+/// end, estimate − half width × error, has to be above the smallest effect. The estimate is normal with the standard
+/// error σ that the deviation gives; the error found is nearly so, with a mean m and a variance v of its own
+/// ([`stats::error_spread`]). So ln(ratio) = δ + σ × (half × m + 1.28 × root of (1 + half² × v)).
+///
 /// Of several hypotheses it is that of the one which needs most. Earlier looks make it a little smaller; that the
 /// deviation is itself an estimate is not in it.
 pub(crate) fn noise(experiment: &Experiment, group: &Group) -> Option<Noise> {
@@ -17,10 +20,13 @@ pub(crate) fn noise(experiment: &Experiment, group: &Group) -> Option<Noise> {
     let bounds = group.bounds.as_ref()?;
     let half = bounds.last().copied()?;
     let most = f64::from(experiment.design.most);
+    let (mean, variance) = error_spread(experiment.design.most as usize, group.rows.len());
+    let reach = half * mean + NINE_IN_TEN * (1.0 + half * half * variance).sqrt();
     let needed = |place: &usize| {
         let asked = &experiment.design.hypotheses[*place];
         let squares: f64 = group.weights(asked)?.iter().map(|weight| weight * weight).sum();
-        Some(worth(asked).delta + (half + NINE_IN_TEN) * deviation * (squares / most).sqrt())
+        let sigma = deviation * (squares / most).sqrt();
+        Some(worth(asked).delta + sigma * reach)
     };
     let visible = group.asked.iter().filter_map(needed).max_by(f64::total_cmp)?.exp();
     Some(Noise { probe: group.probe, measure: group.measure, deviation, freedom, visible })

@@ -117,7 +117,7 @@ mod tests {
         found.take(&rows(0.5, 3), &weights, 2.0, true, worth);
         let first = found.bounds.expect("an interval");
         assert!(
-            first.0 > 0.4 && found.answer == Some(Answer::Better) && shown.0 < 0.1,
+            first.0 > 0.4 && found.answer == Some(Answer::Better) && shown.1 < first.0,
             "{first:?} {shown:?}"
         );
         found.take(&rows(0.49, 6), &weights, 2.0, true, worth);

@@ -9,7 +9,7 @@ mod histogram;
 mod slope;
 
 pub use binomial::upper_bound;
-pub use blocks::{Blocks, Contrast, Unequal};
+pub use blocks::{Blocks, Contrast, Unequal, error_spread};
 pub use bounds::{Looks, bounds};
 pub use histogram::{Histogram, Quantiles};
 pub use slope::{Slope, student_t};
