@@ -1,8 +1,9 @@
+use crate::experiment::{is_of_several, number_of};
 use crate::{Line, RunView, Tone, Trial};
 use record::Caveat;
 use std::collections::BTreeMap;
 
-/// Every caveat of a run once, with how many trials it concerns: the run's own first.
+/// Every caveat of a run once, with how many trials or measurements it concerns: the run's own first.
 pub(crate) fn gathered(view: &RunView) -> Vec<(&Caveat, usize)> {
     let mut found: Vec<(&Caveat, usize)> = Vec::new();
     let mut place: BTreeMap<&str, usize> = BTreeMap::new();
@@ -17,6 +18,14 @@ pub(crate) fn gathered(view: &RunView) -> Vec<(&Caveat, usize)> {
     };
     view.caveats.iter().for_each(|c| note(c, false));
     view.trials.iter().flat_map(of_trial).for_each(|c| note(c, true));
+    let standing = view.standing.iter();
+    standing.clone().flat_map(|standing| &standing.caveats).for_each(|c| note(c, false));
+    for standing in standing {
+        let each = standing.judged.iter().flat_map(|judged| &judged.caveats);
+        each.filter(|c| is_of_several(standing, c)).for_each(|c| note(c, false));
+    }
+    let measurements = view.visits.iter().flat_map(|visit| &visit.taken);
+    measurements.flat_map(|taken| &taken.caveats).for_each(|c| note(c, true));
     found
 }
 
@@ -41,10 +50,10 @@ pub(crate) fn lines(view: &RunView) -> Vec<Line> {
     gathered(view)
         .into_iter()
         .map(|(caveat, trials)| {
-            let of = if view.is_search() && trials > 0 {
-                format!(" ({trials} trial{})", if trials == 1 { "" } else { "s" })
-            } else {
-                String::new()
+            let of = match trials {
+                1.. if view.is_experiment() => format!(" ({})", number_of(trials, "measurement")),
+                1.. if view.is_search() => format!(" ({})", number_of(trials, "trial")),
+                _ => String::new(),
             };
             Line::empty().and(Tone::Warn, "  caveat: ").then(format!("{}{of}", caveat.text))
         })

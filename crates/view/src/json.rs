@@ -1,5 +1,6 @@
 //! The JSON form of a run: every number says its unit in its key, whole numbers stay whole.
 
+mod experiment;
 mod watched;
 
 use crate::{Figures, RunView, Times, Trial, caveats};
@@ -7,7 +8,8 @@ use record::{Caveat, CurvePoint, Limit, Outcome, Recovery, Verdict};
 use serde_json::{Map, Value, json};
 use units::{Nanos, Rate};
 
-/// A run for programs: of a search with `limits`, `curve` and `trials`, of a load with `trial`.
+/// A run for programs: of a search with `limits`, `curve` and `trials`, of a load with `trial`, of an experiment
+/// with `experiment`.
 pub fn run_json(view: &RunView) -> Value {
     let mut run = Map::new();
     let mut put = |key: &str, value: Value| run.insert(key.to_owned(), value);
@@ -21,6 +23,7 @@ pub fn run_json(view: &RunView) -> Value {
         put("method", json!(s.method));
         put("started_unix_ms", json!(s.at_unix_ms));
         put("plan", json!(s.plan));
+        put("part_of", json!(s.part_of));
         put("machine", json!(s.machine));
     }
     let end = view.end.as_ref();
@@ -38,7 +41,9 @@ pub fn run_json(view: &RunView) -> Value {
     put("diagnosis", watched::diagnosis(view.diagnosis.as_ref()));
     put("watched", watched::watched(view));
     let verdict = end.and_then(|e| e.verdict.as_ref());
-    if view.is_search() {
+    if view.is_experiment() {
+        put("experiment", experiment::experiment(view));
+    } else if view.is_search() {
         put("limits", view.limits.iter().map(limit).collect());
         put("trials", view.trials.iter().map(|t| trial(view, t)).collect());
         let (ended, points, detection) = match verdict {

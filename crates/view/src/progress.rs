@@ -1,7 +1,8 @@
+use crate::experiment::{self, Names};
 use crate::reason::{number, why_bad_there};
 use crate::trial::Times;
 use crate::watched::subject_name;
-use crate::{Line, Tone, Trial, TrialState};
+use crate::{Line, RunView, Tone, Trial, TrialState};
 use record::watch::Watched;
 use record::{Event, Outcome, Purpose, Slice};
 use units::{Nanos, Rate, grouped};
@@ -21,12 +22,44 @@ pub struct Progress {
     bounds: (Option<f64>, Option<f64>),
     /// What was last said of the watch.
     watched: String,
+    /// An experiment so far.
+    experiment: RunView,
 }
 
 impl Progress {
     /// What the next event is worth saying.
     pub fn event(&mut self, event: &Event) -> Vec<Line> {
-        self.of_load(event).into_iter().collect()
+        match event {
+            Event::Designed { .. }
+            | Event::VisitStarted { .. }
+            | Event::Visited { .. }
+            | Event::Stands { .. }
+            | Event::Resumed { .. } => self.of_experiment(event),
+            _ => self.of_load(event).into_iter().collect(),
+        }
+    }
+
+    fn of_experiment(&mut self, event: &Event) -> Vec<Line> {
+        let before = self.experiment.standing.clone();
+        self.experiment.fold(event);
+        let Some(names) = Names::of(&self.experiment) else { return Vec::new() };
+        match event {
+            Event::Designed { design } => vec![experiment::designed(design)],
+            Event::VisitStarted { .. } => {
+                let visiting = self.experiment.visiting.as_ref();
+                visiting.map(|visiting| experiment::started(&names, visiting)).into_iter().collect()
+            }
+            Event::Visited { visit } => vec![experiment::visited(&names, visit)],
+            // At the end it stands where it stood after the last block.
+            Event::Stands { standing } if before.is_none_or(|before| before.judged != standing.judged) => {
+                experiment::stands(&names, standing)
+            }
+            Event::Resumed { .. } => {
+                let made = experiment::number_of(names.visits.len(), "start");
+                vec![Line::empty().and(Tone::Strong, format!("goes on; {made} made already"))]
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn of_load(&mut self, event: &Event) -> Option<Line> {

@@ -134,6 +134,21 @@ pub struct End {
     pub error: Option<String>,
 }
 
+/// A start of an experiment's arm that goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Visiting {
+    /// As in [`Visit`].
+    pub number: u32,
+    /// As in [`Visit`].
+    pub block: u32,
+    /// As in [`Visit`].
+    pub arm: usize,
+    /// As in [`Visit`].
+    pub placebo: bool,
+    /// What it is expected to take.
+    pub expected: Option<Nanos>,
+}
+
 /// What a program has written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Log {
@@ -174,8 +189,8 @@ pub struct RunView {
     pub design: Option<Design>,
     /// The starts of an experiment's arms that are done.
     pub visits: Vec<Visit>,
-    /// The start that goes on, by its number.
-    pub visiting: Option<u32>,
+    /// The start that goes on.
+    pub visiting: Option<Visiting>,
     /// Where an experiment stands.
     pub standing: Option<Standing>,
     /// What the programs that the plan started have written.
@@ -255,7 +270,15 @@ impl RunView {
             }
             Event::Resumed { .. } => self.end = None,
             Event::Designed { design } => self.design = Some((**design).clone()),
-            Event::VisitStarted { number, .. } => self.visiting = Some(*number),
+            Event::VisitStarted { number, block, arm, placebo, expected } => {
+                self.visiting = Some(Visiting {
+                    number: *number,
+                    block: *block,
+                    arm: *arm,
+                    placebo: *placebo,
+                    expected: *expected,
+                });
+            }
             Event::Visited { visit } => {
                 self.visiting = None;
                 self.visits.push((**visit).clone());
@@ -264,8 +287,10 @@ impl RunView {
             Event::Diagnosed { diagnosis } => self.diagnosis = Some((**diagnosis).clone()),
             Event::Doubt { caveat } => self.caveats.push(caveat.clone()),
             Event::RunEnded { at_unix_ms, verdict, exit_code, error } => {
-                if let Some(Verdict::Limits { limits, .. }) = verdict {
-                    self.limits.clone_from(limits);
+                match verdict {
+                    Some(Verdict::Limits { limits, .. }) => self.limits.clone_from(limits),
+                    Some(Verdict::Answers { standing }) => self.standing = Some(standing.clone()),
+                    Some(Verdict::Goal { .. }) | None => {}
                 }
                 self.end = Some(End {
                     at_unix_ms: *at_unix_ms,
@@ -289,6 +314,14 @@ impl RunView {
         match self.end.as_ref().and_then(|e| e.verdict.as_ref()) {
             Some(verdict) => matches!(verdict, Verdict::Limits { .. }),
             None => self.started.as_ref().is_some_and(|s| s.command == "find"),
+        }
+    }
+
+    /// Whether it is an experiment: `torment try`.
+    pub fn is_experiment(&self) -> bool {
+        match self.end.as_ref().and_then(|e| e.verdict.as_ref()) {
+            Some(verdict) => matches!(verdict, Verdict::Answers { .. }),
+            None => self.design.is_some() || self.started.as_ref().is_some_and(|s| s.command == "try"),
         }
     }
 

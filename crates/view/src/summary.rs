@@ -1,6 +1,7 @@
 //! The product's face: what a run came to, for a tired engineer at a glance. First what holds,
 //! then why no more, then the figures, then how sure all that is.
 
+mod experiment;
 mod load;
 mod search;
 
@@ -25,7 +26,11 @@ pub fn summary(view: &RunView) -> Vec<Line> {
             .and(Tone::Faint, format!(" · {} · goal {}", started.command, started.goal)),
         Line::empty(),
     ];
-    let body = if view.is_search() { search::lines(view) } else { load::lines(view) };
+    let body = match (view.is_experiment(), view.is_search()) {
+        (true, _) => experiment::lines(view),
+        (false, true) => search::lines(view),
+        (false, false) => load::lines(view),
+    };
     lines.extend(body);
     if let Some(error) = view.end.as_ref().and_then(|end| end.error.as_ref()) {
         lines.push(Line::empty().and(Tone::Bad, "  error: ").then(error));
@@ -38,7 +43,9 @@ pub fn summary(view: &RunView) -> Vec<Line> {
         );
         lines.push(Line::empty().and(Tone::Warn, "  caveat: ").then(text));
     }
-    lines.push(Line::empty().and(Tone::Faint, format!("  run {0} · torment show {0}", started.id)));
+    let part =
+        started.part_of.as_ref().map(|whole| format!(" · a measurement of {whole}")).unwrap_or_default();
+    lines.push(Line::empty().and(Tone::Faint, format!("  run {0} · torment show {0}{part}", started.id)));
     lines
 }
 

@@ -1,5 +1,7 @@
 //! Runs made by hand: the events a search or a load would have emitted.
 
+#[allow(dead_code, reason = "not every test makes experiments, nor loads")]
+pub mod experiment;
 pub mod watched;
 
 use record::{

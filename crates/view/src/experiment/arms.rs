@@ -1,0 +1,174 @@
+//! What each arm does, as tables: of each workload its limit and its rates, then its closed loops.
+
+use super::names::figure;
+use super::words::{head, measure_words, median, number_of, range, shortened, value};
+use super::{Names, WIDTH, connections};
+use crate::table::Table;
+use crate::{Line, Tone};
+use diagnosis::cause_name;
+use plan::{At, Measure};
+use record::{Cause, Taken};
+use std::collections::BTreeMap;
+
+/// Room for an arm's name.
+pub(super) const NAME: usize = 26;
+
+/// Each table with an empty line after it.
+pub(crate) fn lines(names: &Names<'_>) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for workload in workloads(names) {
+        let probes = |closed: bool| -> Vec<usize> {
+            let of = names.design.probes.iter().enumerate();
+            let of = of.filter(|(_, probe)| probe.workload == workload);
+            of.filter(|(_, p)| matches!(p.at, At::Connections(_)) == closed).map(|(index, _)| index).collect()
+        };
+        for group in groups(names, &probes(false)) {
+            lines.extend(table(names, &group));
+        }
+        lines.extend(connections::lines(names, &probes(true)));
+    }
+    lines
+}
+
+/// In the order they are measured.
+fn workloads<'a>(names: &Names<'a>) -> Vec<&'a str> {
+    let mut found: Vec<&str> = Vec::new();
+    for probe in &names.design.probes {
+        if !found.contains(&probe.workload.as_str()) {
+            found.push(&probe.workload);
+        }
+    }
+    found
+}
+
+/// The limit and the first rate share a table; each other rate has its own.
+fn groups(names: &Names<'_>, probes: &[usize]) -> Vec<Vec<usize>> {
+    let is_limit = |probe: &usize| names.design.probes[*probe].at == At::Limit;
+    let (mut first, rates): (Vec<usize>, Vec<usize>) = probes.iter().partition(|probe| is_limit(probe));
+    let mut rates = rates.into_iter();
+    first.extend(rates.next());
+    let first = (!first.is_empty()).then_some(first);
+    first.into_iter().chain(rates.map(|probe| vec![probe])).collect()
+}
+
+/// A column: a figure of a probe.
+type Column = (usize, Measure);
+
+fn table(names: &Names<'_>, group: &[usize]) -> Vec<Line> {
+    let mut columns = columns(names, group);
+    let mut left_out: Vec<&str> = Vec::new();
+    loop {
+        let mut lines = drawn(names, group, &columns);
+        let width = lines.iter().map(Line::width).max().unwrap_or(0);
+        // What nobody asked for goes first where there is no room for all.
+        let spare = [Measure::P50, Measure::Threads, Measure::Memory, Measure::Cpu, Measure::Max];
+        let least = spare.into_iter().find_map(|measure| {
+            columns.iter().position(|(probe, m)| *m == measure && !names.is_asked(*probe, measure))
+        });
+        match least {
+            Some(least) if width > WIDTH => left_out.push(measure_words(columns.remove(least).1)),
+            _ => {
+                if !left_out.is_empty() {
+                    let text = format!("  no room for {}: --format json has it", left_out.join(", "));
+                    lines.push(Line::empty().and(Tone::Faint, text));
+                }
+                lines.push(Line::empty());
+                return lines;
+            }
+        }
+    }
+}
+
+fn columns(names: &Names<'_>, group: &[usize]) -> Vec<Column> {
+    let any = |probe: usize, measure| {
+        (0..names.design.arms.len())
+            .any(|arm| names.taken(arm, probe).any(|taken| figure(taken, measure).is_some()))
+    };
+    let shown = |probe: usize, measure: Measure| match names.design.probes[probe].at {
+        At::Limit => measure == Measure::Capacity || names.is_asked(probe, measure) || group.len() == 1,
+        _ => measure != Measure::Throughput || names.is_asked(probe, measure),
+    };
+    let all = group.iter().flat_map(|probe| Measure::ALL.into_iter().map(move |measure| (*probe, measure)));
+    all.filter(|(probe, measure)| shown(*probe, *measure) && any(*probe, *measure)).collect()
+}
+
+fn drawn(names: &Names<'_>, group: &[usize], columns: &[Column]) -> Vec<Line> {
+    let mut heads = vec![title(names, group)];
+    let limit = |probe: usize| names.design.probes[probe].at == At::Limit;
+    heads.extend(columns.iter().map(|(probe, measure)| match measure {
+        Measure::Capacity => head(*measure).to_owned(),
+        _ if limit(*probe) && group.len() > 1 => format!("{}, limit", head(*measure)),
+        _ => head(*measure).to_owned(),
+    }));
+    heads.push("gave first".to_owned());
+    let mut table = Table::with_text_last(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    for arm in measured(names, group) {
+        let starts = names.counting(arm).count();
+        let figures = |column: &Column| -> Vec<f64> {
+            names.taken(arm, column.0).filter_map(|taken| figure(taken, column.1)).collect()
+        };
+        let middle = |column: &Column| {
+            let least = names.taken(arm, column.0).any(|taken| taken.at_least);
+            let sign = if least && column.1 == Measure::Capacity { "≥ " } else { "" };
+            let text = median(&mut figures(column)).map_or("–".to_owned(), |m| value(column.1, m));
+            (format!("{sign}{text}"), Tone::Plain)
+        };
+        let gave = (gave_first(names, arm, group), Tone::Plain);
+        let name = (shortened(names.arm(arm), NAME), Tone::Strong);
+        table.row(std::iter::once(name).chain(columns.iter().map(middle)).chain([gave]));
+        if starts > 1 {
+            let spread = |column: &Column| {
+                let figures = figures(column);
+                let low = figures.iter().copied().fold(f64::INFINITY, f64::min);
+                let high = figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                (if low < high { range(column.1, low, high) } else { String::new() }, Tone::Faint)
+            };
+            let count = (format!("  {}", number_of(starts, "start")), Tone::Faint);
+            let none = (String::new(), Tone::Plain);
+            table.row(std::iter::once(count).chain(columns.iter().map(spread)).chain([none]));
+        }
+    }
+    table.lines()
+}
+
+/// `writes, at 106/s`: what all columns but the capacity are of.
+fn title(names: &Names<'_>, group: &[usize]) -> String {
+    let load = group.iter().map(|probe| names.load(*probe)).find(|load| !load.is_empty());
+    let workload = names.workload(group[0]);
+    match (workload, load) {
+        ("", Some(load)) => load,
+        (workload, Some(load)) => format!("{workload}, {load}"),
+        (workload, None) => workload.to_owned(),
+    }
+}
+
+/// The arms that these probes are for.
+pub(super) fn measured(names: &Names<'_>, group: &[usize]) -> Vec<usize> {
+    let for_it = |arm: &usize| group.iter().any(|probe| names.design.probes[*probe].arms.contains(arm));
+    (0..names.design.arms.len()).filter(for_it).collect()
+}
+
+/// What gave first at most of an arm's starts: at the limit, else at whatever load something gave. Why nothing
+/// is known if no start counts.
+pub(super) fn gave_first(names: &Names<'_>, arm: usize, group: &[usize]) -> String {
+    if names.counting(arm).next().is_none() {
+        let void = names.visits.iter().rev().find(|visit| visit.arm == arm && visit.void.is_some());
+        return if void.is_some() { "no start counts".to_owned() } else { "not started yet".to_owned() };
+    }
+    let by_load = group.iter().map(|probe| names.taken(arm, *probe));
+    by_load.into_iter().find_map(|taken| most(taken)).unwrap_or_default()
+}
+
+/// The cause named most often; how often, if that is not always.
+fn most<'a>(taken: impl Iterator<Item = &'a Taken>) -> Option<String> {
+    let (mut counts, mut all) = (BTreeMap::<Cause, usize>::new(), 0);
+    for cause in taken.map(|taken| taken.cause) {
+        all += 1;
+        if let Some(cause) = cause {
+            *counts.entry(cause).or_default() += 1;
+        }
+    }
+    let (cause, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    let often = if count < all { format!(" ({count} of {all})") } else { String::new() };
+    Some(format!("{}{often}", cause_name(cause)))
+}

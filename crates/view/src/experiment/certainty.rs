@@ -1,0 +1,107 @@
+use super::words::{answer_word, percent, ratio};
+use super::{Names, number_of};
+use crate::table::Table;
+use crate::{Line, Tone};
+use record::{Judged, Noise, Standing, Visit};
+use std::collections::BTreeMap;
+
+/// How sure the answers are: the noise, what the placebo says, and which starts do not count.
+pub(crate) fn lines(names: &Names<'_>, standing: &Standing) -> Vec<Line> {
+    let placebo: Vec<&Judged> = standing.judged.iter().filter(|j| j.hypothesis.is_none()).collect();
+    let mut lines = Vec::new();
+    // One for each measure, as the noise: then they share a table.
+    let together = placebo.len() == standing.noise.len();
+    if !standing.noise.is_empty() {
+        lines.extend(noise(names, &standing.noise, if together { &placebo } else { &[] }));
+    }
+    if !together || standing.noise.is_empty() {
+        lines.extend(placebo.iter().map(|judged| {
+            let (text, tone) = says(judged);
+            let name = judged.name.trim_start_matches("placebo").trim_start_matches([':', ' ']);
+            let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
+            Line::empty().and(Tone::Faint, "  placebo: ").then(name).and(tone, text)
+        }));
+    }
+    lines
+}
+
+fn noise(names: &Names<'_>, noise: &[Noise], placebo: &[&Judged]) -> Vec<Line> {
+    let heads = ["two starts of the same", "differ by", "would see", "placebo"];
+    let mut table = match placebo {
+        [] => Table::new(&heads[..3]),
+        _ => Table::with_text_last(&heads),
+    };
+    for (index, noise) in noise.iter().enumerate() {
+        let cells = [
+            (names.measured(noise.probe, noise.measure), Tone::Plain),
+            (differ(noise), Tone::Plain),
+            (visible(noise), Tone::Plain),
+        ];
+        table.row(cells.into_iter().chain(placebo.get(index).map(|judged| says(judged))));
+    }
+    table.lines()
+}
+
+/// What the placebo, which is the same, is found to be: anything but no difference is a warning.
+fn says(judged: &Judged) -> (String, Tone) {
+    let (word, tone) = answer_word(judged.answer);
+    let text = judged.ratio.as_ref().map_or_else(|| word.to_owned(), |r| format!("{word}, {}", ratio(r)));
+    match tone {
+        Tone::Good | Tone::Bad => {
+            (format!("{word}, but it is the same: do not trust this measure"), Tone::Bad)
+        }
+        Tone::Strong => (text, Tone::Good),
+        tone => (text, tone),
+    }
+}
+
+/// The standard deviation between two starts of the same, as a share.
+pub(super) fn differ(noise: &Noise) -> String {
+    percent(noise.deviation.exp_m1())
+}
+
+/// The smallest effect that the planned blocks would show.
+pub(super) fn visible(noise: &Noise) -> String {
+    percent(noise.visible - 1.0)
+}
+
+/// Noise in one line, for the log of a run.
+pub(super) fn in_words(names: &Names<'_>, noise: &Noise) -> String {
+    format!(
+        "{}: starts of the same differ by {}; an effect of {} would be seen in {}",
+        names.measured(noise.probe, noise.measure),
+        differ(noise),
+        visible(noise),
+        number_of(names.design.most as usize, "block"),
+    )
+}
+
+/// The starts that do not count, those of one arm and one reason together.
+pub(crate) fn void(names: &Names<'_>) -> Vec<Line> {
+    let mut found: BTreeMap<(usize, &str), Vec<&Visit>> = BTreeMap::new();
+    for visit in names.visits {
+        if let Some(why) = &visit.void {
+            found.entry((visit.arm, why)).or_default().push(visit);
+        }
+    }
+    let line = |((arm, why), visits): ((usize, &str), Vec<&Visit>)| {
+        let count = number_of(visits.len(), "start");
+        let does = if visits.len() == 1 { "does" } else { "do" };
+        Line::empty()
+            .and(Tone::Warn, format!("  void: {count} of {} {does} not count", names.arm(arm)))
+            .then(format!(": {why}"))
+    };
+    found.into_iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::Measure;
+
+    #[test]
+    fn a_tenth_is_a_tenth() {
+        let noise = Noise { probe: 0, measure: Measure::P99, deviation: 0.0953, freedom: 3, visible: 1.26 };
+        assert_eq!((differ(&noise).as_str(), visible(&noise).as_str()), ("10 %", "26 %"));
+    }
+}

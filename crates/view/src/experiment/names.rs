@@ -1,0 +1,106 @@
+use super::words::{measure_words, percent};
+use crate::RunView;
+use plan::{At, Hypothesis, Measure};
+use record::{Design, Taken, Visit};
+use std::collections::BTreeMap;
+use units::{Rate, grouped};
+
+/// What the numbers in an experiment's events stand for.
+pub(crate) struct Names<'a> {
+    pub design: &'a Design,
+    pub visits: &'a [Visit],
+    /// What a share of the capacity came to, by the probe's place.
+    rates: BTreeMap<usize, Rate>,
+}
+
+impl<'a> Names<'a> {
+    /// None before the design is known.
+    pub fn of(view: &'a RunView) -> Option<Self> {
+        let held = view.visits.iter().flat_map(|visit| &visit.taken);
+        let rates = held.filter_map(|taken| Some((taken.probe, taken.rate?))).collect();
+        Some(Self { design: view.design.as_ref()?, visits: &view.visits, rates })
+    }
+
+    /// An arm's name.
+    pub fn arm(&self, arm: usize) -> &'a str {
+        self.design.arms.get(arm).map_or("an arm that is not in the design", |arm| arm.name.as_str())
+    }
+
+    /// A probe's workload; nothing if the plan has only one.
+    pub fn workload(&self, probe: usize) -> &'a str {
+        match self.design.probes.get(probe).map(|probe| probe.workload.as_str()) {
+            Some("all") | None => "",
+            Some(name) => name,
+        }
+    }
+
+    /// A probe's load, to be said after a measure; nothing of the search for the limit.
+    pub fn load(&self, probe: usize) -> String {
+        match self.design.probes.get(probe).map(|probe| probe.at) {
+            Some(At::Limit) | None => String::new(),
+            Some(At::Rate(rate)) => format!("at {rate}"),
+            Some(At::Share(share)) => match self.rates.get(&probe) {
+                Some(rate) => format!("at {rate}"),
+                None => format!("at {} of the capacity", percent(share.0)),
+            },
+            Some(At::Connections(count)) => format!("at {} connections", grouped(u64::from(count))),
+        }
+    }
+
+    /// What is compared: `writes: p99 at 106/s`.
+    pub fn measured(&self, probe: usize, measure: Measure) -> String {
+        let load = self.load(probe);
+        let words = match measure {
+            Measure::Cpu | Measure::Memory | Measure::Threads if load.is_empty() => {
+                format!("{} at the limit", measure_words(measure))
+            }
+            measure => format!("{} {load}", measure_words(measure)).trim_end().to_owned(),
+        };
+        match self.workload(probe) {
+            "" => words,
+            workload => format!("{workload}: {words}"),
+        }
+    }
+
+    /// Which arms a hypothesis compares, if that is more than two: `A, B against C, D`.
+    pub fn contrast(&self, hypothesis: &Hypothesis) -> Option<String> {
+        let side = |sign: f64| -> Vec<&str> {
+            let on = hypothesis.contrast.iter().filter(|(_, weight)| weight * sign > 0.0);
+            on.map(|(arm, _)| self.arm(*arm)).collect()
+        };
+        (hypothesis.contrast.len() > 2)
+            .then(|| format!("{} against {}", side(1.0).join(", "), side(-1.0).join(", ")))
+    }
+
+    /// Whether a hypothesis asks for this figure.
+    pub fn is_asked(&self, probe: usize, measure: Measure) -> bool {
+        self.design.hypotheses.iter().any(|h| h.probe == probe && h.measure == measure)
+    }
+
+    /// The starts of an arm that count: those of blocks, or of the pilot while there are no others.
+    pub fn counting(&self, arm: usize) -> impl Iterator<Item = &'a Visit> + Clone {
+        let visits = self.visits;
+        let counts = move |visit: &&Visit| visit.arm == arm && visit.void.is_none();
+        let in_blocks = visits.iter().filter(counts).any(|visit| visit.block > 0);
+        visits.iter().filter(counts).filter(move |visit| visit.block > 0 || !in_blocks)
+    }
+
+    /// What a probe gave at each start of an arm that counts.
+    pub fn taken(&self, arm: usize, probe: usize) -> impl Iterator<Item = &'a Taken> + Clone {
+        self.counting(arm).flat_map(move |visit| visit.taken.iter().filter(move |t| t.probe == probe))
+    }
+}
+
+/// A figure of a probe.
+pub(crate) fn figure(taken: &Taken, measure: Measure) -> Option<f64> {
+    taken.figures.iter().find(|(found, _)| *found == measure).map(|(_, figure)| *figure)
+}
+
+/// The figure that says most of a load.
+pub(super) fn leading(at: At) -> Measure {
+    match at {
+        At::Limit => Measure::Capacity,
+        At::Rate(_) | At::Share(_) => Measure::P99,
+        At::Connections(_) => Measure::Throughput,
+    }
+}

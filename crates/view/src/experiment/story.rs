@@ -1,0 +1,166 @@
+//! An experiment while it goes on.
+
+use super::certainty::in_words;
+use super::names::{figure, leading};
+use super::words::{answer_word, measure_words, number_of, ratio, shortened, value};
+use super::{Names, arms};
+use crate::{Line, RunView, Tone, Visiting};
+use diagnosis::cause_name;
+use plan::Measure;
+use record::{Design, Standing, Taken, Visit};
+use units::{Nanos, grouped};
+
+/// What is going to be done.
+pub(crate) fn designed(design: &Design) -> Line {
+    let (arms, asked) = (design.arms.len(), design.hypotheses.len());
+    let blocks = if design.least == design.most {
+        format!("{} of them", design.least)
+    } else {
+        format!("{} to {} of them", design.least, design.most)
+    };
+    let pilot = match design.pilot {
+        0 => String::new(),
+        n => format!("{} of the plan as it stands first, then ", number_of(n as usize, "start")),
+    };
+    // The plan as it stands is started twice in each block: the second is the placebo.
+    let starts = number_of(arms + 1, "start");
+    let budget = design.budget.map(|budget| format!("; at most {budget}")).unwrap_or_default();
+    Line::empty().and(
+        Tone::Strong,
+        format!(
+            "{}, {}; {pilot}blocks of {starts}, {blocks}{budget}; seed {}",
+            number_of(arms, "arm"),
+            number_of(asked, "hypothesis"),
+            design.seed
+        ),
+    )
+}
+
+/// Which start begins.
+pub(crate) fn started(names: &Names<'_>, visiting: &Visiting) -> Line {
+    let about = visiting.expected.map(|time| format!(", about {}", whole(time))).unwrap_or_default();
+    let again = if visiting.placebo { " again, as placebo" } else { "" };
+    Line::plain(format!("{} · ", block(names, visiting.block)))
+        .and(Tone::Strong, names.arm(visiting.arm))
+        .then(again)
+        .and(Tone::Faint, format!(" (start {}{about})", visiting.number))
+}
+
+fn block(names: &Names<'_>, block: u32) -> String {
+    let Design { least, most, .. } = names.design;
+    match block {
+        0 => "pilot".to_owned(),
+        block if least == most => format!("block {block} of {most}"),
+        block => format!("block {block} of {least}–{most}"),
+    }
+}
+
+/// In whole seconds, minutes above two.
+fn whole(time: Nanos) -> Nanos {
+    Nanos::from_secs(time.as_secs_f64().round().max(1.0) as u64)
+}
+
+/// What a start gave.
+pub(crate) fn visited(names: &Names<'_>, visit: &Visit) -> Line {
+    let line = Line::plain("  ");
+    if let Some(why) = &visit.void {
+        return line.and(Tone::Warn, "void").then(format!(": {why}"));
+    }
+    line.then(format!("ready in {}{}", tenths(visit.started_in), figures(names, visit)))
+}
+
+fn tenths(time: Nanos) -> Nanos {
+    match time.0 {
+        10_000_000_000.. => whole(time),
+        1_000_000_000.. => Nanos::from_millis((time.as_secs_f64() * 10.0).round() as u64 * 100),
+        _ => time,
+    }
+}
+
+/// ` · writes: capacity 212/s (gave first: a pool), p99 14 ms at 100/s`.
+fn figures(names: &Names<'_>, visit: &Visit) -> String {
+    let mut text = String::new();
+    let mut last = None;
+    for taken in &visit.taken {
+        let Some(found) = of(names, taken) else { continue };
+        let workload = names.workload(taken.probe);
+        match last {
+            Some(last) if last == workload => text += ", ",
+            _ if workload.is_empty() => text += " · ",
+            _ => text += &format!(" · {workload}: "),
+        }
+        text += &found;
+        last = Some(workload);
+    }
+    text
+}
+
+fn of(names: &Names<'_>, taken: &Taken) -> Option<String> {
+    let at = names.design.probes.get(taken.probe)?.at;
+    let shown = |measure: &Measure| *measure == leading(at) || names.is_asked(taken.probe, *measure);
+    let sign = |measure| if taken.at_least && measure == Measure::Capacity { "≥ " } else { "" };
+    let found: Vec<String> = Measure::ALL
+        .into_iter()
+        .filter(shown)
+        .filter_map(|m| Some((m, figure(taken, m)?)))
+        .map(|(m, figure)| format!("{} {}{}", measure_words(m), sign(m), value(m, figure)))
+        .collect();
+    let cause = taken.cause.map(|cause| format!(" (gave first: {})", cause_name(cause))).unwrap_or_default();
+    let text = format!("{} {}", found.join(", "), names.load(taken.probe));
+    (!found.is_empty()).then(|| format!("{}{cause}", text.trim_end()))
+}
+
+/// Where it stands: after the pilot the noise, after a block the answers.
+pub(crate) fn stands(names: &Names<'_>, standing: &Standing) -> Vec<Line> {
+    let arrow = || Line::plain("  → ");
+    if standing.blocks == 0 {
+        return standing.noise.iter().map(|noise| arrow().then(in_words(names, noise))).collect();
+    }
+    let asked = standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
+    let width = asked.clone().map(|judged| judged.name.chars().count()).max().unwrap_or(0).min(40);
+    asked
+        .map(|judged| {
+            let (word, tone) = answer_word(judged.answer);
+            let ratio = judged.ratio.as_ref().map(ratio).unwrap_or_default();
+            let name = shortened(&judged.name, width);
+            arrow().and(tone, format!("{word:13}")).then(format!("  {name:width$}  {ratio}").trim_end())
+        })
+        .collect()
+}
+
+/// The start that goes on, or what is between two.
+pub fn now(view: &RunView) -> Line {
+    match (Names::of(view), &view.visiting) {
+        (Some(names), Some(visiting)) => started(&names, visiting),
+        (Some(names), None) => {
+            let made = number_of(names.visits.len(), "start");
+            let words = if view.end.is_some() { "done" } else { "between two starts" };
+            Line::empty().and(Tone::Faint, format!("{words}; {made} made"))
+        }
+        (None, _) => Line::empty().and(Tone::Faint, "beginning"),
+    }
+}
+
+/// Every arm in one line, with what its last start gave.
+pub fn latest(view: &RunView) -> Vec<Line> {
+    let Some(names) = Names::of(view) else { return Vec::new() };
+    let widest = names.design.arms.iter().map(|arm| arm.name.chars().count()).max().unwrap_or(0);
+    let width = widest.min(arms::NAME);
+    let each = (0..names.design.arms.len()).map(|arm| {
+        let mut visits = names.visits.iter().filter(|visit| visit.arm == arm);
+        let (last, all) = (visits.next_back(), visits.count());
+        let goes_on = view.visiting.is_some_and(|visiting| visiting.arm == arm);
+        let tone = if goes_on { Tone::Strong } else { Tone::Plain };
+        let name = shortened(names.arm(arm), width);
+        let count = last.map_or(0, |_| all + 1);
+        let line = Line::plain(if goes_on { "▶ " } else { "  " })
+            .and(tone, format!("{name:width$}"))
+            .and(Tone::Faint, format!("{:>4} ", grouped(count as u64)));
+        match last {
+            None => line.and(Tone::Faint, "not started yet"),
+            Some(Visit { void: Some(why), .. }) => line.and(Tone::Warn, "void").then(format!(": {why}")),
+            Some(visit) => line.then(figures(&names, visit).trim_start_matches(" · ")),
+        }
+    });
+    each.collect()
+}

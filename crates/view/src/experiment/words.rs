@@ -1,0 +1,148 @@
+use crate::Tone;
+use plan::Measure;
+use record::{Answer, Interval, Judged};
+use units::{Bytes, Nanos, Rate, grouped};
+
+/// An answer as a word.
+pub(crate) fn answer_word(answer: Answer) -> (&'static str, Tone) {
+    match answer {
+        Answer::Better => ("better", Tone::Good),
+        Answer::Worse => ("worse", Tone::Bad),
+        Answer::NoDifference => ("no difference", Tone::Strong),
+        Answer::Undecided => ("undecided", Tone::Warn),
+        Answer::NotMeasured => ("not measured", Tone::Warn),
+    }
+}
+
+/// How many hypotheses have each answer: `2 better, 1 undecided`.
+pub(crate) fn counted<'a>(judged: impl Iterator<Item = &'a Judged> + Clone) -> String {
+    let all = [Answer::Better, Answer::Worse, Answer::NoDifference, Answer::Undecided, Answer::NotMeasured];
+    let word = |answer| match answer {
+        Answer::NoDifference => "no difference that matters",
+        _ => answer_word(answer).0,
+    };
+    let each = all.into_iter().map(|answer| (judged.clone().filter(|j| j.answer == answer).count(), answer));
+    let said =
+        each.filter(|(count, _)| *count > 0).map(|(count, answer)| format!("{count} {}", word(answer)));
+    said.collect::<Vec<_>>().join(", ")
+}
+
+/// `1 start`, `3 starts`.
+pub(crate) fn number_of(count: usize, thing: &str) -> String {
+    let plural = match thing.strip_suffix('s') {
+        Some(stem) if thing.ends_with("sis") => format!("{}es", &stem[..stem.len() - 1]),
+        _ => format!("{thing}s"),
+    };
+    format!("{} {}", grouped(count as u64), if count == 1 { thing } else { &plural })
+}
+
+/// Over a column of figures.
+pub(super) fn head(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Cpu => "CPU each",
+        measure => measure.name(),
+    }
+}
+
+/// In a sentence.
+pub(super) fn measure_words(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Cpu => "CPU per request",
+        measure => measure.name(),
+    }
+}
+
+/// A figure with its unit.
+pub(super) fn value(measure: Measure, figure: f64) -> String {
+    match measure {
+        Measure::Capacity | Measure::Throughput => Rate(figure).to_string(),
+        Measure::P50 | Measure::P99 | Measure::Max | Measure::Cpu => {
+            Nanos::from_secs_f64(figure.max(0.0)).to_string()
+        }
+        Measure::Memory => Bytes(figure.max(0.0) as u64).to_string(),
+        Measure::Threads => grouped(figure.max(0.0).round() as u64),
+    }
+}
+
+/// From the lowest to the highest: `205–220/s`, the unit once where it is the same.
+pub(super) fn range(measure: Measure, low: f64, high: f64) -> String {
+    let (low, high) = (value(measure, low), value(measure, high));
+    if low == high {
+        return low;
+    }
+    let unit = high.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ','));
+    match low.strip_suffix(unit) {
+        Some(number) if !number.contains(' ') => format!("{number}–{high}"),
+        _ => format!("{low}–{high}"),
+    }
+}
+
+/// A ratio to three digits.
+pub(super) fn factor(ratio: f64) -> String {
+    let decimals = match ratio.abs() {
+        r if r >= 99.5 => 0,
+        r if r >= 9.95 => 1,
+        r if r >= 0.0995 => 2,
+        _ => 3,
+    };
+    format!("{ratio:.decimals$}")
+}
+
+/// `×1.24 (1.15–1.34)`.
+pub(super) fn ratio(interval: &Interval) -> String {
+    format!("×{} ({}–{})", factor(interval.value), factor(interval.low), factor(interval.high))
+}
+
+/// A share in percent, to two digits.
+pub(super) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let text = if percent.abs() < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") };
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// As much of a text as fits.
+pub(super) fn shortened(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    text.chars().take(room.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// The middle of some figures; of an even number the mean of the two in the middle.
+pub(super) fn median(figures: &mut [f64]) -> Option<f64> {
+    figures.sort_by(f64::total_cmp);
+    let upper = *figures.get(figures.len() / 2)?;
+    Some(if figures.len() % 2 == 1 { upper } else { (figures[figures.len() / 2 - 1] + upper) / 2.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_say_their_unit_once() {
+        for (measure, low, high, expected) in [
+            (Measure::Capacity, 205.0, 220.0, "205–220/s"),
+            (Measure::P99, 0.0131, 0.0172, "13.1–17.2 ms"),
+            (Measure::P99, 0.0009, 0.0172, "900 µs–17.2 ms"),
+            (Measure::Max, 119.0, 150.0, "119 s–2 min 30 s"),
+            (Measure::Memory, 4.2e8, 4.3e8, "400.5–410.1 MiB"),
+            (Measure::Threads, 31.0, 31.0, "31"),
+            (Measure::Threads, 31.0, 1231.0, "31–1,231"),
+        ] {
+            assert_eq!(range(measure, low, high), expected);
+        }
+    }
+
+    #[test]
+    fn words_and_middles() {
+        assert_eq!(number_of(1, "hypothesis"), "1 hypothesis");
+        assert_eq!(number_of(4, "hypothesis"), "4 hypotheses");
+        assert_eq!(number_of(0, "start"), "0 starts");
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&mut [4.0, 1.0]), Some(2.5));
+        assert_eq!(median(&mut []), None);
+        assert_eq!([1.237, 0.05, 12.34, 250.4].map(factor), ["1.24", "0.050", "12.3", "250"]);
+        assert_eq!([0.1, 0.0321, 0.257].map(percent), ["10 %", "3.2 %", "26 %"]);
+    }
+}

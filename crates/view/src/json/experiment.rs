@@ -1,0 +1,153 @@
+use super::{caveat, count, micros, rate_value, seconds};
+use crate::RunView;
+use plan::{At, Measure};
+use record::{Design, Interval, Judged, Noise, Standing, Taken, Visit};
+use serde_json::{Map, Value, json};
+use units::Nanos;
+
+/// Design, answers and every start; null before the design is known.
+pub(super) fn experiment(view: &RunView) -> Value {
+    let Some(design) = &view.design else { return Value::Null };
+    let nothing = Standing::default();
+    let standing = view.standing.as_ref().unwrap_or(&nothing);
+    let arm = |place: usize| design.arms.get(place).map(|arm| arm.name.as_str());
+    let hypotheses: Vec<Value> =
+        (0..design.hypotheses.len()).map(|place| hypothesis(design, standing, place)).collect();
+    let placebo = standing.judged.iter().filter(|judged| judged.hypothesis.is_none());
+    json!({
+        "design": {
+            "pilot": design.pilot,
+            "least_blocks": design.least,
+            "most_blocks": design.most,
+            "budget_seconds": design.budget.map(seconds),
+            "confidence": count(design.confidence.0),
+            "seed": design.seed,
+            "probes": design.probes.iter().map(|probe| json!({
+                "workload": probe.workload,
+                "at": load(probe.at),
+                "arms": probe.arms.iter().map(|place| arm(*place)).collect::<Vec<_>>(),
+            })).collect::<Vec<_>>(),
+        },
+        "arms": design.arms.iter().enumerate().map(|(place, arm)| {
+            let visits = || view.visits.iter().filter(|visit| visit.arm == place);
+            json!({
+                "name": arm.name,
+                "changes": arm.changes,
+                "starts": visits().count(),
+                "void_starts": visits().filter(|visit| visit.void.is_some()).count(),
+            })
+        }).collect::<Vec<_>>(),
+        "blocks": standing.blocks,
+        "over": standing.over,
+        "hypotheses": hypotheses,
+        "placebo": placebo.map(judged).collect::<Vec<_>>(),
+        "noise": standing.noise.iter().map(noise).collect::<Vec<_>>(),
+        "caveats": standing.caveats.iter().map(caveat).collect::<Vec<_>>(),
+        "visits": view.visits.iter().map(|visit| {
+            let mut said = self::visit(visit);
+            said.insert("arm".to_owned(), json!(arm(visit.arm)));
+            Value::Object(said)
+        }).collect::<Vec<_>>(),
+    })
+}
+
+fn load(at: At) -> Value {
+    match at {
+        At::Limit => json!({ "kind": "limit" }),
+        At::Rate(rate) => json!({ "kind": "rate", "per_second": rate_value(rate.0) }),
+        At::Share(share) => json!({ "kind": "share", "of_capacity": count(share.0) }),
+        At::Connections(connections) => json!({ "kind": "connections", "connections": connections }),
+    }
+}
+
+/// A question with its answer; null where there is none yet.
+fn hypothesis(design: &Design, standing: &Standing, place: usize) -> Value {
+    let asked = &design.hypotheses[place];
+    let arm = |arm: usize| design.arms.get(arm).map(|arm| arm.name.as_str());
+    let found = standing.judged.iter().find(|judged| judged.hypothesis == Some(place));
+    json!({
+        "name": asked.name,
+        "contrast": asked.contrast.iter().map(|(place, weight)| json!({
+            "arm": arm(*place),
+            "weight": count(*weight),
+        })).collect::<Vec<_>>(),
+        "probe": asked.probe,
+        "measure": asked.measure,
+        "smallest_effect": count(asked.effect.0),
+        "relieves": asked.relieves,
+        "judged": found.map(judged),
+    })
+}
+
+fn judged(judged: &Judged) -> Value {
+    json!({
+        "name": judged.name,
+        "answer": judged.answer,
+        "ratio": judged.ratio.map(interval),
+        "some_effect": judged.some_effect,
+        "blocks": judged.blocks,
+        "expected": judged.expected.as_ref().map(|e| json!({ "answer": e.answer, "why": e.why })),
+        "held": judged.held,
+        "says": judged.says,
+        "caveats": judged.caveats.iter().map(caveat).collect::<Vec<_>>(),
+    })
+}
+
+/// To five decimals: more says nothing of a ratio that is known to a percent.
+fn interval(interval: Interval) -> Value {
+    let digits = |ratio: f64| count((ratio * 1e5).round() / 1e5);
+    json!({ "value": digits(interval.value), "low": digits(interval.low), "high": digits(interval.high) })
+}
+
+fn noise(noise: &Noise) -> Value {
+    json!({
+        "probe": noise.probe,
+        "measure": noise.measure,
+        "log_standard_deviation": count(noise.deviation),
+        "degrees_of_freedom": noise.freedom,
+        "visible_ratio": count(noise.visible),
+    })
+}
+
+fn visit(visit: &Visit) -> Map<String, Value> {
+    let said = json!({
+        "number": visit.number,
+        "block": visit.block,
+        "placebo": visit.placebo,
+        "started_unix_ms": visit.at_unix_ms,
+        "took_seconds": seconds(visit.took),
+        "ready_in_seconds": seconds(visit.started_in),
+        "void": visit.void,
+        "taken": visit.taken.iter().map(taken).collect::<Vec<_>>(),
+    });
+    match said {
+        Value::Object(said) => said,
+        _ => Map::new(),
+    }
+}
+
+fn taken(taken: &Taken) -> Value {
+    let figures: Map<String, Value> = taken.figures.iter().map(|(measure, f)| figure(*measure, *f)).collect();
+    json!({
+        "probe": taken.probe,
+        "run": taken.run,
+        "rate_per_second": taken.rate.map(|rate| rate_value(rate.0)),
+        "figures": figures,
+        "at_least": taken.at_least,
+        "cause": taken.cause,
+        "says": taken.says,
+        "caveats": taken.caveats.iter().map(caveat).collect::<Vec<_>>(),
+    })
+}
+
+/// Its key with the unit, and the figure in it.
+fn figure(measure: Measure, figure: f64) -> (String, Value) {
+    let time = || micros(Nanos::from_secs_f64(figure.max(0.0)));
+    let (unit, value) = match measure {
+        Measure::Capacity | Measure::Throughput => ("_per_second", rate_value(figure)),
+        Measure::P50 | Measure::P99 | Measure::Max | Measure::Cpu => ("_us", time()),
+        Measure::Memory => ("_bytes", count(figure.round())),
+        Measure::Threads => ("", count(figure)),
+    };
+    (format!("{}{unit}", measure.name()), value)
+}
