@@ -47,7 +47,7 @@ pub(crate) fn check(design: &Design) -> Result<(), Error> {
         ));
     }
     let confidence = design.confidence.0;
-    if !(confidence >= 0.5 && confidence <= 0.999) {
+    if !(0.5..=0.999).contains(&confidence) {
         return fail(format!(
             "a confidence of {}: expected 50 % to 99.9 %; 95 % is usual",
             design.confidence

@@ -113,21 +113,22 @@ fn gave(experiment: &Experiment, asked: &Hypothesis) -> String {
             visits.clone().filter(|visit| visit.taken.iter().any(|taken| taken.probe == asked.probe));
         (commonest(visits, asked.probe), starts.count())
     };
-    let found: Vec<_> = order.iter().map(|arm| (*arm, of(*arm))).collect();
-    if found.iter().all(|(_, (cause, _))| cause.is_none()) {
+    let mut named = false;
+    let mut parts = Vec::new();
+    for arm in order {
+        let (cause, starts) = of(arm);
+        named |= cause.is_some();
+        let with = if arm == 0 { String::new() } else { format!("with '{}' ", arms[arm].name) };
+        let unit = if parts.is_empty() { " starts" } else { "" };
+        parts.push(match cause {
+            Some((cause, times)) => format!("{with}{} ({times} of {starts}{unit})", cause_name(cause)),
+            None => format!("{with}nothing that could be named"),
+        });
+    }
+    if !named {
         return String::new();
     }
-    let one =
-        |(place, (arm, (cause, starts))): (usize, &(usize, (Option<(record::Cause, usize)>, usize)))| {
-            let with = if *arm == 0 { String::new() } else { format!("with '{}' ", arms[*arm].name) };
-            let unit = if place == 0 { " starts" } else { "" };
-            match cause {
-                Some((cause, times)) => format!("{with}{} ({times} of {starts}{unit})", cause_name(*cause)),
-                None => format!("{with}nothing that could be named"),
-            }
-        };
-    let found: Vec<String> = found.iter().enumerate().map(one).collect();
-    format!(" What gave first: {}.", found.join(" → "))
+    format!(" What gave first: {}.", parts.join(" → "))
 }
 
 #[cfg(test)]

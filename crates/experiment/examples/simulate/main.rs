@@ -19,8 +19,8 @@ fn main() -> std::io::Result<()> {
     let mut out = std::io::stdout();
     writeln!(
         out,
-        "| truth | noise | trouble | blocks at most | different | first: better | no difference | undecided \
-         | intervals cover | effect claimed | placebo differs | blocks made | width |"
+        "| truth | noise | trouble | blocks at most | different | better | no difference | undecided \
+         | cover | some effect | placebo | blocks made | width |"
     )?;
     writeln!(out, "|---|---|---|---|---|---|---|---|---|---|---|---|---|")?;
     for row in rows() {
