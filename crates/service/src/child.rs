@@ -115,7 +115,8 @@ impl Child {
                 }
             }
         }
-        let rests = taken < LITTLE && self.awaited.is_none();
+        // Where nothing was printed, the next line may wake the guard at once.
+        let rests = (1..LITTLE).contains(&taken) && self.awaited.is_none();
         self.rests_until = rests.then(|| Instant::now() + REST);
         found
     }

@@ -118,6 +118,7 @@ mod tests {
         assert!(!awaited.found_in(b"server is"));
         assert!(!awaited.found_in(b"\n ready\nis rea"));
         assert!(awaited.found_in(b"dy"));
+        let mut awaited = Awaited::new("is ready".into());
         assert!(!awaited.found_in(&[b'x'; 200_000]));
         assert!(awaited.found_in(b"\nnow it is ready to go\nmore"));
     }

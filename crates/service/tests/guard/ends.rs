@@ -2,7 +2,7 @@
 
 use crate::Check;
 use crate::scene::{Scene, alone, guard, on, read, setup, wait_until};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use units::Nanos;
 
 pub const CHECKS: &[Check] = &[
@@ -10,6 +10,7 @@ pub const CHECKS: &[Check] = &[
     ("ends::those_that_do_not_listen_are_killed", those_that_do_not_listen_are_killed),
     ("ends::daemons_end_too", daemons_end_too),
     ("ends::a_drop_is_enough", a_drop_is_enough),
+    ("ends::the_guard_sleeps_meanwhile", the_guard_sleeps_meanwhile),
     ("ends::a_long_log_keeps_both_ends", a_long_log_keeps_both_ends),
 ];
 
@@ -67,6 +68,38 @@ fn a_drop_is_enough() {
     drop(guard);
     scene.is_empty();
     assert!(!scene.path("new").exists());
+}
+
+/// What a load is measured beside must not take part in it.
+fn the_guard_sleeps_meanwhile() {
+    let scene = Scene::new();
+    let mut guard = guard();
+    let chatty = "echo ready; while [ -e talk ]; do echo one more request; sleep 0.01; done; exec sleep 600";
+    std::fs::write(scene.path("talk"), "").expect("ours");
+    guard.up(&alone(scene.script("service", chatty)), &on).expect("it starts");
+    let field = |pid: &str, name: &str| -> String {
+        let status = read(format!("/proc/{pid}/status"));
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("every process has it");
+        line.trim().to_owned()
+    };
+    let second = field(&guard.pids()[0].1.to_string(), "PPid:");
+    let first = field(&second, "PPid:");
+    let woken = || -> Vec<u64> {
+        let count = |pid: &String| field(pid, "voluntary_ctxt_switches:").parse().expect("a number");
+        [&first, &second].map(count).to_vec()
+    };
+    let (before, since) = (woken(), Instant::now());
+    std::thread::sleep(Duration::from_secs(2));
+    let (after, took) = (woken(), since.elapsed().as_secs_f64());
+    assert_eq!(after[0], before[0]);
+    // At most four times a second for what is printed, each with a pause after it, and one more at each end.
+    let most = took * 4.0 * 2.0 + 4.0;
+    assert!((after[1] - before[1]) as f64 <= most, "{before:?} {after:?} in {took} s");
+    std::fs::remove_file(scene.path("talk")).expect("ours");
+    std::thread::sleep(Duration::from_secs(1));
+    let before = woken();
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(woken(), before, "nothing happens, so nobody wakes");
 }
 
 fn a_long_log_keeps_both_ends() {
