@@ -106,7 +106,7 @@ impl Blocks {
     /// that of the rest, as an F ratio, the chance multiplied by the number of treatments (Bonferroni).
     ///
     /// Of the (blocks − 1)(treatments − 1) degrees each treatment has an equal part. As residuals of one block add up
-    /// to zero the two mean squares are not independent, which makes the test a little too cautious. Assumes normal
+    /// to zero the two mean squares are not independent, so the chance is near what it says and no more. Assumes normal
     /// residuals: heavy tails pass for unequal noise. None for two treatments, whose residuals mirror each other.
     pub fn unequal(&self) -> Option<Unequal> {
         let treatments = self.means.len();
