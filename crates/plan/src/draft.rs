@@ -291,10 +291,9 @@ impl Draft {
         self
     }
 
-    /// Ends the experiment in this time, as an option of the command line says.
-    pub fn limit_experiment(&mut self, option: &'static str, budget: impl Into<String>) {
-        let given = Given { text: budget.into(), place: Place::Option(option) };
-        self.experiment.values.insert(Key::TryBudget, vec![given]);
+    /// Whether it is one to try: it has variants.
+    pub fn is_experiment(&self) -> bool {
+        !self.variants.is_empty()
     }
 
     /// Lets what `[quick]` says win over `[try]` and `[find]`, but not over the command line.

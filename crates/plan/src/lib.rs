@@ -237,8 +237,8 @@
 //! [try]
 //! workloads = ["reads", "writes"]   # requests and flows measured one by one; default "all" together, by weight
 //! cross = ["threads", "pool"]       # all combinations of the levels of these factors: their effects and interactions
-//! measure = "capacity"              # what is asked of those, at the first load of at;
-//! effect = "10%"                    # the smallest effect worth having of those
+//! measure = "capacity"              # what is asked of those, and by a [[hypothesis]] that does not say it,
+//! effect = "10%"                    # and the smallest effect worth having
 //! connections = [1000, 5000]        # closed loops measured of every arm, for the table
 //! at = ["50%", "200/s"]             # loads measured of every arm, for the table
 //! capacity = true                   # the capacity of every arm, for the table; default where a hypothesis needs it

@@ -10,7 +10,7 @@ use search::{Config, Search, Step, hopeless};
 use std::time::Instant;
 use units::Nanos;
 
-pub(crate) fn find(conductor: &mut Conductor<'_>, plan: &Plan, find: &Find) -> (Verdict, u8) {
+pub(crate) fn find(conductor: &mut Conductor<'_>, plan: &Plan, find: &Find, curve: bool) -> (Verdict, u8) {
     let began = Instant::now();
     let mut search = Search::new(Config {
         goals: Goal::pair(&plan.objective, find.trial, find.sum, find.width).to_vec(),
@@ -21,7 +21,7 @@ pub(crate) fn find(conductor: &mut Conductor<'_>, plan: &Plan, find: &Find) -> (
         budget: find.budget,
         timeout: plan.longest_timeout(),
         seed: plan.generator.seed,
-        curve: true,
+        curve,
     });
     let verdict = loop {
         let proposal = match search.next() {

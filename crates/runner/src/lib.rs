@@ -145,7 +145,7 @@ pub struct Outcome {
 /// [`Event::RunEnded`], also one that fails or is interrupted. An experiment is for [`attempt`].
 pub fn conduct(plan: &Plan, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
     recorded(id::new_id(), plan, version, None, sink, |sink| match &plan.setup {
-        None => measure(plan, sink, stop, None),
+        None => measure(plan, sink, stop, Circumstances { reset: None, curve: true }),
         Some(setup) => setup::around(setup, sink, stop, |guard, sink| {
             let plan = Plan { watch: setup::watching(plan, setup), ..plan.clone() };
             let reset = |sink: &mut dyn Sink| match setup.reset {
@@ -153,7 +153,7 @@ pub fn conduct(plan: &Plan, version: &str, sink: &mut dyn Sink, stop: &Stop) -> 
                 plan::Reset::Restart | plan::Reset::None => Ok(()),
                 plan::Reset::Sql => setup::reset(guard, setup, sink, stop),
             };
-            measure(&plan, sink, stop, Some(Box::new(reset)))
+            measure(&plan, sink, stop, Circumstances { reset: Some(Box::new(reset)), curve: true })
         }),
     })
 }
@@ -210,17 +210,25 @@ fn ended(
 /// Puts the state of the target back before a trial.
 pub(crate) type Reset<'a> = Box<dyn FnMut(&mut dyn Sink) -> Result<(), Error> + 'a>;
 
+/// What differs between a run of its own and a measurement within an experiment.
+pub(crate) struct Circumstances<'a> {
+    pub reset: Option<Reset<'a>>,
+    /// After a search: response times at fixed shares of the capacity.
+    pub curve: bool,
+}
+
 /// One load or one search against a target that is there, or is the built-in service.
 fn measure(
     plan: &Plan,
     sink: &mut dyn Sink,
     stop: &Stop,
-    reset: Option<Reset<'_>>,
+    circumstances: Circumstances<'_>,
 ) -> Result<(Verdict, u8), Error> {
+    let Circumstances { reset, curve } = circumstances;
     let (demo, target) = demo::start_if_asked(plan)?;
     let mut conductor = Conductor::prepare(plan, &target, sink, stop, reset)?;
     let result = match &plan.task {
-        Task::Find(find) => find::find(&mut conductor, plan, find),
+        Task::Find(find) => find::find(&mut conductor, plan, find, curve),
         Task::Run(load) => load::run(&mut conductor, plan, load),
         Task::Try(_) => return Err(Error::Experiment("an experiment is no single measurement".to_owned())),
     };

@@ -66,6 +66,9 @@ pub enum Action {
     Show {
         /// Which run, or the beginning of its name; the last one if left out
         run: Option<String>,
+        /// What the programs have written that its plan started
+        #[arg(long)]
+        logs: bool,
     },
     /// Say in full why a run's limit is where it is
     ///

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         Action::Find(find) => measure::measure(|read| find.plan(read), &find.how, &common),
         Action::Run(run) => measure::measure(|read| run.plan(read), &run.how, &common),
         Action::Try(args) => attempt::attempt(&args, &common),
-        Action::Show { run } => runs::show(run.as_deref().unwrap_or("last"), &common),
+        Action::Show { run, logs } => runs::show(run.as_deref().unwrap_or("last"), logs, &common),
         Action::Explain { run, again } => runs::explain(run.as_deref().unwrap_or("last"), again, &common),
         Action::Watch(whom) => watch::watch(|read| whom.watching(read), &common),
         Action::List => runs::list(&common),

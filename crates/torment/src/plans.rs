@@ -80,6 +80,9 @@ fn check(file: &str, common: &Common) -> Result<u8, Failure> {
     {
         plan = draft.check(Command::Run, &mut bytes).map_err(wrong)?;
     }
+    if draft.is_experiment() {
+        plan = draft.check(Command::Try, &mut bytes).map_err(wrong)?;
+    }
     let mut missing = Vec::new();
     let variables = |name: &str| {
         // It is for the run: a plan can be checked by who does not know its secrets.

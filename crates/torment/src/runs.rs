@@ -31,9 +31,10 @@ fn load(asked: &str, common: &Common) -> Result<(RunView, Recording), Failure> {
     Ok((view, recording))
 }
 
-pub fn show(asked: &str, common: &Common) -> Result<u8, Failure> {
+/// What it came to; or the logs of the programs that its plan started.
+pub fn show(asked: &str, logs: bool, common: &Common) -> Result<u8, Failure> {
     let (view, _) = load(asked, common)?;
-    result(|| summary(&view), || run_json(&view), common)?;
+    result(|| if logs { view::logs(&view) } else { summary(&view) }, || run_json(&view), common)?;
     Ok(exit::MET)
 }
 

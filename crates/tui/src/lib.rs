@@ -3,6 +3,7 @@
 //! It draws from its own thread a few times a second and never makes the run wait for the
 //! terminal. It decides how a run looks, never what it means: that is `view`'s.
 
+mod attempt;
 mod board;
 mod charts;
 mod live;

@@ -1,6 +1,6 @@
 //! One frame: what is drawn where, at any size. Text first; charts get what is left.
 
-use crate::{Palette, charts, scale};
+use crate::{Palette, attempt, charts, scale};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::text::{Line, Span, Text};
@@ -27,6 +27,13 @@ const OUTCOMES: u16 = 8;
 pub fn draw(frame: &mut Frame, view: &RunView, now_unix_ms: u64, stopping: bool, palette: Palette) {
     let area = frame.area();
     let pen = Pen { view, palette, width: area.width, low: area.height < LOW };
+    if view.is_experiment() {
+        let text = Text::from(attempt::lines(&pen, now_unix_ms));
+        let [above, foot] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(area);
+        frame.render_widget(text, above);
+        frame.render_widget(pen.foot(stopping), foot);
+        return;
+    }
     let fits = |(width, height)| area.width >= width && area.height >= height;
     let (roomy, large) = (fits(ROOMY), fits(LARGE));
     let mut top = vec![pen.header(now_unix_ms), pen.trial()];
@@ -74,20 +81,20 @@ pub fn draw(frame: &mut Frame, view: &RunView, now_unix_ms: u64, stopping: bool,
 }
 
 /// What every part of the frame needs.
-struct Pen<'a> {
-    view: &'a RunView,
-    palette: Palette,
-    width: u16,
+pub(crate) struct Pen<'a> {
+    pub view: &'a RunView,
+    pub palette: Palette,
+    pub width: u16,
     low: bool,
 }
 
 impl Pen<'_> {
-    fn span(&self, text: impl Into<String>, tone: Tone) -> Span<'static> {
+    pub fn span(&self, text: impl Into<String>, tone: Tone) -> Span<'static> {
         Span::styled(text.into(), self.palette.style(tone))
     }
 
     /// Target and goal to the left, time to the right.
-    fn header(&self, now_unix_ms: u64) -> Line<'static> {
+    pub fn header(&self, now_unix_ms: u64) -> Line<'static> {
         let Some(started) = &self.view.started else { return Line::from("torment") };
         let seconds = now_unix_ms.saturating_sub(started.at_unix_ms) / 1000;
         let clock = format!("{}:{:02}", seconds / 60, seconds % 60);
@@ -130,16 +137,22 @@ impl Pen<'_> {
                 self.span(format!("{} so far", whole(done)), Tone::Plain),
             ]);
         };
+        let mut spans = vec![Span::raw(text)];
+        spans.extend(self.way(done, planned, spans[0].width()));
+        spans.into()
+    }
+
+    /// How far something is, in what room there is beside `used` columns.
+    pub fn way(&self, done: Nanos, planned: Nanos, used: usize) -> [Span<'static>; 3] {
         let share = (done.as_secs_f64() / planned.as_secs_f64()).min(1.0);
         let of = format!("  {} of {}", whole(done.min(planned)), whole(planned));
-        let room = usize::from(self.width).saturating_sub(text.chars().count() + of.chars().count()).min(30);
+        let room = usize::from(self.width).saturating_sub(used + of.chars().count()).min(30);
         let full = (share * room as f64).round() as usize;
-        Line::from(vec![
-            Span::raw(text),
+        [
             self.span("━".repeat(full), Tone::Strong),
             self.span("─".repeat(room - full), Tone::Faint),
             Span::raw(of),
-        ])
+        ]
     }
 
     /// Of a search its bounds, of a load what was lost.

@@ -152,7 +152,7 @@ impl Section {
         let connections = self.all(Key::TryConnections).iter().map(|given| given.connections(&given.text));
         let mut said = Said {
             cross: self.all(Key::Cross).iter().map(|given| given.text.trim().to_owned()).collect(),
-            measure: self.measure()?,
+            measure: self.measure(Measure::Capacity)?,
             effect: self.effect()?.unwrap_or(DEFAULT_EFFECT),
             connections: connections.collect::<Result<_, _>>()?,
             at: Vec::new(),
@@ -168,20 +168,13 @@ impl Section {
                 at => said.at.push(at),
             }
         }
-        if said.cross.is_empty()
-            && let Some(key) = [Key::Measure, Key::Effect].into_iter().find(|key| self.has(*key))
-        {
-            return Err(self.complain(
-                key,
-                format!("this is of crossed factors: say cross = too, or {} in a [[hypothesis]]", key.name()),
-            ));
-        }
         Ok(said)
     }
 
-    pub(super) fn measure(&self) -> Result<Measure, Error> {
+    /// What is compared, or else this.
+    pub(super) fn measure(&self, usual: Measure) -> Result<Measure, Error> {
         let given = self.one(Key::Measure);
-        given.map_or(Ok(Measure::Capacity), |given| super::known(given, &Measure::ALL, Measure::name))
+        given.map_or(Ok(usual), |given| super::known(given, &Measure::ALL, Measure::name))
     }
 
     pub(super) fn effect(&self) -> Result<Option<Share>, Error> {

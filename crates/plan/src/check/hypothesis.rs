@@ -1,6 +1,6 @@
 //! What is asked: each `[[hypothesis]]`, and the effects of crossed factors.
 
-use super::experiment::{DEFAULT_EFFECT, MANAGEABLE};
+use super::experiment::MANAGEABLE;
 use super::variant::{Arms, Cross, advice};
 use crate::draft::{Draft, Given, MAX_RATE, Section};
 use crate::error::Error;
@@ -92,10 +92,7 @@ impl Context<'_> {
     fn crossed(&self) -> Vec<Question> {
         let Self { arms: Arms { arms, cross }, table, .. } = self;
         let measure = table.measure;
-        let at = match measure {
-            Measure::Capacity => At::Limit,
-            _ => table.at.first().copied().unwrap_or(MANAGEABLE),
-        };
+        let at = table.load_of(measure);
         let question = |name: String, contrast, relieves| Question {
             name,
             contrast,
@@ -147,6 +144,21 @@ impl Cross {
     }
 }
 
+impl Said {
+    /// At what load a measure is taken if nothing is said: of those that the table is about, one that the measure
+    /// differs at.
+    fn load_of(&self, measure: Measure) -> At {
+        let open = self.at.first().copied();
+        let closed = self.connections.first().map(|count| At::Connections(*count));
+        match measure {
+            Measure::Capacity => At::Limit,
+            // An open loop says of the throughput only its own rate again.
+            Measure::Throughput => closed.or(open).unwrap_or(MANAGEABLE),
+            _ => open.or(closed).unwrap_or(MANAGEABLE),
+        }
+    }
+}
+
 impl Section {
     fn asked(&self, context: &Context<'_>) -> Result<(Asked, Question), Error> {
         let arms = &context.arms.arms;
@@ -171,8 +183,8 @@ impl Section {
             let key = if baseline.is_some() { Key::Baseline } else { Key::Variant };
             return Err(self.complain(key, format!("'{}' is compared with itself", names[variant])));
         }
-        let measure = self.measure()?;
-        let at = self.load_of(measure)?;
+        let measure = self.measure(context.table.measure)?;
+        let at = self.load_of(measure, context.table)?;
         let on = self.one(Key::OnWorkload).map(|given| {
             let known: Vec<&str> = context.workloads.iter().map(|workload| workload.name.as_str()).collect();
             let name = given.text.trim();
@@ -182,7 +194,7 @@ impl Section {
             })
         });
         let name = self.name()?.map(|given| given.text.trim().to_owned());
-        let effect = self.effect()?.unwrap_or(DEFAULT_EFFECT);
+        let effect = self.effect()?.unwrap_or(context.table.effect);
         let mut relieves: Vec<String> = Vec::new();
         for cause in arms[variant].changes.iter().flat_map(|change| &change.relieves) {
             if !relieves.contains(cause) {
@@ -215,10 +227,9 @@ impl Section {
     }
 
     /// At what load a measure is taken.
-    fn load_of(&self, measure: Measure) -> Result<At, Error> {
+    fn load_of(&self, measure: Measure, table: &Said) -> Result<At, Error> {
         match (self.all(Key::At), measure) {
-            ([], Measure::Capacity) => Ok(At::Limit),
-            ([], _) => Ok(MANAGEABLE),
+            ([], _) => Ok(table.load_of(measure)),
             ([given, ..], Measure::Capacity) => Err(given.error(
                 "the capacity is searched for, not taken at a load: leave this out, or say a measure",
             )),

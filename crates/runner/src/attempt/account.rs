@@ -35,7 +35,7 @@ impl Sink for Account<'_> {
             Event::Observed { trial, window } => {
                 if let Some(service) = window.subjects.first() {
                     let seen = self.seen.entry(*trial).or_default();
-                    seen.cpu = seen.cpu + Nanos(service.cpu_ns);
+                    seen.cpu += Nanos(service.cpu_ns);
                     seen.memory_most = seen.memory_most.max(service.rss_bytes);
                     seen.threads_most = seen.threads_most.max(service.threads);
                 }
@@ -65,7 +65,7 @@ impl<'a> Account<'a> {
     pub fn taken(mut self, probe: usize, at: At, run: RunId, rate: Option<Rate>) -> Taken {
         let (figures, at_least) = match at {
             At::Limit => self.of_search(),
-            At::Rate(_) | At::Share(_) | At::Connections(_) => (self.of_load(), false),
+            At::Rate(_) | At::Share(_) | At::Connections(_) => self.of_load(at),
         };
         let diagnosis = self.diagnosis.unwrap_or_default();
         let says = diagnosis.sentences.first().cloned().unwrap_or_default();
@@ -109,18 +109,26 @@ impl<'a> Account<'a> {
         (figures, at_least)
     }
 
-    fn of_load(&mut self) -> Vec<(Measure, f64)> {
+    fn of_load(&mut self, at: At) -> (Vec<(Measure, f64)>, bool) {
         let Some((trial, result, judgement)) =
             self.trials.iter().find(|(_, r, _)| r.purpose == Purpose::Load)
         else {
             self.doubt("no-load", "no load was made");
-            return Vec::new();
+            return (Vec::new(), false);
         };
-        if let Some(why) = judgement.invalid.first() {
-            self.caveats.insert(0, why.clone());
-            return Vec::new();
+        let is_closed = matches!(at, At::Connections(_));
+        self.caveats.splice(0..0, judgement.invalid.iter().cloned());
+        if !is_closed && !judgement.invalid.is_empty() {
+            return (Vec::new(), false);
         }
-        let ok = result.total.outcomes.ok + result.total.outcomes.late;
+        let outcomes = &result.total.outcomes;
+        let (ok, bad) = (outcomes.ok + outcomes.late, outcomes.bad());
+        if bad > 0 {
+            let why = result.total.failures.iter().max_by_key(|(_, count)| **count);
+            let why = why.map_or(String::new(), |(why, _)| format!(", most of them: {why}"));
+            let text = format!("{bad} of {} requests were not answered{why}", result.total.due);
+            self.caveats.push(Caveat::new("not-answered", text));
+        }
         let mut figures = vec![(Measure::Throughput, ok as f64 / result.loaded.as_secs_f64().max(1e-9))];
         for (measure, q) in [(Measure::P50, 0.5), (Measure::P99, 0.99), (Measure::Max, 1.0)] {
             let time = result.total.response.quantile(q);
@@ -128,7 +136,8 @@ impl<'a> Account<'a> {
         }
         figures.extend(self.cpu(*trial, result));
         figures.extend(self.most(self.seen.get(trial)));
-        figures
+        // Of a closed loop the generator may be the limit: what it got through is then a lower bound.
+        (figures, is_closed && !judgement.invalid.is_empty())
     }
 
     fn cpu(&self, trial: u32, result: &TrialResult) -> Option<(Measure, f64)> {

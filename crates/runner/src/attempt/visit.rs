@@ -1,7 +1,7 @@
 //! One start of one arm: up, every measurement, down.
 
 use super::account::Account;
-use crate::{Error, Sink, Stop, measure, recorded, setup, unix_ms};
+use crate::{Circumstances, Error, Sink, Stop, measure, recorded, setup, unix_ms};
 use experiment::Experiment as Course;
 use plan::{Arm, At, Experiment, Find, Load, Plan, Probe, Stage, Task};
 use record::{Event, RunId, Taken, Visit};
@@ -131,7 +131,7 @@ impl Lab<'_> {
                     plan::Reset::Sql => setup::reset(&mut self.guard, &arm.setup, sink, stop),
                     plan::Reset::Restart | plan::Reset::None => Ok(()),
                 };
-                measure(&part, sink, stop, Some(Box::new(reset)))
+                measure(&part, sink, stop, Circumstances { reset: Some(Box::new(reset)), curve: false })
             });
         if stop.asked() {
             return Err(Void::Interrupted);
@@ -207,7 +207,7 @@ impl Lab<'_> {
         };
         let watch = plan::Watch { on: false, ..part.watch.clone() };
         let warm = Plan { task: Task::Run(load), watch, ..part.clone() };
-        let _ = measure(&warm, &mut Nobody, self.stop, None);
+        let _ = measure(&warm, &mut Nobody, self.stop, Circumstances { reset: None, curve: false });
     }
 }
 

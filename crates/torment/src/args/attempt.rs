@@ -46,7 +46,7 @@ impl TryArgs {
             .map_err(|message| Error { place: Some(Place::Option("PLAN")), message })?;
         let mut draft = Draft::from_toml(file, &toml)?;
         if let Some(budget) = &self.budget {
-            draft.limit_experiment("--budget", budget);
+            draft.set(plan::Key::TryBudget, "--budget", budget);
         }
         if self.quick {
             draft.quick()?;

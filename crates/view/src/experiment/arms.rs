@@ -156,7 +156,7 @@ pub(super) fn gave_first(names: &Names<'_>, arm: usize, group: &[usize]) -> Stri
         return if void.is_some() { "no start counts".to_owned() } else { "not started yet".to_owned() };
     }
     let by_load = group.iter().map(|probe| names.taken(arm, *probe));
-    by_load.into_iter().find_map(|taken| most(taken)).unwrap_or_default()
+    by_load.into_iter().find_map(most).unwrap_or_default()
 }
 
 /// The cause named most often; how often, if that is not always.

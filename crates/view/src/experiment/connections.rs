@@ -1,9 +1,9 @@
 //! Closed loops: one small table for each figure, arms below each other, numbers of connections side by side.
 
-use super::{Names, WIDTH};
 use super::arms::{NAME, gave_first, measured};
 use super::names::figure;
 use super::words::{measure_words, median, shortened, value};
+use super::{Names, WIDTH};
 use crate::table::Table;
 use crate::{Line, Tone};
 use plan::{At, Measure};

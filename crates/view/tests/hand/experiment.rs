@@ -8,11 +8,14 @@ use record::{
 };
 use units::{Nanos, Rate, Share};
 
+/// What one probe gave: its place, its figures, and what gave first.
+type Given = (usize, Vec<(Measure, f64)>, Option<Cause>);
+
 /// An arm's name, and the figures of each probe.
 pub struct Arm {
     pub name: &'static str,
     pub change: &'static str,
-    pub probes: Vec<(usize, Vec<(Measure, f64)>, Option<Cause>)>,
+    pub probes: Vec<Given>,
 }
 
 pub fn probe(workload: &str, at: At, arms: &[usize]) -> ProbeOf {
