@@ -239,7 +239,8 @@
 //! cross = ["threads", "pool"]       # all combinations of the levels of these factors: their effects and interactions
 //! measure = "capacity"              # what is asked of those, and by a [[hypothesis]] that does not say it,
 //! effect = "10%"                    # and the smallest effect worth having
-//! connections = [1000, 5000]        # closed loops measured of every arm, for the table
+//! connections = [1000, 5000]        # closed loops measured of every arm, for the table; on workloads that no
+//!                                   # hypothesis asks about only of the baseline, as all of the table
 //! at = ["50%", "200/s"]             # loads measured of every arm, for the table
 //! capacity = true                   # the capacity of every arm, for the table; default where a hypothesis needs it
 //! pilot = 3                         # starts of the baseline before the first block

@@ -48,20 +48,24 @@ impl Draft {
         let table = said.table()?;
         let mut probes = Probes::default();
         let everyone: Vec<usize> = (0..arms.arms.len()).collect();
+        let context = Context { arms: &arms, workloads: &workloads, table: &table };
+        let (asked, questions) = self.questions(&context)?;
         for workload in 0..workloads.len() {
+            // Where no hypothesis asks about a workload, the pilot tells of it.
+            let is_asked = questions.is_empty() || questions.iter().any(|q| q.workload == workload);
+            let measured = if is_asked { &everyone[..] } else { &[0] };
             let closed = table.connections.iter().map(|n| At::Connections(*n));
             let limit = table.capacity.then_some(At::Limit);
             for at in limit.into_iter().chain(table.at.iter().copied()).chain(closed) {
-                probes.want(workload, at, &everyone);
+                probes.want(workload, at, measured);
             }
         }
-        let context = Context { arms: &arms, workloads: &workloads, table: &table };
-        let (asked, questions) = self.questions(&context)?;
         for question in &questions {
             let measured: Vec<usize> = question.contrast.iter().map(|(arm, _)| *arm).collect();
             probes.want(question.workload, question.at, &measured);
         }
-        if probes.any(|at| matches!(at, At::Limit | At::Share(_))) {
+        let are_named = said.has(Key::Workloads) && !questions.is_empty();
+        if are_named || probes.any(|at| matches!(at, At::Limit | At::Share(_))) {
             // What is asked of the plan as it stands, of every workload: its capacity, and how it fares well below that.
             let calm = table.at.iter().copied().find(|at| matches!(at, At::Share(_))).unwrap_or(MANAGEABLE);
             for workload in 0..workloads.len() {
