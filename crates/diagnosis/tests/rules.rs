@@ -328,6 +328,28 @@ fn processors() {
     assert!(diagnosis.sentences[0].contains("ffmpeg"), "{:?}", diagnosis.sentences);
 }
 
+/// A Tomcat and its database held to one processor: the pool's waiters and the transactions that stay open are symptoms.
+#[test]
+fn one_processor_for_the_service_and_its_database() {
+    let threads = workers(0.58, 17.0, &[(futex(Some(30)), 180.0), (Wait::Running, 17.0)]);
+    let idle = sessions("idle in transaction", None, 6.5);
+    let mut window = with_sessions(second(vec![threads]), vec![idle, sessions("active", None, 0.2)]);
+    window.subjects[1].cpu_ns = ns(0.37);
+    let together = |processors: [Vec<u32>; 2]| {
+        let mut watched = watched();
+        for (subject, processors) in watched.subjects.iter_mut().zip(processors) {
+            subject.cpus = 1.0;
+            subject.processors = processors;
+        }
+        judge(watched, vec![calm(), load(3000.0, 2000.0, 900.0, 800, window.clone())])
+    };
+    let diagnosis = together([vec![0], vec![0]]);
+    expect(&diagnosis, Cause::Cpu);
+    assert!(diagnosis.sentences[0].contains("shares 1 processor with postgres"), "{:?}", diagnosis.sentences);
+    let apart = together([vec![0], vec![1]]);
+    assert_ne!(apart.cause(), Some(Cause::Cpu), "each has room on its own");
+}
+
 #[test]
 fn refusals() {
     let quiet = || second(vec![workers(0.1, 0.1, &[(futex(Some(60)), 196.0), (Wait::Sleep, 4.0)])]);

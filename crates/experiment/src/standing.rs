@@ -70,10 +70,10 @@ fn hypothesis(experiment: &Experiment, group: &Group, place: usize) -> Judged {
     let decided = !matches!(answer, Answer::Undecided | Answer::NotMeasured);
     let held =
         expected.as_ref().and_then(|expected| expected.answer).filter(|_| decided).map(|e| e == answer);
-    let mut says = words::says(experiment, asked, (answer, ratio), expected.as_ref(), held);
-    if answer == Answer::NotMeasured {
-        says += &why_not(experiment, group, asked);
-    }
+    let says = match answer {
+        Answer::NotMeasured => why_not(experiment, group, asked),
+        _ => words::gave(experiment, asked),
+    };
     Judged {
         hypothesis: Some(place),
         name: asked.name.clone(),
@@ -101,7 +101,7 @@ fn self_compared(experiment: &Experiment, group: &Group, found: &Found) -> Optio
         blocks: found.blocks as u32,
         expected: None,
         held: None,
-        says: words::placebo(experiment, group, answer, Some(ratio)),
+        says: String::new(),
         caveats: doubts(experiment, group, found, &[(0, 1.0)]),
     })
 }
@@ -112,10 +112,10 @@ fn why_not(experiment: &Experiment, group: &Group, asked: &plan::Hypothesis) -> 
     let arms =
         asked.contrast.iter().filter(|(arm, weight)| *weight != 0.0 && missing(*arm)).map(|(arm, _)| *arm);
     let why = |arm: usize| match &experiment.dropped[arm] {
-        Some(why) => format!(" '{}' was given up: {why}", experiment.design.arms[arm].name),
-        None => format!(" '{}' gave no such figure.", experiment.design.arms[arm].name),
+        Some(why) => format!("'{}' was given up: {why}", experiment.design.arms[arm].name),
+        None => format!("'{}' gave no such figure.", experiment.design.arms[arm].name),
     };
-    arms.map(why).collect()
+    arms.map(why).collect::<Vec<_>>().join(" ")
 }
 
 /// Reasons for doubt of one comparison.

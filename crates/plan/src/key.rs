@@ -97,6 +97,7 @@ pub enum Key {
     Confidence,
     Warm,
     Hold,
+    Search,
 }
 
 /// Which shapes of TOML values a key takes.
@@ -133,7 +134,7 @@ const FINDS: &[&str] = &["find", "quick"];
 impl Key {
     /// Key, sections of the file (the top has no name), name in it, shape. Sections come in the
     /// order in which messages name them.
-    pub(crate) const ALL: [(Self, &'static [&'static str], &'static str, Kind); 93] = [
+    pub(crate) const ALL: [(Self, &'static [&'static str], &'static str, Kind); 94] = [
         (Self::Goal, &[""], "goal", Kind::Text),
         (Self::Url, &["target"], "url", Kind::Text),
         (Self::UnixSocket, &["target"], "unix_socket", Kind::Text),
@@ -227,6 +228,7 @@ impl Key {
         (Self::Confidence, TRIES, "confidence", Kind::Quantity),
         (Self::Warm, TRIES, "warm", Kind::Quantity),
         (Self::Hold, TRIES, "hold", Kind::Quantity),
+        (Self::Search, TRIES, "search", Kind::Quantity),
     ];
 
     /// The sections at the top of a file, in the order of its page.

@@ -250,6 +250,7 @@
 //! confidence = "95%"                # of all verdicts together
 //! warm = "20s"                      # load before the first measurement of a start; 0: none
 //! hold = "10s"                      # how long a load is held
+//! search = "5m"                     # a search for a capacity ends after this long with what it has
 //!
 //! [find]                            # how capacities are searched for
 //! trial = "5s"

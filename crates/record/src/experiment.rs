@@ -147,7 +147,7 @@ pub struct Judged {
     pub expected: Option<Expected>,
     /// Whether that came true; none if it is undecided or nothing was expected.
     pub held: Option<bool>,
-    /// In one or two sentences, with what gave first in each arm.
+    /// What gave first in each arm, in a sentence; or why there is nothing to compare. May be empty.
     pub says: String,
     /// Reasons for doubt.
     pub caveats: Vec<Caveat>,

@@ -87,7 +87,9 @@ fn nothing_left(port: u16) {
 
 fn hypothesis<'a>(result: &'a Value, name: &str) -> &'a Value {
     let all = result["experiment"]["hypotheses"].as_array().expect("a list");
-    all.iter().find(|hypothesis| hypothesis["name"] == name).unwrap_or_else(|| panic!("no {name} in {result:#}"))
+    all.iter()
+        .find(|hypothesis| hypothesis["name"] == name)
+        .unwrap_or_else(|| panic!("no {name} in {result:#}"))
 }
 
 #[test]
@@ -180,7 +182,8 @@ fn wrong_experiments_are_told_before_or_when_they_show() {
         assert!(plan.contains(from), "{from}");
         attempt(plan.replace(from, to))
     };
-    changed("torment target --listen", "no-such-program --listen").complains(2, &["no-such-program", "baseline"]);
+    changed("torment target --listen", "no-such-program --listen")
+        .complains(2, &["no-such-program", "baseline"]);
     changed("relieves = [\"workers\"]", "relieves = [\"workerz\"]").complains(2, &["workerz", "workers"]);
     changed("args = \"--workers 4\"", "args = []").complains(2, &["4 workers", "changes nothing"]);
     changed("warm = \"0s\"", "budget = \"3s\"").complains(2, &["3 s", "starts before the first look"]);

@@ -14,6 +14,8 @@ const FULL: f64 = 0.85;
 pub(super) const HOST_IDLE: f64 = 0.07;
 /// Periods in which a quota is used up, from which on it counts.
 pub(super) const THROTTLED: f64 = 0.10;
+/// A reckoned ceiling below this share of what was measured explains nothing.
+const COLD: f64 = 0.7;
 /// A thread that always wants a processor, and has one this share of the time, is a limit by itself.
 const ONE_THREAD: f64 = 0.9;
 
@@ -135,7 +137,8 @@ fn by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<Arithmetic> {
     })?;
     // Below a few hundredths of a processor in use the cost is noise.
     let used = case.when_well(|side| cpu_of(side.service(), side.all.length()))?;
-    if used < 0.05 || !cost.is_finite() {
+    // And a cost that would not allow what was measured is that of a target that was still cold.
+    if used < 0.05 || !cost.is_finite() || available / cost < COLD * case.bad.load.answered {
         return None;
     }
     Some(Arithmetic {
@@ -143,6 +146,18 @@ fn by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<Arithmetic> {
         ceiling: Rate(available / cost),
         measured: Rate(case.bad.load.answered),
     })
+}
+
+/// Whether what the service talks to is held to the very processors that the service is held to.
+fn shares(case: &Case<'_>, subject: &record::watch::Subject) -> bool {
+    case.about()
+        .is_some_and(|service| !service.processors.is_empty() && service.processors == subject.processors)
+}
+
+/// Processors that those use who are held to the same ones.
+fn beside(case: &Case<'_>, window: &Window) -> f64 {
+    let all = case.watched.subjects.iter().zip(&window.subjects).skip(1);
+    all.filter(|(subject, _)| shares(case, subject)).map(|(_, seen)| cpu_of(seen, window.length())).sum()
 }
 
 pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
@@ -159,11 +174,13 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
     let host = host_cpus(&case.bad.all);
     let machine_full =
         |window: &Window| idle(window) <= HOST_IDLE * host_cpus(window) && window.host.is_some();
+    let shared = beside(case, &case.bad.all);
     let full = |window: &Window| {
         let used = service_cpu(window);
-        used >= FULL * cpus || machine_full(window) && used >= 0.25 * cpus && service_runnable(window) >= 1.0
+        let wants = used >= 0.25 * cpus && service_runnable(window) >= 1.0;
+        used >= FULL * cpus || wants && (machine_full(window) || used + beside(case, window) >= FULL * cpus)
     };
-    let lacks = used >= FULL * cpus || starved(case);
+    let lacks = used + shared >= FULL * cpus || starved(case);
     if !full(&case.bad.all) || runnable < 0.5 || downstream > used || !lacks {
         return None;
     }
@@ -173,19 +190,32 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
         users.push(format!("{} {}", subject.name, number(cpu_of(seen, case.bad.all.length()))));
     }
     users.push(format!("torment {}", number(own)));
-    let available = cpus.min(host - own - downstream).max(0.05);
+    let available = (cpus - shared).min(host - own - downstream).max(0.05);
     let sharing = own > 0.15 * host;
     let mut found = Found::new(
         Cause::Cpu,
-        format!(
-            "{} needs more processor: it uses {} of {}, and {} more threads are ready to run.",
-            case.name(),
-            number(used),
-            number(cpus),
-            number(runnable)
-        ),
+        if used < FULL * cpus && shared > 0.0 {
+            let others: Vec<&str> =
+                case.downstreams().filter(|(s, _)| shares(case, s)).map(|(s, _)| s.name.as_str()).collect();
+            format!(
+                "{} needs more processor: it shares {} with {}, they use {} of it, and {} more threads are ready to run.",
+                case.name(),
+                count(cpus, "processor"),
+                others.join(" and "),
+                number(used + shared),
+                number(runnable)
+            )
+        } else {
+            format!(
+                "{} needs more processor: it uses {} of {}, and {} more threads are ready to run.",
+                case.name(),
+                number(used),
+                number(cpus),
+                number(runnable)
+            )
+        },
     )
-    .margin(used.max(host - idle(&case.bad.all)) / cpus, FULL, 0.95)
+    .margin((used + shared).max(host - idle(&case.bad.all)) / cpus, FULL, 0.95)
     .holding(case, full)
     .sources(2 + u32::from(runnable >= cpus))
     .seen_by_sweeps(case)

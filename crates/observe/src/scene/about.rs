@@ -22,7 +22,8 @@ pub(crate) fn about(role: Role, pid: u32, pids: &[u32], listens: Vec<String>) ->
         pid,
         command: command(&tree::arguments(pid)),
         listens,
-        cpus: processors(pid),
+        cpus: cpus(pid),
+        processors: processors(pid),
         java: pids.iter().take(20).find_map(|pid| java(*pid)),
         is_postgres: matches!(name.as_str(), "postgres" | "postmaster"),
         name,
@@ -30,11 +31,26 @@ pub(crate) fn about(role: Role, pid: u32, pids: &[u32], listens: Vec<String>) ->
 }
 
 /// The processors in its mask, and not more than the smallest quota above it allows.
-fn processors(pid: u32) -> f64 {
-    let mask =
-        i32::try_from(pid).ok().and_then(Pid::from_raw).and_then(|pid| sched_getaffinity(Some(pid)).ok());
-    let mask = mask.map_or_else(here, |mask: CpuSet| f64::from(mask.count()));
+fn cpus(pid: u32) -> f64 {
+    let mask = mask(pid).map_or_else(here, |mask| f64::from(mask.count()));
     crate::cgroup::cpus(pid).map_or(mask, |quota| quota.min(mask))
+}
+
+/// Those in its mask, if they are fewer than the machine has.
+fn processors(pid: u32) -> Vec<u32> {
+    let Some(mask) = mask(pid) else { return Vec::new() };
+    let all = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let is_cpu = |line: &&str| line.starts_with("cpu") && !line.starts_with("cpu ");
+    let count = all.lines().filter(is_cpu).count() as u32;
+    if mask.count() >= count {
+        return Vec::new();
+    }
+    (0..CpuSet::MAX_CPU).filter(|cpu| mask.is_set(*cpu)).map(|cpu| cpu as u32).collect()
+}
+
+fn mask(pid: u32) -> Option<CpuSet> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
+    sched_getaffinity(Some(pid)).ok()
 }
 
 /// Where its mask may not be read.

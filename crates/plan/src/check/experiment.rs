@@ -5,7 +5,7 @@ use super::probes::Probes;
 use super::variant::advice;
 use crate::draft::{Draft, MAX_DURATION, Section};
 use crate::error::Error;
-use crate::{At, Experiment, Flow, Key, Measure, Said, Setup, Workload};
+use crate::{At, Experiment, Find, Flow, Key, Measure, Said, Setup, Workload};
 use units::{Nanos, Share};
 
 /// The workload of all flows together.
@@ -110,6 +110,7 @@ impl Draft {
             return Err(said
                 .complain(key, format!("at least {least} blocks and at most {most}: least is above most")));
         }
+        let find = self.top.find()?;
         Ok(Experiment {
             arms: arms.arms,
             workloads,
@@ -122,7 +123,7 @@ impl Draft {
             confidence: said.confidence()?,
             warm: said.warm()?,
             hold: said.time(Key::Hold)?.unwrap_or(DEFAULT_HOLD),
-            find: self.top.find()?,
+            find: Find { budget: said.time(Key::Search)?.or(find.budget), ..find },
             said: Said { asked, ..table },
         })
     }

@@ -87,6 +87,8 @@ pub struct Subject {
     pub listens: Vec<String>,
     /// Processors it may use: the mask of its first thread, and the smallest quota above it.
     pub cpus: f64,
+    /// Which ones its mask names; none if it names all of the machine.
+    pub processors: Vec<u32>,
     /// The version of the Java virtual machine, if it is one: `17.0.15+6`.
     pub java: Option<String>,
     /// Its processes are a PostgreSQL server's.

@@ -15,6 +15,10 @@ pub(super) fn lines(view: &RunView) -> Vec<Line> {
     lines.extend(headline(view, &names, standing));
     lines.push(Line::empty());
     lines.extend(sentences(&names, standing));
+    if names.visits.is_empty() {
+        lines.extend(resume(view, standing));
+        return lines;
+    }
     lines.extend(tables(&names));
     let sure = certainty(&names, standing);
     if !sure.is_empty() {
