@@ -71,16 +71,33 @@ impl Blocks {
         &self.block_means
     }
 
-    /// Degrees of freedom of the residuals.
+    /// Degrees of freedom of [`Blocks::variance`].
     pub fn freedom(&self) -> f64 {
-        (self.blocks() - 1) as f64 * (self.means.len() - 1) as f64
+        self.pool().freedom
     }
 
-    /// The residual variance, of all treatments together. What is below the precision of the numbers is none.
+    /// The residual variance of all treatments together, but for one that is plainly noisier. What is below the
+    /// precision of the numbers is none.
     pub fn variance(&self) -> f64 {
-        let variance = self.residuals.iter().map(|e| e * e).sum::<f64>() / self.freedom();
+        self.above_rounding(self.pool().variance())
+    }
+
+    fn above_rounding(&self, variance: f64) -> f64 {
         let size = self.means.iter().fold(1.0, |most: f64, mean| most.max(mean.abs()));
         if variance.sqrt() < size * 1e-13 { 0.0 } else { variance }
+    }
+
+    /// Squares of the residuals of each treatment.
+    fn squares(&self) -> Vec<f64> {
+        let treatments = self.means.len();
+        let of = |t: usize| self.residuals.iter().skip(t).step_by(treatments).map(|e| e * e).sum();
+        (0..treatments).map(of).collect()
+    }
+
+    /// Of the treatments that are alike.
+    fn pool(&self) -> Pool {
+        let (squares, blocks) = (self.squares(), self.blocks());
+        Pool::all(&squares, blocks).without_the_noisy(&squares, plainly(blocks, squares.len()))
     }
 
     /// Σ weight × mean, and its standard error: the root of a variance ÷ blocks. There are two such variances.
@@ -89,47 +106,123 @@ impl Blocks {
     /// assumption that treatments are equally noisy. And the *pooled* s² × Σ weight², the textbook's, which has more
     /// degrees and assumes it. With up to three treatments the own is taken: pooling would gain little there, and one
     /// noisy treatment weighs most. With more the larger of both: that protects a comparison that is noisier than the
-    /// average. What the choice costs is known to who sets the bounds, for under the model the ratio of error to
-    /// estimate does not depend on the variance ([`crate::bounds`] uses the same rule).
+    /// average. A treatment that is plainly noisier than the rest ([`Blocks::unequal`], at 1 %) does not lend its
+    /// noise to comparisons that it is no part of: those are pooled, and counted, without it. What all these choices cost
+    /// is known to who sets the bounds, for under the model the ratio of error to estimate does not depend on the
+    /// variance ([`crate::bounds`] uses the same rules).
     pub fn contrast(&self, weights: &[f64]) -> Contrast {
         let blocks = self.blocks() as f64;
         let rows = self.residuals.chunks(self.means.len());
         let dot = |row: &[f64]| row.iter().zip(weights).map(|(x, weight)| x * weight).sum::<f64>();
         let own = rows.map(|row| dot(row).powi(2)).sum::<f64>() / (blocks - 1.0);
-        let pooled = self.variance();
-        let spread = pooled * weights.iter().map(|weight| weight * weight).sum::<f64>();
-        let variance = if pooled == 0.0 { 0.0 } else { chosen(own, spread, self.means.len()) };
+        let squares = self.squares();
+        let all = Pool::all(&squares, self.blocks());
+        let alike = all.without_the_noisy(&squares, plainly(self.blocks(), squares.len()));
+        let still = self.above_rounding(all.variance()) == 0.0;
+        let variance = if still { 0.0 } else { chosen(own, weights, all, alike) };
         Contrast { estimate: dot(&self.means), error: (variance / blocks).sqrt() }
     }
 
     /// Whether one treatment is noisier than the others: the largest mean square of one treatment's residuals against
-    /// that of the rest, as an F ratio, the chance multiplied by the number of treatments (Bonferroni).
+    /// that of the others among themselves, as an F ratio, the chance multiplied by the number of treatments (Bonferroni).
     ///
-    /// Of the (blocks − 1)(treatments − 1) degrees each treatment has an equal part. As residuals of one block add up
-    /// to zero the two mean squares are not independent, so the chance is near what it says and no more. Assumes normal
+    /// With k treatments and n blocks, the squares of one treatment's residuals, × k ÷ (k − 1), have n − 1 degrees of
+    /// freedom; those of the design without it, which are all squares less these, (n − 1)(k − 2); and the two are
+    /// independent, as residuals of the smaller design do not see the treatment that is left out. Assumes normal
     /// residuals: heavy tails pass for unequal noise. None for two treatments, whose residuals mirror each other.
     pub fn unequal(&self) -> Option<Unequal> {
-        let treatments = self.means.len();
-        if treatments < 3 || self.variance() == 0.0 {
+        let (squares, blocks) = (self.squares(), self.blocks());
+        let all = Pool::all(&squares, blocks);
+        if squares.len() < 3 || self.above_rounding(all.variance()) == 0.0 {
             return None;
         }
-        let square = |t: usize| self.residuals.iter().skip(t).step_by(treatments).map(|e| e * e).sum::<f64>();
-        let squares: Vec<f64> = (0..treatments).map(square).collect();
-        let treatment = (0..treatments).max_by(|a, b| squares[*a].total_cmp(&squares[*b]))?;
-        let each = self.freedom() / treatments as f64;
-        let others = squares.iter().sum::<f64>() - squares[treatment];
-        let ratio = squares[treatment] / each / (others / (self.freedom() - each));
-        let above = FisherSnedecor::new(each, self.freedom() - each).ok()?.sf(ratio);
-        Some(Unequal { treatment, ratio: ratio.sqrt(), chance: (above * treatments as f64).min(1.0) })
+        let (treatment, ratio) = all.noisiest(&squares)?;
+        let (one, others) = freedoms(blocks, squares.len());
+        let above = FisherSnedecor::new(one, others).ok()?.sf(ratio);
+        Some(Unequal { treatment, ratio: ratio.sqrt(), chance: (above * squares.len() as f64).min(1.0) })
     }
 }
 
 /// Treatments up to which a comparison's own variance is taken; see [`Blocks::contrast`].
 const FEW: usize = 3;
+/// The chance that a treatment passes for noisier that is not.
+const PLAIN: f64 = 0.01;
 
-/// The variance of a comparison, of its own and of the pooled one.
-pub(crate) fn chosen(own: f64, pooled: f64, treatments: usize) -> f64 {
-    if treatments <= FEW { own } else { own.max(pooled) }
+/// Squares of residuals that are taken together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Pool {
+    squares: f64,
+    freedom: f64,
+    treatments: usize,
+    blocks: usize,
+    /// The treatment that is not among them.
+    without: Option<usize>,
+}
+
+impl Pool {
+    /// Of all treatments.
+    pub(crate) fn all(squares: &[f64], blocks: usize) -> Self {
+        let treatments = squares.len();
+        let freedom = (blocks as f64 - 1.0) * (treatments as f64 - 1.0);
+        Self { squares: squares.iter().sum(), freedom, treatments, blocks, without: None }
+    }
+
+    fn variance(&self) -> f64 {
+        self.squares / self.freedom
+    }
+
+    /// The design without a treatment: its residuals are of other block means.
+    fn without(self, treatment: usize, squares: &[f64]) -> Self {
+        let k = self.treatments as f64;
+        Self {
+            squares: (self.squares - squares[treatment] * k / (k - 1.0)).max(0.0),
+            freedom: (self.blocks as f64 - 1.0) * (k - 2.0),
+            treatments: self.treatments - 1,
+            without: Some(treatment),
+            ..self
+        }
+    }
+
+    /// The treatment with the largest squares, and its mean square ÷ that of the design without it.
+    fn noisiest(&self, squares: &[f64]) -> Option<(usize, f64)> {
+        let treatment = (0..squares.len()).max_by(|a, b| squares[*a].total_cmp(&squares[*b]))?;
+        let k = self.treatments as f64;
+        let own = squares[treatment] * k / (k - 1.0) / (self.blocks as f64 - 1.0);
+        Some((treatment, own / self.without(treatment, squares).variance()))
+    }
+
+    /// Without the noisiest treatment, if its ratio is above this.
+    pub(crate) fn without_the_noisy(self, squares: &[f64], plainly: f64) -> Self {
+        match self.noisiest(squares) {
+            Some((treatment, ratio)) if self.treatments > 2 && ratio > plainly => {
+                self.without(treatment, squares)
+            }
+            _ => self,
+        }
+    }
+}
+
+/// Degrees of freedom of one treatment's mean square, and of the design without it.
+fn freedoms(blocks: usize, treatments: usize) -> (f64, f64) {
+    let one = blocks as f64 - 1.0;
+    (one, one * (treatments as f64 - 2.0))
+}
+
+/// The F ratio above which a treatment is plainly noisier than the others.
+pub(crate) fn plainly(blocks: usize, treatments: usize) -> f64 {
+    let (one, others) = freedoms(blocks, treatments);
+    match FisherSnedecor::new(one, others) {
+        Ok(f) if treatments > 2 => f.inverse_cdf(1.0 - PLAIN / treatments as f64),
+        _ => f64::INFINITY,
+    }
+}
+
+/// The variance of a comparison: of its own, of all treatments, and of those that are alike.
+pub(crate) fn chosen(own: f64, weights: &[f64], all: Pool, alike: Pool) -> f64 {
+    let is_part = alike.without.is_some_and(|noisy| weights[noisy] != 0.0);
+    let pool = if is_part { all } else { alike };
+    let pooled = pool.variance() * weights.iter().map(|weight| weight * weight).sum::<f64>();
+    if pool.treatments <= FEW { own } else { own.max(pooled) }
 }
 
 /// Mean and variance of a comparison's standard error, as [`Blocks::contrast`] finds it, ÷ the true one.

@@ -1,4 +1,4 @@
-use crate::blocks::chosen;
+use crate::blocks::{Pool, chosen, plainly};
 
 /// Looks at a growing randomised complete block design, and what is read from it at each.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,19 +84,19 @@ pub fn bounds(looks: &Looks<'_>, mut normal: impl FnMut() -> f64) -> Vec<f64> {
 fn draw(looks: &Looks<'_>, normal: &mut impl FnMut() -> f64) -> Vec<Vec<f32>> {
     let treatments = looks.treatments;
     let mut drawn = vec![Vec::with_capacity(looks.paths); looks.most - 1];
-    let squares: Vec<f64> =
-        looks.contrasts.iter().map(|c| c.iter().map(|weight| weight * weight).sum()).collect();
+    let plainly: Vec<f64> = (0..=looks.most).map(|blocks| plainly(blocks.max(2), treatments)).collect();
+    let mut residual = vec![0.0; treatments];
     let mut row = vec![0.0; treatments];
     for _ in 0..looks.paths {
-        let (mut sums, mut total) = (vec![0.0; treatments], 0.0);
+        let (mut sums, mut totals) = (vec![0.0; treatments], vec![0.0; treatments]);
         let mut compared = vec![(0.0, 0.0); looks.contrasts.len()];
         for block in 1..=looks.most {
             row.iter_mut().for_each(|y| *y = normal());
             let mean = row.iter().sum::<f64>() / treatments as f64;
-            for (y, sum) in row.iter_mut().zip(&mut sums) {
+            for ((y, sum), total) in row.iter_mut().zip(&mut sums).zip(&mut totals) {
                 *y -= mean;
                 *sum += *y;
-                total += *y * *y;
+                *total += *y * *y;
             }
             for (weights, (sum, square)) in looks.contrasts.iter().zip(&mut compared) {
                 let value: f64 = weights.iter().zip(&row).map(|(weight, y)| weight * y).sum();
@@ -107,12 +107,15 @@ fn draw(looks: &Looks<'_>, normal: &mut impl FnMut() -> f64) -> Vec<Vec<f32>> {
                 continue;
             }
             let n = block as f64;
-            let residual = total - sums.iter().map(|sum| sum * sum).sum::<f64>() / n;
-            let pooled = residual / ((n - 1.0) * (treatments as f64 - 1.0));
+            for ((residual, total), sum) in residual.iter_mut().zip(&totals).zip(&sums) {
+                *residual = total - sum * sum / n;
+            }
+            let all = Pool::all(&residual, block);
+            let alike = all.without_the_noisy(&residual, plainly[block]);
             let mut largest = 0.0_f64;
-            for ((sum, square), weights) in compared.iter().zip(&squares) {
+            for ((sum, square), weights) in compared.iter().zip(looks.contrasts) {
                 let own = (square - sum * sum / n) / (n - 1.0);
-                let variance = chosen(own, pooled * weights, treatments);
+                let variance = chosen(own, weights, all, alike);
                 largest = largest.max(sum * sum / n / variance);
             }
             drawn[block - 2].push(largest.sqrt() as f32);

@@ -89,8 +89,15 @@ impl<'a> Account<'a> {
             self.doubt("no-limit", text);
             return (Vec::new(), false);
         };
-        if *ended == Ended::NonStationary {
-            self.doubt("non-stationary", "the target kept changing during the search");
+        let doubt = match ended {
+            Ended::NonStationary => Some(("non-stationary", "the target kept changing during the search")),
+            Ended::BudgetSpent if !limits.iter().all(|limit| limit.regular) => {
+                Some(("not-narrow", "the search's time was up before its limit was known as well as asked for"))
+            }
+            _ => None,
+        };
+        if let Some((code, text)) = doubt {
+            self.doubt(code, text);
         }
         let mut figures = vec![(Measure::Capacity, capacity)];
         // The good trial next below the limit: a queue costs processor time of its own.
@@ -166,4 +173,113 @@ impl<'a> Account<'a> {
 fn capacity(limit: &Limit) -> Option<(f64, f64)> {
     let lower = limit.lower?;
     Some((limit.upper.map_or(lower, |upper| (lower * upper).sqrt()), lower))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::watch::{SubjectWindow, Window};
+    use record::{Outcome, Recovery, Slice};
+
+    struct Nobody;
+
+    impl Sink for Nobody {
+        fn event(&mut self, _: &Event) {}
+    }
+
+    fn limit(lower: Option<f64>, upper: Option<f64>) -> Limit {
+        Limit {
+            goal: "typical".to_owned(),
+            lower,
+            upper,
+            unit: "requests/s".to_owned(),
+            regular: true,
+            good_trials: 1,
+            bad_trials: 1,
+            lower_due: 100,
+            lower_bad: 0,
+            throughput: lower,
+        }
+    }
+
+    fn ended(limit: Limit, ended: Ended) -> Event {
+        let (limits, curve, loaded) = (vec![limit], Vec::new(), Nanos::from_secs(9));
+        let verdict = Verdict::Limits { limits, ended, curve, detection_limit: 0.01, trials: 3, loaded };
+        Event::RunEnded { at_unix_ms: 0, verdict: Some(verdict), exit_code: 0, error: None }
+    }
+
+    /// A trial of a second with so many answers, and what was seen of the service meanwhile.
+    fn trial(number: u32, answers: u64, failed: u64, busy_ms: u64, invalid: &[&str]) -> [Event; 2] {
+        let mut total = Slice { due: answers + failed, elapsed: Nanos::from_secs(1), ..Slice::default() };
+        total.outcomes.add(Outcome::Ok, answers);
+        total.outcomes.add(Outcome::Failed, failed);
+        total.response.record_many(Nanos::from_millis(10), answers.max(1));
+        let service = SubjectWindow {
+            cpu_ns: busy_ms * 1_000_000,
+            rss_bytes: u64::from(number) << 20,
+            threads: 7,
+            ..SubjectWindow::default()
+        };
+        let window = Window { subjects: vec![service], ..Window::default() };
+        let result = TrialResult {
+            purpose: Purpose::Load,
+            rate: Rate(answers as f64),
+            planned: Nanos::from_secs(1),
+            loaded: Nanos::from_secs(1),
+            drain: Nanos::ZERO,
+            hopeless: false,
+            total,
+            recovery: Recovery::NotNeeded,
+            caveats: Vec::new(),
+        };
+        let invalid = invalid.iter().map(|code| Caveat::new(code, "for a reason")).collect();
+        let judgement = Judgement { loss: 0.0, good: failed == 0, growth_per_second: None, invalid };
+        [
+            Event::Observed { trial: number, window: Box::new(window) },
+            Event::TrialDone { trial: number, result: Box::new(result), judgement },
+        ]
+    }
+
+    fn taken(at: At, events: impl IntoIterator<Item = Event>) -> Taken {
+        let mut nobody = Nobody;
+        let mut account = Account::new(&mut nobody);
+        events.into_iter().for_each(|event| account.event(&event));
+        account.taken(0, at, RunId("a".to_owned()), None)
+    }
+
+    fn figure(taken: &Taken, measure: Measure) -> Option<f64> {
+        taken.figures.iter().find(|(m, _)| *m == measure).map(|(_, figure)| *figure)
+    }
+
+    #[test]
+    fn a_search_gives_the_middle_of_its_bounds_and_the_cost_below_them() {
+        let trials = [trial(1, 50, 0, 100, &[]), trial(2, 100, 0, 300, &[]), trial(3, 150, 40, 900, &[])];
+        let events = trials.into_iter().flatten();
+        let found = taken(At::Limit, events.chain([ended(limit(Some(100.0), Some(121.0)), Ended::Converged)]));
+        assert_eq!(figure(&found, Measure::Capacity).map(f64::round), Some(110.0));
+        assert_eq!(figure(&found, Measure::Cpu), Some(0.003), "of the good trial at the lower bound");
+        assert_eq!(figure(&found, Measure::Memory), Some(f64::from(3 << 20)), "of all of them");
+        assert!(!found.at_least && found.caveats.is_empty());
+
+        let open = taken(At::Limit, [ended(limit(Some(100.0), None), Ended::GeneratorLimit)]);
+        assert_eq!((figure(&open, Measure::Capacity), open.at_least), (Some(100.0), true));
+        let none = taken(At::Limit, [ended(limit(None, None), Ended::TargetFails)]);
+        assert!(none.figures.is_empty() && none.caveats[0].text.contains("only errors"), "{none:?}");
+    }
+
+    #[test]
+    fn a_load_that_the_generator_spoilt_counts_only_as_a_lower_bound_of_a_closed_loop() {
+        let rate = At::Rate(Rate(100.0));
+        let good = taken(rate, trial(1, 100, 0, 200, &[]));
+        assert_eq!(figure(&good, Measure::Throughput), Some(100.0));
+        assert_eq!(figure(&good, Measure::Cpu), Some(0.002));
+        assert!(figure(&good, Measure::P99).is_some_and(|p99| (p99 - 0.01).abs() < 0.001));
+        assert_eq!(figure(&good, Measure::Threads), Some(7.0));
+
+        let spoilt = taken(rate, trial(1, 100, 0, 200, &["generator-busy"]));
+        assert!(spoilt.figures.is_empty() && spoilt.caveats[0].code == "generator-busy", "{spoilt:?}");
+        let closed = taken(At::Connections(9), trial(1, 100, 5, 200, &["generator-busy"]));
+        assert!(closed.at_least && figure(&closed, Measure::Throughput) == Some(100.0), "{closed:?}");
+        assert!(closed.caveats.iter().any(|c| c.text.starts_with("5 of 105 requests")), "{closed:?}");
+    }
 }
