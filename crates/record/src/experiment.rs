@@ -27,9 +27,9 @@ pub struct Design {
 }
 
 impl Design {
-    /// Starts in a block: every arm once, and the baseline once more.
+    /// Starts in a block: every arm once, and the baseline once more if anything is compared.
     pub fn starts_in_block(&self) -> u32 {
-        self.arms.len() as u32 + 1
+        self.arms.len() as u32 + u32::from(!self.hypotheses.is_empty())
     }
 
     /// Starts before the first look at the result.

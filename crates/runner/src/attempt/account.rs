@@ -3,7 +3,7 @@
 use crate::Sink;
 use plan::{At, Measure};
 use record::{
-    Caveat, Diagnosis, Ended, Event, Judgement, Limit, Purpose, RunId, Taken, TrialResult, Verdict,
+    Caveat, Diagnosis, Ended, Event, Judgement, Limit, Purpose, RunId, SLICE, Taken, TrialResult, Verdict,
 };
 use std::collections::BTreeMap;
 use units::{Nanos, Rate};
@@ -13,6 +13,8 @@ pub(super) struct Account<'a> {
     sink: &'a mut dyn Sink,
     trials: Vec<(u32, TrialResult, Judgement)>,
     seen: BTreeMap<u32, Seen>,
+    /// How long the load of a trial is to last, and what was answered while it did: what comes after it is of no rate.
+    loads: BTreeMap<u32, (Nanos, u64)>,
     caveats: Vec<Caveat>,
     diagnosis: Option<Diagnosis>,
     verdict: Option<Verdict>,
@@ -29,6 +31,15 @@ struct Seen {
 impl Sink for Account<'_> {
     fn event(&mut self, event: &Event) {
         match event {
+            Event::TrialStarted { trial, duration: Some(duration), .. } => {
+                self.loads.insert(*trial, (*duration, 0));
+            }
+            Event::SliceDone { trial, slice } => {
+                let begins = SLICE * u64::from(slice.index);
+                if let Some((_, answered)) = self.loads.get_mut(trial).filter(|(load, _)| begins < *load) {
+                    *answered += slice.outcomes.ok + slice.outcomes.late;
+                }
+            }
             Event::TrialDone { trial, result, judgement } => {
                 self.trials.push((*trial, (**result).clone(), judgement.clone()));
             }
@@ -55,6 +66,7 @@ impl<'a> Account<'a> {
             sink,
             trials: Vec::new(),
             seen: BTreeMap::new(),
+            loads: BTreeMap::new(),
             caveats: Vec::new(),
             diagnosis: None,
             verdict: None,
@@ -91,9 +103,10 @@ impl<'a> Account<'a> {
         };
         let doubt = match ended {
             Ended::NonStationary => Some(("non-stationary", "the target kept changing during the search")),
-            Ended::BudgetSpent if !limits.iter().all(|limit| limit.regular) => {
-                Some(("not-narrow", "the search's time was up before its limit was known as well as asked for"))
-            }
+            Ended::BudgetSpent if !limits.iter().all(|limit| limit.regular) => Some((
+                "not-narrow",
+                "the search's time was up before its limit was known as well as asked for",
+            )),
             _ => None,
         };
         if let Some((code, text)) = doubt {
@@ -128,15 +141,16 @@ impl<'a> Account<'a> {
         if !is_closed && !judgement.invalid.is_empty() {
             return (Vec::new(), false);
         }
-        let outcomes = &result.total.outcomes;
-        let (ok, bad) = (outcomes.ok + outcomes.late, outcomes.bad());
+        let bad = result.total.outcomes.bad();
         if bad > 0 {
             let why = result.total.failures.iter().max_by_key(|(_, count)| **count);
             let why = why.map_or(String::new(), |(why, _)| format!(", most of them: {why}"));
             let text = format!("{bad} of {} requests were not answered{why}", result.total.due);
             self.caveats.push(Caveat::new("not-answered", text));
         }
-        let mut figures = vec![(Measure::Throughput, ok as f64 / result.loaded.as_secs_f64().max(1e-9))];
+        let answered = self.loads.get(trial).map_or(0, |(_, answered)| *answered);
+        let mut figures =
+            vec![(Measure::Throughput, answered as f64 / result.loaded.as_secs_f64().max(1e-9))];
         for (measure, q) in [(Measure::P50, 0.5), (Measure::P99, 0.99), (Measure::Max, 1.0)] {
             let time = result.total.response.quantile(q);
             figures.extend(time.map(|time| (measure, time.as_secs_f64())));
@@ -209,7 +223,7 @@ mod tests {
     }
 
     /// A trial of a second with so many answers, and what was seen of the service meanwhile.
-    fn trial(number: u32, answers: u64, failed: u64, busy_ms: u64, invalid: &[&str]) -> [Event; 2] {
+    fn trial(number: u32, answers: u64, failed: u64, busy_ms: u64, invalid: &[&str]) -> [Event; 5] {
         let mut total = Slice { due: answers + failed, elapsed: Nanos::from_secs(1), ..Slice::default() };
         total.outcomes.add(Outcome::Ok, answers);
         total.outcomes.add(Outcome::Failed, failed);
@@ -234,7 +248,23 @@ mod tests {
         };
         let invalid = invalid.iter().map(|code| Caveat::new(code, "for a reason")).collect();
         let judgement = Judgement { loss: 0.0, good: failed == 0, growth_per_second: None, invalid };
+        let slice = |index: u32, ok: u64| {
+            let mut slice = Slice { index, elapsed: Nanos::from_secs(1), ..Slice::default() };
+            slice.outcomes.add(Outcome::Ok, ok);
+            Event::SliceDone { trial: number, slice: Box::new(slice) }
+        };
+        // What was outstanding at the end is answered after it.
+        let late = answers / 5;
         [
+            Event::TrialStarted {
+                trial: number,
+                purpose: Purpose::Load,
+                rate: None,
+                duration: Some(Nanos::from_secs(1)),
+                at_unix_ms: 0,
+            },
+            slice(0, answers - late),
+            slice(1, late),
             Event::Observed { trial: number, window: Box::new(window) },
             Event::TrialDone { trial: number, result: Box::new(result), judgement },
         ]
@@ -255,7 +285,8 @@ mod tests {
     fn a_search_gives_the_middle_of_its_bounds_and_the_cost_below_them() {
         let trials = [trial(1, 50, 0, 100, &[]), trial(2, 100, 0, 300, &[]), trial(3, 150, 40, 900, &[])];
         let events = trials.into_iter().flatten();
-        let found = taken(At::Limit, events.chain([ended(limit(Some(100.0), Some(121.0)), Ended::Converged)]));
+        let found =
+            taken(At::Limit, events.chain([ended(limit(Some(100.0), Some(121.0)), Ended::Converged)]));
         assert_eq!(figure(&found, Measure::Capacity).map(f64::round), Some(110.0));
         assert_eq!(figure(&found, Measure::Cpu), Some(0.003), "of the good trial at the lower bound");
         assert_eq!(figure(&found, Measure::Memory), Some(f64::from(3 << 20)), "of all of them");
@@ -271,7 +302,7 @@ mod tests {
     fn a_load_that_the_generator_spoilt_counts_only_as_a_lower_bound_of_a_closed_loop() {
         let rate = At::Rate(Rate(100.0));
         let good = taken(rate, trial(1, 100, 0, 200, &[]));
-        assert_eq!(figure(&good, Measure::Throughput), Some(100.0));
+        assert_eq!(figure(&good, Measure::Throughput), Some(80.0), "what came after the load is of no rate");
         assert_eq!(figure(&good, Measure::Cpu), Some(0.002));
         assert!(figure(&good, Measure::P99).is_some_and(|p99| (p99 - 0.01).abs() < 0.001));
         assert_eq!(figure(&good, Measure::Threads), Some(7.0));
@@ -279,7 +310,7 @@ mod tests {
         let spoilt = taken(rate, trial(1, 100, 0, 200, &["generator-busy"]));
         assert!(spoilt.figures.is_empty() && spoilt.caveats[0].code == "generator-busy", "{spoilt:?}");
         let closed = taken(At::Connections(9), trial(1, 100, 5, 200, &["generator-busy"]));
-        assert!(closed.at_least && figure(&closed, Measure::Throughput) == Some(100.0), "{closed:?}");
+        assert!(closed.at_least && figure(&closed, Measure::Throughput) == Some(80.0), "{closed:?}");
         assert!(closed.caveats.iter().any(|c| c.text.starts_with("5 of 105 requests")), "{closed:?}");
     }
 }

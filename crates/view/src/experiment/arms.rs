@@ -103,7 +103,7 @@ fn drawn(names: &Names<'_>, group: &[usize], columns: &[Column]) -> Vec<Line> {
     heads.push("gave first".to_owned());
     let mut table = Table::with_text_last(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     for arm in measured(names, group) {
-        let starts = names.counting(arm).count();
+        let starts = group.iter().map(|probe| names.taken(arm, *probe).count()).max().unwrap_or(0);
         let figures = |column: &Column| -> Vec<f64> {
             names.taken(arm, column.0).filter_map(|taken| figure(taken, column.1)).collect()
         };

@@ -100,15 +100,16 @@ fn memory(names: &Names<'_>, arm: usize, probes: &[(u32, usize)], place: usize) 
         visit.taken.iter().find(|taken| taken.probe == probe).and_then(|taken| figure(taken, Measure::Memory))
     };
     let (connections, probe) = probes[place];
-    let fewest = probes.iter().find(|(_, probe)| names.counting(arm).any(|v| memory(v, *probe).is_some()));
+    let fewest =
+        probes.iter().find(|(_, probe)| names.starts(arm, *probe).any(|v| memory(v, *probe).is_some()));
     let Some((fewest, first)) = fewest.copied() else { return "–".to_owned() };
     if fewest == connections {
-        let mut all: Vec<f64> = names.counting(arm).filter_map(|visit| memory(visit, probe)).collect();
+        let mut all: Vec<f64> = names.starts(arm, probe).filter_map(|visit| memory(visit, probe)).collect();
         return median(&mut all).map_or("–".to_owned(), |bytes| value(Measure::Memory, bytes));
     }
     let more = f64::from(connections) - f64::from(fewest);
     let growth = |visit| Some((memory(visit, probe)? - memory(visit, first)?) / more);
-    match median(&mut names.counting(arm).filter_map(growth).collect::<Vec<_>>()) {
+    match median(&mut names.starts(arm, probe).filter_map(growth).collect::<Vec<_>>()) {
         None => "–".to_owned(),
         Some(each) if each < 1.0 => "+0 B".to_owned(),
         Some(each) => format!("+{}", Bytes(each as u64)),

@@ -85,9 +85,19 @@ impl<'a> Names<'a> {
         visits.iter().filter(counts).filter(move |visit| visit.block > 0 || !in_blocks)
     }
 
-    /// What a probe gave at each start of an arm that counts.
+    /// The starts of an arm that count and measured this probe: in blocks, or in the pilot if it alone did.
+    pub fn starts(&self, arm: usize, probe: usize) -> impl Iterator<Item = &'a Visit> + Clone {
+        let of = move |visit: &&Visit| {
+            visit.arm == arm && visit.void.is_none() && visit.taken.iter().any(|taken| taken.probe == probe)
+        };
+        let visits = self.visits;
+        let in_blocks = visits.iter().filter(of).any(|visit| visit.block > 0);
+        visits.iter().filter(of).filter(move |visit| visit.block > 0 || !in_blocks)
+    }
+
+    /// What a probe gave at each of them.
     pub fn taken(&self, arm: usize, probe: usize) -> impl Iterator<Item = &'a Taken> + Clone {
-        self.counting(arm).flat_map(move |visit| visit.taken.iter().filter(move |t| t.probe == probe))
+        self.starts(arm, probe).flat_map(move |visit| visit.taken.iter().filter(move |t| t.probe == probe))
     }
 }
 

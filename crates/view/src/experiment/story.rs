@@ -23,7 +23,7 @@ pub(crate) fn designed(design: &Design) -> Line {
         n => format!("{} of the plan as it stands first, then ", number_of(n as usize, "start")),
     };
     // The plan as it stands is started twice in each block: the second is the placebo.
-    let starts = number_of(arms + 1, "start");
+    let starts = number_of(design.starts_in_block() as usize, "start");
     let budget = design.budget.map(|budget| format!("; at most {budget}")).unwrap_or_default();
     Line::empty().and(
         Tone::Strong,
