@@ -130,5 +130,5 @@ fn it_fits_into_any_window() {
     for size in [(1, 1), (20, 5), (60, 12), (300, 90)] {
         let _ = screen(&view, size);
     }
-    assert!(screen(&view, (60, 12)).contains("more threads"));
+    assert!(screen(&view, (60, 12)).contains("400 threads"));
 }
