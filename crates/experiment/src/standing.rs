@@ -181,8 +181,8 @@ fn unequal(experiment: &Experiment, group: &Group, fit: &Blocks, what: &str) -> 
     let unequal = fit.unequal().filter(|unequal| unequal.chance < DOUBT)?;
     let name = &experiment.design.arms[group.rows[unequal.treatment].arm].name;
     let text = format!(
-        "'{name}' is noisier than the others in {what}: {:.1} times their deviation. Its comparisons use their own \
-         noise where that is larger; they miss a little more often than planned.",
+        "'{name}' is noisier than the others in {what}: {:.1} times their deviation. Comparisons with it \
+         take its noise and may miss a little more often than planned; the others do without it.",
         unequal.ratio
     );
     Some(Caveat::new("unequal-noise", text))

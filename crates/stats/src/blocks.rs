@@ -315,6 +315,21 @@ mod tests {
     }
 
     #[test]
+    fn a_noisy_treatment_keeps_its_noise_to_itself() {
+        let small = |i: i32, k: i32| f64::from((i * 7 + k * 5) % 11) / 11.0;
+        let row = |i: i32| vec![small(i, 1), small(i, 2), small(i, 4), small(i, 6), 30.0 * small(i, 3)];
+        let whole = Blocks::fit(&(0..6).map(row).collect::<Vec<_>>()).expect("a fit");
+        let quiet = Blocks::fit(&(0..6).map(|i| row(i)[..4].to_vec()).collect::<Vec<_>>()).expect("a fit");
+        let (found, alone) =
+            (whole.contrast(&[-1.0, 1.0, 0.0, 0.0, 0.0]), quiet.contrast(&[-1.0, 1.0, 0.0, 0.0]));
+        assert!((found.estimate - alone.estimate).abs() < 1e-9);
+        assert!((found.error - alone.error).abs() < 1e-9, "as if it had not been there: {found:?} {alone:?}");
+        assert!((whole.variance() - quiet.variance()).abs() < 1e-9 && whole.freedom() == quiet.freedom());
+        let with_it = whole.contrast(&[-1.0, 0.0, 0.0, 0.0, 1.0]);
+        assert!(with_it.error > 5.0 * found.error, "{with_it:?}");
+    }
+
+    #[test]
     fn nothing_to_fit() {
         assert_eq!(Blocks::fit(&[]), None);
         assert_eq!(Blocks::fit(&[vec![1.0, 2.0]]), None);
