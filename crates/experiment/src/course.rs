@@ -127,18 +127,12 @@ impl Experiment {
             return Step::Done(Over::BudgetSpent);
         }
         let slot = self.waiting[0];
-        let probes = self.design.probes.iter().enumerate();
         Step::Visit {
             number: self.visits.last().map_or(0, |visit| visit.number) + 1,
             block: self.block,
             arm: slot.arm,
             placebo: slot.placebo,
-            probes: probes
-                .filter(|(place, probe)| {
-                    probe.arms.contains(&slot.arm) && (self.block == 0 || !self.only_pilot(*place))
-                })
-                .map(|(place, _)| place)
-                .collect(),
+            probes: self.probes(slot.arm, self.block).collect(),
             expected: self.usual(slot.arm),
         }
     }
@@ -219,9 +213,24 @@ impl Experiment {
             let count = u64::try_from(took.len()).ok().filter(|count| *count > 0)?;
             Some(Nanos(took.iter().fold(0, |sum: u64, took| sum.saturating_add(*took)) / count))
         };
-        mean(&|visit| alike(visit) && visit.void.is_none())
-            .or_else(|| mean(&|visit| visit.block > 0 && visit.void.is_none()))
-            .or_else(|| mean(&|visit| visit.void.is_none()))
+        let counts = |visit: &Visit| visit.void.is_none();
+        mean(&|visit| alike(visit) && counts(visit))
+            .or_else(|| mean(&|visit| visit.block > 0 && counts(visit)))
+            .or_else(|| {
+                // Of the pilot's time the part that its share of the probes is.
+                let due = self.probes(arm, self.block).count() as f64;
+                let part = due / self.probes(0, 0).count().max(1) as f64;
+                mean(&counts).map(|pilot| Nanos((pilot.0 as f64 * part.min(1.0)) as u64))
+            })
+    }
+
+    /// Places of the probes that a visit of this arm measures.
+    fn probes(&self, arm: usize, block: u32) -> impl Iterator<Item = usize> {
+        let all = self.design.probes.iter().enumerate();
+        all.filter(move |(place, probe)| {
+            probe.arms.contains(&arm) && (block == 0 || !self.only_pilot(*place))
+        })
+        .map(|(place, _)| place)
     }
 
     /// Whether the pilot tells all that is asked of a probe: it is of the baseline alone, and nothing is compared.

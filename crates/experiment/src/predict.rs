@@ -35,10 +35,10 @@ pub(crate) fn expected(experiment: &Experiment, asked: &Hypothesis) -> Option<Ex
     let starts = format!("{} ({starts} of {} starts)", cause_name(limit), pilot.len());
     let relieved = asked.relieves.iter().any(|word| cause(word).is_ok_and(|relieved| relieved == limit));
     Some(if relieved {
-        let why = format!("the limit of the plan as it stands is {starts}, which this relieves");
+        let why = format!("the plan as it stands is limited by {starts}, which this relieves");
         Expected { answer: Some(Answer::Better), why }
     } else {
-        let why = format!("the limit of the plan as it stands is {starts}, which this does not touch");
+        let why = format!("the plan as it stands is limited by {starts}, which this does not touch");
         Expected { answer: Some(Answer::NoDifference), why }
     })
 }
