@@ -176,6 +176,8 @@ impl Faces<'_> {
         self.recording = Some(recording);
         for event in before {
             self.view.fold(event);
+            // It has been told: only what it knows from it is wanted.
+            let _ = self.progress.event(event);
             if let Some(live) = &self.live {
                 live.event(event);
             }
