@@ -14,7 +14,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The beginning of the names of guards' folders, among the temporary files.
@@ -27,17 +27,13 @@ const KILLING: Duration = Duration::from_secs(20);
 const SUDDEN: Duration = Duration::from_millis(500);
 
 /// The hidden command `guard`: not to be started by hand. Its standard input is a socket.
-pub fn guard() -> ExitCode {
-    let done = match std::env::var_os(FOLDER) {
+///
+/// # Errors
+/// If it was started by hand, or cannot make its folder or its second process.
+pub fn guard() -> io::Result<()> {
+    match std::env::var_os(FOLDER) {
         Some(folder) => held::hold(Path::new(&folder)),
         None => stand_behind(),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            eprintln!("torment guard: {why}; it is started by torment itself, not by hand");
-            ExitCode::FAILURE
-        }
     }
 }
 

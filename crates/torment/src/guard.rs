@@ -7,5 +7,11 @@ use std::process::ExitCode;
 pub fn guard() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     let asked = arguments.next().is_some_and(|word| word == "guard") && arguments.next().is_none();
-    asked.then(service::guard)
+    asked.then(|| match service::guard() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("torment guard: {why}; it is started by torment itself, not by hand");
+            ExitCode::FAILURE
+        }
+    })
 }

@@ -20,7 +20,12 @@ fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     let first = words.next().unwrap_or_default();
     match first.as_str() {
-        "guard" => return service::guard(),
+        "guard" => {
+            return match service::guard() {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(_) => ExitCode::FAILURE,
+            };
+        }
         "victim" => return killed::victim(&words.collect::<Vec<_>>()),
         _ => {}
     }
