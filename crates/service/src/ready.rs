@@ -87,10 +87,11 @@ fn get(at: SocketAddr, host: &str, path: &str) -> io::Result<u16> {
     let until = Instant::now() + PATIENCE;
     let mut stream = TcpStream::connect_timeout(&at, PATIENCE)?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    write!(
-        stream,
+    // At once: whoever answers the first line may not wait for the rest.
+    let request = format!(
         "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: torment\r\nAccept: */*\r\nConnection: close\r\n\r\n"
-    )?;
+    );
+    stream.write_all(request.as_bytes())?;
     let mut answer = Vec::new();
     let mut buffer = [0; LONGEST];
     while !answer.contains(&b'\n') && answer.len() < LONGEST {
