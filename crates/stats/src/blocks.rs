@@ -106,7 +106,7 @@ impl Blocks {
     /// assumption that treatments are equally noisy. And the *pooled* s² × Σ weight², the textbook's, which has more
     /// degrees and assumes it. With up to three treatments the own is taken: pooling would gain little there, and one
     /// noisy treatment weighs most. With more the larger of both: that protects a comparison that is noisier than the
-    /// average. A treatment that is plainly noisier than the rest ([`Blocks::unequal`], at 1 %) does not lend its
+    /// average. A treatment that is plainly noisier than the rest ([`Blocks::unequal`], at 1 %, and by three times the deviation) does not lend its
     /// noise to comparisons that it is no part of: those are pooled, and counted, without it. What all these choices cost
     /// is known to who sets the bounds, for under the model the ratio of error to estimate does not depend on the
     /// variance ([`crate::bounds`] uses the same rules).
@@ -147,6 +147,9 @@ impl Blocks {
 const FEW: usize = 3;
 /// The chance that a treatment passes for noisier that is not.
 const PLAIN: f64 = 0.01;
+/// And it must have so many times the variance, three times the deviation: below that the others' comparisons are better off
+/// with a little of its noise, which makes up for what its own lack.
+const FAR: f64 = 9.0;
 
 /// Squares of residuals that are taken together.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -212,7 +215,7 @@ fn freedoms(blocks: usize, treatments: usize) -> (f64, f64) {
 pub(crate) fn plainly(blocks: usize, treatments: usize) -> f64 {
     let (one, others) = freedoms(blocks, treatments);
     match FisherSnedecor::new(one, others) {
-        Ok(f) if treatments > 2 => f.inverse_cdf(1.0 - PLAIN / treatments as f64),
+        Ok(f) if treatments > 2 => f.inverse_cdf(1.0 - PLAIN / treatments as f64).max(FAR),
         _ => f64::INFINITY,
     }
 }
