@@ -1,19 +1,28 @@
 # The few commands. Everything is built one way (release, static), so that what is tested is what ships.
 TARGET := $(shell rustc -vV | sed -n 's/^host: //p')
 BIN := target/$(TARGET)/release/torment
+PAGE := crates/page/ui/dist/index.html
+PAGE_SOURCES := $(shell find crates/page/ui \( -name node_modules -o -name dist -o -name tests \) -prune -o -type f -print)
 
-.PHONY: demo build test check dist truths bench
+.PHONY: demo build page test check dist truths bench bench-probes manual
 
 demo: build ## Build, then find the limit of the built-in service.
 	$(BIN) find demo
 
-build:
+build: page
 	cargo build --release -p torment-cli
+
+page: $(PAGE) ## The page, by npm, to be put into the binary; without npm or a network that holds a few words instead.
+
+$(PAGE): $(PAGE_SOURCES)
+	@crates/page/build-ui.sh
 
 test: ## Everything, with a real PostgreSQL and nginx; installs them when root, says what is missing otherwise.
 	./tests/prepare.sh
+	$(MAKE) page
 	cargo test --release --workspace --no-fail-fast
 	./tests/targets.sh $(BIN)
+	./crates/page/tests/browser/run.sh $(BIN)
 
 check: ## Format, lints, dependency rules.
 	cargo fmt --all --check
@@ -25,6 +34,14 @@ truths: ## The table of docs/method/search.md: the search against simulated syst
 
 bench: build ## Ours beside the other load generators installed: the tables of docs/method/engine.md. BENCH='--only a,b' measures a part.
 	cargo bench -p torment-bench --bench bench -- $(BENCH)
+
+bench-probes: build ## torment's probes beside reference programs, in pairs: the tables of docs/method/probe.md. PROBES='--only launch' measures a part.
+	cargo run --release -p torment-bench -- probes $(PROBES)
+
+manual: ## The manual as a book, in target/book.
+	@command -v mdbook >/dev/null || { echo "no mdbook; get it: cargo install mdbook --locked. The pages can be read as they are, in docs/" >&2; exit 1; }
+	mdbook build
+	@echo "open target/book/index.html"
 
 dist: build ## The static binary with completions, man page and licences, in dist/.
 	rm -rf dist && mkdir -p dist

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what the tests need beside Rust and a C compiler: PostgreSQL, nginx and curl, and for the services in targets/
-# a JDK with Maven, Node with npm, and Go. Builds those services; what cannot be had is skipped, and says so.
+# a JDK with Maven, Node with npm, and Go; and chromium, in which the page is tried. Builds those services; what cannot be had
+# is skipped, and says so.
 set -eu
 has() { command -v "$1" >/dev/null 2>&1; }
 
@@ -14,6 +15,7 @@ has mvn || runtimes="$runtimes maven"
 has node || runtimes="$runtimes nodejs"
 has npm || runtimes="$runtimes npm"
 has go || runtimes="$runtimes golang-go"
+has chromium || runtimes="$runtimes chromium"
 
 if [ -n "$missing$runtimes" ] && [ "$(id -u)" = 0 ] && has apt-get; then
     export DEBIAN_FRONTEND=noninteractive

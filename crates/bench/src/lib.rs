@@ -7,6 +7,8 @@
 //!
 //! Never installs anything, never fails because a program is missing, and never loads but what it
 //! was given. The servers are started by whoever uses this: `benches/bench`.
+//!
+//! And torment's probes beside small programs that measure the same, in pairs: [`probes`].
 
 pub mod cases;
 pub mod child;
@@ -15,6 +17,7 @@ pub mod figures;
 pub mod machine;
 pub mod page;
 pub mod peers;
+pub mod probes;
 pub mod rounds;
 pub mod table;
 pub mod turn;

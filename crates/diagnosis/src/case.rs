@@ -5,13 +5,16 @@ use crate::recording::{Recording, Second};
 use crate::steps::{Part, Steps};
 use crate::workers::Workers;
 use record::watch::{Look, Role, Subject, SubjectWindow, Watched, Window};
-use record::{Caveat, Failure, Outcome};
+use record::{Caveat, Costs, Failure, Outcome};
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use units::{Nanos, Rate};
 
 /// A run, divided and merged.
 pub(crate) struct Case<'a> {
     pub watched: &'a Watched,
+    /// What the machine was measured to cost.
+    pub costs: Option<&'a Costs>,
     /// Where the target was degraded.
     pub bad: Side<'a>,
     /// Where it was well; none if it never was, or was not looked at then.
@@ -34,11 +37,27 @@ pub(crate) struct Side<'a> {
     /// All windows as one; of no length if nothing was seen.
     pub all: Window,
     /// Each window.
-    pub each: Vec<&'a Window>,
+    pub each: Vec<Moment<'a>>,
     /// The subject that the load meets; `all.subjects` may be empty.
     service: SubjectWindow,
     /// Its workers, if it has any.
     pub workers: Option<Workers>,
+}
+
+/// A window, and what was outstanding meanwhile: one of a growing queue is not like the average of all.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment<'a> {
+    pub window: &'a Window,
+    /// Arrivals, on average.
+    pub outstanding: f64,
+}
+
+impl Deref for Moment<'_> {
+    type Target = Window;
+
+    fn deref(&self) -> &Window {
+        self.window
+    }
 }
 
 /// Load and answers.
@@ -100,16 +119,23 @@ fn median(times: impl Iterator<Item = Nanos>) -> Option<f64> {
 impl<'a> Side<'a> {
     fn of(part: &Part<'a>, watched: &Watched) -> Self {
         let load = LoadThere::of(&part.seconds);
-        let all = merge(&part.windows);
+        let each: Vec<Moment<'a>> =
+            part.windows.iter().map(|&(window, outstanding)| Moment { window, outstanding }).collect();
+        let all = merge(&each.iter().map(|moment| moment.window).collect::<Vec<_>>());
         let service = all.subjects.first().cloned().unwrap_or_default();
         let about = watched.subjects.first();
         let workers = Workers::find(&service, about);
-        Self { load, all, each: part.windows.clone(), service, workers }
+        Self { load, all, each, service, workers }
     }
 
     /// The subject that the load meets.
     pub fn service(&self) -> &SubjectWindow {
         &self.service
+    }
+
+    /// All of it as one moment.
+    pub fn whole(&self) -> Moment<'_> {
+        Moment { window: &self.all, outstanding: self.load.outstanding }
     }
 
     /// Seconds that were seen.
@@ -123,8 +149,8 @@ impl<'a> Side<'a> {
     }
 
     /// In how many of the windows it holds, as a share and as a count.
-    pub fn holds(&self, is: impl Fn(&Window) -> bool) -> (f64, u32) {
-        let count = self.each.iter().filter(|window| is(window)).count();
+    pub fn holds(&self, is: impl Fn(&Moment<'_>) -> bool) -> (f64, u32) {
+        let count = self.each.iter().filter(|moment| is(moment)).count();
         (count as f64 / self.each.len().max(1) as f64, count as u32)
     }
 }
@@ -164,6 +190,7 @@ impl<'a> Case<'a> {
         let invalid = |trial: &&'a crate::recording::Trial| trial.end.iter().flat_map(|end| &end.invalid);
         Self {
             watched,
+            costs: recording.costs.as_ref(),
             since: steps.bad.trials.iter().min().copied(),
             well: (!well.each.is_empty() || well.load.seconds > 0.0).then_some(well),
             bad,

@@ -1,7 +1,6 @@
 //! What a rule that holds says.
 
-use crate::case::Case;
-use record::watch::Window;
+use crate::case::{Case, Moment};
 use record::{Arithmetic, Cause, Confidence, Evidence, Prediction};
 
 /// A rule that holds, before it is weighed against the others.
@@ -12,6 +11,8 @@ pub(crate) struct Found {
     pub confidence: Confidence,
     /// The first degraded window in which it held.
     pub first: Option<usize>,
+    /// In how many of them it held.
+    windows: u32,
     /// From the request to what does not wait for anything else.
     pub chain: Vec<String>,
     pub arithmetic: Option<Arithmetic>,
@@ -28,6 +29,7 @@ impl Found {
             evidence: Vec::new(),
             confidence: Confidence { margin: 1.0, persistence: 1.0, independence: 0.6, coverage: 1.0 },
             first: None,
+            windows: 0,
             chain: Vec::new(),
             arithmetic: None,
             next: Vec::new(),
@@ -44,9 +46,10 @@ impl Found {
     }
 
     /// In how many of the degraded windows it holds by itself.
-    pub fn holding(mut self, case: &Case<'_>, is: impl Fn(&Window) -> bool) -> Self {
-        let (share, _) = case.bad.holds(&is);
-        self.first = case.bad.each.iter().position(|window| is(window));
+    pub fn holding(mut self, case: &Case<'_>, is: impl Fn(&Moment<'_>) -> bool) -> Self {
+        let (share, windows) = case.bad.holds(&is);
+        self.windows = windows;
+        self.first = case.bad.each.iter().position(is);
         self.confidence.persistence = share.max(0.3);
         self
     }
@@ -67,8 +70,10 @@ impl Found {
         self
     }
 
+    /// A fact; seen in as many windows as the rule held in, if nothing else is said of it.
     pub fn evidence(mut self, evidence: Evidence) -> Self {
-        self.evidence.push(evidence);
+        let windows = if evidence.windows == 0 { self.windows } else { evidence.windows };
+        self.evidence.push(Evidence { windows, ..evidence });
         self
     }
 

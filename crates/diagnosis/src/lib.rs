@@ -42,7 +42,7 @@ pub fn glance(recording: &Recording) -> Diagnosis {
     let end = End { loaded: Nanos(u64::MAX), good: true, invalid: Vec::new() };
     let last = recording.trials.last().cloned();
     let now = last.map(|trial| Trial { purpose: Purpose::Load, end: Some(end), ..trial });
-    diagnose(&Recording { watched: recording.watched.clone(), trials: now.into_iter().collect() })
+    diagnose(&Recording { trials: now.into_iter().collect(), ..recording.known() })
 }
 
 /// Never degraded.

@@ -121,6 +121,7 @@ fn groups(into: &mut Vec<Group>, next: &[Group], weights: Weights) {
         mine.threads += weights.next * theirs.threads;
         mine.on_cpu_ns += theirs.on_cpu_ns;
         mine.run_delay_ns += theirs.run_delay_ns;
+        mine.switches += theirs.switches;
         let mut states: BTreeMap<Wait, f64> = mine.states.drain(..).map(|s| (s.wait, s.threads)).collect();
         for state in &theirs.states {
             *states.entry(state.wait.clone()).or_default() += weights.next * state.threads;

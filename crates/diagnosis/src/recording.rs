@@ -1,7 +1,7 @@
 //! What the rules need of a run: its trials with their seconds and windows.
 
 use record::watch::{Look, Watched, Window};
-use record::{Caveat, Event, Failure, Judgement, Outcomes, Purpose, Slice};
+use record::{Caveat, Costs, Event, Failure, Judgement, Outcomes, Purpose, Slice};
 use std::collections::BTreeMap;
 use units::{Nanos, Rate};
 
@@ -13,6 +13,7 @@ const KEPT: usize = 600;
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
     pub(crate) watched: Option<Watched>,
+    pub(crate) costs: Option<Costs>,
     pub(crate) trials: Vec<Trial>,
 }
 
@@ -91,11 +92,17 @@ impl Second {
 }
 
 impl Recording {
+    /// What is known beside its trials.
+    pub(crate) fn known(&self) -> Self {
+        Self { watched: self.watched.clone(), costs: self.costs.clone(), trials: Vec::new() }
+    }
+
     /// Takes the next event in.
     pub fn fold(&mut self, event: &Event) {
         match event {
             // What is watched first is what the load meant; a restarted target has other numbers, and the same roles.
             Event::WatchStarted { watched } => self.watched = Some((**watched).clone()),
+            Event::Known { costs } => self.costs = Some(costs.clone()),
             Event::TrialStarted { trial, purpose, rate, .. } => self.trials.push(Trial {
                 number: *trial,
                 purpose: *purpose,
@@ -130,7 +137,13 @@ impl Recording {
                     trial.end = Some(end);
                 }
             }
-            Event::Logged { .. }
+            Event::Surveyed { .. }
+            | Event::Probing { .. }
+            | Event::Measured { .. }
+            | Event::Noted { .. }
+            | Event::Forecast { .. }
+            | Event::Ramped { .. }
+            | Event::Logged { .. }
             | Event::Designed { .. }
             | Event::Resumed { .. }
             | Event::VisitStarted { .. }

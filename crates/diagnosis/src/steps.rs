@@ -25,7 +25,8 @@ const WELL_SHARES: std::ops::RangeInclusive<f64> = 0.3..=0.85;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Part<'a> {
     pub seconds: Vec<&'a Second>,
-    pub windows: Vec<&'a Window>,
+    /// Each with what was outstanding in its second, on average.
+    pub windows: Vec<(&'a Window, f64)>,
     /// The trials they are of.
     pub trials: Vec<u32>,
 }
@@ -71,7 +72,7 @@ fn loaded(trial: &Trial) -> Vec<(&Second, Option<&Window>)> {
 
 fn take<'a>(part: &mut Part<'a>, trial: u32, second: &'a Second, window: Option<&'a Window>) {
     part.seconds.push(second);
-    part.windows.extend(window);
+    part.windows.extend(window.map(|window| (window, second.outstanding)));
     if part.trials.last() != Some(&trial) {
         part.trials.push(trial);
     }

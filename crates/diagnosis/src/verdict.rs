@@ -134,7 +134,8 @@ pub(crate) fn judge(case: &Case<'_>) -> Diagnosis {
 fn reckoned(arithmetic: &Arithmetic) -> String {
     let Arithmetic { formula, ceiling, measured } = arithmetic;
     if arithmetic.agrees() {
-        format!("{formula} = {ceiling}: that is the limit; {measured} were measured.")
+        let about = if arithmetic.is_near() { "" } else { "about " };
+        format!("{formula} = {ceiling}: that is {about}the limit; {measured} were measured.")
     } else {
         format!("{formula} would be {ceiling}, but {measured} were measured: this is not all of it.")
     }

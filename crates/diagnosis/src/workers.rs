@@ -45,8 +45,6 @@ pub(crate) struct Workers {
     pub running: f64,
     /// Waiting for another thread, with a deadline.
     pub timed: f64,
-    /// The longest deadline that many of them have, in seconds.
-    pub deadline_s: Option<u32>,
     /// Waiting for another thread, without one.
     pub untimed: f64,
     /// Both, by their deadline.
@@ -101,12 +99,7 @@ impl Workers {
             Wait::Futex { op: FutexOp::Wait, within_s: None, .. } if java => {}
             // Java sleeps so, too; and who waits for a lock or a connection waits longer than a second for it.
             Wait::Futex { within_s: Some(1), .. } => self.sleeping += threads,
-            Wait::Futex { within_s: Some(within), .. } => {
-                self.timed += threads;
-                if threads >= 1.0 {
-                    self.deadline_s = self.deadline_s.max(Some(*within));
-                }
-            }
+            Wait::Futex { within_s: Some(_), .. } => self.timed += threads,
             Wait::Futex { within_s: None, .. } => self.untimed += threads,
             Wait::Peer { address } => match self.peers.iter_mut().find(|(peer, _)| peer == address) {
                 Some((_, count)) => *count += threads,

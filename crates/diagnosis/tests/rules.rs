@@ -6,11 +6,11 @@ use record::watch::{
     PostgresInfo, Role, Sessions, State, Subject, SubjectWindow, Sweep, TaskLimit, Wait, Watched, Window,
 };
 use record::{
-    Cause, Caveat, Diagnosis, Event, Failure, Judgement, NoFinding, Outcome, Purpose, Recovery, Slice,
-    TrialResult,
+    Cause, Caveat, Costs, Diagnosis, Event, Failure, Judgement, NoFinding, Outcome, Purpose, Recovery, RunId,
+    Slice, TrialResult,
 };
 use torment_diagnosis::{Recording, diagnose};
-use units::{Nanos, Rate};
+use units::{Bytes, Nanos, Rate};
 
 const CPUS: f64 = 2.0;
 
@@ -34,6 +34,7 @@ fn workers(on_cpu: f64, runnable: f64, states: &[(Wait, f64)]) -> Group {
         threads: states.iter().map(|s| s.threads).sum(),
         on_cpu_ns: ns(on_cpu),
         run_delay_ns: ns(runnable),
+        switches: 0,
         states,
     }
 }
@@ -100,7 +101,15 @@ fn watched() -> Watched {
 
 /// A search's trials of five seconds each.
 fn judge(watched: Watched, loads: Vec<Load>) -> Diagnosis {
+    judge_knowing(None, watched, loads)
+}
+
+/// The same, where it is known what the machine costs.
+fn judge_knowing(costs: Option<Costs>, watched: Watched, loads: Vec<Load>) -> Diagnosis {
     let mut recording = Recording::default();
+    if let Some(costs) = costs {
+        recording.fold(&Event::Known { costs });
+    }
     recording.fold(&Event::WatchStarted { watched: Box::new(watched) });
     for (number, load) in (1..).zip(loads) {
         let rate = Rate(load.rate);
@@ -330,6 +339,29 @@ fn processors() {
 
 /// A Tomcat and its database held to one processor: the pool's waiters and the transactions that stay open are symptoms.
 #[test]
+fn what_switches_take_is_told_where_it_is_known_and_matters() {
+    let judged = |costs: Option<Costs>, switches: u64| {
+        let mut threads = workers(1.85, 95.0, &[(Wait::Running, 97.0), (futex(None), 103.0)]);
+        threads.switches = switches;
+        judge_knowing(costs, watched(), vec![calm(), load(600.0, 412.0, 400.0, 900, second(vec![threads]))])
+    };
+    let told = |diagnosis: &Diagnosis| {
+        expect(diagnosis, Cause::Cpu);
+        let evidence = diagnosis.findings.iter().flat_map(|finding| &finding.evidence);
+        evidence.map(|one| one.text.clone()).find(|text| text.contains("context switches"))
+    };
+    let costs = Costs {
+        run: RunId("p1".to_owned()),
+        switch: Some(Nanos::from_micros(2)),
+        thread: Some(Bytes(36_300)),
+    };
+    let text = told(&judged(Some(costs.clone()), 100_000)).expect("they take 0.2 processors of 1.85");
+    assert!(text.contains("at 2 µs each (torment probe, run p1): 0.2 of the 1.9 processors"), "{text}");
+    assert_eq!(told(&judged(Some(costs), 1_000)), None, "0.002 processors explain nothing");
+    assert_eq!(told(&judged(None, 100_000)), None, "nobody knows what one costs");
+}
+
+#[test]
 fn one_processor_for_the_service_and_its_database() {
     let threads = workers(0.58, 17.0, &[(futex(Some(30)), 180.0), (Wait::Running, 17.0)]);
     let idle = sessions("idle in transaction", None, 6.5);
@@ -435,6 +467,7 @@ fn postgresql_says_what_its_sessions_wait_for() {
             threads: 20.0,
             on_cpu_ns: ns(1.4),
             run_delay_ns: ns(5.0),
+            switches: 0,
             states: vec![],
         }],
         ..SubjectWindow::default()
@@ -459,6 +492,7 @@ fn the_virtual_machine() {
         threads: 1.0,
         on_cpu_ns: ns(on),
         run_delay_ns: ns(0.1),
+        switches: 0,
         states: vec![],
     };
     let well = || {
@@ -494,6 +528,7 @@ fn a_pool_in_a_jvm_that_still_compiles() {
         threads: 1.0,
         on_cpu_ns: ns(0.3),
         run_delay_ns: ns(0.1),
+        switches: 0,
         states: vec![],
     });
     window.subjects[0].jvm = Some(Jvm { compiles: 1_000, classes: 3, ..Jvm::default() });

@@ -15,6 +15,8 @@ pub(crate) struct Connection {
     begun_ns: Option<u64>,
     /// Its place in the list of those with room.
     listed: Option<u32>,
+    /// Its serial number, by which it is told from others that had its slot.
+    serial: u64,
 }
 
 /// Connections by slot number, which is also their token in the kernel's events.
@@ -29,6 +31,9 @@ pub(crate) struct Connections {
     made_next: VecDeque<(u32, u64)>,
     /// Serial number of the next connection, and the step to the one after it.
     serial: (u64, u64),
+    /// Where each is to be used as often as the others: whose turn it is, with its serial number; those closed meanwhile
+    /// are passed over.
+    turns: Option<VecDeque<(u32, u64)>>,
 }
 
 impl Connections {
@@ -41,6 +46,24 @@ impl Connections {
             connecting: 0,
             made_next: VecDeque::new(),
             serial,
+            turns: None,
+        }
+    }
+
+    /// From now on each is used in its turn, or the warmest first again.
+    pub fn take_turns(&mut self, on: bool) {
+        let all = self.slots.iter().enumerate();
+        let made = all.filter_map(|(slot, c)| c.as_ref().map(|c| (slot as u32, c.serial)));
+        self.turns = on.then(|| made.collect());
+    }
+
+    /// Closes the last of them until there are no more than so many.
+    pub fn shrink(&mut self, to: usize) {
+        for slot in (0..self.slots.len() as u32).rev() {
+            if self.len() <= to {
+                return;
+            }
+            self.close(slot);
         }
     }
 
@@ -68,7 +91,11 @@ impl Connections {
             protocol: Protocol::Undecided,
             begun_ns: Some(begun_ns),
             listed: None,
+            serial,
         });
+        if let Some(turns) = &mut self.turns {
+            turns.push_back((slot, serial));
+        }
         self.made_next.push_back((slot, begun_ns));
         self.connecting += 1;
         Ok(slot)
@@ -105,8 +132,19 @@ impl Connections {
     }
 
     /// A connection with room for a request.
-    pub fn roomy(&self) -> Option<u32> {
-        self.roomy.last().copied()
+    pub fn roomy(&mut self) -> Option<u32> {
+        let warmest = self.roomy.last().copied()?;
+        while let Some((slot, serial)) = self.turns.as_mut().and_then(VecDeque::pop_front) {
+            let Some(connection) = self.get(slot).filter(|c| c.serial == serial) else { continue };
+            let has_room = connection.listed.is_some();
+            if let Some(turns) = &mut self.turns {
+                turns.push_back((slot, serial));
+            }
+            if has_room {
+                return Some(slot);
+            }
+        }
+        Some(warmest)
     }
 
     /// Notes whether the connection has room, after something changed that.

@@ -30,6 +30,7 @@ mod worker;
 
 pub use endpoint::Endpoint;
 pub use once::{Exchange, connect_once, exchanges_once};
+pub use recorder::{Arrival, Open, Recorder};
 pub use source::Offer;
 
 use plan::{Flow, Generator};
@@ -197,6 +198,15 @@ struct Loop {
     thread: Option<JoinHandle<()>>,
 }
 
+/// What became of connections that were to stand open.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Those that do.
+    pub open: u64,
+    /// Why no more could be made.
+    pub refused: Option<String>,
+}
+
 /// What one trial counted.
 #[derive(Debug, Clone)]
 pub struct Counted {
@@ -306,7 +316,8 @@ impl Engine {
                     loaded = loaded.max(at);
                 }
                 Ok((index, Report::Settled)) => self.settled[index] = true,
-                Err(RecvTimeoutError::Timeout) => {}
+                // Told to whoever asked before.
+                Ok((_, Report::Held { .. })) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => panic!("an engine loop has ended by itself"),
             }
             let ended = !over.contains(&false);
@@ -326,6 +337,44 @@ impl Engine {
         }
         self.next_number += total.due;
         Counted { total, loaded }
+    }
+
+    /// Opens connections until so many stand, or closes some; from then on they are kept, requests go to them in turn, and
+    /// no other is made but for one that the target closed behind an answer. Each is made or given up within a bound, so
+    /// that this ends; there must be no trial meanwhile.
+    ///
+    /// # Panics
+    /// If a loop has panicked.
+    pub fn hold(&mut self, connections: u32) -> Held {
+        let count = self.loops.len() as u32;
+        for (index, each) in self.loops.iter().enumerate() {
+            let share = connections / count + u32::from((index as u32) < connections % count);
+            each.tell(Command::Hold(share as usize));
+        }
+        let (mut held, mut left) = (Held::default(), count);
+        while left > 0 {
+            match self.reports.recv() {
+                Ok((_, Report::Held { open, refused })) => {
+                    held.open += open;
+                    held.refused = held.refused.or(refused);
+                    left -= 1;
+                }
+                Ok((index, Report::Settled)) => self.settled[index] = true,
+                Ok(_) => {}
+                Err(_) => panic!("an engine loop has ended by itself"),
+            }
+        }
+        held
+    }
+
+    /// How many loops there are: each needs a connection for its share of the requests.
+    pub fn loops(&self) -> u32 {
+        self.loops.len() as u32
+    }
+
+    /// Closes all connections; from now on they are made when they are needed.
+    pub fn release(&mut self) {
+        self.loops.iter().for_each(|each| each.tell(Command::Release));
     }
 
     /// Waits until the last request of the trial before is answered, at most for `limit`; then open

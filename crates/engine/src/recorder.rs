@@ -5,16 +5,19 @@ use units::Nanos;
 
 /// An arrival that has been taken up and not decided. Times count from the trial's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Arrival {
+pub struct Arrival {
+    /// Counted over the whole run.
     pub number: u64,
+    /// When it was to be sent.
     pub due: Nanos,
+    /// When the generator took it up.
     pub taken: Nanos,
     /// How long its user has thought so far.
     pub paused: Nanos,
 }
 
 /// Counts what happens in the present slice, and integrates how many arrivals are outstanding.
-pub(crate) struct Recorder {
+pub struct Recorder {
     slice: Slice,
     index: u32,
     begins: Nanos,
@@ -60,6 +63,7 @@ impl Recorder {
         self.ends
     }
 
+    /// Arrivals taken up and not decided.
     pub fn outstanding(&self) -> u64 {
         self.outstanding
     }
@@ -78,6 +82,7 @@ impl Recorder {
         self.slice.outcomes.add(outcome, 1);
     }
 
+    /// The arrival's request, of a flow the first, was handed to the kernel.
     pub fn sent(&mut self, arrival: &Arrival, now: Nanos) {
         self.slice.sent += 1;
         self.slice.lateness.record(now - arrival.due);
@@ -136,6 +141,7 @@ impl Recorder {
         self.slice.outcomes.add(Outcome::Unfinished, 1);
     }
 
+    /// Answered otherwise than expected, or not to be had.
     pub fn failed(&mut self, arrival: &Arrival, why: Failure, now: Nanos) {
         *self.slice.failures.entry(why).or_default() += 1;
         self.decided(arrival, Outcome::Failed, now);
@@ -155,10 +161,12 @@ impl Recorder {
         self.slice.waited_ns += (now - arrival.taken).0;
     }
 
+    /// A connection was made.
     pub fn connected(&mut self) {
         self.slice.connects += 1;
     }
 
+    /// So many bytes came.
     pub fn received(&mut self, bytes: u64) {
         self.slice.received_bytes += bytes;
     }
@@ -221,9 +229,12 @@ fn fresh(parts: usize) -> Slice {
 
 /// What is open at the end of a slice.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Open {
+pub struct Open {
+    /// Sent and not done.
     pub in_flight: u64,
+    /// Due and not sent.
     pub backlog: u64,
+    /// Connections that are open.
     pub connections: u64,
 }
 

@@ -5,6 +5,7 @@
 //! the next moment that matters or the kernel has news.
 
 mod ending;
+mod holding;
 mod sending;
 
 use crate::connections::Connections;
@@ -18,6 +19,7 @@ use crate::script::Script;
 use crate::slots::Slots;
 use crate::source::Source;
 use crate::stream::Inbox;
+use holding::Hold;
 use record::{Outcome, Slice};
 use rustix::event::epoll;
 use rustix::time::Timespec;
@@ -41,6 +43,10 @@ pub(crate) enum Command {
     Stop(Nanos),
     /// Closes connections that still wait for an answer nobody counts any more.
     Abandon,
+    /// So many connections are to stand open.
+    Hold(usize),
+    /// None is kept open any longer.
+    Release,
     Quit,
 }
 
@@ -51,6 +57,11 @@ pub(crate) enum Report {
     Over(Nanos),
     /// Nothing is open any more.
     Settled,
+    /// So many connections stand open, and why no more.
+    Held {
+        open: u64,
+        refused: Option<String>,
+    },
 }
 
 /// One trial as one loop sees it.
@@ -108,6 +119,8 @@ pub(crate) struct Worker {
     expiry: Expiry,
     orphans: usize,
     present: Option<Present>,
+    /// Connections that are to stand open.
+    hold: Option<Hold>,
     unsettled: bool,
     inbox: Inbox,
     /// What the connection at hand has told; empty between events.
@@ -143,6 +156,7 @@ impl Worker {
             expiry: Expiry::new(),
             orphans: 0,
             present: None,
+            hold: None,
             unsettled: false,
             inbox: Inbox::new(),
             told: Vec::new(),
@@ -166,6 +180,7 @@ impl Worker {
             let more = self.take_up();
             self.expire();
             self.dispatch();
+            self.hold_open();
             self.flush();
             self.end_if_over();
             let listen = if more { Some(Nanos::ZERO) } else { self.nap() };
@@ -233,6 +248,8 @@ impl Worker {
                     self.abandon_orphans();
                     self.tell_if_settled();
                 }
+                Ok(Command::Hold(wanted)) => self.hold(wanted),
+                Ok(Command::Release) => self.release(),
                 Ok(Command::Quit) | Err(TryRecvError::Disconnected) => return false,
                 Err(TryRecvError::Empty) => return true,
             }
@@ -313,6 +330,9 @@ impl Worker {
     fn nap(&mut self) -> Option<Nanos> {
         let now = self.now();
         let timeout = self.backlog.front().map(|request| request.due + self.timeout_of(request));
+        if self.present.is_none() && self.connections.connecting() > 0 {
+            return Some(holding::LOOK);
+        }
         let present = self.present.as_mut()?;
         let load_ends = present.trial.load_ends;
         let due = present.trial.source.next_due().filter(|due| *due < load_ends);

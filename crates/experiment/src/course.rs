@@ -1,9 +1,9 @@
 use crate::check::{Error, check};
 use crate::group::{Cache, Group};
-use crate::random::shuffled;
 use crate::verdict::{Found, Worth};
 use plan::{At, Hypothesis, Measure};
 use record::{Design, Over, Standing, Visit};
+use stats::shuffled;
 use units::Nanos;
 
 /// Times that a void visit is repeated in its block. An arm whose visit is void once more is not measured any further.

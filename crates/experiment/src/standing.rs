@@ -47,14 +47,6 @@ pub(crate) fn standing(experiment: &Experiment) -> Standing {
         let text = format!("'{}' is not measured any further: {why}", experiment.design.arms[arm].name);
         standing.caveats.push(Caveat::new("arm-dropped", text));
     }
-    let asked = experiment.design.hypotheses.len();
-    if asked > 1 {
-        let confidence = experiment.design.confidence;
-        let text = format!(
-            "The intervals of all {asked} hypotheses hold together, at all looks, with {confidence}."
-        );
-        standing.caveats.push(Caveat::new("joint-intervals", text));
-    }
     standing
 }
 

@@ -96,7 +96,7 @@ fn plan(cell: &Cell, scene: &Scene, load: &str, watched: bool) -> Result<Plan, T
 }
 
 fn measure(plan: &Plan, kept: &mut Kept<'_>, stop: &Stop) -> Result<(), Trouble> {
-    let outcome = conduct(plan, env!("CARGO_PKG_VERSION"), kept, stop);
+    let outcome = conduct(plan, None, env!("CARGO_PKG_VERSION"), kept, stop);
     outcome.error.map_or(Ok(()), |error| Err(Trouble::Fail(error.to_string())))
 }
 

@@ -28,6 +28,7 @@ mod titles;
 mod tree;
 mod watch;
 
+pub use cgroup::place as groups;
 pub use target::Where;
 pub use watch::{Seen, Watch};
 

@@ -37,6 +37,8 @@ pub struct Experiment {
 /// The part of `[try]` and of each `[[hypothesis]]` that probes and hypotheses follow from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Said {
+    /// Whether the workloads were named: each is then asked about, beside what the hypotheses ask.
+    pub named: bool,
     /// Factors whose levels are combined.
     pub cross: Vec<String>,
     /// What is asked of them.

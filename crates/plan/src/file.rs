@@ -204,7 +204,7 @@ impl File {
                 }
             }
             (Kind::Words, _) => return Err(self.error(span, wrong("a list of words, or text in quotes"))),
-            (Kind::List | Kind::Quantity, value) => match scalar(&value) {
+            (Kind::List | Kind::Quantity(_), value) => match scalar(&value) {
                 Some(text) => self.push(into, key, text, span),
                 None if kind == Kind::List => {
                     return Err(self.error(span, wrong("text, a number, or a list of them")));
@@ -312,8 +312,8 @@ fn unknown(section: &str, name: &str) -> String {
     let mut message = format!("unknown key '{name}' {}", bracketed(section));
     let elsewhere = Key::ALL
         .iter()
-        .filter(|(_, _, n, _)| *n == name)
-        .flat_map(|(_, sections, ..)| *sections)
+        .filter(|word| word.name == name)
+        .flat_map(|word| word.sections)
         .filter(|section| **section != "quick");
     let elsewhere: Vec<String> = elsewhere.map(|section| bracketed(section)).collect();
     if let Some(near) = nearest(name, Key::names(section).chain(inner.iter().copied())) {

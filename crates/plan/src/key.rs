@@ -1,103 +1,55 @@
 //! Every word that a plan file may hold, and where.
 
-/// Everything that can be said in a plan; most are an option of the command line too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs, reason = "named as in the file; the crate's page describes each")]
-pub enum Key {
-    Goal,
-    Url,
-    UnixSocket,
-    Insecure,
-    Http,
-    Streams,
-    Basic,
-    Bearer,
-    Headers,
-    DataFile,
-    Order,
-    Name,
-    Weight,
-    Cookies,
-    Think,
-    Path,
-    Sql,
-    Method,
-    Body,
-    BodyFile,
-    BodyBase64,
-    Form,
-    Timeout,
-    ExpectStatus,
-    ExpectHeader,
-    ExpectBody,
-    ExpectJson,
-    Take,
-    Rate,
-    Duration,
-    Stages,
-    Arrivals,
-    Connections,
-    Requests,
-    From,
-    Max,
-    Width,
-    Trial,
-    Sum,
-    Careful,
-    Budget,
-    MaxConnections,
-    MaxOutstanding,
-    Pool,
-    Lateness,
-    Cores,
-    Seed,
-    On,
-    Pid,
-    Cgroup,
-    CommandText,
-    Postgres,
-    Metrics,
-    Attach,
-    Prepare,
-    Program,
-    Args,
-    Folder,
-    Env,
-    Files,
-    Ready,
-    Within,
-    Stop,
-    Grace,
-    Cpus,
-    Memory,
-    Pids,
-    Reset,
-    Port,
-    DatabaseName,
-    SeedFiles,
-    ResetFile,
-    Settings,
-    DataFolder,
-    Factor,
-    Relieves,
-    Variant,
-    Baseline,
-    OnWorkload,
-    Measure,
-    At,
-    Effect,
-    Workloads,
-    Cross,
-    TryConnections,
-    Capacity,
-    Pilot,
-    Least,
-    Most,
-    TryBudget,
-    Confidence,
-    Warm,
-    Hold,
-    Search,
+/// Makes of each line of the table a variant of [`Key`], documented by its own words, and a [`Word`].
+macro_rules! keys {
+    ($($(#[doc = $about:literal])+ $key:ident: $name:literal, $sections:expr, $kind:expr, $example:literal, $left_out:expr;)+) => {
+        /// Everything that can be said in a plan; most are an option of the command line too.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Key {
+            $($(#[doc = $about])+ $key,)+
+        }
+
+        /// All of them.
+        pub(super) const ALL: &[super::Word] = &[$(super::Word {
+            key: Key::$key,
+            sections: $sections,
+            name: $name,
+            kind: $kind,
+            about: concat!($($about),+),
+            example: $example,
+            left_out: $left_out,
+        }),+];
+    };
+}
+
+mod all;
+
+pub use all::Key;
+
+/// A key as it is written, and as people are told of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Word {
+    pub(crate) key: Key,
+    /// Sections of the file that it may stand in; the top has no name.
+    pub(crate) sections: &'static [&'static str],
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    /// What it means, in one sentence.
+    pub(crate) about: &'static str,
+    /// A value as TOML.
+    pub(crate) example: &'static str,
+    pub(crate) left_out: LeftOut,
+}
+
+/// What it means if a key is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LeftOut {
+    /// The plan is none.
+    Must,
+    /// The same as this value of TOML.
+    Is(&'static str),
+    /// This, in words.
+    Means(&'static str),
 }
 
 /// Which shapes of TOML values a key takes.
@@ -105,8 +57,8 @@ pub enum Key {
 pub(crate) enum Kind {
     /// A string.
     Text,
-    /// A string or a number.
-    Quantity,
+    /// A string or a number, which is this.
+    Quantity(&'static str),
     /// A boolean.
     Flag,
     /// A string, a number, or an array of them.
@@ -119,6 +71,12 @@ pub(crate) enum Kind {
     Values,
 }
 
+const TIME: Kind = Kind::Quantity("time");
+const RATE: Kind = Kind::Quantity("rate");
+const SHARE: Kind = Kind::Quantity("share");
+const BYTES: Kind = Kind::Quantity("bytes");
+const NUMBER: Kind = Kind::Quantity("number");
+
 /// `[request]`, each `[[request]]` and each `[[flow.step]]` know the same words.
 const ASKS: &[&str] = &["request", "flow.step"];
 /// So do `[service]` and each `[need.NAME]`,
@@ -130,106 +88,12 @@ const LIMITED: &[&str] = &["service", "need", "postgres", "variant"];
 /// `[quick]` says anew what `[try]` and `[find]` say.
 const TRIES: &[&str] = &["try", "quick"];
 const FINDS: &[&str] = &["find", "quick"];
+/// `[target]` says it for every request.
+const TOLD: &[&str] = &["target", "request", "flow.step"];
 
 impl Key {
-    /// Key, sections of the file (the top has no name), name in it, shape. Sections come in the
-    /// order in which messages name them.
-    pub(crate) const ALL: [(Self, &'static [&'static str], &'static str, Kind); 94] = [
-        (Self::Goal, &[""], "goal", Kind::Text),
-        (Self::Url, &["target"], "url", Kind::Text),
-        (Self::UnixSocket, &["target"], "unix_socket", Kind::Text),
-        (Self::Insecure, &["target"], "insecure", Kind::Flag),
-        (Self::Http, &["target"], "http", Kind::Quantity),
-        (Self::Streams, &["target"], "streams", Kind::Quantity),
-        (Self::Basic, &["target", "request", "flow.step"], "basic", Kind::Text),
-        (Self::Bearer, &["target", "request", "flow.step"], "bearer", Kind::Text),
-        (Self::Headers, &["target", "request", "flow.step"], "headers", Kind::Pairs(':')),
-        (Self::DataFile, &["data"], "file", Kind::Text),
-        (Self::Order, &["data"], "order", Kind::Text),
-        (Self::Name, &["request", "flow", "flow.step", "variant", "hypothesis"], "name", Kind::Text),
-        (Self::Weight, &["request", "flow"], "weight", Kind::Quantity),
-        (Self::Cookies, &["flow"], "cookies", Kind::Flag),
-        (Self::Think, &["flow.step"], "think", Kind::Text),
-        (Self::Path, ASKS, "url", Kind::Text),
-        (Self::Sql, ASKS, "sql", Kind::Text),
-        (Self::Method, ASKS, "method", Kind::Text),
-        (Self::Body, ASKS, "body", Kind::Text),
-        (Self::BodyFile, ASKS, "body_file", Kind::Text),
-        (Self::BodyBase64, ASKS, "body_base64", Kind::Text),
-        (Self::Form, ASKS, "form", Kind::Pairs('=')),
-        (Self::Timeout, ASKS, "timeout", Kind::Quantity),
-        (Self::ExpectStatus, ASKS, "expect_status", Kind::List),
-        (Self::ExpectHeader, ASKS, "expect_header", Kind::Pairs(':')),
-        (Self::ExpectBody, ASKS, "expect_body", Kind::List),
-        (Self::ExpectJson, ASKS, "expect_json", Kind::Values),
-        (Self::Take, &["flow.step"], "take", Kind::Pairs('=')),
-        (Self::Rate, &["load"], "rate", Kind::Quantity),
-        (Self::Duration, &["load"], "duration", Kind::Quantity),
-        (Self::Stages, &["load"], "stages", Kind::List),
-        (Self::Arrivals, &["load"], "arrivals", Kind::Text),
-        (Self::Connections, &["load"], "connections", Kind::Quantity),
-        (Self::Requests, &["load"], "requests", Kind::Quantity),
-        (Self::From, FINDS, "from", Kind::Quantity),
-        (Self::Max, FINDS, "max", Kind::Quantity),
-        (Self::Width, FINDS, "width", Kind::Quantity),
-        (Self::Trial, FINDS, "trial", Kind::Quantity),
-        (Self::Sum, FINDS, "sum", Kind::Quantity),
-        (Self::Careful, FINDS, "careful", Kind::Flag),
-        (Self::Budget, &["find"], "budget", Kind::Quantity),
-        (Self::MaxConnections, &["generator"], "connections", Kind::Quantity),
-        (Self::MaxOutstanding, &["generator"], "outstanding", Kind::Quantity),
-        (Self::Pool, &["generator"], "pool", Kind::Quantity),
-        (Self::Lateness, &["generator"], "lateness", Kind::Quantity),
-        (Self::Cores, &["generator", "service", "need", "postgres", "variant"], "cores", Kind::List),
-        (Self::Seed, &["generator"], "seed", Kind::Quantity),
-        (Self::On, &["watch"], "on", Kind::Flag),
-        (Self::Pid, &["watch"], "pid", Kind::List),
-        (Self::Cgroup, &["watch"], "cgroup", Kind::Text),
-        (Self::CommandText, &["watch"], "command", Kind::Text),
-        (Self::Postgres, &["watch"], "postgres", Kind::Text),
-        (Self::Metrics, &["watch"], "metrics", Kind::Text),
-        (Self::Attach, &["watch"], "attach", Kind::Flag),
-        (Self::Prepare, PROGRAMS, "prepare", Kind::Words),
-        (Self::Program, CHANGED, "command", Kind::Words),
-        (Self::Args, &["variant"], "args", Kind::Words),
-        (Self::Folder, PROGRAMS, "folder", Kind::Text),
-        (Self::Env, CHANGED, "env", Kind::Values),
-        (Self::Files, CHANGED, "files", Kind::Pairs('=')),
-        (Self::Ready, PROGRAMS, "ready", Kind::Text),
-        (Self::Within, &["service", "need", "postgres"], "within", Kind::Quantity),
-        (Self::Stop, PROGRAMS, "stop", Kind::Text),
-        (Self::Grace, PROGRAMS, "grace", Kind::Quantity),
-        (Self::Cpus, LIMITED, "cpus", Kind::Quantity),
-        (Self::Memory, LIMITED, "memory", Kind::Quantity),
-        (Self::Pids, LIMITED, "pids", Kind::Quantity),
-        (Self::Reset, &["service"], "reset", Kind::Text),
-        (Self::Port, &["postgres"], "port", Kind::Quantity),
-        (Self::DatabaseName, &["postgres"], "database", Kind::Text),
-        (Self::SeedFiles, &["postgres"], "seed", Kind::List),
-        (Self::ResetFile, &["postgres"], "reset", Kind::Text),
-        (Self::Settings, &["postgres", "variant"], "settings", Kind::Values),
-        (Self::DataFolder, &["postgres", "variant"], "data", Kind::Text),
-        (Self::Factor, &["variant"], "factor", Kind::Text),
-        (Self::Relieves, &["variant"], "relieves", Kind::List),
-        (Self::Variant, &["hypothesis"], "variant", Kind::Text),
-        (Self::Baseline, &["hypothesis"], "baseline", Kind::Text),
-        (Self::OnWorkload, &["hypothesis"], "on", Kind::Text),
-        (Self::Workloads, TRIES, "workloads", Kind::List),
-        (Self::Cross, TRIES, "cross", Kind::List),
-        (Self::Measure, &["hypothesis", "try", "quick"], "measure", Kind::Text),
-        (Self::At, &["hypothesis", "try", "quick"], "at", Kind::List),
-        (Self::Effect, &["hypothesis", "try", "quick"], "effect", Kind::Quantity),
-        (Self::TryConnections, TRIES, "connections", Kind::List),
-        (Self::Capacity, TRIES, "capacity", Kind::Flag),
-        (Self::Pilot, TRIES, "pilot", Kind::Quantity),
-        (Self::Least, TRIES, "least", Kind::Quantity),
-        (Self::Most, TRIES, "most", Kind::Quantity),
-        (Self::TryBudget, TRIES, "budget", Kind::Quantity),
-        (Self::Confidence, TRIES, "confidence", Kind::Quantity),
-        (Self::Warm, TRIES, "warm", Kind::Quantity),
-        (Self::Hold, TRIES, "hold", Kind::Quantity),
-        (Self::Search, TRIES, "search", Kind::Quantity),
-    ];
+    /// All that can be said, and where. Sections come in the order in which messages name them.
+    pub(crate) const ALL: &'static [Word] = all::ALL;
 
     /// The sections at the top of a file, in the order of its page.
     pub(crate) const SECTIONS: [&'static str; 15] = [
@@ -252,23 +116,22 @@ impl Key {
 
     /// The key of this name in a section, and the shape of its value.
     pub(crate) fn of(section: &str, name: &str) -> Option<(Self, Kind)> {
-        let is_it =
-            |(_, sections, n, _): &&(Self, &[&str], &str, Kind)| *n == name && sections.contains(&section);
-        Self::ALL.iter().find(is_it).map(|(key, _, _, kind)| (*key, *kind))
+        Self::words(section).find(|word| word.name == name).map(|word| (word.key, word.kind))
     }
 
-    /// The names of all keys of a section.
+    /// All keys of a section.
+    pub(crate) fn words(section: &str) -> impl Iterator<Item = &'static Word> + Clone {
+        Self::ALL.iter().filter(move |word| word.sections.contains(&section))
+    }
+
+    /// Their names.
     pub(crate) fn names(section: &str) -> impl Iterator<Item = &'static str> + Clone {
-        Self::ALL
-            .iter()
-            .filter(move |(_, sections, ..)| sections.contains(&section))
-            .map(|(_, _, name, _)| *name)
+        Self::words(section).map(|word| word.name)
     }
 
     /// The name in plan files.
     pub(crate) fn name(self) -> &'static str {
-        let entry = Self::ALL.iter().find(|(key, ..)| *key == self);
-        entry.map_or("", |(_, _, name, _)| name)
+        Self::ALL.iter().find(|word| word.key == self).map_or("", |word| word.name)
     }
 
     /// Whether it says something of a request or step.
@@ -278,7 +141,7 @@ impl Key {
 
     /// Whether it may stand in this section.
     pub(crate) fn is_of(self, section: &str) -> bool {
-        Self::ALL.iter().any(|(key, sections, ..)| *key == self && sections.contains(&section))
+        Self::words(section).any(|word| word.key == self)
     }
 }
 

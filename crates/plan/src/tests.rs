@@ -1,5 +1,6 @@
 mod experiment;
 mod flows;
+mod reference;
 mod round_trip;
 mod secrets;
 mod service;
@@ -46,44 +47,6 @@ fn who(number: u64) -> Who<'static> {
 
 fn stage(seconds: u64, from: f64, to: f64) -> Stage {
     Stage { duration: Nanos::from_secs(seconds), from: Rate(from), to: Rate(to) }
-}
-
-/// What the crate's page says about plan files are themselves plan files.
-#[test]
-fn the_documented_files_are_plans() {
-    let page = include_str!("lib.rs").lines().filter_map(|line| line.strip_prefix("//!"));
-    let page = page.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n");
-    let files: Vec<&str> =
-        page.split("```toml").skip(1).map(|rest| rest.split("```").next().unwrap_or("")).collect();
-    let [single, flows, database, started, tried] = files[..] else { panic!("{} files", files.len()) };
-    for (_, sections, name, _) in Key::ALL {
-        assert!(files.concat().contains(name), "{name} is not documented");
-        for section in sections {
-            assert!(files.concat().contains(&format!("[{section}")) || section.is_empty(), "{section}");
-        }
-    }
-    let flows = plan(Command::Run, flows).expect("the documented flows");
-    let names: Vec<_> =
-        flows.flows.iter().flat_map(|flow| &flow.steps).map(|step| step.name.as_str()).collect();
-    assert_eq!(names, ["read", "login", "cart"]);
-    let started =
-        plan(Command::Run, started).expect("the documented service").setup.expect("it starts something");
-    assert_eq!((started.needs.len(), started.reset), (2, Reset::Sql));
-    let Task::Try(tried) = plan(Command::Try, tried).expect("the documented experiment").task else {
-        panic!("an experiment")
-    };
-    assert_eq!((tried.arms.len(), tried.workloads.len(), tried.hypotheses.len()), (4, 2, 7));
-    let database = plan(Command::Run, database).expect("the documented database");
-    assert_eq!((database.flows.len(), database.generator.connections), (2, 16));
-    let Ask::Sql(insert) = &database.flows[1].steps[0].ask else { panic!("a statement") };
-    assert_eq!(insert.text, "insert into visits (owner, note) values ($1, $2)");
-
-    let find = plan(Command::Find, single).expect("the documented file");
-    assert_eq!(request(&find).method, "POST");
-    assert_eq!(request(&find).expect, [StatusRange(200, 200), StatusRange(300, 399)]);
-    let run = plan(Command::Run, single).expect("the documented file");
-    let Task::Run(Load::Open { stages, .. }) = run.task else { panic!("{:?}", run.task) };
-    assert_eq!(stages, [stage(30, 1000.0, 1000.0)]);
 }
 
 #[test]

@@ -1,7 +1,10 @@
 use crate::watch::{Look, Watched, Window};
-use crate::{Caveat, Design, Diagnosis, Limit, Purpose, Slice, Standing, TrialResult, Verdict, Visit};
+use crate::{
+    Caveat, Conditions, Costs, Design, Diagnosis, Figure, Label, Limit, Purpose, Room, Slice, Standing,
+    TrialResult, Verdict, Visit,
+};
 use serde::{Deserialize, Serialize};
-use units::{Nanos, Rate};
+use units::{Bytes, Nanos, Rate};
 
 /// Names a run: sortable by time, short enough to type, e.g. `20261120-161502-k3f`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -43,7 +46,7 @@ pub enum Event {
         version: String,
         /// [`crate::METHOD`] of that version.
         method: u32,
-        /// `find` or `run`.
+        /// `find`, `run`, `try`, `probe`, `find threads`, …
         command: String,
         /// The target as shown to people.
         target: String,
@@ -59,6 +62,9 @@ pub enum Event {
         /// The experiment that it is a measurement of.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         part_of: Option<RunId>,
+        /// What people call it.
+        #[serde(default, skip_serializing_if = "Label::is_empty")]
+        label: Box<Label>,
     },
     /// A load begins.
     TrialStarted {
@@ -98,6 +104,11 @@ pub enum Event {
     Doubt {
         /// Which.
         caveat: Caveat,
+    },
+    /// What is known of the machine from earlier, and may explain what is measured.
+    Known {
+        /// What it costs.
+        costs: Costs,
     },
     /// The target is watched from now on, or what is watched has changed.
     WatchStarted {
@@ -159,6 +170,46 @@ pub enum Event {
     Stands {
         /// Where.
         standing: Box<Standing>,
+    },
+    /// What the machine is like before it is measured.
+    Surveyed {
+        /// What was found.
+        conditions: Box<Conditions>,
+    },
+    /// Figures of a table are about to be measured.
+    Probing {
+        /// Which.
+        table: String,
+        /// Figures in it.
+        figures: u32,
+        /// What it is expected to take.
+        expected: Nanos,
+    },
+    /// A figure of the machine, measured.
+    Measured {
+        /// All of it.
+        figure: Box<Figure>,
+    },
+    /// What the figures of a table mean together: a slope, where two curves cross.
+    Noted {
+        /// Which table.
+        table: String,
+        /// In one sentence.
+        text: String,
+    },
+    /// Every limit on the number of tasks, before they are tried.
+    Forecast {
+        /// Each of them, the one that binds first leading.
+        rooms: Vec<Room>,
+    },
+    /// How far a ramp of tasks has come.
+    Ramped {
+        /// Tasks that exist.
+        tasks: u64,
+        /// Memory that is free (MemFree).
+        free: Bytes,
+        /// Since the beginning.
+        after: Nanos,
     },
     /// What gave first.
     Diagnosed {

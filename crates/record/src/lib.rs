@@ -5,8 +5,11 @@
 
 mod diagnosis;
 mod event;
+pub mod exit;
 mod experiment;
+mod label;
 mod outcome;
+mod probe;
 mod slice;
 mod trial;
 mod verdict;
@@ -17,7 +20,9 @@ pub use event::{Event, Judgement, Machine, RunId};
 pub use experiment::{
     Answer, ArmOf, Design, Expected, Interval, Judged, Noise, Over, ProbeOf, Standing, Taken, Visit,
 };
+pub use label::Label;
 pub use outcome::{Failure, Outcome, Outcomes};
+pub use probe::{CacheModel, Conditions, Costs, Figure, Gave, Room, Single, Unit};
 pub use slice::{BLOCK, BLOCKS_PER_SLICE, Part, SLICE, Slice};
 pub use trial::{Purpose, Recovery, TrialResult};
 pub use verdict::{Caveat, CurvePoint, Ended, Limit, Verdict};

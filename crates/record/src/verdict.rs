@@ -1,6 +1,6 @@
-use crate::{Outcomes, Standing};
+use crate::{CacheModel, Gave, Outcomes, Standing};
 use serde::{Deserialize, Serialize};
-use units::{Nanos, Rate};
+use units::{Bytes, Nanos, Rate};
 
 /// A reason for doubt, shown wherever the number it concerns is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +111,33 @@ pub enum Verdict {
     Answers {
         /// What became of every hypothesis.
         standing: Standing,
+    },
+    /// Of `torment probe`.
+    Sheet {
+        /// Figures measured.
+        figures: u32,
+        /// Those among them with a caveat.
+        doubtful: u32,
+        /// Whether it was interrupted before all were measured.
+        cut_short: bool,
+    },
+    /// Of `torment find threads`.
+    Tasks {
+        /// The most that existed at once, beside those that were there before.
+        reached: u64,
+        /// What the limits allowed, as read before.
+        forecast: Option<u64>,
+        /// What ended the ramp.
+        gave: Gave,
+    },
+    /// Of `torment find working-set`.
+    WorkingSet {
+        /// What explains the rates, if anything does.
+        model: Option<CacheModel>,
+        /// The size at which the rate is half of that from the cache, as the model has it.
+        half_predicted: Option<Bytes>,
+        /// The same, measured: the largest size with more than half, and the smallest with less.
+        half_measured: Option<(Bytes, Bytes)>,
     },
     /// Of `torment run`.
     Goal {

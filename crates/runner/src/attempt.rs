@@ -7,10 +7,10 @@ mod visit;
 
 pub use design::design;
 
-use crate::{Error, Outcome, Sink, Stop, ended, exit, id, recorded, setup, unix_ms};
+use crate::{Error, Outcome, Sink, Stop, Title, ended, exit, id, recorded, setup, unix_ms};
 use experiment::{Experiment as Course, Step};
 use plan::{Experiment, Plan, Task};
-use record::{Answer, Event, Over, Standing, Verdict, Visit};
+use record::{Answer, Design, Event, Over, Standing, Verdict, Visit};
 use service::Guard;
 use std::time::Instant;
 use units::Nanos;
@@ -28,7 +28,11 @@ pub fn attempt(plan: &Plan, version: &str, before: &[Event], sink: &mut dyn Sink
     });
     let made: Vec<&Visit> = before.iter().filter_map(visited).collect();
     let id = begun.clone().unwrap_or_else(id::new_id);
-    let course = match begin(plan, experiment, &made) {
+    let begun_as = before.iter().find_map(|event| match event {
+        Event::Designed { design } => Some(&**design),
+        _ => None,
+    });
+    let course = match begin(plan, experiment, begun_as, &made) {
         Ok(course) => course,
         Err(error) => return failed(error),
     };
@@ -40,7 +44,7 @@ pub fn attempt(plan: &Plan, version: &str, before: &[Event], sink: &mut dyn Sink
         sink.event(&Event::Resumed { at_unix_ms: unix_ms() });
         return ended(id.clone(), sink, work);
     }
-    recorded(id.clone(), plan, version, None, sink, work)
+    recorded(id.clone(), Title::of(plan), version, None, sink, work)
 }
 
 fn visited(event: &Event) -> Option<&Visit> {
@@ -55,8 +59,18 @@ fn failed(error: Error) -> Outcome {
 }
 
 /// Everything that can be known to be wrong before the first start.
-fn begin(plan: &Plan, experiment: &Experiment, made: &[&Visit]) -> Result<Course, Error> {
+fn begin(
+    plan: &Plan,
+    experiment: &Experiment,
+    begun_as: Option<&Design>,
+    made: &[&Visit],
+) -> Result<Course, Error> {
     let design = design(plan, experiment);
+    if begun_as.is_some_and(|begun| *begun != design) {
+        let text = "this version of torment reads the plan that is kept as another experiment than the one that was begun; \
+                    its starts would not fit: try the plan anew";
+        return Err(Error::Experiment(text.to_owned()));
+    }
     let mut course = Course::new(&design).map_err(|e| Error::Experiment(e.to_string()))?;
     made.iter().for_each(|visit| course.take(visit));
     let needed = experiment::least_time(&design, design::one_visit(experiment));

@@ -1,13 +1,13 @@
 //! Carries single trials out: load, drain, recovery; and notices what voids them.
 
-use crate::machine::Ticks;
-use crate::{Error, Reset, Sink, Stop, Witness, preflight, unix_ms};
-use engine::{Engine, Job, Offer};
+use crate::{Circumstances, Error, Reset, Sink, Stop, Witness, preflight, unix_ms};
+use engine::{Counted, Engine, Held, Job, Offer};
 use plan::{Plan, Target};
-use record::{Caveat, Event, Failure, Judgement, Purpose, Recovery, Slice, TrialResult};
+use record::{Caveat, Event, Failure, Judgement, Purpose, Recovery, SLICE, Slice, TrialResult};
 use schedule::Schedule;
 use std::cell::RefCell;
 use std::time::Instant;
+use sys::Ticks;
 use units::{Nanos, Rate};
 
 /// So long before its planned end a load is looked at more closely, if it looks bad.
@@ -44,12 +44,45 @@ pub(crate) struct Load {
 pub(crate) struct Done {
     pub number: u32,
     pub result: TrialResult,
+    /// Good answers that came while the load lasted.
+    pub answered: u64,
     /// The user asked for the end while it ran.
     pub interrupted: bool,
 }
 
-pub(crate) struct Conductor<'a> {
-    engine: Engine,
+/// What makes a load: the engine with its requests, or a storm of processes.
+pub(crate) trait Carrier {
+    /// Offers one load, then waits at most `drain` for what is open, as [`Engine::trial`] does.
+    fn trial(
+        &mut self,
+        offer: &Offer,
+        drain: Nanos,
+        on_slice: &mut dyn FnMut(&Slice),
+        stop: &mut dyn FnMut(&Slice) -> bool,
+    ) -> Counted;
+
+    /// Waits until nothing is open any more, as [`Engine::settle`] does.
+    fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos>;
+}
+
+impl Carrier for Engine {
+    fn trial(
+        &mut self,
+        offer: &Offer,
+        drain: Nanos,
+        on_slice: &mut dyn FnMut(&Slice),
+        stop: &mut dyn FnMut(&Slice) -> bool,
+    ) -> Counted {
+        Self::trial(self, offer, drain, on_slice, stop)
+    }
+
+    fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
+        Self::settle(self, limit, interrupted)
+    }
+}
+
+pub(crate) struct Conductor<'a, C = Engine> {
+    engine: C,
     witness: Witness<'a>,
     stop: &'a Stop,
     reset: Option<Reset<'a>>,
@@ -66,10 +99,14 @@ impl<'a> Conductor<'a> {
         target: &Target,
         sink: &'a mut dyn Sink,
         stop: &'a Stop,
-        reset: Option<Reset<'a>>,
+        circumstances: Circumstances<'a>,
     ) -> Result<Self, Error> {
+        let Circumstances { reset, costs, .. } = circumstances;
         let mut job: Job = preflight::job(plan, target)?;
         let mut witness = Witness::new(sink);
+        if let Some(costs) = costs {
+            witness.event(&Event::Known { costs: costs.clone() });
+        }
         for caveat in preflight::fit_connections(&mut job)? {
             witness.event(&Event::Doubt { caveat });
         }
@@ -80,6 +117,36 @@ impl<'a> Conductor<'a> {
         witness.watch(&plan.watch, &job.endpoint);
         let connections_limit = u64::from(job.generator.connections);
         Ok(Self { engine, witness, stop, reset, connections_limit, trials: 0, baseline: None })
+    }
+
+    /// The fewest connections with which every loop has one.
+    pub fn connections_least(&self) -> u32 {
+        self.engine.loops()
+    }
+
+    /// Opens connections until so many stand; requests go to them in turn.
+    pub fn hold(&mut self, connections: u32) -> Held {
+        self.engine.hold(connections)
+    }
+
+    /// Closes them all.
+    pub fn release(&mut self) {
+        self.engine.release();
+    }
+}
+
+impl<'a, C: Carrier> Conductor<'a, C> {
+    /// Around what is ready to make loads, and has no target that could be watched.
+    pub fn around(carrier: C, sink: &'a mut dyn Sink, stop: &'a Stop) -> Self {
+        Self {
+            engine: carrier,
+            witness: Witness::new(sink),
+            stop,
+            reset: None,
+            connections_limit: u64::MAX,
+            trials: 0,
+            baseline: None,
+        }
     }
 
     pub fn emit(&mut self, event: &Event) {
@@ -98,6 +165,11 @@ impl<'a> Conductor<'a> {
 
     pub fn interrupted(&self) -> bool {
         self.stop.asked()
+    }
+
+    /// The most connections that can be made from here.
+    pub fn connections_limit(&self) -> u64 {
+        self.connections_limit
     }
 
     /// Offers one load and waits until all of it is answered. `hopeless` is asked with what was
@@ -125,12 +197,15 @@ impl<'a> Conductor<'a> {
         let began = Instant::now();
         let (mut looked, mut over) = (load.purpose == Purpose::Recovery, false);
         let limit = self.connections_limit;
-        let (mut gave_up, mut crowded) = (false, false);
+        let (mut gave_up, mut crowded, mut answered) = (false, false, 0);
         let counted = self.engine.trial(
             &load.offer,
             load.drain,
             &mut |slice| {
                 crowded |= slice.backlog > 0 && slice.in_flight >= limit;
+                if load.duration.is_none_or(|whole| SLICE * u64::from(slice.index) < whole) {
+                    answered += slice.outcomes.ok + slice.outcomes.late;
+                }
                 let mut witness = witness.borrow_mut();
                 witness.event(&Event::SliceDone { trial: number, slice: Box::new(slice.clone()) });
                 witness.hear();
@@ -152,7 +227,8 @@ impl<'a> Conductor<'a> {
             },
         );
         self.witness.end();
-        let stolen = before.zip(Ticks::now()).map_or(0.0, |(before, after)| after.stolen_since(&before));
+        let stolen =
+            before.zip(Ticks::now()).map_or(0.0, |(before, after)| after.since(&before).stolen_share());
         let recovery = match self.engine.settle(RECOVERY_LIMIT, &|| stop.asked()) {
             Some(_) if counted.total.outcomes.bad() == 0 => Recovery::NotNeeded,
             Some(after) => Recovery::After(after),
@@ -173,7 +249,7 @@ impl<'a> Conductor<'a> {
         };
         let whole = load.duration.is_some_and(|whole| result.loaded >= whole);
         let interrupted = self.stop.asked() && !gave_up && !whole;
-        Done { number, result, interrupted }
+        Done { number, result, answered, interrupted }
     }
 
     /// Tells what a trial meant.

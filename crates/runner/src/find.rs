@@ -1,6 +1,6 @@
 //! A search: asks for a load, makes it, hands the result back, until there is a verdict.
 
-use crate::conductor::{Conductor, Load};
+use crate::conductor::{Carrier, Conductor, Load};
 use crate::exit;
 use engine::Offer;
 use plan::{Find, Goal, Plan, Stage};
@@ -10,7 +10,12 @@ use search::{Config, Search, Step, hopeless};
 use std::time::Instant;
 use units::Nanos;
 
-pub(crate) fn find(conductor: &mut Conductor<'_>, plan: &Plan, find: &Find, curve: bool) -> (Verdict, u8) {
+pub(crate) fn find<C: Carrier>(
+    conductor: &mut Conductor<'_, C>,
+    plan: &Plan,
+    find: &Find,
+    curve: bool,
+) -> (Verdict, u8) {
     let began = Instant::now();
     let mut search = Search::new(Config {
         goals: Goal::pair(&plan.objective, find.trial, find.sum, find.width).to_vec(),
@@ -65,7 +70,7 @@ pub(crate) fn find(conductor: &mut Conductor<'_>, plan: &Plan, find: &Find, curv
     (verdict, code)
 }
 
-fn exit_code(verdict: &Verdict) -> u8 {
+pub(crate) fn exit_code(verdict: &Verdict) -> u8 {
     let Verdict::Limits { limits, ended, .. } = verdict else { return exit::ERROR };
     match ended {
         Ended::Converged | Ended::MaxReached => exit::MET,

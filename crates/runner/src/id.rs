@@ -1,4 +1,5 @@
 use record::RunId;
+use units::Moment;
 
 /// Date and time in UTC, and three letters that keep two runs of the same second apart.
 pub(crate) fn new_id() -> RunId {
@@ -8,25 +9,12 @@ pub(crate) fn new_id() -> RunId {
 }
 
 fn id_of(unix_seconds: u64, noise: u64) -> String {
-    let (year, month, day) = date(unix_seconds / 86_400);
-    let (hour, minute, second) = (unix_seconds / 3600 % 24, unix_seconds / 60 % 60, unix_seconds % 60);
+    let now = Moment::from_unix_ms(unix_seconds.saturating_mul(1000));
+    let ((year, month, day), (hour, minute, second)) = (now.date(), now.time());
     // Letters and digits that cannot be mistaken for one another.
     const LETTERS: &[u8; 32] = b"23456789abcdefghjkmnpqrstuvwxyz0";
     let tail: String = (0..3).map(|i| char::from(LETTERS[(noise >> (5 * i)) as usize % 32])).collect();
     format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}-{tail}")
-}
-
-/// The Gregorian date of a day counted from 1970-01-01: years begin in March, so that the leap day
-/// is the last, and 400 years are 146,097 days.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
 #[cfg(test)]

@@ -5,23 +5,35 @@
 
 mod attempt;
 mod conductor;
+mod connections;
 mod demo;
 mod find;
 mod id;
 mod load;
 mod machine;
 mod preflight;
+mod probe;
 mod setup;
 mod stop;
+mod storm;
+mod tasks;
 mod witness;
+mod working_set;
 
 pub use attempt::{attempt, design};
+pub use connections::{Connections, connections};
+pub use machine::describe as machine;
 pub use preflight::{job, preview};
+pub use probe::{Probing, probe};
+pub use record::exit;
 pub use stop::Stop;
+pub use storm::{Storming, storm};
+pub use tasks::{Crowding, threads};
+pub use working_set::{Cached, WorkingSet, working_set};
 
 use conductor::Conductor;
 use plan::{Plan, Target, Task};
-use record::{Event, Failure, METHOD, RunId, Verdict};
+use record::{Costs, Event, Failure, METHOD, RunId, Verdict};
 use std::time::{SystemTime, UNIX_EPOCH};
 use witness::Witness;
 
@@ -33,26 +45,6 @@ pub trait Sink {
     /// The next one of a measurement within an experiment, which is a run of its own: from its
     /// [`Event::RunStarted`] to its [`Event::RunEnded`].
     fn part(&mut self, _event: &Event) {}
-}
-
-/// Exit codes of the commands that measure.
-pub mod exit {
-    /// Goal met, or search regular.
-    pub const MET: u8 = 0;
-    /// Anything that has no code of its own.
-    pub const ERROR: u8 = 1;
-    /// Usage or plan.
-    pub const USAGE: u8 = 2;
-    /// No verdict in the time given, or none that stands.
-    pub const UNDECIDED: u8 = 91;
-    /// Measured but not trustworthy: the generator or the environment was the limit.
-    pub const NOT_TRUSTWORTHY: u8 = 92;
-    /// The target did not recover.
-    pub const NOT_RECOVERED: u8 = 93;
-    /// Goal not met.
-    pub const NOT_MET: u8 = 99;
-    /// Interrupted; what was measured is kept.
-    pub const INTERRUPTED: u8 = 130;
 }
 
 /// Why nothing could be measured.
@@ -79,6 +71,8 @@ pub enum Error {
     Service(service::Error),
     /// The experiment cannot be made as the plan has it.
     Experiment(String),
+    /// The machine itself cannot be measured.
+    Machine(String),
     /// This process may open too few files.
     Descriptors {
         /// How many it may open.
@@ -104,7 +98,7 @@ impl std::fmt::Display for Error {
                 write!(f, "; mend the request (--once prints all of it)")?;
                 status.map_or(Ok(()), |status| write!(f, ", or say --expect-status {status}"))
             }
-            Self::Setup(why) | Self::Experiment(why) => f.write_str(why),
+            Self::Setup(why) | Self::Experiment(why) | Self::Machine(why) => f.write_str(why),
             Self::Service(error) => error.fmt(f),
             Self::Demo(why) => write!(f, "the built-in service did not start: {why}"),
             Self::Descriptors { allowed } => write!(
@@ -142,48 +136,92 @@ pub struct Outcome {
 }
 
 /// Carries the plan out, from the first event to the last. Every run that began ends with
-/// [`Event::RunEnded`], also one that fails or is interrupted. An experiment is for [`attempt`].
-pub fn conduct(plan: &Plan, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
-    recorded(id::new_id(), plan, version, None, sink, |sink| match &plan.setup {
-        None => measure(plan, sink, stop, Circumstances { reset: None, curve: true }),
+/// [`Event::RunEnded`], also one that fails or is interrupted. An experiment is for [`attempt`]. `costs` are what the
+/// machine was measured to cost, if it was.
+pub fn conduct(
+    plan: &Plan,
+    costs: Option<&Costs>,
+    version: &str,
+    sink: &mut dyn Sink,
+    stop: &Stop,
+) -> Outcome {
+    let alone = || Circumstances { reset: None, curve: true, costs };
+    recorded(id::new_id(), Title::of(plan), version, None, sink, |sink| match &plan.setup {
+        None => measure(plan, sink, stop, alone()),
         Some(setup) => setup::around(setup, sink, stop, |guard, sink| {
             let plan = Plan { watch: setup::watching(plan, setup), ..plan.clone() };
-            let reset = |sink: &mut dyn Sink| match setup.reset {
-                // A search has no measurements within it but its trials, and those a cold start would spoil.
-                plan::Reset::Restart | plan::Reset::None => Ok(()),
-                plan::Reset::Sql => setup::reset(guard, setup, sink, stop),
-            };
-            measure(&plan, sink, stop, Circumstances { reset: Some(Box::new(reset)), curve: true })
+            let reset = |sink: &mut dyn Sink| setup::reset_trial(guard, setup, sink, stop);
+            measure(&plan, sink, stop, Circumstances { reset: Some(Box::new(reset)), ..alone() })
         }),
     })
 }
 
+/// What a run is called.
+pub(crate) struct Title {
+    /// As typed: `find`, `probe`.
+    pub command: String,
+    /// The target, as shown to people.
+    pub target: String,
+    /// The objective in words.
+    pub goal: String,
+    /// The plan, as it could be given again.
+    pub plan: String,
+    /// Names of the steps of all flows, if there are several.
+    pub parts: Vec<String>,
+}
+
+impl Title {
+    fn of(plan: &Plan) -> Self {
+        let command = match plan.task {
+            Task::Run(_) => "run",
+            Task::Find(_) => "find",
+            Task::Try(_) => "try",
+        };
+        Self {
+            command: command.to_owned(),
+            target: describe(plan),
+            goal: plan.objective.to_string(),
+            plan: plan.to_toml(),
+            parts: parts(plan),
+        }
+    }
+
+    /// Of what asks the machine itself, not a service: a command, and the words that it was given.
+    pub fn machine(command: &str, words: &str) -> Self {
+        Self {
+            command: command.to_owned(),
+            target: "this machine".to_owned(),
+            goal: String::new(),
+            plan: words.to_owned(),
+            parts: Vec::new(),
+        }
+    }
+}
+
 /// Tells of a run from its beginning to its end; what happens between is `work`.
-fn recorded(
+pub(crate) fn recorded(
     id: RunId,
-    plan: &Plan,
+    title: Title,
     version: &str,
     part_of: Option<&RunId>,
     sink: &mut dyn Sink,
     work: impl FnOnce(&mut dyn Sink) -> Result<(Verdict, u8), Error>,
 ) -> Outcome {
-    let command = match plan.task {
-        Task::Run(_) => "run",
-        Task::Find(_) => "find",
-        Task::Try(_) => "try",
-    };
+    let Title { command, target, goal, plan, parts } = title;
     sink.event(&Event::RunStarted {
         id: id.clone(),
         at_unix_ms: unix_ms(),
         version: version.to_owned(),
         method: METHOD,
-        command: command.to_owned(),
-        target: describe(plan),
-        goal: plan.objective.to_string(),
-        plan: plan.to_toml(),
-        parts: parts(plan),
+        command,
+        target,
+        goal,
+        plan,
+        parts,
         machine: machine::describe(),
         part_of: part_of.cloned(),
+        // Whoever starts a run knows what it is called, not who conducts it.
+        label: Box::default(),
     });
     ended(id, sink, work)
 }
@@ -215,6 +253,8 @@ pub(crate) struct Circumstances<'a> {
     pub reset: Option<Reset<'a>>,
     /// After a search: response times at fixed shares of the capacity.
     pub curve: bool,
+    /// What the machine was measured to cost.
+    pub costs: Option<&'a Costs>,
 }
 
 /// One load or one search against a target that is there, or is the built-in service.
@@ -224,9 +264,9 @@ fn measure(
     stop: &Stop,
     circumstances: Circumstances<'_>,
 ) -> Result<(Verdict, u8), Error> {
-    let Circumstances { reset, curve } = circumstances;
+    let curve = circumstances.curve;
     let (demo, target) = demo::start_if_asked(plan)?;
-    let mut conductor = Conductor::prepare(plan, &target, sink, stop, reset)?;
+    let mut conductor = Conductor::prepare(plan, &target, sink, stop, circumstances)?;
     let result = match &plan.task {
         Task::Find(find) => find::find(&mut conductor, plan, find, curve),
         Task::Run(load) => load::run(&mut conductor, plan, load),

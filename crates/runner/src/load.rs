@@ -1,6 +1,6 @@
 //! `torment run`: one load as planned, with a verdict on the goal.
 
-use crate::conductor::{Conductor, Load};
+use crate::conductor::{Carrier, Conductor, Load};
 use crate::exit;
 use engine::Offer;
 use plan::{Load as Planned, Plan, Stage};
@@ -12,7 +12,11 @@ use units::{Nanos, Rate, Share};
 /// The overload that the divergence rule looks for is a quarter of this, as in a search.
 const WIDTH: Share = Share(0.02);
 
-pub(crate) fn run(conductor: &mut Conductor<'_>, plan: &Plan, planned: &Planned) -> (Verdict, u8) {
+pub(crate) fn run<C: Carrier>(
+    conductor: &mut Conductor<'_, C>,
+    plan: &Plan,
+    planned: &Planned,
+) -> (Verdict, u8) {
     let (offer, rate, duration) = match planned {
         Planned::Open { stages, arrivals } => {
             let schedule = Schedule::new(stages, *arrivals, plan.generator.seed);
@@ -33,6 +37,10 @@ pub(crate) fn run(conductor: &mut Conductor<'_>, plan: &Plan, planned: &Planned)
     let mut judgement = judge(&steady_part(&done.result, planned), &plan.objective, WIDTH);
     if done.interrupted {
         judgement.invalid.push(Caveat::new("interrupted", "the load was interrupted before its end"));
+    }
+    if let Planned::Closed { .. } = planned {
+        // What it got through: the starts that no answer followed within the load, one a connection, are of no rate.
+        done.result.rate = Rate::of(done.answered, done.result.loaded);
     }
     let valid = judgement.invalid.is_empty();
     let verdict = Verdict::Goal {

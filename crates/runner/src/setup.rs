@@ -57,6 +57,19 @@ pub(crate) fn reset(guard: &mut Guard, setup: &Setup, sink: &mut dyn Sink, stop:
     }
 }
 
+/// As [`reset`], before a trial of a search: everything but a restart, for a cold start would spoil it.
+pub(crate) fn reset_trial(
+    guard: &mut Guard,
+    setup: &Setup,
+    sink: &mut dyn Sink,
+    stop: &Stop,
+) -> Result<(), Error> {
+    match setup.reset {
+        Reset::Restart => Ok(()),
+        Reset::Sql | Reset::None => reset(guard, setup, sink, stop),
+    }
+}
+
 /// A database that the plan starts is asked what its sessions do, if the plan names no other.
 pub(crate) fn watching(plan: &Plan, setup: &Setup) -> plan::Watch {
     let mut watch = plan.watch.clone();

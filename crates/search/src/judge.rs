@@ -40,6 +40,8 @@ const LATE_FEW: u64 = 5;
 /// Caveats of the runner that void a bad trial: the loss may have been ours. A good one was good all
 /// the same, and all the more.
 const VOIDING: [&str; 4] = ["descriptors-exhausted", "ports-exhausted", "generator-busy", "steal"];
+/// Those of them that make torment slow. What the target answers does not become wrong by that.
+const SLOWING: [&str; 2] = ["generator-busy", "steal"];
 
 /// The overload that the divergence rule asks for, as a share of the rate: a quarter of the width.
 pub fn threshold(width: Share) -> f64 {
@@ -123,7 +125,11 @@ fn growth_of(total: &Slice, confidence: f64) -> Option<Growth> {
 
 fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Caveat> {
     let total = &result.total;
-    let ours = |c: &&Caveat| !good && VOIDING.contains(&c.code.as_str());
+    let answered_wrong = total.outcomes.failed * 2 > total.outcomes.bad();
+    let ours = |c: &&Caveat| {
+        let code = c.code.as_str();
+        !good && VOIDING.contains(&code) && !(answered_wrong && SLOWING.contains(&code))
+    };
     let mut found: Vec<Caveat> = result.caveats.iter().filter(ours).cloned().collect();
     let unsent = Share::of(total.outcomes.unsent, total.due);
     if unsent.0 > UNSENT_MOST {

@@ -15,8 +15,10 @@ mod drift;
 mod judge;
 mod narrow;
 mod search;
+mod threshold;
 mod warm;
 
 pub use classify::{Class, Seen, classify, conditional_throughput};
 pub use judge::{hopeless, judge};
 pub use search::{Config, Proposal, Search, Step, TRIALS_MOST};
+pub use threshold::{Ahead, Range, Shown, Threshold};

@@ -5,6 +5,7 @@ use crate::log::{Awaited, Kept};
 use crate::order::{Refusal, Start, User};
 use crate::tree;
 use crate::undo::Journal;
+use plan::Limits;
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
@@ -50,7 +51,7 @@ impl Child {
             let refused = |e: io::Error| Refusal::File(path.display().to_string(), e.to_string());
             journal.write(path, content).map_err(refused)?;
         }
-        let (groups, open) = make_groups(&start, group, journal).map_err(Refusal::Limits)?;
+        let (groups, open) = make_groups(&start.limits, group, journal).map_err(Refusal::Limits)?;
         let refused = |e: io::Error| Refusal::Start(format!("{}: {e}", start.program.display()));
         let (pipe, end) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| refused(e.into()))?;
         fcntl_setfl(&pipe, OFlags::NONBLOCK).map_err(|e| refused(e.into()))?;
@@ -148,19 +149,18 @@ impl Child {
     }
 }
 
-/// Made, and written down before.
-fn make_groups(
-    start: &Start,
+/// Made, and written down before: their folders, and their open `cgroup.procs`.
+pub fn make_groups(
+    limits: &Limits,
     name: &str,
     journal: &mut Journal,
 ) -> Result<(Vec<PathBuf>, Vec<OwnedFd>), String> {
-    let places: Vec<Place> =
-        if start.limits.need_group() { group::places(&start.limits)? } else { Vec::new() };
+    let places: Vec<Place> = if limits.need_group() { group::places(limits)? } else { Vec::new() };
     let mut made = (Vec::new(), Vec::new());
     for place in places {
         let group = place.group(name);
         journal.group(&group).map_err(|e| format!("the guard's journal: {e}"))?;
-        made.1.push(place.make(name, &start.limits)?);
+        made.1.push(place.make(name, limits)?);
         made.0.push(group);
     }
     Ok(made)

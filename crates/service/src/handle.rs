@@ -2,6 +2,7 @@
 
 use crate::order::{Order, Refusal, Start, Told};
 use crate::{Error, Log};
+use plan::Limits;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -15,6 +16,9 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// For the end of everything, beside what the programs were granted.
 const ENDING: Duration = Duration::from_secs(60);
+
+/// Who needs what no program of a plan does.
+const OWN: &str = "torment";
 
 /// Whatever was started: it ends when this is dropped, and also when this process is killed.
 ///
@@ -91,6 +95,34 @@ impl Guard {
             other => return Err(unexpected(&other)),
         }
         Ok(this)
+    }
+
+    /// A control group of ours with these limits, in each hierarchy that they need: the files to which a process writes
+    /// itself to enter (`cgroup.procs`). They go, with all in them, in [`Guard::down`], when this is dropped, and when this
+    /// process is killed.
+    ///
+    /// # Errors
+    /// When groups with these limits cannot be made here: says why, and what would help.
+    pub fn group(&mut self, limits: &Limits) -> Result<Vec<PathBuf>, Error> {
+        self.tell(&Order::Group(limits.clone()))?;
+        match self.answer(PATIENCE)? {
+            Told::Group(Ok(folders)) => {
+                Ok(folders.into_iter().map(|folder| folder.join("cgroup.procs")).collect())
+            }
+            Told::Group(Err(why)) => Err(Error::Limits { program: OWN.to_owned(), why }),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// A folder of ours, for this user alone: in `within`, or else among the temporary files. It goes, with all in it, when
+    /// control groups go.
+    ///
+    /// # Errors
+    /// When none can be made there.
+    pub fn temporary(&mut self, within: Option<PathBuf>) -> Result<PathBuf, Error> {
+        let place = within.as_ref().map_or("the temporary folder".to_owned(), |w| w.display().to_string());
+        let folder = self.folder(&Order::Folder { within, user: None })?;
+        folder.map_err(|e| Error::file(OWN, place, format!("no folder can be made in it: {e}")))
     }
 
     /// A program that ended although nobody asked it to; each is told once.

@@ -24,6 +24,7 @@ mod up;
 pub use error::Error;
 pub use guard::guard;
 pub use handle::Guard;
+pub use port::{Listener, addresses, listeners};
 
 use serde::{Deserialize, Serialize};
 

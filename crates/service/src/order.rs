@@ -17,6 +17,8 @@ pub enum Order {
         /// Whose it is.
         user: Option<User>,
     },
+    /// New control groups with these limits, gone at the end; answered by [`Told::Group`].
+    Group(Limits),
     /// Answered by [`Told::Started`].
     Start(Box<Start>),
     /// What it printed last; answered by [`Told::Last`].
@@ -75,6 +77,8 @@ pub enum Told {
     },
     /// The new folder.
     Folder(Result<PathBuf, String>),
+    /// The folders of the new groups, one for each hierarchy that is needed.
+    Group(Result<Vec<PathBuf>, String>),
     /// Its process.
     Started(Result<u32, Refusal>),
     /// The last lines.

@@ -1,7 +1,7 @@
 //! Who listens at a port of this machine.
 
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// The state of a listening socket in /proc/net/tcp (TCP_LISTEN).
 const LISTEN: &str = "0A";
@@ -9,7 +9,9 @@ const LISTEN: &str = "0A";
 /// A process that listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listener {
+    /// Its number.
     pub pid: u32,
+    /// What it is called.
     pub name: String,
 }
 
@@ -21,13 +23,24 @@ pub fn is_local(ip: IpAddr) -> bool {
 /// The processes that take connections to a loopback address at this port; none if nobody does. An empty list: somebody,
 /// but this user may not know who.
 pub fn listeners(port: u16) -> Option<Vec<Listener>> {
-    let mut sockets = Vec::new();
-    for file in ["/proc/net/tcp", "/proc/net/tcp6"] {
-        let text = fs::read_to_string(file).unwrap_or_default();
-        let listening = text.lines().filter_map(listening);
-        sockets.extend(listening.filter(|l| l.port == port && is_local(l.ip)).map(|l| l.socket));
-    }
+    let local = all(port).into_iter().filter(|listening| is_local(listening.at.ip()));
+    let sockets: Vec<u64> = local.map(|listening| listening.socket).collect();
     (!sockets.is_empty()).then(|| holders(&sockets))
+}
+
+/// The addresses of this network namespace at which somebody listens at this port, each once.
+pub fn addresses(port: u16) -> Vec<SocketAddr> {
+    let mut found: Vec<SocketAddr> = all(port).into_iter().map(|listening| listening.at).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// All sockets that listen at a port.
+fn all(port: u16) -> Vec<Listening> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| fs::read_to_string(file).unwrap_or_default());
+    let lines = tables.iter().flat_map(|table| table.lines());
+    lines.filter_map(listening).filter(|listening| listening.at.port() == port).collect()
 }
 
 /// The first of them, as an error wants it.
@@ -57,8 +70,7 @@ fn name(pid: u32) -> String {
 
 /// A line of the table, if its socket listens.
 struct Listening {
-    ip: IpAddr,
-    port: u16,
+    at: SocketAddr,
     socket: u64,
 }
 
@@ -80,7 +92,7 @@ fn listening(line: &str) -> Option<Listening> {
         }
         _ => return None,
     };
-    Some(Listening { ip, port: u16::from_str_radix(port, 16).ok()?, socket })
+    Some(Listening { at: SocketAddr::new(ip, u16::from_str_radix(port, 16).ok()?), socket })
 }
 
 #[cfg(test)]
@@ -92,8 +104,9 @@ mod tests {
     fn who_listens_is_found_by_number() {
         for bind in ["127.0.0.1:0", "0.0.0.0:0"] {
             let socket = TcpListener::bind(bind).expect("a free port");
-            let port = socket.local_addr().expect("it is bound").port();
-            let found = listeners(port).expect("somebody listens");
+            let at = socket.local_addr().expect("it is bound");
+            assert_eq!(addresses(at.port()), [at]);
+            let found = listeners(at.port()).expect("somebody listens");
             // Another test may have just started a process, which has this socket open until it executes its program.
             assert!(found.iter().any(|l| l.pid == std::process::id() && !l.name.is_empty()), "{found:?}");
         }
@@ -101,13 +114,23 @@ mod tests {
 
     #[test]
     fn lines_that_are_none() {
-        for line in
-            ["", "  sl  local_address rem_address   st", "0: 01:02 x 0A", "0: 0100007F:1F90 0:0 0A 0 0 0 0"]
-        {
+        for line in [
+            "",
+            "  sl  local_address rem_address   st",
+            "0: 01:02 x 0A 00:00 00:00 00 0 0 4711 1",
+            "0: 0100007F:XYZW 0:0 0A 00:00 00:00 00 0 0 4711 1",
+            "0: 0100007F:1F90 0:0 0A 0 0 0 0",
+        ] {
             assert!(listening(line).is_none(), "{line}");
         }
-        let six = "0: 0000000000000000FFFF00000100007F:1F90 0:0 0A 00:00 00:00 00 0 0 4711 1";
-        let found = listening(six).expect("it listens");
-        assert_eq!((found.ip, found.port, found.socket), ("127.0.0.1".parse().expect("one"), 8080, 4711));
+        for (ip, expected) in [
+            ("0000000000000000FFFF00000100007F", "127.0.0.1:8080"),
+            ("00000000000000000000000001000000", "[::1]:8080"),
+            ("0100007F", "127.0.0.1:8080"),
+        ] {
+            let line = format!("0: {ip}:1F90 00:00 0A 00:00 00:00 00 0 0 4711 1");
+            let found = listening(&line).expect("it listens");
+            assert_eq!((found.at, found.socket), (expected.parse().expect("an address"), 4711));
+        }
     }
 }

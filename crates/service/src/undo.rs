@@ -96,7 +96,8 @@ pub fn undo(folder: &Path) {
     for line in text.lines().rev().filter_map(|line| serde_json::from_str(line).ok()) {
         // Whatever fails has gone already, or cannot be helped.
         let _ = match line {
-            Undo::Folder(folder) => fs::remove_dir_all(folder),
+            // A trace instance of the kernel goes like an empty folder, although it has files, and not otherwise.
+            Undo::Folder(folder) => fs::remove_dir(&folder).or_else(|_| fs::remove_dir_all(folder)),
             Undo::Group(path) => group::remove(&path),
             Undo::Parent(folder) => fs::remove_dir(folder),
             Undo::New(path) => fs::remove_file(path),

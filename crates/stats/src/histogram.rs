@@ -85,6 +85,19 @@ impl Histogram {
         (!self.is_empty()).then(|| Nanos(self.0.max()))
     }
 
+    /// Every bucket that holds something, from the shortest on: a time within 0.1 % of all in it, and how many.
+    pub fn counts(&self) -> impl Iterator<Item = (Nanos, u64)> {
+        self.0
+            .iter_recorded()
+            .map(|bucket| (Nanos(bucket.value_iterated_to()), bucket.count_since_last_iteration()))
+    }
+
+    /// Every bucket that holds something, from the shortest on: the least and the largest time that it counts, and how
+    /// many it holds.
+    pub fn buckets(&self) -> impl Iterator<Item = (Nanos, Nanos, u64)> {
+        self.counts().map(|(time, count)| (Nanos(self.0.lowest_equivalent(time.0)), time, count))
+    }
+
     /// How many were longer than `limit`, within the bucket width.
     pub fn count_above(&self, limit: Nanos) -> u64 {
         self.count() - self.0.count_between(0, limit.0)
@@ -140,6 +153,9 @@ mod tests {
             assert!((found.as_millis_f64() / ms - 1.0).abs() < 0.002, "{found} against {ms} ms");
         }
         assert_eq!(h.count_above(Nanos::from_millis(900)), 100);
+        assert_eq!(h.counts().map(|(_, count)| count).sum::<u64>(), 1000);
+        let (first, _) = h.counts().next().expect("not empty");
+        assert!((first.as_millis_f64() - 1.0).abs() < 0.002, "{first}");
         assert_eq!(Histogram::default().quantiles(), None);
     }
 

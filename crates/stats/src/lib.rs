@@ -5,11 +5,19 @@
 mod binomial;
 mod blocks;
 mod bounds;
+mod cache;
+mod clusters;
 mod histogram;
+mod order;
+mod shuffle;
 mod slope;
 
 pub use binomial::upper_bound;
 pub use blocks::{Blocks, Contrast, Unequal, error_spread};
 pub use bounds::{Looks, bounds};
+pub use cache::{Cache, NoCache, Point, fits, valley};
+pub use clusters::{Estimate, binomial, levels, lost, ratio_of_sums};
 pub use histogram::{Histogram, Quantiles};
+pub use order::{Median, ratio};
+pub use shuffle::shuffled;
 pub use slope::{Slope, student_t};

@@ -1,6 +1,6 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// A least-squares line through equally spaced points, with the doubt of its slope.
+/// A least-squares line through points, with the doubt of its slope.
 ///
 /// Source: any text on simple regression; the slope's standard error is
 /// `sqrt(Σ residual² / (n − 2) / Σ (x − x̄)²)`, with `n − 2` degrees of freedom. Assumes independent
@@ -19,25 +19,39 @@ pub struct Slope {
 impl Slope {
     /// Fits points `(i × step, ys[i])`; none for fewer than three points.
     pub fn fit(ys: &[f64], step: f64) -> Option<Self> {
-        let n = ys.len();
-        if n < 3 {
+        let points: Vec<(f64, f64)> = ys.iter().enumerate().map(|(i, y)| (i as f64 * step, *y)).collect();
+        Self::through(&points)
+    }
+
+    /// Fits points `(x, y)`, wherever they are; none for fewer than three points, or if all have the same x.
+    pub fn through(points: &[(f64, f64)]) -> Option<Self> {
+        Self::weighted(&points.iter().map(|(x, y)| (*x, *y, 1.0)).collect::<Vec<_>>())
+    }
+
+    /// Fits points `(x, y)` above 0 of which each is known to the same share of itself: each residual counts as a share
+    /// of its y, or the largest would decide alone. None as in [`Slope::through`].
+    pub fn by_shares(points: &[(f64, f64)]) -> Option<Self> {
+        let known: Vec<_> =
+            points.iter().filter(|(_, y)| *y > 0.0).map(|(x, y)| (*x, *y, y.powi(-2))).collect();
+        Self::weighted(&known)
+    }
+
+    /// Fits points `(x, y, weight)`; weights are in proportion to one over the variance of each y.
+    fn weighted(points: &[(f64, f64, f64)]) -> Option<Self> {
+        if points.len() < 3 {
             return None;
         }
-        let count = n as f64;
-        let (mean_x, mean_y) = ((count - 1.0) / 2.0 * step, ys.iter().sum::<f64>() / count);
-        let (mut sxx, mut sxy) = (0.0, 0.0);
-        for (i, y) in ys.iter().enumerate() {
-            let dx = i as f64 * step - mean_x;
-            sxx += dx * dx;
-            sxy += dx * (y - mean_y);
+        let weights: f64 = points.iter().map(|(_, _, w)| w).sum();
+        let mean_x = points.iter().map(|(x, _, w)| w * x).sum::<f64>() / weights;
+        let mean_y = points.iter().map(|(_, y, w)| w * y).sum::<f64>() / weights;
+        let sxx: f64 = points.iter().map(|(x, _, w)| w * (x - mean_x).powi(2)).sum();
+        if sxx == 0.0 {
+            return None;
         }
-        let per_unit = sxy / sxx;
-        let squares: f64 = ys
-            .iter()
-            .enumerate()
-            .map(|(i, y)| (y - mean_y - per_unit * (i as f64 * step - mean_x)).powi(2))
-            .sum();
-        let freedom = count - 2.0;
+        let per_unit = points.iter().map(|(x, y, w)| w * (x - mean_x) * (y - mean_y)).sum::<f64>() / sxx;
+        let residual = |x: f64, y: f64| y - mean_y - per_unit * (x - mean_x);
+        let squares: f64 = points.iter().map(|(x, y, w)| w * residual(*x, *y).powi(2)).sum();
+        let freedom = points.len() as f64 - 2.0;
         Some(Self { per_unit, error: (squares / freedom / sxx).sqrt(), freedom })
     }
 
@@ -69,6 +83,29 @@ mod tests {
         let s = Slope::fit(&ys, 1.0).expect("eleven points");
         assert!((s.per_unit - 0.5001).abs() < 1e-4 && (s.error - 0.1179).abs() < 1e-4, "{s:?}");
         assert!((student_t(0.95, 6.0) - 1.9432).abs() < 1e-3);
+    }
+
+    #[test]
+    fn points_may_stand_anywhere() {
+        // Anscombe's fourth set: ten points at 8 and one at 19; slope 0.4999, standard error 0.1178.
+        let ys = [6.58, 5.76, 7.71, 8.84, 8.47, 7.04, 5.25, 5.56, 7.91, 6.89];
+        let points: Vec<(f64, f64)> = ys.iter().map(|y| (8.0, *y)).chain([(19.0, 12.5)]).collect();
+        let s = Slope::through(&points).expect("eleven points");
+        assert!((s.per_unit - 0.4999).abs() < 1e-4 && (s.error - 0.1178).abs() < 1e-4, "{s:?}");
+        let steep = Slope::through(&[(0.0, 1.0), (1.0, 3.0), (10.0, 21.0)]).expect("three points");
+        assert!((steep.per_unit - 2.0).abs() < 1e-12 && steep.error < 1e-9);
+        assert_eq!(Slope::through(&points[..10]), None, "all at the same place");
+    }
+
+    #[test]
+    fn a_large_point_does_not_decide_alone() {
+        // Near y = 10 + 2x, the last twice too high: shares leave the slope where the others have it.
+        let points = [(0.0, 10.0), (5.0, 20.1), (20.0, 49.8), (100.0, 210.0), (400.0, 1620.0)];
+        let plain = Slope::through(&points).expect("five points");
+        let shares = Slope::by_shares(&points).expect("five points");
+        assert!(plain.per_unit > 3.5, "{plain:?}");
+        assert!((2.0..2.5).contains(&shares.per_unit), "{shares:?}");
+        assert_eq!(Slope::by_shares(&[(0.0, 0.0), (1.0, 1.0), (2.0, 2.0)]), None, "two are left");
     }
 
     #[test]

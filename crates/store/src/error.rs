@@ -56,6 +56,8 @@ pub enum Error {
         asked: String,
         /// How many runs there are.
         kept: u64,
+        /// Names and ids that are nearly what was asked for.
+        near: Vec<String>,
     },
     /// More than one run begins so.
     Ambiguous {
@@ -139,13 +141,16 @@ impl fmt::Display for Error {
                 path.display(),
                 crate::open::BUSY.as_secs()
             ),
-            Self::NoRun { asked, kept: 0 } => {
+            Self::NoRun { asked, kept: 0, .. } => {
                 write!(f, "no run '{asked}': the store is empty; torment find or torment run makes one")
             }
-            Self::NoRun { asked, kept } => write!(
-                f,
-                "no run '{asked}' among the {kept} kept; expected an id, the beginning of one, last or last~N; torment list shows them"
-            ),
+            Self::NoRun { asked, kept, near } => {
+                write!(f, "no run '{asked}' among the {kept} kept; ")?;
+                if !near.is_empty() {
+                    write!(f, "did you mean {}? ", near.join(" or "))?;
+                }
+                f.write_str("expected a name, an id, the beginning of one, last or last~N; torment list shows them")
+            }
             Self::Ambiguous { asked, fits } => {
                 write!(f, "more than one run begins with '{asked}': {}; type more of it", fits.join(", "))
             }

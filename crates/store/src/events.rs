@@ -20,14 +20,22 @@ pub struct Events<'a> {
 impl Store {
     /// The events of a run. Fails if there is none of that id.
     pub fn events(&self, id: &RunId) -> Result<Events<'_>, Error> {
+        self.events_from(id, 0)
+    }
+
+    /// The events of a run from a [`Events::position`] on: what came since. Fails if there is none of that id.
+    pub fn events_from(&self, id: &RunId, position: u64) -> Result<Events<'_>, Error> {
         let key = self
             .db
             .query_row("SELECT key FROM run WHERE id = ?1", [&id.0], |row| row.get(0))
             .optional()
             .map_err(|e| self.error(&e))?;
         match key {
-            Some(key) => Ok(Events { store: self, key, next: 0, page: VecDeque::new(), skipped: 0 }),
-            None => Err(Error::NoRun { asked: id.0.clone(), kept: self.count()? }),
+            Some(key) => {
+                let next = i64::try_from(position).unwrap_or(i64::MAX);
+                Ok(Events { store: self, key, next, page: VecDeque::new(), skipped: 0 })
+            }
+            None => Err(self.none(&id.0)?),
         }
     }
 }
@@ -36,6 +44,11 @@ impl Events<'_> {
     /// Events passed over so far because this version does not know their kind or their form.
     pub fn skipped(&self) -> u64 {
         self.skipped
+    }
+
+    /// Where whoever has read all of them goes on later.
+    pub fn position(&self) -> u64 {
+        u64::try_from(self.next).unwrap_or(0)
     }
 
     fn turn(&mut self) -> rusqlite::Result<()> {

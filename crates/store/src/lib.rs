@@ -4,15 +4,20 @@
 //! at most the last second and the load never waits for the disk. Any number of processes may
 //! write and read at once. The store never interprets a run: whoever shows it folds its events.
 
+mod came_to;
 mod error;
 mod events;
+mod find;
+mod label;
 mod open;
 mod recording;
 mod runs;
 mod writer;
 
+pub use came_to::CameTo;
 pub use error::Error;
 pub use events::Events;
+pub use find::check_name;
 pub use open::{Store, default_path};
 pub use recording::Recording;
 pub use runs::{Answers, Filter, RunSummary, State};

@@ -1,3 +1,4 @@
+use crate::label::tags_json;
 use crate::writer::Writer;
 use crate::{Error, Store};
 use record::{Answer, Event, Limit, RunId, Standing, Verdict};
@@ -43,7 +44,19 @@ impl Store {
     /// Begins a run with its first event, which must be [`Event::RunStarted`], and commits it.
     /// Fails if the store cannot be written, or already holds a run of that id.
     pub fn begin(&self, first: &Event) -> Result<Recording, Error> {
-        let Event::RunStarted { id, at_unix_ms, version, method, command, target, goal, part_of, .. } = first
+        let Event::RunStarted {
+            id,
+            at_unix_ms,
+            version,
+            method,
+            command,
+            target,
+            goal,
+            part_of,
+            label,
+            machine,
+            ..
+        } = first
         else {
             return Err(Error::NotStarted);
         };
@@ -52,11 +65,13 @@ impl Store {
         let mut insert = || {
             let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
             change.execute(
-                "INSERT INTO run (id, started_unix_ms, command, target, goal, version, method, writer_boot, writer_pid, writer_start, part_of)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                "INSERT INTO run (id, started_unix_ms, command, target, goal, version, method, writer_boot, writer_pid, writer_start, part_of,
+                 name, tags, git_commit, host, processor, cpus)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
                 params![
                     id.0, signed(*at_unix_ms), command, target, goal, version, method, writer.boot, writer.pid, writer.start,
                     part_of.as_ref().map(|experiment| &experiment.0),
+                    label.name, tags_json(label), label.commit, machine.host, machine.processor, machine.cpus,
                 ],
             )?;
             let key = change.last_insert_rowid();
@@ -238,6 +253,13 @@ impl Columns {
                         params![run, met, loss],
                     ),
                     Some(Verdict::Answers { standing }) => return standing_columns(db, run, standing),
+                    Some(
+                        machine
+                        @ (Verdict::Sheet { .. } | Verdict::Tasks { .. } | Verdict::WorkingSet { .. }),
+                    ) => {
+                        let json = serde_json::to_string(machine).expect("numbers and names can be written");
+                        db.execute("UPDATE run SET verdict = ?2 WHERE key = ?1", params![run, json])
+                    }
                     None => Ok(0),
                 }
                 .map(|_| ())
@@ -294,7 +316,7 @@ impl Store {
         let failed = |e: rusqlite::Error| self.error(&e);
         let sql = "DELETE FROM run WHERE id = ?1 OR part_of = (SELECT id FROM run WHERE id = ?1)";
         if self.db.execute(sql, [&id.0]).map_err(failed)? == 0 {
-            return Err(Error::NoRun { asked: id.0.clone(), kept: self.count()? });
+            return Err(self.none(&id.0)?);
         }
         // One row for each page freed; execute_batch steps through them all.
         self.db.execute_batch("PRAGMA incremental_vacuum").map_err(failed)

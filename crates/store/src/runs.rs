@@ -1,6 +1,8 @@
+use crate::label::tag_begins;
 use crate::writer::Writer;
-use crate::{Error, Store};
-use record::RunId;
+use crate::{CameTo, Error, Store};
+use record::{Label, RunId, Verdict};
+use rusqlite::types::FromSql;
 use rusqlite::{Row, params};
 
 /// Which runs to list.
@@ -10,6 +12,18 @@ pub struct Filter {
     pub command: Option<String>,
     /// Only those whose target holds this text.
     pub target: Option<String>,
+    /// Only those of this name.
+    pub name: Option<String>,
+    /// Only those with all of these tags, each whole or its key.
+    pub tags: Vec<String>,
+    /// Only those whose machine's host or processor holds this text.
+    pub machine: Option<String>,
+    /// Only those that came to this.
+    pub came_to: Option<CameTo>,
+    /// Only those that began then or later, in milliseconds since 1970.
+    pub since_unix_ms: Option<u64>,
+    /// Only those that began before then.
+    pub until_unix_ms: Option<u64>,
     /// At most this many, the newest.
     pub limit: Option<u32>,
     /// Also those that are measurements of an experiment: there are many of them, and the experiment says what
@@ -88,12 +102,46 @@ pub struct RunSummary {
     pub answers: Option<Answers>,
     /// Why the experiment is over, as [`record::Over`] in JSON.
     pub over: Option<String>,
+    /// Of a run that asks the machine itself: what it came to.
+    pub verdict: Option<Verdict>,
+    /// What people call it.
+    pub label: Label,
+    /// The machine it was made on; none if that is not known.
+    pub host: Option<String>,
+    /// Its processors' model.
+    pub processor: Option<String>,
+    /// How many of them it had.
+    pub cpus: Option<u32>,
 }
 
-const COLUMNS: &str =
-    "id, started_unix_ms, ended_unix_ms, command, target, goal, version, method, exit_code, error,
-    limit_goal, lower, upper, unit, search_ended, goal_met, loss, part_of, better, worse, no_difference, undecided, not_measured, over,
-    writer_boot, writer_pid, writer_start";
+impl RunSummary {
+    /// What it came to.
+    pub fn came_to(&self) -> CameTo {
+        match (self.state, self.exit_code) {
+            (State::Running, _) => CameTo::Running,
+            (State::Ended, Some(code)) => CameTo::Code(code),
+            (State::CutShort, _) | (State::Ended, None) => CameTo::CutShort,
+        }
+    }
+}
+
+/// In the order in which [`summary`] takes them: to look for each by its name would be most of the work of a long list.
+const COLUMNS: &str = "writer_boot, writer_pid, writer_start, ended_unix_ms, id, started_unix_ms, command, target, goal, version,
+    method, exit_code, error, limit_goal, lower, upper, unit, search_ended, goal_met, loss, part_of,
+    better, worse, no_difference, undecided, not_measured, over, verdict, name, tags, git_commit, host, processor, cpus";
+
+/// The values of a row from left to right.
+struct Cells<'a, 'b> {
+    row: &'a Row<'b>,
+    next: usize,
+}
+
+impl Cells<'_, '_> {
+    fn take<T: FromSql>(&mut self) -> rusqlite::Result<T> {
+        self.next += 1;
+        self.row.get(self.next - 1)
+    }
+}
 
 /// SQLite's integers are signed, ours are counts.
 fn unsigned(n: i64) -> u64 {
@@ -101,51 +149,62 @@ fn unsigned(n: i64) -> u64 {
 }
 
 fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
-    let ended_unix_ms: Option<u64> = row.get::<_, Option<i64>>("ended_unix_ms")?.map(unsigned);
-    let writer = Writer {
-        boot: row.get("writer_boot")?,
-        pid: row.get("writer_pid")?,
-        start: row.get("writer_start")?,
-    };
+    let mut cells = Cells { row, next: 0 };
+    let writer = Writer { boot: cells.take()?, pid: cells.take()?, start: cells.take()? };
+    let ended_unix_ms: Option<u64> = cells.take::<Option<i64>>()?.map(unsigned);
     let state = match ended_unix_ms {
         Some(_) => State::Ended,
         None if writer.lives() => State::Running,
         None => State::CutShort,
     };
     Ok(RunSummary {
-        id: RunId(row.get("id")?),
+        id: RunId(cells.take()?),
         state,
-        started_unix_ms: unsigned(row.get("started_unix_ms")?),
+        started_unix_ms: unsigned(cells.take()?),
         ended_unix_ms,
-        command: row.get("command")?,
-        target: row.get("target")?,
-        goal: row.get("goal")?,
-        version: row.get("version")?,
-        method: row.get("method")?,
-        exit_code: row.get("exit_code")?,
-        error: row.get("error")?,
-        limit_goal: row.get("limit_goal")?,
-        lower: row.get("lower")?,
-        upper: row.get("upper")?,
-        unit: row.get("unit")?,
-        search_ended: row.get("search_ended")?,
-        goal_met: row.get("goal_met")?,
-        loss: row.get("loss")?,
-        part_of: row.get::<_, Option<String>>("part_of")?.map(RunId),
-        answers: answers(row)?,
-        over: row.get("over")?,
+        command: cells.take()?,
+        target: cells.take()?,
+        goal: cells.take()?,
+        version: cells.take()?,
+        method: cells.take()?,
+        exit_code: cells.take()?,
+        error: cells.take()?,
+        limit_goal: cells.take()?,
+        lower: cells.take()?,
+        upper: cells.take()?,
+        unit: cells.take()?,
+        search_ended: cells.take()?,
+        goal_met: cells.take()?,
+        loss: cells.take()?,
+        part_of: cells.take::<Option<String>>()?.map(RunId),
+        answers: answers(&mut cells)?,
+        over: cells.take()?,
+        // What a newer version wrote and this one does not know is as good as none.
+        verdict: cells.take::<Option<String>>()?.and_then(|json| serde_json::from_str(&json).ok()),
+        label: Label { name: cells.take()?, tags: tags(&mut cells)?, commit: cells.take()? },
+        host: cells.take()?,
+        processor: cells.take()?,
+        cpus: cells.take()?,
     })
 }
 
+fn tags(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Vec<String>> {
+    let json: Option<String> = cells.take()?;
+    Ok(json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default())
+}
+
 /// None of what is no experiment, or one that has not come to a first block.
-fn answers(row: &Row<'_>) -> rusqlite::Result<Option<Answers>> {
-    let Some(better) = row.get("better")? else { return Ok(None) };
+fn answers(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<Answers>> {
+    let mut count = || cells.take::<Option<u32>>();
+    let counts = [count()?, count()?, count()?, count()?, count()?];
+    let [Some(better), worse, no_difference, undecided, not_measured] = counts else { return Ok(None) };
+    let or_none = Option::unwrap_or_default;
     Ok(Some(Answers {
         better,
-        worse: row.get("worse")?,
-        no_difference: row.get("no_difference")?,
-        undecided: row.get("undecided")?,
-        not_measured: row.get("not_measured")?,
+        worse: or_none(worse),
+        no_difference: or_none(no_difference),
+        undecided: or_none(undecided),
+        not_measured: or_none(not_measured),
     }))
 }
 
@@ -155,15 +214,65 @@ impl Store {
         let sql = format!(
             "SELECT {COLUMNS} FROM run
              WHERE (?1 IS NULL OR command = ?1) AND (?2 IS NULL OR instr(target, ?2) > 0)
-                 AND (?4 OR part_of IS NULL)
-             ORDER BY started_unix_ms DESC, key DESC LIMIT ?3"
+                 AND (?3 OR part_of IS NULL) AND (?4 IS NULL OR name = ?4)
+                 AND (?5 IS NULL OR started_unix_ms >= ?5)
+                 AND (?6 IS NULL OR instr(coalesce(host, ''), ?6) > 0 OR instr(coalesce(processor, ''), ?6) > 0)
+                 AND (?7 IS NULL OR started_unix_ms < ?7) AND (?10 IS NULL OR instr(tags, ?10) > 0)
+                 AND (?8 IS NULL OR exit_code = ?8) AND (NOT ?9 OR ended_unix_ms IS NULL)
+             ORDER BY started_unix_ms DESC, key DESC"
         );
-        let limit = filter.limit.map_or(-1, i64::from);
+        let limit = filter.limit.map_or(usize::MAX, |limit| limit as usize);
+        let signed = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
+        let (since, until) = (filter.since_unix_ms.map(signed), filter.until_unix_ms.map(signed));
+        // As its list of tags has the first of them, or the beginning of it: most others need not be read.
+        let tag = filter.tags.first().map(|tag| tag_begins(tag));
+        // Whether one without an end goes on is known only from its process.
+        let (code, endless) = match filter.came_to {
+            Some(CameTo::Code(code)) => (Some(code), false),
+            Some(CameTo::Running | CameTo::CutShort) => (None, true),
+            None => (None, false),
+        };
+        let fits = |run: &RunSummary| {
+            filter.tags.iter().all(|tag| run.label.has(tag))
+                && filter.came_to.is_none_or(|came_to| run.came_to() == came_to)
+        };
         let read = || {
             let mut query = self.db.prepare(&sql)?;
+            // Rows are made as they are taken: a limit ends the reading.
             query
-                .query_map(params![filter.command, filter.target, limit, filter.parts], summary)?
+                .query_map(
+                    params![
+                        filter.command,
+                        filter.target,
+                        filter.parts,
+                        filter.name,
+                        since,
+                        filter.machine,
+                        until,
+                        code,
+                        endless,
+                        tag,
+                    ],
+                    summary,
+                )?
+                .filter(|run| run.as_ref().map_or(true, &fits))
+                .take(limit)
                 .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().map_err(|e| self.error(&e))
+    }
+
+    /// The runs without an end, and those that ended then or later, in milliseconds since 1970; measurements of experiments
+    /// among them. The one that began last first.
+    pub fn lately(&self, since_unix_ms: u64) -> Result<Vec<RunSummary>, Error> {
+        let since = i64::try_from(since_unix_ms).unwrap_or(i64::MAX);
+        let read = || {
+            let sql = format!(
+                "SELECT {COLUMNS} FROM run WHERE ended_unix_ms IS NULL OR ended_unix_ms >= ?1
+                 ORDER BY started_unix_ms DESC, key DESC"
+            );
+            let mut query = self.db.prepare(&sql)?;
+            query.query_map([since], summary)?.collect::<rusqlite::Result<Vec<_>>>()
         };
         read().map_err(|e| self.error(&e))
     }
@@ -181,45 +290,8 @@ impl Store {
     /// One run's line. Fails if there is none of that id.
     pub fn summary(&self, id: &RunId) -> Result<RunSummary, Error> {
         match self.db.query_row(&format!("SELECT {COLUMNS} FROM run WHERE id = ?1"), [&id.0], summary) {
-            Err(rusqlite::Error::QueryReturnedNoRows) => {
-                Err(Error::NoRun { asked: id.0.clone(), kept: self.count()? })
-            }
+            Err(rusqlite::Error::QueryReturnedNoRows) => Err(self.none(&id.0)?),
             result => result.map_err(|e| self.error(&e)),
-        }
-    }
-
-    /// The run meant by an id, the beginning of one, `last`, or `last~N` (N before the last); the
-    /// measurements of an experiment do not count as last. Fails if none or more than one fits.
-    pub fn find(&self, asked: &str) -> Result<RunId, Error> {
-        let none = || Ok(Error::NoRun { asked: asked.to_owned(), kept: self.count()? });
-        if let Some(rest) = asked.strip_prefix("last") {
-            let back: Option<u32> =
-                if rest.is_empty() { Some(0) } else { rest.strip_prefix('~').and_then(|n| n.parse().ok()) };
-            let Some(back) = back else { return Err(none()?) };
-            let sql = "SELECT id FROM run WHERE part_of IS NULL ORDER BY started_unix_ms DESC, key DESC LIMIT 1 OFFSET ?1";
-            return match self.db.query_row(sql, [back], |row| row.get(0)) {
-                Ok(id) => Ok(RunId(id)),
-                Err(rusqlite::Error::QueryReturnedNoRows) => Err(none()?),
-                Err(e) => Err(self.error(&e)),
-            };
-        }
-        if asked.is_empty() {
-            return Err(none()?);
-        }
-        const SHOWN: usize = 5;
-        let read = || {
-            let sql = "SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC, started_unix_ms DESC LIMIT ?2";
-            let mut query = self.db.prepare(sql)?;
-            query
-                .query_map(params![asked, SHOWN as i64], |row| row.get(0))?
-                .collect::<rusqlite::Result<Vec<String>>>()
-        };
-        let fits = read().map_err(|e| self.error(&e))?;
-        match fits.as_slice() {
-            [] => Err(none()?),
-            [one] => Ok(RunId(one.clone())),
-            [exact, ..] if exact == asked => Ok(RunId(exact.clone())),
-            _ => Err(Error::Ambiguous { asked: asked.to_owned(), fits }),
         }
     }
 

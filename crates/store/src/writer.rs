@@ -1,6 +1,7 @@
 //! Who writes a run: enough to know, from any process and after any crash, whether it still does.
 
 use std::fs;
+use std::sync::OnceLock;
 
 /// A process, named so that neither a reused pid nor a reboot can take its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +17,7 @@ impl Writer {
     /// This process. Without `/proc` the boot is empty, and such a writer is never found alive.
     pub fn this() -> Self {
         let pid = std::process::id();
-        Self { boot: boot(), pid, start: start_of(pid).unwrap_or(0) }
+        Self { boot: boot().to_owned(), pid, start: start_of(pid).unwrap_or(0) }
     }
 
     /// Whether it still lives. A process in another pid namespace cannot be seen and counts as gone.
@@ -25,8 +26,12 @@ impl Writer {
     }
 }
 
-fn boot() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+/// Read once: no process outlives its kernel, and a list asks for every run that has no end.
+fn boot() -> &'static str {
+    static BOOT: OnceLock<String> = OnceLock::new();
+    BOOT.get_or_init(|| {
+        fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+    })
 }
 
 fn start_of(pid: u32) -> Option<i64> {

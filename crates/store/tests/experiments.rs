@@ -1,23 +1,14 @@
 //! What the store does with experiments: they are one line, and their measurements belong to them.
 
-use record::{Answer, Event, Judged, Machine, Over, RunId, Standing, Verdict};
+mod begun;
+
+use begun::begun;
+use record::{Answer, Event, Judged, Over, RunId, Standing, Verdict};
 use std::time::{Duration, Instant};
 use torment_store::{Answers, Error, Filter, Store};
 
 fn started(id: &str, at_unix_ms: u64) -> Event {
-    Event::RunStarted {
-        id: RunId(id.to_owned()),
-        at_unix_ms,
-        version: "0.1.0".to_owned(),
-        method: record::METHOD,
-        command: "try".to_owned(),
-        target: "http://127.0.0.1:8080/".to_owned(),
-        goal: "zero-drop".to_owned(),
-        plan: String::new(),
-        parts: Vec::new(),
-        machine: Machine::default(),
-        part_of: None,
-    }
+    begun("try", id, at_unix_ms)
 }
 
 fn part(id: &str, at_unix_ms: u64, of: &str) -> Event {

@@ -1,6 +1,9 @@
 //! The store from outside: what it keeps, finds, refuses, and how it bears company.
 
-use record::{Ended, Event, Failure, Limit, Machine, Outcome, Purpose, RunId, Slice, Verdict};
+mod begun;
+
+use begun::begun;
+use record::{Ended, Event, Failure, Limit, Outcome, Purpose, RunId, Slice, Verdict};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,19 +16,7 @@ fn folder() -> TempDir {
 }
 
 fn started(id: &str, at_unix_ms: u64) -> Event {
-    Event::RunStarted {
-        id: RunId(id.to_owned()),
-        at_unix_ms,
-        version: "0.1.0".to_owned(),
-        method: record::METHOD,
-        command: "find".to_owned(),
-        target: "http://127.0.0.1:8080/".to_owned(),
-        goal: "zero-drop".to_owned(),
-        plan: String::new(),
-        parts: Vec::new(),
-        machine: Machine::default(),
-        part_of: None,
-    }
+    begun("find", id, at_unix_ms)
 }
 
 fn slice(index: u32) -> Event {
@@ -216,7 +207,7 @@ fn refuses_files_that_are_no_store() {
         (PathBuf::from("/proc/torment/t.db"), "cannot open the store"),
         (folder.path().to_owned(), "cannot open the store"),
         (path("other.db"), "another program"),
-        (newer, "has schema 99, this torment knows up to 2"),
+        (newer, "has schema 99, this torment knows up to 4"),
     ] {
         let message = message(&path);
         assert!(message.contains(words), "{message}");
@@ -265,6 +256,25 @@ fn commits_on_its_own_without_another_event() {
     wait_for(&store, "a", 2);
     assert_eq!(store.summary(&RunId("a".to_owned())).expect("is there").state, State::Running);
     drop(recording);
+}
+
+#[test]
+fn what_came_since_is_read_alone() {
+    let folder = folder();
+    let store = Store::open(&folder.path().join("t.db")).expect("opens");
+    let id = RunId("a".to_owned());
+    let mut recording = store.begin(&started("a", 1)).expect("begins");
+    recording.append(&slice(0)).expect("is taken");
+    wait_for(&store, "a", 2);
+    let mut events = store.events(&id).expect("is there");
+    assert_eq!(events.by_ref().count(), 2);
+    let position = events.position();
+    assert_eq!(store.events_from(&id, position).expect("is there").count(), 0, "nothing came");
+    (1..40).for_each(|i| recording.append(&slice(i)).expect("is taken"));
+    recording.finish().expect("is kept");
+    let since: Vec<Event> =
+        store.events_from(&id, position).expect("is there").collect::<Result<_, _>>().expect("reads");
+    assert_eq!(since, (1..40).map(slice).collect::<Vec<_>>());
 }
 
 /// Not a test: the body of the child processes below.

@@ -2,24 +2,52 @@
 //! calls of other processes. The only crate with `unsafe`; each such block
 //! says why it is sound. Whatever rustix wraps safely is called through rustix, here or elsewhere.
 
+mod alarm;
 mod arrival;
+mod call_names;
 mod calls;
 mod clock;
+mod condition;
+mod crowd;
 mod descriptors;
 mod limits;
+mod mapping;
 mod memory;
+mod partner;
 mod priority;
 mod processors;
+mod ptrace;
+mod reap;
+mod ring;
+mod shared;
 mod socket;
 mod start;
+pub mod task;
+mod ticks;
+mod usage;
 
+pub use alarm::Alarm;
 pub use arrival::{recv_stamped, stamp_arrivals};
+pub use call_names::{call_name, call_number};
 pub use calls::{Call, call};
 pub use clock::{monotonic_ns, thread_cpu_ns};
+pub use condition::{Condition, Held};
+pub use crowd::{Crowd, map_stack, take_maps};
 pub use descriptors::own_descriptors;
 pub use limits::raise_nofile;
+pub use mapping::Mapping;
 pub use memory::read_memory;
+pub use partner::Partner;
 pub use priority::real_time;
-pub use processors::{check_processors, run_on};
+pub use processors::{Allowed, check_processors, run_on};
+pub use ptrace::{
+    ARCHITECTURE, Place, Resume, Side, Stopped, bind_traced, follow_traced, place_of_traced, resume_traced,
+    started_by_traced, traced, wait_traced,
+};
+pub use reap::{Reaped, reap};
+pub use ring::Reads;
+pub use shared::Shared;
 pub use socket::bind_address_no_port;
 pub use start::before_exec;
+pub use ticks::Ticks;
+pub use usage::{Usage, Whose, usage};

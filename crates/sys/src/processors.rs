@@ -11,6 +11,27 @@ pub fn run_on(processors: &[u32]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
+/// The processors that a thread may run on, to go back to.
+#[derive(Debug, Clone, Copy)]
+pub struct Allowed(CpuSet);
+
+impl Allowed {
+    /// Those of the calling thread.
+    pub fn now() -> io::Result<Self> {
+        Ok(Self(sched_getaffinity(None)?))
+    }
+
+    /// Their numbers, from the smallest.
+    pub fn list(&self) -> Vec<u32> {
+        (0..CpuSet::MAX_CPU).filter(|cpu| self.0.is_set(*cpu)).map(|cpu| cpu as u32).collect()
+    }
+
+    /// The calling thread may run on them again.
+    pub fn restore(&self) -> io::Result<()> {
+        Ok(sched_setaffinity(None, &self.0)?)
+    }
+}
+
 /// Whether this process may run on each of these processors; the error names the first it may not.
 pub fn check_processors(processors: &[u32]) -> io::Result<()> {
     let allowed = sched_getaffinity(None)?;
@@ -19,4 +40,20 @@ pub fn check_processors(processors: &[u32]) -> io::Result<()> {
     let list: Vec<String> =
         (0..CpuSet::MAX_CPU).filter(|cpu| is_allowed(*cpu)).map(|cpu| cpu.to_string()).collect();
     Err(io::Error::other(format!("processor {missing} is not available here; choose of {}", list.join(", "))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bound_and_free_again() {
+        let allowed = Allowed::now().expect("every kernel has it");
+        let all = allowed.list();
+        let last = *all.last().expect("this runs somewhere");
+        run_on(&[last]).expect("it is ours to run on");
+        assert_eq!(Allowed::now().expect("every kernel has it").list(), [last]);
+        allowed.restore().expect("they were ours before");
+        assert_eq!(Allowed::now().expect("every kernel has it").list(), all);
+    }
 }

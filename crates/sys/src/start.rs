@@ -6,9 +6,15 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+/// Signals that ask a program to end; not SIGHUP, which nohup(1) has it ignore on purpose.
+const ASKING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+
 /// Has the program of `command`, before its first instruction, enter the control groups whose open `cgroup.procs`
 /// are given, run on these processors only (all of ours if none is named), and be sent `death` when the thread that
 /// starts it ends (PR_SET_PDEATHSIG(2const)). Must be called by the thread that then starts it, once a command.
+///
+/// The signals that ask a program to end do so, whatever this process was told to ignore: a shell starts what it puts into the
+/// background with SIGINT and SIGQUIT ignored, which every program after it would inherit, and no shell can undo for itself.
 ///
 /// Fails as [`check_processors`] does. What the kernel refuses later, [`Command::spawn`] says.
 pub fn before_exec(
@@ -29,6 +35,10 @@ pub fn before_exec(
         }
         if bound {
             sched_setaffinity(None, &set)?;
+        }
+        for signal in ASKING {
+            // SAFETY: it is a system call that changes this child alone; no handler is installed.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
         set_parent_process_death_signal(Some(death))?;
         // The parent may have ended before the call above, which then never comes true.
@@ -72,6 +82,26 @@ mod tests {
         assert_eq!(text, "0");
         let error = before_exec(&mut Command::new("/bin/true"), Signal::KILL, &[4000], Vec::new());
         assert!(error.expect_err("there are fewer").to_string().contains("processor 4000"));
+    }
+
+    #[test]
+    fn a_child_can_be_asked_to_end_although_we_cannot() {
+        // SAFETY: nobody sends this process SIGQUIT, and nothing else here depends on what it would do.
+        unsafe { libc::signal(libc::SIGQUIT, libc::SIG_IGN) };
+        let ignored = |change: &dyn Fn(&mut Command)| {
+            let mut command = Command::new("/bin/grep");
+            command.args(["SigIgn", "/proc/self/status"]);
+            change(&mut command);
+            let said = command.output().expect("every Linux has it").stdout;
+            let said = String::from_utf8_lossy(&said).into_owned();
+            let mask = said.split_whitespace().last().and_then(|word| u64::from_str_radix(word, 16).ok());
+            mask.expect("a mask") >> (libc::SIGQUIT - 1) & 1
+        };
+        assert_eq!(ignored(&|_| {}), 1, "it would be inherited");
+        let asked = |command: &mut Command| {
+            before_exec(command, Signal::KILL, &[], Vec::new()).expect("nothing is asked");
+        };
+        assert_eq!(ignored(&asked), 0);
     }
 
     #[test]

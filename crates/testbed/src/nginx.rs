@@ -13,6 +13,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 const START_PATIENCE: Duration = Duration::from_secs(20);
+/// More than any test makes.
+const CONNECTIONS: u32 = 20_000;
 
 /// A running server.
 pub struct Nginx {
@@ -30,6 +32,11 @@ impl Nginx {
         Some(Self::start_with(&found()?, ["", ""]))
     }
 
+    /// As [`Self::start`], with so many connections of all kinds that its worker may have.
+    pub fn start_with_connections(count: u32) -> Option<Self> {
+        Some(Self::start_holding(&found()?, count, ["", "keepalive_requests 1000000000;"]))
+    }
+
     /// As [`Self::start`], for long loads: a connection is kept however many requests it carries, and as
     /// many as come are taken at once.
     pub fn start_for_load() -> Option<Self> {
@@ -37,6 +44,10 @@ impl Nginx {
     }
 
     fn start_with(program: &Path, further: [&str; 2]) -> Self {
+        Self::start_holding(program, CONNECTIONS, further)
+    }
+
+    fn start_holding(program: &Path, connections: u32, further: [&str; 2]) -> Self {
         let built = Command::new(program).arg("-V").output().expect("nginx can be run");
         let knows = |module: &str| String::from_utf8_lossy(&built.stderr).contains(module);
         let http2_port = knows("http_v2_module").then(free_port);
@@ -52,7 +63,7 @@ impl Nginx {
             fs::write(at("certificate.pem"), made.cert.pem()).expect("the folder is writable");
             fs::write(at("key.pem"), made.signing_key.serialize_pem()).expect("the folder is writable");
         }
-        fs::write(at("nginx.conf"), configuration(port, http2_port, tls_port, further))
+        fs::write(at("nginx.conf"), configuration(connections, port, http2_port, tls_port, further))
             .expect("the folder is writable");
         let server = command(program, user, folder.path())
             .arg("-p")
@@ -136,6 +147,7 @@ const PAGE: &str = "<!DOCTYPE html>
 
 /// One worker in the foreground; every path inside the folder. Further directives go into `events` and `server`.
 fn configuration(
+    connections: u32,
     port: u16,
     http2_port: Option<u16>,
     tls_port: Option<u16>,
@@ -152,7 +164,7 @@ fn configuration(
 worker_processes 1;
 worker_rlimit_nofile 65536;
 pid nginx.pid;
-events {{ worker_connections 20000; {events} }}
+events {{ worker_connections {connections}; {events} }}
 http {{
     access_log off;
     client_body_temp_path body;

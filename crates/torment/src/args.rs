@@ -1,25 +1,52 @@
 //! The command line: what may be typed, and the plan it makes together with a plan file.
 
+mod anatomy;
 mod attempt;
+mod connections;
+mod explain;
+mod export;
+mod find;
+mod label;
 mod load;
+mod page;
 mod plans;
+mod probe;
 mod request;
+mod runs;
 mod selftest;
+mod storm;
 mod target;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod watch;
 mod watching;
+mod working_set;
 
+pub use anatomy::{BinaryArgs, Call, CallArgs};
 pub use attempt::{TryArgs, kept};
+pub use connections::ConnectionsArgs;
+pub use explain::{ExplainArgs, Explained, explained};
+pub use export::ExportArgs;
+pub use find::Level;
+pub use label::{LabelArgs, distinct};
 pub use load::{FindArgs, How, RunArgs, variable};
+pub use page::{PageArgs, ReportArgs, ServeArgs};
 pub use plans::{Output, PlanAction};
+pub use probe::ProbeArgs;
+pub use runs::{CompareArgs, ListArgs, NameArgs, ShowArgs, TagArgs};
 pub use selftest::SelftestArgs;
+pub use storm::{Asked, ProcessesArgs, StormArgs};
 pub use target::TargetArgs;
+pub use tasks::ThreadsArgs;
 pub use watch::{WatchCommand, Watching, Whom};
+pub use working_set::WorkingSetArgs;
 
+use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use std::error::Error;
 use std::io;
+use std::num::ParseIntError;
 use std::path::PathBuf;
 
 /// Finds out how much a service can take.
@@ -41,8 +68,10 @@ Examples:
   torment find http://127.0.0.1:8080/        find the limit of yours
   torment run http://127.0.0.1:8080/ -r 500  offer 500 requests a second for 30 s
   torment try plans/homelab.toml --quick     would more threads, or more cores, help?
+  torment probe launch                       what a process and a thread cost here
   torment show                               see the last run again
   torment explain                            and why its limit is where it is
+  torment serve                              look at all runs in a browser, also while one goes on
   torment watch :8080                        see who waits for what, without load
 
 Exit codes:
@@ -56,40 +85,23 @@ Exit codes:
 #[derive(Debug, Subcommand)]
 #[allow(missing_docs, reason = "a comment here would take the place of the help text of its arguments")]
 pub enum Action {
-    Find(FindArgs),
-    Run(RunArgs),
+    Find(Box<FindArgs>),
+    Run(Box<RunArgs>),
     Try(TryArgs),
-    /// Show a run again
-    #[command(
-        after_help = "Examples:\n  torment show                 the last run\n  torment show 3f2a            one of `torment list`\n  torment show --format json   for programs"
-    )]
-    Show {
-        /// Which run, or the beginning of its name; the last one if left out
-        run: Option<String>,
-        /// What the programs have written that its plan started
-        #[arg(long)]
-        logs: bool,
-    },
-    /// Say in full why a run's limit is where it is
-    ///
-    /// Every finding with what it rests on, the figures of each step, what was watched, what could not be
-    /// seen, and what would change the verdict.
-    #[command(
-        after_help = "Examples:\n  torment explain              the last run\n  torment explain 3f2a         one of `torment list`\n  torment explain 3f2a --again judged by the rules of this version"
-    )]
-    Explain {
-        /// Which run, or the beginning of its name; the last one if left out
-        run: Option<String>,
-        /// Judge it again from what was recorded, by the rules of this version; nothing is stored
-        #[arg(long)]
-        again: bool,
-    },
+    Probe(ProbeArgs),
+    Compare(CompareArgs),
+    Show(ShowArgs),
+    Explain(ExplainArgs),
+    Serve(ServeArgs),
+    Report(ReportArgs),
+    Export(ExportArgs),
     Watch(WatchCommand),
-    /// List the runs that are kept
-    List,
+    List(ListArgs),
+    Name(NameArgs),
+    Tag(TagArgs),
     /// Remove runs for good
     Rm {
-        /// Which runs, by name or the beginning of it
+        /// Which runs: by name, by id or the beginning of it, last, last~N
         #[arg(required = true, value_name = "RUN")]
         runs: Vec<String>,
     },
@@ -125,7 +137,7 @@ pub struct Common {
     /// Where runs are kept [default: torment.db in the XDG data folder]
     #[arg(long, global = true, value_name = "PATH")]
     pub store: Option<PathBuf>,
-    /// For people, or for programs
+    /// For people, or for programs; csv, ndjson and markdown of compare, list and show only; csv and parquet of export
     #[arg(long, global = true, value_enum, default_value_t, hide_possible_values = false)]
     pub format: Format,
     /// When to use colour; auto: on a terminal, unless NO_COLOR is set
@@ -158,6 +170,32 @@ pub enum Format {
     /// JSON with a schema version, and units in the keys.
     #[value(help = None)]
     Json,
+    /// Comma-separated values.
+    #[value(help = None)]
+    Csv,
+    /// An object of JSON on each line.
+    #[value(help = None)]
+    Ndjson,
+    /// Tables for pull requests.
+    #[value(help = None)]
+    Markdown,
+    /// Tables for other programs, in columns.
+    #[value(help = None)]
+    Parquet,
+}
+
+impl Format {
+    /// As it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::Csv => "csv",
+            Self::Ndjson => "ndjson",
+            Self::Markdown => "markdown",
+            Self::Parquet => "parquet",
+        }
+    }
 }
 
 /// When to use colour.
@@ -173,6 +211,18 @@ pub enum Color {
     /// Not at all.
     #[value(help = None)]
     Never,
+}
+
+/// What was typed for a number and is none, in words for people.
+pub fn plainly(error: clap::Error) -> clap::Error {
+    let is_none = Error::source(&error).is_some_and(|why| why.is::<ParseIntError>());
+    match (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue)) {
+        (Some(argument), Some(value)) if is_none => Args::command().error(
+            ErrorKind::ValueValidation,
+            format!("invalid value '{value}' for '{argument}': expected a whole number, such as 1000"),
+        ),
+        _ => error,
+    }
 }
 
 /// Writes the completions for a shell.

@@ -1,21 +1,20 @@
 //! `try`: an experiment from its plan, or from where it was cut short.
 
 use crate::args::{Common, TryArgs, kept};
-use crate::measure::{carry_out, opened};
-use crate::{Failure, paper};
+use crate::label::labelled;
+use crate::measure::{announced, carry_out, opened};
+use crate::{Failure, bytes, page, wrong};
 use anyhow::anyhow;
 use plan::Plan;
 use record::Event;
 use runner::exit;
-use std::io::{self, IsTerminal};
 use store::Store;
-use tui::{Live, print};
-use view::{Line, Tone};
+use tui::Live;
 
 pub fn attempt(args: &TryArgs, common: &Common) -> Result<u8, Failure> {
     let live = !common.quiet && Live::is_possible();
     match (&args.resume, &args.plan) {
-        (Some(run), _) => go_on(run, live, common),
+        (Some(run), _) => go_on(args, run, live, common),
         (None, Some(file)) => begin(args, file, live, common),
         (None, None) => Err(anyhow!("no plan; expected a plan file, or --resume RUN").into()),
     }
@@ -23,28 +22,24 @@ pub fn attempt(args: &TryArgs, common: &Common) -> Result<u8, Failure> {
 
 fn begin(args: &TryArgs, file: &str, live: bool, common: &Common) -> Result<u8, Failure> {
     let plan = args.plan(file, &mut bytes).map_err(wrong)?;
-    if !common.quiet || args.dry_run {
-        let lines: Vec<Line> =
-            plan.describe().into_iter().map(|line| Line::empty().and(Tone::Faint, line)).collect();
-        print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), common))?;
-    }
-    if args.dry_run {
-        print!("{}", plan.to_toml());
+    if announced(&plan, args.dry_run, common)? {
         return Ok(exit::MET);
     }
     let store = if args.no_store { None } else { Some(opened(common)?) };
-    carry_out(store, live, common, |faces, stop| {
-        runner::attempt(&plan, env!("CARGO_PKG_VERSION"), &[], faces, stop)
+    let beside = page::beside(&args.page, store.as_ref(), &plan.generator.cores, common)?;
+    carry_out(store, beside, live, common, |faces, stop| {
+        runner::attempt(&plan, env!("CARGO_PKG_VERSION"), &[], &mut labelled(&args.label, faces), stop)
     })
 }
 
-fn go_on(run: &str, live: bool, common: &Common) -> Result<u8, Failure> {
+fn go_on(args: &TryArgs, run: &str, live: bool, common: &Common) -> Result<u8, Failure> {
     let store = opened(common)?;
     let id = store.find(run)?;
     let before = store.events(&id)?.collect::<Result<Vec<Event>, _>>()?;
     let plan = plan_of(&store, run, &before)?;
+    let beside = page::beside(&args.page, Some(&store), &plan.generator.cores, common)?;
     let recording = store.resume(&id)?;
-    carry_out(Some(store), live, common, |faces, stop| {
+    carry_out(Some(store), beside, live, common, |faces, stop| {
         faces.resume(&before, recording);
         runner::attempt(&plan, env!("CARGO_PKG_VERSION"), &before, faces, stop)
     })
@@ -63,12 +58,4 @@ fn plan_of(store: &Store, run: &str, before: &[Event]) -> Result<Plan, Failure> 
         ))),
         None => Err(wrong(anyhow!("nothing is kept of run {run}, in {}", store.path().display()))),
     }
-}
-
-fn bytes(path: &str) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|e| format!("cannot read '{path}': {e}"))
-}
-
-fn wrong(error: impl Into<anyhow::Error>) -> Failure {
-    Failure { code: exit::USAGE, error: error.into() }
 }

@@ -1,16 +1,30 @@
 //! The binary: arguments, wiring, exit codes.
 
+mod anatomy;
 mod args;
 mod attempt;
-mod guard;
+mod commit;
+mod compare;
+mod connections;
+mod export;
+mod forms;
+mod hidden;
+mod label;
 mod measure;
+mod otlp;
+mod page;
 mod plans;
+mod probe;
+mod report;
 mod runs;
 mod selftest;
 mod serve;
+mod storm;
+mod tasks;
 mod watch;
+mod working_set;
 
-use args::{Action, Args, Common, Format};
+use args::{Action, Args, Call, Common, ExplainArgs, Explained, Format, Level};
 use clap::Parser;
 use runner::exit;
 use std::io::{self, IsTerminal, Write};
@@ -30,27 +44,59 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
     }
 }
 
+/// What is wrong with what was typed, or with a plan.
+fn wrong(error: impl Into<anyhow::Error>) -> Failure {
+    Failure { code: exit::USAGE, error: error.into() }
+}
+
+/// A file that a plan names.
+fn bytes(path: &str) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|e| format!("cannot read '{path}': {e}"))
+}
+
 fn main() -> ExitCode {
-    if let Some(code) = guard::guard() {
+    if let Some(code) = hidden::hidden() {
         return code;
     }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => {
+            let error = args::plainly(error);
             // Help and version are results, all else is bad usage; clap prints each where it belongs.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::MET });
         }
     };
     let common = args.common;
+    if let Err(Failure { code, error }) = forms::refuse(&args.action, common.format) {
+        complain(&error, &common);
+        return ExitCode::from(code);
+    }
     let result = match args.action {
-        Action::Find(find) => measure::measure(|read| find.plan(read), &find.how, &common),
+        Action::Find(find) => match &find.level {
+            None => measure::measure(|read| find.plan(read), &find.how, &common),
+            Some(Level::Connections(args)) => connections::find(args, &common),
+            Some(Level::Processes(args)) => storm::find(args, &common),
+            Some(Level::Threads(args)) => tasks::threads(args, &common),
+            Some(Level::WorkingSet(args)) => working_set::find(args, &common),
+        },
+        Action::Run(run) if run.storm.is_asked() => storm::run(&run.storm, run.programs(), &run.how, &common),
         Action::Run(run) => measure::measure(|read| run.plan(read), &run.how, &common),
         Action::Try(args) => attempt::attempt(&args, &common),
-        Action::Show { run, logs } => runs::show(run.as_deref().unwrap_or("last"), logs, &common),
-        Action::Explain { run, again } => runs::explain(run.as_deref().unwrap_or("last"), again, &common),
+        Action::Probe(args) => probe::probe(&args, &common),
+        Action::Compare(args) => compare::compare(&args, &common),
+        Action::Show(args) => runs::show(&args, &common),
+        Action::Explain(ExplainArgs { what: Some(what), .. }) => explain(&what, &common),
+        Action::Explain(ExplainArgs { run, again, .. }) => {
+            runs::explain(run.as_deref().unwrap_or("last"), again, &common)
+        }
+        Action::Serve(args) => page::serve(&args, &common),
+        Action::Report(args) => report::report(&args, &common),
+        Action::Export(args) => export::export(&args, &common),
         Action::Watch(whom) => watch::watch(|read| whom.watching(read), &common),
-        Action::List => runs::list(&common),
+        Action::List(args) => runs::list(&args, &common),
+        Action::Name(args) => runs::name(&args, &common),
+        Action::Tag(args) => runs::tag(&args, &common),
         Action::Rm { runs } => runs::remove(&runs, &common),
         Action::Target(target) => serve::serve(&target),
         Action::Selftest(args) => selftest::selftest(&args, &common),
@@ -70,6 +116,19 @@ fn main() -> ExitCode {
             complain(&error, &common);
             ExitCode::from(code)
         }
+    }
+}
+
+/// Something of the machine, instead of a run.
+fn explain(what: &Explained, common: &Common) -> Result<u8, Failure> {
+    match what {
+        Explained::Fork(args) => anatomy::explain_call(Call::Fork, &args.program, common),
+        Explained::Vfork(args) => anatomy::explain_call(Call::Vfork, &args.program, common),
+        Explained::Spawn(args) => anatomy::explain_call(Call::Spawn, &args.program, common),
+        Explained::Thread(args) => anatomy::explain_call(Call::Thread, &args.program, common),
+        Explained::Clone => probe::explain_clone(common),
+        Explained::Binary(args) => anatomy::explain_binary(&args.file, common),
+        Explained::Limits => tasks::limits(common),
     }
 }
 
@@ -100,12 +159,15 @@ fn result(
     json: impl FnOnce() -> serde_json::Value,
     common: &Common,
 ) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    // Standard output itself would be written to line by line.
+    let mut out = io::BufWriter::new(io::stdout().lock());
     match common.format {
         Format::Text => print(&mut out, &lines(), paper(io::stdout().is_terminal(), common)),
-        Format::Json => {
+        // Other forms were refused where they were typed.
+        Format::Json | Format::Csv | Format::Ndjson | Format::Markdown | Format::Parquet => {
             serde_json::to_writer_pretty(&mut out, &json())?;
-            writeln!(out)
+            writeln!(out)?;
+            out.flush()
         }
     }
 }

@@ -1,7 +1,9 @@
 //! `find` and `run`: plan, faces, store; then the runner does the work.
 
 use crate::args::{Common, How};
-use crate::{Failure, paper, result, runs};
+use crate::label::labelled;
+use crate::page::{self, Beside};
+use crate::{Failure, bytes, paper, result, runs, wrong};
 use anyhow::{Context, anyhow};
 use plan::{Error, Plan, ReadFile};
 use record::Event;
@@ -19,25 +21,34 @@ pub fn measure(
     how: &How,
     common: &Common,
 ) -> Result<u8, Failure> {
-    let plan = plan(&mut |path| std::fs::read(path).map_err(|e| format!("cannot read '{path}': {e}")))
-        .map_err(|error| Failure { code: exit::USAGE, error: error.into() })?;
+    let plan = plan(&mut bytes).map_err(wrong)?;
     if how.once {
         return once(&plan);
     }
     let live = !common.quiet && Live::is_possible();
-    if !common.quiet || how.dry_run {
+    if announced(&plan, how.dry_run, common)? {
+        return Ok(exit::MET);
+    }
+    let store = if how.no_store { None } else { Some(opened(common)?) };
+    let beside = page::beside(&how.page, store.as_ref(), &plan.generator.cores, common)?;
+    let costs = store.as_ref().and_then(runs::costs);
+    carry_out(store, beside, live, common, |faces, stop| {
+        let mut faces = labelled(&how.label, faces);
+        runner::conduct(&plan, costs.as_ref(), env!("CARGO_PKG_VERSION"), &mut faces, stop)
+    })
+}
+
+/// Says the plan in words. Whether that is all, for only the plan was asked for: then it is printed too.
+pub fn announced(plan: &Plan, dry_run: bool, common: &Common) -> Result<bool, Failure> {
+    if !common.quiet || dry_run {
         let lines: Vec<Line> =
             plan.describe().into_iter().map(|line| Line::empty().and(Tone::Faint, line)).collect();
         print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), common))?;
     }
-    if how.dry_run {
+    if dry_run {
         print!("{}", plan.to_toml());
-        return Ok(exit::MET);
     }
-    let store = if how.no_store { None } else { Some(opened(common)?) };
-    carry_out(store, live, common, |faces, stop| {
-        runner::conduct(&plan, env!("CARGO_PKG_VERSION"), faces, stop)
-    })
+    Ok(dry_run)
 }
 
 /// Where the run will be kept.
@@ -45,9 +56,11 @@ pub fn opened(common: &Common) -> Result<Store, Failure> {
     Ok(runs::open(common).context("the run cannot be kept (--no-store runs without)")?)
 }
 
-/// Lets `work` measure while everyone hears what happens, and shows what it came to.
+/// Lets `work` measure while everyone hears what happens, and shows what it came to. The live view would hide where the
+/// page is, and shows less: with a page the terminal has lines of progress.
 pub fn carry_out(
     store: Option<Store>,
+    beside: Beside,
     live: bool,
     common: &Common,
     work: impl FnOnce(&mut Faces<'_>, &Stop) -> Outcome,
@@ -65,8 +78,9 @@ pub fn carry_out(
     let mut faces = Faces {
         view: RunView::default(),
         progress: Progress::default(),
-        live: if live { Some(Live::start(Arc::clone(&stop))?) } else { None },
+        live: if live && !beside.is_announced() { Some(Live::start(Arc::clone(&stop))?) } else { None },
         store,
+        beside: Some(beside),
         recording: None,
         part: None,
         quiet: common.quiet,
@@ -75,6 +89,9 @@ pub fn carry_out(
     };
     let outcome = work(&mut faces, &Stop::new(stop));
     let kept = faces.close();
+    if let Some(note) = faces.beside.take().and_then(Beside::end) {
+        eprintln!("torment: {note}");
+    }
     if let Some(error) = outcome.error {
         return Err(Failure { code: outcome.exit_code, error: anyhow!(error) });
     }
@@ -123,6 +140,7 @@ pub struct Faces<'a> {
     progress: Progress,
     live: Option<Live>,
     store: Option<Store>,
+    beside: Option<Beside>,
     recording: Option<Recording>,
     /// Of the measurement within an experiment that goes on.
     part: Option<Recording>,
@@ -136,6 +154,11 @@ impl Sink for Faces<'_> {
         self.view.fold(event);
         let kept = keep(&mut self.recording, self.store.as_ref(), event);
         self.doubt(kept);
+        if let (Some(beside), Some(recording), Event::RunStarted { .. }) =
+            (&self.beside, &self.recording, event)
+        {
+            beside.shows(recording.id());
+        }
         match &self.live {
             Some(live) => live.event(event),
             None if self.quiet => {}
@@ -173,6 +196,9 @@ fn keep(recording: &mut Option<Recording>, store: Option<&Store>, event: &Event)
 impl Faces<'_> {
     /// Goes on with an experiment that was cut short: what it came to before is told first.
     pub fn resume(&mut self, before: &[Event], recording: Recording) {
+        if let Some(beside) = &self.beside {
+            beside.shows(recording.id());
+        }
         self.recording = Some(recording);
         for event in before {
             self.view.fold(event);

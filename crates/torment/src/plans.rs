@@ -1,7 +1,7 @@
 //! `plan`: plan files made of something else, and checked.
 
-use crate::args::{Common, Output, PlanAction, variable};
-use crate::{Failure, result};
+use crate::args::{Common, Format, Output, PlanAction, variable};
+use crate::{Failure, bytes, result, wrong};
 use anyhow::{Context, anyhow};
 use import::{HarOptions, Imported, OpenApiOptions};
 use plan::{Command, Draft, Key};
@@ -25,6 +25,7 @@ pub fn plan(action: &PlanAction, common: &Common) -> Result<u8, Failure> {
             write(import::from_openapi(&text(file)?, &options), output)
         }
         PlanAction::Check { file } => check(file, common),
+        PlanAction::Reference => refer(common),
     }
 }
 
@@ -42,10 +43,6 @@ fn text(file: &str) -> Result<String, Failure> {
         String::from_utf8(bytes).map_err(|e| anyhow!("'{file}' is not UTF-8 from byte {} on", place(e)))
     };
     read().map_err(wrong)
-}
-
-fn wrong(error: impl Into<anyhow::Error>) -> Failure {
-    Failure { code: exit::USAGE, error: error.into() }
 }
 
 /// The plan to where it was asked for, what it does not say to standard error.
@@ -71,10 +68,22 @@ fn write(imported: Result<Imported, import::Error>, output: &Output) -> Result<u
     Ok(exit::MET)
 }
 
+/// All that can be said.
+fn refer(common: &Common) -> Result<u8, Failure> {
+    let page = plan::reference();
+    let mut out = io::stdout().lock();
+    match common.format {
+        Format::Json => {
+            writeln!(out, "{}", serde_json::json!({ "schema": record::SCHEMA, "markdown": page }))?;
+        }
+        _ => out.write_all(page.as_bytes())?,
+    }
+    Ok(exit::MET)
+}
+
 /// Reads the plan as `run` and `find` would, with all the files it names.
 fn check(file: &str, common: &Common) -> Result<u8, Failure> {
     let draft = Draft::from_toml(if file == "-" { "plan" } else { file }, &text(file)?).map_err(wrong)?;
-    let mut bytes = |path: &str| std::fs::read(path).map_err(|e| format!("cannot read '{path}': {e}"));
     let mut plan = draft.check(Command::Find, &mut bytes).map_err(wrong)?;
     if [Key::Rate, Key::Stages, Key::Connections, Key::Requests].iter().any(|&key| draft.text(key).is_some())
     {

@@ -1,11 +1,17 @@
-//! `show`, `explain`, `list`, `rm`: runs that were kept.
+//! `show`, `explain`, `list`, `name`, `tag`, `rm`: runs that were kept.
 
-use crate::args::Common;
-use crate::{Failure, result};
+use crate::args::{Common, Format, ListArgs, NameArgs, ShowArgs, TagArgs, distinct, explained};
+use crate::forms::{self, Forms};
+use crate::{Failure, compare, result};
+use anyhow::anyhow;
 use diagnosis::Recording;
+use record::{Costs, Label, RunId};
 use runner::exit;
 use store::{Filter, State, Store};
-use view::{RunView, changed, list_json, list_lines, run_json, summary};
+use view::{
+    Glyphs, Kind, Line, RunView, changed, charts, list_grid, list_json, list_lines, run_json, seconds_grid,
+    summary,
+};
 
 /// The store named on the command line, or the user's own.
 pub fn open(common: &Common) -> Result<Store, store::Error> {
@@ -19,7 +25,11 @@ pub fn open(common: &Common) -> Result<Store, store::Error> {
 fn load(asked: &str, common: &Common) -> Result<(RunView, Recording), Failure> {
     let store = open(common)?;
     let id = store.find(asked)?;
-    let mut events = store.events(&id)?;
+    read(&store, &id)
+}
+
+fn read(store: &Store, id: &RunId) -> Result<(RunView, Recording), Failure> {
+    let mut events = store.events(id)?;
     let (mut view, mut recording) = (RunView::default(), Recording::default());
     for event in events.by_ref() {
         let event = event?;
@@ -27,20 +37,70 @@ fn load(asked: &str, common: &Common) -> Result<(RunView, Recording), Failure> {
         recording.fold(&event);
     }
     view.skipped = events.skipped();
-    view.running = store.summary(&id)?.state == State::Running;
+    view.running = store.summary(id)?.state == State::Running;
     Ok((view, recording))
 }
 
+/// So many of the latest runs of `torment probe` are looked through.
+const PROBES: u32 = 10;
+
+/// What this machine was measured to cost by the last `torment probe` on it that says so. It only explains: what cannot be
+/// read is as good as nothing.
+pub fn costs(store: &Store) -> Option<Costs> {
+    let machine = runner::machine();
+    let probes = Filter { command: Some("probe".to_owned()), limit: Some(PROBES), ..Filter::default() };
+    store.list(&probes).ok()?.into_iter().find_map(|run| {
+        let mut view = RunView::default();
+        store.events(&run.id).ok()?.filter_map(Result::ok).for_each(|event| view.fold(&event));
+        let here = view.started.as_ref().is_some_and(|started| started.machine == machine);
+        here.then(|| probe::costs(&run.id, &view.measured)).flatten()
+    })
+}
+
 /// What it came to; or the logs of the programs that its plan started.
-pub fn show(asked: &str, logs: bool, common: &Common) -> Result<u8, Failure> {
-    let (view, _) = load(asked, common)?;
-    result(|| if logs { view::logs(&view) } else { summary(&view) }, || run_json(&view), common)?;
+pub fn show(args: &ShowArgs, common: &Common) -> Result<u8, Failure> {
+    let store = open(common)?;
+    let id = store.find(args.run.as_deref().unwrap_or("last"))?;
+    let (view, _) = read(&store, &id)?;
+    let is_load = matches!(view.kind(), Kind::Load | Kind::Search);
+    if !matches!(common.format, Format::Text | Format::Json) && (args.logs || !is_load) {
+        let what = if args.logs {
+            "logs are printed as text"
+        } else {
+            "only a load or a search has seconds of load; this run"
+        };
+        let why = if args.logs { what.to_owned() } else { format!("{what} is printed as text or json") };
+        return Err(forms::unknown(common.format, &why));
+    }
+    let markdown = match common.format {
+        Format::Markdown => compare::markdown(&store, &id, &view)?,
+        _ => String::new(),
+    };
+    let lines = || match args.logs {
+        true => view::logs(&view),
+        false => [summary(&view), charts(&view, glyphs(args.plain))].concat(),
+    };
+    let forms = Forms {
+        lines: &lines,
+        json: &|| run_json(&view),
+        grid: &|| seconds_grid(&view),
+        markdown: &|| markdown.clone(),
+    };
+    forms::print(&forms, common)?;
     Ok(exit::MET)
+}
+
+/// ASCII alone where it was asked for, or where the locale is the one that has nothing else.
+fn glyphs(plain: bool) -> Glyphs {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
+    let is_ascii = locale.is_some_and(|locale| matches!(locale.as_str(), "C" | "POSIX"));
+    if plain || is_ascii { Glyphs::Plain } else { Glyphs::Blocks }
 }
 
 /// The whole chain of evidence; with `again` by today's rules, without a change to what is stored.
 pub fn explain(asked: &str, again: bool, common: &Common) -> Result<u8, Failure> {
-    let (mut view, recording) = load(asked, common)?;
+    let (mut view, recording) = load(asked, common).map_err(or_of_the_machine)?;
     let mut difference = None;
     if again {
         let anew = diagnosis::diagnose(&recording);
@@ -58,9 +118,55 @@ pub fn explain(asked: &str, again: bool, common: &Common) -> Result<u8, Failure>
     Ok(exit::MET)
 }
 
-pub fn list(common: &Common) -> Result<u8, Failure> {
-    let runs = open(common)?.list(&Filter::default())?;
-    result(|| list_lines(&runs), || list_json(&runs), common)?;
+/// Where no run is called so, something of the machine may have been meant.
+fn or_of_the_machine(failure: Failure) -> Failure {
+    match failure.error.downcast_ref() {
+        Some(why @ store::Error::NoRun { .. }) => {
+            let error = anyhow!("{why}; of the machine itself: {}", explained().join(", "));
+            Failure { error, ..failure }
+        }
+        _ => failure,
+    }
+}
+
+pub fn list(args: &ListArgs, common: &Common) -> Result<u8, Failure> {
+    let store = open(common)?;
+    let runs = store.list(&args.filter())?;
+    let none_fits = runs.is_empty() && store.count()? > 0;
+    let lines = || match none_fits {
+        true => vec![Line::plain("  no run fits what was asked for; torment list shows all")],
+        false => list_lines(&runs),
+    };
+    let grid = || list_grid(&runs);
+    let forms =
+        Forms { lines: &lines, json: &|| list_json(&runs), grid: &grid, markdown: &|| grid().markdown() };
+    forms::print(&forms, common)?;
+    Ok(exit::MET)
+}
+
+/// Gives a run a name, or takes it away.
+pub fn name(args: &NameArgs, common: &Common) -> Result<u8, Failure> {
+    relabel(&args.run, common, |label| label.name.clone_from(&args.name))
+}
+
+/// Gives a run tags, or takes them away.
+pub fn tag(args: &TagArgs, common: &Common) -> Result<u8, Failure> {
+    relabel(&args.run, common, |label| match args.remove {
+        true => label.tags.retain(|tag| !args.tags.contains(tag)),
+        false => label.tags = distinct(&[label.tags.as_slice(), &args.tags].concat()),
+    })
+}
+
+fn relabel(asked: &str, common: &Common, change: impl FnOnce(&mut Label)) -> Result<u8, Failure> {
+    let mut store = open(common)?;
+    let id = store.find(asked)?;
+    let mut label = store.summary(&id)?.label;
+    change(&mut label);
+    store.label(&id, &label)?;
+    let called = label.name.map_or_else(|| "has no name".to_owned(), |name| format!("is called '{name}'"));
+    let tags =
+        if label.tags.is_empty() { String::new() } else { format!("; tags: {}", label.tags.join(" ")) };
+    eprintln!("run {id} {called}{tags}");
     Ok(exit::MET)
 }
 

@@ -1,7 +1,7 @@
 //! `selftest`: the fault matrix, a line for each cell while it goes on, and the table at the end.
 
 use crate::args::{Common, SelftestArgs};
-use crate::{Failure, paper, result};
+use crate::{Failure, paper, result, wrong};
 use anyhow::{Context, anyhow};
 use faults::{Cell, Expected, Judged, Outcome, Progress, Report, Tried};
 use record::{Cause, Event};
@@ -19,7 +19,7 @@ use view::{Line, Tone};
 const NAME: usize = 24;
 
 pub fn selftest(args: &SelftestArgs, common: &Common) -> Result<u8, Failure> {
-    let cells = chosen(&args.cells).map_err(|why| Failure { code: exit::USAGE, error: anyhow!(why) })?;
+    let cells = chosen(&args.cells).map_err(|why| wrong(anyhow!(why)))?;
     if args.list {
         result(
             || cells.iter().flat_map(listed).collect(),

@@ -1,14 +1,14 @@
 //! `target`: the built-in service.
 
-use crate::Failure;
 use crate::args::TargetArgs;
+use crate::{Failure, wrong};
 use anyhow::anyhow;
 use reference::Service;
 use runner::exit;
 use std::io::{self, Read, Write};
 
 pub fn serve(args: &TargetArgs) -> Result<u8, Failure> {
-    let config = args.config().map_err(|why| Failure { code: exit::USAGE, error: anyhow!(why) })?;
+    let config = args.config().map_err(|why| wrong(anyhow!(why)))?;
     let mut signals =
         signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM])?;
     if !args.cores().is_empty() {

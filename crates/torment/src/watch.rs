@@ -4,7 +4,7 @@ mod child;
 mod port;
 
 use crate::args::{Common, Format, Watching, Whom};
-use crate::{Failure, result};
+use crate::{Failure, bytes, result, wrong};
 use anyhow::anyhow;
 use child::Child;
 use observe::{Seen, Where};
@@ -31,8 +31,7 @@ pub fn watch(
     watching: impl FnOnce(ReadFile<'_>) -> Result<Watching, Error>,
     common: &Common,
 ) -> Result<u8, Failure> {
-    let read = &mut |path: &str| std::fs::read(path).map_err(|e| format!("cannot read '{path}': {e}"));
-    let watching = watching(read).map_err(|error| Failure { code: exit::USAGE, error: error.into() })?;
+    let watching = watching(&mut bytes).map_err(wrong)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;

@@ -45,12 +45,28 @@ fn is_regular(ended: &Ended, find: &Value, width: f64) {
     assert_eq!(shares, [0.25, 0.5, 0.8, 0.9, 0.95]);
 }
 
+/// A search that the hypervisor left alone. One of which torment itself says that it was not, and that it is not to be trusted, is
+/// made again; if that is no better, nothing can be held against it.
+fn undisturbed(search: impl Fn() -> (Ended, Value)) -> Option<(Ended, Value)> {
+    const ATTEMPTS: u32 = 2;
+    const NOT_TRUSTWORTHY: i32 = 92;
+    for _ in 0..ATTEMPTS {
+        let (ended, find) = search();
+        println!("{}", ended.stderr);
+        let disturbed = trials(&find).iter().any(|trial| trial.to_string().contains("\"steal\""));
+        if ended.code() != NOT_TRUSTWORTHY || !disturbed {
+            return Some((ended, find));
+        }
+    }
+    println!("SKIPPED: the hypervisor takes too much of this machine");
+    None
+}
+
 #[test]
 fn the_demo_holds_two_thousand_a_second() {
     let _turn = Turn::wait();
     let place = Place::new();
-    let (ended, find) = place.json(["find", "demo"]);
-    println!("{}", ended.stderr);
+    let Some((ended, find)) = undisturbed(|| place.json(["find", "demo"])) else { return };
     is_consistent(&place, &ended, &find);
     is_regular(&ended, &find, 0.02);
     let (lower, upper) = (number(strict(&find), "/lower"), number(strict(&find), "/upper"));
@@ -62,23 +78,28 @@ fn the_demo_holds_two_thousand_a_second() {
 fn ten_servers_of_twenty_milliseconds_hold_five_hundred_a_second() {
     let _turn = Turn::wait();
     let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
-    let (ended, find) = place.json(["find", &target.url("/pool?size=10&ms=20")]);
-    println!("{}", ended.stderr);
+    let search = || {
+        let target = Target::start(&place, &["--model", "async"]);
+        let url = target.url("/pool?size=10&ms=20");
+        let (ended, find) = place.json(["find", &url, "--from", "300", "--trial", "5s"]);
+        // What torment says it sent, and the look before the load, is what the target received.
+        let sent: f64 = trials(&find).iter().map(|trial| number(trial, "/sent")).sum();
+        assert_eq!(target.truth("/pool")["received"], sent as u64 + 1);
+        (ended, find)
+    };
+    let Some((ended, find)) = undisturbed(search) else { return };
     is_consistent(&place, &ended, &find);
     is_regular(&ended, &find, 0.02);
     let lower = number(strict(&find), "/lower");
     assert!((490.0..=500.0).contains(&lower), "at least {lower}");
-    // What torment says it sent, and the look before the load, is what the target received.
-    let sent: f64 = trials(&find).iter().map(|trial| number(trial, "/sent")).sum();
-    assert_eq!(target.truth("/pool")["received"], sent as u64 + 1);
 }
 
 #[test]
 fn a_limit_out_of_reach_is_at_least_the_highest_rate() {
     let _turn = Turn::wait();
     let place = Place::new();
-    let (ended, find) = place.json(["find", "demo/delay?ms=10", "--max", "3000", "--trial", "4s"]);
+    let (ended, find) =
+        place.json(["find", "demo/delay?ms=10", "--from", "500", "--max", "3000", "--trial", "4s"]);
     println!("{}", ended.stderr);
     is_consistent(&place, &ended, &find);
     let ended = ended.expect(0);
@@ -97,8 +118,8 @@ fn a_limit_out_of_reach_is_at_least_the_highest_rate() {
 fn a_goal_on_response_times_has_a_limit_of_its_own() {
     let _turn = Turn::wait();
     let place = Place::new();
-    let (ended, find) = place.json(["find", "demo", "--goal", "p99<50ms", "--trial", "4s"]);
-    println!("{}", ended.stderr);
+    let search = || place.json(["find", "demo", "--goal", "p99<50ms", "--from", "500", "--trial", "4s"]);
+    let Some((ended, find)) = undisturbed(search) else { return };
     is_consistent(&place, &ended, &find);
     let ended = ended.expect(0);
     assert_eq!((&find["goal"], &strict(&find)["regular"]), (&"p99<50ms".into(), &true.into()), "{ended}");
@@ -143,7 +164,7 @@ fn a_search_keeps_to_its_budget() {
 fn a_goal_that_no_rate_meets_is_not_met() {
     let _turn = Turn::wait();
     let place = Place::new();
-    let (ended, find) = place.json(["find", "demo/delay?ms=10", "--goal", "p99<1ms"]);
+    let (ended, find) = place.json(["find", "demo/delay?ms=10", "--goal", "p99<1ms", "--trial", "3s"]);
     is_consistent(&place, &ended, &find);
     let ended = ended.expect(99);
     assert_eq!((&find["ended"], &strict(&find)["lower"]), (&"below_min".into(), &Value::Null), "{ended}");
@@ -158,7 +179,8 @@ fn a_real_server_gets_an_honest_verdict() {
     let _turn = Turn::wait();
     let Some(nginx) = testbed::Nginx::start() else { return };
     let place = Place::new();
-    let (ended, find) = place.json(["find", &nginx.url(), "--trial", "1s", "--budget", "40s"]);
+    let (ended, find) =
+        place.json(["find", &nginx.url(), "--from", "1000", "--trial", "1s", "--budget", "25s"]);
     println!("{}", ended.stderr);
     is_consistent(&place, &ended, &find);
     let limit = strict(&find);

@@ -143,6 +143,7 @@ fn main() {
         parts: Vec::new(),
         machine: Machine::default(),
         part_of: None,
+        label: Box::default(),
     });
     let verdict = if command == "run" {
         play.load(Purpose::Load, 2040.0, 60);

@@ -1,14 +1,14 @@
 //! An experiment that goes on: which start, what is answered so far, and what each arm gave last.
 
-use crate::screen::Pen;
+use crate::pen::Pen;
 use ratatui::text::Line;
 use units::Nanos;
 use view::{Tone, arm_lines, hypothesis_lines, start_line};
 
 /// From top to bottom by what matters most: what there is no room for is at the end.
-pub(crate) fn lines(pen: &Pen<'_>, now_unix_ms: u64) -> Vec<Line<'static>> {
+pub(crate) fn lines(pen: &Pen<'_>) -> Vec<Line<'static>> {
     let (view, palette) = (pen.view, pen.palette);
-    let mut lines = vec![pen.header(now_unix_ms), start(pen, now_unix_ms), Line::default()];
+    let mut lines = vec![pen.header(), start(pen), Line::default()];
     let answers = hypothesis_lines(view, usize::from(pen.width));
     if answers.is_empty() {
         lines.push(pen.span("  no answer yet: the first come after a whole block", Tone::Faint).into());
@@ -27,7 +27,7 @@ pub(crate) fn lines(pen: &Pen<'_>, now_unix_ms: u64) -> Vec<Line<'static>> {
 }
 
 /// The start that goes on, and how far it should be.
-fn start(pen: &Pen<'_>, now_unix_ms: u64) -> Line<'static> {
+fn start(pen: &Pen<'_>) -> Line<'static> {
     let view = pen.view;
     let mut line = pen.palette.line(&start_line(view));
     let Some(expected) = view.visiting.and_then(|visiting| visiting.expected).filter(|e| *e > Nanos::ZERO)
@@ -37,8 +37,8 @@ fn start(pen: &Pen<'_>, now_unix_ms: u64) -> Line<'static> {
     // It began where the last one ended, or at the beginning.
     let last = view.visits.last().map(|visit| visit.at_unix_ms.saturating_add(visit.took.0 / 1_000_000));
     let began =
-        last.or_else(|| view.started.as_ref().map(|started| started.at_unix_ms)).unwrap_or(now_unix_ms);
-    let done = Nanos::from_millis(now_unix_ms.saturating_sub(began));
+        last.or_else(|| view.started.as_ref().map(|started| started.at_unix_ms)).unwrap_or(pen.now_unix_ms);
+    let done = Nanos::from_millis(pen.now_unix_ms.saturating_sub(began));
     line.push_span("  ");
     let used = line.width();
     line.spans.extend(pen.way(done, expected, used));

@@ -1,6 +1,8 @@
-//! The last minutes as three charts: rates, waiting requests, response times.
+//! The last minutes as charts on one axis of time: rates with the bounds, response times, waiting requests, processors.
+//! The line along the foot of each is made of the trials, as they came out.
 
 use crate::Palette;
+use crate::pen::Pen;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style};
@@ -8,12 +10,19 @@ use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Chart, Dataset, GraphType};
 use units::{Nanos, Rate};
-use view::{RunView, Second, Tone};
+use view::page::Timeline;
+use view::{Kind, Tone};
 
 /// Seconds shown at most.
-const SHOWN: usize = 120;
+const SHOWN_S: f64 = 120.0;
+/// Seconds shown at least: the first of them fill the chart from the left.
+const LEAST_S: f64 = 59.0;
 /// A chart narrower than this shows nothing.
-const NARROWEST: u16 = 24;
+const NARROWEST: u16 = 32;
+/// Trials whose time is marked.
+const PHASES: usize = 40;
+/// A bound that is so much above what was offered lately would press the curves to the floor.
+const FAR: f64 = 1.5;
 
 /// One line of a chart.
 struct Curve {
@@ -23,33 +32,71 @@ struct Curve {
 }
 
 /// Draws as many charts beside each other as there is room for; the first is the most telling.
-pub(crate) fn draw(frame: &mut Frame, area: Rect, view: &RunView, palette: Palette) {
-    let count = usize::from((area.width / NARROWEST).clamp(1, 3));
-    let mut seconds: Vec<&Second> = view.seconds.iter().rev().filter(|s| s.is_whole()).take(SHOWN).collect();
-    seconds.reverse();
-    let curve = |name, colour, value: &dyn Fn(&Second) -> Option<f64>| Curve {
-        name,
-        colour,
-        points: seconds.iter().enumerate().filter_map(|(i, s)| Some((i as f64, value(s)?))).collect(),
+pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &Pen<'_>) {
+    let ids =
+        ["offered", "achieved", "goodput", "response_p50", "response_p99", "in_flight", "backlog", "cpu.0"];
+    let recent = pen.view.recent(SHOWN_S, &ids);
+    let curve = |name, colour, id: &str| Curve { name, colour, points: points(&recent, id) };
+    let log = |mut curve: Curve| {
+        curve.points.iter_mut().for_each(|point| point.1 = (point.1 * 1e6).max(1.0).log10());
+        curve
     };
     let rates = vec![
-        curve("offered", Color::Blue, &|s| Some(s.offered.0)),
-        curve("achieved", Color::Green, &|s| Some(s.achieved.0)),
+        curve("offered", Color::Blue, "offered"),
+        curve("achieved", Color::Green, "achieved"),
+        curve("good", Color::Cyan, "goodput"),
     ];
     let times = vec![
-        curve("p99", Color::Yellow, &|s| Some(s.response_p99?.as_micros_f64().max(1.0).log10())),
-        curve("p50", Color::Green, &|s| Some(s.response_p50?.as_micros_f64().max(1.0).log10())),
+        log(curve("p99", Color::Yellow, "response_p99")),
+        log(curve("p50", Color::Green, "response_p50")),
     ];
-    let waiting = vec![curve("waiting", Color::Magenta, &|s| Some((s.in_flight + s.backlog) as f64))];
-    let areas = Layout::horizontal(vec![Constraint::Fill(1); count]).spacing(2).split(area);
-    let all = [
-        Panel { curves: rates, from_zero: true, label: number },
-        Panel { curves: times, from_zero: false, label: time_of_log },
-        Panel { curves: waiting, from_zero: true, label: number },
+    let waiting =
+        vec![curve("in flight", Color::Magenta, "in_flight"), curve("backlog", Color::Red, "backlog")];
+    let busy = vec![curve("CPUs of the target", Color::Green, "cpu.0")];
+    let limit = pen.view.limits.first().filter(|_| pen.view.kind() == Kind::Search);
+    let highest = rates[0].points.iter().map(|point| point.1).fold(0.0, f64::max);
+    let bounds = [(limit.and_then(|l| l.lower), Color::Green), (limit.and_then(|l| l.upper), Color::Red)];
+    let bounds =
+        bounds.into_iter().filter_map(|(at, colour)| Some((at.filter(|at| *at <= FAR * highest)?, colour)));
+    let quota = pen.view.trees().first().and_then(|tree| tree.allowed).map(|allowed| (allowed, Color::Red));
+    let panels = [
+        Panel { curves: rates, bounds: bounds.collect(), from_zero: true, label: number },
+        Panel { curves: times, bounds: Vec::new(), from_zero: false, label: time_of_log },
+        Panel { curves: waiting, bounds: Vec::new(), from_zero: true, label: number },
+        Panel { curves: busy, bounds: quota.into_iter().collect(), from_zero: true, label: number },
     ];
-    for (panel, area) in all.iter().zip(areas.iter()) {
-        panel.draw(frame, *area, palette);
+    let end = recent.at.last().copied().unwrap_or(0.0);
+    let first = recent.at.first().copied().unwrap_or(0.0);
+    let time = Time { from: first, to: end.max(first + LEAST_S), trials: trials(pen, first) };
+    // The first always has its place; of the others those that have anything to show.
+    let there = |(nth, panel): &(usize, &Panel)| *nth == 0 || panel.height().is_some();
+    let room = usize::from((area.width / NARROWEST).max(1));
+    let shown: Vec<&Panel> =
+        panels.iter().enumerate().filter(there).map(|(_, panel)| panel).take(room).collect();
+    let areas = Layout::horizontal(vec![Constraint::Fill(1); shown.len()]).spacing(2).split(area);
+    for (panel, area) in shown.into_iter().zip(areas.iter()) {
+        panel.draw(frame, *area, &time, pen.palette);
     }
+}
+
+/// The values of a column that there are.
+fn points(recent: &Timeline, id: &str) -> Vec<(f64, f64)> {
+    let column = recent.columns.iter().find(|column| column.id == id);
+    let values = column.map_or(&[][..], |column| &column.values);
+    recent.at.iter().zip(values).filter_map(|(at, value)| Some((*at, (*value)?))).collect()
+}
+
+/// What all charts have in common: seconds since the run began, and what went on then.
+struct Time {
+    from: f64,
+    to: f64,
+    /// From when to when, and how it came out.
+    trials: Vec<(f64, f64, Tone)>,
+}
+
+fn trials(pen: &Pen<'_>, first: f64) -> Vec<(f64, f64, Tone)> {
+    let phases = pen.view.phases(PHASES).into_iter().filter(|phase| phase.to > first);
+    phases.map(|phase| (phase.from.max(first), phase.to, phase.tone)).collect()
 }
 
 fn number(value: f64) -> String {
@@ -69,52 +116,63 @@ fn time_of_log(log: f64) -> String {
     Nanos::from_secs_f64(10f64.powf(log) / 1e6).to_string()
 }
 
+fn line(points: &[(f64, f64)], style: Style) -> Dataset<'_> {
+    Dataset::default().marker(Marker::Braille).graph_type(GraphType::Line).style(style).data(points)
+}
+
 /// One chart.
 struct Panel {
     curves: Vec<Curve>,
+    /// Values drawn across.
+    bounds: Vec<(f64, Color)>,
     from_zero: bool,
     label: fn(f64) -> String,
 }
 
 impl Panel {
-    fn draw(&self, frame: &mut Frame, area: Rect, palette: Palette) {
-        let Self { curves, from_zero, label } = self;
+    fn draw(&self, frame: &mut Frame, area: Rect, time: &Time, palette: Palette) {
         let [head, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
-        let names = curves
+        let names = self
+            .curves
             .iter()
             .flat_map(|c| [Span::styled(c.name, palette.tint(Style::new(), c.colour)), Span::raw(" ")]);
         frame.render_widget(Line::from_iter(names), head);
-        let values = || curves.iter().flat_map(|c| c.points.iter().map(|p| p.1));
+        let Some(height) = self.height() else { return };
+        let labels = height.map(self.label);
+        // A line that is as high as its label would be half hidden, and the trials need a foot to stand on.
+        let spare = (height[1] - height[0]) * 0.02;
+        let height = [height[0] - spare, height[1] + spare];
+        let across: Vec<_> =
+            self.bounds.iter().map(|(at, colour)| ([(time.from, *at), (time.to, *at)], *colour)).collect();
+        let foot: Vec<_> = time
+            .trials
+            .iter()
+            .map(|(from, to, tone)| ([(*from, height[0]), (*to, height[0])], palette.style(*tone)))
+            .collect();
+        let foot = foot.iter().map(|(points, style)| line(points, *style).marker(Marker::Bar));
+        let across = across
+            .iter()
+            .map(|(points, colour)| line(points, palette.tint(Style::new(), *colour)).marker(Marker::Dot));
+        let curves = self.curves.iter().map(|c| line(&c.points, palette.tint(Style::new(), c.colour)));
+        let sets = foot.chain(across).chain(curves).collect();
+        let x = Axis::default().bounds([time.from, time.to]);
+        let y = Axis::default().style(palette.style(Tone::Faint)).bounds(height).labels(labels);
+        frame.render_widget(Chart::new(sets).legend_position(None).x_axis(x).y_axis(y), body);
+    }
+
+    /// The lowest and the highest value of its axis; none of a chart without a value.
+    fn height(&self) -> Option<[f64; 2]> {
+        let values = || self.curves.iter().flat_map(|c| c.points.iter().map(|p| p.1));
         let highest = values().fold(f64::NEG_INFINITY, f64::max);
         let lowest = values().fold(f64::INFINITY, f64::min);
         if !highest.is_finite() {
-            return;
+            return None;
         }
-        let bounds = if *from_zero {
-            [0.0, round_up(highest.max(1.0))]
-        } else {
-            [-round_up(10f64.powf(-lowest)).log10(), round_up(10f64.powf(highest)).log10()]
-        };
-        // A line that is as high as its label would be half hidden.
-        let spare = (bounds[1] - bounds[0]) * 0.02;
-        let labels = bounds.map(label);
-        let bounds = [bounds[0], bounds[1] + spare];
-        let faint = palette.style(Tone::Faint);
-        let sets = curves
-            .iter()
-            .map(|c| {
-                Dataset::default()
-                    .marker(Marker::Braille)
-                    .graph_type(GraphType::Line)
-                    .style(palette.tint(Style::new(), c.colour))
-                    .data(&c.points)
-            })
-            .collect();
-        let last = curves.iter().filter_map(|c| c.points.last()).map(|p| p.0).fold(0.0, f64::max);
-        // The first minute fills the chart from the left; later it holds all that is shown.
-        let x = Axis::default().bounds([0.0, last.max(59.0)]);
-        let y = Axis::default().style(faint).bounds(bounds).labels(labels);
-        frame.render_widget(Chart::new(sets).legend_position(None).x_axis(x).y_axis(y), body);
+        let highest = self.bounds.iter().map(|(at, _)| *at).fold(highest, f64::max);
+        Some(match self.from_zero {
+            true => [0.0, round_up(highest.max(1.0))],
+            false => [-round_up(10f64.powf(-lowest)).log10(), round_up(10f64.powf(highest)).log10()],
+        })
     }
 }
 

@@ -7,10 +7,15 @@ mod attempt;
 mod board;
 mod charts;
 mod live;
+mod load;
+mod machine;
 mod palette;
+mod pen;
 mod print;
+mod rows;
 mod scale;
 mod screen;
+mod target;
 
 pub use board::Board;
 pub use live::{Error, Live};

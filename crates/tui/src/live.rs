@@ -9,11 +9,13 @@ use std::io::{self, BufWriter, IsTerminal, Stderr, stderr, stdin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use view::RunView;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use view::{Kind, Ongoing};
 
 /// Time between two frames: fast enough to feel alive, a percent or so of one processor.
 const FRAME: Duration = Duration::from_millis(200);
+/// The same while the machine itself is measured: drawing must not be what is measured.
+const RARE_FRAME: Duration = Duration::from_secs(1);
 /// The shell's code for a program ended by Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
@@ -61,7 +63,7 @@ pub struct Live {
 /// What the run's thread and the drawing thread share.
 #[derive(Debug)]
 struct Shared {
-    view: Mutex<RunView>,
+    view: Mutex<Ongoing>,
     /// Set by `q` or Ctrl-C: the caller should end the run.
     stop: Arc<AtomicBool>,
     over: AtomicBool,
@@ -69,7 +71,7 @@ struct Shared {
 
 impl Shared {
     /// A panic elsewhere must not stop the view from showing what it has.
-    fn view(&self) -> MutexGuard<'_, RunView> {
+    fn view(&self) -> MutexGuard<'_, Ongoing> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -111,7 +113,7 @@ impl Live {
 
     /// Takes the next event in. Waits at most for one frame to be laid out, never for the terminal.
     pub fn event(&self, event: &Event) {
-        self.shared.view().fold(event);
+        self.shared.view().fold(event, now_unix_ms());
     }
 
     /// Ends the view and gives the terminal back.
@@ -148,11 +150,23 @@ fn give_back() {
 
 fn work(mut terminal: Screen, shared: &Shared) {
     let palette = Palette::from_environment();
+    let mut next = Instant::now();
     while !shared.over.load(Ordering::SeqCst) && TAKEN.load(Ordering::SeqCst) {
-        let stopping = shared.stop.load(Ordering::SeqCst);
-        let drawn = terminal.draw(|frame| draw(frame, &shared.view(), now_unix_ms(), stopping, palette));
+        let mut gone = false;
+        if Instant::now() >= next {
+            let stopping = shared.stop.load(Ordering::SeqCst);
+            let rare = matches!(shared.view().kind(), Kind::Sheet | Kind::Tasks | Kind::WorkingSet);
+            next = Instant::now() + if rare { RARE_FRAME } else { FRAME };
+            gone = terminal.draw(|f| draw(f, &shared.view(), now_unix_ms(), stopping, palette)).is_err();
+        }
+        match heed(shared) {
+            // A key or another size is answered at once.
+            Ok(true) => next = Instant::now(),
+            Ok(false) => {}
+            Err(_) => gone = true,
+        }
         // A terminal that is gone: the run goes on unseen, and the end gives nothing back in vain.
-        if drawn.is_err() || heed(shared).is_err() {
+        if gone {
             std::thread::park_timeout(FRAME);
         }
     }
@@ -162,14 +176,14 @@ fn now_unix_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_millis() as u64)
 }
 
-/// Waits for the time of one frame, and heeds what is typed in it.
-fn heed(shared: &Shared) -> io::Result<()> {
+/// Waits for the time of one frame, and heeds what comes in it; whether anything did.
+fn heed(shared: &Shared) -> io::Result<bool> {
     if !event::poll(FRAME)? {
-        return Ok(());
+        return Ok(false);
     }
-    let Input::Key(key) = event::read()? else { return Ok(()) };
+    let Input::Key(key) = event::read()? else { return Ok(true) };
     if key.kind != KeyEventKind::Press {
-        return Ok(());
+        return Ok(true);
     }
     let control_c = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
     if control_c && shared.stop.load(Ordering::SeqCst) {
@@ -180,5 +194,5 @@ fn heed(shared: &Shared) -> io::Result<()> {
     if control_c || key.code == KeyCode::Char('q') {
         shared.stop.store(true, Ordering::SeqCst);
     }
-    Ok(())
+    Ok(true)
 }

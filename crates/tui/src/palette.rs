@@ -2,6 +2,11 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use std::ffi::OsStr;
 use view::Tone;
+use view::page::Role;
+
+/// Colours of several of a kind, told apart by their order; those with a meaning of their own are not among them.
+const NTH: [Color; 6] =
+    [Color::Blue, Color::Magenta, Color::Cyan, Color::Yellow, Color::LightBlue, Color::LightMagenta];
 
 /// How tones look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +42,18 @@ impl Palette {
     /// A style in a colour, if colours may be used.
     pub(crate) fn tint(self, style: Style, colour: Color) -> Style {
         if self.colour { style.fg(colour) } else { style }
+    }
+
+    /// The style of a part of a stack: the same thing has the same colour everywhere.
+    pub(crate) fn role(self, role: Role) -> Style {
+        let colour = match role {
+            Role::Busy | Role::Good | Role::Achieved => Color::Green,
+            Role::Bad => Color::Red,
+            Role::Idle => Color::DarkGray,
+            Role::Nth(nth) => NTH[usize::from(nth) % NTH.len()],
+            _ => Color::Blue,
+        };
+        self.tint(Style::new(), colour)
     }
 
     /// A line as ratatui wants it.

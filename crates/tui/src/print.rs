@@ -34,15 +34,19 @@ pub fn print(to: &mut impl Write, lines: &[Line], paper: Paper) -> io::Result<()
             line.spans.iter().flat_map(|s| s.text.chars().map(|c| (harmless(c), s.tone))).collect();
         for row in wrap(&letters, paper.width) {
             let mut tone = Tone::Plain;
+            let mut text = String::with_capacity(row.len());
             for (letter, next) in row {
                 if paper.colour && next != tone {
-                    write!(to, "{}", ansi(next))?;
+                    text.push_str(ansi(next));
                 }
                 tone = next;
-                write!(to, "{letter}")?;
+                text.push(letter);
             }
-            let reset = if paper.colour && tone != Tone::Plain { ansi(Tone::Plain) } else { "" };
-            writeln!(to, "{reset}")?;
+            if paper.colour && tone != Tone::Plain {
+                text.push_str(ansi(Tone::Plain));
+            }
+            text.push('\n');
+            to.write_all(text.as_bytes())?;
         }
     }
     to.flush()

@@ -1,16 +1,11 @@
 //! The live view of an experiment, on a terminal made of memory.
 
-use plan::{At, Hypothesis, Measure};
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
-use record::{
-    Answer, ArmOf, Design, Event, Interval, Judged, Machine, ProbeOf, RunId, Standing, Taken, Visit,
-};
-use torment_tui::{Palette, draw};
-use units::{Nanos, Share};
-use view::RunView;
+mod terminal;
 
-const STARTED: u64 = 1_795_191_302_000;
+use plan::{At, Hypothesis, Measure};
+use record::{Answer, ArmOf, Design, Event, Interval, Judged, ProbeOf, RunId, Standing, Taken, Visit};
+use terminal::{STARTED, of, screen, started};
+use units::{Nanos, Share};
 
 fn begun() -> Vec<Event> {
     let arm = |name: &str, changes: &[&str]| ArmOf {
@@ -35,19 +30,7 @@ fn begun() -> Vec<Event> {
         confidence: Share(0.95),
         seed: 1,
     };
-    let started = Event::RunStarted {
-        id: RunId("20261120-161502-k3f".to_owned()),
-        at_unix_ms: STARTED,
-        version: "0.1.0".to_owned(),
-        method: record::METHOD,
-        command: "try".to_owned(),
-        target: "http://127.0.0.1:8088/".to_owned(),
-        goal: "zero-drop".to_owned(),
-        plan: String::new(),
-        parts: Vec::new(),
-        machine: Machine::default(),
-        part_of: None,
-    };
+    let started = started("try", "http://127.0.0.1:8088/");
     let expected = Some(Nanos::from_secs(80));
     let starts = Event::VisitStarted { number: 2, block: 1, arm: 1, placebo: false, expected };
     vec![started, Event::Designed { design: Box::new(design) }, made(), starts]
@@ -96,26 +79,15 @@ fn stands() -> Event {
     Event::Stands { standing: Box::new(standing) }
 }
 
-fn screen(view: &RunView, (width, height): (u16, u16)) -> String {
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("memory is a terminal");
-    let palette = Palette { colour: true };
-    terminal
-        .draw(|frame| draw(frame, view, STARTED + 83_000, false, palette))
-        .expect("memory takes everything");
-    let buffer = terminal.backend().buffer();
-    let row = |y| (0..width).map(|x| buffer[(x, y)].symbol().to_owned()).collect::<String>();
-    (0..height).map(|y| row(y).trim_end().to_owned() + "\n").collect()
-}
-
 #[test]
 fn it_says_which_start_goes_on_and_what_is_answered() {
     let mut events = begun();
-    let early = screen(&RunView::of(&events), (110, 30));
+    let early = screen(&of(&events), (110, 30));
     for words in ["block 1", "400 threads", "no answer yet", "213/s"] {
         assert!(early.contains(words), "'{words}' is missing from\n{early}");
     }
     events.push(stands());
-    let later = screen(&RunView::of(&events), (110, 30));
+    let later = screen(&of(&events), (110, 30));
     for words in ["no difference", "more threads help", "×1.01"] {
         assert!(later.contains(words), "'{words}' is missing from\n{later}");
     }
@@ -126,7 +98,7 @@ fn it_says_which_start_goes_on_and_what_is_answered() {
 fn it_fits_into_any_window() {
     let mut events = begun();
     events.push(stands());
-    let view = RunView::of(&events);
+    let view = of(&events);
     for size in [(1, 1), (20, 5), (60, 12), (300, 90)] {
         let _ = screen(&view, size);
     }

@@ -1,15 +1,18 @@
-//! Quantities with their unit in the type: durations, rates, shares, bytes.
+//! Quantities with their unit in the type: durations, moments, rates, shares, bytes.
 //!
 //! Each parses from what people type (`30s`, `250ms`, `1,000/s`, `0.1%`, `2GiB`) and prints
 //! in the same words. This crate never reads a clock and never rounds silently: a value that
 //! does not fit its type is an error at the door.
 
 mod bytes;
+mod moment;
 mod nanos;
 mod rate;
 mod share;
+mod when;
 
 pub use bytes::Bytes;
+pub use moment::Moment;
 pub use nanos::Nanos;
 pub use rate::Rate;
 pub use share::Share;

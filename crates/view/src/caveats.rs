@@ -1,7 +1,8 @@
 use crate::experiment::{is_of_several, number_of};
-use crate::{Line, RunView, Tone, Trial};
+use crate::{Kind, Line, RunView, Tone, Trial};
 use record::Caveat;
 use std::collections::BTreeMap;
+use units::grouped;
 
 /// Every caveat of a run once, with how many trials or measurements it concerns: the run's own first.
 pub(crate) fn gathered(view: &RunView) -> Vec<(&Caveat, usize)> {
@@ -47,15 +48,31 @@ fn code(caveat: &Caveat) -> &str {
 
 /// One line for each.
 pub(crate) fn lines(view: &RunView) -> Vec<Line> {
+    let line = |text| Line::empty().and(Tone::Warn, "  caveat: ").then(text);
+    worded(view).into_iter().map(|(_, text)| line(text)).chain(skipped(view).map(line)).collect()
+}
+
+/// Each in words.
+pub(crate) fn worded(view: &RunView) -> Vec<(&Caveat, String)> {
     gathered(view)
         .into_iter()
         .map(|(caveat, trials)| {
             let of = match trials {
-                1.. if view.is_experiment() => format!(" ({})", number_of(trials, "measurement")),
-                1.. if view.is_search() => format!(" ({})", number_of(trials, "trial")),
+                1.. if view.kind() == Kind::Experiment => format!(" ({})", number_of(trials, "measurement")),
+                1.. if view.kind() == Kind::Search => format!(" ({})", number_of(trials, "trial")),
                 _ => String::new(),
             };
-            Line::empty().and(Tone::Warn, "  caveat: ").then(format!("{}{of}", caveat.text))
+            (caveat, format!("{}{of}", caveat.text))
         })
         .collect()
+}
+
+/// That events of a newer version are missing here.
+pub(crate) fn skipped(view: &RunView) -> Option<String> {
+    (view.skipped > 0).then(|| {
+        format!(
+            "{} events of this run could not be read by this version and are left out; a newer torment may know them",
+            grouped(view.skipped)
+        )
+    })
 }

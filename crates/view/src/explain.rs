@@ -28,7 +28,7 @@ pub fn explain(view: &RunView) -> Vec<Line> {
     }
     let empty = Watched::default();
     let watched = view.watched.as_ref().unwrap_or(&empty);
-    section(&mut lines, "step by step", steps(view, watched));
+    section(&mut lines, "step by step", lines_of(steps(view, watched)));
     section(&mut lines, "looked at once", view.looks.iter().flat_map(look).collect());
     section(&mut lines, "watched", who(view));
     section(&mut lines, "could not be seen, and is not ruled out", unseen(view));
@@ -60,7 +60,13 @@ pub fn changed(stored: Option<&Diagnosis>, anew: &Diagnosis) -> Line {
     }
 }
 
-fn no_verdict(view: &RunView) -> &'static str {
+/// Without a row nothing at all.
+fn lines_of(table: Table) -> Vec<Line> {
+    if table.is_empty() { Vec::new() } else { table.lines() }
+}
+
+/// Why there is no verdict.
+pub(crate) fn no_verdict(view: &RunView) -> &'static str {
     match (&view.watched, view.running) {
         (_, true) => "no verdict yet: the run goes on",
         (None, _) => "nothing was watched in this run, so nothing can be said of what gave first",
@@ -77,6 +83,16 @@ fn section(lines: &mut Vec<Line>, head: &str, body: Vec<Line>) {
 }
 
 fn verdict(diagnosis: &Diagnosis) -> Vec<Line> {
+    let mut lines = conclusion(diagnosis);
+    for (index, finding) in diagnosis.findings.iter().enumerate() {
+        lines.push(Line::empty());
+        lines.extend(one(index, finding, diagnosis));
+    }
+    lines
+}
+
+/// What it came to and what to do, without the findings it rests on.
+pub(crate) fn conclusion(diagnosis: &Diagnosis) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     if diagnosis.findings.is_empty() {
         lines.extend(none(diagnosis));
@@ -91,16 +107,14 @@ fn verdict(diagnosis: &Diagnosis) -> Vec<Line> {
     lines.push(confidence(diagnosis));
     lines.extend(next(diagnosis));
     lines.extend(diagnosis.prediction.as_ref().map(prediction));
-    let rates: Vec<String> = [("found degraded at", diagnosis.degraded_at), ("well at", diagnosis.well_at)]
+    let rates: Vec<String> = [("degraded at", diagnosis.degraded_at), ("well at", diagnosis.well_at)]
         .into_iter()
         .filter_map(|(words, rate)| Some(format!("{words} {}", rate?)))
         .collect();
     if !rates.is_empty() {
-        lines.push(Line::empty().and(Tone::Faint, "  rates: ").then(rates.join(", ")));
-    }
-    for (index, finding) in diagnosis.findings.iter().enumerate() {
-        lines.push(Line::empty());
-        lines.extend(one(index, finding, diagnosis));
+        lines.push(
+            Line::empty().and(Tone::Faint, "  rates: ").then(format!("{}, on average", rates.join(", "))),
+        );
     }
     lines
 }
@@ -113,7 +127,8 @@ fn next(diagnosis: &Diagnosis) -> impl Iterator<Item = Line> {
     })
 }
 
-fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Line> {
+/// Which finding it is, how sure, and since when.
+pub(crate) fn finding_head(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Line {
     let rank = match index {
         0 => "  the verdict: ".to_owned(),
         1 if diagnosis.tie => "  as likely: ".to_owned(),
@@ -126,8 +141,11 @@ fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Line> {
     if let Some(trial) = finding.since_trial {
         about += &format!(" · since trial {trial}");
     }
-    let head = Line::empty().and(Tone::Faint, rank).and(Tone::Strong, cause_name(finding.cause));
-    let mut lines = vec![head.and(Tone::Faint, about)];
+    Line::empty().and(Tone::Faint, rank).and(Tone::Strong, cause_name(finding.cause)).and(Tone::Faint, about)
+}
+
+fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Line> {
+    let mut lines = vec![finding_head(index, finding, diagnosis)];
     if !diagnosis.sentences.contains(&finding.sentence) {
         lines.push(Line::plain(format!("    {}", finding.sentence)));
     }
@@ -150,7 +168,8 @@ fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Line> {
     lines
 }
 
-fn how_confident(confidence: Confidence) -> String {
+/// The factors of a confidence.
+pub(crate) fn how_confident(confidence: Confidence) -> String {
     let Confidence { margin, persistence, independence, coverage } = confidence;
     let percent = |share: f64| Share((share * 100.0).round() / 100.0).to_string();
     format!(
@@ -164,10 +183,9 @@ fn how_confident(confidence: Confidence) -> String {
 }
 
 /// A row for each trial that was watched.
-fn steps(view: &RunView, watched: &Watched) -> Vec<Line> {
+pub(crate) fn steps(view: &RunView, watched: &Watched) -> Table {
     let mut table =
         Table::with_text_last(&["  trial", "offered", "p99", "in flight", "CPU", "ready", "most wait"]);
-    let mut rows = 0;
     for (number, window) in &view.watched_trials {
         let trial = view.trials.iter().find(|trial| trial.number == *number);
         let Some(figure) = figure(window, watched) else { continue };
@@ -180,9 +198,8 @@ fn steps(view: &RunView, watched: &Watched) -> Vec<Line> {
         let ready = figure.ready.map_or_else(dash, |ready| format!("{ready:.2}"));
         let cells = [name, rate, p99, flight, cpu_words(&figure), ready, waits(&figure)];
         table.row(cells.map(|text| (text, Tone::Plain)));
-        rows += 1;
     }
-    if rows == 0 { Vec::new() } else { table.lines() }
+    table
 }
 
 fn purpose(trial: Option<&Trial>) -> &'static str {
@@ -204,7 +221,8 @@ fn waits(figure: &Figure) -> String {
     parts.join(" · ")
 }
 
-fn look(look: &Look) -> Vec<Line> {
+/// What was looked at once.
+pub(crate) fn look(look: &Look) -> Vec<Line> {
     let more = |left: usize| {
         let line = Line::empty().and(Tone::Faint, format!("      and {} more", grouped(left as u64)));
         (left > 0).then_some(line)
@@ -271,7 +289,8 @@ fn place(at: &ThreadsAt) -> String {
     format!("{} × {} {} in {}{asked}", at.threads, at.group, at.state, at.frame)
 }
 
-fn who(view: &RunView) -> Vec<Line> {
+/// Who is watched, and how.
+pub(crate) fn who(view: &RunView) -> Vec<Line> {
     let Some(watched) = &view.watched else { return Vec::new() };
     let mut lines: Vec<Line> =
         watched.subjects.iter().filter(|subject| subject.pid > 0).map(subject).collect();
@@ -309,7 +328,8 @@ fn subject(subject: &Subject) -> Line {
     Line::plain("    ").then(subject_name(subject)).and(Tone::Faint, format!(" · {}", parts.join(" · ")))
 }
 
-fn unseen(view: &RunView) -> Vec<Line> {
+/// What could not be seen.
+pub(crate) fn unseen(view: &RunView) -> Vec<Line> {
     let mut lines = Vec::new();
     if let Some(watched) = &view.watched {
         lines.extend(

@@ -3,7 +3,7 @@
 mod experiment;
 mod watched;
 
-use crate::{Figures, RunView, Times, Trial, caveats};
+use crate::{Figures, Kind, Ramped, RunView, Times, Trial, caveats};
 use record::{Caveat, CurvePoint, Limit, Outcome, Recovery, Verdict};
 use serde_json::{Map, Value, json};
 use units::{Nanos, Rate};
@@ -25,6 +25,9 @@ pub fn run_json(view: &RunView) -> Value {
         put("plan", json!(s.plan));
         put("part_of", json!(s.part_of));
         put("machine", json!(s.machine));
+        put("name", json!(s.label.name));
+        put("tags", json!(s.label.tags));
+        put("commit", json!(s.label.commit));
     }
     let end = view.end.as_ref();
     let state = match end {
@@ -41,9 +44,23 @@ pub fn run_json(view: &RunView) -> Value {
     put("diagnosis", watched::diagnosis(view.diagnosis.as_ref()));
     put("watched", watched::watched(view));
     let verdict = end.and_then(|e| e.verdict.as_ref());
-    if view.is_experiment() {
+    if !view.measured.is_empty() || view.conditions.is_some() {
+        put("conditions", json!(view.conditions));
+        put("figures", json!(view.measured));
+        put(
+            "notes",
+            view.notes.iter().map(|(table, text)| json!({ "table": table, "text": text })).collect(),
+        );
+    }
+    if view.kind() == Kind::Experiment {
         put("experiment", experiment::experiment(view));
-    } else if view.is_search() {
+    } else if view.kind() == Kind::Tasks {
+        put("limits", json!(view.rooms));
+        put("verdict", json!(verdict));
+        put("ramp", view.ramp.iter().map(ramped).collect());
+    } else if matches!(view.kind(), Kind::Sheet | Kind::WorkingSet) {
+        put("verdict", json!(verdict));
+    } else if view.kind() == Kind::Search {
         put("limits", view.limits.iter().map(limit).collect());
         put("trials", view.trials.iter().map(|t| trial(view, t)).collect());
         let (ended, points, detection) = match verdict {
@@ -65,6 +82,10 @@ pub fn run_json(view: &RunView) -> Value {
         put("trial", view.load().as_ref().map_or(Value::Null, |t| trial(view, t)));
     }
     Value::Object(run)
+}
+
+fn ramped(ramped: &Ramped) -> Value {
+    json!({ "tasks": ramped.tasks, "free_bytes": ramped.free, "after_seconds": seconds(ramped.after) })
 }
 
 fn limit(limit: &Limit) -> Value {

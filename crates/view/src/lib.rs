@@ -5,30 +5,53 @@
 //! what its parts mean ([`Tone`]), a face decides how that looks. Never a clock, never a file.
 
 mod caveats;
+mod chart;
+mod compare;
 mod experiment;
 mod explain;
+mod figures;
+mod grid;
 mod json;
 mod line;
 mod list;
 mod logs;
+pub mod measures;
+mod ongoing;
+pub mod page;
 mod progress;
 mod reason;
 mod run;
+mod second;
+mod seconds;
+mod sheet;
 mod summary;
 mod table;
+pub mod tables;
 mod trial;
 mod verdict;
 mod watched;
+mod words;
 
+pub use chart::{Glyphs, charts, trial_strip};
+pub use compare::{
+    Compared, Comparison, Difference, MOST_COMPARED, Measure, RunComparison, RunFigure, RunVerdict, Spread,
+    Standing, compare, compare_runs,
+};
 pub use experiment::{arm_lines, hypothesis_lines, start_line};
 pub use explain::{changed, explain};
+pub use figures::figure_lines;
+pub use grid::{Grid, csv_line};
 pub use json::run_json;
 pub use line::{Line, Span, Tone};
-pub use list::{list_json, list_lines};
+pub use list::{list_grid, list_json, list_lines, outcome};
 pub use logs::logs;
+pub use ongoing::Ongoing;
 pub use progress::{Progress, trial_line};
 pub use reason::{TrialState, why_bad};
-pub use run::{Current, End, Log, RunView, Second, Started, Visiting};
-pub use summary::summary;
+pub use run::{Current, End, Kind, Log, Probing, Ramped, RunView, Started, Visiting};
+pub use second::Second;
+pub use seconds::seconds_grid;
+pub use summary::{limits, summary};
 pub use trial::{Figures, Outstanding, PartFigures, Times, Trial};
 pub use watched::{Figure, figure, not_observable, session_words, who_json, who_waits};
+pub use words::Words;

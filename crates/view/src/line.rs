@@ -1,7 +1,9 @@
+use serde::Serialize;
 use std::fmt;
 
 /// What a piece of text means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Tone {
     /// Nothing special.
     #[default]

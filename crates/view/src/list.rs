@@ -1,9 +1,10 @@
 use crate::json::{count, rate_value};
-use crate::reason::number;
-use crate::{Line, Tone};
+use crate::words::number;
+use crate::{Grid, Line, Tone};
+use record::{Gave, Verdict};
 use serde_json::{Value, json};
 use store::{Answers, RunSummary, State};
-use units::Share;
+use units::{Share, grouped};
 
 /// The runs kept, one line each, in the order given.
 pub fn list_lines(runs: &[RunSummary]) -> Vec<Line> {
@@ -13,14 +14,20 @@ pub fn list_lines(runs: &[RunSummary]) -> Vec<Line> {
     let width =
         |text: fn(&RunSummary) -> &str| runs.iter().map(|r| text(r).chars().count()).max().unwrap_or(0);
     let (ids, targets) = (width(|r| &r.id.0), width(|r| &r.target).min(40));
+    let commands = width(|r| &r.command).max(4);
+    let names = width(|r| r.label.name.as_deref().unwrap_or_default());
     runs.iter()
         .map(|run| {
             let (text, tone) = outcome(run);
             let target = shortened(&run.target, targets);
+            let name = run.label.name.as_deref().unwrap_or_default();
+            let name = if names > 0 { format!("  {name:names$}") } else { String::new() };
+            let tags = run.label.tags.iter().map(|tag| format!("  {tag}")).collect::<String>();
             Line::plain("  ")
-                .and(Tone::Strong, format!("{:ids$}", run.id.0))
-                .then(format!("  {:<4}  {target:targets$}  ", run.command))
+                .and(Tone::Strong, format!("{:ids$}{name}", run.id.0))
+                .then(format!("  {:commands$}  {target:targets$}  ", run.command))
                 .and(tone, text)
+                .and(Tone::Faint, tags)
         })
         .collect()
 }
@@ -53,7 +60,7 @@ fn answered(answers: Answers) -> (String, Tone) {
 }
 
 /// What a run came to, in a few words.
-fn outcome(run: &RunSummary) -> (String, Tone) {
+pub fn outcome(run: &RunSummary) -> (String, Tone) {
     let unit = run.unit.as_deref().unwrap_or("requests/s");
     let known = match (run.lower, run.upper) {
         _ if run.answers.is_some() => run.answers.map(|answers| answered(answers).0).unwrap_or_default(),
@@ -78,6 +85,9 @@ fn outcome(run: &RunSummary) -> (String, Tone) {
             _ => (words, tone),
         };
     }
+    if let Some(verdict) = &run.verdict {
+        return machine(verdict);
+    }
     match (run.search_ended.as_deref(), run.goal_met) {
         (Some("converged"), _) => (known, Tone::Good),
         (Some("max_reached"), _) => (format!("{known}, the largest rate allowed"), Tone::Good),
@@ -97,22 +107,114 @@ fn outcome(run: &RunSummary) -> (String, Tone) {
     }
 }
 
+/// What a run that asked the machine itself came to.
+fn machine(verdict: &Verdict) -> (String, Tone) {
+    match verdict {
+        Verdict::Sheet { figures, doubtful: 0, cut_short: false } => {
+            (format!("{figures} figures"), Tone::Good)
+        }
+        Verdict::Sheet { figures, doubtful, cut_short } => {
+            let doubtful = if *doubtful > 0 { format!(", {doubtful} doubtful") } else { String::new() };
+            let short = if *cut_short { ", interrupted" } else { "" };
+            (format!("{figures} figures{doubtful}{short}"), Tone::Warn)
+        }
+        Verdict::Tasks { reached, gave, .. } => {
+            let (why, tone) = match gave {
+                Gave::Limit { room, .. } => (format!(", then {} gave", room.name), Tone::Good),
+                Gave::Killed { .. } => (", then memory gave".to_owned(), Tone::Good),
+                Gave::Reserve { .. } => (" and no limit gave".to_owned(), Tone::Good),
+                Gave::Asked => (", as many as asked for".to_owned(), Tone::Good),
+                Gave::Interrupted => (", interrupted".to_owned(), Tone::Warn),
+                Gave::Unknown { .. } => (", then something unknown gave".to_owned(), Tone::Warn),
+            };
+            (format!("{} threads{why}", grouped(*reached)), tone)
+        }
+        Verdict::WorkingSet { half_measured: Some((more, _)), .. } => {
+            (format!("half as fast from {more}"), Tone::Good)
+        }
+        Verdict::WorkingSet { .. } => ("no cliff found".to_owned(), Tone::Warn),
+        Verdict::Limits { .. } | Verdict::Answers { .. } | Verdict::Goal { .. } => {
+            (String::new(), Tone::Plain)
+        }
+    }
+}
+
+/// How a run stands, for programs.
+fn state(run: &RunSummary) -> &'static str {
+    match run.state {
+        State::Ended => "ended",
+        State::Running => "running",
+        State::CutShort => "cut_short",
+    }
+}
+
+/// The runs kept, a row each.
+pub fn list_grid(runs: &[RunSummary]) -> Grid {
+    let mut grid = Grid::new(&[
+        "id",
+        "name",
+        "tags",
+        "state",
+        "started_unix_ms",
+        "command",
+        "target",
+        "goal",
+        "outcome",
+        "lower",
+        "upper",
+        "unit",
+        "goal_met",
+        "loss",
+        "exit_code",
+        "host",
+        "cpus",
+        "commit",
+        "version",
+    ]);
+    for run in runs {
+        grid.row(vec![
+            json!(run.id),
+            json!(run.label.name),
+            json!(run.label.tags.join(" ")),
+            json!(state(run)),
+            json!(run.started_unix_ms),
+            json!(run.command),
+            json!(run.target),
+            json!(run.goal),
+            json!(outcome(run).0),
+            json!(run.lower.map(rate_value)),
+            json!(run.upper.map(rate_value)),
+            json!(run.unit),
+            json!(run.goal_met),
+            json!(run.loss.map(count)),
+            json!(run.exit_code),
+            json!(run.host),
+            json!(run.cpus),
+            json!(run.label.commit),
+            json!(run.version),
+        ]);
+    }
+    grid
+}
+
 /// The runs kept, for programs.
 pub fn list_json(runs: &[RunSummary]) -> Value {
     let run = |run: &RunSummary| {
         json!({
             "id": run.id,
-            "state": match run.state {
-                State::Ended => "ended",
-                State::Running => "running",
-                State::CutShort => "cut_short",
-            },
+            "state": state(run),
             "started_unix_ms": run.started_unix_ms,
             "ended_unix_ms": run.ended_unix_ms,
             "command": run.command,
             "target": run.target,
             "goal": run.goal,
             "version": run.version,
+            "name": run.label.name,
+            "tags": run.label.tags,
+            "commit": run.label.commit,
+            "host": run.host,
+            "processor": run.processor,
+            "cpus": run.cpus,
             "method": run.method,
             "exit_code": run.exit_code,
             "error": run.error,
@@ -132,6 +234,7 @@ pub fn list_json(runs: &[RunSummary]) -> Value {
                 "not_measured": answers.not_measured,
             })),
             "over": run.over,
+            "verdict": run.verdict,
         })
     };
     json!({ "schema": record::SCHEMA, "runs": runs.iter().map(run).collect::<Vec<_>>() })

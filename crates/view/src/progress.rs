@@ -1,8 +1,9 @@
 use crate::experiment::{self, Names};
-use crate::reason::{number, why_bad_there};
+use crate::reason::why_bad_there;
 use crate::trial::Times;
 use crate::watched::subject_name;
-use crate::{Line, RunView, Tone, Trial, TrialState};
+use crate::words::number;
+use crate::{Line, RunView, Tone, Trial, TrialState, Words};
 use record::watch::Watched;
 use record::{Event, Outcome, Purpose, Slice};
 use units::{Nanos, Rate, grouped};
@@ -17,6 +18,7 @@ const LONG: Nanos = Nanos::from_secs(15);
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
     long: bool,
+    words: Words,
     since: Slice,
     at: Nanos,
     bounds: (Option<f64>, Option<f64>),
@@ -64,6 +66,10 @@ impl Progress {
 
     fn of_load(&mut self, event: &Event) -> Option<Line> {
         match event {
+            Event::RunStarted { command, .. } => {
+                self.words = Words::of(command);
+                None
+            }
             Event::TrialStarted { duration, purpose, .. } => {
                 self.long = *purpose == Purpose::Load || duration.is_none_or(|d| d > LONG);
                 (self.since, self.at) = (Slice::default(), Nanos::ZERO);
@@ -79,7 +85,7 @@ impl Progress {
                 Some(stretch(self.at, &std::mem::take(&mut self.since)))
             }
             Event::TrialDone { trial, result, judgement } => {
-                Some(trial_line(&Trial::done(*trial, result, judgement)))
+                Some(trial_line(&Trial::done(*trial, self.words, result, judgement)))
             }
             Event::Bounds { limits } => {
                 let strict = limits.first()?;
@@ -108,7 +114,32 @@ impl Progress {
                 self.watched.clone_from(&text);
                 Some(Line::empty().and(Tone::Faint, text))
             }
+            Event::Probing { table, figures, expected } => {
+                Some(Line::empty().and(Tone::Faint, format!("{table}: {figures} figures, about {expected}")))
+            }
+            Event::Forecast { rooms } => rooms.first().map(|room| {
+                let text = match room.threads {
+                    Some(threads) => format!(
+                        "{} allows {} more threads, the least of all limits",
+                        room.name,
+                        grouped(threads)
+                    ),
+                    None => "no limit is known".to_owned(),
+                };
+                Line::empty().and(Tone::Faint, text)
+            }),
+            Event::Ramped { tasks, free, after } => {
+                let after = after.as_secs_f64();
+                Some(Line::plain(format!("{after:6.1} s  {:>9} threads  {free:>9} free", grouped(*tasks))))
+            }
+            Event::Surveyed { conditions } => conditions
+                .caveats
+                .first()
+                .map(|caveat| Line::empty().and(Tone::Warn, "caveat: ").then(&caveat.text)),
             Event::SliceDone { .. }
+            | Event::Known { .. }
+            | Event::Measured { .. }
+            | Event::Noted { .. }
             | Event::Logged { .. }
             | Event::Designed { .. }
             | Event::Resumed { .. }
@@ -118,7 +149,6 @@ impl Progress {
             | Event::Observed { .. }
             | Event::Looked { .. }
             | Event::Diagnosed { .. }
-            | Event::RunStarted { .. }
             | Event::RunEnded { .. } => None,
         }
     }

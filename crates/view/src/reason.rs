@@ -1,6 +1,7 @@
+use crate::words::number;
 use crate::{Tone, Trial};
 use record::{Failure, Outcome, Outcomes, Purpose};
-use units::{Rate, Share, grouped};
+use units::{Share, grouped};
 
 /// What a trial is to the search, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,16 +49,6 @@ impl TrialState {
     }
 }
 
-/// A number of requests, grouped: `59,520 requests`.
-pub(crate) fn requests(n: u64) -> String {
-    format!("{} request{}", grouped(n), if n == 1 { "" } else { "s" })
-}
-
-/// A rate without its unit: `1,984`.
-pub(crate) fn number(rate: f64) -> String {
-    Rate(rate).to_string().trim_end_matches("/s").to_owned()
-}
-
 /// What the target does wrong in a bad trial, from what its arrivals came to: a queue that grows,
 /// or whatever most of the bad ones share. None if nothing is bad.
 pub fn why_bad(trial: &Trial) -> Option<String> {
@@ -71,6 +62,7 @@ pub(crate) fn why_bad_there(trial: &Trial) -> Option<String> {
 
 fn reason(trial: &Trial, at: &str) -> Option<String> {
     let outcomes = &trial.figures.outcomes;
+    let arrivals = trial.words.arrivals();
     let growth = trial.judgement.as_ref().and_then(|j| j.growth_per_second);
     let bad = outcomes.bad();
     if let Some(growth) = growth
@@ -78,7 +70,7 @@ fn reason(trial: &Trial, at: &str) -> Option<String> {
     {
         let colon = if at.is_empty() { "" } else { ":" };
         let (by, also) = (number(growth), and_also(outcomes));
-        return Some(format!("the queue grows{colon} {at}by {by} requests a second{also}"));
+        return Some(format!("the queue grows{colon} {at}by {by} {arrivals} a second{also}"));
     }
     let worst = Outcome::ALL.into_iter().filter(|o| o.is_bad()).max_by_key(|o| outcomes.get(*o))?;
     let count = outcomes.get(worst);
@@ -94,16 +86,16 @@ fn reason(trial: &Trial, at: &str) -> Option<String> {
             Some((Failure::Reset(why), _)) => format!("it refuses streams ({why})"),
             Some((Failure::Database(why), _)) => format!("statements fail ({why})"),
             Some((Failure::Check(why), _)) => format!("answers are not what the plan expects ({why})"),
-            None => "requests fail".to_owned(),
+            None => format!("{arrivals} fail"),
         },
-        Outcome::Timeout => "requests time out".to_owned(),
+        Outcome::Timeout => format!("{arrivals} time out"),
         Outcome::Late => "answers come later than the goal allows".to_owned(),
-        Outcome::Refused => "so many requests wait that no more were started".to_owned(),
+        Outcome::Refused => format!("so many {arrivals} wait that no more were started"),
         Outcome::Unfinished => format!("answers are still missing {} after the load", trial.drain),
         Outcome::Ok | Outcome::Unsent => return None,
     };
     let share = Share::of(count, trial.figures.due);
-    Some(format!("{what}: {at}{} of {} ({share})", grouped(count), requests(trial.figures.due)))
+    Some(format!("{what}: {at}{} of {} ({share})", grouped(count), trial.count(trial.figures.due)))
 }
 
 /// What else happens while the queue grows; that some stay unfinished goes without saying.

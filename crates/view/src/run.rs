@@ -1,12 +1,11 @@
-use crate::{Figures, PartFigures, Times, Trial};
-use record::watch::{Look, Watched, Window};
-use record::{Caveat, Design, Diagnosis, Event, Limit, Machine, Outcomes, Purpose, Recovery, RunId, Slice};
-use record::{Standing, Verdict, Visit};
-use std::collections::{BTreeMap, VecDeque};
-use units::{Nanos, Rate};
+mod fold;
 
-/// Seconds kept for charts: a day of load is some 15 MB, no more.
-const SECONDS_KEPT: usize = 86_400;
+use crate::{Figures, PartFigures, Second, Trial, Words};
+use record::watch::{Look, Watched, Window};
+use record::{Caveat, Conditions, Design, Diagnosis, Figure, Label, Limit, Machine, Purpose, Recovery};
+use record::{Room, RunId, Slice, Standing, Verdict, Visit};
+use std::collections::{BTreeMap, VecDeque};
+use units::{Bytes, Nanos, Rate};
 
 /// How a run began.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +18,7 @@ pub struct Started {
     pub version: String,
     /// [`record::METHOD`] of that version.
     pub method: u32,
-    /// `find` or `run`.
+    /// `find`, `run`, `find processes`, …
     pub command: String,
     /// The target as shown to people.
     pub target: String,
@@ -33,11 +32,15 @@ pub struct Started {
     pub machine: Machine,
     /// The experiment it belongs to.
     pub part_of: Option<RunId>,
+    /// What people call it.
+    pub label: Label,
 }
 
 /// The load that goes on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Current {
+    /// What its arrivals are called.
+    pub words: Words,
     /// Counted from 1.
     pub number: u32,
     /// Why it is made.
@@ -57,6 +60,7 @@ impl Current {
     pub fn cut_short(&self) -> Trial {
         Trial {
             number: self.number,
+            words: self.words,
             purpose: self.purpose,
             rate: self.rate,
             planned: self.planned,
@@ -71,54 +75,21 @@ impl Current {
     }
 }
 
-/// One second of load, as charts need it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Second {
-    /// Its trial.
-    pub trial: u32,
-    /// Which second of the trial, from 0.
-    pub index: u32,
-    /// How much time it covers.
-    pub elapsed: Nanos,
-    /// Starts that came due, a second.
-    pub offered: Rate,
-    /// Starts made, a second.
-    pub achieved: Rate,
-    /// Sent and not done, at its end.
-    pub in_flight: u64,
-    /// Due and not sent, at its end.
-    pub backlog: u64,
-    /// What was decided in it.
-    pub outcomes: Outcomes,
-    /// Half of its response times are below.
-    pub response_p50: Option<Nanos>,
-    /// 99 % are below.
-    pub response_p99: Option<Nanos>,
-}
-
-impl Second {
-    fn of(trial: u32, slice: &Slice) -> Self {
-        let response = Times::of(&slice.response);
-        Self {
-            trial,
-            index: slice.index,
-            elapsed: slice.elapsed,
-            offered: Rate::of(slice.due, slice.elapsed),
-            achieved: Rate::of(slice.sent, slice.elapsed),
-            in_flight: slice.in_flight,
-            backlog: slice.backlog,
-            outcomes: slice.outcomes,
-            response_p50: response.map(|t| t.quantiles.p50),
-            response_p99: response.map(|t| t.quantiles.p99),
-        }
-    }
-}
-
-impl Second {
-    /// Whether its rates say anything: the rest of a load or a drain is too short to.
-    pub fn is_whole(&self) -> bool {
-        self.elapsed.0 * 4 >= record::SLICE.0 * 3
-    }
+/// Kinds of runs: what can be said of each is another thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `torment run`.
+    Load,
+    /// `torment find`.
+    Search,
+    /// `torment try`.
+    Experiment,
+    /// `torment probe`.
+    Sheet,
+    /// `torment find threads`.
+    Tasks,
+    /// `torment find working-set`.
+    WorkingSet,
 }
 
 /// How a run ended.
@@ -160,6 +131,28 @@ pub struct Log {
     pub left_out: u64,
 }
 
+/// Figures of a table that were to be measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probing {
+    /// Which table.
+    pub table: String,
+    /// Figures in it.
+    pub figures: u32,
+    /// What it was expected to take.
+    pub expected: Nanos,
+}
+
+/// How far a ramp of tasks had come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ramped {
+    /// Tasks that existed.
+    pub tasks: u64,
+    /// Memory that was free.
+    pub free: Bytes,
+    /// Since its beginning.
+    pub after: Nanos,
+}
+
 /// A run as far as its events tell: fold them in their order with [`RunView::fold`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunView {
@@ -195,6 +188,18 @@ pub struct RunView {
     pub standing: Option<Standing>,
     /// What the programs that the plan started have written.
     pub logs: Vec<Log>,
+    /// What the machine was like.
+    pub conditions: Option<Conditions>,
+    /// Tables of figures that were begun, the last one last.
+    pub probing: Vec<Probing>,
+    /// Figures of the machine.
+    pub measured: Vec<Figure>,
+    /// What they mean together: table and sentence.
+    pub notes: Vec<(String, String)>,
+    /// The limits on the number of tasks.
+    pub rooms: Vec<Room>,
+    /// How tasks were made and released again.
+    pub ramp: Vec<Ramped>,
     /// How it ended; none if it goes on or was cut short.
     pub end: Option<End>,
     /// Its process still writes it, so that a missing end is none to worry about. Events cannot
@@ -205,124 +210,31 @@ pub struct RunView {
 }
 
 impl RunView {
-    /// Takes the next event in.
-    pub fn fold(&mut self, event: &Event) {
-        match event {
-            Event::RunStarted {
-                id,
-                at_unix_ms,
-                version,
-                method,
-                command,
-                target,
-                goal,
-                plan,
-                parts,
-                machine,
-                part_of,
-            } => {
-                self.started = Some(Started {
-                    id: id.clone(),
-                    at_unix_ms: *at_unix_ms,
-                    version: version.clone(),
-                    method: *method,
-                    command: command.clone(),
-                    target: target.clone(),
-                    goal: goal.clone(),
-                    plan: plan.clone(),
-                    parts: parts.clone(),
-                    machine: machine.clone(),
-                    part_of: part_of.clone(),
-                });
-            }
-            Event::TrialStarted { trial, purpose, rate, duration, at_unix_ms } => {
-                self.current = Some(Current {
-                    number: *trial,
-                    purpose: *purpose,
-                    rate: *rate,
-                    planned: *duration,
-                    at_unix_ms: *at_unix_ms,
-                    total: Slice::default(),
-                });
-            }
-            Event::SliceDone { trial, slice } => {
-                if let Some(current) = self.current.as_mut().filter(|c| c.number == *trial) {
-                    current.total.merge_after(slice);
-                }
-                if self.seconds.len() == SECONDS_KEPT {
-                    self.seconds.pop_front();
-                }
-                self.seconds.push_back(Second::of(*trial, slice));
-            }
-            Event::TrialDone { trial, result, judgement } => {
-                self.current = None;
-                self.trials.push(Trial::done(*trial, result, judgement));
-            }
-            Event::Bounds { limits } => self.limits.clone_from(limits),
-            Event::WatchStarted { watched } => self.watched = Some((**watched).clone()),
-            Event::Observed { trial, window } => {
-                self.window = Some((**window).clone());
-                diagnosis::add(self.watched_trials.entry(*trial).or_default(), window);
-            }
-            Event::Looked { look, .. } => self.looks.push(look.clone()),
-            Event::Logged { program, text, left_out } => {
-                self.logs.push(Log { program: program.clone(), text: text.clone(), left_out: *left_out });
-            }
-            Event::Resumed { .. } => self.end = None,
-            Event::Designed { design } => self.design = Some((**design).clone()),
-            Event::VisitStarted { number, block, arm, placebo, expected } => {
-                self.visiting = Some(Visiting {
-                    number: *number,
-                    block: *block,
-                    arm: *arm,
-                    placebo: *placebo,
-                    expected: *expected,
-                });
-            }
-            Event::Visited { visit } => {
-                self.visiting = None;
-                self.visits.push((**visit).clone());
-            }
-            Event::Stands { standing } => self.standing = Some((**standing).clone()),
-            Event::Diagnosed { diagnosis } => self.diagnosis = Some((**diagnosis).clone()),
-            Event::Doubt { caveat } => self.caveats.push(caveat.clone()),
-            Event::RunEnded { at_unix_ms, verdict, exit_code, error } => {
-                match verdict {
-                    Some(Verdict::Limits { limits, .. }) => self.limits.clone_from(limits),
-                    Some(Verdict::Answers { standing }) => self.standing = Some(standing.clone()),
-                    Some(Verdict::Goal { .. }) | None => {}
-                }
-                self.end = Some(End {
-                    at_unix_ms: *at_unix_ms,
-                    verdict: verdict.clone(),
-                    exit_code: *exit_code,
-                    error: error.clone(),
-                });
-            }
+    /// What kind of run it is.
+    pub fn kind(&self) -> Kind {
+        match self.end.as_ref().and_then(|end| end.verdict.as_ref()) {
+            Some(Verdict::Limits { .. }) => return Kind::Search,
+            Some(Verdict::Answers { .. }) => return Kind::Experiment,
+            Some(Verdict::Goal { .. }) => return Kind::Load,
+            Some(Verdict::Sheet { .. }) => return Kind::Sheet,
+            Some(Verdict::Tasks { .. }) => return Kind::Tasks,
+            Some(Verdict::WorkingSet { .. }) => return Kind::WorkingSet,
+            None => {}
+        }
+        match self.started.as_ref().map_or("", |started| started.command.as_str()) {
+            "try" => Kind::Experiment,
+            "probe" => Kind::Sheet,
+            "find threads" => Kind::Tasks,
+            "find working-set" => Kind::WorkingSet,
+            command if command.starts_with("find") => Kind::Search,
+            _ if self.design.is_some() => Kind::Experiment,
+            _ => Kind::Load,
         }
     }
 
-    /// All of some events.
-    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
-        let mut view = Self::default();
-        events.into_iter().for_each(|event| view.fold(event));
-        view
-    }
-
-    /// Whether it is a search: `torment find`.
-    pub fn is_search(&self) -> bool {
-        match self.end.as_ref().and_then(|e| e.verdict.as_ref()) {
-            Some(verdict) => matches!(verdict, Verdict::Limits { .. }),
-            None => self.started.as_ref().is_some_and(|s| s.command == "find"),
-        }
-    }
-
-    /// Whether it is an experiment: `torment try`.
-    pub fn is_experiment(&self) -> bool {
-        match self.end.as_ref().and_then(|e| e.verdict.as_ref()) {
-            Some(verdict) => matches!(verdict, Verdict::Answers { .. }),
-            None => self.design.is_some() || self.started.as_ref().is_some_and(|s| s.command == "try"),
-        }
+    /// What its arrivals are called, and what is raised.
+    pub fn words(&self) -> Words {
+        self.started.as_ref().map_or_else(Words::default, |started| Words::of(&started.command))
     }
 
     /// The load of `torment run`, done or as far as it came.

@@ -4,9 +4,19 @@
 mod experiment;
 mod load;
 mod search;
+mod sheet;
+mod tasks;
+mod working_set;
 
-use crate::reason::requests;
-use crate::{Line, RunView, Tone, caveats};
+pub use tasks::limits;
+
+pub(crate) use load::{counts, parts, rates, times};
+pub(crate) use search::{curve_table, told};
+pub(crate) use sheet::{conditions_words, machine_words};
+pub(crate) use tasks::{moments, rooms};
+
+use crate::sheet::tables;
+use crate::{Kind, Line, RunView, Tone, Words, caveats};
 use stats::upper_bound;
 use units::{Share, grouped};
 
@@ -23,30 +33,56 @@ pub fn summary(view: &RunView) -> Vec<Line> {
     let mut lines = vec![
         Line::plain("  ")
             .and(Tone::Strong, &started.target)
-            .and(Tone::Faint, format!(" · {} · goal {}", started.command, started.goal)),
+            .and(Tone::Faint, format!(" · {}{}", started.command, goal(&started.goal))),
         Line::empty(),
     ];
-    let body = match (view.is_experiment(), view.is_search()) {
-        (true, _) => experiment::lines(view),
-        (false, true) => search::lines(view),
-        (false, false) => load::lines(view),
+    let body = match view.kind() {
+        Kind::Experiment => experiment::lines(view),
+        Kind::Search => search::lines(view),
+        Kind::Load => load::lines(view),
+        Kind::Sheet => sheet::lines(view),
+        Kind::Tasks => tasks::lines(view),
+        Kind::WorkingSet => working_set::lines(view),
     };
     lines.extend(body);
+    if matches!(view.kind(), Kind::Search | Kind::Load) && !view.measured.is_empty() {
+        lines.extend(tables(&view.measured, &view.notes));
+        lines.push(Line::empty());
+    }
     if let Some(error) = view.end.as_ref().and_then(|end| end.error.as_ref()) {
         lines.push(Line::empty().and(Tone::Bad, "  error: ").then(error));
     }
     lines.extend(caveats::lines(view));
-    if view.skipped > 0 {
-        let text = format!(
-            "{} events of this run could not be read by this version and are left out; a newer torment may know them",
-            grouped(view.skipped)
-        );
-        lines.push(Line::empty().and(Tone::Warn, "  caveat: ").then(text));
-    }
     let part =
         started.part_of.as_ref().map(|whole| format!(" · a measurement of {whole}")).unwrap_or_default();
-    lines.push(Line::empty().and(Tone::Faint, format!("  run {0} · torment show {0}{part}", started.id)));
+    let label = &started.label;
+    let said = [label.name.clone(), label.commit.as_ref().map(|commit| format!("commit {commit}"))];
+    let called: String =
+        said.into_iter().flatten().chain(label.tags.clone()).map(|word| format!(" · {word}")).collect();
+    lines.push(
+        Line::empty().and(Tone::Faint, format!("  run {0} · torment show {0}{part}{called}", started.id)),
+    );
     lines
+}
+
+/// What it came to, or how it stands: what holds first, then what else a reader must know at once.
+pub(crate) fn headline(view: &RunView) -> Vec<Line> {
+    if view.started.is_none() {
+        return Vec::new();
+    }
+    match view.kind() {
+        Kind::Experiment => experiment::first(view),
+        Kind::Search => search::first(view),
+        Kind::Load => load::headline(view, view.load().as_ref()),
+        Kind::Sheet => sheet::first(view),
+        Kind::Tasks => tasks::first(view),
+        Kind::WorkingSet => working_set::first(view),
+    }
+}
+
+/// What asks the machine itself has none.
+fn goal(goal: &str) -> String {
+    if goal.is_empty() { String::new() } else { format!(" · goal {goal}") }
 }
 
 /// The headline of a run without an end, if it has none.
@@ -64,9 +100,9 @@ fn unfinished(view: &RunView) -> Option<Line> {
 }
 
 /// "How sure" as a statement about n: a share is never zero, only below something.
-fn how_sure(bad: u64, due: u64) -> String {
+fn how_sure(words: Words, bad: u64, due: u64) -> String {
     let below = Share(upper_bound(bad, due, CONFIDENCE));
-    format!("{} of {} bad: below {} at 95 % confidence", grouped(bad), requests(due), two_digits(below))
+    format!("{} of {} bad: below {} at 95 % confidence", grouped(bad), words.count(due), two_digits(below))
 }
 
 /// A share with two significant digits, rounded up: it is a bound.

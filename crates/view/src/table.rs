@@ -23,6 +23,16 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
+    /// Whether it has more than its head.
+    pub fn is_empty(&self) -> bool {
+        self.rows.len() < 2
+    }
+
+    /// Its cells, those of the head first, and whether the last column is text.
+    pub fn into_rows(self) -> (Vec<Vec<(String, Tone)>>, bool) {
+        (self.rows, self.text_last)
+    }
+
     pub fn lines(self) -> Vec<Line> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {

@@ -1,3 +1,4 @@
+use crate::Words;
 use record::{Caveat, Failure, Judgement, Outcomes, Part, Purpose, Recovery, Slice, TrialResult};
 use stats::{Histogram, Quantiles};
 use std::collections::BTreeMap;
@@ -140,6 +141,8 @@ impl Figures {
 pub struct Trial {
     /// Counted from 1.
     pub number: u32,
+    /// What its arrivals are called.
+    pub words: Words,
     /// Why it was made.
     pub purpose: Purpose,
     /// Offered rate as planned; none if a closed loop was cut short.
@@ -164,9 +167,10 @@ pub struct Trial {
 
 impl Trial {
     /// From the event that ends it.
-    pub fn done(number: u32, result: &TrialResult, judgement: &Judgement) -> Self {
+    pub fn done(number: u32, words: Words, result: &TrialResult, judgement: &Judgement) -> Self {
         Self {
             number,
+            words,
             purpose: result.purpose,
             rate: Some(result.rate),
             planned: Some(result.planned),
@@ -178,6 +182,11 @@ impl Trial {
             judgement: Some(judgement.clone()),
             figures: Figures::of(&result.total),
         }
+    }
+
+    /// So many of its arrivals: `59,520 requests`.
+    pub fn count(&self, n: u64) -> String {
+        self.words.count(n)
     }
 
     /// Whether its offered rate is this one, as far as a printed number can tell.

@@ -1,11 +1,11 @@
 //! What gave first, at a glance: the verdict, what it rests on, and what to do. All else is in
 //! [`crate::explain`].
 
-use crate::reason::number;
 use crate::watched::{amount, anyone};
+use crate::words::number;
 use crate::{Line, RunView, Tone, not_observable};
-use record::{Arithmetic, Diagnosis, Evidence, NoFinding, Prediction};
-use units::Rate;
+use record::{Arithmetic, Confidence, Diagnosis, Evidence, NoFinding, Prediction};
+use units::{Rate, Share};
 
 /// Lines of evidence at a glance: facts, the chain and the arithmetic.
 const EVIDENCE: usize = 4;
@@ -126,7 +126,9 @@ pub(crate) fn arithmetic(arithmetic: &Arithmetic) -> Line {
     let Arithmetic { formula, ceiling, measured } = arithmetic;
     let line = Line::plain(format!("    {formula} = {} a second", number(ceiling.0)));
     if arithmetic.agrees() {
-        line.and(Tone::Good, ": that is the limit").then(format!("; measured: {}", number(measured.0)))
+        let about = if arithmetic.is_near() { "" } else { "about " };
+        line.and(Tone::Good, format!(": that is {about}the limit"))
+            .then(format!("; measured: {}", number(measured.0)))
     } else {
         line.and(
             Tone::Warn,
@@ -142,11 +144,32 @@ pub(crate) fn confidence(diagnosis: &Diagnosis) -> Line {
         "medium" => Tone::Plain,
         _ => Tone::Warn,
     };
-    let line = Line::empty().and(Tone::Faint, "  confidence: ").and(tone, confidence.word());
+    let mut line = Line::empty().and(Tone::Faint, "  confidence: ").and(tone, confidence.word());
+    if let Some(why) = lacking(confidence) {
+        line = line.then(format!(", for {why}"));
+    }
     match diagnosis.unless.first() {
         Some(unless) => line.and(Tone::Faint, "; unless ").then(unless),
         None => line,
     }
+}
+
+/// What a confidence that is not high lacks most, and what would help.
+fn lacking(confidence: Confidence) -> Option<String> {
+    let Confidence { margin, persistence, independence, coverage } = confidence;
+    let percent = |share: f64| Share((share * 100.0).round() / 100.0);
+    let (shown, seen) = (percent(persistence), percent(coverage));
+    let reasons = [
+        (
+            persistence,
+            format!("it shows in {shown} of the degraded seconds only (a longer --trial has more of them)"),
+        ),
+        (independence, "few independent sources say so (--postgres and --metrics add some)".to_owned()),
+        (coverage, format!("{seen} of the looks at its threads could be made, or read")),
+        (margin, "it is near to where it begins to count: a higher rate would tell".to_owned()),
+    ];
+    let least = reasons.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
+    least.filter(|_| confidence.word() != "high").map(|(_, why)| why)
 }
 
 pub(crate) fn prediction(prediction: &Prediction) -> Line {

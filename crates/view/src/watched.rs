@@ -2,6 +2,7 @@
 //! the windows; what was not observable is said, never shown as nothing.
 
 mod figures;
+mod trees;
 mod who;
 mod words;
 
@@ -9,6 +10,7 @@ pub use figures::{Figure, figure};
 pub use who::{not_observable, who_json, who_waits};
 pub use words::session_words;
 
-pub(crate) use figures::cpu_of;
+pub(crate) use figures::{cpu_ns_of, cpu_of};
+pub(crate) use trees::{Tree, Trees};
 pub(crate) use who::anyone;
 pub(crate) use words::{amount, average, subject_name};

@@ -4,10 +4,10 @@
 #[allow(dead_code, reason = "loads and watches are shown by the other test")]
 mod hand;
 
+use hand::check;
 use hand::experiment::{Arm, Course, Says, asks, judged, noise, probe};
 use plan::{At, Measure};
 use record::{Answer, Cause, Caveat, Over, Standing};
-use std::path::PathBuf;
 use torment_view::{
     Line, Progress, RunView, arm_lines, hypothesis_lines, logs, run_json, start_line, summary,
 };
@@ -15,15 +15,6 @@ use units::{Rate, Share};
 
 /// As wide as tables and bars may be; sentences are wrapped by whoever prints them.
 const WIDTH: usize = 100;
-
-fn check(name: &str, text: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("TORMENT_BLESS").is_some() {
-        std::fs::write(&path, text).expect("the folder of golden files can be written");
-    }
-    let golden = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(text == golden, "{name} differs; TORMENT_BLESS=1 accepts this:\n{text}");
-}
 
 fn text(lines: &[Line]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()

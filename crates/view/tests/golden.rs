@@ -3,24 +3,14 @@
 
 mod hand;
 
-use hand::{Load, Run, curve, limit, load, pair};
+use hand::{Load, Run, check, curve, limit, load, pair};
 use record::watch::{Missing, Watched};
 use record::{Cause, Diagnosis, Ended, Failure, NoFinding, Outcome, Purpose, Recovery};
-use std::path::PathBuf;
 use store::{Answers, RunSummary, State};
 use torment_view::{
     Progress, RunView, changed, explain, list_json, list_lines, run_json, summary, who_waits,
 };
 use units::Rate;
-
-fn check(name: &str, text: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("TORMENT_BLESS").is_some() {
-        std::fs::write(&path, text).expect("the folder of golden files can be written");
-    }
-    let golden = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(text == golden, "{name} differs; TORMENT_BLESS=1 accepts this:\n{text}");
-}
 
 fn check_summary(name: &str, run: &Run) {
     let lines: Vec<String> = summary(&RunView::of(&run.events)).iter().map(ToString::to_string).collect();
@@ -214,6 +204,11 @@ fn list_of_every_kind() {
         part_of: None,
         answers: None,
         over: None,
+        verdict: None,
+        label: record::Label::default(),
+        host: None,
+        processor: None,
+        cpus: None,
     };
     let search = |word: &str| RunSummary { search_ended: Some(word.to_owned()), ..ended.clone() };
     let open = |state| RunSummary {
@@ -240,6 +235,11 @@ fn list_of_every_kind() {
         over: over.map(str::to_owned),
         ..load(None, None)
     };
+    let named = |name: &str, tags: &[&str]| record::Label {
+        name: Some(name.to_owned()),
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        commit: Some("0123456789ab".to_owned()),
+    };
     let answers = Answers { better: 2, no_difference: 1, undecided: 1, ..Answers::default() };
     let runs = [
         ended.clone(),
@@ -260,9 +260,11 @@ fn list_of_every_kind() {
         experiment(Answers { worse: 1, ..answers }, Some("budget-spent")),
         experiment(Answers { undecided: 2, not_measured: 1, ..Answers::default() }, Some("interrupted")),
         RunSummary { state: State::CutShort, ..experiment(answers, None) },
+        RunSummary { label: named("before <b>", &["pool=10", "nightly"]), ..ended.clone() },
     ];
     check("list.txt", &list_lines(&runs).iter().map(|line| format!("{line}\n")).collect::<String>());
     check("list-empty.txt", &list_lines(&[]).iter().map(|line| format!("{line}\n")).collect::<String>());
+    check("list.csv", &torment_view::list_grid(&runs).csv());
     check("list.json", &(serde_json::to_string_pretty(&list_json(&runs[..2])).expect("is JSON") + "\n"));
 }
 

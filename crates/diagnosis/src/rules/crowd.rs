@@ -1,12 +1,12 @@
 //! Workers that wait for each other: what locks and pools have in common.
 
-use crate::case::{Case, cpu as cpu_of};
+use crate::case::{Case, Moment, cpu as cpu_of};
 use crate::found::{Contrast, Found, fact, source};
 use crate::rules::lock::lock;
 use crate::rules::pool::pool;
 use crate::words::number;
 use crate::workers::Workers;
-use record::watch::{Look, Window};
+use record::watch::Look;
 
 /// Of the workers engaged this share waits for each other, or for one thing.
 pub(super) const MOST: f64 = 0.5;
@@ -21,6 +21,8 @@ pub(super) const LEAST: f64 = 2.5;
 pub(super) struct Crowd {
     /// Workers that wait for others.
     pub waiting: f64,
+    /// The deadline, in seconds, with which most of them do; none if they wait without one.
+    pub within: Option<u32>,
     /// Workers that do something meanwhile.
     pub holding: f64,
     pub engaged: f64,
@@ -33,36 +35,37 @@ pub(super) fn crowd_of(workers: Workers, outstanding: f64, well: Option<&Workers
     const ALL: f64 = 0.9;
     let engaged = workers.all.min(outstanding);
     let mut waiting = workers.queueing();
+    let mut queues = workers.queues.clone();
     if outstanding < ALL * workers.all {
         let idle = workers.all - outstanding;
         let before = |within: &Option<u32>| well.and_then(|w| w.queues.get(within)).copied().unwrap_or(0.0);
-        let new: f64 = workers.queues.iter().map(|(within, n)| (n - before(within)).max(0.0)).sum();
-        waiting = (waiting - idle).max(0.0).min(new);
+        queues.iter_mut().for_each(|(within, n)| *n = (*n - before(within)).max(0.0));
+        waiting = (waiting - idle).max(0.0).min(queues.values().sum());
     }
+    let within = queues.iter().max_by(|a, b| a.1.total_cmp(b.1)).and_then(|(within, _)| *within);
     let holding = workers.holding();
-    Crowd { waiting, holding, engaged, workers }
+    Crowd { waiting, within, holding, engaged, workers }
 }
 
-pub(super) fn crowded(case: &Case<'_>, window: &Window) -> Option<Crowd> {
-    let subject = window.subjects.first()?;
+pub(super) fn crowded(case: &Case<'_>, moment: &Moment<'_>) -> Option<Crowd> {
+    let subject = moment.subjects.first()?;
     let crowd = crowd_of(
         Workers::find(subject, case.about())?,
-        case.bad.load.outstanding,
+        moment.outstanding,
         case.well.as_ref().and_then(|well| well.workers.as_ref()),
     );
-    let calm = cpu_of(subject, window.length()) < CALM * case.cpus();
+    let calm = cpu_of(subject, moment.length()) < CALM * case.cpus();
     (crowd.engaged >= LEAST && crowd.waiting >= MOST * crowd.engaged && calm).then_some(crowd)
 }
 
 /// A pool of connections or permits; a lock is a pool of one.
 pub(crate) fn crowd(case: &Case<'_>) -> Option<Found> {
-    let crowd = crowded(case, &case.bad.all)?;
+    let crowd = crowded(case, &case.bad.whole())?;
     if crowd.holding <= ONE { lock(case, &crowd) } else { pool(case, &crowd) }
 }
 
 pub(super) fn waiting_fact(case: &Case<'_>, crowd: &Crowd) -> record::Evidence {
-    let deadline = crowd.workers.deadline_s.filter(|_| crowd.workers.timed > crowd.workers.untimed);
-    let deadline = deadline.map_or(", without a deadline".to_owned(), |s| format!(", at most {s} s"));
+    let deadline = crowd.within.map_or(", without a deadline".to_owned(), |s| format!(", at most {s} s"));
     fact(
         format!(
             "{} of {} workers ({}) wait for another thread{deadline}",
@@ -94,7 +97,7 @@ pub(super) fn outstanding_fact(case: &Case<'_>) -> record::Evidence {
             number(case.cpus())
         ),
         load.outstanding,
-        case.bad.workers.as_ref().map_or(0.0, |workers| workers.all),
+        LEAST,
         "requests",
         source::LOAD,
     )

@@ -1,7 +1,7 @@
 //! The Java virtual machine: collection, safepoints, code not yet compiled.
 
 use super::processors::starved;
-use crate::case::Case;
+use crate::case::{Case, Moment};
 use crate::found::{Contrast, Found, fact, source};
 use crate::words::{bytes, number, percent, time};
 use record::Cause;
@@ -144,7 +144,7 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<Found> {
     let used = compilers(case.bad.service(), case.bad.all.length());
     let needed = COMPILERS.max(0.1 * case.cpus());
     let half = case.bad.each.len() / 2;
-    let mean = |windows: &[&Window]| {
+    let mean = |windows: &[Moment<'_>]| {
         let seen = windows.iter().filter_map(|w| w.subjects.first().map(|s| compilers(s, w.length())));
         seen.sum::<f64>() / windows.len().max(1) as f64
     };

@@ -1,18 +1,18 @@
 //! What workers wait for outside of the service: a peer, time, a disk; and whether there are too few of them.
 
 use super::crowd::{CALM, LEAST, MOST, named, outstanding_fact};
-use crate::case::Case;
+use crate::case::{Case, Moment};
 use crate::found::{Contrast, Found, fact, source};
 use crate::words::{count, number, percent, time};
 use crate::workers::Workers;
-use record::watch::{SubjectWindow, Window};
+use record::watch::SubjectWindow;
 use record::{Arithmetic, Cause, Prediction};
-use units::Rate;
+use units::{Bytes, Rate};
 
 /// All workers are busy, each with something that is not itself at its limit.
 pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
     let workers = case.bad.workers.clone()?;
-    let all_taken = |window: &Window| {
+    let all_taken = |window: &Moment<'_>| {
         let subject = window.subjects.first();
         let there = subject.and_then(|subject| Workers::find(subject, case.about()));
         there.is_some_and(|w| {
@@ -24,7 +24,7 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
     let more = case.bad.load.most_outstanding >= 1.1 * workers.all;
     let calm = case.cpu() < CALM * case.cpus();
     // A thread for each request is no limited number of them.
-    let all = |window: &&Window| {
+    let all = |window: &Moment<'_>| {
         let subject = window.subjects.first()?;
         Workers::find(subject, case.about()).map(|workers| workers.all)
     };
@@ -74,7 +74,7 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
         .arithmetic(arithmetic)
         .chain([count(workers.all.round(), "worker"), short])
         .next("shorten what they wait for")
-        .next("or have more workers, virtual threads or an event loop: they only wait")
+        .next(more_workers(case, &workers))
         .predicts(Prediction {
             change: format!("{} workers", number(2.0 * workers.all)),
             capacity: Some(Rate(2.0 * case.bad.load.answered)),
@@ -83,6 +83,21 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
         })
         .unless("workers are idle while requests wait"),
     )
+}
+
+/// With what twice as many would take, where it is known what a thread takes here.
+fn more_workers(case: &Case<'_>, workers: &Workers) -> String {
+    let advice = "or have more workers, virtual threads or an event loop: they only wait";
+    match case.costs.and_then(|costs| costs.thread) {
+        Some(each) => {
+            let all = Bytes((each.0 as f64 * workers.all) as u64);
+            format!(
+                "{advice}; {} threads more take {all} here, {each} each and what their stacks touch",
+                number(workers.all)
+            )
+        }
+        None => advice.to_owned(),
+    }
 }
 
 /// What most of the workers do outside, as a clause and as a link of the chain.
@@ -108,7 +123,7 @@ pub(crate) fn downstream(case: &Case<'_>) -> Option<Found> {
     if engaged < LEAST || readers < MOST * engaged || !calm {
         return None;
     }
-    let reading = |window: &Window| {
+    let reading = |window: &Moment<'_>| {
         let there = window.subjects.first().and_then(|subject| Workers::find(subject, case.about()));
         there.is_some_and(|w| w.peers.iter().any(|(p, n)| *p == peer && *n >= MOST * engaged))
     };

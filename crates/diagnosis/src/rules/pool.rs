@@ -53,6 +53,20 @@ fn held(well: &Side<'_>, peer: Option<&str>) -> Option<f64> {
     (used >= 0.15 && well.load.answered > 0.0).then(|| used / well.load.answered)
 }
 
+/// How large a pool would be for twice the rate: what is in use then, and a fifth more, for requests do not come evenly.
+fn larger(size: f64, thing: &str, hold: Option<f64>, measured: Rate) -> String {
+    const SPARE: f64 = 1.2;
+    let wanted = Rate(2.0 * measured.0);
+    match hold {
+        Some(hold) => format!(
+            "then a larger pool: for {wanted}, say, {} ({wanted} × {} held, and a fifth more)",
+            count((wanted.0 * hold * SPARE).ceil(), thing),
+            time(hold)
+        ),
+        None => format!("then a larger pool than {}", count(size, thing)),
+    }
+}
+
 pub(super) fn pool(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     let Size { count: size, peer } = size(case, crowd);
     let hold = case.well.as_ref().and_then(|well| held(well, peer.as_deref()));
@@ -112,10 +126,7 @@ pub(super) fn pool(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
             .arithmetic(arithmetic)
             .chain(links.into_iter().chain(sessions.map(|sessions| sessions.link)))
             .next(shorter)
-            .next(format!(
-                "then a larger pool: {} times the rate wanted, in seconds held, and a fifth more",
-                thing
-            ))
+            .next(larger(size, thing, hold, measured))
             .predicts(Prediction {
                 change: format!("a pool of {}", number(2.0 * size)),
                 capacity: Some(Rate(2.0 * measured.0)),

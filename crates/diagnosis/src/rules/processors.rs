@@ -1,7 +1,7 @@
 //! Processors: a quota before the processors themselves, for the threads look the same.
 
 use super::neighbour::others;
-use crate::case::{Case, Side, cpu as cpu_of, runnable as runnable_of};
+use crate::case::{Case, Moment, Side, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
 use crate::words::{count, number, percent};
 use record::watch::Window;
@@ -16,6 +16,8 @@ pub(super) const HOST_IDLE: f64 = 0.07;
 pub(super) const THROTTLED: f64 = 0.10;
 /// A reckoned ceiling below this share of what was measured explains nothing.
 const COLD: f64 = 0.7;
+/// Context switches that take less than this share of what the service uses explain nothing.
+const SWITCHING: f64 = 0.03;
 /// A thread that always wants a processor, and has one this share of the time, is a limit by itself.
 const ONE_THREAD: f64 = 0.9;
 
@@ -59,7 +61,7 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<Found> {
     if share < THROTTLED || used < 0.8 * quota.cpus {
         return None;
     }
-    let throttled = |window: &Window| {
+    let throttled = |window: &Moment<'_>| {
         let quota = window.subjects.first().and_then(|s| s.cgroup.as_ref()?.cpu.clone());
         quota.is_some_and(|quota| quota.throttled as f64 >= THROTTLED * quota.periods.max(1) as f64)
     };
@@ -175,13 +177,13 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
     let machine_full =
         |window: &Window| idle(window) <= HOST_IDLE * host_cpus(window) && window.host.is_some();
     let shared = beside(case, &case.bad.all);
-    let full = |window: &Window| {
+    let full = |window: &Moment<'_>| {
         let used = service_cpu(window);
         let wants = used >= 0.25 * cpus && service_runnable(window) >= 1.0;
         used >= FULL * cpus || wants && (machine_full(window) || used + beside(case, window) >= FULL * cpus)
     };
     let lacks = used + shared >= FULL * cpus || starved(case);
-    if !full(&case.bad.all) || runnable < 0.5 || downstream > used || !lacks {
+    if !full(&case.bad.whole()) || runnable < 0.5 || downstream > used || !lacks {
         return None;
     }
     let (_, windows) = case.bad.holds(full);
@@ -245,7 +247,7 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
         )
         .well(case.when_well(|side| runnable_of(side.service(), side.all.length()))),
     );
-    for group in by_group(&case.bad) {
+    for group in by_group(&case.bad).into_iter().chain(switching(case)) {
         found = found.evidence(group);
     }
     let more = if sharing {
@@ -297,6 +299,27 @@ fn by_group(side: &Side<'_>) -> Vec<record::Evidence> {
             fact(text, used(group.on_cpu_ns), 0.0, "processors", source::SCHEDSTAT)
         })
         .collect()
+}
+
+/// What context switches take of the processors, where it is known what one costs here.
+fn switching(case: &Case<'_>) -> Option<record::Evidence> {
+    let costs = case.costs?;
+    let each = costs.switch?;
+    let rate =
+        |side: &Side<'_>| side.per_second(side.service().groups.iter().map(|group| group.switches).sum());
+    let taken = |side: &Side<'_>| rate(side) * each.as_secs_f64();
+    let (used, least) = (taken(&case.bad), SWITCHING * case.cpu());
+    if used < least {
+        return None;
+    }
+    let text = format!(
+        "{} context switches a second, at {each} each (torment probe, run {}): {} of the {} processors it uses",
+        number(rate(&case.bad)),
+        costs.run,
+        number(used),
+        number(case.cpu())
+    );
+    Some(fact(text, used, least, "processors", source::SCHEDSTAT).well(case.when_well(taken)))
 }
 
 /// A service with fewer threads than processors is full when they are.

@@ -26,11 +26,17 @@ impl Worker {
         let result =
             connection.protocol.receive(&mut connection.stream, &mut self.inbox, ends, &mut self.told);
         let mut told = std::mem::take(&mut self.told);
+        let answered = !told.is_empty();
         told.drain(..).for_each(|told| self.told(told));
         self.told = told;
         match result {
             Ok(()) => self.connections.list(slot),
-            Err(why) => self.lost(slot, why),
+            Err(why) => {
+                if !answered {
+                    self.dropped();
+                }
+                self.lost(slot, why);
+            }
         }
     }
 

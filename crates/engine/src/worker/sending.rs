@@ -86,6 +86,9 @@ impl Worker {
             let Some(request) = self.backlog.pop_front() else { break };
             self.send(slot, request);
         }
+        if self.hold.is_some() {
+            return;
+        }
         let a_time = self.setup.endpoint.streams();
         let limit = if self.is_closed_loop() { CONNECTING_LIMIT_CLOSED } else { CONNECTING_LIMIT };
         while self.connections.connecting() < limit
@@ -143,6 +146,10 @@ impl Worker {
     pub(super) fn no_connection(&mut self, why: &io::Error) {
         if let Some(present) = &mut self.present {
             present.eager_for = None;
+        }
+        if self.hold.is_some() {
+            // Whoever waits, waits for one of those that stand.
+            return self.not_held(&crate::reason(why));
         }
         if let Some(request) = self.backlog.pop_front() {
             self.failed(&request, Failure::Connect(crate::reason(why)), false);

@@ -3,7 +3,7 @@
 mod limits;
 #[cfg(test)]
 mod live_tests;
-mod place;
+pub mod place;
 #[cfg(test)]
 mod tests;
 

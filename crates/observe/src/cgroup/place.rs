@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// A group, as a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Group {
+pub struct Group {
     /// Its path within its hierarchy: `/system.slice/shop.service`.
     pub name: String,
     /// Where its files are.
@@ -15,7 +15,7 @@ pub(super) struct Group {
 
 /// The groups of a process for one controller.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Line {
+pub struct Line {
     /// The hierarchy is of version 2.
     pub unified: bool,
     /// Its own group first, then each group above it that can be seen.
@@ -24,9 +24,12 @@ pub(super) struct Line {
 
 /// The groups of a process: a host may use version 1 for some controllers and 2 for others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Place {
+pub struct Place {
+    /// For processor time.
     pub cpu: Line,
+    /// For memory.
     pub memory: Line,
+    /// For the number of tasks.
     pub pids: Line,
     /// The hierarchy of version 2, for pressure.
     pub unified: Line,
@@ -48,8 +51,11 @@ struct Mount {
     controllers: Option<String>,
 }
 
-/// Finds the groups. `root` is what all paths are below: `/`, but for tests. Fails if the process has ended.
-pub(super) fn find(root: &Path, pid: u32, cgroup: &str) -> io::Result<Place> {
+/// Finds the groups of a process of which this is /proc/PID/cgroup. `root` is what all paths are below: `/`, but for tests.
+///
+/// # Errors
+/// If it has ended.
+pub fn find(root: &Path, pid: u32, cgroup: &str) -> io::Result<Place> {
     let own = mounts(&fs::read_to_string(root.join("proc/self/mountinfo"))?, root);
     let members: Vec<Member<'_>> = cgroup.lines().filter_map(member).collect();
     let mut place = of(&own, &members);

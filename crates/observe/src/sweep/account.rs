@@ -12,6 +12,7 @@ pub(crate) struct Tally {
     pub members: Vec<u32>,
     pub on_cpu_ns: u64,
     pub run_delay_ns: u64,
+    pub switches: u64,
     /// Numbers of threads, summed over looks.
     threads: f64,
     states: Vec<(Number, f64)>,
@@ -73,6 +74,7 @@ impl Tally {
             threads,
             on_cpu_ns: std::mem::take(&mut self.on_cpu_ns),
             run_delay_ns: std::mem::take(&mut self.run_delay_ns),
+            switches: std::mem::take(&mut self.switches),
             states,
         };
         self.threads = 0.0;

@@ -284,6 +284,7 @@ impl Crowd {
                 let cpu = now.on_cpu_ns.saturating_sub(before.on_cpu_ns);
                 tally.on_cpu_ns += cpu;
                 tally.run_delay_ns += now.delay_ns.saturating_sub(before.delay_ns);
+                tally.switches += now.count.saturating_sub(before.count);
                 process.cpu_seen_ns += cpu;
                 let moved = now.count != before.count;
                 if moved {

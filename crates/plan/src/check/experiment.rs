@@ -64,7 +64,7 @@ impl Draft {
             let measured: Vec<usize> = question.contrast.iter().map(|(arm, _)| *arm).collect();
             probes.want(question.workload, question.at, &measured);
         }
-        let are_named = said.has(Key::Workloads) && !questions.is_empty();
+        let are_named = table.named && !questions.is_empty();
         if are_named || probes.any(|at| matches!(at, At::Limit | At::Share(_))) {
             // What is asked of the plan as it stands, of every workload: its capacity, and how it fares well below that.
             let calm = table.at.iter().copied().find(|at| matches!(at, At::Share(_))).unwrap_or(MANAGEABLE);
@@ -156,6 +156,7 @@ impl Section {
     fn table(&self) -> Result<Said, Error> {
         let connections = self.all(Key::TryConnections).iter().map(|given| given.connections(&given.text));
         let mut said = Said {
+            named: self.has(Key::Workloads),
             cross: self.all(Key::Cross).iter().map(|given| given.text.trim().to_owned()).collect(),
             measure: self.measure(Measure::Capacity)?,
             effect: self.effect()?.unwrap_or(DEFAULT_EFFECT),

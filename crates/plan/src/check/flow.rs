@@ -79,11 +79,7 @@ impl Draft {
             let around = Around { address, top: &self.top, names, is_step: is_flow };
             let mut step = Step {
                 name: String::new(),
-                think: section
-                    .one(Key::Think)
-                    .map(think)
-                    .transpose()?
-                    .filter(|(_, most)| *most > Nanos::ZERO),
+                think: section.think(number == 0)?,
                 ask: section.ask(&around, read)?,
                 timeout: section.time(Key::Timeout)?.unwrap_or(DEFAULT_TIMEOUT),
                 takes,
@@ -105,6 +101,18 @@ impl Section {
                 Err(given.error("expected a name for reports, without line ends"))
             }
             name => Ok(name),
+        }
+    }
+
+    /// The pause before a step.
+    fn think(&self, is_first: bool) -> Result<Option<(Nanos, Nanos)>, Error> {
+        let Some(given) = self.one(Key::Think) else { return Ok(None) };
+        let pause = Some(think(given)?).filter(|(_, most)| *most > Nanos::ZERO);
+        match pause {
+            Some(_) if is_first => Err(given.error(
+                "a pause before the first step, which begins when its user arrives; give it to the step that it is to be before",
+            )),
+            pause => Ok(pause),
         }
     }
 

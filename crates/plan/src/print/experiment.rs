@@ -14,8 +14,10 @@ impl Lines {
         }
         experiment.said.asked.iter().for_each(|asked| self.asked(asked));
         self.section("[try]");
-        self.texts("workloads", experiment.workloads.iter().map(|workload| workload.name.clone()));
-        let Said { cross, measure, effect, connections, at, capacity, asked: _ } = &experiment.said;
+        let Said { named, cross, measure, effect, connections, at, capacity, asked: _ } = &experiment.said;
+        if *named {
+            self.texts("workloads", experiment.workloads.iter().map(|workload| workload.name.clone()));
+        }
         if !cross.is_empty() {
             self.texts("cross", cross.iter().cloned());
             self.text("measure", measure.name());

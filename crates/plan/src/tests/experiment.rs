@@ -188,6 +188,19 @@ fn a_quick_look_replaces_what_it_says() {
 }
 
 #[test]
+fn what_was_not_named_is_not_named_when_printed() {
+    let text = format!(
+        "{BASE}{THREADS}[[hypothesis]]\nvariant = '400 threads'\nmeasure = 'throughput'\nat = '32 connections'\n\
+         [try]\nconnections = [32]"
+    );
+    let whole = plan(Command::Try, &text).expect("valid");
+    let back = Plan::from_toml(&whole.to_toml(), Command::Try).expect("a plan");
+    let (Task::Try(one), Task::Try(other)) = (&whole.task, &back.task) else { panic!("{:?}", back.task) };
+    assert_eq!(probes(one), ["all 32 connections: [0, 1]"]);
+    assert_eq!(probes(other), probes(one), "{}", whole.to_toml());
+}
+
+#[test]
 fn a_part_is_a_plan() {
     let text = format!("{BASE}{THREADS}[try]\nworkloads = ['writes']\ncapacity = true");
     let whole = plan(Command::Try, &text).expect("valid");

@@ -162,7 +162,7 @@ fn built(flows: Vec<(f64, bool, Vec<Raw>)>, is_sql: bool) -> Vec<Flow> {
             let (before, later) = taken.split_at(known);
             let mut step = raw.step(number, is_sql, before, later);
             if is_flow {
-                step.think = raw.think;
+                step.think = raw.think.filter(|_| number > 0);
                 step.name = format!("step {number}");
             } else {
                 step.takes.clear();
@@ -349,7 +349,7 @@ proptest! {
         let command = if command { Command::Run } else { Command::Find };
         let mut draft = Draft::default();
         draft.set(Key::Url, "TARGET", "demo");
-        draft.set(Key::ALL[key].0, "--option", text.clone());
+        draft.set(Key::ALL[key].key, "--option", text.clone());
         if let Ok(plan) = draft.check(command, &mut read) {
             prop_assert!(!plan.describe().is_empty());
             let toml = plan.to_toml();

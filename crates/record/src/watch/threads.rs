@@ -12,6 +12,9 @@ pub struct Group {
     pub on_cpu_ns: u64,
     /// Time that they were ready and waited for a processor: its second.
     pub run_delay_ns: u64,
+    /// Times that one of them was given a processor, which is how often one was switched to: its third.
+    #[serde(default)]
+    pub switches: u64,
     /// Where they were: average numbers of threads, the largest first; they sum to `threads`.
     pub states: Vec<State>,
 }

@@ -77,6 +77,13 @@ pub struct SubjectWindow {
     pub titles: Vec<(String, u32)>,
 }
 
+impl SubjectWindow {
+    /// Whether there was anything to see: a place is kept for a service that is not there yet.
+    pub fn is_there(&self) -> bool {
+        self.processes > 0 || self.threads > 0 || !self.groups.is_empty()
+    }
+}
+
 /// A listening socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listener {

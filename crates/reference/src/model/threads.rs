@@ -24,6 +24,19 @@ const LONG: Duration = Duration::from_secs(3_600);
 /// Connection threads end by themselves once their sockets are shut; so long we wait for them.
 const END_PATIENCE: Duration = Duration::from_secs(2);
 
+/// Maps of memory that a thread takes: its stack and that of its signal handlers, each with a guard page.
+const MAPS_A_THREAD: u64 = 4;
+/// Maps that are left for everything else.
+const MAPS_LEFT: u64 = 2_000;
+
+/// Threads that there can be before the kernel refuses a map (vm.max_map_count): one that starts but finds no room for the stack
+/// of its signal handlers would end the whole process.
+fn threads_most() -> u64 {
+    let maps = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok();
+    let maps = maps.and_then(|text| text.trim().parse::<u64>().ok());
+    maps.map_or(u64::MAX, |maps| maps.saturating_sub(MAPS_LEFT) / MAPS_A_THREAD)
+}
+
 /// The sockets of all connections, so that the end can reach threads that read.
 #[derive(Default)]
 struct Open {
@@ -43,6 +56,7 @@ pub(crate) fn start(shared: &Arc<Shared>, listener: Listener) -> io::Result<Vec<
 
 fn accept(shared: &Arc<Shared>, listener: &Listener) {
     let open = Arc::new(Open::default());
+    let most = threads_most();
     for number in 0.. {
         let socket = loop {
             match listener.accept() {
@@ -60,7 +74,7 @@ fn accept(shared: &Arc<Shared>, listener: &Listener) {
             }
         };
         let Some(socket) = socket else { break };
-        start_connection(shared, &open, number, socket);
+        start_connection(shared, &open, number, socket, most);
     }
     let mut sockets = open.sockets.lock().expect("nothing panics while the table is locked");
     for socket in sockets.values() {
@@ -75,9 +89,13 @@ fn accept(shared: &Arc<Shared>, listener: &Listener) {
     }
 }
 
-fn start_connection(shared: &Arc<Shared>, open: &Arc<Open>, number: u64, socket: Arc<OwnedFd>) {
+fn start_connection(shared: &Arc<Shared>, open: &Arc<Open>, number: u64, socket: Arc<OwnedFd>, most: u64) {
     let table = || open.sockets.lock().expect("nothing panics while the table is locked");
-    table().insert(number, Arc::clone(&socket));
+    let threads = {
+        let mut table = table();
+        table.insert(number, Arc::clone(&socket));
+        table.len() as u64
+    };
     shared.log.connections.opened();
     let run = {
         let (shared, open) = (Arc::clone(shared), Arc::clone(open));
@@ -88,7 +106,8 @@ fn start_connection(shared: &Arc<Shared>, open: &Arc<Open>, number: u64, socket:
             open.emptied.notify_one();
         }
     };
-    if Builder::new().name("connection".to_owned()).stack_size(STACK_BYTES).spawn(run).is_err() {
+    let builder = Builder::new().name("connection".to_owned()).stack_size(STACK_BYTES);
+    if threads > most || builder.spawn(run).is_err() {
         // The limit of threads is reached: this client finds its connection closed.
         table().remove(&number);
         shared.log.connections.closed();

@@ -137,7 +137,9 @@ impl<'a> Account<'a> {
             return (Vec::new(), false);
         };
         let is_closed = matches!(at, At::Connections(_));
-        self.caveats.splice(0..0, judgement.invalid.iter().cloned());
+        // What was stolen touches every figure of a load, whatever it came to.
+        let stolen = result.caveats.iter().filter(|c| c.code == "steal" && !judgement.invalid.contains(c));
+        self.caveats.splice(0..0, judgement.invalid.iter().chain(stolen).cloned());
         if !is_closed && !judgement.invalid.is_empty() {
             return (Vec::new(), false);
         }
@@ -312,5 +314,11 @@ mod tests {
         let closed = taken(At::Connections(9), trial(1, 100, 5, 200, &["generator-busy"]));
         assert!(closed.at_least && figure(&closed, Measure::Throughput) == Some(80.0), "{closed:?}");
         assert!(closed.caveats.iter().any(|c| c.text.starts_with("5 of 105 requests")), "{closed:?}");
+
+        let mut stolen = trial(1, 100, 0, 200, &[]);
+        let Event::TrialDone { result, .. } = &mut stolen[4] else { panic!("the last") };
+        result.caveats.push(Caveat::new("steal", "for others"));
+        let stolen = taken(At::Connections(9), stolen);
+        assert!(!stolen.at_least && stolen.caveats[0].code == "steal", "{stolen:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! One start of one arm: up, every measurement, down.
 
 use super::account::Account;
-use crate::{Circumstances, Error, Sink, Stop, measure, recorded, setup, unix_ms};
+use crate::{Circumstances, Error, Sink, Stop, Title, measure, recorded, setup, unix_ms};
 use experiment::Experiment as Course;
 use plan::{Arm, At, Experiment, Find, Load, Plan, Probe, Stage, Task};
 use record::{Event, RunId, Taken, Visit};
@@ -11,6 +11,8 @@ use units::{Nanos, Rate};
 
 /// A later search begins at this share of the capacity that the pilot found: three doublings below it.
 const FROM: f64 = 0.125;
+/// A load is made again so often while the hypervisor takes more than a tenth of the machine; then it counts, with that caveat.
+const DISTURBED: usize = 2;
 
 /// What all starts have in common.
 pub(super) struct Lab<'a> {
@@ -43,6 +45,11 @@ impl From<Error> for Void {
     fn from(error: Error) -> Self {
         Self::Because(error.to_string())
     }
+}
+
+/// Whether the hypervisor took so much of the machine meanwhile that it says nothing of the arm; a search repeats its own trials.
+fn was_disturbed(probe: &Probe, taken: &Taken) -> bool {
+    probe.at != At::Limit && taken.caveats.iter().any(|caveat| caveat.code == "steal")
 }
 
 impl Lab<'_> {
@@ -93,7 +100,13 @@ impl Lab<'_> {
             if turn > 0 {
                 setup::reset(&mut self.guard, &arm.setup, sink, stop)?;
             }
-            let taken = self.probe(place, arm, visit, course, sink)?;
+            let mut taken = self.probe(place, arm, visit, course, sink)?;
+            for _ in 0..DISTURBED {
+                if !was_disturbed(probe, &taken) {
+                    break;
+                }
+                taken = self.probe(place, arm, visit, course, sink)?;
+            }
             let doubt = taken.caveats.iter().find(|_| taken.figures.is_empty()).map(|c| c.text.clone());
             visit.taken.push(taken);
             if let Some(doubt) = doubt {
@@ -125,14 +138,22 @@ impl Lab<'_> {
             self.warm(&part, probe, rate);
         }
         let mut account = Account::new(sink);
-        let outcome =
-            recorded(crate::id::new_id(), &part, self.version, Some(&self.id), &mut account, |sink| {
-                let reset = |sink: &mut dyn Sink| match arm.setup.reset {
-                    plan::Reset::Sql => setup::reset(&mut self.guard, &arm.setup, sink, stop),
-                    plan::Reset::Restart | plan::Reset::None => Ok(()),
-                };
-                measure(&part, sink, stop, Circumstances { reset: Some(Box::new(reset)), curve: false })
-            });
+        let outcome = recorded(
+            crate::id::new_id(),
+            Title::of(&part),
+            self.version,
+            Some(&self.id),
+            &mut account,
+            |sink| {
+                let reset = |sink: &mut dyn Sink| setup::reset_trial(&mut self.guard, &arm.setup, sink, stop);
+                measure(
+                    &part,
+                    sink,
+                    stop,
+                    Circumstances { reset: Some(Box::new(reset)), curve: false, costs: None },
+                )
+            },
+        );
         if stop.asked() {
             return Err(Void::Interrupted);
         }
@@ -207,7 +228,8 @@ impl Lab<'_> {
         };
         let watch = plan::Watch { on: false, ..part.watch.clone() };
         let warm = Plan { task: Task::Run(load), watch, ..part.clone() };
-        let _ = measure(&warm, &mut Nobody, self.stop, Circumstances { reset: None, curve: false });
+        let _ =
+            measure(&warm, &mut Nobody, self.stop, Circumstances { reset: None, curve: false, costs: None });
     }
 }
 

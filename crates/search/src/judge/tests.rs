@@ -101,6 +101,10 @@ fn each_way_to_be_invalid_has_its_caveat() {
             |r: &mut TrialResult| *r = TrialResult { caveats: vec![said()], ..with(Outcome::Timeout, 9) };
         check(code, &lost, "zero-drop", code);
         check("good all the same", &|r| r.caveats.push(said()), "zero-drop", "");
+        let wrong =
+            |r: &mut TrialResult| *r = TrialResult { caveats: vec![said()], ..with(Outcome::Failed, 9) };
+        let voids = if SLOWING.contains(&code) { "" } else { code };
+        check("no slowness makes an answer wrong", &wrong, "zero-drop", voids);
     }
     check("another caveat", &|r| r.caveats.push(Caveat::new("shared-core", "")), "zero-drop", "");
 }

@@ -2,7 +2,7 @@
 
 use super::{KILLING, random};
 use crate::Log;
-use crate::child::{Child, ended};
+use crate::child::{Child, ended, make_groups};
 use crate::order::{Order, Refusal, Start, Told, User};
 use crate::tree;
 use crate::undo::Journal;
@@ -152,6 +152,10 @@ impl Held {
             Order::Folder { within, user } => {
                 Told::Folder(self.make_folder(within, user).map_err(|e| e.to_string()))
             }
+            Order::Group(limits) => {
+                let name = self.group_name();
+                Told::Group(make_groups(&limits, &name, &mut self.journal).map(|(folders, _)| folders))
+            }
             Order::Start(start) => Told::Started(self.start(*start)),
             Order::Last(name) => {
                 self.read();
@@ -176,10 +180,15 @@ impl Held {
         Ok(folder)
     }
 
+    /// Of the next control group.
+    fn group_name(&mut self) -> String {
+        self.started += 1;
+        format!("torment-{}-{}", std::process::id(), self.started)
+    }
+
     fn start(&mut self, start: Start) -> Result<u32, Refusal> {
         self.children.retain(|child| !child.task || child.status.is_none());
-        self.started += 1;
-        let group = format!("torment-{}-{}", std::process::id(), self.started);
+        let group = self.group_name();
         let child = Child::start(start, &group, &mut self.journal)?;
         let pid = child.pid;
         self.children.push(child);

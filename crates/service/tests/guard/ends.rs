@@ -22,7 +22,7 @@ fn asked_in_the_opposite_order() {
     let scene = Scene::new();
     let script = |name: &str, signal: &str| {
         let script = format!(
-            "trap 'sleep 0.1; echo {name} by {signal} >> order; exit' {signal}; echo ready; sleep 600 & wait"
+            "trap 'sleep 0.1; echo {name} by {signal} >> order; kill $!; exit' {signal}; sleep 600 & echo ready; wait"
         );
         let mut program = scene.script(name, &script);
         program.stop = signal.to_owned();

@@ -12,6 +12,7 @@ pub const CHECKS: &[Check] = &[
     ("limits::by_control_group", by_control_group),
     ("limits::by_affinity", by_affinity),
     ("limits::more_processes_than_allowed", more_processes_than_allowed),
+    ("limits::groups_and_folders_for_torment_itself", groups_and_folders_for_torment_itself),
 ];
 
 /// Whether groups can be made here; if not, that is said.
@@ -111,4 +112,43 @@ fn more_processes_than_allowed() {
     let error = guard().up(&setup, &on).expect_err("a shell gives up when it cannot fork").to_string();
     assert!(error.to_lowercase().contains("fork"), "{error}");
     scene.is_empty();
+}
+
+fn groups_and_folders_for_torment_itself() {
+    let limits = Limits { memory: Some(Bytes(64 << 20)), pids: Some(50), ..Limits::default() };
+    let mut guard = guard();
+    let folder = guard.temporary(None).expect("the temporary folder is writable");
+    fs::write(folder.join("file"), "x").expect("it is ours");
+    let within = tempfile::tempdir().expect("the temporary folder is writable");
+    let inner = guard.temporary(Some(within.path().to_owned())).expect("it is ours");
+    assert!(inner.starts_with(within.path()));
+    let error = guard.temporary(Some("/nonsense".into())).expect_err("nothing is there").to_string();
+    assert!(error.contains("'/nonsense'"), "{error}");
+    assert!(guard.group(&Limits::default()).expect("nothing is asked").is_empty());
+    let groups = match guard.group(&limits) {
+        Err(why @ Error::Limits { .. }) => {
+            eprintln!("SKIPPED: {why}");
+            Vec::new()
+        }
+        other => other.expect("only limits may be refused"),
+    };
+    // Whoever is in them ends with them.
+    let mut sleeper = std::process::Command::new("sleep").arg("600").spawn().expect("every Linux has it");
+    for group in &groups {
+        fs::write(group, sleeper.id().to_string()).expect("it is ours");
+        let file = |name: &str| group.with_file_name(name);
+        let set = [("pids.max", "50"), ("memory.limit_in_bytes", "67108864"), ("memory.max", "67108864")];
+        let set: Vec<_> = set.iter().filter(|(name, _)| file(name).exists()).collect();
+        assert!(!set.is_empty());
+        set.iter().for_each(|(name, value)| assert_eq!(read(file(name)).trim(), *value));
+    }
+    guard.down();
+    if groups.is_empty() {
+        sleeper.kill().expect("ours");
+    }
+    assert!(!sleeper.wait().expect("ours").success());
+    assert!(groups.iter().all(|group| !group.exists()));
+    assert_eq!(left_groups(), Vec::<PathBuf>::new());
+    assert!(!folder.exists() && !inner.exists());
+    assert!(guard.temporary(None).expect("it goes on").exists());
 }

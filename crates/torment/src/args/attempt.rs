@@ -1,4 +1,6 @@
+use super::label::LabelArgs;
 use super::load::{text, variable};
+use super::page::PageArgs;
 use clap::Args;
 use plan::{Command, Draft, Error, Place, Plan, ReadFile};
 
@@ -34,6 +36,12 @@ pub struct TryArgs {
     /// Do not keep the run; it can then not be gone on with
     #[arg(long, conflicts_with = "resume")]
     pub no_store: bool,
+    /// Its page while it lasts.
+    #[command(flatten)]
+    pub page: PageArgs,
+    /// What the run is called.
+    #[command(flatten)]
+    pub label: LabelArgs,
 }
 
 impl TryArgs {

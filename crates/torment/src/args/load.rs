@@ -1,4 +1,8 @@
+use super::find::Level;
+use super::label::LabelArgs;
+use super::page::PageArgs;
 use super::request::{GeneratorArgs, RequestArgs, TargetArg, flag, set};
+use super::storm::StormArgs;
 use super::watching::WatchArgs;
 use clap::Args;
 use plan::{Command, Draft, Error, Key, Place, Plan, ReadFile};
@@ -16,31 +20,17 @@ Examples:
   torment find 'http://127.0.0.1:8080/owners/{1..1000}' --goal 'p99<50ms' --max 20k
   torment find https://host/login --form 'user={file:users.csv:name}' --expect-status 302
   torment find postgres://me@host/clinic --sql 'select name from owners where id = {random:1..1000}'
-  torment find plans/demo.toml --careful --budget 10m")]
+  torment find plans/demo.toml --careful --budget 10m
+  torment find threads                     or processes, connections, working-set: other limits than a rate")]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct FindArgs {
+    /// What is found, if it is not the rate of requests.
+    #[command(subcommand)]
+    pub level: Option<Level>,
     #[command(flatten)]
     target: TargetArg,
-    /// What is good enough: zero-drop, loss<0.1%, p99<50ms [default: zero-drop]
-    #[arg(long, help_heading = "Search")]
-    goal: Option<String>,
-    /// Lowest rate, where the search starts [default: 10/s]
-    #[arg(long, value_name = "RATE", help_heading = "Search")]
-    from: Option<String>,
-    /// Highest rate to try [default: 1,000,000/s]
-    #[arg(long, value_name = "RATE", help_heading = "Search")]
-    max: Option<String>,
-    /// How well the limit is to be known [default: 2%]
-    #[arg(long, value_name = "SHARE", help_heading = "Search")]
-    width: Option<String>,
-    /// How long one trial lasts [default: 10s]; three of them decide a rate
-    #[arg(long, value_name = "TIME", help_heading = "Search")]
-    trial: Option<String>,
-    /// Trials of 60 s, and a limit known within 1%
-    #[arg(long, help_heading = "Search")]
-    careful: bool,
-    /// End after this long with what is known by then
-    #[arg(long, value_name = "TIME", help_heading = "Search")]
-    budget: Option<String>,
+    #[command(flatten)]
+    search: SearchArgs,
     #[command(flatten)]
     request: RequestArgs,
     #[command(flatten)]
@@ -65,10 +55,12 @@ Examples:
   torment run http://127.0.0.1:8080/ -s 10s:100 -s 1m:100 -s 10s:0
   torment run http://127.0.0.1:8080/ -c 64 -n 100000
   torment run http://127.0.0.1:8080/api -r 50 -H 'Content-Type: text/plain' -b 'number {counter}'
-  torment run --once http://127.0.0.1:8080/")]
+  torment run --once http://127.0.0.1:8080/
+  torment run --processes 10000 --parallel 100 -- true")]
 pub struct RunArgs {
-    #[command(flatten)]
-    target: TargetArg,
+    /// A URL, `demo`, `null` or a plan file, as for `torment find`
+    #[arg(value_name = "TARGET", required_unless_present_any = ["processes", "program"])]
+    target: Option<String>,
     /// What is good enough: zero-drop, loss<0.1%, p99<50ms [default: zero-drop]
     #[arg(long, help_heading = "Load")]
     goal: Option<String>,
@@ -97,6 +89,9 @@ pub struct RunArgs {
     generator: GeneratorArgs,
     #[command(flatten)]
     watch: WatchArgs,
+    /// Programs that are started instead of sending requests.
+    #[command(flatten)]
+    pub storm: StormArgs,
     /// What to do with the plan.
     #[command(flatten)]
     pub how: How,
@@ -115,6 +110,51 @@ pub struct How {
     /// Do not keep the run
     #[arg(long)]
     pub no_store: bool,
+    /// Its page while it lasts.
+    #[command(flatten)]
+    pub page: PageArgs,
+    /// What the run is called.
+    #[command(flatten)]
+    pub label: LabelArgs,
+}
+
+/// How a rate is searched for.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Search")]
+pub(super) struct SearchArgs {
+    /// What is good enough: zero-drop, loss<0.1%, p99<50ms [default: zero-drop]
+    #[arg(long)]
+    goal: Option<String>,
+    /// Lowest rate, where the search starts [default: 10/s]
+    #[arg(long, value_name = "RATE")]
+    from: Option<String>,
+    /// Highest rate to try [default: 1,000,000/s]
+    #[arg(long, value_name = "RATE")]
+    max: Option<String>,
+    /// How well the limit is to be known [default: 2%]
+    #[arg(long, value_name = "SHARE")]
+    width: Option<String>,
+    /// How long one trial lasts [default: 10s]; three of them decide a rate
+    #[arg(long, value_name = "TIME")]
+    trial: Option<String>,
+    /// Trials of 60 s, and a limit known within 1%
+    #[arg(long)]
+    careful: bool,
+    /// End after this long with what is known by then
+    #[arg(long, value_name = "TIME")]
+    budget: Option<String>,
+}
+
+impl SearchArgs {
+    pub(super) fn set(&self, draft: &mut Draft) {
+        set(draft, Key::Goal, "--goal", &self.goal);
+        set(draft, Key::From, "--from", &self.from);
+        set(draft, Key::Max, "--max", &self.max);
+        set(draft, Key::Width, "--width", &self.width);
+        set(draft, Key::Trial, "--trial", &self.trial);
+        flag(draft, Key::Careful, "--careful", self.careful);
+        set(draft, Key::Budget, "--budget", &self.budget);
+    }
 }
 
 impl FindArgs {
@@ -124,17 +164,11 @@ impl FindArgs {
     /// With one message about the first thing that is wrong.
     pub fn plan(&self, read: ReadFile<'_>) -> Result<Plan, Error> {
         let mut draft = Draft::default();
-        set(&mut draft, Key::Goal, "--goal", &self.goal);
-        set(&mut draft, Key::From, "--from", &self.from);
-        set(&mut draft, Key::Max, "--max", &self.max);
-        set(&mut draft, Key::Width, "--width", &self.width);
-        set(&mut draft, Key::Trial, "--trial", &self.trial);
-        flag(&mut draft, Key::Careful, "--careful", self.careful);
-        set(&mut draft, Key::Budget, "--budget", &self.budget);
+        self.search.set(&mut draft);
         self.request.set(&mut draft);
         self.generator.set(&mut draft);
         self.watch.set(&mut draft);
-        plan_from(Command::Find, &self.target.target, draft, read)
+        plan_from(Command::Find, self.target.text(), draft, read)
     }
 }
 
@@ -144,14 +178,7 @@ impl RunArgs {
     /// # Errors
     /// With one message about the first thing that is wrong.
     pub fn plan(&self, read: ReadFile<'_>) -> Result<Plan, Error> {
-        let mut draft = Draft::default();
-        set(&mut draft, Key::Goal, "--goal", &self.goal);
-        set(&mut draft, Key::Rate, "--rate", &self.rate);
-        set(&mut draft, Key::Duration, "--duration", &self.duration);
-        set(&mut draft, Key::Stages, "--stage", &self.stage);
-        set(&mut draft, Key::Stages, "--stages", &self.stages);
-        set(&mut draft, Key::Connections, "--connections", &self.connections);
-        set(&mut draft, Key::Requests, "--requests", &self.requests);
+        let mut draft = self.load();
         self.request.set(&mut draft);
         self.generator.set(&mut draft);
         self.watch.set(&mut draft);
@@ -161,11 +188,36 @@ impl RunArgs {
         {
             draft.set(Key::Requests, "--once", "1");
         }
-        plan_from(Command::Run, &self.target.target, draft, read)
+        plan_from(Command::Run, self.target.as_deref().unwrap_or_default(), draft, read)
+    }
+
+    /// What was said of the load and its goal.
+    fn load(&self) -> Draft {
+        let mut draft = Draft::default();
+        set(&mut draft, Key::Goal, "--goal", &self.goal);
+        set(&mut draft, Key::Rate, "--rate", &self.rate);
+        set(&mut draft, Key::Duration, "--duration", &self.duration);
+        set(&mut draft, Key::Stages, "--stage", &self.stage);
+        set(&mut draft, Key::Stages, "--stages", &self.stages);
+        set(&mut draft, Key::Connections, "--connections", &self.connections);
+        set(&mut draft, Key::Requests, "--requests", &self.requests);
+        draft
+    }
+
+    /// The load of programs that are started.
+    pub fn programs(&self) -> Draft {
+        let mut draft = self.load();
+        self.request.set_timeout(&mut draft);
+        draft
     }
 }
 
-fn plan_from(command: Command, target: &str, mut options: Draft, read: ReadFile<'_>) -> Result<Plan, Error> {
+pub(super) fn plan_from(
+    command: Command,
+    target: &str,
+    mut options: Draft,
+    read: ReadFile<'_>,
+) -> Result<Plan, Error> {
     let is_file = target.ends_with(".toml") && !target.contains("://");
     let draft = if is_file {
         let toml = text(read(target), target)

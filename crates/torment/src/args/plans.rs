@@ -59,6 +59,9 @@ Example:
         /// The plan file, or - for standard input
         file: String,
     },
+    /// Print all that a plan file may say, as Markdown
+    #[command(after_help = "Example:\n  torment plan reference | less")]
+    Reference,
 }
 
 /// Where the plan goes.

@@ -9,8 +9,15 @@ pub(super) struct TargetArg {
     /// file ending in .toml. The path, headers, body and statements may hold {1..1000},
     /// {random:1..1000}, {uuid}, {counter}, {file:names.csv:column}, and secrets as {env:NAME} or
     /// {secret:FILE}; quote them, or the shell reads them itself
-    #[arg(value_name = "TARGET")]
-    pub(super) target: String,
+    #[arg(value_name = "TARGET", required = true)]
+    target: Option<String>,
+}
+
+impl TargetArg {
+    /// What was typed; nothing where something else is found than what a target takes.
+    pub(super) fn text(&self) -> &str {
+        self.target.as_deref().unwrap_or_default()
+    }
 }
 
 #[derive(Debug, Args)]
@@ -100,6 +107,11 @@ pub(super) struct GeneratorArgs {
 }
 
 impl RequestArgs {
+    /// When a request, or a program, is given up.
+    pub(super) fn set_timeout(&self, draft: &mut Draft) {
+        set(draft, Key::Timeout, "--timeout", &self.timeout);
+    }
+
     pub(super) fn set(&self, draft: &mut Draft) {
         set(draft, Key::Method, "--method", &self.method);
         set(draft, Key::Headers, "--header", &self.headers);
@@ -109,7 +121,7 @@ impl RequestArgs {
         set(draft, Key::Basic, "--basic", &self.basic);
         set(draft, Key::Bearer, "--bearer", &self.bearer);
         set(draft, Key::Sql, "--sql", &self.sql);
-        set(draft, Key::Timeout, "--timeout", &self.timeout);
+        self.set_timeout(draft);
         set(draft, Key::ExpectStatus, "--expect-status", &self.expect_status);
         set(draft, Key::ExpectHeader, "--expect-header", &self.expect_header);
         set(draft, Key::ExpectBody, "--expect-body", &self.expect_body);

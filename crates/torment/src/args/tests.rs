@@ -273,6 +273,15 @@ fn wrong_lines_are_usage_errors() {
         "watch 1 -- true",
         "rm",
         "list x",
+        "list --since 2",
+        "list --verdict fine",
+        "compare",
+        "compare a b --tolerance 5x",
+        "name last",
+        "name last a --remove",
+        "tag last",
+        "tag last =x",
+        "run h -r 1 --name last~1",
         "-q -v list",
         "target --model fibers",
         "target --listen nowhere",
@@ -342,8 +351,14 @@ fn help_reads_as_it_did() {
         "run",
         "show",
         "explain",
+        "serve",
+        "report",
+        "export",
         "watch",
         "list",
+        "compare",
+        "name",
+        "tag",
         "rm",
         "target",
         "selftest",
@@ -357,7 +372,7 @@ fn help_reads_as_it_did() {
         pages.push((format!("torment-{name}"), command.render_long_help().to_string()));
     }
     let plan = torment.find_subcommand_mut("plan").expect("plan");
-    for name in ["from-curl", "from-har", "from-openapi", "check"] {
+    for name in ["from-curl", "from-har", "from-openapi", "check", "reference"] {
         let command = plan.find_subcommand_mut(name).expect(name);
         pages.push((format!("torment-plan-{name}"), command.render_long_help().to_string()));
     }
@@ -371,6 +386,21 @@ fn help_reads_as_it_did() {
         let golden = std::fs::read_to_string(&file).unwrap_or_default();
         assert_eq!(help, golden, "{name} --help");
     }
+}
+
+#[test]
+fn a_number_that_is_none_is_said_to_be_none() {
+    for typed in
+        ["find threads --most x", "target --workers -1", "find processes --max 1.5 true", "list --limit many"]
+    {
+        let words = std::iter::once("torment").chain(typed.split(' '));
+        let said = plainly(Args::try_parse_from(words).expect_err(typed)).to_string();
+        assert!(!said.contains("invalid digit"), "{typed}: {said}");
+    }
+    let said =
+        plainly(Args::try_parse_from(["torment", "find", "threads", "--most", "x"]).expect_err("no number"));
+    assert_eq!(said.kind(), clap::error::ErrorKind::ValueValidation);
+    assert!(said.to_string().contains("'x' for '--most <COUNT>': expected a whole number"), "{said}");
 }
 
 #[test]

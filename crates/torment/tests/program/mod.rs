@@ -1,6 +1,7 @@
 //! The real binary as a user types it, and the built-in service as its target.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod serving;
 pub mod strange;
 pub mod target;
 
@@ -87,7 +88,8 @@ impl Place {
     /// A load, and its result. One that the machine voided, being busy with something else, is made
     /// again, as torment itself says.
     pub fn load<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> (Ended, Value) {
-        const ATTEMPTS: u32 = 3;
+        const ATTEMPTS: u32 = 6;
+        const PAUSE: Duration = Duration::from_secs(2);
         let arguments: Vec<&str> = arguments.into_iter().collect();
         for _ in 1..ATTEMPTS {
             let (ended, json) = self.json(arguments.iter().copied());
@@ -95,6 +97,7 @@ impl Place {
                 return (ended, json);
             }
             println!("once more, for the machine was busy: {}", ended.stderr);
+            sleep(PAUSE);
         }
         self.json(arguments)
     }

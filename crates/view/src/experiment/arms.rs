@@ -17,17 +17,33 @@ pub(super) const NAME: usize = 26;
 pub(crate) fn lines(names: &Names<'_>) -> Vec<Line> {
     let mut lines = Vec::new();
     for workload in workloads(names) {
-        let probes = |closed: bool| -> Vec<usize> {
-            let of = names.design.probes.iter().enumerate();
-            let of = of.filter(|(_, probe)| probe.workload == workload);
-            of.filter(|(_, p)| matches!(p.at, At::Connections(_)) == closed).map(|(index, _)| index).collect()
-        };
-        for group in groups(names, &probes(false)) {
+        let (closed, open) = of_workload(names, workload);
+        for group in groups(names, &open) {
             lines.extend(table(names, &group));
         }
-        lines.extend(connections::lines(names, &probes(true)));
+        lines.extend(connections::lines(names, &closed));
     }
     lines
+}
+
+/// Every table with all its columns, however wide.
+pub(crate) fn all(names: &Names<'_>) -> Vec<Table> {
+    let mut tables = Vec::new();
+    for workload in workloads(names) {
+        let (closed, open) = of_workload(names, workload);
+        for group in groups(names, &open) {
+            tables.push(drawn(names, &group, &columns(names, &group)));
+        }
+        tables.extend(connections::tables(names, &closed).into_iter().map(|(with_spread, _)| with_spread));
+    }
+    tables
+}
+
+/// The probes of a workload: those that are closed loops, and the others.
+fn of_workload(names: &Names<'_>, workload: &str) -> (Vec<usize>, Vec<usize>) {
+    let probes = names.design.probes.iter().enumerate();
+    let of_it = probes.filter(|(_, probe)| probe.workload == workload).map(|(index, _)| index);
+    of_it.partition(|probe| matches!(names.design.probes[*probe].at, At::Connections(_)))
 }
 
 /// In the order they are measured.
@@ -58,7 +74,7 @@ fn table(names: &Names<'_>, group: &[usize]) -> Vec<Line> {
     let mut columns = columns(names, group);
     let mut left_out: Vec<&str> = Vec::new();
     loop {
-        let mut lines = drawn(names, group, &columns);
+        let mut lines = drawn(names, group, &columns).lines();
         let width = lines.iter().map(Line::width).max().unwrap_or(0);
         // What nobody asked for goes first where there is no room for all.
         let spare = [Measure::P50, Measure::Threads, Measure::Memory, Measure::Cpu, Measure::Max];
@@ -92,7 +108,7 @@ fn columns(names: &Names<'_>, group: &[usize]) -> Vec<Column> {
     all.filter(|(probe, measure)| shown(*probe, *measure) && any(*probe, *measure)).collect()
 }
 
-fn drawn(names: &Names<'_>, group: &[usize], columns: &[Column]) -> Vec<Line> {
+fn drawn(names: &Names<'_>, group: &[usize], columns: &[Column]) -> Table {
     let mut heads = vec![title(names, group)];
     let limit = |probe: usize| names.design.probes[probe].at == At::Limit;
     heads.extend(columns.iter().map(|(probe, measure)| match measure {
@@ -128,7 +144,7 @@ fn drawn(names: &Names<'_>, group: &[usize], columns: &[Column]) -> Vec<Line> {
             table.row(std::iter::once(count).chain(columns.iter().map(spread)).chain([none]));
         }
     }
-    table.lines()
+    table
 }
 
 /// `writes, at 106/s`: what all columns but the capacity are of.

@@ -1,3 +1,4 @@
+use super::story::in_short;
 use super::words::{answer_word, percent, ratio};
 use super::{Names, number_of};
 use crate::table::Table;
@@ -12,7 +13,7 @@ pub(crate) fn lines(names: &Names<'_>, standing: &Standing) -> Vec<Line> {
     // One for each measure, as the noise: then they share a table.
     let together = placebo.len() == standing.noise.len();
     if !standing.noise.is_empty() {
-        lines.extend(noise(names, &standing.noise, if together { &placebo } else { &[] }));
+        lines.extend(noise(names, &standing.noise, if together { &placebo } else { &[] }).lines());
     }
     if !together || standing.noise.is_empty() {
         lines.extend(placebo.iter().map(|judged| {
@@ -25,7 +26,12 @@ pub(crate) fn lines(names: &Names<'_>, standing: &Standing) -> Vec<Line> {
     lines
 }
 
-fn noise(names: &Names<'_>, noise: &[Noise], placebo: &[&Judged]) -> Vec<Line> {
+/// How far starts of the same differ, and how small an effect would be seen.
+pub(crate) fn noise_table(names: &Names<'_>, standing: &Standing) -> Table {
+    noise(names, &standing.noise, &[])
+}
+
+fn noise(names: &Names<'_>, noise: &[Noise], placebo: &[&Judged]) -> Table {
     let heads = ["two starts of the same", "differ by", "would see", "placebo"];
     let mut table = match placebo {
         [] => Table::new(&heads[..3]),
@@ -39,11 +45,11 @@ fn noise(names: &Names<'_>, noise: &[Noise], placebo: &[&Judged]) -> Vec<Line> {
         ];
         table.row(cells.into_iter().chain(placebo.get(index).map(|judged| says(judged))));
     }
-    table.lines()
+    table
 }
 
 /// What the placebo, which is the same, is found to be: anything but no difference is a warning.
-fn says(judged: &Judged) -> (String, Tone) {
+pub(crate) fn says(judged: &Judged) -> (String, Tone) {
     let (word, tone) = answer_word(judged.answer);
     let text = judged.ratio.as_ref().map_or_else(|| word.to_owned(), |r| format!("{word}, {}", ratio(r)));
     match tone {
@@ -81,7 +87,7 @@ pub(crate) fn void(names: &Names<'_>) -> Vec<Line> {
     let mut found: BTreeMap<(usize, &str), Vec<&Visit>> = BTreeMap::new();
     for visit in names.visits {
         if let Some(why) = &visit.void {
-            found.entry((visit.arm, why)).or_default().push(visit);
+            found.entry((visit.arm, in_short(why))).or_default().push(visit);
         }
     }
     let line = |((arm, why), visits): ((usize, &str), Vec<&Visit>)| {

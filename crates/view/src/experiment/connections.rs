@@ -11,6 +11,18 @@ use units::{Bytes, grouped};
 
 /// What the probes of one workload gave that are closed loops.
 pub(super) fn lines(names: &Names<'_>, probes: &[usize]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (with_spread, without) in tables(names, probes) {
+        let with_spread = with_spread.lines();
+        let fits = with_spread.iter().all(|line| line.width() <= WIDTH);
+        lines.extend(if fits { with_spread } else { without.lines() });
+        lines.push(Line::empty());
+    }
+    lines
+}
+
+/// A table for each figure: with how far its starts are apart, and without.
+pub(super) fn tables(names: &Names<'_>, probes: &[usize]) -> Vec<(Table, Table)> {
     let mut probes: Vec<(u32, usize)> = probes.iter().map(|probe| (count(names, *probe), *probe)).collect();
     probes.sort_unstable();
     let Some((most, last)) = probes.last().copied() else { return Vec::new() };
@@ -31,11 +43,11 @@ pub(super) fn lines(names: &Names<'_>, probes: &[usize]) -> Vec<Line> {
         }
         shown.push(measure);
     }
-    let mut lines = Vec::new();
+    let mut tables = Vec::new();
     for measure in &shown {
         let title = match measure {
             Measure::Throughput => format!("{workload}{colon}answers by connections"),
-            Measure::Memory => "memory, and each connection more".to_owned(),
+            Measure::Memory if probes.len() > 1 => "memory, and each connection more".to_owned(),
             measure => measure_words(*measure).to_owned(),
         };
         let mut heads: Vec<String> = std::iter::once(title).chain(counts.clone()).collect();
@@ -60,14 +72,11 @@ pub(super) fn lines(names: &Names<'_>, probes: &[usize]) -> Vec<Line> {
                 let gave = causes.then(|| (gave_first(names, *arm, &[last]), Tone::Plain));
                 table.row(std::iter::once(name).chain(cells).chain(gave));
             }
-            table.lines()
+            table
         };
-        let with_spread = drawn(true);
-        let fits = with_spread.iter().all(|line| line.width() <= WIDTH);
-        lines.extend(if fits { with_spread } else { drawn(false) });
-        lines.push(Line::empty());
+        tables.push((drawn(true), drawn(false)));
     }
-    lines
+    tables
 }
 
 fn count(names: &Names<'_>, probe: usize) -> u32 {

@@ -65,13 +65,14 @@ pub(crate) fn is_of_several(standing: &Standing, caveat: &Caveat) -> bool {
     standing.caveats.contains(caveat) || standing.judged.iter().filter(of).count() > 1
 }
 
-struct Row<'a> {
-    judged: &'a Judged,
-    asked: &'a Hypothesis,
+/// A hypothesis, and what became of it.
+pub(crate) struct Row<'a> {
+    pub judged: &'a Judged,
+    pub asked: &'a Hypothesis,
 }
 
 /// Hypotheses only: the placebo says how sure all this is.
-fn rows<'a>(names: &Names<'a>, standing: &'a Standing) -> Vec<Row<'a>> {
+pub(crate) fn rows<'a>(names: &Names<'a>, standing: &'a Standing) -> Vec<Row<'a>> {
     let asked = |judged: &Judged| names.design.hypotheses.get(judged.hypothesis?);
     standing.judged.iter().filter_map(|judged| Some(Row { judged, asked: asked(judged)? })).collect()
 }
@@ -149,7 +150,7 @@ fn scale(rows: &[Row<'_>], unit: i32, room: Room) -> Line {
 }
 
 /// What the diagnosis of the baseline let expect, and whether it came so.
-fn expected(judged: &Judged) -> Option<Line> {
+pub(crate) fn expected(judged: &Judged) -> Option<Line> {
     let expected = judged.expected.as_ref()?;
     let word = |answer| match answer {
         Answer::NoDifference => "no difference that matters",

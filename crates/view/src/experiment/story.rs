@@ -55,6 +55,11 @@ fn block(names: &Names<'_>, block: u32) -> String {
     }
 }
 
+/// Why a start does not count, without the last lines of its log: `torment show RUN --logs` has all of them.
+pub(crate) fn in_short(why: &str) -> &str {
+    why.split("; its last lines:").next().unwrap_or(why).lines().next().unwrap_or_default()
+}
+
 /// In whole seconds, minutes above two.
 fn whole(time: Nanos) -> Nanos {
     Nanos::from_secs(time.as_secs_f64().round().max(1.0) as u64)
@@ -64,7 +69,7 @@ fn whole(time: Nanos) -> Nanos {
 pub(crate) fn visited(names: &Names<'_>, visit: &Visit) -> Line {
     let line = Line::plain("  ");
     if let Some(why) = &visit.void {
-        return line.and(Tone::Warn, "void").then(format!(": {why}"));
+        return line.and(Tone::Warn, "void").then(format!(": {}", in_short(why)));
     }
     line.then(format!("ready in {}{}", tenths(visit.started_in), figures(names, visit)))
 }
@@ -158,7 +163,9 @@ pub fn latest(view: &RunView) -> Vec<Line> {
             .and(Tone::Faint, format!("{:>4} ", grouped(count as u64)));
         match last {
             None => line.and(Tone::Faint, "not started yet"),
-            Some(Visit { void: Some(why), .. }) => line.and(Tone::Warn, "void").then(format!(": {why}")),
+            Some(Visit { void: Some(why), .. }) => {
+                line.and(Tone::Warn, "void").then(format!(": {}", in_short(why)))
+            }
             Some(visit) => line.then(figures(&names, visit).trim_start_matches(" · ")),
         }
     });

@@ -53,7 +53,7 @@ pub(super) fn measure_words(measure: Measure) -> &'static str {
 }
 
 /// A figure with its unit.
-pub(super) fn value(measure: Measure, figure: f64) -> String {
+pub(crate) fn value(measure: Measure, figure: f64) -> String {
     match measure {
         Measure::Capacity | Measure::Throughput => Rate(figure).to_string(),
         Measure::P50 | Measure::P99 | Measure::Max | Measure::Cpu => {
@@ -89,12 +89,12 @@ pub(super) fn factor(ratio: f64) -> String {
 }
 
 /// `×1.24 (1.15–1.34)`.
-pub(super) fn ratio(interval: &Interval) -> String {
+pub(crate) fn ratio(interval: &Interval) -> String {
     format!("×{} ({}–{})", factor(interval.value), factor(interval.low), factor(interval.high))
 }
 
 /// A share in percent, to two digits.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let text = if percent.abs() < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") };
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))

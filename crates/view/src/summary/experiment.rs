@@ -35,6 +35,17 @@ pub(super) fn lines(view: &RunView) -> Vec<Line> {
     lines
 }
 
+/// What became of the questions and why it is over, or how it stands.
+pub(super) fn first(view: &RunView) -> Vec<Line> {
+    let Some(names) = Names::of(view) else {
+        let none = view.end.as_ref().map(|_| Line::plain("  ").and(Tone::Bad, "no verdict"));
+        return unfinished(view).into_iter().chain(none).collect();
+    };
+    let nothing = Standing::default();
+    let standing = view.standing.as_ref().unwrap_or(&nothing);
+    headline(view, &names, standing).into_iter().chain(unfinished(view)).collect()
+}
+
 /// What became of the questions, and why it is over.
 fn headline(view: &RunView, names: &Names<'_>, standing: &Standing) -> Vec<Line> {
     let asked = standing.judged.iter().filter(|judged| judged.hypothesis.is_some());

@@ -1,7 +1,8 @@
 use super::{how_sure, unfinished};
-use crate::reason::{number, requests, why_bad_there};
+use crate::reason::why_bad_there;
 use crate::table::Table;
-use crate::{Figures, Line, RunView, Times, Tone, Trial, verdict};
+use crate::words::number;
+use crate::{Figures, Line, RunView, Times, Tone, Trial, Words, verdict};
 use record::{Failure, Outcome, Verdict};
 use stats::Quantiles;
 use units::{Bytes, Nanos, Rate, Share, grouped};
@@ -12,22 +13,31 @@ pub(super) fn lines(view: &RunView) -> Vec<Line> {
     let Some(load) = load else { return lines };
     lines.push(Line::empty());
     lines.extend(verdict::lines(view));
-    lines.extend(counts(&load.figures));
+    lines.extend(counts(view.words(), &load.figures));
     lines.push(rates(&load));
     lines.extend(outstanding(&load));
     lines.push(Line::empty());
-    lines.extend(times(&load.figures));
-    lines.extend(parts(view, &load));
+    lines.extend(times(&load.figures).lines());
+    let parts = parts(view, &load);
+    if !parts.is_empty() {
+        lines.push(Line::empty());
+        lines.extend(parts.lines());
+    }
     lines.push(Line::empty());
     let (bad, due) = (load.figures.outcomes.bad(), load.figures.due);
     let void = load.judgement.as_ref().is_some_and(|j| !j.invalid.is_empty());
     if due > 0 && bad < due && !void {
-        lines.push(Line::empty().and(Tone::Faint, "  how sure: ").then(format!("{}.", how_sure(bad, due))));
+        lines.push(
+            Line::empty()
+                .and(Tone::Faint, "  how sure: ")
+                .then(format!("{}.", how_sure(view.words(), bad, due))),
+        );
     }
     lines
 }
 
-fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Line> {
+/// Whether the goal is met, and what was lost.
+pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Line> {
     let Some(end) = &view.end else { return unfinished(view).into_iter().collect() };
     let Some(Verdict::Goal { met, goal, outcomes, loss }) = &end.verdict else {
         return vec![Line::plain("  ").and(Tone::Bad, "no verdict")];
@@ -47,7 +57,7 @@ fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Line> {
     let due = outcomes.total();
     if *loss > 0.0 || outcomes.bad() > 0 {
         let why = load.and_then(why_bad_there).map(|why| format!("; {why}")).unwrap_or_default();
-        let counted = format!("{} of {} bad", grouped(outcomes.bad()), requests(due));
+        let counted = format!("{} of {} bad", grouped(outcomes.bad()), view.words().count(due));
         lines.push(
             Line::plain("  ")
                 .and(Tone::Strong, format!("lost {}", Share(*loss)))
@@ -73,9 +83,10 @@ fn whole(time: Nanos) -> Nanos {
 }
 
 /// What became of the arrivals: every outcome that happened, then the reasons of the failed ones.
-fn counts(figures: &Figures) -> Vec<Line> {
-    let mut line =
-        Line::empty().and(Tone::Faint, "  requests   ").then(format!("{} due", grouped(figures.due)));
+pub(crate) fn counts(words: Words, figures: &Figures) -> Vec<Line> {
+    let mut line = Line::empty()
+        .and(Tone::Faint, format!("  {:<9}  ", words.arrivals()))
+        .then(format!("{} due", grouped(figures.due)));
     let mut ended = 0;
     for outcome in Outcome::ALL {
         let count = figures.outcomes.get(outcome);
@@ -107,7 +118,8 @@ fn counts(figures: &Figures) -> Vec<Line> {
     lines
 }
 
-fn rates(load: &Trial) -> Line {
+/// Rates over the whole load.
+pub(crate) fn rates(load: &Trial) -> Line {
     let figures = &load.figures;
     let per_second = |count| Rate::of(count, load.loaded);
     let received = Bytes(Rate::of(figures.received_bytes, load.loaded).0 as u64);
@@ -134,7 +146,8 @@ fn outstanding(load: &Trial) -> Option<Line> {
     })
 }
 
-fn times(figures: &Figures) -> Vec<Line> {
+/// Quantiles of response, service and lateness.
+pub(crate) fn times(figures: &Figures) -> Table {
     let mut table = Table::new(&["", "p50", "p90", "p95", "p99", "p99.9", "max", "mean"]);
     let mut row = |name: &str, times: Option<Times>| {
         // Nothing is late in a closed loop.
@@ -149,13 +162,12 @@ fn times(figures: &Figures) -> Vec<Line> {
     row("service time", figures.service);
     row("lateness", figures.lateness);
     row("of it our own", figures.pacing);
-    table.lines()
+    table
 }
 
 /// A row for each step, if there are several.
-fn parts(view: &RunView, load: &Trial) -> Vec<Line> {
+pub(crate) fn parts(view: &RunView, load: &Trial) -> Table {
     let mut table = Table::new(&["", "sent", "ok", "bad", "p50", "p95", "p99", "max"]);
-    let mut rows = 0;
     for (name, part) in view.parts(load) {
         let bad = if part.bad > 0 { Tone::Bad } else { Tone::Faint };
         let counts = [(part.sent, Tone::Plain), (part.ok, Tone::Plain), (part.bad, bad)];
@@ -166,10 +178,6 @@ fn parts(view: &RunView, load: &Trial) -> Vec<Line> {
         let times = [time(|q| q.p50), time(|q| q.p95), time(|q| q.p99), time(|q| q.max)];
         let counts = counts.map(|(count, tone)| (grouped(count), tone));
         table.row([(name.to_owned(), Tone::Plain)].into_iter().chain(counts).chain(times));
-        rows += 1;
     }
-    if rows == 0 {
-        return Vec::new();
-    }
-    [vec![Line::empty()], table.lines()].concat()
+    table
 }

@@ -1,7 +1,8 @@
 use super::{how_sure, unfinished};
-use crate::reason::{number, requests, what_to_check};
+use crate::reason::what_to_check;
 use crate::table::Table;
-use crate::{Line, RunView, Tone, Trial, TrialState, verdict, why_bad};
+use crate::words::number;
+use crate::{Line, RunView, Tone, Trial, TrialState, Words, verdict, why_bad};
 use record::{CurvePoint, Ended, Failure, Limit, Outcome, Outcomes, Purpose, Recovery, Verdict};
 use std::collections::BTreeMap;
 use units::{Nanos, Share, grouped};
@@ -14,21 +15,52 @@ pub(super) fn lines(view: &RunView) -> Vec<Line> {
         let mut head = headline(view, strict, ended).into_iter();
         lines.extend(head.next());
         lines.extend(above(view, strict, ended));
-        lines.extend(typical(&view.limits));
+        lines.extend(typical(view.words().arrivals(), &view.limits));
         lines.extend(head);
         lines.push(Line::empty());
         lines.extend(verdict::lines(view));
         lines.extend(curve_lines(curve));
-        lines.extend(doubt(strict, *detection_limit));
+        lines.extend(doubt(view.words(), strict, *detection_limit));
         lines.extend(spent(u64::from(*trials), *loaded));
     } else {
         lines.extend(unfinished(view).or_else(|| Some(Line::plain("  ").and(Tone::Bad, "no verdict"))));
-        lines.extend(known(strict));
+        lines.extend(known(view.words().raised(), strict));
         lines.extend(above(view, strict, &Ended::Interrupted));
         lines.extend(verdict_apart(view));
         lines.extend(spent(view.trials.len() as u64, view.loaded()));
     }
     lines
+}
+
+/// What holds or is known so far, then why no more and what else is to be known.
+pub(super) fn first(view: &RunView) -> Vec<Line> {
+    let strict = view.limits.first();
+    let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
+    match verdict {
+        Some(Verdict::Limits { ended, .. }) => {
+            let mut lines = headline(view, strict, ended);
+            lines.extend(above(view, strict, ended));
+            lines.extend(typical(view.words().arrivals(), &view.limits));
+            lines
+        }
+        _ if view.end.is_some() => vec![Line::plain("  ").and(Tone::Bad, "no verdict")],
+        _ => {
+            let known = known(view.words().raised(), strict).into_iter().chain(unfinished(view));
+            known.chain(above(view, strict, &Ended::Interrupted)).collect()
+        }
+    }
+}
+
+/// How sure a search is, and what it took.
+pub(crate) fn told(view: &RunView) -> Vec<Line> {
+    let strict = view.limits.first();
+    match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
+        Some(Verdict::Limits { detection_limit, trials, loaded, .. }) => {
+            let sure = doubt(view.words(), strict, *detection_limit).into_iter();
+            sure.chain(spent(u64::from(*trials), *loaded)).collect()
+        }
+        _ => spent(view.trials.len() as u64, view.loaded()).into_iter().collect(),
+    }
 }
 
 /// The verdict, if there is one, with an empty line before it.
@@ -43,11 +75,12 @@ fn verdict_apart(view: &RunView) -> Vec<Line> {
 /// What holds, and how far the search came.
 fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> {
     let lower = strict.and_then(|l| l.lower);
-    let unit = strict.map_or("requests/s", |l| l.unit.as_str());
+    let raised = view.words().raised();
+    let unit = strict.map_or(view.words().unit(), |l| l.unit.as_str());
     let holds = |words: &str, tone| {
         let holds = match lower {
             Some(lower) => Line::plain("  ").and(tone, format!("{words} {} {unit}", number(lower))),
-            None => Line::plain("  ").and(Tone::Bad, "no rate was shown to hold"),
+            None => Line::plain("  ").and(Tone::Bad, format!("no {raised} was shown to hold")),
         };
         holds.then(strict.map(|l| evidence(view, l)).unwrap_or_default())
     };
@@ -56,12 +89,11 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> 
         Ended::Converged => vec![holds("holds", Tone::Good)],
         Ended::MaxReached => vec![
             holds("holds at least", Tone::Good),
-            note(
-                "the limit was not reached: that is the largest rate allowed; raise --max to go on"
-                    .to_owned(),
-            ),
+            note(format!(
+                "the limit was not reached: that is the largest {raised} allowed; raise --max to go on"
+            )),
         ],
-        Ended::BelowMin => vec![below_min(strict, unit)],
+        Ended::BelowMin => vec![below_min(strict, unit, raised)],
         Ended::BudgetSpent => vec![
             holds("holds", Tone::Strong),
             note("the time was up before the bounds were close enough; give more by --budget".to_owned()),
@@ -93,7 +125,7 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> 
                     .then(": a short peak may take it down until it is restarted; look for retries and queues without a limit"),
             ]
         }
-        Ended::Interrupted => known(strict)
+        Ended::Interrupted => known(raised, strict)
             .into_iter()
             .chain([Line::plain("  ").and(Tone::Warn, "interrupted").then(": that is what is known so far")])
             .collect(),
@@ -120,7 +152,11 @@ fn evidence(view: &RunView, limit: &Limit) -> String {
             .and_then(|lower| length_at(view, lower))
             .map(|t| format!(" of {t}"))
             .unwrap_or_default();
-        format!("{} {clean} trial{s}{length}, {}, {bad}", limit.good_trials, requests(limit.lower_due))
+        format!(
+            "{} {clean} trial{s}{length}, {}, {bad}",
+            limit.good_trials,
+            view.words().count(limit.lower_due)
+        )
     });
     let parts: Vec<String> = between.into_iter().chain(trials).collect();
     if parts.is_empty() { String::new() } else { format!("   ({})", parts.join("; ")) }
@@ -138,7 +174,7 @@ fn length_at(view: &RunView, rate: f64) -> Option<Nanos> {
     at.all(|next| next == first).then(|| Nanos::from_secs(first))
 }
 
-fn known(strict: Option<&Limit>) -> Option<Line> {
+fn known(raised: &str, strict: Option<&Limit>) -> Option<Line> {
     let limit = strict?;
     let unit = &limit.unit;
     let text = match (limit.lower, limit.upper) {
@@ -150,17 +186,17 @@ fn known(strict: Option<&Limit>) -> Option<Line> {
             );
         }
         (Some(lower), None) => format!("holds {} {unit}, perhaps more", number(lower)),
-        (None, Some(upper)) => format!("fails at {} {unit}; no rate was shown to hold", number(upper)),
-        (None, None) => "no rate was tried long enough to say anything".to_owned(),
+        (None, Some(upper)) => format!("fails at {} {unit}; no {raised} was shown to hold", number(upper)),
+        (None, None) => format!("no {raised} was tried long enough to say anything"),
     };
     Some(Line::plain("  ").and(Tone::Strong, text))
 }
 
-fn below_min(strict: Option<&Limit>, unit: &str) -> Line {
+fn below_min(strict: Option<&Limit>, unit: &str, raised: &str) -> Line {
     let upper = strict.and_then(|l| l.upper).map(|u| format!(" {} {unit}", number(u))).unwrap_or_default();
     Line::plain("  ")
         .and(Tone::Bad, format!("does not hold even{upper}"))
-        .then(", the smallest rate tried: start lower by --from, or allow more by --goal")
+        .then(format!(", the smallest {raised} tried: start lower by --from, or allow more by --goal"))
 }
 
 /// Why no more: what the last bad trial at the upper bound did wrong, or at the next rate above.
@@ -178,7 +214,7 @@ fn above(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Option<Line> 
 }
 
 /// The second goal, if it tells anything that the first does not.
-fn typical(limits: &[Limit]) -> Option<Line> {
+fn typical(arrivals: &str, limits: &[Limit]) -> Option<Line> {
     let (strict, typical) = (limits.first()?, limits.get(1)?);
     let lower = typical.lower?;
     if strict.lower.is_some_and(|s| (lower - s).abs() <= s * 0.005) {
@@ -188,9 +224,12 @@ fn typical(limits: &[Limit]) -> Option<Line> {
         typical.upper.map(|u| format!(" (between {} and {})", number(lower), number(u))).unwrap_or_default();
     let gap = match strict.lower {
         Some(s) => {
-            format!("; the gap of {} is hiccups: single trials that lose requests", percent(1.0 - s / lower))
+            format!(
+                "; the gap of {} is hiccups: single trials that lose {arrivals}",
+                percent(1.0 - s / lower)
+            )
         }
-        None => "; but single trials lose requests at every rate tried".to_owned(),
+        None => format!("; but single trials lose {arrivals} at every rate tried"),
     };
     Some(Line::plain(format!("  the typical trial holds {} {}{upper}{gap}", number(lower), typical.unit)))
 }
@@ -204,6 +243,13 @@ fn curve_lines(curve: &[CurvePoint]) -> Vec<Line> {
     if curve.is_empty() {
         return Vec::new();
     }
+    let mut lines = curve_table(curve).lines();
+    lines.push(Line::empty());
+    lines
+}
+
+/// Response time at fixed shares of the capacity.
+pub(crate) fn curve_table(curve: &[CurvePoint]) -> Table {
     let mut table = Table::new(&["response time", "p50", "p99", "max", "waiting"]);
     for point in curve {
         let share = format!("{:>3} %  {:>9}", (point.share * 100.0).round(), point.rate.to_string());
@@ -216,17 +262,15 @@ fn curve_lines(curve: &[CurvePoint]) -> Vec<Line> {
         ];
         table.row(plain.map(|text| (text, Tone::Plain)));
     }
-    let mut lines = table.lines();
-    lines.push(Line::empty());
-    lines
+    table
 }
 
-fn doubt(strict: Option<&Limit>, detection_limit: f64) -> Option<Line> {
+fn doubt(words: Words, strict: Option<&Limit>, detection_limit: f64) -> Option<Line> {
     let limit = strict?;
     limit.lower?;
     let mut text = Vec::new();
     if limit.lower_due > 0 {
-        text.push(how_sure(limit.lower_bad, limit.lower_due));
+        text.push(how_sure(words, limit.lower_bad, limit.lower_due));
     }
     if detection_limit > 0.0 {
         text.push(format!("an overload below {} of the rate would not be seen", Share(detection_limit)));
@@ -257,18 +301,19 @@ fn target_fails(view: &RunView) -> Vec<Line> {
         }
     }
     let head = Line::plain("  ")
-        .and(Tone::Bad, "the target fails from the first request on")
+        .and(Tone::Bad, format!("the target fails from the first {} on", view.words().arrival()))
         .then(": there is no limit to look for");
     let worst = failures.iter().max_by_key(|(_, count)| **count);
     let (what, check) = match worst {
-        Some((failure, count)) if outcomes.failed >= outcomes.timeout => {
-            (format!("{}: {} of {}", failure, grouped(*count), requests(due)), what_to_check(failure))
-        }
+        Some((failure, count)) if outcomes.failed >= outcomes.timeout => (
+            format!("{}: {} of {}", failure, grouped(*count), view.words().count(due)),
+            what_to_check(failure),
+        ),
         _ if outcomes.timeout > 0 => (
             format!(
                 "no complete answer in time: {} of {}",
                 grouped(outcomes.get(Outcome::Timeout)),
-                requests(due)
+                view.words().count(due)
             ),
             "check the address, raise --timeout, or look with --once at how long one request takes",
         ),

@@ -37,8 +37,13 @@ pub fn figure(window: &Window, watched: &Watched) -> Option<Figure> {
 
 /// Processors used: by the threads where they were seen, else by the processes' own account.
 pub(crate) fn cpu_of(subject: &SubjectWindow, length: Nanos) -> f64 {
+    per(cpu_ns_of(subject), length)
+}
+
+/// The same as a time.
+pub(crate) fn cpu_ns_of(subject: &SubjectWindow) -> u64 {
     let threads: u64 = subject.groups.iter().map(|group| group.on_cpu_ns).sum();
-    per(threads.max(subject.cpu_ns), length)
+    threads.max(subject.cpu_ns)
 }
 
 /// A sum of nanoseconds as an average number.

@@ -3,8 +3,8 @@
 use super::figures::per;
 use super::{average, cpu_of, session_words, subject_name};
 use crate::json::rate_value;
-use crate::reason::number;
 use crate::table::Table;
+use crate::words::number;
 use crate::{Line, Tone};
 use record::watch::{
     Group, Host, Jvm, Level, Network, Postgres, PostgresInfo, Role, Subject, SubjectWindow, Usage, Watched,
@@ -184,6 +184,7 @@ fn groups(seen: &SubjectWindow, length: Nanos) -> Vec<Line> {
             rest.threads += group.threads;
             rest.on_cpu_ns += group.on_cpu_ns;
             rest.run_delay_ns += group.run_delay_ns;
+            rest.switches += group.switches;
             left_out += 1;
             continue;
         }

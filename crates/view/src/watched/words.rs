@@ -1,4 +1,4 @@
-use crate::reason::number;
+use crate::words::number;
 use record::watch::{Sessions, Subject};
 use units::Share;
 

@@ -8,6 +8,7 @@ use record::{
     Caveat, CurvePoint, Ended, Event, Failure, Judgement, Limit, Machine, Outcome, Purpose, Recovery, RunId,
     Slice, TrialResult, Verdict,
 };
+use std::path::PathBuf;
 use units::{Nanos, Rate};
 
 /// Events in the making.
@@ -136,6 +137,7 @@ impl Run {
                 kernel: "6.12.0".to_owned(),
             },
             part_of: None,
+            label: Box::default(),
         };
         Self { events: vec![started], trial: 0 }
     }
@@ -259,4 +261,14 @@ pub fn curve(capacity: f64) -> Vec<CurvePoint> {
             response_mean: Nanos::from_micros(us + 50),
         })
         .collect()
+}
+
+/// Compares with a golden file, or writes it.
+pub fn check(name: &str, text: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("TORMENT_BLESS").is_some() {
+        std::fs::write(&path, text).expect("the folder of golden files can be written");
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(text == golden, "{name} differs; TORMENT_BLESS=1 accepts this:\n{text}");
 }

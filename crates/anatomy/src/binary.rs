@@ -1,0 +1,222 @@
+use crate::elf::Elf;
+use crate::{Error, Machine};
+
+/// What a file is that can be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Read {
+    /// Machine code.
+    Elf(Box<Binary>),
+    /// A text that another program runs.
+    Script(Script),
+}
+
+/// The first line of a script (execve(2)).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    /// The program that runs it.
+    pub interpreter: String,
+    /// What that gets as its first argument.
+    pub argument: Option<String>,
+}
+
+/// How a program is put together, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// All it needs is in it, at fixed addresses.
+    Static,
+    /// All it needs is in it; it moves itself to where the kernel puts it.
+    StaticPie,
+    /// A loader brings its libraries together when it is started.
+    Dynamic {
+        /// It can be put at any address.
+        pie: bool,
+    },
+    /// For programs to load.
+    Library,
+    /// Not linked yet.
+    Object,
+    /// The memory of a process that has ended.
+    Core,
+}
+
+/// A function or variable that another file has to bring.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undefined {
+    /// As in C.
+    pub name: String,
+    /// The version of the interface that it asks for.
+    pub version: Option<String>,
+    /// The library of which it asks it; known only with a version.
+    pub library: Option<String>,
+    /// It does without.
+    pub weak: bool,
+}
+
+/// An ELF file: a program or a library.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Binary {
+    /// 32 or 64.
+    pub bits: u8,
+    /// The order of the bytes in its numbers.
+    pub big_endian: bool,
+    /// Whose code it is.
+    pub machine: Machine,
+    /// How it is put together.
+    pub kind: Kind,
+    /// The loader it asks for.
+    pub interpreter: Option<String>,
+    /// The name that others need it by.
+    pub soname: Option<String>,
+    /// The libraries it needs, in order.
+    pub needed: Vec<String>,
+    /// Folders in which the loader is to look for them.
+    pub runpath: Option<String>,
+    /// The older form of the same.
+    pub rpath: Option<String>,
+    /// What it asks of others; none where the file does not say (it has no section heads).
+    pub undefined: Option<Vec<Undefined>>,
+    /// What it has for others.
+    pub exported: Vec<String>,
+    /// It has its full table of symbols; if not, it was stripped.
+    pub has_symbols: bool,
+    /// A debugger finds the lines of its source.
+    pub has_debug: bool,
+    /// What its linker stamped it with.
+    pub build_id: Option<Vec<u8>>,
+    /// What of it could not be read.
+    pub problems: Vec<String>,
+}
+
+/// What the file of these bytes is.
+///
+/// # Errors
+/// If it is neither an ELF file nor a script, or its head is damaged.
+pub fn read(bytes: &[u8]) -> Result<Read, Error> {
+    match script(bytes) {
+        Some(script) => Ok(Read::Script(script)),
+        None => Ok(Read::Elf(Box::new(binary(Elf::read(bytes)?)?))),
+    }
+}
+
+/// The kernel reads no further than this.
+const LINE: usize = 256;
+
+fn script(bytes: &[u8]) -> Option<Script> {
+    let line = bytes.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = line.get(..LINE).unwrap_or(line);
+    let line = String::from_utf8_lossy(line);
+    let (interpreter, argument) = match line.trim().split_once([' ', '\t']) {
+        Some((interpreter, argument)) => (interpreter, Some(argument.trim().to_owned())),
+        None => (line.trim(), None),
+    };
+    Some(Script { interpreter: interpreter.to_owned(), argument })
+}
+
+/// Types of ELF files.
+const RELOCATABLE: u16 = 1;
+const EXECUTABLE: u16 = 2;
+const SHARED: u16 = 3;
+const CORE: u16 = 4;
+
+fn binary(elf: Elf<'_>) -> Result<Binary, Error> {
+    let kind = match elf.file_type {
+        EXECUTABLE if elf.asks_loader || !elf.needed.is_empty() => Kind::Dynamic { pie: false },
+        EXECUTABLE => Kind::Static,
+        // The linker's mark is newer than position-independent executables: without it, a name by which others need
+        // the file makes it a library, and a loader a program.
+        SHARED if elf.soname.is_some() && !elf.pie => Kind::Library,
+        SHARED if elf.asks_loader => Kind::Dynamic { pie: true },
+        SHARED if elf.pie => Kind::StaticPie,
+        SHARED => Kind::Library,
+        RELOCATABLE => Kind::Object,
+        CORE => Kind::Core,
+        other => return Err(Error::Broken { what: format!("its type is {other}, expected 1 to 4") }),
+    };
+    let defined =
+        elf.dynamic_symbols.iter().flatten().filter(|s| s.defined && !s.local && !s.name.is_empty());
+    let undefined = |symbols: &Vec<crate::elf::Symbol>| {
+        let missing = symbols.iter().filter(|symbol| !symbol.defined && !symbol.name.is_empty());
+        let one = |symbol: &crate::elf::Symbol| Undefined {
+            name: symbol.name.clone(),
+            version: symbol.version.clone(),
+            library: symbol.library.clone(),
+            weak: symbol.weak,
+        };
+        missing.map(one).collect()
+    };
+    // What is not linked yet has its wants in its full table.
+    let wants = if kind == Kind::Object { &elf.symbols } else { &elf.dynamic_symbols };
+    let complete = elf.symbols.is_some() || elf.dynamic_symbols.is_some() || !elf.has_dynamic;
+    Ok(Binary {
+        bits: elf.bits,
+        big_endian: elf.big_endian,
+        machine: elf.machine.unwrap_or(Machine(0)),
+        kind,
+        exported: defined.map(|symbol| symbol.name.clone()).collect(),
+        undefined: wants.as_ref().map(undefined).or(complete.then(Vec::new)),
+        has_symbols: elf.symbols.is_some(),
+        has_debug: elf.has_debug,
+        interpreter: elf.interpreter,
+        soname: elf.soname,
+        needed: elf.needed,
+        runpath: elf.runpath,
+        rpath: elf.rpath,
+        build_id: elf.build_id,
+        problems: elf.problems,
+    })
+}
+
+impl Kind {
+    /// In a few words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Static => "static program",
+            Self::StaticPie => "static program, position-independent (static-pie)",
+            Self::Dynamic { pie: true } => "dynamic program, position-independent (PIE)",
+            Self::Dynamic { pie: false } => "dynamic program at fixed addresses",
+            Self::Library => "shared library",
+            Self::Object => "object file, not linked yet",
+            Self::Core => "memory of a process that has ended (core dump)",
+        }
+    }
+
+    /// For programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Static => "static",
+            Self::StaticPie => "static_pie",
+            Self::Dynamic { .. } => "dynamic",
+            Self::Library => "library",
+            Self::Object => "object",
+            Self::Core => "core",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts() {
+        let script = |text: &str| match read(text.as_bytes()) {
+            Ok(Read::Script(script)) => (script.interpreter, script.argument),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(script("#!/bin/sh\necho"), ("/bin/sh".to_owned(), None));
+        assert_eq!(script("#! /usr/bin/env -S a b"), ("/usr/bin/env".to_owned(), Some("-S a b".to_owned())));
+        assert_eq!(script("#!"), (String::new(), None));
+    }
+
+    #[test]
+    fn what_is_no_program() {
+        let says = |bytes: &[u8]| read(bytes).expect_err("it is none").to_string();
+        assert!(says(b"").starts_with("an empty file: expected an ELF"), "{}", says(b""));
+        assert!(says(b"hello\nworld").starts_with("a text file"));
+        assert!(says(b"\x1f\x8b\x08\0").starts_with("a gzip archive"));
+        assert!(says(b"\x7fELF").contains("ends within its first 5 bytes"));
+        assert!(says(b"\x7fELF\x07").contains("its class is 7"));
+        assert!(says(b"\x7fELF\x02\x01\x01\0\0\0").contains("its head"));
+        assert!(says(&[0xff; 40]).starts_with("a file that begins with [ff, ff"));
+    }
+}

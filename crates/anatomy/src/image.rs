@@ -1,0 +1,182 @@
+use crate::elf::{Elf, Symbol};
+use crate::{Error, Machine, Name, frames};
+use std::collections::BTreeMap;
+
+/// What the loader puts into a slot of memory through which code calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// The address of the symbol of this name.
+    Symbol(String),
+    /// An address of the same library.
+    Address(u64),
+    /// What a function of the library chooses at run time.
+    Chosen,
+}
+
+/// A library (or a static program) whose code can be followed.
+#[derive(Debug)]
+pub struct Image<'a> {
+    machine: Machine,
+    elf: Elf<'a>,
+    functions: Vec<Function>,
+    by_address: BTreeMap<u64, Vec<usize>>,
+    /// Where functions begin that have no name.
+    starts: Vec<u64>,
+    slots: BTreeMap<u64, Slot>,
+}
+
+#[derive(Debug)]
+struct Function {
+    name: Name,
+    address: u64,
+    size: u64,
+}
+
+/// Relocations that give a slot the address of a symbol, one of the library itself, or one chosen at run time;
+/// from the supplements of the System V ABI for x86-64 and aarch64.
+const SYMBOL: [u32; 6] = [1, 6, 7, 257, 1025, 1026];
+const RELATIVE: [u32; 2] = [8, 1027];
+const CHOSEN: [u32; 2] = [37, 1032];
+
+impl<'a> Image<'a> {
+    /// The library of these bytes.
+    ///
+    /// # Errors
+    /// If it is no ELF file, or one of a machine whose code is not read here.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
+        let mut elf = Elf::read(bytes)?;
+        let machine = elf.machine.unwrap_or(Machine(0));
+        if ![Machine::X86_64, Machine::AARCH64].contains(&machine) || elf.bits != 64 || elf.big_endian {
+            let order = if elf.big_endian { ", big-endian" } else { "" };
+            return Err(Error::Machine { found: format!("{machine}, {} bits{order}", elf.bits) });
+        }
+        let starts = elf.frames.and_then(|at| Some(frames::starts(elf.at(at)?, at, elf.big_endian)));
+        let slots = slots(&elf);
+        let dynamic = elf.dynamic_symbols.take().unwrap_or_default();
+        let others = elf.symbols.take().unwrap_or_default();
+        let mut image = Self {
+            machine,
+            elf,
+            functions: Vec::new(),
+            by_address: BTreeMap::new(),
+            starts: starts.unwrap_or_default(),
+            slots,
+        };
+        image.name(dynamic, true);
+        image.name(others, false);
+        Ok(image)
+    }
+
+    /// Adds the names in the file of symbols that a distribution keeps apart for debuggers.
+    ///
+    /// # Errors
+    /// If that is no ELF file, or was not made for this library.
+    pub fn add_names(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let names = Elf::read(bytes)?;
+        if names.build_id.is_none() || names.build_id != self.elf.build_id {
+            return Err(Error::OtherBuild);
+        }
+        self.name(names.symbols.unwrap_or_default(), false);
+        Ok(())
+    }
+
+    fn name(&mut self, symbols: Vec<Symbol>, exported: bool) {
+        for symbol in symbols {
+            let there = symbol.defined && symbol.function && !symbol.name.is_empty();
+            let known = |at: &Vec<usize>| {
+                at.iter().any(|n| self.functions.get(*n).is_some_and(|f| f.name.symbol == symbol.name))
+            };
+            // A full table names what is exported once more, then without versions, or with them in the name.
+            let twice = !exported
+                && (symbol.name.contains('@') || self.by_address.get(&symbol.address).is_some_and(known));
+            if !there || twice {
+                continue;
+            }
+            self.by_address.entry(symbol.address).or_default().push(self.functions.len());
+            self.functions.push(Function {
+                name: Name {
+                    symbol: symbol.name,
+                    version: symbol.version,
+                    default: symbol.default,
+                    weak: symbol.weak,
+                    exported: exported && !symbol.local,
+                },
+                address: symbol.address,
+                size: symbol.size,
+            });
+        }
+    }
+
+    /// Whose code it is.
+    pub fn machine(&self) -> Machine {
+        self.machine
+    }
+
+    /// What the linker has stamped it with.
+    pub fn build_id(&self) -> Option<&[u8]> {
+        self.elf.build_id.as_deref()
+    }
+
+    /// The address of what lies at this place of the file.
+    pub fn address_of(&self, offset: u64) -> Option<u64> {
+        self.elf.address_of(offset)
+    }
+
+    /// Where the function is that programs linked today get by this name: the version by default before older ones,
+    /// what is exported before what is not.
+    pub(crate) fn find(&self, name: &str) -> Option<u64> {
+        let named = self.functions.iter().filter(|f| f.name.symbol == name);
+        named.max_by_key(|f| (f.name.exported, f.name.default)).map(|f| f.address)
+    }
+
+    /// What the function at this address is called: first what programs see.
+    pub(crate) fn names(&self, address: u64) -> Vec<&Name> {
+        let there = self.by_address.get(&address).into_iter().flatten();
+        let mut names: Vec<&Name> = there.filter_map(|n| Some(&self.functions.get(*n)?.name)).collect();
+        let private = |name: &Name| name.version.as_deref() == Some("GLIBC_PRIVATE");
+        let underscores = |name: &Name| name.symbol.chars().take_while(|c| *c == '_').count();
+        names.sort_by_key(|name| {
+            (!name.exported, private(name), !name.default, underscores(name), name.symbol.len())
+        });
+        names
+    }
+
+    /// Whether a function begins here.
+    pub(crate) fn begins(&self, address: u64) -> bool {
+        self.by_address.contains_key(&address) || self.starts.binary_search(&address).is_ok()
+    }
+
+    /// Where the function ends that begins here, if that is known.
+    pub(crate) fn end(&self, address: u64) -> Option<u64> {
+        let there = self.by_address.get(&address)?;
+        let sizes = there.iter().filter_map(|n| Some(self.functions.get(*n)?.size));
+        sizes.max().filter(|size| *size > 0).and_then(|size| address.checked_add(size))
+    }
+
+    /// The code from this address on; none where there is none.
+    pub(crate) fn code(&self, address: u64) -> Option<&'a [u8]> {
+        self.elf.segments.iter().filter(|s| s.executable).find_map(|segment| segment.at(address))
+    }
+
+    /// What the loader puts there.
+    pub(crate) fn slot(&self, address: u64) -> Option<Slot> {
+        if let Some(slot) = self.slots.get(&address) {
+            return Some(slot.clone());
+        }
+        // No order to the loader: it stays as it is in the file.
+        let content = u64::from_le_bytes(*self.elf.at(address)?.first_chunk()?);
+        self.code(content).map(|_| Slot::Address(content))
+    }
+}
+
+fn slots(elf: &Elf<'_>) -> BTreeMap<u64, Slot> {
+    let symbols = elf.dynamic_symbols.as_deref().unwrap_or_default();
+    let slot = |kind: u32, symbol: usize, addend: i64| match kind {
+        _ if SYMBOL.contains(&kind) => Some(Slot::Symbol(symbols.get(symbol)?.name.clone())),
+        _ if RELATIVE.contains(&kind) => Some(Slot::Address(addend.cast_unsigned())),
+        _ if CHOSEN.contains(&kind) => Some(Slot::Chosen),
+        _ => None,
+    };
+    let all = elf.relocations.iter();
+    all.filter_map(|r| Some((r.at, slot(r.kind, r.symbol, r.addend)?))).collect()
+}

@@ -1,0 +1,36 @@
+/// What a register holds, as far as the code says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// This number.
+    Number(u64),
+    /// What the loader has put into the slot at this address.
+    Slot(u64),
+}
+
+/// The general registers of either machine, followed along a straight piece of code.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Registers([Option<Value>; 32]);
+
+impl Registers {
+    pub fn get(&self, register: usize) -> Option<Value> {
+        *self.0.get(register)?
+    }
+
+    pub fn number(&self, register: usize) -> Option<u64> {
+        match self.get(register)? {
+            Value::Number(number) => Some(number),
+            Value::Slot(_) => None,
+        }
+    }
+
+    pub fn set(&mut self, register: usize, value: Option<Value>) {
+        if let Some(place) = self.0.get_mut(register) {
+            *place = value;
+        }
+    }
+
+    /// Nothing is known any more.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+}

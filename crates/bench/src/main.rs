@@ -1,0 +1,73 @@
+//! `torment-bench probes`: torment's probes beside reference programs, in pairs. `make bench` is another program.
+
+use anyhow::{Context, bail};
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+use std::time::Duration;
+use torment_bench::machine;
+use torment_bench::probes::{Here, cases, header, line, measure, words};
+
+/// Holds torment against programs that do the same.
+#[derive(Debug, Parser)]
+#[command(max_term_width = 100)]
+struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// The figures of `torment probe` and its like against small C programs and the usual tools
+    Probes {
+        /// Only these tables, such as launch,switch, or rows that begin so
+        #[arg(long, value_delimiter = ',')]
+        only: Vec<String>,
+        /// Pairs of blocks for each row
+        #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        pairs: u32,
+        /// Milliseconds of a block
+        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=60_000))]
+        block: u64,
+        /// torment's program [default: the one built beside this]
+        #[arg(long)]
+        torment: Option<PathBuf>,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    let What::Probes { only, pairs, block, torment } = Args::parse().what;
+    let beside = || Some(std::env::current_exe().ok()?.parent()?.join("torment"));
+    let torment =
+        torment.or_else(beside).context("cannot find out where this program lies; say --torment PATH")?;
+    if !torment.is_file() {
+        bail!("{}: expected torment's program; run `make build`, or say --torment PATH", torment.display());
+    }
+    let scratch = tempfile::tempdir().context("no temporary folder")?;
+    let mut here = Here::new(torment, scratch.path().to_owned());
+    let wanted = |table: &str, name: &str| {
+        only.is_empty() || only.iter().any(|word| word == table || name.starts_with(word.as_str()))
+    };
+    let cases: Vec<_> = cases().into_iter().filter(|case| wanted(case.table, &case.name)).collect();
+    if cases.is_empty() {
+        bail!("--only {}: there is no such table or row", only.join(","));
+    }
+    machine::settle(&mut |words| eprintln!("{words}"));
+    println!("{}, {}\n\n{}", machine::describe(), machine::date(), header());
+    for case in cases {
+        match measure(&case, &mut here, pairs, Duration::from_millis(block)) {
+            Ok(measured) => {
+                println!("{}", line(&case, &measured));
+                if let Some(stolen) = measured.stolen {
+                    eprintln!(
+                        "{}: the hypervisor took {:.0} % of the machine meanwhile",
+                        case.name,
+                        stolen * 100.0
+                    );
+                }
+            }
+            Err(why) => eprintln!("{} is left out: {why}", case.name),
+        }
+    }
+    println!("\n{}", words(pairs));
+    Ok(())
+}

@@ -1,0 +1,254 @@
+//! What is compared with what. A row more is one [`Case`] more in [`cases`], and, if nobody's program does the same, a small C
+//! file in the folder `bench/`.
+//!
+//! Such a file reads a number of operations from each line of its standard input, makes so many, and prints a line of values
+//! in nanoseconds (or whatever both sides count in), one for each figure, in the order of the block's values. It ends when
+//! its input ends.
+
+use super::side::Side;
+use probe::What;
+use probe::launch::{Cell, Method};
+
+/// One comparison.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// What `--only` calls it and its like.
+    pub table: &'static str,
+    /// Its name in the table.
+    pub name: String,
+    /// What the values of both sides are, in their order.
+    pub figures: &'static [&'static str],
+    /// torment's side.
+    pub ours: Side,
+    /// What it is held against.
+    pub reference: Side,
+    /// What must be reached.
+    pub goal: Goal,
+}
+
+/// What a ratio, torment ÷ reference, must be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Goal {
+    /// Within so much of 1: both measure the same.
+    Within(f64),
+    /// At least this: of rates.
+    AtLeast(f64),
+    /// Anything: it is only shown.
+    Shown,
+}
+
+impl Goal {
+    /// Whether this ratio reaches it.
+    pub fn reached(self, ratio: f64) -> bool {
+        match self {
+            Self::Within(share) => (ratio - 1.0).abs() <= share,
+            Self::AtLeast(least) => ratio >= least,
+            Self::Shown => true,
+        }
+    }
+}
+
+/// As near as two programs of the same protocol come.
+const SAME: Goal = Goal::Within(0.05);
+
+/// All of them, in the order of telling.
+pub fn cases() -> Vec<Case> {
+    let mut all = Vec::new();
+    for (method, name) in [
+        (Method::Fork, "fork"),
+        (Method::Clone, "clone3"),
+        (Method::Vfork, "clone3vm"),
+        (Method::Vfork, "vfork"),
+        (Method::Thread, "thread"),
+    ] {
+        all.extend([0, 2, 64].map(|mib| launch(method, name, mib)));
+    }
+    for kind in ["threads", "processes"] {
+        all.extend(["pipe", "eventfd", "futex"].map(|medium| switch(medium, medium, kind, SAME)));
+        // One that sleeps twice, one with a buffer for each byte, one that nobody waits in: they are shown.
+        all.push(switch("condition variable", "condition", kind, Goal::Shown));
+        all.extend(["socketpair", "yield"].map(|medium| switch(medium, medium, kind, Goal::Shown)));
+        all.push(perf(kind));
+    }
+    for (medium, word) in [
+        ("TCP", "tcp"),
+        ("Unix socket", "unix"),
+        ("socketpair", "socketpair"),
+        ("pipe", "pipe"),
+        ("shared memory, futex", "futex"),
+    ] {
+        all.push(ipc(medium, word));
+    }
+    all.extend(storms());
+    all
+}
+
+/// A token that goes back and forth on the last processor.
+fn switch(medium: &str, word: &str, kind: &str, goal: Goal) -> Case {
+    Case {
+        table: "switch",
+        name: format!("{medium}, {kind}"),
+        figures: &["handover"],
+        ours: Side::Worker(measured("switch", &format!("{medium}, {kind}"), "one processor")),
+        reference: Side::Program {
+            source: "switch.c",
+            arguments: [word, kind, "{last}", "{last}"].map(str::to_owned).to_vec(),
+        },
+        goal,
+    }
+}
+
+/// The same as people know it: a round of `perf bench sched pipe` is two handovers.
+fn perf(kind: &'static str) -> Case {
+    let words = ["-c", "{last}", "perf", "bench", "sched", "pipe", "-l", "20000"].into_iter();
+    let arguments = words.chain((kind == "threads").then_some("-T")).map(str::to_owned).collect();
+    Case {
+        table: "switch",
+        name: format!("pipe, {kind}, beside perf bench sched pipe"),
+        reference: Side::Command {
+            program: "taskset",
+            arguments,
+            get: "apt install util-linux linux-perf",
+            read: |output, _| {
+                let said = String::from_utf8_lossy(&output.stdout).into_owned();
+                let line =
+                    said.lines().find_map(|line| line.trim().strip_suffix("usecs/op").map(str::to_owned))?;
+                Some(vec![line.trim().parse::<f64>().ok()? * 1000.0 / 2.0])
+            },
+        },
+        // It is another program, which calls the kernel through the C library's functions: only to be seen beside ours.
+        ..switch("pipe", "pipe", kind, Goal::Shown)
+    }
+}
+
+/// A small message between two processes on the last processor.
+fn ipc(medium: &str, word: &str) -> Case {
+    Case {
+        table: "ipc",
+        name: format!("{medium}, 128 B"),
+        figures: &["one way"],
+        ours: Side::Worker(measured("ipc", &format!("{medium}, one way"), "128 B, one processor")),
+        reference: Side::Program {
+            source: "ipc.c",
+            arguments: ["latency", word, "128", "{last}", "{last}"].map(str::to_owned).to_vec(),
+        },
+        goal: SAME,
+    }
+}
+
+/// What a table of `torment probe` measures for this row and column.
+fn measured(table: &str, row: &str, column: &str) -> What {
+    let table = probe::tables(probe::Options::default())
+        .into_iter()
+        .find(|known| known.name() == table)
+        .expect("it is a table");
+    let mut cells = table.cells().into_iter();
+    let named = |what: &What| what.figures().iter().any(|named| named.row == row && named.column == column);
+    cells.find(named).expect("the table has this row and column wherever there is a processor")
+}
+
+/// Short programs by the thousand, a hundred at once.
+fn storms() -> [Case; 3] {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    let storm = |name: &str, count: u64, reference: Side, least: f64| Case {
+        table: "storm",
+        name: format!("{count} of true, beside {name}"),
+        figures: &["processes a second"],
+        ours: Side::Command {
+            program: "{torment}",
+            arguments: [
+                words(&[
+                    "run",
+                    "--processes",
+                    &count.to_string(),
+                    "--parallel",
+                    "100",
+                    "--job-log",
+                    "/dev/null",
+                ]),
+                words(&["--no-store", "--quiet", "--format", "json", "--", "true"]),
+            ]
+            .concat(),
+            get: "make",
+            read: |output, _| {
+                let run: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
+                Some(vec![run.pointer("/trial/answered_per_second")?.as_f64()?])
+            },
+        },
+        reference,
+        goal: Goal::AtLeast(least),
+    };
+    let script =
+        |text: &str, get, read| Side::Command { program: "sh", arguments: words(&["-c", text]), get, read };
+    let parallel = "command -v parallel >/dev/null || { echo 'GNU parallel is not installed' >&2; exit 1; }
+                    seq 2000 | parallel -j100 --joblog /dev/null true";
+    [
+        storm(
+            "a loop of posix_spawn",
+            10_000,
+            Side::Program { source: "storm.c", arguments: words(&["10000", "100", "true"]) },
+            1.0,
+        ),
+        storm(
+            "xargs -P100",
+            10_000,
+            script("seq 10000 | xargs -P100 -n1 true", "apt install findutils", |output, took| {
+                output.status.success().then(|| vec![10_000.0 / took.as_secs_f64()])
+            }),
+            1.5,
+        ),
+        storm(
+            "GNU parallel -j100",
+            2_000,
+            script(parallel, "apt install parallel", |output, took| {
+                output.status.success().then(|| vec![2_000.0 / took.as_secs_f64()])
+            }),
+            8.0,
+        ),
+    ]
+}
+
+fn launch(method: Method, name: &str, mib: u64) -> Case {
+    let cell = Cell::new(method, mib << 20);
+    let arguments =
+        [name, &mib.to_string(), "0", "{last}", "{pages}", "{mappings}"].map(str::to_owned).to_vec();
+    Case {
+        table: "launch",
+        name: format!("{name}, {mib} MiB"),
+        figures: &["launch", "launch and join"],
+        ours: Side::Worker(What::Launch(cell)),
+        reference: Side::Program { source: "launch.c", arguments },
+        goal: SAME,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn every_case_has_a_name_of_its_own_and_sources_that_are_there() {
+        let mut names: Vec<String> =
+            cases().into_iter().map(|case| format!("{} {}", case.table, case.name)).collect();
+        let all = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), all);
+        for case in cases() {
+            for side in [&case.ours, &case.reference] {
+                if let Side::Program { source, .. } = side {
+                    let path = Path::new(super::super::side::SOURCES).join(source);
+                    assert!(path.is_file(), "{}", path.display());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn goals_are_reached_or_not() {
+        assert!(Goal::Within(0.05).reached(0.96) && !Goal::Within(0.05).reached(1.06));
+        assert!(Goal::AtLeast(1.5).reached(1.5) && !Goal::AtLeast(1.5).reached(1.4));
+        assert!(Goal::Shown.reached(9.0));
+    }
+}

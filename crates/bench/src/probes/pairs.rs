@@ -1,0 +1,144 @@
+//! Blocks of both sides, in turns.
+
+use super::cases::Case;
+use super::side::{Here, Ready};
+use crate::doubt::{Estimate, estimate};
+use crate::machine::Ticks;
+use std::time::Duration;
+
+/// Blocks that are thrown away, of each side, once their size is known.
+const WARM: u32 = 2;
+/// Looks for the number of operations that makes a block.
+const LOOKS: u32 = 8;
+/// Operations grow at most by this factor from one look to the next.
+const GROWTH: f64 = 10.0;
+/// More of the machine given away by the hypervisor, and the pairs are doubtful.
+const STOLEN: f64 = 0.01;
+
+/// One figure of a case.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure {
+    /// Of all blocks of torment's.
+    pub ours: f64,
+    /// Of all blocks of the reference.
+    pub reference: f64,
+    /// torment ÷ reference, pair by pair.
+    pub ratio: Estimate,
+}
+
+/// What came of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// One for each of the case's figures.
+    pub figures: Vec<Figure>,
+    /// The share of the machine that the hypervisor gave away meanwhile, if that is too large.
+    pub stolen: Option<f64>,
+}
+
+/// Measures so many pairs of blocks, each of about this length.
+///
+/// Fails, saying why, if a side cannot be had or does not answer.
+pub fn measure(case: &Case, here: &mut Here, pairs: u32, block: Duration) -> Result<Measured, String> {
+    let mut ours = Ready::new(&case.ours, here, None)?;
+    let operations = if ours.is_told() { operations(&mut ours, block)? } else { 1 };
+    // What it has of its own once it is warm.
+    let own = ours.own();
+    let mut reference = Ready::new(&case.reference, here, own)?;
+    if ours.is_told() && reference.is_told() {
+        for _ in 0..WARM {
+            ours.block(operations)?;
+            reference.block(operations)?;
+        }
+    }
+    let before = Ticks::of_all();
+    let mut values = Vec::new();
+    for pair in 0..pairs {
+        let (mut first, mut second) = (&mut ours, &mut reference);
+        if pair % 2 == 1 {
+            (first, second) = (second, first);
+        }
+        let (a, b) = (first.block(operations)?.0, second.block(operations)?.0);
+        values.push(if pair % 2 == 1 { (b, a) } else { (a, b) });
+    }
+    let stolen = before.zip(Ticks::of_all()).map_or(0.0, |(before, now)| now.since(&before).stolen);
+    let figures =
+        case.figures.iter().enumerate().map(|(at, name)| {
+            figure(&values, at).ok_or_else(|| format!("{}: no figures of {name}", case.name))
+        });
+    Ok(Measured {
+        figures: figures.collect::<Result<_, _>>()?,
+        stolen: Some(stolen).filter(|share| *share > STOLEN),
+    })
+}
+
+/// How many of them make a block.
+fn operations(side: &mut Ready, block: Duration) -> Result<u64, String> {
+    let mut operations = side.least();
+    for _ in 0..LOOKS {
+        let (_, took) = side.block(operations)?;
+        let factor = block.as_secs_f64() / took.as_secs_f64().max(1e-9);
+        operations = ((operations as f64 * factor.min(GROWTH)) as u64).max(side.least());
+        if factor < 1.5 {
+            break;
+        }
+    }
+    Ok(operations)
+}
+
+fn figure(values: &[(Vec<f64>, Vec<f64>)], at: usize) -> Option<Figure> {
+    let pairs: Vec<(f64, f64)> =
+        values.iter().filter_map(|(ours, reference)| Some((*ours.get(at)?, *reference.get(at)?))).collect();
+    let middle =
+        |side: fn(&(f64, f64)) -> f64| Some(estimate(&pairs.iter().map(side).collect::<Vec<f64>>())?.median);
+    let ratios: Vec<f64> =
+        pairs.iter().filter(|(_, reference)| *reference > 0.0).map(|(ours, r)| ours / r).collect();
+    Some(Figure {
+        ours: middle(|pair| pair.0)?,
+        reference: middle(|pair| pair.1)?,
+        ratio: estimate(&ratios)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probes::{Goal, Side};
+    use std::path::PathBuf;
+    use std::process::Output;
+
+    #[test]
+    fn ratios_are_of_pairs() {
+        // A machine that slows down by half touches both.
+        let values = [(vec![8.0], vec![10.0]), (vec![16.0], vec![20.0]), (vec![8.0], vec![10.0])];
+        let found = figure(&values, 0).expect("three pairs");
+        assert_eq!((found.ours, found.reference, found.ratio.median, found.ratio.low), (8.0, 10.0, 0.8, 0.8));
+        assert_eq!(figure(&values, 1), None);
+    }
+
+    #[test]
+    fn who_is_first_does_not_change_whose_value_it_is() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let read = |output: &Output, _: Duration| {
+            Some(vec![String::from_utf8_lossy(&output.stdout).trim().parse().ok()?])
+        };
+        let side = |word: &str| Side::Command {
+            program: "sh",
+            arguments: vec!["-c".to_owned(), format!("echo {word}")],
+            get: "apt install dash",
+            read,
+        };
+        let case = Case {
+            table: "test",
+            name: "echo".to_owned(),
+            figures: &["what it says"],
+            ours: side("6"),
+            reference: side("3"),
+            goal: Goal::Shown,
+        };
+        let mut here = Here::new(PathBuf::from("/the/torment"), folder.path().to_owned());
+        let measured = measure(&case, &mut here, 4, Duration::ZERO).expect("there is a shell");
+        let [figure] = measured.figures.as_slice() else { panic!("{measured:?}") };
+        assert_eq!((figure.ours, figure.reference), (6.0, 3.0));
+        assert_eq!((figure.ratio.low, figure.ratio.high), (2.0, 2.0));
+    }
+}

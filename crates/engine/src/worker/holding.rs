@@ -1,0 +1,69 @@
+//! Connections that stand open whether or not there is a request for them.
+
+use super::{Report, Worker};
+use units::Nanos;
+
+/// Connections being made at once: more would overflow a target's accept queue (128 in many services) by our doing.
+const MAKING_LIMIT: usize = 100;
+/// While connections are made without a trial, those that take too long are looked for so often.
+pub(super) const LOOK: Nanos = Nanos::from_millis(50);
+
+/// What is to stand.
+pub(super) struct Hold {
+    wanted: usize,
+    /// Those that the target closed although nothing was asked of them: they are not made again.
+    dropped: usize,
+    /// Why one could not be made: no more are tried.
+    refused: Option<String>,
+    /// Whoever asked has been told.
+    told: bool,
+}
+
+impl Worker {
+    pub(super) fn hold(&mut self, wanted: usize) {
+        self.connections.shrink(wanted);
+        self.connections.take_turns(true);
+        self.hold = Some(Hold { wanted, dropped: 0, refused: None, told: false });
+    }
+
+    pub(super) fn release(&mut self) {
+        self.connections.shrink(0);
+        self.connections.take_turns(false);
+        self.hold = None;
+    }
+
+    /// Makes what is lacking, and tells once all that can stands.
+    pub(super) fn hold_open(&mut self) {
+        while let Some(hold) = &self.hold {
+            let lacking = hold.refused.is_none() && self.connections.len() + hold.dropped < hold.wanted;
+            if !lacking || self.connections.connecting() >= MAKING_LIMIT {
+                break;
+            }
+            if let Err(why) = self.connect() {
+                self.no_connection(&why);
+            }
+        }
+        let (open, connecting) = (self.connections.len(), self.connections.connecting());
+        let Some(hold) = &mut self.hold else { return };
+        let stands = open + hold.dropped >= hold.wanted || hold.refused.is_some();
+        if stands && connecting == 0 && !hold.told {
+            hold.told = true;
+            let report = Report::Held { open: open as u64, refused: hold.refused.clone() };
+            let _ = self.reports.send((self.index, report));
+        }
+    }
+
+    /// The target has closed a connection on which nothing was under way and nothing was just answered.
+    pub(super) fn dropped(&mut self) {
+        if let Some(hold) = &mut self.hold {
+            hold.dropped += 1;
+        }
+    }
+
+    /// One could not be made.
+    pub(super) fn not_held(&mut self, why: &str) {
+        if let Some(hold) = &mut self.hold {
+            hold.refused.get_or_insert_with(|| why.to_owned());
+        }
+    }
+}

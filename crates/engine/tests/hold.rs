@@ -1,0 +1,136 @@
+//! Connections that are held, against a server that counts what comes on each.
+
+use plan::{Origin, Target};
+use schedule::Schedule;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use torment_engine::{Endpoint, Engine, Held, Job, Offer};
+use units::{Nanos, Rate};
+
+/// Requests on each connection, in the order they were accepted; and how many are open.
+#[derive(Default)]
+struct Seen {
+    requests: Mutex<Vec<u64>>,
+    open: AtomicUsize,
+}
+
+/// Answers on each connection; those beyond `room` are closed at once, and after `few` answers each says that it closes.
+fn serve(room: usize, few: u64) -> (u16, Arc<Seen>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = listener.local_addr().expect("it is bound").port();
+    let seen = Arc::new(Seen::default());
+    let mine = Arc::clone(&seen);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (seen, Ok(stream)) = (Arc::clone(&mine), stream) else { return };
+            if seen.open.load(Ordering::SeqCst) >= room {
+                continue;
+            }
+            seen.open.fetch_add(1, Ordering::SeqCst);
+            std::thread::spawn(move || {
+                let number = {
+                    let mut requests = seen.requests.lock().expect("nobody panics");
+                    requests.push(0);
+                    requests.len() - 1
+                };
+                let mut lines = BufReader::new(stream.try_clone().expect("a descriptor is free"));
+                let (mut line, mut left, mut stream) = (String::new(), few, stream);
+                while left > 0 && lines.read_line(&mut line).is_ok_and(|length| length > 0) {
+                    if line == "\r\n" {
+                        left -= 1;
+                        let close = if left == 0 { "Connection: close\r\n" } else { "" };
+                        seen.requests.lock().expect("nobody panics")[number] += 1;
+                        if write!(stream, "HTTP/1.1 200 OK\r\n{close}Content-Length: 2\r\n\r\nok").is_err() {
+                            break;
+                        }
+                    }
+                    line.clear();
+                }
+                seen.open.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
+    });
+    (port, seen)
+}
+
+fn engine(port: u16) -> Engine {
+    let origin = Origin::new(false, "127.0.0.1".to_owned(), port);
+    let endpoint = Endpoint::of(&Target::Http(origin)).expect("an address");
+    Engine::start(&Job::plain(endpoint, "/", Nanos::from_secs(2))).expect("starts")
+}
+
+fn offer(engine: &mut Engine, rate: f64, time: Nanos) -> record::Slice {
+    let load = Offer::Open(Schedule::constant(Rate(rate), time));
+    let counted = engine.trial(&load, Nanos::from_secs(2), &mut |_| {}, &mut |_| false);
+    engine.settle(Nanos::from_secs(2), &|| false).expect("everything is answered");
+    counted.total
+}
+
+/// The server hears of a closed connection a moment later.
+fn becomes(truth: impl Fn() -> bool) -> bool {
+    (0..200).any(|_| {
+        truth() || {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            false
+        }
+    })
+}
+
+#[test]
+fn so_many_stand_and_each_is_asked_in_its_turn() {
+    let (port, seen) = serve(usize::MAX, u64::MAX);
+    let mut engine = engine(port);
+    assert_eq!(engine.hold(200), Held { open: 200, refused: None });
+    assert!(becomes(|| seen.open.load(Ordering::SeqCst) == 200));
+    let total = offer(&mut engine, 600.0, Nanos::from_secs(1));
+    assert_eq!((total.due, total.outcomes.ok, total.connections, total.connects), (600, 600, 200, 0));
+    // Three each, but where one was still busy when its turn came.
+    let requests = seen.requests.lock().expect("nobody panics").clone();
+    let even = requests.iter().filter(|count| **count == 3).count();
+    assert!(even >= 180 && requests.iter().all(|count| (1..=5).contains(count)), "{requests:?}");
+    // Fewer, and more again.
+    assert_eq!(engine.hold(50).open, 50);
+    assert!(becomes(|| seen.open.load(Ordering::SeqCst) == 50));
+    assert_eq!(engine.hold(60).open, 60);
+    assert_eq!(offer(&mut engine, 100.0, Nanos::from_millis(500)).connections, 60);
+    // Released, they are made when they are needed.
+    engine.release();
+    assert!(becomes(|| seen.open.load(Ordering::SeqCst) == 0));
+    let total = offer(&mut engine, 100.0, Nanos::from_millis(500));
+    assert_eq!(total.outcomes.ok, 50);
+    assert!(total.connections < 10, "{} for one request at a time", total.connections);
+}
+
+#[test]
+fn what_the_target_closes_is_not_made_again() {
+    let (port, _) = serve(30, u64::MAX);
+    let mut engine = engine(port);
+    engine.hold(40);
+    let total = offer(&mut engine, 100.0, Nanos::from_secs(1));
+    assert_eq!(total.connections, 30);
+    assert_eq!(total.outcomes.total(), 100);
+}
+
+#[test]
+fn what_it_closes_behind_an_answer_is() {
+    let (port, seen) = serve(usize::MAX, 2);
+    let mut engine = engine(port);
+    assert_eq!(engine.hold(20).open, 20);
+    let total = offer(&mut engine, 200.0, Nanos::from_secs(1));
+    assert_eq!((total.outcomes.ok, total.connections), (200, 20));
+    assert!(total.connects >= 80, "{} were made anew", total.connects);
+    let requests = seen.requests.lock().expect("nobody panics").clone();
+    assert!(requests.iter().all(|count| *count <= 2));
+}
+
+#[test]
+fn nobody_there_is_said() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = listener.local_addr().expect("it is bound").port();
+    drop(listener);
+    let held = engine(port).hold(10);
+    assert_eq!(held.open, 0);
+    assert!(held.refused.expect("a reason").contains("refused"));
+}

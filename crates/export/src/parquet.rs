@@ -1,0 +1,214 @@
+use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::Type;
+use std::io::{self, Write};
+use std::sync::Arc;
+use view::tables::{Cell, Column, Kind, Row};
+
+/// Rows kept until they are written together: some 20 MB of the widest table.
+const ROWS_AT_ONCE: usize = 16_384;
+
+/// Columns of values, each with a flag for every row that says whether it has one.
+pub struct Parquet<W: Write + Send> {
+    file: SerializedFileWriter<W>,
+    columns: Vec<Values>,
+    rows: usize,
+}
+
+impl<W: Write + Send> Parquet<W> {
+    pub fn begin(name: &str, columns: &[Column], out: W) -> io::Result<Self> {
+        let fields = columns.iter().map(field).collect::<Result<_, _>>().map_err(plain)?;
+        let schema = Type::group_type_builder(name).with_fields(fields).build().map_err(plain)?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(concat!("torment ", env!("CARGO_PKG_VERSION")).to_owned())
+            .build();
+        let file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)).map_err(plain)?;
+        Ok(Self { file, columns: columns.iter().map(|column| Values::of(column.kind)).collect(), rows: 0 })
+    }
+
+    pub fn row(&mut self, row: Row) -> io::Result<()> {
+        self.columns.iter_mut().zip(row).for_each(|(column, cell)| column.push(cell));
+        self.rows += 1;
+        if self.rows == ROWS_AT_ONCE { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        self.rows = 0;
+        let mut group = self.file.next_row_group().map_err(plain)?;
+        for column in &mut self.columns {
+            let mut writer =
+                group.next_column().map_err(plain)?.expect("the schema has a field for each column");
+            column.write(&mut writer).and_then(|()| writer.close()).map_err(plain)?;
+        }
+        group.close().map(|_| ()).map_err(plain)
+    }
+
+    pub fn end(mut self) -> io::Result<()> {
+        if self.rows > 0 {
+            self.write()?;
+        }
+        self.file.close().map(|_| ()).map_err(plain)
+    }
+}
+
+fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
+    let (physical, logical) = match column.kind {
+        Kind::Time => {
+            let is_utc = true;
+            (Physical::INT64, Some(LogicalType::timestamp(is_utc, TimeUnit::MICROS)))
+        }
+        Kind::Whole => (Physical::INT64, Some(LogicalType::integer(64, false))),
+        Kind::Number => (Physical::DOUBLE, None),
+        Kind::Flag => (Physical::BOOLEAN, None),
+        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+    };
+    Type::primitive_type_builder(&column.name, physical)
+        .with_logical_type(logical)
+        .with_repetition(Repetition::OPTIONAL)
+        .build()
+        .map(Arc::new)
+}
+
+/// The values of a column that are there, and for every row 1 if it has one, else 0.
+struct Values {
+    is_there: Vec<i16>,
+    values: Kept,
+}
+
+enum Kept {
+    Whole(Vec<i64>),
+    Number(Vec<f64>),
+    Flag(Vec<bool>),
+    Text(Vec<ByteArray>),
+}
+
+impl Values {
+    fn of(kind: Kind) -> Self {
+        let values = match kind {
+            Kind::Time | Kind::Whole => Kept::Whole(Vec::new()),
+            Kind::Number => Kept::Number(Vec::new()),
+            Kind::Flag => Kept::Flag(Vec::new()),
+            Kind::Text => Kept::Text(Vec::new()),
+        };
+        Self { is_there: Vec::new(), values }
+    }
+
+    fn push(&mut self, cell: Cell) {
+        let is_there = match (&mut self.values, cell) {
+            // The bits of a number without a sign: the field says so.
+            (Kept::Whole(values), Cell::Time(units::Moment(number)) | Cell::Whole(number)) => {
+                values.push(number.cast_signed());
+                true
+            }
+            (Kept::Number(values), Cell::Number(number)) => {
+                values.push(number);
+                true
+            }
+            (Kept::Flag(values), Cell::Flag(flag)) => {
+                values.push(flag);
+                true
+            }
+            (Kept::Text(values), Cell::Text(text)) => {
+                values.push(ByteArray::from(text.into_owned().into_bytes()));
+                true
+            }
+            (_, cell) => {
+                debug_assert_eq!(cell, Cell::Nothing, "a cell is of its column's kind");
+                false
+            }
+        };
+        self.is_there.push(i16::from(is_there));
+    }
+
+    /// Writes all, and forgets it.
+    fn write(&mut self, writer: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
+        let is_there = std::mem::take(&mut self.is_there);
+        match &mut self.values {
+            Kept::Whole(values) => batch::<Int64Type>(writer, values, &is_there),
+            Kept::Number(values) => batch::<DoubleType>(writer, values, &is_there),
+            Kept::Flag(values) => batch::<BoolType>(writer, values, &is_there),
+            Kept::Text(values) => batch::<ByteArrayType>(writer, values, &is_there),
+        }
+    }
+}
+
+fn batch<T: DataType>(
+    writer: &mut SerializedColumnWriter<'_>,
+    values: &mut Vec<T::T>,
+    is_there: &[i16],
+) -> Result<(), ParquetError> {
+    writer.typed::<T>().write_batch(&std::mem::take(values), Some(is_there), None).map(|_| ())
+}
+
+/// The error of whatever was written to, if it was one.
+fn plain(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(inner) => {
+            inner.downcast::<io::Error>().map_or_else(io::Error::other, |error| *error)
+        }
+        other => io::Error::other(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Format, Writer};
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::Field;
+    use units::Moment;
+
+    const KINDS: [Kind; 5] = [Kind::Time, Kind::Whole, Kind::Number, Kind::Flag, Kind::Text];
+
+    fn cells(number: u64) -> Row {
+        match number % 3 {
+            0 => vec![Cell::Nothing; 5],
+            _ => vec![
+                Cell::Time(Moment(number)),
+                Cell::Whole(u64::MAX - number),
+                Cell::Number(number as f64 / 8.0),
+                Cell::Flag(number.is_multiple_of(2)),
+                Cell::Text(format!("row {number}, ø").into()),
+            ],
+        }
+    }
+
+    /// More rows than are kept at once come back as they were, nothing as nothing.
+    #[test]
+    fn what_is_written_is_read_back() {
+        let columns = KINDS.map(|kind| Column { name: kind.name().to_owned(), kind, about: String::new() });
+        let count = ROWS_AT_ONCE as u64 + 5;
+        let path = std::env::temp_dir().join(format!("torment-export-{}.parquet", std::process::id()));
+        let file = std::fs::File::create(&path).expect("a temporary folder");
+        let mut writer = Writer::begin(Format::Parquet, "t", &columns, file).expect("a file");
+        (0..count).for_each(|number| writer.row(cells(number)).expect("a disk"));
+        writer.end().expect("a disk");
+        let reader = SerializedFileReader::new(std::fs::File::open(&path).expect("it is there"));
+        let reader = reader.expect("Parquet");
+        std::fs::remove_file(&path).expect("it is ours");
+        assert_eq!(reader.metadata().num_row_groups(), 2);
+        let mut rows = 0;
+        for (number, row) in reader.get_row_iter(None).expect("rows").enumerate() {
+            let row = row.expect("a row");
+            let expected = cells(number as u64);
+            for ((name, field), cell) in row.get_column_iter().zip(&expected) {
+                let is_it = match (field, cell) {
+                    (Field::Null, Cell::Nothing) => true,
+                    (Field::TimestampMicros(found), Cell::Time(time)) => *found == time.0.cast_signed(),
+                    (Field::ULong(found), Cell::Whole(number)) => found == number,
+                    (Field::Double(found), Cell::Number(number)) => found == number,
+                    (Field::Bool(found), Cell::Flag(flag)) => found == flag,
+                    (Field::Str(found), Cell::Text(text)) => found == text,
+                    _ => false,
+                };
+                assert!(is_it, "row {number}, {name}: {field:?} is not {cell:?}");
+            }
+            rows += 1;
+        }
+        assert_eq!(rows, count);
+    }
+}

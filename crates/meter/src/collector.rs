@@ -1,0 +1,287 @@
+//! Where measures are pushed to, and how.
+
+use serde_json::Value;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+use ureq::config::Config;
+use ureq::http::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use ureq::http::{StatusCode, Uri};
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::{Agent, Error};
+
+/// How long a push may take, in all.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
+/// How long an address is tried where a name has several.
+const TRY: Duration = Duration::from_millis(500);
+/// Where metrics belong, below an endpoint.
+const PATH: &str = "/v1/metrics";
+/// What is read of an answer.
+const ANSWER: u64 = 64 * 1024;
+
+/// Where a collector of OpenTelemetry listens: `http://host:4318`, or below a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collector {
+    uri: Uri,
+}
+
+impl FromStr for Collector {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = |what: &str| {
+            format!("'{text}' {what}; expected where a collector listens, such as http://127.0.0.1:4318")
+        };
+        // It is neither shown nor kept.
+        if text
+            .split_once("://")
+            .is_some_and(|(_, rest)| rest.split('/').next().unwrap_or(rest).contains('@'))
+        {
+            return Err(
+                "an address with a user or a password in it is printed, and can be seen by other users; put \
+                        them into OTEL_EXPORTER_OTLP_HEADERS=authorization=…"
+                    .to_owned(),
+            );
+        }
+        let uri: Uri = text.parse().map_err(|_| wrong("is not an address"))?;
+        let scheme = match uri.scheme_str() {
+            Some(scheme @ ("http" | "https")) => scheme,
+            Some(_) => return Err(wrong("is neither http nor https")),
+            None => return Err(wrong("does not begin with http:// or https://")),
+        };
+        let host = uri.authority().filter(|authority| !authority.host().is_empty());
+        let host = host.ok_or_else(|| wrong("names no host"))?;
+        if host.as_str() != host.host() && host.port_u16().is_none() {
+            return Err(wrong("names a port that there cannot be"));
+        }
+        if uri.query().is_some() {
+            return Err(wrong("has a question mark, which a collector does not understand"));
+        }
+        let path = uri.path().trim_end_matches('/');
+        let path = path.strip_suffix(PATH).unwrap_or(path);
+        let uri = format!("{scheme}://{host}{path}{PATH}").parse().map_err(|_| wrong("is not an address"))?;
+        Ok(Self { uri })
+    }
+}
+
+impl fmt::Display for Collector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.uri.fmt(f)
+    }
+}
+
+/// What is said to the collector besides, such as who we are: never printed, never kept.
+#[derive(Clone, Default)]
+pub struct Headers(Vec<(HeaderName, HeaderValue)>);
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Headers(…)")
+    }
+}
+
+/// From `name=value,name=value`, the values percent-encoded: as `OTEL_EXPORTER_OTLP_HEADERS` has them.
+impl FromStr for Headers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let header = |(number, pair): (usize, &str)| {
+            let read = pair.split_once('=').and_then(|(name, value)| {
+                let name = HeaderName::from_bytes(name.trim().as_bytes()).ok()?;
+                let mut value = HeaderValue::from_bytes(&decoded(value.trim())?).ok()?;
+                value.set_sensitive(name == AUTHORIZATION);
+                Some((name, value))
+            });
+            // Not the text itself: it is a secret, more often than not.
+            read.ok_or_else(|| {
+                format!("its {}. entry is not NAME=VALUE, with % before two hexadecimal digits", number + 1)
+            })
+        };
+        let pairs = text.split(',').enumerate().filter(|(_, pair)| !pair.trim().is_empty());
+        Ok(Self(pairs.map(header).collect::<Result<_, _>>()?))
+    }
+}
+
+/// Without its percents; none if one of them is followed by anything but two hexadecimal digits.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = text.bytes();
+    let mut out = Vec::new();
+    while let Some(byte) = bytes.next() {
+        if byte != b'%' {
+            out.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(bytes.next()?).to_digit(16);
+        out.push((digit()? * 16 + digit()?) as u8);
+    }
+    Some(out)
+}
+
+/// Sends pushes, over one connection as long as that holds.
+pub(crate) struct Sender {
+    agent: Agent,
+    collector: Collector,
+    headers: Headers,
+}
+
+impl Sender {
+    /// `authorities`: a file of certificates in PEM form, trusted instead of those that torment has.
+    pub fn new(collector: Collector, headers: Headers, authorities: Option<&Path>) -> Result<Self, String> {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let roots = authorities.map_or(Ok(RootCerts::WebPki), certificates)?;
+        let tls = TlsConfig::builder().unversioned_rustls_crypto_provider(provider).root_certs(roots).build();
+        let config = Config::builder()
+            .timeout_global(Some(PATIENCE))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .proxy(None)
+            .user_agent(concat!("torment/", env!("CARGO_PKG_VERSION")))
+            .tls_config(tls)
+            .build();
+        let agent = Agent::with_parts(config, DefaultConnector::default(), Names);
+        Ok(Self { agent, collector, headers })
+    }
+
+    /// Sends one body. Fails, with why, if it did not arrive or was not taken in full.
+    pub fn send(&self, body: &str) -> Result<(), String> {
+        let mut request = self.agent.post(&self.collector.uri).header("content-type", "application/json");
+        for (name, value) in &self.headers.0 {
+            request = request.header(name, value);
+        }
+        let mut answer = request.send(body).map_err(|error| words(&error))?;
+        let status = answer.status();
+        let said = answer.body_mut().with_config().limit(ANSWER).read_to_string();
+        let said: Value = said.ok().and_then(|said| serde_json::from_str(&said).ok()).unwrap_or_default();
+        taken(status, &said)
+    }
+}
+
+/// Whether all of it was taken, by what the collector said.
+fn taken(status: StatusCode, said: &Value) -> Result<(), String> {
+    let because =
+        |text: Option<&str>| text.filter(|t| !t.is_empty()).map_or(String::new(), |t| format!(": {t}"));
+    if !status.is_success() {
+        let reason = status.canonical_reason().map_or(String::new(), |reason| format!(" ({reason})"));
+        let why = because(said["message"].as_str());
+        return Err(format!("it answered with status {}{reason}{why}", status.as_u16()));
+    }
+    let partial = &said["partialSuccess"];
+    let rejected = &partial["rejectedDataPoints"];
+    // A number of 64 bits is a text.
+    let rejected = rejected.as_str().and_then(|text| text.parse().ok()).or(rejected.as_u64()).unwrap_or(0);
+    if rejected > 0 {
+        return Err(format!("it refused {rejected} values{}", because(partial["errorMessage"].as_str())));
+    }
+    Ok(())
+}
+
+/// Why a push did not arrive.
+fn words(error: &Error) -> String {
+    match error {
+        Error::Timeout(_) => format!("no answer within {} s", PATIENCE.as_secs()),
+        Error::ConnectionFailed => "no connection".to_owned(),
+        Error::Io(why) if why.kind() == std::io::ErrorKind::ConnectionRefused => {
+            "nobody listens there (connection refused)".to_owned()
+        }
+        Error::Io(why) => why.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// Certificates to be trusted.
+fn certificates(file: &Path) -> Result<RootCerts, String> {
+    let wrong = |why: String| format!("SSL_CERT_FILE {}: {why}", file.display());
+    let pem = std::fs::read(file).map_err(|why| wrong(why.to_string()))?;
+    let found: Vec<_> = parse_pem(&pem)
+        .filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(certificate),
+            _ => None,
+        })
+        .collect();
+    if found.is_empty() {
+        return Err(wrong("it holds no certificate in PEM form".to_owned()));
+    }
+    Ok(RootCerts::from(found))
+}
+
+/// Names are looked up our own way: a static glibc must not.
+#[derive(Debug)]
+struct Names;
+
+impl Resolver for Names {
+    fn resolve(&self, uri: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
+        let host = uri.host().ok_or(Error::HostNotFound)?;
+        let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
+        let found = names::address(host, port, TRY).map_err(|why| Error::Io(std::io::Error::other(why)))?;
+        let mut addresses = self.empty();
+        addresses.push(found);
+        Ok(addresses)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn collectors_are_where_they_say() {
+        for (text, expected) in [
+            ("http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/metrics"),
+            ("https://otel.example/", "https://otel.example/v1/metrics"),
+            ("http://[::1]:9090/api/v1/otlp", "http://[::1]:9090/api/v1/otlp/v1/metrics"),
+            ("http://host/x/v1/metrics", "http://host/x/v1/metrics"),
+            ("http://host/v1/metrics/", "http://host/v1/metrics"),
+        ] {
+            assert_eq!(text.parse::<Collector>().expect(text).to_string(), expected);
+        }
+        for (text, why) in [
+            ("", "is not an address"),
+            ("127.0.0.1:4318", "does not begin with http://"),
+            ("grpc://host:4317", "is neither http nor https"),
+            ("http://", "is not an address"),
+            ("http://host/?token=1", "has a question mark"),
+            ("http://host:99999999/", "names a port that there cannot be"),
+        ] {
+            let said = text.parse::<Collector>().expect_err(text);
+            assert!(said.contains(why) && said.contains(&format!("'{text}'")), "{text}: {said}");
+        }
+        let said = "http://me:geheim@host/".parse::<Collector>().expect_err("a password");
+        assert!(said.contains("OTEL_EXPORTER_OTLP_HEADERS") && !said.contains("geheim"), "{said}");
+    }
+
+    #[test]
+    fn headers_are_read_and_never_said() {
+        let headers: Headers = "api-key=abc%20d, authorization=Basic a2V5PT0=,".parse().expect("two headers");
+        let read: Vec<(&str, &[u8])> =
+            headers.0.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        assert_eq!(read, [("api-key", &b"abc d"[..]), ("authorization", &b"Basic a2V5PT0="[..])]);
+        assert!(!format!("{headers:?}").contains("abc"));
+        for text in ["geheim", "a b=geheim", "a=geheim%2", "a=geheim%zz", "a=geheim%0A", "x=1,geheim"] {
+            let said = text.parse::<Headers>().expect_err(text);
+            assert!(said.contains("NAME=VALUE") && !said.contains("geheim"), "{said}");
+        }
+        assert!("".parse::<Headers>().is_ok_and(|none| none.0.is_empty()));
+    }
+
+    #[test]
+    fn what_a_collector_refuses_is_said() {
+        let refused = |rejected: Value| json!({ "partialSuccess": { "rejectedDataPoints": rejected, "errorMessage": "out of order" } });
+        for said in [Value::Null, json!({}), json!({ "partialSuccess": {} }), refused(json!("0"))] {
+            assert_eq!(taken(StatusCode::OK, &said), Ok(()), "{said}");
+        }
+        for (status, said, why) in [
+            (200, refused(json!("7")), "it refused 7 values: out of order"),
+            (200, refused(json!(7)), "it refused 7 values: out of order"),
+            (404, Value::Null, "it answered with status 404 (Not Found)"),
+            (400, json!({ "message": "no unit" }), "it answered with status 400 (Bad Request): no unit"),
+        ] {
+            let status = StatusCode::from_u16(status).expect("a status");
+            assert_eq!(taken(status, &said).as_ref().err().map(String::as_str), Some(why));
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Where the page is served, and the word that opens it.
+
+use aws_lc_rs::{constant_time, rand};
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::str::FromStr;
+
+/// Where the page is served: `127.0.0.1:7979` unless something else is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address(pub SocketAddr);
+
+impl Address {
+    /// A port that no common service has.
+    const PORT: u16 = 7979;
+    /// Only this machine.
+    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+    /// Whether others than this machine could come.
+    pub fn is_open(self) -> bool {
+        !self.0.ip().to_canonical().is_loopback()
+    }
+
+    /// The same, at a port that is free.
+    #[must_use]
+    pub fn anywhere(self) -> Self {
+        Self(SocketAddr::new(self.0.ip(), 0))
+    }
+}
+
+impl Default for Address {
+    fn default() -> Self {
+        Self(SocketAddr::new(Self::HERE, Self::PORT))
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A port, an address of this machine, or both.
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = text.replacen("localhost", "127.0.0.1", 1);
+        let port = || named.strip_prefix(':').unwrap_or(&named).parse().ok();
+        let ip = || named.trim_matches(['[', ']']).parse().ok();
+        named
+            .parse()
+            .ok()
+            .or_else(|| port().map(|port| SocketAddr::new(Self::HERE, port)))
+            .or_else(|| ip().map(|ip| SocketAddr::new(ip, Self::PORT)))
+            .map(Self)
+            .ok_or_else(|| {
+                format!("'{text}' is not where to listen: expected a port such as 7979, or ADDRESS:PORT such as 127.0.0.1:7979")
+            })
+    }
+}
+
+/// The word that opens the page.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl Token {
+    /// Fewer could be tried out.
+    const LEAST: usize = 8;
+
+    /// One that nobody can guess: 128 bits.
+    ///
+    /// # Panics
+    /// If the kernel has no randomness.
+    pub fn random() -> Self {
+        let mut bytes = [0; 16];
+        rand::fill(&mut bytes).expect("the kernel has randomness");
+        Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// Whether this is the word. How long it takes says nothing about how much of it is right.
+    pub(crate) fn is(&self, given: &str) -> bool {
+        constant_time::verify_slices_are_equal(self.0.as_bytes(), given.as_bytes()).is_ok()
+    }
+
+    /// To be printed for whoever may come.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What is logged by accident must not open anything.
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+impl FromStr for Token {
+    type Err = String;
+
+    /// Only what stands in an address as it is.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
+        if text.len() >= Self::LEAST && text.chars().all(fits) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(format!(
+                "expected at least {} letters, digits or any of - . _ ~; leave it out, and one is made",
+                Self::LEAST
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_to_listen_at() {
+        for (text, expected) in [
+            ("80", "127.0.0.1:80"),
+            (":80", "127.0.0.1:80"),
+            ("0", "127.0.0.1:0"),
+            ("127.0.0.1", "127.0.0.1:7979"),
+            ("localhost", "127.0.0.1:7979"),
+            ("localhost:80", "127.0.0.1:80"),
+            ("0.0.0.0:80", "0.0.0.0:80"),
+            ("[::1]:80", "[::1]:80"),
+            ("[::]", "[::]:7979"),
+        ] {
+            assert_eq!(text.parse::<Address>().expect(text).to_string(), expected);
+        }
+        for text in ["", "x", "host:80", "127.0.0.1:99999", "http://127.0.0.1", "1.2.3"] {
+            let why = text.parse::<Address>().expect_err(text);
+            assert!(why.contains(&format!("'{text}' is not where to listen")), "{why}");
+        }
+        for (text, open) in [
+            ("127.0.0.2:1", false),
+            ("[::1]:1", false),
+            ("[::ffff:127.0.0.1]:1", false),
+            ("0.0.0.0:1", true),
+            ("10.0.0.1:1", true),
+        ] {
+            assert_eq!(text.parse::<Address>().expect(text).is_open(), open, "{text}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_long_random_and_compared_as_a_whole() {
+        let (one, other) = (Token::random(), Token::random());
+        assert_eq!((one.text().len(), one == other), (32, false));
+        assert!(one.text().parse::<Token>().is_ok_and(|again| again == one));
+        assert!(one.is(one.text()));
+        for wrong in ["", "x", other.text(), &one.text()[1..], &format!("{}0", one.text())] {
+            assert!(!one.is(wrong), "{wrong}");
+        }
+        for text in ["", "short", "with space", "wort-mit-ä", "a&b=cdefgh"] {
+            assert!(text.parse::<Token>().is_err(), "{text}");
+        }
+        assert!(!format!("{one:?}").contains(one.text()));
+    }
+}

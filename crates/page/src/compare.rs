@@ -1,0 +1,183 @@
+//! Several runs beside each other, as one document: what differs and how sure that is, and their curves in one chart.
+
+mod curves;
+mod differences;
+
+use crate::desk::{Desk, lock};
+use crate::refusal::Refusal;
+use record::RunId;
+use store::{RunSummary, State, Store};
+use units::{Share, grouped};
+use view::page::{Document, Doubt, Front, Head, Piece, SCHEMA, Section, Table, Timeline};
+use view::{RunComparison, RunView, Spread, Tone, compare_runs};
+
+pub(crate) use view::MOST_COMPARED as MOST;
+
+/// What differs by less is the same, as `torment compare` has it where nothing else is said.
+const NOISE: f64 = 0.05;
+
+/// One of them.
+struct Run {
+    line: RunSummary,
+    document: Document,
+}
+
+/// The runs named, with commas between; each against the first.
+pub(crate) fn compare(desk: &Desk, asked: &str) -> Result<Document, Refusal> {
+    let names: Vec<&str> = asked.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    if !(2..=MOST).contains(&names.len()) {
+        return Err(Refusal::asked(format!(
+            "runs: expected 2 to {MOST} names of runs, such as ?runs=last~1,last; found {}",
+            names.len()
+        )));
+    }
+    let store = desk.store()?;
+    let (mut runs, mut measured): (Vec<Run>, Vec<(RunView, Spread)>) = (Vec::new(), Vec::new());
+    for name in names {
+        let run = desk.run(name)?;
+        let mut run = lock(&run);
+        run.catch_up(false)?;
+        let line = run.summary()?;
+        if runs.iter().any(|other| other.line.id == line.id) {
+            return Err(Refusal::asked(format!(
+                "'{name}' is run {}, which is there already: name another",
+                line.id
+            )));
+        }
+        let view = RunView::clone(&run.pages);
+        measured.push((view, Spread::default()));
+        runs.push(Run { line, document: run.document() });
+    }
+    for (run, (view, spread)) in runs.iter().zip(&mut measured) {
+        *spread = seconds(&store, &run.line.id, view)?;
+    }
+    let of: Vec<(&RunView, &Spread)> = measured.iter().map(|(view, spread)| (view, spread)).collect();
+    Ok(beside(&runs, compare_runs(&of, NOISE)))
+}
+
+/// How a run's seconds differ: what an interval comes from.
+fn seconds(store: &Store, id: &RunId, view: &RunView) -> Result<Spread, Refusal> {
+    let mut spread = Spread::new(view);
+    for event in store.events(id)? {
+        spread.fold(view, &event?);
+    }
+    Ok(spread)
+}
+
+/// All of them on one page. Where they cannot be compared in figures that is a doubt: they are beside each other all the same.
+fn beside(runs: &[Run], compared: Result<RunComparison, String>) -> Document {
+    let mut front = Front { head: head(runs), ..Front::default() };
+    let mut section = Section {
+        id: "compared".to_owned(),
+        title: "Beside each other".to_owned(),
+        tables: vec![verdicts(runs)],
+        charts: curves::charts(runs),
+        ..Section::default()
+    };
+    match compared {
+        Ok(compared) => {
+            front.verdict = differences::verdict(&compared);
+            front.doubts = differences::doubts(&compared);
+            section.tables.extend(differences::tables(&compared));
+            section.charts.splice(0..0, differences::charts(&compared));
+        }
+        Err(why) => {
+            front.doubts.push(Doubt { text: format!("no figures are compared: {why}"), section: None })
+        }
+    }
+    front.sections.push(section);
+    Document { schema: SCHEMA, front, timeline: Timeline::default() }
+}
+
+fn head(runs: &[Run]) -> Head {
+    let goes_on = runs.iter().any(|run| run.line.state == State::Running);
+    let mut targets: Vec<&str> = Vec::new();
+    for run in runs {
+        if !targets.contains(&run.line.target.as_str()) {
+            targets.push(&run.line.target);
+        }
+    }
+    Head {
+        id: runs.iter().map(|run| run.line.id.0.as_str()).collect::<Vec<_>>().join(","),
+        command: "compare".to_owned(),
+        target: targets.join(" · "),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_ms: runs.iter().map(|run| run.line.started_unix_ms).min().unwrap_or_default(),
+        ended_unix_ms: runs.iter().filter_map(|run| run.line.ended_unix_ms).max().filter(|_| !goes_on),
+        state: if goes_on { view::page::State::Running } else { view::page::State::Ended },
+        ..Head::default()
+    }
+}
+
+/// What each came to by itself.
+fn verdicts(runs: &[Run]) -> Table {
+    let head = ["run", "name", "target", "goal", "verdict", "holds", "fails at", "lost"];
+    let row = |run: &Run| {
+        let line = &run.line;
+        let (verdict, tone) = view::outcome(line);
+        vec![
+            Piece { text: line.id.0.clone(), tone: Tone::Strong },
+            plain(line.label.name.clone().unwrap_or_default()),
+            plain(line.target.clone()),
+            plain(line.goal.clone()),
+            Piece { text: verdict, tone },
+            plain(bound(line.lower, line)),
+            plain(bound(line.upper, line)),
+            plain(line.loss.map_or_else(String::new, |lost| Share(lost).to_string())),
+        ]
+    };
+    Table {
+        title: String::new(),
+        head: head.map(str::to_owned).to_vec(),
+        rows: runs.iter().map(row).collect(),
+        text: vec![1, 2, 3, 4],
+        runs: runs.iter().map(|run| Some(run.line.id.0.clone())).collect(),
+    }
+}
+
+fn plain(text: String) -> Piece {
+    Piece { text, tone: Tone::Plain }
+}
+
+/// A bound of a search, with its unit.
+fn bound(at: Option<f64>, line: &RunSummary) -> String {
+    let Some(at) = at else { return String::new() };
+    let unit = line.unit.as_deref().unwrap_or("requests/s");
+    // Below a hundred a whole number says too little.
+    if at < 100.0 { format!("{at:.1} {unit}") } else { format!("{} {unit}", grouped(at.round() as u64)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::tests::line;
+
+    #[test]
+    fn verdicts_are_a_table_that_leads_to_the_runs() {
+        let run = |id: &str, target: &str| Run {
+            line: RunSummary {
+                id: RunId(id.to_owned()),
+                target: target.to_owned(),
+                unit: Some("requests/s".to_owned()),
+                lower: Some(1983.4),
+                upper: Some(20.25),
+                loss: Some(0.25),
+                ..line()
+            },
+            document: Document { schema: SCHEMA, front: Front::default(), timeline: Timeline::default() },
+        };
+        let runs = [run("a", "http://a/"), run("b", "http://b/"), run("c", "http://a/")];
+        let front = beside(&runs, Err("they are apples and pears".to_owned())).front;
+        assert_eq!(
+            (front.head.command.as_str(), front.head.target.as_str()),
+            ("compare", "http://a/ · http://b/")
+        );
+        assert_eq!(front.head.id, "a,b,c");
+        assert!(front.doubts[0].text.contains("apples and pears"), "{:?}", front.doubts);
+        let table = &front.sections[0].tables[0];
+        assert_eq!(table.runs, ["a", "b", "c"].map(|id| Some(id.to_owned())));
+        let texts: Vec<&str> = table.rows[0].iter().map(|piece| piece.text.as_str()).collect();
+        assert_eq!(texts.len(), table.head.len());
+        assert_eq!((texts[0], texts[5], texts[6]), ("a", "1,983 requests/s", "20.2 requests/s"));
+    }
+}

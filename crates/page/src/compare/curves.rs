@@ -1,0 +1,101 @@
+//! The curves of several runs over each other.
+
+use super::Run;
+use view::page::{Chart, Form, Role, Series, Unit};
+
+/// What is drawn of all of them, by what runs from left to right and what upwards: with the id of the chart.
+const CURVES: [(&str, Unit, Unit); 2] = [
+    ("compared-by-rate", Unit::PerSecond, Unit::Seconds),
+    ("compared-by-percentile", Unit::Percentile, Unit::Seconds),
+];
+
+/// Every chart that at least two of them have.
+pub(super) fn charts(runs: &[Run]) -> Vec<Chart> {
+    CURVES.iter().filter_map(|curve| chart(runs, *curve)).collect()
+}
+
+fn chart(runs: &[Run], (id, x, y): (&str, Unit, Unit)) -> Option<Chart> {
+    let found = |run: &Run| -> Option<(Chart, Series)> {
+        let mut charts = run.document.front.sections.iter().flat_map(|section| &section.charts);
+        let chart = charts.find(|chart| {
+            (chart.x.unit, chart.y.unit) == (x, y) && matches!(chart.form, Form::Lines | Form::Points)
+        })?;
+        let drawn = || chart.series.iter().filter(|series| !series.points.is_empty());
+        let one = drawn().find(|series| series.role == Role::NinetyNine).or_else(|| drawn().next())?;
+        Some((chart.clone(), one.clone()))
+    };
+    let curves: Vec<(u8, &Run, (Chart, Series))> =
+        (0..).zip(runs).filter_map(|(nth, run)| Some((nth, run, found(run)?))).collect();
+    let (_, _, (first, _)) = curves.first().filter(|_| curves.len() > 1)?;
+    let series = |(nth, run, (_, one)): &(u8, &Run, (Chart, Series))| {
+        let called = run.line.label.name.as_deref().unwrap_or(&run.line.id.0);
+        Series {
+            name: format!("{called} {}: {}", run.line.target, one.name),
+            role: Role::Nth(*nth),
+            column: None,
+            points: one.points.clone(),
+        }
+    };
+    Some(Chart {
+        id: id.to_owned(),
+        series: curves.iter().map(series).collect(),
+        // The knee and the goal of one are not those of another.
+        bounds: Vec::new(),
+        ..first.clone()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::tests::line;
+    use record::RunId;
+    use store::RunSummary;
+    use view::page::{Axis, Document, Front, Point, SCHEMA, Section, Timeline};
+
+    fn run(id: &str, points: &[(f64, f64)], form: Form) -> Run {
+        let axis = |name: &str, unit| Axis { name: name.to_owned(), unit, log: false };
+        let series = |name: &str, role| Series {
+            name: name.to_owned(),
+            role,
+            column: None,
+            points: points.iter().map(|(x, y)| Point { x: *x, y: *y, ..Point::default() }).collect(),
+        };
+        let chart = Chart {
+            id: "rate".to_owned(),
+            title: "Response time by rate".to_owned(),
+            note: String::new(),
+            form,
+            x: axis("offered rate", Unit::PerSecond),
+            y: axis("response time", Unit::Seconds),
+            series: vec![series("half", Role::Half), series("99 %", Role::NinetyNine)],
+            bounds: Vec::new(),
+            heat: None,
+        };
+        let section = Section { charts: vec![chart], ..Section::default() };
+        let front = Front { sections: vec![section], ..Front::default() };
+        let line = RunSummary { id: RunId(id.to_owned()), target: format!("http://{id}/"), ..line() };
+        Run { line, document: Document { schema: SCHEMA, front, timeline: Timeline::default() } }
+    }
+
+    #[test]
+    fn curves_lie_over_each_other() {
+        let runs = [
+            run("a", &[(1.0, 2.0)], Form::Points),
+            run("b", &[], Form::Points),
+            run("c", &[(3.0, 4.0)], Form::Points),
+        ];
+        let charts = charts(&runs);
+        let [chart] = charts.as_slice() else { panic!("one curve: {charts:?}") };
+        let names: Vec<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
+        assert_eq!(names, ["a http://a/: 99 %", "c http://c/: 99 %"], "what has no point is no line");
+        assert_eq!([chart.series[0].role, chart.series[1].role], [Role::Nth(0), Role::Nth(2)]);
+        assert_eq!((chart.id.as_str(), chart.series[1].points[0].x), ("compared-by-rate", 3.0));
+    }
+
+    #[test]
+    fn what_one_alone_has_is_no_comparison() {
+        let runs = [run("a", &[(1.0, 2.0)], Form::Lines), run("b", &[(1.0, 2.0)], Form::Stack)];
+        assert!(charts(&runs).is_empty());
+    }
+}

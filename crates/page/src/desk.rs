@@ -1,0 +1,155 @@
+//! Runs as they are read from the store, each folded once however many look at it.
+
+use crate::ROWS;
+use crate::html::json;
+use crate::refusal::Refusal;
+use meter::{Follow, Meter};
+use record::RunId;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+use store::{Error, RunSummary, State, Store};
+use view::measures::{Form, text};
+use view::page::{Document, Pages};
+
+/// Runs kept folded, as many as can be compared: folding half an hour again takes a second.
+const KEPT: usize = crate::compare::MOST;
+/// What was read so recently is not read again for the next one who looks.
+const FRESH: Duration = Duration::from_millis(200);
+
+/// How long a run that has ended is still among the metrics: whoever scrapes once a minute gets all that was counted.
+const LINGERS: Duration = Duration::from_secs(75);
+
+/// A run that several may look at.
+pub(crate) type Shared = Arc<Mutex<Followed>>;
+
+/// Finds runs, and keeps the last ones at hand. Everything here waits for the disk.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    store: PathBuf,
+    home: OnceLock<RunId>,
+    /// The last one used stands last.
+    kept: Mutex<Vec<(RunId, Shared)>>,
+    meter: Mutex<Meter>,
+}
+
+impl Desk {
+    pub fn new(store: &Path) -> Self {
+        Self {
+            store: store.to_owned(),
+            home: OnceLock::new(),
+            kept: Mutex::default(),
+            meter: Mutex::new(Meter::new(store, LINGERS)),
+        }
+    }
+
+    /// The page begins with this run from now on.
+    pub fn shows(&self, id: &RunId) {
+        // Only the first run of a process is its own; what else it makes is part of that.
+        let _ = self.home.set(id.clone());
+    }
+
+    /// Where the page begins.
+    pub fn home(&self) -> Option<&RunId> {
+        self.home.get()
+    }
+
+    /// The store, to be read once.
+    pub fn store(&self) -> Result<Store, Refusal> {
+        Ok(Store::open(&self.store)?)
+    }
+
+    /// The measures of all runs that go on, and of those that ended just now, as text.
+    pub fn metrics(&self, form: Form) -> Result<String, Refusal> {
+        Ok(text(&lock(&self.meter).snapshots()?, form))
+    }
+
+    /// The run meant by an id, the beginning of one, or `last`.
+    pub fn run(&self, asked: &str) -> Result<Shared, Refusal> {
+        let store = self.store()?;
+        let id = store.find(asked)?;
+        let mut kept = lock(&self.kept);
+        let run = match kept.iter().position(|(of, _)| *of == id) {
+            Some(at) => kept.remove(at).1,
+            None => Arc::new(Mutex::new(Followed::new(store, id.clone()))),
+        };
+        if kept.len() == KEPT {
+            kept.remove(0);
+        }
+        kept.push((id, Arc::clone(&run)));
+        Ok(run)
+    }
+}
+
+/// A panic while one run was read must not end the service for all.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A run as one document, with [`ROWS`] rows at most.
+///
+/// # Errors
+/// If there is no such run, or it cannot be read.
+pub fn document(store: Store, id: &RunId) -> Result<Document, Error> {
+    let mut run = Followed::new(store, id.clone());
+    run.catch_up(true)?;
+    Ok(run.document())
+}
+
+/// A run, folded as far as it was read.
+pub(crate) struct Followed {
+    follow: Follow,
+    pub pages: Pages,
+    read: Option<Instant>,
+    front: Option<Arc<str>>,
+}
+
+impl std::fmt::Debug for Followed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Followed").field("follow", &self.follow).finish_non_exhaustive()
+    }
+}
+
+impl Followed {
+    fn new(store: Store, id: RunId) -> Self {
+        Self { follow: Follow::new(store, id), pages: Pages::default(), read: None, front: None }
+    }
+
+    /// Reads what was added since; `now` even if the last look was a moment ago.
+    pub fn catch_up(&mut self, now: bool) -> Result<(), Error> {
+        if !now && self.read.is_some_and(|at| at.elapsed() < FRESH) {
+            return Ok(());
+        }
+        let read = self.follow.catch_up(|event| self.pages.fold(event));
+        // Also after a failure: what was folded is not folded again.
+        self.pages.skipped = self.follow.skipped();
+        let is_new = read?;
+        self.pages.running = self.state() == State::Running;
+        self.read = Some(Instant::now());
+        if is_new {
+            self.front = None;
+        }
+        Ok(())
+    }
+
+    /// How it stood when it was last read.
+    pub fn state(&self) -> State {
+        self.follow.state()
+    }
+
+    /// Its line in the history.
+    pub fn summary(&self) -> Result<RunSummary, Error> {
+        self.follow.store().summary(self.follow.id())
+    }
+
+    /// All of it, as far as it was read.
+    pub fn document(&self) -> Document {
+        self.pages.document(ROWS)
+    }
+
+    /// What is said of it, as JSON; made once for all who look.
+    pub fn front(&mut self) -> Arc<str> {
+        let Self { pages, front, .. } = self;
+        Arc::clone(front.get_or_insert_with(|| json(&pages.front()).into()))
+    }
+}

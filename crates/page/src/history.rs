@@ -1,0 +1,145 @@
+//! The runs that are kept, a line each.
+
+use crate::refusal::Refusal;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+use store::{Filter, RunSummary, State, Store};
+use units::Moment;
+
+/// Lines if nothing is said: more than anybody reads, and read in a moment.
+const LINES: u32 = 1_000;
+
+/// The runs that were asked for, the newest first: `target` and `machine` (a part of it), `command`, `name`, `tag`,
+/// `verdict`, `since`, `until`, `limit`.
+pub(crate) fn history(store: &Store, asked: &HashMap<String, String>) -> Result<Value, Refusal> {
+    let word = |name: &str| asked.get(name).filter(|text| !text.is_empty()).cloned();
+    let limit = match word("limit") {
+        None => LINES,
+        Some(text) => text.parse().map_err(|_| {
+            Refusal::asked(format!("limit: '{text}' is not a number of runs, a whole number from 0"))
+        })?,
+    };
+    let moment = |name: &str| {
+        let read = |text: String| {
+            Moment::parse(&text, now()).map_err(|why| Refusal::asked(format!("{name}: {why}")))
+        };
+        word(name).map(read).transpose().map(|moment| moment.map(Moment::unix_ms))
+    };
+    let verdict = |text: String| text.parse().map_err(|why| Refusal::asked(format!("verdict: {why}")));
+    let filter = Filter {
+        command: word("command"),
+        target: word("target"),
+        machine: word("machine"),
+        name: word("name"),
+        tags: word("tag").into_iter().collect(),
+        came_to: word("verdict").map(verdict).transpose()?,
+        since_unix_ms: moment("since")?,
+        until_unix_ms: moment("until")?,
+        limit: Some(limit),
+        ..Filter::default()
+    };
+    let runs = store.list(&filter)?;
+    Ok(json!({ "runs": runs.iter().map(line).collect::<Vec<_>>() }))
+}
+
+fn now() -> Moment {
+    Moment(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64))
+}
+
+fn line(run: &RunSummary) -> Value {
+    let (verdict, tone) = view::outcome(run);
+    json!({
+        "id": run.id,
+        "name": run.label.name,
+        "tags": run.label.tags,
+        "commit": run.label.commit,
+        "command": run.command,
+        "target": run.target,
+        "machine": machine(run),
+        "goal": run.goal,
+        "verdict": verdict,
+        "verdict_tone": tone,
+        "state": state(run.state),
+        "started_unix_ms": run.started_unix_ms,
+        "ended_unix_ms": run.ended_unix_ms,
+    })
+}
+
+/// The machine in one line; nothing of what is not known.
+fn machine(run: &RunSummary) -> String {
+    let cpus = run.cpus.map(|cpus| format!("{cpus} processors"));
+    let parts = [run.host.clone(), cpus, run.processor.clone()];
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// As [`view::page::State`] is written.
+pub(crate) fn state(state: State) -> view::page::State {
+    match state {
+        State::Ended => view::page::State::Ended,
+        State::Running => view::page::State::Running,
+        State::CutShort => view::page::State::CutShort,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use record::Event;
+
+    fn begun(id: &str, command: &str, target: &str) -> Event {
+        serde_json::from_value(json!({
+            "event": "run_started", "id": id, "at_unix_ms": 1, "version": "0.1.0", "method": record::METHOD,
+            "command": command, "target": target, "goal": "zero-drop", "plan": "", "machine": record::Machine::default(),
+        }))
+        .expect("as the store has it")
+    }
+
+    /// The line of some run.
+    pub(crate) fn line() -> RunSummary {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&folder.path().join("t.db")).expect("opens");
+        store.begin(&begun("a", "find", "http://a/")).expect("begins").finish().expect("is kept");
+        store.list(&Filter::default()).expect("lists").remove(0)
+    }
+
+    #[test]
+    fn what_is_asked_for_is_listed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&folder.path().join("t.db")).expect("opens");
+        for (id, command, target) in
+            [("a", "find", "http://x/"), ("b", "run", "http://<b>y/"), ("c", "run", "null")]
+        {
+            store.begin(&begun(id, command, target)).expect("begins").finish().expect("is kept");
+        }
+        let ids = |asked: &[(&str, &str)]| {
+            let asked = asked.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            let found = history(&store, &asked)?;
+            let runs = found["runs"].as_array().expect("a list");
+            Ok::<_, Refusal>(
+                runs.iter().map(|run| run["id"].as_str().expect("a text").to_owned()).collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(ids(&[]).expect("all"), ["c", "b", "a"]);
+        assert_eq!(ids(&[("target", "http"), ("command", "")]).expect("some"), ["b", "a"]);
+        assert_eq!(ids(&[("command", "run"), ("limit", "1")]).expect("one"), ["c"]);
+        let refused = ids(&[("limit", "-1")]).expect_err("no number");
+        assert!(refused.why.contains("'-1' is not a number of runs"), "{refused:?}");
+        assert_eq!(ids(&[("verdict", "running"), ("since", "1970-01-01")]).expect("all"), ["c", "b", "a"]);
+        assert_eq!(ids(&[("verdict", "met")]).expect("none"), [""; 0]);
+        assert_eq!(ids(&[("since", "2h")]).expect("none"), [""; 0]);
+        assert_eq!(ids(&[("until", "1970-01-01")]).expect("none"), [""; 0]);
+        for (name, text) in [("verdict", "good"), ("since", "yesterday"), ("until", "<b>")] {
+            let refused = ids(&[(name, text)]).expect_err(name);
+            assert!(refused.why.starts_with(&format!("{name}: '{text}' is ")), "{refused:?}");
+        }
+        let found = history(&store, &HashMap::new()).expect("all");
+        let run = &found["runs"][1];
+        assert_eq!(
+            (&run["target"], &run["verdict_tone"]),
+            (&json!("http://<b>y/"), &json!("strong")),
+            "{run}"
+        );
+        assert_eq!((&run["state"], &run["verdict"]), (&json!("running"), &json!("still running")), "{run}");
+    }
+}

@@ -1,0 +1,152 @@
+//! What can be asked for. Everything is read, nothing can be changed.
+
+use crate::desk::{Desk, lock};
+use crate::door::{self, Door};
+use crate::html::{PAGE, json};
+use crate::refusal::Refusal;
+use crate::stream::{self, Seen};
+use crate::{compare, history};
+use axum::extract::{Path, Query, State};
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router, middleware};
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::sync::{Semaphore, watch};
+use view::measures::Form;
+
+/// Browsers that may be told of runs that go on, at once: each has a task that looks twice a second.
+const STREAMS: usize = 64;
+
+/// What the answers are made of.
+#[derive(Debug, Clone)]
+pub(crate) struct House {
+    desk: Arc<Desk>,
+    /// Whether the service ends.
+    over: watch::Receiver<bool>,
+    streams: Arc<Semaphore>,
+}
+
+impl House {
+    pub fn new(desk: Arc<Desk>, over: watch::Receiver<bool>) -> Self {
+        Self { desk, over, streams: Arc::new(Semaphore::new(STREAMS)) }
+    }
+
+    /// Says when the service ends.
+    pub fn over(&self) -> watch::Receiver<bool> {
+        self.over.clone()
+    }
+
+    /// Whether any browser is told of a run at this moment.
+    pub fn is_watched(&self) -> bool {
+        self.streams.available_permits() < STREAMS
+    }
+}
+
+/// The page and all that it asks for.
+pub(crate) fn routes(house: House, door: Door) -> Router {
+    Router::new()
+        .route("/", get(|| async { Html(PAGE) }))
+        .route("/api/home", get(home))
+        .route("/api/history", get(list))
+        .route("/api/runs/{id}", get(document))
+        .route("/api/runs/{id}/events", get(events))
+        .route("/api/compare", get(compared))
+        .route("/metrics", get(metrics))
+        .fallback(nothing)
+        .method_not_allowed_fallback(no_way)
+        .with_state(house)
+        .layer(middleware::from_fn_with_state(Arc::new(door), door::enter))
+}
+
+async fn home(State(house): State<House>) -> Response {
+    let home = house.desk.home().map_or_else(|| "#/".to_owned(), |id| format!("#/runs/{id}"));
+    Json(json!({ "home": home })).into_response()
+}
+
+async fn list(
+    State(house): State<House>,
+    Query(asked): Query<HashMap<String, String>>,
+) -> Result<Response, Refusal> {
+    let found = reading(move || history::history(&house.desk.store()?, &asked)).await?;
+    Ok(Json(found).into_response())
+}
+
+async fn document(State(house): State<House>, Path(asked): Path<String>) -> Result<Response, Refusal> {
+    let found = reading(move || {
+        let run = house.desk.run(&asked)?;
+        let mut run = lock(&run);
+        run.catch_up(false)?;
+        Ok(json(&run.document()))
+    });
+    Ok(as_json(found.await?))
+}
+
+async fn events(
+    State(house): State<House>,
+    Path(asked): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let Ok(room) = Arc::clone(&house.streams).try_acquire_owned() else {
+        return Err(Refusal {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            why: format!(
+                "{STREAMS} browsers watch already; close one, or load the page again to see the run as it stands"
+            ),
+        });
+    };
+    let run = reading(move || house.desk.run(&asked)).await?;
+    let seen = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(Seen::parse);
+    Ok(stream::events(run, seen, house.over, room))
+}
+
+async fn compared(
+    State(house): State<House>,
+    Query(asked): Query<HashMap<String, String>>,
+) -> Result<Response, Refusal> {
+    let found = reading(move || {
+        let runs = asked.get("runs").map(String::as_str).unwrap_or_default();
+        Ok(json(&compare::compare(&house.desk, runs)?))
+    });
+    Ok(as_json(found.await?))
+}
+
+async fn metrics(State(house): State<House>, headers: HeaderMap) -> Result<Response, Refusal> {
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|kind| kind.to_str().ok());
+    let form = Form::wanted(&accepted.collect::<Vec<_>>().join(","));
+    let found = reading(move || house.desk.metrics(form)).await?;
+    Ok(([(CONTENT_TYPE, form.content_type())], found).into_response())
+}
+
+async fn nothing() -> Refusal {
+    Refusal {
+        status: StatusCode::NOT_FOUND,
+        why: "there is nothing at this address; the page is at /, what it reads at /api/history, /api/runs/ID, \
+              /api/runs/ID/events and /api/compare?runs=A,B, metrics at /metrics"
+            .to_owned(),
+    }
+}
+
+async fn no_way() -> Refusal {
+    Refusal { status: StatusCode::METHOD_NOT_ALLOWED, why: "everything here is read with GET".to_owned() }
+}
+
+fn as_json(text: String) -> Response {
+    ([(CONTENT_TYPE, "application/json")], text).into_response()
+}
+
+/// Does what waits for the disk where nobody else waits for it.
+pub(crate) async fn reading<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(why) if why.is_panic() => Err(Refusal::ours(
+            "the run could not be read; this is a bug in torment, which has printed where it is",
+        )),
+        Err(_) => Err(Refusal::ours("torment ends")),
+    }
+}

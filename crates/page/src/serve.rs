@@ -1,0 +1,150 @@
+//! The page served, on a thread of its own, until whoever began it says that it is over.
+
+use crate::address::{Address, Token};
+use crate::desk::Desk;
+use crate::door::Door;
+use crate::limited::Limited;
+use crate::routes::{House, routes};
+use meter::stay_behind;
+use record::RunId;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+
+/// Threads that read runs: one that reads a long run must not keep the list from whoever asks for it.
+const READERS: usize = 3;
+/// A browser that was told the end of its run asks for all of it once more, and has this long to do so;
+pub(crate) const PARTING: Duration = Duration::from_millis(900);
+/// what is on its way then has this long to get there.
+const LEAVING: Duration = Duration::from_millis(100);
+
+/// How it is to be served.
+#[derive(Debug)]
+pub struct Serving<'a> {
+    /// Where the runs are kept.
+    pub store: &'a Path,
+    /// Where to listen.
+    pub at: Address,
+    /// What opens it; without one it opens to everybody who can reach it.
+    pub token: Option<Token>,
+    /// A run goes on in this process: it comes first, and the page stays away from these processors, if there are others.
+    pub beside: Option<&'a [u32]>,
+}
+
+/// The page, served. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Page {
+    url: String,
+    desk: Arc<Desk>,
+    over: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Page {
+    /// Begins to serve.
+    ///
+    /// # Errors
+    /// If the address cannot be had, or no thread.
+    pub fn start(serving: &Serving<'_>) -> io::Result<Self> {
+        let listener = TcpListener::bind(serving.at.0)?;
+        listener.set_nonblocking(true)?;
+        let at = listener.local_addr()?;
+        let desk = Arc::new(Desk::new(serving.store));
+        let (over, told) = watch::channel(false);
+        let house = House::new(Arc::clone(&desk), told);
+        let door = Door::new(Address(at), serving.token.clone());
+        let beside = serving.beside.map(<[u32]>::to_vec);
+        let (began, begins) = std::sync::mpsc::channel();
+        let thread = std::thread::Builder::new().name("page".to_owned()).spawn(move || {
+            if let Some(busy) = beside {
+                stay_behind(&busy);
+            }
+            match runtime() {
+                Ok(runtime) => {
+                    let _ = began.send(Ok(()));
+                    serve(&runtime, listener, house, door);
+                    // Whoever still reads a run for a browser has nobody to give it to.
+                    runtime.shutdown_background();
+                }
+                Err(why) => drop(began.send(Err(why))),
+            }
+        })?;
+        begins.recv().unwrap_or_else(|_| Err(io::Error::other("its thread ended at once")))?;
+        Ok(Self { url: url(at, serving.token.as_ref()), desk, over, thread: Some(thread) })
+    }
+
+    /// What a browser opens it with, the token included.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The page begins with this run from now on.
+    pub fn shows(&self, id: &RunId) {
+        self.desk.shows(id);
+    }
+
+    /// Tells the end to whoever looks, for a second at most, and ends.
+    pub fn end(mut self) {
+        self.over.send_replace(true);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn runtime() -> io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(READERS).build()
+}
+
+fn serve(runtime: &Runtime, listener: TcpListener, house: House, door: Door) {
+    runtime.block_on(async move {
+        // It was bound already, and does not wait: nothing is left that could fail.
+        let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+        let (leave, left) = watch::channel(false);
+        let router = routes(house.clone(), door);
+        let serving = axum::serve(Limited::new(listener), router).with_graceful_shutdown(said(left));
+        let serving = tokio::spawn(serving.into_future());
+        said(house.over()).await;
+        if house.is_watched() {
+            tokio::time::sleep(PARTING).await;
+        }
+        leave.send_replace(true);
+        let _ = tokio::time::timeout(LEAVING, serving).await;
+    });
+}
+
+/// Waits until it is said. An error is an end as well: whoever could say so is gone.
+async fn said(mut word: watch::Receiver<bool>) {
+    let _ = word.wait_for(|word| *word).await;
+}
+
+/// Where every address is listened to, others come by the machine's name.
+fn url(at: SocketAddr, token: Option<&Token>) -> String {
+    let place = if at.ip().is_unspecified() {
+        format!("{}:{}", rustix::system::uname().nodename().to_string_lossy(), at.port())
+    } else {
+        at.to_string()
+    };
+    let token = token.map_or_else(String::new, |token| format!("?token={}", token.text()));
+    format!("http://{place}/{token}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_can_be_opened() {
+        let token: Token = "0123456789".parse().expect("a token");
+        let url = |at: &str, token| url(at.parse().expect(at), token);
+        assert_eq!(url("127.0.0.1:80", None), "http://127.0.0.1:80/");
+        assert_eq!(url("[::1]:80", Some(&token)), "http://[::1]:80/?token=0123456789");
+        let open = url("0.0.0.0:80", Some(&token));
+        assert!(!open.contains("0.0.0.0") && open.ends_with(":80/?token=0123456789"), "{open}");
+    }
+}

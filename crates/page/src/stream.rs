@@ -1,0 +1,217 @@
+//! A run told as it goes on, by server-sent events.
+//!
+//! A browser is told the difference between what it has and what there is, whenever it takes it. Nothing is queued for it: one
+//! that stands still misses steps, never rows.
+
+use crate::desk::{Followed, Shared, lock};
+use crate::history;
+use crate::html::json;
+use crate::refusal::Refusal;
+use crate::routes::reading;
+use crate::serve::PARTING;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_core::Stream;
+use serde::Serialize;
+use serde_json::json;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use store::State;
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
+use tokio::time::timeout;
+use view::page::Timeline;
+
+/// How often the store is looked at; it commits at least once a second.
+const LOOK: Duration = Duration::from_millis(500);
+/// What is said of a run is not told more often.
+const FRONT: Duration = Duration::from_secs(1);
+/// Silence longer than this makes some proxies hang up.
+const ALIVE: Duration = Duration::from_secs(15);
+/// A browser that has lost its connection comes back after this.
+const RETRY: Duration = Duration::from_secs(1);
+/// Rows told at once: of a run of a day, no more than this lies in memory for each browser.
+const MOST: usize = 2_000;
+
+/// Which rows a browser has: the id of the last event that had rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seen {
+    generation: u32,
+    rows: usize,
+}
+
+impl Seen {
+    /// From `generation:rows`; none if it is anything else, which then begins anew.
+    pub fn parse(id: &str) -> Option<Self> {
+        let (generation, rows) = id.split_once(':')?;
+        Some(Self { generation: generation.parse().ok()?, rows: rows.parse().ok()? })
+    }
+
+    fn id(self) -> String {
+        format!("{}:{}", self.generation, self.rows)
+    }
+}
+
+/// What is new at a look.
+#[derive(Debug)]
+struct Step {
+    front: Arc<str>,
+    rows: Option<(Seen, String)>,
+    /// There are more rows already.
+    more: bool,
+    state: State,
+}
+
+/// Rows as a browser gets them.
+#[derive(Serialize)]
+struct Rows {
+    generation: u32,
+    from: usize,
+    timeline: Timeline,
+}
+
+/// The answer that lasts as long as the run.
+pub(crate) fn events(
+    run: Shared,
+    seen: Option<Seen>,
+    over: watch::Receiver<bool>,
+    room: OwnedSemaphorePermit,
+) -> Response {
+    // One on its way, one to follow: whoever tells waits for whoever reads.
+    let (to, told) = mpsc::channel(1);
+    tokio::spawn(async move {
+        // No more can be done for a browser that has left.
+        let _ = Telling { run, seen, front: None, over, to }.tell().await;
+        // One that was told the end asks for all of it once more: until then it counts as one that looks.
+        tokio::time::sleep(PARTING).await;
+        drop(room);
+    });
+    Sse::new(Told(told)).keep_alive(KeepAlive::new().interval(ALIVE)).into_response()
+}
+
+/// Events on their way to a browser.
+struct Told(mpsc::Receiver<Event>);
+
+impl Stream for Told {
+    type Item = Result<Event, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(cx).map(|event| event.map(Ok))
+    }
+}
+
+/// The browser has left.
+struct Left;
+
+/// One browser that is told of one run.
+struct Telling {
+    run: Shared,
+    seen: Option<Seen>,
+    /// What was said last, and when.
+    front: Option<(Arc<str>, Instant)>,
+    over: watch::Receiver<bool>,
+    to: mpsc::Sender<Event>,
+}
+
+impl Telling {
+    async fn tell(mut self) -> Result<(), Left> {
+        let mut last = *self.over.borrow();
+        loop {
+            let step = match self.look(last).await {
+                Ok(step) => step,
+                Err(refusal) => {
+                    let why = json!({ "state": "gone", "error": refusal.why });
+                    return self.send(Event::default().event("end").data(why.to_string())).await;
+                }
+            };
+            let ended = step.state != State::Running;
+            self.say_front(step.front, ended && !step.more).await?;
+            if let Some((seen, rows)) = step.rows {
+                self.send(Event::default().event("rows").id(seen.id()).data(rows)).await?;
+                self.seen = Some(seen);
+            }
+            if step.more {
+                continue;
+            }
+            if ended {
+                let how = json!({ "state": history::state(step.state) });
+                return self.send(Event::default().event("end").data(how.to_string())).await;
+            }
+            if last || self.to.is_closed() {
+                return Ok(());
+            }
+            // When the service ends, or whoever could say so is gone, there is a last look, at once.
+            last = timeout(LOOK, self.over.wait_for(|over| *over)).await.is_ok();
+        }
+    }
+
+    async fn look(&self, now: bool) -> Result<Step, Refusal> {
+        let (run, seen) = (Arc::clone(&self.run), self.seen);
+        reading(move || {
+            let mut run = lock(&run);
+            run.catch_up(now)?;
+            Ok(step(&mut run, seen))
+        })
+        .await
+    }
+
+    /// Says what is said of the run, if it is another thing than before and not too soon; the last is said whenever it comes.
+    async fn say_front(&mut self, front: Arc<str>, last: bool) -> Result<(), Left> {
+        let is_due = match &self.front {
+            None => true,
+            Some((said, at)) => **said != *front && (last || at.elapsed() >= FRONT),
+        };
+        if !is_due {
+            return Ok(());
+        }
+        let mut event = Event::default().event("front").data(&*front);
+        if self.front.is_none() {
+            event = event.retry(RETRY);
+        }
+        self.front = Some((front, Instant::now()));
+        self.send(event).await
+    }
+
+    /// Waits until the browser has taken what came before.
+    async fn send(&self, event: Event) -> Result<(), Left> {
+        self.to.send(event).await.map_err(|_| Left)
+    }
+}
+
+fn step(run: &mut Followed, seen: Option<Seen>) -> Step {
+    let (generation, rows) = (run.pages.generation(), run.pages.rows());
+    let known = seen.filter(|seen| seen.generation == generation && seen.rows <= rows);
+    let from = known.map_or(0, |seen| seen.rows);
+    let to = rows.min(from + MOST);
+    // Of another generation even none are news: those that the browser has are no longer true.
+    let is_news = to > from || (known.is_none() && seen.is_some());
+    let told = is_news.then(|| {
+        let timeline = cut(run.pages.rows_from(from), to - from);
+        let seen = Seen { generation, rows: to };
+        (seen, json(&Rows { generation, from, timeline }))
+    });
+    Step { front: run.front(), rows: told, more: to < rows, state: run.state() }
+}
+
+/// Its first rows.
+fn cut(mut timeline: Timeline, rows: usize) -> Timeline {
+    timeline.at.truncate(rows);
+    timeline.columns.iter_mut().for_each(|column| column.values.truncate(rows));
+    timeline
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_tell_where_to_go_on() {
+        let seen = Seen { generation: 3, rows: 120 };
+        assert_eq!(Seen::parse(&seen.id()), Some(seen));
+        for id in ["", "3", "3:", ":3", "a:b", "-1:2", "1:2:3", "99999999999999999999:1"] {
+            assert_eq!(Seen::parse(id), None, "{id}");
+        }
+    }
+}

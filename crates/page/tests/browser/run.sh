@@ -1,0 +1,31 @@
+#!/bin/sh
+# The page in a real browser: run.sh [TORMENT], where TORMENT is the binary whose live page is looked at too. Screenshots go
+# to target/screenshots; with IMAGES=1 those that the manual shows go on to docs/images. What is missing is said, and the tests
+# are skipped.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../../../.." && pwd)
+
+skipped() { echo "SKIPPED: the browser tests of the page ($1)"; exit 0; }
+
+command -v npm >/dev/null 2>&1 || skipped "no npm"
+[ -x "${CHROMIUM:=/usr/bin/chromium}" ] || skipped "no $CHROMIUM; on Debian: apt-get install chromium"
+"$here/../../build-ui.sh"
+[ -f "$here/../../ui/dist/index.html" ] || skipped "the page is not built"
+[ -d "$here/../../ui/node_modules/playwright-core" ] || skipped "no playwright-core in crates/page/ui/node_modules"
+
+(cd "$here/../../ui" && npm test --silent)
+export CHROMIUM
+export SCREENSHOTS="$root/target/screenshots"
+mkdir -p "$SCREENSHOTS"
+if [ $# -gt 0 ]; then
+    TORMENT=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+    export TORMENT
+fi
+node --test --test-concurrency=1 "$here"/*.test.mjs
+
+if [ -n "${IMAGES:-}" ]; then
+    for image in "$root"/docs/images/*.png; do
+        cp "$SCREENSHOTS/$(basename "$image")" "$image"
+    done
+fi

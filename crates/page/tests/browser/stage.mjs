@@ -1,0 +1,80 @@
+// A server that plays torment: the same addresses and answers, and a run that goes on as the test says.
+
+import { createServer } from 'node:http';
+import { page } from './browser.mjs';
+
+export async function stage({ token = null, home = '#/' } = {}) {
+  const runs = new Map();
+  const listeners = new Set();
+  let history = () => [];
+  let compare = null;
+  let asked = [];
+
+  const answer = (request, response) => {
+    const url = new URL(request.url, 'http://127.0.0.1');
+    asked.push(url.pathname + url.search);
+    const json = (value, status = 200) => {
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(value));
+    };
+    if (url.pathname === '/') {
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
+      response.end(page());
+      return;
+    }
+    if (token !== null && url.searchParams.get('token') !== token) return json({ error: 'this page opens with its token only' }, 401);
+    if (url.pathname === '/api/home') return json({ home });
+    if (url.pathname === '/api/history') return json({ runs: history(url.searchParams) });
+    if (url.pathname === '/api/compare') return compare ? json(compare) : json({ error: 'no run has this id' }, 404);
+    const [, id, events] = /^\/api\/runs\/([^/]+)(\/events)?$/.exec(url.pathname) ?? [];
+    const run = runs.get(id);
+    if (!run) return json({ error: `no run has the id ${id}` }, 404);
+    if (!events) return json(run);
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+    response.write('retry: 200\n\n');
+    listeners.add(response);
+    request.on('close', () => listeners.delete(response));
+  };
+
+  let server;
+  let port = 0;
+  const start = () =>
+    new Promise((done) => {
+      server = createServer(answer);
+      server.listen(port, '127.0.0.1', () => {
+        port = server.address().port;
+        done();
+      });
+    });
+  const stop = () =>
+    new Promise((done) => {
+      for (const listener of listeners) listener.destroy();
+      listeners.clear();
+      server.close(done);
+      server.closeAllConnections();
+    });
+  await start();
+
+  return {
+    url: (rest = '') => `http://127.0.0.1:${port}/${rest}`,
+    run: (id, document) => runs.set(id, document),
+    /** Runs, narrowed down as torment does it. */
+    history: (runs) => {
+      const verdicts = { met: 'good', 'not-met': 'bad' };
+      history = (asked) => {
+        const tone = verdicts[asked.get('verdict')];
+        const from = asked.has('since') ? Date.now() - Number.parseInt(asked.get('since'), 10) * 1000 : 0;
+        return runs.filter((run) => run.started_unix_ms >= from && (tone === undefined || run.verdict_tone === tone));
+      };
+    },
+    compare: (document) => (compare = document),
+    listeners: () => listeners.size,
+    asked: () => asked,
+    forget: () => (asked = []),
+    tell(event, data, id) {
+      for (const listener of listeners) listener.write(`event: ${event}\n${id ? `id: ${id}\n` : ''}data: ${JSON.stringify(data)}\n\n`);
+    },
+    start,
+    stop,
+  };
+}

@@ -1,0 +1,385 @@
+// Documents as torment makes them, for the tests and for whoever works on the page. Reckoned rather than recorded, and the
+// same every time: a service with a pool of ten behind 200 workers, searched for its limit.
+
+const LIMIT = 198;
+const TRIALS = [
+  [0, 12, 40, 'warm-up', 'plain'],
+  [13, 23, 80, 'good', 'good'],
+  [24, 34, 160, 'good', 'good'],
+  [35, 45, 320, 'bad', 'bad'],
+  [53, 63, 226, 'bad', 'bad'],
+  [70, 80, 190, 'good', 'good'],
+  [81, 91, 207, 'bad', 'bad'],
+  [97, 107, 198, 'good', 'good'],
+  [108, 118, 202, 'void', 'warn'],
+  [119, 129, 202, 'bad', 'bad'],
+  [134, 144, 198, 'good', 'good'],
+  [145, 155, 198, 'good', 'good'],
+  [156, 166, 99, 'response', 'plain'],
+  [167, 177, 178, 'response', 'plain'],
+];
+const SECONDS = 180;
+
+/** Numbers that look like chance and are not. */
+function chance(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state * 1664525 + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+const piece = (text, tone = 'plain') => ({ text, tone });
+const text = (...pieces) => pieces.map((one) => (typeof one === 'string' ? piece(one) : piece(...one)));
+const axis = (name, unit, log = false) => ({ name, unit, log });
+const time = axis('time', 'time');
+const point = (x, y, more = {}) => ({ x, y, low: null, high: null, label: '', tone: 'plain', ...more });
+const chart = (id, title, form, x, y, series, more = {}) => ({
+  id,
+  title,
+  note: '',
+  form,
+  x,
+  y,
+  series,
+  bounds: [],
+  heat: null,
+  ...more,
+});
+const line = (name, role, column) => ({ name, role, column, points: [] });
+const dots = (name, role, points) => ({ name, role, column: null, points });
+const section = (id, title, more = {}) => ({ id, title, texts: [], tables: [], charts: [], ...more });
+
+/** What the service was like in each second. */
+function seconds() {
+  const random = chance(7);
+  const rows = [];
+  let backlog = 0;
+  for (let t = 1; t <= SECONDS; t++) {
+    const trial = TRIALS.find(([from, to]) => t > from && t <= to);
+    const offered = trial ? trial[2] : 0;
+    const achieved = Math.min(LIMIT, offered + backlog) * (1 - 0.01 * random());
+    backlog = Math.max(0, backlog + offered - achieved);
+    if (!trial) backlog = Math.max(0, backlog - LIMIT);
+    const busy = Math.min(10, offered * 0.05 + (backlog > 1 ? 10 : 0));
+    const wait = backlog / LIMIT;
+    rows.push({ t, offered, achieved: trial ? achieved : 0, backlog, busy, wait, random: random(), measured: Boolean(trial) });
+  }
+  return rows;
+}
+
+/** A search that found its limit and what gave first. */
+export function find() {
+  const rows = seconds();
+  const column = (id, value, adds = false) => ({
+    id,
+    values: rows.map((row) => {
+      const found = value(row);
+      return found === null ? null : Number(found.toPrecision(6));
+    }),
+    adds,
+  });
+  const measured = (value) => (row) => (row.measured ? value(row) : null);
+  const half = measured((row) => 0.0502 + row.wait * 0.6 + 0.0004 * row.random);
+  const timeline = {
+    at: rows.map((row) => row.t),
+    columns: [
+      column('offered', (row) => row.offered, true),
+      column('achieved', (row) => row.achieved, true),
+      column('good', (row) => (row.wait > 1 ? row.achieved * 0.8 : row.achieved), true),
+      column('response_p50', half),
+      column('response_p90', measured((row) => 0.051 + row.wait * 0.9 + 0.001 * row.random)),
+      column('response_p99', measured((row) => 0.0524 + row.wait * 1.05 + 0.003 * row.random)),
+      column('response_max', measured((row) => 0.056 + row.wait * 1.2 + 0.02 * row.random)),
+      column('outstanding', (row) => row.backlog + row.busy),
+      column('threads.permit', (row) => Math.max(0, Math.min(190, row.backlog)), true),
+      column('threads.working', (row) => row.busy, true),
+      column('threads.idle', (row) => Math.max(0, 200 - row.busy - Math.min(190, row.backlog)), true),
+      column('cpu.worker', (row) => 0.02 + row.achieved * 0.0004),
+      column('cpu.gc', (row) => 0.01 + 0.01 * row.random),
+      column('heap', (row) => (40 + ((row.t * 3) % 60)) * 2 ** 20),
+      column('bad_share', measured((row) => (row.wait > 1 ? 0.2 : 0))),
+    ],
+  };
+  return {
+    schema: 1,
+    front: {
+      head: {
+        id: '7f3a91c2',
+        command: 'find',
+        target: 'http://127.0.0.1:8181/fault/permit?size=10&us=50000',
+        goal: 'zero-drop',
+        version: '0.1.0',
+        started_unix_ms: 1772370301000,
+        ended_unix_ms: 1772370301000 + SECONDS * 1000,
+        state: 'ended',
+        machine: '2 × Xeon 2.8 GHz, 24 GiB, Linux 6.12',
+        now: null,
+      },
+      verdict: [
+        text(['holds 198/s', 'strong'], ', between 198 and 202: above that the queue grows by 4 requests a second.'),
+        text('190 of its 200 workers wait for one of ', ['10 permits', 'bad'], '; 10 permits ÷ 50 ms held = 200/s is the limit.'),
+      ],
+      doubts: [
+        { text: 'One of 14 trials is void: the hypervisor took 11 % of a processor away while it ran.', section: 'search' },
+        { text: 'torment and the target share two processors; above 5,000/s that would matter.', section: null },
+      ],
+      sections: [
+        section('evidence', 'What gave first', {
+          texts: [
+            text('  190 of 200 workers (worker-N) wait for another thread, at most 30 s', ['   (0 threads at 40/s)', 'faint']),
+            text('  10 do something meanwhile, never more', ['   (1.98 threads at 40/s)', 'faint']),
+            text('  confidence: ', ['high', 'good'], '; unless fewer than 7 are in use while workers wait'),
+            text(['  next: ', 'faint'], ['make what holds a permit shorter: it is held 50 ms per request', 'strong']),
+            text(['  expect: ', 'faint'], 'a pool of 20: about 396/s; then if the rate stays, what the pool guards is the limit'),
+          ],
+          charts: [
+            chart(
+              'threads',
+              'Where the threads of the target are',
+              'stack',
+              time,
+              axis('threads', 'count'),
+              [
+                line('working', 'busy', 'threads.working'),
+                line('waiting for a permit', 'waiting', 'threads.permit'),
+                line('idle', 'idle', 'threads.idle'),
+              ],
+              { note: 'The pool is full when no more than ten work and the rest wait.' },
+            ),
+            chart(
+              'cpu',
+              'Processors busy',
+              'lines',
+              time,
+              axis('processors', 'processors'),
+              [line('workers', { nth: 0 }, 'cpu.worker'), line('garbage collector', { nth: 1 }, 'cpu.gc')],
+              { bounds: [{ name: 'quota', at: 2, along_x: false, tone: 'warn' }] },
+            ),
+          ],
+        }),
+        section('rates', 'Load and answers', {
+          charts: [
+            chart('rate', 'Rate', 'lines', time, axis('requests', 'per_second'), [
+              line('offered', 'offered', 'offered'),
+              line('achieved', 'achieved', 'achieved'),
+              line('good', 'good', 'good'),
+            ], { bounds: [{ name: 'limit', at: LIMIT, along_x: false, tone: 'strong' }] }),
+            chart('outstanding', 'Requests sent and not answered', 'lines', time, axis('requests', 'count'), [
+              line('outstanding', 'waiting', 'outstanding'),
+            ]),
+            chart(
+              'response',
+              'Response time',
+              'lines',
+              time,
+              axis('response time', 'seconds', true),
+              [
+                line('median', 'half', 'response_p50'),
+                line('90 %', 'ninety', 'response_p90'),
+                line('99 %', 'ninety_nine', 'response_p99'),
+                line('largest', 'largest', 'response_max'),
+              ],
+              { bounds: [{ name: 'goal', at: 1, along_x: false, tone: 'bad' }] },
+            ),
+            chart('heat', 'Response times, each second', 'heat', time, axis('response time', 'seconds', true), [], { heat: heat(rows) }),
+          ],
+        }),
+        section('search', 'The search', {
+          texts: [text('14 trials in 3 min; the bounds closed to 2 %.')],
+          charts: [
+            chart(
+              'trials',
+              'Every trial',
+              'points',
+              time,
+              axis('offered rate', 'per_second'),
+              [
+                dots(
+                  'trials',
+                  'offered',
+                  TRIALS.map(([from, to, rate, label, tone], index) =>
+                    point((from + to) / 2, rate, { label: `trial ${index + 1}: ${label}`, tone }),
+                  ),
+                ),
+              ],
+              {
+                bounds: [
+                  { name: 'lower', at: 198, along_x: false, tone: 'good' },
+                  { name: 'upper', at: 202, along_x: false, tone: 'bad' },
+                ],
+              },
+            ),
+            chart(
+              'knee',
+              'Response time against rate',
+              'points',
+              axis('offered rate', 'per_second'),
+              axis('response time', 'seconds', true),
+              [
+                dots('median', 'half', [40, 80, 99, 160, 178, 190, 198].map((rate) => curve(rate, 0.0502, 0.9))),
+                dots('99 %', 'ninety_nine', [40, 80, 99, 160, 178, 190, 198].map((rate) => curve(rate, 0.0531, 2.6))),
+              ],
+              { bounds: [{ name: 'limit', at: 198, along_x: true, tone: 'strong' }] },
+            ),
+          ],
+          tables: [
+            {
+              title: 'Trials',
+              head: ['trial', 'offered', 'achieved', 'bad', 'p50', 'p99', 'class'],
+              rows: TRIALS.map(([, , rate, label, tone], index) => [
+                piece(`${index + 1}`),
+                piece(`${rate}/s`),
+                piece(`${Math.min(rate, LIMIT)}/s`),
+                piece(tone === 'bad' ? '4.2 %' : '0'),
+                piece(tone === 'bad' ? '1.4 s' : '50.3 ms'),
+                piece(tone === 'bad' ? '3.9 s' : '53.1 ms'),
+                piece(label, tone),
+              ]),
+              text: [6],
+              runs: [],
+            },
+          ],
+        }),
+        section('distribution', 'Distribution', {
+          charts: [
+            chart(
+              'percentiles',
+              'Response time by percentile',
+              'lines',
+              axis('percentile', 'percentile', true),
+              axis('response time', 'seconds', true),
+              [0.5, 0.9, 1].map((share, nth) =>
+                dots(
+                  `at ${Math.round(share * LIMIT)}/s`,
+                  { nth },
+                  [1, 2, 4, 10, 20, 50, 100, 200, 500, 1000, 2000, 5940].map((x) =>
+                    point(x, 0.0499 + 0.0006 * share * Math.log2(x) + 0.00002 * share ** 3 * x),
+                  ),
+                ),
+              ),
+            ),
+            chart(
+              'effects',
+              'What a change would do',
+              'intervals',
+              axis('rate against now', 'ratio'),
+              axis('', 'count'),
+              [
+                dots('arms', 'achieved', [
+                  point(1.97, 0, { low: 1.92, high: 2.02, label: 'a pool of 20', tone: 'good' }),
+                  point(1.01, 1, { low: 0.98, high: 1.04, label: '400 workers' }),
+                  point(0.87, 2, { low: 0.81, high: 0.94, label: 'one processor', tone: 'bad' }),
+                ]),
+              ],
+              { bounds: [{ name: 'no change', at: 1, along_x: true, tone: 'plain' }] },
+            ),
+            chart('heap', 'Heap of the target', 'lines', time, axis('heap', 'bytes'), [line('used', 'busy', 'heap')]),
+          ],
+        }),
+      ],
+      phases: TRIALS.map(([from, to, rate, label, tone], index) => ({
+        from,
+        to,
+        label: `trial ${index + 1}: ${rate}/s, ${label}`,
+        tone,
+      })),
+    },
+    timeline,
+  };
+}
+
+function curve(rate, base, slope) {
+  const y = base + (slope * 0.0001 * rate) / (1.02 - rate / LIMIT) / 40;
+  return point(rate, Number(y.toPrecision(5)), { low: y * 0.97, high: y * 1.04, label: `${rate}/s`, tone: rate > 190 ? 'warn' : 'good' });
+}
+
+function heat(rows) {
+  const random = chance(11);
+  const y = Array.from({ length: 41 }, (_, i) => Number((0.02 * 1.13 ** i).toPrecision(5)));
+  const counts = [];
+  for (const row of rows) {
+    const centre = 0.0505 + row.wait * 0.6;
+    for (let i = 0; i < 40; i++) {
+      const away = Math.log(y[i] / centre) / Math.log(1.13);
+      const share = Math.exp((-away * away) / 3) * 0.4 + (away > 0 && away < 9 ? 0.004 : 0);
+      counts.push(row.measured ? Math.floor(row.achieved * share + random()) * (share > 0.002 ? 1 : 0) : 0);
+    }
+  }
+  return { x: [0, ...rows.map((row) => row.t)], y, counts };
+}
+
+/** A run of half an hour that watched a great deal. */
+export function large(rows = 1800, columns = 80) {
+  const random = chance(3);
+  const document = find();
+  document.timeline = {
+    at: Array.from({ length: rows }, (_, i) => i + 1),
+    columns: Array.from({ length: columns }, (_, c) => {
+      let level = 50 + 10 * c;
+      return {
+        id: `figure.${c}`,
+        values: Array.from({ length: rows }, () => Number((level += (random() - 0.5) * 4).toFixed(2))),
+        adds: c % 2 === 0,
+      };
+    }),
+  };
+  document.front.phases = [{ from: 0, to: rows, label: 'load', tone: 'plain' }];
+  document.front.sections = Array.from({ length: 10 }, (_, s) =>
+    section(`part-${s}`, `Part ${s + 1}`, {
+      charts: [0, 1].map((k) =>
+        chart(
+          `part-${s}-${k}`,
+          `Figures ${8 * s + 4 * k} and on`,
+          k === 0 ? 'lines' : 'stack',
+          time,
+          axis('things', 'count'),
+          [0, 1, 2, 3].map((nth) => line(`figure ${8 * s + 4 * k + nth}`, { nth }, `figure.${(8 * s + 4 * k + nth) % columns}`)),
+        ),
+      ),
+    }),
+  );
+  document.front.doubts = [];
+  return document;
+}
+
+/** Names that would be markup if a page took them for it. */
+export function markup() {
+  const evil = '<img src=x onerror="window.hurt=1"><script>window.hurt=1</script></script><!--';
+  const document = find();
+  document.front.head.target = evil;
+  document.front.verdict = [text([evil, 'bad'])];
+  document.front.doubts = [{ text: evil, section: 'evidence' }];
+  document.front.sections = document.front.sections.slice(0, 1);
+  const [only] = document.front.sections;
+  only.title = evil;
+  only.texts = [text(evil)];
+  only.tables = [{ title: evil, head: [evil], rows: [[piece(evil)]], text: [], runs: [] }];
+  only.charts[0].title = evil;
+  only.charts[0].series[0].name = evil;
+  document.front.phases[0].label = evil;
+  return document;
+}
+
+/** A run that has just begun. */
+export function empty() {
+  const document = find();
+  document.front = { ...document.front, verdict: [], doubts: [], sections: [], phases: [] };
+  document.front.head = { ...document.front.head, state: 'running', ended_unix_ms: null, now: 'warming up' };
+  document.timeline = { at: [], columns: [] };
+  return document;
+}
+
+/** What a later torment may write: another schema, forms, units, roles and tones that are not known. */
+export function newer() {
+  const document = find();
+  document.schema = 2;
+  document.front.head.version = '9.0.0';
+  document.front.sections[0].charts[0].form = 'hologram';
+  document.front.sections[0].charts[0].y.unit = 'furlongs';
+  document.front.sections[0].charts[0].series[0].role = 'unheard_of';
+  document.front.sections[0].texts[0][0].tone = 'purple';
+  delete document.front.sections[1].tables;
+  document.front.sections.push(null);
+  return document;
+}

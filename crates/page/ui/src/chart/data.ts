@@ -1,0 +1,159 @@
+/** From what a document holds to what can be drawn: every series in one list of places from left to right. */
+
+import { overTime, type Chart, type Document, type Heat, type Phase, type Point, type Timeline } from '../document';
+
+/** A chart's figures, in rows. */
+export interface Data {
+  /** Rising; where two series have a point at the same place, the place is there twice. */
+  x: number[];
+  /** For each series a value or nothing at each place. */
+  values: (number | null)[][];
+  /** The points themselves, where the series has points of its own. */
+  points: (Point | null)[][];
+  /** All values come from the timeline: nothing in between means that nothing was measured. */
+  measured: boolean;
+}
+
+export function chartData(chart: Chart, timeline: Timeline): Data {
+  if (chart.form === 'heat') return heatData(chart.heat);
+  const measured = chart.series.every((series) => series.column !== null && series.points.length === 0);
+  if (!measured) return pointData(chart, timeline);
+  const columns = new Map(timeline.columns.map((column) => [column.id, column.values]));
+  const nothing: null[] = new Array(timeline.at.length).fill(null);
+  const values = chart.series.map((series) => {
+    const column = columns.get(series.column ?? '') ?? nothing;
+    return chart.y.log ? positive(column) : column;
+  });
+  return { x: timeline.at, values, points: chart.series.map(() => []), measured: true };
+}
+
+/** The middle of each column of a heat map; its cells are drawn from the map itself. */
+function heatData(heat: Heat | null): Data {
+  const x: number[] = [];
+  for (let i = 0; heat && i + 1 < heat.x.length; i++) x.push((heat.x[i]! + heat.x[i + 1]!) / 2);
+  return { x, values: [x.map(() => null)], points: [[]], measured: true };
+}
+
+function pointData(chart: Chart, timeline: Timeline): Data {
+  const all: { x: number; series: number; turn: number; value: number | null; point: Point | null }[] = [];
+  const columns = new Map(timeline.columns.map((column) => [column.id, column.values]));
+  chart.series.forEach((series, index) => {
+    for (const point of series.points) {
+      if (chart.x.log && point.x <= 0) continue;
+      all.push({ x: point.x, series: index, turn: 0, value: chart.y.log && point.y <= 0 ? null : point.y, point });
+    }
+    if (series.points.length === 0 && series.column !== null) {
+      const column = columns.get(series.column) ?? [];
+      column.forEach((value, row) => all.push({ x: timeline.at[row]!, series: index, turn: 0, value, point: null }));
+    }
+  });
+  // The first of every series at a place come before the second of any.
+  all.sort((a, b) => a.x - b.x || a.series - b.series);
+  all.forEach((one, index) => {
+    const before = all[index - 1];
+    one.turn = before && before.x === one.x && before.series === one.series ? before.turn + 1 : 0;
+  });
+  all.sort((a, b) => a.x - b.x || a.turn - b.turn || a.series - b.series);
+  // One row for all series that have a value at the same place; a second of the same series opens another.
+  const rows: { x: number; at: Map<number, (typeof all)[number]> }[] = [];
+  for (const one of all) {
+    const last = rows.at(-1);
+    if (last && last.x === one.x && !last.at.has(one.series)) last.at.set(one.series, one);
+    else rows.push({ x: one.x, at: new Map([[one.series, one]]) });
+  }
+  return {
+    x: rows.map((row) => row.x),
+    values: chart.series.map((_, index) => rows.map((row) => row.at.get(index)?.value ?? null)),
+    points: chart.series.map((_, index) => rows.map((row) => row.at.get(index)?.point ?? null)),
+    measured: false,
+  };
+}
+
+/** On a logarithmic axis nothing at or below zero has a place. */
+function positive(column: (number | null)[]): (number | null)[] {
+  return column.map((value) => (value !== null && value > 0 ? value : null));
+}
+
+/** Each series on top of those before it; hidden ones add nothing. */
+export function stacked(values: (number | null)[][], hidden: ReadonlySet<number>): (number | null)[][] {
+  const length = values[0]?.length ?? 0;
+  const below = new Float64Array(length);
+  const shown = values.filter((_, index) => !hidden.has(index));
+  const gap = (row: number) => shown.every((column) => column[row] === null || column[row] === undefined);
+  const gaps = Array.from({ length }, (_, row) => gap(row));
+  return values.map((column, index) => {
+    const top: (number | null)[] = new Array(length);
+    for (let row = 0; row < length; row++) {
+      if (!hidden.has(index)) below[row]! += column[row] ?? 0;
+      top[row] = gaps[row] ? null : below[row]!;
+    }
+    return top;
+  });
+}
+
+/** The row to read for a series at a place: the nearest that has a value; the place itself if none is there. */
+export function nearestRow(values: readonly (number | null)[], row: number): number {
+  for (let away = 0; away < values.length; away++) {
+    if (hasValue(values, row - away)) return row - away;
+    if (hasValue(values, row + away)) return row + away;
+  }
+  return row;
+}
+
+function hasValue(values: readonly (number | null)[], row: number): boolean {
+  return values[row] !== null && values[row] !== undefined;
+}
+
+/** The phase that holds a moment; of two that overlap the later. */
+export function phaseAt(phases: readonly Phase[], at: number): Phase | null {
+  return phases.findLast((phase) => at >= phase.from && at <= phase.to) ?? null;
+}
+
+/** From the start of the run to the last that any chart over time shows, so that all have one axis. */
+export function timeRange(document: Document): [number, number] {
+  let last = document.timeline.at.at(-1) ?? 0;
+  let first = Math.min(0, document.timeline.at[0] ?? 0);
+  const include = (at: number) => {
+    last = Math.max(last, at);
+    first = Math.min(first, at);
+  };
+  for (const phase of document.front.phases) include(phase.to);
+  for (const section of document.front.sections) {
+    for (const chart of section.charts) {
+      if (!overTime(chart)) continue;
+      for (const series of chart.series) for (const point of series.points) include(point.x);
+      for (const edge of chart.heat?.x ?? []) include(edge);
+    }
+  }
+  return last > first ? [first, last] : [first, first + 1];
+}
+
+/** What a column of a heat map comes to. */
+export interface HeatColumn {
+  total: number;
+  /** The cell with the most; −1 if all are empty. */
+  most: number;
+  /** The lowest and the highest cell that is not empty. */
+  lowest: number;
+  highest: number;
+}
+
+export function heatColumn(heat: Heat, column: number): HeatColumn {
+  const height = heat.y.length - 1;
+  const found: HeatColumn = { total: 0, most: -1, lowest: -1, highest: -1 };
+  for (let row = 0; row < height; row++) {
+    const count = heat.counts[column * height + row] ?? 0;
+    if (count === 0) continue;
+    found.total += count;
+    if (found.most < 0 || count > heat.counts[column * height + found.most]!) found.most = row;
+    if (found.lowest < 0) found.lowest = row;
+    found.highest = row;
+  }
+  return found;
+}
+
+/** The place of a value between rising edges; −1 outside. */
+export function cellOf(edges: readonly number[], value: number): number {
+  for (let i = 0; i + 1 < edges.length; i++) if (value >= edges[i]! && value < edges[i + 1]!) return i;
+  return -1;
+}

@@ -1,0 +1,70 @@
+/** Areas that can be told apart without colour. */
+
+import { clear, type Hatch } from '../palette';
+
+const SIDE = 8;
+const GROUND = 0.24;
+const LINES = 0.6;
+const known = new Map<string, CanvasPattern>();
+
+/** What to fill an area with on a canvas of so many pixels for each CSS pixel. */
+export function hatched(colour: string, hatch: Hatch, ratio: number): CanvasPattern | string {
+  if (hatch === 'none') return clear(colour, GROUND / 2);
+  if (hatch === 'plain') return clear(colour, GROUND + 0.16);
+  const name = `${colour} ${hatch} ${ratio}`;
+  const made = known.get(name);
+  if (made) return made;
+  const canvas = document.createElement('canvas');
+  canvas.width = canvas.height = Math.round(SIDE * ratio);
+  const context = canvas.getContext('2d');
+  if (!context) return clear(colour, GROUND);
+  context.scale(ratio, ratio);
+  context.fillStyle = clear(colour, GROUND);
+  context.fillRect(0, 0, SIDE, SIDE);
+  context.strokeStyle = context.fillStyle = clear(colour, LINES);
+  context.lineWidth = 1;
+  for (const [x0, y0, x1, y1] of strokes(hatch)) {
+    context.beginPath();
+    context.moveTo(x0, y0);
+    context.lineTo(x1, y1);
+    context.stroke();
+  }
+  if (hatch === 'dots') {
+    context.beginPath();
+    context.arc(2, 2, 0.7, 0, 7);
+    context.fill();
+    context.beginPath();
+    context.arc(6, 6, 0.7, 0, 7);
+    context.fill();
+  }
+  const pattern = context.createPattern(canvas, 'repeat');
+  if (!pattern) return clear(colour, GROUND);
+  known.set(name, pattern);
+  return pattern;
+}
+
+/** The lines of a tile, such that tiles beside each other join. */
+export function strokes(hatch: Hatch): [number, number, number, number][] {
+  const rising: [number, number, number, number][] = [
+    [0, 8, 8, 0],
+    [-2, 2, 2, -2],
+    [6, 10, 10, 6],
+  ];
+  const falling: [number, number, number, number][] = rising.map(([a, b, c, d]) => [8 - a, b, 8 - c, d]);
+  switch (hatch) {
+    case 'rising':
+      return rising;
+    case 'falling':
+      return falling;
+    case 'cross':
+      return [...rising, ...falling];
+    case 'level':
+      return [[0, 4, 8, 4]];
+    case 'upright':
+      return [[4, 0, 4, 8]];
+    case 'plain':
+    case 'none':
+    case 'dots':
+      return [];
+  }
+}

@@ -1,0 +1,178 @@
+/** What a chart draws, by name; under the cursor also how much. A press hides a series or shows it again. */
+
+import type { JSX } from 'preact';
+import { overTime, type Chart } from '../document';
+import { format } from '../format';
+import { look, palette, shade, toneColour } from '../palette';
+import { scheme } from '../theme';
+import { cellOf, heatColumn, phaseAt } from './data';
+import { strokes } from './hatch';
+import { largest } from './marks';
+import type { At, Drawn } from './plot';
+import { CROSS, isLine, shapes } from './shapes';
+import { interval, word } from './table';
+
+interface Props {
+  drawn: Drawn;
+  at: At | null;
+  hidden: ReadonlySet<number>;
+  toggle: (series: number) => void;
+}
+
+export function Legend({ drawn, at, hidden, toggle }: Props): JSX.Element {
+  const { chart, data } = drawn;
+  const points = chart.form === 'points';
+  return (
+    <div class="legend">
+      {chart.form === 'heat' ? (
+        <HeatScale chart={chart} />
+      ) : (
+        <ul>
+          {chart.series.map((series, index) => {
+            const value = at === null || points ? null : data.values[index]?.[at.rows[index] ?? at.row];
+            return (
+              <li key={index}>
+                <button
+                  type="button"
+                  class="series"
+                  aria-pressed={!hidden.has(index)}
+                  title={hidden.has(index) ? `show ${series.name}` : `hide ${series.name}`}
+                  onClick={() => toggle(index)}
+                >
+                  <Swatch chart={chart} index={index} />
+                  <span class="name">{series.name}</span>
+                  {!points && <span class="value">{value === null ? '' : format(value, chart.y.unit)}</span>}
+                </button>
+              </li>
+            );
+          })}
+          {points && <Shapes chart={chart} />}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** What is under the cursor, in words; also what a reader of screens hears. */
+export function reading({ chart, data, phases }: Drawn, at: At | null): string {
+  if (at === null || data.x.length === 0) return '';
+  if (chart.form === 'heat') return heatReading(chart, at);
+  if (chart.form === 'points') {
+    const point = at.point && data.points[at.point.series]?.[at.point.row];
+    if (!point) return '';
+    const range = interval(point, chart.y.unit);
+    const value = `${format(point.y, chart.y.unit)}${range && ` (${range})`}`;
+    const parts = [point.label, format(point.x, chart.x.unit), value, word(point.tone)];
+    return parts.filter((part) => part !== '').join(' · ');
+  }
+  const x = data.x[at.row]!;
+  const phase = overTime(chart) ? phaseAt(phases, x) : null;
+  return [format(x, chart.x.unit), phase?.label ?? ''].filter((part) => part !== '').join(' · ');
+}
+
+/** The same with the values of all series that are shown. */
+export function spoken(drawn: Drawn, at: At | null, hidden: ReadonlySet<number>): string {
+  if (at === null) return 'no place chosen: the arrow keys move';
+  const where = reading(drawn, at);
+  if (drawn.chart.form === 'points' || drawn.chart.form === 'heat') return where;
+  const values = drawn.chart.series
+    .map((series, index) => [series.name, drawn.data.values[index]?.[at.rows[index] ?? at.row], index] as const)
+    .filter(([, , index]) => !hidden.has(index))
+    .map(([name, value]) => `${name} ${value === null ? 'not measured' : format(value, drawn.chart.y.unit)}`);
+  return [where, ...values].join(', ');
+}
+
+function heatReading(chart: Chart, at: At): string {
+  const heat = chart.heat;
+  if (!heat || heat.x.length < 2 || heat.y.length < 2) return '';
+  const { total, most } = heatColumn(heat, at.row);
+  const cell = (row: number) => `${format(heat.y[row], chart.y.unit)} – ${format(heat.y[row + 1], chart.y.unit)}`;
+  const parts = [format(heat.x[at.row], chart.x.unit), `${format(total, 'count')} in all`];
+  const here = at.y === null ? -1 : cellOf(heat.y, at.y);
+  if (here >= 0) parts.push(`${format(heat.counts[at.row * (heat.y.length - 1) + here] ?? 0, 'count')} at ${cell(here)}`);
+  else if (most >= 0) parts.push(`most at ${cell(most)}`);
+  return parts.join(' · ');
+}
+
+function Swatch({ chart, index }: { chart: Chart; index: number }): JSX.Element {
+  const { colour, dash, width, hatch } = look(chart.series[index]!.role, scheme());
+  if (chart.form === 'stack') {
+    return (
+      <svg class="swatch" width="22" height="12" viewBox="0 0 22 12" aria-hidden="true">
+        <rect x="0.5" y="0.5" width="21" height="11" fill={colour} fill-opacity={hatch === 'plain' ? 0.4 : hatch === 'none' ? 0.12 : 0.24} stroke={colour} />
+        {[1, 8, 15].flatMap((x) =>
+          strokes(hatch).map(([x0, y0, x1, y1], i) => (
+            <line key={`${x} ${i}`} x1={x + x0 * 0.8} y1={2 + y0} x2={x + x1 * 0.8} y2={2 + y1} stroke={colour} />
+          )),
+        )}
+        {hatch === 'dots' && [4, 9, 14, 19].map((x, i) => <circle key={x} cx={x} cy={i % 2 ? 8 : 4} r="1" fill={colour} />)}
+      </svg>
+    );
+  }
+  if (chart.form === 'points' && !isLine(chart.series[index]!)) {
+    const tones = new Set(chart.series[index]!.points.map((point) => point.tone));
+    const tone = tones.size === 1 ? [...tones][0]! : 'plain';
+    const shape = shapes(chart)(index, tone);
+    const own = shape.toned ? toneColour(tone, scheme()) : colour;
+    return (
+      <svg class="swatch" width="12" height="12" viewBox="-6 -6 12 12" aria-hidden="true">
+        <path d={shape.path} fill={shape.filled ? own : 'none'} stroke={own} stroke-width="1.5" />
+        {shape.crossed && <path d={CROSS} stroke={toneColour('bad', scheme())} stroke-width="2" />}
+      </svg>
+    );
+  }
+  return (
+    <svg class="swatch" width="26" height="12" viewBox="0 0 26 12" aria-hidden="true">
+      <line x1="0" y1="6" x2="26" y2="6" stroke={colour} stroke-width={width + 0.5} stroke-dasharray={dash.join(' ')} />
+    </svg>
+  );
+}
+
+/** Which shape means what, of a series whose points mean different things. */
+function Shapes({ chart }: { chart: Chart }): JSX.Element {
+  const shape = shapes(chart);
+  const mixed = chart.series.findIndex((series) => new Set(series.points.map((point) => point.tone)).size > 1);
+  const tones = new Set(chart.series[mixed]?.points.map((point) => point.tone));
+  return (
+    <>
+      {(['good', 'bad', 'warn'] as const)
+        .filter((tone) => tones.has(tone))
+        .map((tone) => {
+          const { path, filled, crossed, toned } = shape(mixed, tone);
+          const colour = toned ? toneColour(tone, scheme()) : palette(scheme()).faint;
+          return (
+            <li key={tone} class="shape">
+              <svg class="swatch" width="12" height="12" viewBox="-6 -6 12 12" aria-hidden="true">
+                <path d={path} fill={filled ? colour : 'none'} stroke={colour} />
+                {crossed && <path d={CROSS} stroke={toneColour('bad', scheme())} stroke-width="2" />}
+              </svg>
+              {word(tone)}
+            </li>
+          );
+        })}
+    </>
+  );
+}
+
+/** Shades of a heat map and how many each stands for: equal steps are equal factors. */
+function HeatScale({ chart }: { chart: Chart }): JSX.Element | null {
+  const most = largest(chart.heat?.counts ?? []);
+  if (most === 0) return <p class="faint">nothing was counted</p>;
+  const steps = [1];
+  for (let step = 10; step < most; step *= 10) steps.push(step);
+  if (most > 1) steps.push(most);
+  return (
+    <ul class="shades" aria-label="shades">
+      {steps.map((step) => (
+        <li key={step}>
+          <svg class="swatch" width="22" height="12" viewBox="0 0 22 12" aria-hidden="true">
+            <rect x="0.5" y="0.5" width="21" height="11" class="cell" fill={shade(Math.log1p(step) / Math.log1p(most), scheme())} />
+          </svg>
+          {format(step, 'count')}
+        </li>
+      ))}
+      <li class="faint">in a cell; none: empty</li>
+    </ul>
+  );
+}
+

@@ -1,0 +1,254 @@
+/** What is drawn around a chart's lines: phases, bounds, points with their intervals, the cells of a heat map. */
+
+import type uPlot from 'uplot';
+import type { Chart, Heat, Phase, Point } from '../document';
+import { clear, look, type Look, palette, shade, toneColour, type Scheme } from '../palette';
+import { format } from '../format';
+import type { Data } from './data';
+import { CROSS, isLine, shapes } from './shapes';
+
+const ratio = () => window.devicePixelRatio || 1;
+
+/** Faint bands from top to bottom, each with a strip of its tone above: through for good, broken for bad. */
+export function drawPhases(plot: uPlot, phases: readonly Phase[], scheme: Scheme): void {
+  const { ctx, bbox } = plot;
+  const px = ratio();
+  ctx.save();
+  clip(plot);
+  for (const phase of phases) {
+    const left = plot.valToPos(phase.from, 'x', true);
+    const right = plot.valToPos(phase.to, 'x', true);
+    if (right < bbox.left || left > bbox.left + bbox.width) continue;
+    const colour = toneColour(phase.tone, scheme);
+    const judged = phase.tone === 'good' || phase.tone === 'bad' || phase.tone === 'warn';
+    ctx.fillStyle = clear(colour, judged ? 0.07 : 0.035);
+    ctx.fillRect(left, bbox.top, right - left, bbox.height);
+    ctx.strokeStyle = clear(colour, judged ? 0.9 : 0.35);
+    ctx.lineWidth = 3 * px;
+    ctx.setLineDash(phase.tone === 'bad' ? [3 * px, 2 * px] : phase.tone === 'warn' ? [8 * px, 3 * px] : []);
+    ctx.beginPath();
+    ctx.moveTo(left + px, bbox.top + 1.5 * px);
+    ctx.lineTo(Math.max(left + px, right - px), bbox.top + 1.5 * px);
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
+/** A line across for each bound, with its name; one that lies beyond the axis is named at the edge. */
+export function drawBounds(plot: uPlot, chart: Chart, scheme: Scheme): void {
+  const { ctx, bbox } = plot;
+  const px = ratio();
+  const taken: number[] = [];
+  ctx.save();
+  ctx.font = `${11 * px}px system-ui, sans-serif`;
+  ctx.lineWidth = px;
+  for (const bound of chart.bounds) {
+    const axis = bound.along_x ? chart.x : chart.y;
+    if (axis.log && bound.at <= 0) continue;
+    const at = plot.valToPos(bound.at, bound.along_x ? 'x' : 'y', true);
+    const colour = bound.tone === 'plain' ? palette(scheme).text : toneColour(bound.tone, scheme);
+    ctx.strokeStyle = colour;
+    const dash = bound.tone === 'bad' ? [6, 2, 1, 2] : [6, 3];
+    ctx.setLineDash(dash.map((length) => length * px));
+    let text = `${bound.name} ${format(bound.at, axis.unit)}`.trim();
+    ctx.beginPath();
+    if (bound.along_x) {
+      if (at < bbox.left - 1 || at > bbox.left + bbox.width + 1) continue;
+      ctx.moveTo(at, bbox.top);
+      ctx.lineTo(at, bbox.top + bbox.height);
+      ctx.stroke();
+      const leftwards = at > bbox.left + bbox.width / 2;
+      const lane = laneOf(taken, bbox.top + 12 * px, 14 * px, bbox.top + bbox.height);
+      label(ctx, text, at + (leftwards ? -4 : 4) * px, lane, leftwards, colour, scheme);
+      continue;
+    }
+    const above = at < bbox.top - 1;
+    if (at > bbox.top + bbox.height + 1) continue;
+    if (above) text = `↑ ${text}`;
+    else {
+      ctx.moveTo(bbox.left, at);
+      ctx.lineTo(bbox.left + bbox.width, at);
+      ctx.stroke();
+    }
+    const wanted = above ? bbox.top + 12 * px : at - 4 * px < bbox.top + 12 * px ? at + 12 * px : at - 4 * px;
+    const lane = laneOf(taken, wanted, 13 * px, bbox.top + bbox.height);
+    label(ctx, text, bbox.left + bbox.width - 4 * px, lane, true, colour, scheme);
+  }
+  ctx.restore();
+}
+
+/** The first free line of text from a place downwards, so that names do not lie on each other. */
+function laneOf(taken: number[], from: number, height: number, end: number): number {
+  let at = from;
+  while (taken.some((other) => Math.abs(other - at) < height) && at + height < end) at += height;
+  taken.push(at);
+  return at;
+}
+
+function label(
+  ctx: CanvasRenderingContext2D,
+  text: string,
+  x: number,
+  y: number,
+  leftwards: boolean,
+  colour: string,
+  scheme: Scheme,
+): void {
+  const px = ratio();
+  const width = ctx.measureText(text).width;
+  ctx.fillStyle = clear(palette(scheme).ground, 0.75);
+  ctx.fillRect(leftwards ? x - width - 2 * px : x - 2 * px, y - 10 * px, width + 4 * px, 13 * px);
+  ctx.fillStyle = colour;
+  ctx.textAlign = leftwards ? 'right' : 'left';
+  ctx.textBaseline = 'alphabetic';
+  ctx.fillText(text, x, y);
+}
+
+/** Points with their intervals; the shape says what the tone does. */
+export function drawPoints(
+  plot: uPlot,
+  chart: Chart,
+  data: Data,
+  hidden: ReadonlySet<number>,
+  scheme: Scheme,
+): void {
+  const { ctx } = plot;
+  const px = ratio();
+  ctx.save();
+  // A point on the edge is seen whole.
+  clip(plot, 7 * px);
+  const shape = shapes(chart);
+  data.points.forEach((points, index) => {
+    if (hidden.has(index)) return;
+    const looks = look(chart.series[index]!.role, scheme);
+    if (isLine(chart.series[index]!)) {
+      drawSteps(plot, points, looks);
+      return;
+    }
+    points.forEach((point, row) => {
+      const value = data.values[index]![row];
+      if (!point || value === null || value === undefined) return;
+      const x = plot.valToPos(point.x, 'x', true);
+      const y = plot.valToPos(value, 'y', true);
+      const form = shape(index, point.tone);
+      const colour = form.toned ? toneColour(point.tone, scheme) : looks.colour;
+      ctx.strokeStyle = ctx.fillStyle = colour;
+      ctx.lineWidth = 1.5 * px;
+      if (point.low !== null && point.high !== null && !(chart.y.log && point.low <= 0)) {
+        const low = plot.valToPos(point.low, 'y', true);
+        const high = plot.valToPos(point.high, 'y', true);
+        const cap = 3 * px;
+        ctx.beginPath();
+        ctx.moveTo(x, low);
+        ctx.lineTo(x, high);
+        for (const end of [low, high]) {
+          ctx.moveTo(x - cap, end);
+          ctx.lineTo(x + cap, end);
+        }
+        ctx.stroke();
+      }
+      ctx.save();
+      ctx.translate(x, y);
+      ctx.scale(px, px);
+      ctx.lineWidth = 1.5;
+      const path = new Path2D(form.path);
+      if (!form.filled) ctx.fillStyle = palette(scheme).ground;
+      ctx.fill(path);
+      ctx.stroke(path);
+      if (form.crossed) {
+        ctx.strokeStyle = toneColour('bad', scheme);
+        ctx.lineWidth = 2;
+        ctx.stroke(new Path2D(CROSS));
+      }
+      ctx.restore();
+    });
+  });
+  ctx.restore();
+}
+
+/** A line that stays as high as a point until the next one. */
+function drawSteps(plot: uPlot, points: readonly (Point | null)[], { colour, dash, width }: Look): void {
+  const { ctx } = plot;
+  const px = ratio();
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = width * px;
+  ctx.setLineDash(dash.map((length) => length * px));
+  ctx.beginPath();
+  let before: number | null = null;
+  for (const point of points) {
+    if (!point) continue;
+    const x = plot.valToPos(point.x, 'x', true);
+    const y = plot.valToPos(point.y, 'y', true);
+    if (before === null) ctx.moveTo(x, y);
+    else {
+      ctx.lineTo(x, before);
+      ctx.lineTo(x, y);
+    }
+    before = y;
+  }
+  ctx.stroke();
+  ctx.setLineDash([]);
+}
+
+/** The point nearest to the pointer, if any is near; or, told a row, the one in it. */
+export function nearestPoint(
+  plot: uPlot,
+  data: Data,
+  hidden: ReadonlySet<number>,
+  row: number | null,
+): { series: number; row: number } | null {
+  const { left = -1, top = -1 } = plot.cursor;
+  let found: { series: number; row: number } | null = null;
+  let best = 40;
+  data.points.forEach((points, series) => {
+    if (hidden.has(series)) return;
+    points.forEach((point, at) => {
+      if (!point || (row !== null && at !== row)) return;
+      const x = plot.valToPos(point.x, 'x') - left;
+      const y = plot.valToPos(point.y, 'y') - top;
+      const away = row === null ? Math.hypot(x, y) : 0;
+      if (away < best) {
+        best = away;
+        found = { series, row: at };
+      }
+    });
+  });
+  return found;
+}
+
+/** Cells shaded by the logarithm of how many there are; an empty one stays empty. */
+export function drawHeat(plot: uPlot, heat: Heat, scheme: Scheme): void {
+  const { ctx, bbox } = plot;
+  const height = heat.y.length - 1;
+  const most = Math.log1p(largest(heat.counts));
+  const floor = plot.scales.y?.min ?? 0;
+  const rows = heat.y.map((edge) => Math.round(plot.valToPos(Math.max(edge, floor), 'y', true)));
+  const columns = heat.x.map((edge) => Math.round(plot.valToPos(edge, 'x', true)));
+  ctx.save();
+  clip(plot);
+  for (let column = 0; column + 1 < columns.length; column++) {
+    const [left, right] = [columns[column]!, columns[column + 1]!];
+    if (right < bbox.left || left > bbox.left + bbox.width) continue;
+    for (let row = 0; row < height; row++) {
+      const count = heat.counts[column * height + row] ?? 0;
+      if (count === 0) continue;
+      ctx.fillStyle = shade(most > 0 ? Math.log1p(count) / most : 1, scheme);
+      ctx.fillRect(left, rows[row + 1]!, Math.max(1, right - left), Math.max(1, rows[row]! - rows[row + 1]!));
+    }
+  }
+  ctx.restore();
+}
+
+export function largest(counts: readonly number[]): number {
+  let most = 0;
+  for (const count of counts) if (count > most) most = count;
+  return most;
+}
+
+/** Draws no further than the axes, or so much further. */
+function clip(plot: uPlot, margin = 0): void {
+  const { left, top, width, height } = plot.bbox;
+  plot.ctx.beginPath();
+  plot.ctx.rect(left - margin, top - margin, width + 2 * margin, height + 2 * margin);
+  plot.ctx.clip();
+}

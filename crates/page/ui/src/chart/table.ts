@@ -1,0 +1,105 @@
+/** A chart's figures as a table, for those who cannot or do not want to read the drawing. */
+
+import type { Chart, Phase, Point, Timeline, Tone } from '../document';
+import { format } from '../format';
+import { thinRows } from '../thin';
+import { chartData, heatColumn, phaseAt } from './data';
+
+/** As many rows as one looks through. */
+const ROOM = 60;
+
+export interface Figures {
+  head: string[];
+  rows: string[][];
+  /** The columns that hold text. */
+  text: number[];
+  /** Rows of the chart that are not in the table. */
+  left: number;
+}
+
+export function chartTable(chart: Chart, timeline: Timeline, phases: readonly Phase[]): Figures {
+  if (chart.form === 'heat') return heatTable(chart);
+  if (chart.form === 'intervals' || chart.form === 'points') return pointTable(chart);
+  const data = chartData(chart, timeline);
+  const rows = thinRows(data.values, data.x.length, ROOM);
+  const within = chart.x.unit === 'time' && phases.length > 0;
+  return {
+    head: [chart.x.name || 'x', ...chart.series.map((series) => series.name), ...(within ? ['phase'] : [])],
+    rows: rows.map((row) => [
+      format(data.x[row], chart.x.unit),
+      ...data.values.map((values) => format(values[row], chart.y.unit)),
+      ...(within ? [phaseAt(phases, data.x[row]!)?.label ?? ''] : []),
+    ]),
+    text: within ? [chart.series.length + 1] : [],
+    left: data.x.length - rows.length,
+  };
+}
+
+function pointTable(chart: Chart): Figures {
+  const all = chart.series.flatMap((series) => series.points.map((point) => ({ series: series.name, point })));
+  const several = chart.series.length > 1;
+  const named = all.some(({ point }) => point.label !== '');
+  const ranged = all.some(({ point }) => point.low !== null && point.high !== null);
+  const meant = all.some(({ point }) => word(point.tone) !== '');
+  const along = chart.form === 'intervals';
+  const unit = along ? chart.x.unit : chart.y.unit;
+  const kept = thinRows([all.map(({ point }) => (along ? point.x : point.y))], all.length, 4 * ROOM);
+  const head: string[] = [];
+  const text: number[] = [];
+  const add = (wanted: boolean, name: string, isText: boolean) => {
+    if (!wanted) return;
+    if (isText) text.push(head.length);
+    head.push(name);
+  };
+  add(named, 'what', true);
+  add(several, 'series', true);
+  add(true, chart.x.name || 'x', false);
+  add(!along, chart.y.name || 'y', false);
+  add(ranged, 'interval', false);
+  add(meant, 'meaning', true);
+  const rows = kept.map((index) => {
+    const { series, point } = all[index]!;
+    return [
+      ...(named ? [point.label] : []),
+      ...(several ? [series] : []),
+      format(point.x, chart.x.unit),
+      ...(along ? [] : [format(point.y, chart.y.unit)]),
+      ...(ranged ? [interval(point, unit)] : []),
+      ...(meant ? [word(point.tone)] : []),
+    ];
+  });
+  return { head, rows, text, left: all.length - rows.length };
+}
+
+function heatTable(chart: Chart): Figures {
+  const heat = chart.heat ?? { x: [], y: [], counts: [] };
+  const columns = Array.from({ length: Math.max(0, heat.x.length - 1) }, (_, column) => heatColumn(heat, column));
+  const kept = thinRows(
+    [columns.map((column) => column.total), columns.map((column) => column.highest)],
+    columns.length,
+    ROOM,
+  );
+  const cell = (row: number) =>
+    row < 0 ? '–' : `${format(heat.y[row], chart.y.unit)} – ${format(heat.y[row + 1], chart.y.unit)}`;
+  return {
+    head: [chart.x.name || 'x', 'how many', 'lowest', 'most', 'highest'],
+    rows: kept.map((index) => {
+      const { total, lowest, most, highest } = columns[index]!;
+      const from = format(heat.x[index], chart.x.unit);
+      return [from, format(total, 'count'), cell(lowest), cell(most), cell(highest)];
+    }),
+    text: [],
+    left: columns.length - kept.length,
+  };
+}
+
+/** `1.2 ms – 1.5 ms`; nothing if it has none. */
+export function interval(point: Point, unit: Chart['y']['unit']): string {
+  if (point.low === null || point.high === null) return '';
+  return `${format(point.low, unit)} – ${format(point.high, unit)}`;
+}
+
+/** A tone that is a judgement, as a word. */
+export function word(tone: Tone): string {
+  return tone === 'good' ? 'good' : tone === 'bad' ? 'bad' : tone === 'warn' ? 'doubtful' : '';
+}

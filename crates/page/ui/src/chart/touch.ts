@@ -1,0 +1,69 @@
+/** Fingers on a chart: a tap or one finger moves the cursor, two zoom and shift. Upwards the page scrolls as ever. */
+
+import type { Range } from './group';
+
+/** What fingers can do to a chart. Places are in CSS pixels from the left edge of what is drawn. */
+export interface Touched {
+  width: () => number;
+  /** What is shown at this moment. */
+  range: () => Range;
+  log: () => boolean;
+  moveTo: (left: number) => void;
+  zoom: (range: Range) => void;
+}
+
+/** Fingers nearer to each other than this tell no width. */
+const LEAST = 16;
+
+/** What is shown if what was under two fingers stays under them. */
+export function pinched(shown: Range, width: number, log: boolean, before: Range, after: Range): Range | null {
+  const apart = after[1] - after[0];
+  if (!(width > 0) || Math.abs(before[1] - before[0]) < LEAST || Math.abs(apart) < LEAST) return null;
+  if (apart > 0 !== before[1] - before[0] > 0) return null;
+  const [into, back] = log ? [Math.log10, (value: number) => 10 ** value] : [Number, Number];
+  const [low, high] = [into(shown[0]), into(shown[1])];
+  const under = (left: number) => low + ((high - low) * left) / width;
+  const each = (under(before[1]) - under(before[0])) / apart;
+  const from = under(before[0]) - after[0] * each;
+  return [back(from), back(from + width * each)];
+}
+
+/** Listens to the fingers on an element; returns how to end that. */
+export function onTouch(element: HTMLElement, touched: Touched): () => void {
+  const fingers = new Map<number, number>();
+  let begun: { shown: Range; places: Range } | null = null;
+  const left = (event: PointerEvent) => event.clientX - element.getBoundingClientRect().left;
+  const places = (): Range | null => {
+    const [one, two] = [...fingers.values()];
+    return one === undefined || two === undefined ? null : [one, two];
+  };
+  const begin = () => {
+    const now = places();
+    begun = now && { shown: touched.range(), places: now };
+  };
+  const down = (event: PointerEvent) => {
+    if (event.pointerType !== 'touch') return;
+    fingers.set(event.pointerId, left(event));
+    if (fingers.size === 1) touched.moveTo(left(event));
+    begin();
+  };
+  const move = (event: PointerEvent) => {
+    if (!fingers.has(event.pointerId)) return;
+    fingers.set(event.pointerId, left(event));
+    const now = places();
+    if (begun && now) {
+      const range = pinched(begun.shown, touched.width(), touched.log(), begun.places, now);
+      if (range) touched.zoom(range);
+    } else {
+      touched.moveTo(left(event));
+    }
+  };
+  const up = (event: PointerEvent) => {
+    if (fingers.delete(event.pointerId)) begin();
+  };
+  const heard = { pointerdown: down, pointermove: move, pointerup: up, pointercancel: up };
+  for (const [name, listener] of Object.entries(heard)) element.addEventListener(name, listener as EventListener);
+  return () => {
+    for (const [name, listener] of Object.entries(heard)) element.removeEventListener(name, listener as EventListener);
+  };
+}

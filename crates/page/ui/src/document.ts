@@ -1,0 +1,186 @@
+/**
+ * A run as a page: the same nouns as in `crates/view/src/page.rs`, where each is explained. The page draws any document;
+ * it knows nothing of trials, threads or databases.
+ */
+
+/** The highest schema of a document that this page knows. */
+export const SCHEMA = 1;
+
+export const TONES = ['plain', 'strong', 'good', 'bad', 'warn', 'faint'] as const;
+export type Tone = (typeof TONES)[number];
+
+export const STATES = ['running', 'ended', 'cut_short'] as const;
+export type State = (typeof STATES)[number];
+
+export const FORMS = ['lines', 'stack', 'points', 'intervals', 'heat'] as const;
+export type Form = (typeof FORMS)[number];
+
+export const UNITS = [
+  'time',
+  'seconds',
+  'per_second',
+  'count',
+  'bytes',
+  'share',
+  'ratio',
+  'processors',
+  'percentile',
+] as const;
+export type Unit = (typeof UNITS)[number];
+
+export const ROLES = [
+  'offered',
+  'achieved',
+  'good',
+  'bad',
+  'waiting',
+  'busy',
+  'idle',
+  'half',
+  'ninety',
+  'ninety_nine',
+  'largest',
+] as const;
+export type NamedRole = (typeof ROLES)[number];
+export type Role = NamedRole | { nth: number };
+
+export interface Piece {
+  text: string;
+  tone: Tone;
+}
+
+export type Text = Piece[];
+
+export interface Head {
+  id: string;
+  command: string;
+  target: string;
+  goal: string;
+  version: string;
+  started_unix_ms: number;
+  ended_unix_ms: number | null;
+  state: State;
+  machine: string;
+  now: string | null;
+}
+
+export interface Doubt {
+  text: string;
+  section: string | null;
+}
+
+export interface Table {
+  title: string;
+  head: string[];
+  rows: Piece[][];
+  text: number[];
+  runs: (string | null)[];
+}
+
+export interface Axis {
+  name: string;
+  unit: Unit;
+  log: boolean;
+}
+
+export interface Point {
+  x: number;
+  y: number;
+  low: number | null;
+  high: number | null;
+  label: string;
+  tone: Tone;
+}
+
+export interface Series {
+  name: string;
+  role: Role;
+  column: string | null;
+  points: Point[];
+}
+
+export interface Bound {
+  name: string;
+  at: number;
+  along_x: boolean;
+  tone: Tone;
+}
+
+export interface Heat {
+  x: number[];
+  y: number[];
+  counts: number[];
+}
+
+export interface Chart {
+  id: string;
+  title: string;
+  note: string;
+  form: Form;
+  x: Axis;
+  y: Axis;
+  series: Series[];
+  bounds: Bound[];
+  heat: Heat | null;
+}
+
+export interface Section {
+  id: string;
+  title: string;
+  texts: Text[];
+  tables: Table[];
+  charts: Chart[];
+}
+
+export interface Phase {
+  from: number;
+  to: number;
+  label: string;
+  tone: Tone;
+}
+
+export interface Front {
+  head: Head;
+  verdict: Text[];
+  doubts: Doubt[];
+  sections: Section[];
+  phases: Phase[];
+}
+
+export interface Column {
+  id: string;
+  values: (number | null)[];
+  adds: boolean;
+}
+
+export interface Timeline {
+  at: number[];
+  columns: Column[];
+}
+
+export interface Document {
+  schema: number;
+  front: Front;
+  timeline: Timeline;
+}
+
+/** A run as the history lists it. */
+export interface Listed {
+  id: string;
+  name: string;
+  tags: string[];
+  command: string;
+  target: string;
+  machine: string;
+  plan: string;
+  verdict: string;
+  verdict_tone: Tone;
+  state: State;
+  started_unix_ms: number;
+  ended_unix_ms: number | null;
+}
+
+/** Whether a chart runs along the run's own time, so that it shares its axis with the others. */
+export function overTime(chart: Chart): boolean {
+  return chart.x.unit === 'time';
+}

@@ -1,0 +1,101 @@
+/** Which runs of a history are asked for, which of them are shown, and in which order. */
+
+import type { Listed } from './document';
+
+export type Key = 'started' | 'target' | 'verdict' | 'lasted' | 'machine';
+
+export interface Wanted {
+  /** Words that must all be in a run; `target:`, `tag:`, … before one says where. */
+  text: string;
+  by: Key;
+  descending: boolean;
+}
+
+/** As many as the server is asked for. */
+const MOST_RUNS = 10_000;
+
+/** Stretches of time up to now, in seconds. */
+export const SPANS: [string, number | null][] = [
+  ['any time', null],
+  ['last hour', 3600],
+  ['last 24 hours', 86_400],
+  ['last 7 days', 7 * 86_400],
+  ['last 30 days', 30 * 86_400],
+];
+
+/** What the server is to find: a verdict, and a stretch of time by its place in `SPANS`; behind them two days of the calendar. */
+export interface Sought {
+  verdict: string;
+  span: number;
+  from: string;
+  to: string;
+}
+
+/** Where it is asked for that: verdict and time are the server's part, words are found here. */
+export function asked({ verdict, span, from, to }: Sought): string {
+  const words = new URLSearchParams({ limit: String(MOST_RUNS) });
+  if (verdict !== '') words.set('verdict', verdict);
+  const seconds = SPANS[span]?.[1] ?? null;
+  if (seconds !== null) words.set('since', `${seconds}s`);
+  if (span === SPANS.length) {
+    if (from !== '') words.set('since', midnight(from, 0));
+    if (to !== '') words.set('until', midnight(to, 1));
+  }
+  return `/api/history?${words}`;
+}
+
+/** The beginning of a day here, or of one so many days later. */
+function midnight(date: string, later: number): string {
+  const begin = new Date(`${date}T00:00`);
+  begin.setDate(begin.getDate() + later);
+  return begin.toISOString();
+}
+
+const STATES = { running: 'running', ended: 'ended', cut_short: 'cut short' };
+
+const FIELDS: Record<string, (run: Listed) => string[]> = {
+  target: (run) => [run.target],
+  command: (run) => [run.command],
+  verdict: (run) => [run.verdict],
+  name: (run) => [run.name],
+  tag: (run) => run.tags,
+  machine: (run) => [run.machine],
+  plan: (run) => [run.plan],
+  state: (run) => [STATES[run.state]],
+  id: (run) => [run.id],
+};
+
+export function shownRuns(runs: readonly Listed[], wanted: Wanted): Listed[] {
+  const words = wanted.text.toLowerCase().split(/\s+/).filter((word) => word !== '');
+  const found = runs.filter((run) => words.every((word) => has(run, word)));
+  const sign = wanted.descending ? -1 : 1;
+  return found.sort((a, b) => sign * order(a, b, wanted.by) || b.started_unix_ms - a.started_unix_ms);
+}
+
+function has(run: Listed, word: string): boolean {
+  const colon = word.indexOf(':');
+  const field = colon > 0 ? FIELDS[word.slice(0, colon)] : undefined;
+  const fields = field ? field(run) : Object.values(FIELDS).flatMap((one) => one(run));
+  const sought = field ? word.slice(colon + 1) : word;
+  return fields.some((text) => text.toLowerCase().includes(sought));
+}
+
+function order(a: Listed, b: Listed, by: Key): number {
+  switch (by) {
+    case 'started':
+      return a.started_unix_ms - b.started_unix_ms;
+    case 'lasted':
+      return length(a) - length(b);
+    case 'target':
+      return a.target.localeCompare(b.target) || a.command.localeCompare(b.command);
+    case 'verdict':
+      return a.verdict.localeCompare(b.verdict);
+    case 'machine':
+      return a.machine.localeCompare(b.machine);
+  }
+}
+
+function length(run: Listed): number {
+  // What goes on counts as the longest; infinity minus itself would be no order.
+  return run.ended_unix_ms === null ? Number.MAX_SAFE_INTEGER : run.ended_unix_ms - run.started_unix_ms;
+}

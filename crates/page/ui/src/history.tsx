@@ -1,0 +1,274 @@
+/** All runs that the server keeps: found by words and time, opened, or laid beside each other. */
+
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { Listed } from './document';
+import { lasted, moment } from './format';
+import { asked, type Key, shownRuns, SPANS } from './history-rows';
+import { readHistory } from './read';
+import { ask, Trouble } from './source';
+import { Scroll } from './table';
+import { TroubleView } from './trouble';
+
+/** As many rows as are drawn at first: the rest is a press away. */
+const ROOM = 200;
+/** Runs that can be compared at once. */
+const MOST = 8;
+const AGAIN = 5000;
+
+/** What a run may have come to: the words of the server. */
+const VERDICTS = ['met', 'not-met', 'undecided', 'not-trustworthy', 'not-recovered', 'interrupted', 'failed', 'running', 'cut-short'];
+
+/** What was looked for stays as it was for whoever comes back from a run. */
+const kept = { text: '', verdict: '', span: 0, from: '', to: '', by: 'started' as Key, descending: true, chosen: [] as string[] };
+
+export function History(): JSX.Element {
+  const [runs, setRuns] = useState<Listed[] | null>(null);
+  const [trouble, setTrouble] = useState<Trouble | null>(null);
+  const [state, setState] = useState({ ...kept });
+  const [room, setRoom] = useState(ROOM);
+  const change = (part: Partial<typeof kept>) => {
+    Object.assign(kept, part);
+    setState({ ...kept });
+  };
+
+  const question = asked(state);
+  useEffect(() => {
+    document.title = 'runs · torment';
+    let over = false;
+    let timer: number | undefined;
+    const load = async () => {
+      if (document.hidden) {
+        timer = window.setTimeout(load, AGAIN);
+        return;
+      }
+      let next = 0;
+      try {
+        const read = readHistory(await ask(question));
+        if (over) return;
+        setRuns(read);
+        setTrouble(null);
+        if (read.some((run) => run.state === 'running')) next = AGAIN;
+      } catch (error) {
+        if (over) return;
+        const found = error instanceof Trouble ? error : new Trouble('refused', String(error));
+        setTrouble(found);
+        if (found.why === 'gone') next = AGAIN;
+      }
+      if (next > 0) timer = window.setTimeout(load, next);
+    };
+    void load();
+    return () => {
+      over = true;
+      clearTimeout(timer);
+    };
+  }, [question]);
+
+  const shown = useMemo(() => (runs ? shownRuns(runs, state) : []), [runs, state]);
+  const narrowed = state.verdict !== '' || state.span !== 0;
+  // What is ticked stays so while something else is looked for.
+  const chosen = state.chosen;
+  const choose = (id: string) =>
+    change({ chosen: chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id].slice(0, MOST) });
+
+  return (
+    <>
+      <h1>Runs</h1>
+      {trouble && <TroubleView trouble={trouble} again />}
+      {runs?.length === 0 && !narrowed && (
+        <section class="empty">
+          <p>No run is kept yet.</p>
+          <p>
+            <code>torment find demo</code> finds the limit of the built-in service in about a minute;{' '}
+            <code>torment find http://HOST:PORT/</code> that of yours. Either is kept, and is listed here.
+          </p>
+        </section>
+      )}
+      {runs !== null && (runs.length > 0 || narrowed) && (
+        <>
+          <form class="filter" role="search" onSubmit={(event) => event.preventDefault()}>
+            <label>
+              <span>filter</span>
+              <input
+                type="search"
+                value={state.text}
+                placeholder="target, command, verdict, name, tag:…, machine:…"
+                onInput={(event) => change({ text: event.currentTarget.value })}
+              />
+            </label>
+            <label>
+              <span>verdict</span>
+              <select value={state.verdict} onChange={(event) => change({ verdict: event.currentTarget.value })}>
+                <option value="">any</option>
+                {VERDICTS.map((word) => (
+                  <option key={word} value={word}>
+                    {word.replace('-', ' ')}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <label>
+              <span>begun</span>
+              <select value={state.span} onChange={(event) => change({ span: Number(event.currentTarget.value) })}>
+                {SPANS.map(([name], index) => (
+                  <option key={name} value={index}>
+                    {name}
+                  </option>
+                ))}
+                <option value={SPANS.length}>between…</option>
+              </select>
+            </label>
+            {state.span === SPANS.length && (
+              <>
+                <label>
+                  <span>from</span>
+                  <input type="date" value={state.from} onInput={(event) => change({ from: event.currentTarget.value })} />
+                </label>
+                <label>
+                  <span>to</span>
+                  <input type="date" value={state.to} onInput={(event) => change({ to: event.currentTarget.value })} />
+                </label>
+              </>
+            )}
+            <p class="found" role="status">
+              {shown.length === runs.length ? `${runs.length} runs` : `${shown.length} of ${runs.length} runs`}
+            </p>
+          </form>
+          <Compare chosen={chosen} clear={() => change({ chosen: [] })} />
+          {shown.length === 0 ? (
+            <p class="nothing">
+              No run fits.{' '}
+              <button type="button" onClick={() => change({ text: '', verdict: '', span: 0, from: '', to: '' })}>
+                show all
+              </button>
+            </p>
+          ) : (
+            <Rows
+              runs={shown.slice(0, room)}
+              state={state}
+              chosen={chosen}
+              choose={choose}
+              sort={(by) => change({ by, descending: state.by === by ? !state.descending : by === 'started' })}
+            />
+          )}
+          {shown.length > room && (
+            <p>
+              <button type="button" onClick={() => setRoom(room + 5 * ROOM)}>
+                show more ({shown.length - room} left)
+              </button>
+            </p>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+function Compare({ chosen, clear }: { chosen: string[]; clear: () => void }): JSX.Element {
+  const enough = chosen.length >= 2;
+  return (
+    <div class="compare">
+      {chosen.length === 0 ? (
+        <span class="faint">Tick 2 to {MOST} runs to compare them.</span>
+      ) : (
+        <>
+          {enough ? (
+            <a class="button" href={`#/compare/${chosen.map(encodeURIComponent).join(',')}`}>
+              compare {chosen.length} runs
+            </a>
+          ) : (
+            <span>One run ticked: tick another to compare.</span>
+          )}
+          <button type="button" onClick={clear}>
+            untick
+          </button>
+          {chosen.length === MOST && <span class="faint">{MOST} is as many as can be read side by side.</span>}
+        </>
+      )}
+    </div>
+  );
+}
+
+function Rows({
+  runs,
+  state,
+  chosen,
+  choose,
+  sort,
+}: {
+  runs: Listed[];
+  state: typeof kept;
+  chosen: string[];
+  choose: (id: string) => void;
+  sort: (by: Key) => void;
+}): JSX.Element {
+  const head = (by: Key, name: string, side = 'text') => (
+    <th
+      scope="col"
+      class={`${side} col-${by}`}
+      aria-sort={state.by === by ? (state.descending ? 'descending' : 'ascending') : undefined}
+    >
+      <button type="button" class="quiet" onClick={() => sort(by)}>
+        {name}
+        <span aria-hidden="true">{state.by === by ? (state.descending ? ' ↓' : ' ↑') : ''}</span>
+      </button>
+    </th>
+  );
+  return (
+    <Scroll label="runs">
+      <table class="runs">
+        <caption class="unseen">runs</caption>
+        <thead>
+          <tr>
+            <th scope="col" class="tick">
+              <span class="unseen">compare</span>
+            </th>
+            {head('started', 'begun')}
+            {head('target', 'run')}
+            {head('verdict', 'verdict')}
+            {head('lasted', 'lasted', 'figure')}
+            {head('machine', 'machine')}
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map((run) => (
+            <tr key={run.id} class={chosen.includes(run.id) ? 'chosen' : ''}>
+              <td class="tick">
+                <input
+                  type="checkbox"
+                  checked={chosen.includes(run.id)}
+                  disabled={!chosen.includes(run.id) && chosen.length >= MOST}
+                  aria-label={`compare ${run.name || run.id}, ${run.command} ${run.target}`}
+                  onChange={() => choose(run.id)}
+                />
+              </td>
+              <td class="text col-started">{moment(run.started_unix_ms)}</td>
+              <th scope="row" class="text">
+                <a href={`#/runs/${encodeURIComponent(run.id)}`}>
+                  {run.name || run.target || run.id}
+                </a>{' '}
+                <span class="faint">{[run.command, run.name === '' ? '' : run.target, run.plan].filter((s) => s !== '').join(' · ')}</span>
+                {run.tags.map((tag) => (
+                  <span key={tag} class="tag">
+                    {tag}
+                  </span>
+                ))}
+              </th>
+              <td class="text">
+                {run.state === 'running' && (
+                  <span class="running">
+                    <span class="dot running live" aria-hidden="true" /> running{' '}
+                  </span>
+                )}
+                {run.state === 'cut_short' && <span class="warn">cut short </span>}
+                <span class={run.verdict_tone}>{run.verdict}</span>
+              </td>
+              <td class="figure col-lasted">{lasted(run.started_unix_ms, run.ended_unix_ms)}</td>
+              <td class="text col-machine">{run.machine}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}

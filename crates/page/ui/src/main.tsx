@@ -1,0 +1,43 @@
+import { render } from 'preact';
+import 'uplot/dist/uPlot.min.css';
+import './style.css';
+import { App, Frozen } from './app';
+import { watchPrint } from './print';
+import { readDocument } from './read';
+import { apply } from './theme';
+
+apply();
+watchPrint();
+
+const page = document.getElementById('page');
+if (page) {
+  const embedded = held();
+  if (embedded === null) {
+    render(<App />, page);
+  } else {
+    const read = readDocument(embedded);
+    render(read ? <Frozen read={read} /> : <Unreadable />, page);
+  }
+}
+
+/** What was frozen into the page; null if it is to ask its server. */
+function held(): unknown {
+  const text = document.getElementById('document')?.textContent?.trim() ?? '';
+  if (text === '' || text === 'null') return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return 'no JSON';
+  }
+}
+
+function Unreadable() {
+  return (
+    <main>
+      <h1>This report cannot be read</h1>
+      <p>
+        What it holds is no document of torment: the file was cut off or changed. Write it anew with <code>torment report RUN -o FILE</code>.
+      </p>
+    </main>
+  );
+}

@@ -1,0 +1,33 @@
+/** On paper a chart has a fixed width and no cursor, and those that were never looked at are drawn too. */
+
+import { onPaper } from './theme';
+
+/** What fits on a page of A4 or letter, in CSS pixels. */
+export const PRINT_WIDTH = 660;
+
+const listeners = new Set<(printing: boolean) => void>();
+let now = false;
+
+/** Calls `listener` when printing begins and when it ends; returns how to end that. */
+export function onPrint(listener: (printing: boolean) => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function isPrinting(): boolean {
+  return now;
+}
+
+function set(printing: boolean): void {
+  if (printing === now) return;
+  now = printing;
+  onPaper(printing);
+  for (const listener of [...listeners]) listener(printing);
+}
+
+/** Watches for the page being printed; a browser tells it in one of two ways, or both. */
+export function watchPrint(): void {
+  window.addEventListener('beforeprint', () => set(true));
+  window.addEventListener('afterprint', () => set(false));
+  window.matchMedia('print').addEventListener('change', (event) => set(event.matches));
+}

@@ -1,0 +1,221 @@
+/** A document as a page: what holds, why, how sure, then the evidence. */
+
+import { Component, type ComponentChildren, type JSX } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
+import { ChartView } from './chart/chart';
+import { timeRange } from './chart/data';
+import { Group } from './chart/group';
+import type { Document, Doubt, Head, Section } from './document';
+import { lasted, moment } from './format';
+import { TableView } from './table';
+import { TextView, toneOf, words } from './text';
+import { Zoomed } from './zoom';
+
+interface Props {
+  document: Document;
+  /** There is a server that knows the runs that a table names. */
+  linked: boolean;
+  /** The run goes on and the server tells of it. */
+  live: boolean;
+}
+
+export function DocumentView({ document: doc, linked, live }: Props): JSX.Element {
+  const { front, timeline } = doc;
+  const group = useMemo(() => new Group('run', null), [front.head.id, front.head.command]);
+  group.full = useMemo(() => timeRange(doc), [doc.timeline, doc.front]);
+  useEffect(() => {
+    const verdict = front.verdict[0] ? words(front.verdict[0]) : front.head.state === 'running' ? 'running' : '';
+    window.document.title = [front.head.target || front.head.command, verdict, 'torment'].filter((s) => s !== '').join(' · ');
+  }, [front]);
+  const ids = new Set(front.sections.map((section) => section.id));
+  const nothing = front.verdict.length === 0 && front.sections.length === 0;
+  return (
+    <>
+      <HeadView head={front.head} live={live} />
+      <section class={`verdict ${toneOf(front.verdict)}`} aria-label="Verdict" aria-live={live ? 'polite' : undefined}>
+        {front.verdict.map((text, index) => (
+          <p key={index} class={index === 0 ? 'first' : ''}>
+            <TextView text={text} />
+          </p>
+        ))}
+        {nothing && (
+          <p class="first">
+            {front.head.state === 'running' ? 'Nothing is known yet: the run has just begun.' : 'Nothing was measured.'}
+          </p>
+        )}
+      </section>
+      <Doubts doubts={front.doubts} sections={front.sections} />
+      {front.sections.length > 1 && (
+        <nav class="contents" aria-label="Sections">
+          <ul>
+            {front.sections.map((section) => (
+              <li key={section.id}>
+                <GoTo id={section.id}>{section.title}</GoTo>
+              </li>
+            ))}
+          </ul>
+        </nav>
+      )}
+      <Zoomed group={group} />
+      {front.sections.map((section) => (
+        <SectionView
+          key={section.id}
+          section={section}
+          doubts={front.doubts.filter((doubt) => doubt.section === section.id && ids.has(section.id))}
+          doc={doc}
+          linked={linked}
+          charts={(chart) => <ChartView chart={chart} timeline={timeline} phases={front.phases} group={group} />}
+        />
+      ))}
+      {front.sections.some((section) => section.charts.length > 0) && (
+        <footer class="handling">
+          Charts: drag across to zoom, double-click or Escape shows all again; a press on a name hides it. With the
+          keyboard: arrows move, + and − zoom.
+        </footer>
+      )}
+    </>
+  );
+}
+
+function HeadView({ head, live }: { head: Head; live: boolean }): JSX.Element {
+  const state = { running: 'running', ended: 'ended', cut_short: 'cut short' }[head.state];
+  const facts: [string, string][] = [
+    ['goal', head.goal],
+    ['began', head.started_unix_ms ? moment(head.started_unix_ms) : ''],
+    ['lasted', head.ended_unix_ms === null ? '' : lasted(head.started_unix_ms, head.ended_unix_ms)],
+    ['run', head.id],
+    ['machine', head.machine],
+    ['torment', head.version],
+  ];
+  return (
+    <header class="head">
+      <h1>
+        {head.target || head.command || 'a run'}
+        {head.target !== '' && head.command !== '' && <span class="command">{head.command}</span>}
+      </h1>
+      <p class="state">
+        <span class={`dot ${head.state} ${live ? 'live' : ''}`} aria-hidden="true" />
+        <span>{live ? 'live' : state}</span>
+        {head.now !== null && <span class="now">{head.now}</span>}
+      </p>
+      <dl class="facts">
+        {facts
+          .filter(([, value]) => value !== '')
+          .map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+      </dl>
+    </header>
+  );
+}
+
+function Doubts({ doubts, sections }: { doubts: Doubt[]; sections: Section[] }): JSX.Element | null {
+  if (doubts.length === 0) return null;
+  const title = (id: string | null) => sections.find((section) => section.id === id)?.title;
+  return (
+    <section class="doubts" aria-labelledby="doubts-title">
+      <h2 id="doubts-title">{doubts.length === 1 ? 'A reason for doubt' : `${doubts.length} reasons for doubt`}</h2>
+      <ul>
+        {doubts.map((doubt, index) => (
+          <li key={index}>
+            {doubt.text}{' '}
+            {doubt.section !== null && title(doubt.section) !== undefined ? (
+              <GoTo id={doubt.section}>{title(doubt.section)}</GoTo>
+            ) : (
+              <span class="faint">all figures</span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function SectionView({
+  section,
+  doubts,
+  doc,
+  linked,
+  charts,
+}: {
+  section: Section;
+  doubts: Doubt[];
+  doc: Document;
+  linked: boolean;
+  charts: (chart: Section['charts'][number]) => JSX.Element;
+}): JSX.Element {
+  const title = `section-${section.id}`;
+  return (
+    <section class="section" id={title} aria-labelledby={`${title}-title`} tabIndex={-1}>
+      <h2 id={`${title}-title`}>
+        {section.title}
+        {doubts.length > 0 && <span class="mark">{doubts.length === 1 ? 'doubt' : `${doubts.length} doubts`}</span>}
+      </h2>
+      {doubts.map((doubt, index) => (
+        <p key={index} class="doubt">
+          {doubt.text}
+        </p>
+      ))}
+      {section.texts.length > 0 && (
+        <div class="texts">
+          {section.texts.map((text, index) => (
+            <p key={index} class={text.length === 1 && text[0]!.tone === 'strong' ? 'lead' : ''}>
+              <TextView text={text} />
+            </p>
+          ))}
+        </div>
+      )}
+      {section.charts.length > 0 && (
+        <div class="charts">
+          {section.charts.map((chart) => (
+            <Guard key={chart.id} what={chart.title} doc={doc}>
+              {charts(chart)}
+            </Guard>
+          ))}
+        </div>
+      )}
+      {section.tables.map((table, index) => (
+        <Guard key={index} what={table.title || section.title} doc={doc}>
+          <TableView table={table} linked={linked} label={section.title} />
+        </Guard>
+      ))}
+    </section>
+  );
+}
+
+/** A link to a part of this page; the address is left alone, since it says which page this is. */
+function GoTo({ id, children }: { id: string; children: ComponentChildren }): JSX.Element {
+  const go = (event: Event) => {
+    event.preventDefault();
+    const target = window.document.getElementById(`section-${id}`);
+    target?.scrollIntoView();
+    target?.focus({ preventScroll: true });
+  };
+  return (
+    <a href={`#section-${id}`} onClick={go}>
+      {children}
+    </a>
+  );
+}
+
+interface GuardProps {
+  what: string;
+  doc: Document;
+  children: ComponentChildren;
+}
+
+/** What cannot be drawn says so, and the rest of the page stays. Other figures get another chance. */
+class Guard extends Component<GuardProps, { failed: Document | null }> {
+  override state: { failed: Document | null } = { failed: null };
+  override componentDidCatch(error: unknown): void {
+    console.error(error);
+    this.setState({ failed: this.props.doc });
+  }
+  override render({ what, doc, children }: GuardProps): ComponentChildren {
+    if (this.state.failed !== doc) return children;
+    return <p class="nothing">"{what}" could not be drawn; the other figures are not touched by that.</p>;
+  }
+}

@@ -1,0 +1,61 @@
+/** The server that the page came from: what is asked of it, and what can go wrong. */
+
+/** Why there is no answer: each has its own way out. */
+export type Why = 'token' | 'unknown' | 'gone' | 'refused';
+
+export class Trouble extends Error {
+  readonly why: Why;
+  constructor(why: Why, message: string) {
+    super(message);
+    this.why = why;
+  }
+}
+
+const token = new URLSearchParams(window.location.search).get('token');
+
+/** Where to ask; the token that the page was opened with goes along. */
+export function address(path: string): string {
+  const url = new URL(path, window.location.origin);
+  if (token !== null) url.searchParams.set('token', token);
+  return url.href;
+}
+
+/** What the server has at a place, as JSON. */
+export async function ask(path: string): Promise<unknown> {
+  let answer: Response;
+  try {
+    answer = await fetch(address(path), { headers: { accept: 'application/json' }, cache: 'no-store' });
+  } catch {
+    throw new Trouble('gone', 'The server that this page came from does not answer: it ended, or it cannot be reached.');
+  }
+  if (answer.status === 401) throw new Trouble('token', wrongToken());
+  if (answer.status === 403) throw new Trouble('token', (await said(answer)) || wrongToken());
+  if (answer.status === 404) throw new Trouble('unknown', (await said(answer)) || 'The server knows nothing of it.');
+  if (!answer.ok) {
+    throw new Trouble('refused', `The server answered ${answer.status}: ${(await said(answer)) || answer.statusText}`);
+  }
+  try {
+    return await answer.json();
+  } catch {
+    throw new Trouble('refused', 'The server answered something that is no JSON: is this page from another version of torment?');
+  }
+}
+
+function wrongToken(): string {
+  const found = token === null ? 'has no token' : 'has a token that the server does not accept';
+  return `The address of this page ${found}. Open the address that torment printed when it started, with all that follows "?token=".`;
+}
+
+/** What an answer that is no success says of itself. */
+async function said(answer: Response): Promise<string> {
+  try {
+    const text = (await answer.text()).trim();
+    if (text.startsWith('{')) {
+      const { error, message } = JSON.parse(text) as { error?: unknown; message?: unknown };
+      return [error, message].find((one) => typeof one === 'string')?.toString() ?? '';
+    }
+    return text.startsWith('<') ? '' : text.slice(0, 300);
+  } catch {
+    return '';
+  }
+}

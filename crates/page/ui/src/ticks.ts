@@ -1,0 +1,109 @@
+/** Where an axis is marked. Every chart, whatever draws it, takes its marks from here, so that the same range looks the same. */
+
+import type { Unit } from './document';
+
+/** Marks between `min` and `max`, both included, at most about `room` of them. */
+export function ticks(unit: Unit, log: boolean, min: number, max: number, room: number): number[] {
+  if (!(max > min) || !Number.isFinite(min) || !Number.isFinite(max)) return Number.isFinite(min) ? [min] : [];
+  if (unit === 'percentile') return percentileTicks(min, max, room);
+  if (log && min > 0) return logTicks(min, max, room);
+  return linearTicks(steps(unit, max - min), min, max, room);
+}
+
+/** Of 1 ÷ (1 − quantile): 0 %, 50 %, 90 %, 99 %, 99.9 %, …; of a small part of that range, whatever divides it. */
+export function percentileTicks(min: number, max: number, room: number): number[] {
+  const all = [1, 2];
+  for (let decade = 10; decade <= max * (1 + 1e-9) && decade < 1e15; decade *= 10) all.push(decade);
+  const within = all.filter((tick) => tick >= min * (1 - 1e-9) && tick <= max * (1 + 1e-9));
+  if (within.length < 2) return logTicks(Math.max(min, 1), max, room);
+  // The median stays whatever else has to go: it is what the rest is read against.
+  return within.length <= room ? within : thinned(within, room, [2]);
+}
+
+/** Powers of ten; 2 and 5 between them where there is room. */
+export function logTicks(min: number, max: number, room: number): number[] {
+  const decades = Math.log10(max / min);
+  const parts = decades * 3 <= room ? [1, 2, 5] : [1];
+  const found: number[] = [];
+  for (let power = Math.floor(Math.log10(min)); power <= Math.ceil(Math.log10(max)); power++) {
+    for (const part of parts) {
+      const tick = Number(`${part}e${power}`);
+      if (tick >= min * (1 - 1e-9) && tick <= max * (1 + 1e-9)) found.push(tick);
+    }
+  }
+  if (found.length < 2) return linearTicks(DECIMAL, min, max, room);
+  return found.length <= room ? found : thinned(found, room, []);
+}
+
+/** A step of an axis: the smallest from `steps` that leaves no more marks than there is room for. */
+function linearTicks(step: (least: number) => number, min: number, max: number, room: number): number[] {
+  const width = step((max - min) / Math.max(1, room));
+  const found: number[] = [];
+  const first = Math.ceil(min / width - 1e-9);
+  for (let i = first; i * width <= max + width * 1e-9 && found.length < 1000; i++) {
+    found.push(exact(i * width, width));
+  }
+  return found;
+}
+
+const DECIMAL = (least: number): number => {
+  const power = Math.floor(Math.log10(least));
+  for (const part of [1, 2, 5, 10]) {
+    const step = part * 10 ** power;
+    if (step >= least * (1 - 1e-9)) return step;
+  }
+  return 10 ** (power + 1);
+};
+
+const BINARY = (least: number): number => 2 ** Math.max(0, Math.ceil(Math.log2(least) - 1e-9));
+
+const CLOCK_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
+
+const CLOCK = (least: number): number => {
+  if (least < 0.7) return DECIMAL(least);
+  return CLOCK_STEPS.find((step) => step >= least * (1 - 1e-9)) ?? 86400 * Math.ceil(least / 86400);
+};
+
+function steps(unit: Unit, range: number): (least: number) => number {
+  if (unit === 'time') return CLOCK;
+  if (unit === 'bytes') return BINARY;
+  // There is no half a thing, unless it is a mean below one.
+  if (unit === 'count' && range >= 2) return (least) => Math.max(1, DECIMAL(least));
+  return DECIMAL;
+}
+
+/** Without the last digits that only the computing made: 0.30000000000000004 is 0.3. */
+function exact(value: number, step: number): number {
+  const places = Math.max(0, Math.min(20, 2 - Math.floor(Math.log10(step))));
+  return Number(value.toFixed(places));
+}
+
+function thinned(all: number[], room: number, keep: number[]): number[] {
+  const every = Math.ceil(all.length / Math.max(1, room));
+  return all.filter((tick, index) => index % every === 0 || keep.includes(tick));
+}
+
+/** A range of an axis that holds all values: from 0 if it can, a little more than the largest. */
+export function niceRange(log: boolean, min: number, max: number): [number, number] {
+  if (!Number.isFinite(min) || !Number.isFinite(max)) return log ? [1, 10] : [0, 1];
+  if (log) {
+    if (min <= 0 || max <= 0) return [1, 10];
+    const [low, high] = [roundedDown(min), roundedUp(max)];
+    return low < high ? [low, high] : [low / 2, high * 2];
+  }
+  const low = min < 0 ? min * 1.05 : 0;
+  const high = max > 0 ? max * 1.05 : min < 0 ? 0 : 1;
+  return [low, high];
+}
+
+function roundedDown(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value) + 1e-9);
+  const part = value / power;
+  return power * (part >= 5 - 1e-9 ? 5 : part >= 2 - 1e-9 ? 2 : 1);
+}
+
+function roundedUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value) + 1e-9);
+  const part = value / power;
+  return power * (part <= 1 + 1e-9 ? 1 : part <= 2 + 1e-9 ? 2 : part <= 5 + 1e-9 ? 5 : 10);
+}

@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import { find } from '../samples/documents.mjs';
+import { cellOf, chartData, heatColumn, nearestRow, phaseAt, stacked, timeRange } from '../src/chart/data';
+import { chartTable } from '../src/chart/table';
+import type { Chart, Document, Point } from '../src/document';
+import { readDocument } from '../src/read';
+
+const sample = (): Document => readDocument(find())!.document;
+const chart = (id: string, from = sample()): Chart =>
+  from.front.sections.flatMap((section) => section.charts).find((one) => one.id === id)!;
+const plain = (text: string | undefined) => text?.replaceAll('\u00a0', ' ');
+
+describe('what is drawn', () => {
+  test('of a chart over time is the timeline itself', () => {
+    const document = sample();
+    const data = chartData(chart('rate', document), document.timeline);
+    expect(data.x).toBe(document.timeline.at);
+    expect(data.values.map((values) => values.length)).toEqual([180, 180, 180]);
+  });
+
+  test('nothing where the timeline lacks a column', () => {
+    const document = sample();
+    const one = chart('rate', document);
+    one.series[0]!.column = 'lost';
+    const data = chartData(one, document.timeline);
+    expect(data.values[0]!.every((value) => value === null)).toBe(true);
+  });
+
+  test('of points of several series is one list of places', () => {
+    const at = (x: number, y: number): Point => ({ x, y, low: null, high: null, label: '', tone: 'plain' });
+    const one = chart('knee');
+    one.series[0]!.points = [at(2, 20), at(1, 10), at(2, 21)];
+    one.series[1]!.points = [at(2, 200), at(3, 300)];
+    const data = chartData(one, { at: [], columns: [] });
+    expect(data.x).toEqual([1, 2, 2, 3]);
+    expect(data.values).toEqual([
+      [10, 20, 21, null],
+      [null, 200, null, 300],
+    ]);
+  });
+
+  test('of zero on a logarithmic axis is nothing', () => {
+    const document = sample();
+    const one = chart('response', document);
+    document.timeline.columns.find((column) => column.id === 'response_p50')!.values[20] = 0;
+    expect(chartData(one, document.timeline).values[0]![20]).toBeNull();
+  });
+});
+
+test('areas lie on top of each other, and a hidden one adds nothing', () => {
+  const values = [
+    [1, null, null],
+    [10, 20, null],
+    [100, 200, null],
+  ];
+  expect(stacked(values, new Set())).toEqual([
+    [1, 0, null],
+    [11, 20, null],
+    [111, 220, null],
+  ]);
+  expect(stacked(values, new Set([1]))[2]).toEqual([101, 200, null]);
+});
+
+test('the nearest row with a value', () => {
+  expect(nearestRow([null, 1, null, null, 2], 2)).toBe(1);
+  expect(nearestRow([null, 1, null, null, 2], 3)).toBe(4);
+  expect(nearestRow([null, null], 1)).toBe(1);
+});
+
+test('the phase of a moment', () => {
+  const { phases } = sample().front;
+  expect(phaseAt(phases, 40)?.label).toBe('trial 4: 320/s, bad');
+  expect(phaseAt(phases, 48)).toBeNull();
+});
+
+test('all charts over time have one range, from the start to the last that any shows', () => {
+  const document = sample();
+  expect(timeRange(document)).toEqual([0, 180]);
+  document.front.phases.push({ from: 180, to: 240, label: 'drain', tone: 'plain' });
+  expect(timeRange(document)).toEqual([0, 240]);
+});
+
+test('a column of a heat map', () => {
+  const heat = { x: [0, 1, 2], y: [1, 2, 4, 8], counts: [0, 3, 1, 0, 0, 0] };
+  expect(heatColumn(heat, 0)).toEqual({ total: 4, most: 1, lowest: 1, highest: 2 });
+  expect(heatColumn(heat, 1).most).toBe(-1);
+  expect(cellOf(heat.y, 2)).toBe(1);
+  expect(cellOf(heat.y, 9)).toBe(-1);
+});
+
+describe('as a table', () => {
+  test('a chart over time says what phase a row belongs to', () => {
+    const document = sample();
+    const { head, rows, left } = chartTable(chart('rate', document), document.timeline, document.front.phases);
+    expect(head).toEqual(['time', 'offered', 'achieved', 'good', 'phase']);
+    expect(rows.length + left).toBe(180);
+    expect(rows.some((row) => row[1] === '320/s' && row[4] === 'trial 4: 320/s, bad')).toBe(true);
+  });
+
+  test('points say what they are and what they mean', () => {
+    const { head, rows, text } = chartTable(chart('knee'), { at: [], columns: [] }, []);
+    expect(head).toEqual(['what', 'series', 'offered rate', 'response time', 'interval', 'meaning']);
+    expect(text).toEqual([0, 1, 5]);
+    expect(rows.at(-1)![5]).toBe('doubtful');
+  });
+
+  test('intervals', () => {
+    const { head, rows } = chartTable(chart('effects'), { at: [], columns: [] }, []);
+    expect(head).toEqual(['what', 'rate against now', 'interval', 'meaning']);
+    expect(rows[2]!.map(plain)).toEqual(['one processor', '×0.87', '×0.81 – ×0.94', 'bad']);
+  });
+
+  test('a heat map says how many, and where', () => {
+    const one = chart('heat');
+    one.heat = { x: [0, 1, 2], y: [0.001, 0.002, 0.004], counts: [5, 1, 0, 0] };
+    const { rows } = chartTable(one, { at: [], columns: [] }, []);
+    expect(rows[0]!.map(plain)).toEqual(['0 s', '6', '1 ms – 2 ms', '1 ms – 2 ms', '2 ms – 4 ms']);
+    expect(rows[1]!.map(plain)).toEqual(['1 s', '0', '–', '–', '–']);
+  });
+});

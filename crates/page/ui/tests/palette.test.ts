@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { ROLES, TONES, type Role } from '../src/document';
+import { contrast, look, palette, shade, toneColour, type Scheme } from '../src/palette';
+
+const SCHEMES: Scheme[] = ['light', 'dark'];
+
+test('contrast is reckoned as WCAG 2 does', () => {
+  expect(contrast('#000000', '#ffffff')).toBeCloseTo(21, 5);
+  expect(contrast('#777777', '#ffffff')).toBeCloseTo(4.48, 2);
+});
+
+describe.each(SCHEMES)('in the %s scheme', (scheme) => {
+  const colours = palette(scheme);
+
+  test.each(['text', 'faint', 'link', 'good', 'bad', 'warn'] as const)('%s can be read on everything it stands on', (name) => {
+    for (const ground of [colours.page, colours.ground, colours.doubt]) {
+      expect(contrast(colours[name], ground)).toBeGreaterThanOrEqual(4.5);
+    }
+  });
+
+  test('edges and the focus can be seen', () => {
+    for (const colour of [colours.edge, colours.focus]) {
+      for (const ground of [colours.page, colours.ground]) expect(contrast(colour, ground)).toBeGreaterThanOrEqual(3);
+    }
+  });
+
+  test('every series stands out from its ground', () => {
+    for (const colour of [...colours.series, colours.neutral]) {
+      expect(contrast(colour, colours.ground), colour).toBeGreaterThanOrEqual(3);
+    }
+  });
+
+  test('every tone that is drawn stands out', () => {
+    for (const tone of TONES) expect(contrast(toneColour(tone, scheme), colours.ground)).toBeGreaterThanOrEqual(3);
+  });
+
+  test('series of a kind differ in more than colour', () => {
+    const all: Role[] = Array.from({ length: 7 }, (_, nth) => ({ nth }));
+    expect(new Set(all.map((role) => look(role, scheme).dash.join())).size).toBe(7);
+    expect(new Set(all.map((role) => look(role, scheme).hatch)).size).toBe(7);
+    expect(new Set(all.map((role) => look(role, scheme).colour)).size).toBe(7);
+  });
+
+  test.each([
+    [['offered', 'achieved', 'bad']],
+    [['waiting', 'busy', 'idle']],
+    [['half', 'ninety', 'largest']],
+    [['good', 'bad']],
+  ] as [Role[]][])('%j differ in more than colour', (roles) => {
+    expect(new Set(roles.map((role) => look(role, scheme).dash.join())).size).toBe(roles.length);
+  });
+
+  test('every role has a look', () => {
+    for (const role of ROLES) expect(look(role, scheme).colour).toMatch(/^#[0-9a-f]{6}$/);
+    expect(look({ nth: 255 }, scheme).colour).toMatch(/^#[0-9a-f]{6}$/);
+  });
+
+  test('the ramp rises in one direction, so that it can be read without colour', () => {
+    const steps = colours.ramp.map((colour) => contrast(colour, colours.ground));
+    expect([...steps].sort((a, b) => a - b)).toEqual(steps);
+    expect(shade(0, scheme)).not.toBe(shade(1, scheme));
+  });
+});

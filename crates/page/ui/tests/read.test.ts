@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest';
+import { empty, find, newer } from '../samples/documents.mjs';
+import { readDocument, readHistory, readTimeline } from '../src/read';
+
+describe('a document', () => {
+  test('is read as it is', () => {
+    const read = readDocument(find());
+    expect(read?.notes).toEqual([]);
+    expect(read?.document).toEqual(find());
+  });
+
+  test('of a newer torment shows what can be read, and says so', () => {
+    const read = readDocument(newer())!;
+    expect(read.notes.join()).toContain('format 2, written by torment 9.0.0');
+    const [first, second] = read.document.front.sections;
+    expect(first!.charts[0]!.form).toBe('lines');
+    expect(first!.charts[0]!.y.unit).toBe('count');
+    expect(first!.charts[0]!.series[0]!.role).toEqual({ nth: 0 });
+    expect(first!.texts[0]![0]!.tone).toBe('plain');
+    expect(second!.tables).toEqual([]);
+  });
+
+  test('of a run that has just begun is empty', () => {
+    expect(readDocument(empty())?.document.timeline.at).toEqual([]);
+  });
+
+  test.each([null, 7, 'text', [], {}, { front: 3 }])('is not %j', (value) => expect(readDocument(value)).toBeNull());
+});
+
+test('columns are as long as the times, whatever was sent', () => {
+  const read = readTimeline({ at: [1, 2, 3], columns: [{ id: 'a', values: [1] }, { id: 'b', values: [1, 'x', null, 9] }] });
+  expect(read.columns.map((column) => column.values)).toEqual([
+    [1, null, null],
+    [1, null, null],
+  ]);
+});
+
+test('a run of the history that lacks parts', () => {
+  expect(readHistory({ runs: [{ id: 'a', tags: ['x', ''], state: 'odd' }, { name: 'without an id' }] })).toEqual([
+    {
+      id: 'a',
+      name: '',
+      tags: ['x'],
+      command: '',
+      target: '',
+      machine: '',
+      plan: '',
+      verdict: '',
+      verdict_tone: 'plain',
+      state: 'ended',
+      started_unix_ms: 0,
+      ended_unix_ms: null,
+    },
+  ]);
+});

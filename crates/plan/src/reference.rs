@@ -1,0 +1,54 @@
+use crate::key::{Key, Kind, LeftOut, Word};
+
+/// The page, but for its tables of keys.
+const PAGE: &str = include_str!("reference.md");
+
+/// All that a plan file may say, as Markdown. Its tables are made of what the parser knows.
+pub fn reference() -> String {
+    let mut page = String::with_capacity(2 * PAGE.len());
+    for line in PAGE.lines() {
+        match line.strip_prefix("{{keys").and_then(|rest| rest.strip_suffix("}}")) {
+            Some(section) => page += &table(section.trim()),
+            None => page += line,
+        }
+        page.push('\n');
+    }
+    page
+}
+
+/// The keys of a section.
+fn table(section: &str) -> String {
+    let rows: Vec<String> = Key::words(section).map(row).collect();
+    format!("| key | is | | left out | example |\n|---|---|---|---|---|\n{}", rows.join("\n"))
+}
+
+fn row(word: &Word) -> String {
+    let Word { name, about, example, .. } = word;
+    let left_out = match word.left_out {
+        LeftOut::Must => "**must be said**".to_owned(),
+        LeftOut::Is(value) => format!("`{}`", quoted(value)),
+        LeftOut::Means(words) => words.to_owned(),
+    };
+    let example = quoted(&format!("{name} = {example}"));
+    let cells = [format!("`{name}`"), word.kind.name().to_owned(), about.trim().to_owned(), left_out];
+    format!("| {} | `{example}` |", cells.join(" | "))
+}
+
+/// Quotes as most people write them, where that changes nothing.
+fn quoted(toml: &str) -> String {
+    if toml.contains(['"', '\\']) { toml.to_owned() } else { toml.replace('\'', "\"") }
+}
+
+impl Kind {
+    /// The word for it, as the page explains it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Quantity(what) => what,
+            Self::Flag => "true or false",
+            Self::List => "list",
+            Self::Words => "words",
+            Self::Pairs(_) | Self::Values => "pairs",
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What the machine is like before it is measured: whether others work on it, and what of it explains figures.
+
+use record::{Caveat, Conditions};
+use std::fs::read_to_string;
+use std::time::{Duration, Instant};
+use sys::{Ticks, Whose, usage};
+use units::Nanos;
+
+/// How long others are watched.
+const WATCH: Duration = Duration::from_millis(400);
+/// How long the clock is read without pause,
+const SPIN: Duration = Duration::from_millis(100);
+/// and what counts as a gap between two readings: no interrupt takes so long, another program does.
+const GAP: Nanos = Nanos::from_micros(50);
+/// Shares from which each is doubtful.
+const FOREIGN: f64 = 0.05;
+const STOLEN: f64 = 0.01;
+const GAPS: f64 = 0.02;
+/// Readings of the clock for its price.
+const READINGS: u32 = 100_000;
+
+/// Looks for half a second.
+pub fn survey() -> Conditions {
+    let (foreign, stolen) = others();
+    let gaps = gaps();
+    let began = Instant::now();
+    (0..READINGS).for_each(|_| _ = std::hint::black_box(sys::monotonic_ns()));
+    let clock = Nanos::from(began.elapsed() / READINGS);
+    let mut caveats = Vec::new();
+    let mut doubt = |code: &str, text: String| caveats.push(Caveat::new(code, text));
+    if foreign > FOREIGN {
+        let text = format!(
+            "others use {:.0} % of a processor: see who with `top`, and measure again without them",
+            foreign * 100.0
+        );
+        doubt("others-at-work", text);
+    }
+    if stolen > STOLEN {
+        let text = format!("the hypervisor gives {:.0} % of this machine's time to others", stolen * 100.0);
+        doubt("stolen-time", text);
+    }
+    if gaps > GAPS {
+        let text = format!(
+            "a program that only reads the clock is away {:.0} % of the time: something takes the processor that no counter shows",
+            gaps * 100.0
+        );
+        doubt("gaps", text);
+    }
+    Conditions { foreign, stolen, gaps, clock, facts: facts(), caveats }
+}
+
+/// Shares of one processor that others used, and of all that was stolen.
+fn others() -> (f64, f64) {
+    let (before, own, began) = (Ticks::now(), usage(Whose::Process).processor, Instant::now());
+    std::thread::sleep(WATCH);
+    let Some(seen) = before.zip(Ticks::now()).map(|(before, now)| now.since(&before)) else {
+        return (0.0, 0.0);
+    };
+    let own = usage(Whose::Process).processor.saturating_sub(own);
+    let foreign = seen.busy().saturating_sub(own).as_secs_f64() / began.elapsed().as_secs_f64();
+    (foreign, seen.stolen_share())
+}
+
+fn gaps() -> f64 {
+    let began = sys::monotonic_ns();
+    let until = began + Nanos::from(SPIN).0;
+    let (mut last, mut away) = (began, 0);
+    while last < until {
+        let now = sys::monotonic_ns();
+        if now - last > GAP.0 {
+            away += now - last;
+        }
+        last = now;
+    }
+    away as f64 / (last - began) as f64
+}
+
+/// What can be read of it; what cannot is left out.
+fn facts() -> Vec<(String, String)> {
+    const DEVICES: &str = "/sys/devices/system";
+    let read =
+        |path: String| Some(read_to_string(path).ok()?.trim().to_owned()).filter(|text| !text.is_empty());
+    let chosen = |text: String| {
+        let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+        inside.map_or(text.clone(), |(inside, _)| inside.to_owned())
+    };
+    let hypervisor = || {
+        let flags = read_to_string("/proc/cpuinfo").ok()?;
+        let guest =
+            flags.lines().find(|line| line.starts_with("flags"))?.split(' ').any(|flag| flag == "hypervisor");
+        Some(if guest { "a guest of a hypervisor" } else { "not virtual" }.to_owned())
+    };
+    let threads = || {
+        let siblings = read(format!("{DEVICES}/cpu/cpu0/topology/thread_siblings_list"))?;
+        Some(if siblings.contains([',', '-']) { "several to a core" } else { "one to a core" }.to_owned())
+    };
+    let meltdown = read(format!("{DEVICES}/cpu/vulnerabilities/meltdown"));
+    let all = [
+        ("machine", hypervisor()),
+        ("hardware threads", threads()),
+        ("frequency governor", read(format!("{DEVICES}/cpu/cpu0/cpufreq/scaling_governor"))),
+        ("idle driver", read(format!("{DEVICES}/cpu/cpuidle/current_driver"))),
+        ("clock source", read(format!("{DEVICES}/clocksource/clocksource0/current_clocksource"))),
+        ("huge pages", read("/sys/kernel/mm/transparent_hugepage/enabled".to_owned()).map(chosen)),
+        ("Meltdown", meltdown),
+        ("overcommit", read("/proc/sys/vm/overcommit_memory".to_owned())),
+    ];
+    all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_looks_and_reads() {
+        let Conditions { foreign, stolen, gaps, clock, facts, .. } = survey();
+        assert!(foreign >= 0.0 && (0.0..=1.0).contains(&stolen) && (0.0..=1.0).contains(&gaps));
+        assert!(clock.0 > 0 && clock < Nanos::from_micros(10), "{clock}");
+        assert!(facts.iter().any(|(name, _)| name == "overcommit"), "{facts:?}");
+    }
+}

@@ -1,0 +1,84 @@
+//! From blocks to a figure.
+
+use crate::cell::{Block, What};
+use record::{Figure, Single};
+use stats::Histogram;
+
+/// The median of the figure of this name.
+pub(crate) fn median(figures: &[Figure], row: &str, column: &str) -> Option<f64> {
+    figures.iter().find(|figure| figure.row == row && figure.column == column).map(|figure| figure.median)
+}
+
+/// The figures of a cell, once all its blocks are made.
+pub(crate) fn figures(table: &str, what: &What, blocks: &[Block]) -> Vec<Figure> {
+    let named = what.figures().into_iter().enumerate();
+    named
+        .filter_map(|(at, named)| {
+            let values: Vec<f64> = blocks.iter().filter_map(|block| block.values.get(at).copied()).collect();
+            let operations = blocks.iter().map(|block| block.operations).sum();
+            let names = (table, named.row.as_str(), named.column.as_str());
+            Some(Figure {
+                single: single(blocks.iter().filter_map(|block| block.single.get(at))),
+                switches: sum(blocks.iter().map(|block| block.switches))
+                    .map(|all| all as f64 / operations as f64),
+                apart: apart(blocks),
+                ..Figure::of(names, named.unit, values, operations)?
+            })
+        })
+        .collect()
+}
+
+fn single<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Option<Single> {
+    let mut all = Histogram::default();
+    histograms.for_each(|histogram| all.merge(histogram));
+    Single::of(&all)
+}
+
+/// None if one of them is none.
+fn sum(counts: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    counts.sum()
+}
+
+fn apart(blocks: &[Block]) -> Option<f64> {
+    let looks = sum(blocks.iter().map(|block| block.looks.map(|(looks, _)| looks)))?;
+    let apart = sum(blocks.iter().map(|block| block.looks.map(|(_, apart)| apart)))?;
+    (looks > 0).then(|| apart as f64 / looks as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::copy::Cell;
+    use units::Nanos;
+
+    #[test]
+    fn blocks_become_a_figure() {
+        let block = |value: f64, time: u64| {
+            let mut single = Histogram::default();
+            single.record(Nanos(time));
+            Block {
+                values: vec![value],
+                single: vec![single],
+                operations: 10,
+                switches: Some(20),
+                looks: Some((4, 1)),
+                ..Block::default()
+            }
+        };
+        let blocks = [block(5.0, 4), block(7.0, 9), block(6.0, 5)];
+        let figures = figures("memcpy", &What::Copy(Cell::Call), &blocks);
+        let [figure] = figures.as_slice() else { panic!("{figures:?}") };
+        assert_eq!((figure.median, figure.low, figure.high), (6.0, 5.0, 7.0));
+        assert_eq!(figure.blocks, [5.0, 7.0, 6.0]);
+        assert_eq!((figure.operations, figure.switches, figure.apart), (30, Some(2.0), Some(0.25)));
+        let single = figure.single.expect("each was timed");
+        assert_eq!((single.min, single.p50, single.max), (Nanos(4), Nanos(5), Nanos(9)));
+    }
+
+    #[test]
+    fn one_that_cannot_tell_makes_none() {
+        let blocks = [Block { values: vec![1.0], operations: 1, ..Block::default() }];
+        let figure = &figures("memcpy", &What::Copy(Cell::Call), &blocks)[0];
+        assert_eq!((figure.switches, figure.apart, figure.single), (None, None, None));
+    }
+}

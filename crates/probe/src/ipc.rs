@@ -1,0 +1,194 @@
+//! What it costs to get bytes from one process to another.
+
+mod explain;
+mod framing;
+mod memory;
+mod rounds;
+mod stream;
+
+use crate::cell::{Block, Named, What};
+use crate::rounds::Table;
+use crate::sides::Placement;
+use record::{Figure, Unit};
+use serde::{Deserialize, Serialize};
+use std::io;
+use units::Bytes;
+
+/// The way that bytes take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Medium {
+    /// TCP over the loopback device, with TCP_NODELAY.
+    Tcp,
+    /// A connected Unix stream socket, of an abstract name.
+    Unix,
+    /// A pair of Unix stream sockets that never had a name.
+    Socketpair,
+    /// A pipe in each direction.
+    Pipe,
+    /// Memory in common, and a futex to sleep on.
+    SharedAsleep,
+    /// Memory in common, looked at again and again.
+    SharedBusy,
+}
+
+impl Medium {
+    const ALL: [Self; 6] =
+        [Self::Tcp, Self::Unix, Self::Socketpair, Self::Pipe, Self::SharedAsleep, Self::SharedBusy];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP",
+            Self::Unix => "Unix socket",
+            Self::Socketpair => "socketpair",
+            Self::Pipe => "pipe",
+            Self::SharedAsleep => "shared memory, futex",
+            Self::SharedBusy => "shared memory, busy",
+        }
+    }
+}
+
+/// What is put around a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Framing {
+    /// Its length before it.
+    Rpc,
+    /// Heads of HTTP/1.1, on a connection that stays.
+    Http,
+}
+
+impl Framing {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rpc => "length-prefixed RPC",
+            Self::Http => "HTTP/1.1",
+        }
+    }
+}
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+/// Messages that go there and back: a small one, that of the usual comparisons, a page, and what fills a pipe.
+const ECHOED: [Bytes; 4] = [Bytes(64), FRAMED, Bytes(4 * KIB), Bytes(64 * KIB)];
+/// What is put into a frame.
+const FRAMED: Bytes = Bytes(128);
+/// Messages that go one way.
+const SENT: [Bytes; 6] =
+    [Bytes(64), Bytes(4 * KIB), Bytes(64 * KIB), Bytes(512 * KIB), Bytes(8 * MIB), Bytes(32 * MIB)];
+/// Other buffers than those at birth, and the messages that they are tried with.
+const BUFFERS: [Bytes; 2] = [Bytes(256 * KIB), Bytes(MIB)];
+const BUFFERED: [Bytes; 2] = [Bytes(64 * KIB), Bytes(512 * KIB)];
+/// From this size on there are few messages to a block, and few blocks.
+const LARGE: Bytes = Bytes(8 * MIB);
+const LARGE_LEAST: u64 = 8;
+const LARGE_BLOCKS: u32 = 8;
+const LEAST: u64 = 64;
+
+/// One measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cell {
+    /// A message of this size, there and back.
+    Latency(Medium, Bytes, Placement),
+    /// One in a frame.
+    Framed(Framing, Medium, Placement),
+    /// Messages of this size one way, with the buffers at birth or others.
+    Throughput(Medium, Bytes, Option<Bytes>),
+}
+
+fn one_way(medium: Medium) -> String {
+    format!("{}, one way", medium.name())
+}
+
+fn framed(framing: Framing, medium: Medium) -> String {
+    format!("{} over {}, one way", framing.name(), medium.name())
+}
+
+fn throughput(medium: Medium) -> String {
+    format!("{}, throughput", medium.name())
+}
+
+fn placed(size: Bytes, place: Placement) -> String {
+    format!("{size}, {}", place.name())
+}
+
+fn buffered(size: Bytes, buffer: Option<Bytes>) -> String {
+    buffer.map_or_else(|| size.to_string(), |buffer| format!("{size}, buffer {buffer}"))
+}
+
+impl Cell {
+    pub fn figures(self) -> Vec<Named> {
+        let (row, column, unit) = match self {
+            Self::Latency(medium, size, place) => (one_way(medium), placed(size, place), Unit::Nanos),
+            Self::Framed(framing, medium, place) => {
+                (framed(framing, medium), placed(FRAMED, place), Unit::Nanos)
+            }
+            Self::Throughput(medium, size, buffer) => {
+                (throughput(medium), buffered(size, buffer), Unit::BytesPerSecond)
+            }
+        };
+        vec![Named { row, column, unit }]
+    }
+
+    pub fn block(self, operations: u64) -> io::Result<Block> {
+        match self {
+            Self::Latency(medium, size, place) => rounds::latency(medium, size, place, operations),
+            Self::Framed(framing, medium, place) => {
+                rounds::framed(framing, medium, FRAMED, place, operations)
+            }
+            Self::Throughput(medium, size, buffer) => rounds::throughput(medium, size, buffer, operations),
+        }
+    }
+
+    fn large(self) -> bool {
+        matches!(self, Self::Throughput(_, size, _) if size >= LARGE)
+    }
+
+    pub fn least(self) -> u64 {
+        if self.large() { LARGE_LEAST } else { LEAST }
+    }
+
+    pub fn blocks(self) -> Option<u32> {
+        self.large().then_some(LARGE_BLOCKS)
+    }
+}
+
+/// The table.
+pub struct Ipc;
+
+impl Table for Ipc {
+    fn name(&self) -> &'static str {
+        "ipc"
+    }
+
+    fn cells(&self) -> Vec<What> {
+        let possible = Placement::possible();
+        let places: Vec<Placement> = possible.into_iter().filter(|place| *place != Placement::Free).collect();
+        let mut all = Vec::new();
+        for medium in Medium::ALL {
+            for size in ECHOED {
+                // On one processor, who looks again and again only keeps the other from running.
+                let useful = |place: &Placement| medium != Medium::SharedBusy || *place == Placement::Two;
+                let useful = places.iter().copied().filter(useful);
+                all.extend(useful.map(|place| Cell::Latency(medium, size, place)));
+            }
+        }
+        for framing in [Framing::Rpc, Framing::Http] {
+            for medium in [Medium::Tcp, Medium::Unix] {
+                all.extend(places.iter().map(|place| Cell::Framed(framing, medium, *place)));
+            }
+        }
+        if places.contains(&Placement::Two) {
+            for medium in Medium::ALL {
+                all.extend(SENT.map(|size| Cell::Throughput(medium, size, None)));
+            }
+            for medium in [Medium::Unix, Medium::Pipe] {
+                let swept = BUFFERED.into_iter().flat_map(|size| BUFFERS.map(|buffer| (size, buffer)));
+                all.extend(swept.map(|(size, buffer)| Cell::Throughput(medium, size, Some(buffer))));
+            }
+        }
+        all.into_iter().map(What::Ipc).collect()
+    }
+
+    fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
+        explain::explain(figures)
+    }
+}

@@ -1,0 +1,292 @@
+//! What the figures of messages are made of, and where the curves cross.
+
+use super::{
+    BUFFERED, BUFFERS, ECHOED, FRAMED, Framing, Medium, SENT, buffered, framed, one_way, placed, stream,
+    throughput,
+};
+use crate::sides::{Placement, placement_note};
+use record::Figure;
+use units::{Bytes, Nanos};
+
+/// A pipe that carries less than this part of what it carries at best has collapsed.
+const COLLAPSED: f64 = 0.7;
+/// Below this size it is the calls that count, not the bytes.
+const SMALL: Bytes = Bytes(4 << 10);
+
+pub fn explain(figures: &mut [Figure]) -> Vec<String> {
+    for medium in Medium::ALL {
+        for size in ECHOED {
+            latency(figures, medium, size);
+        }
+        for size in SENT {
+            rate(figures, medium, size);
+        }
+    }
+    for framing in [Framing::Rpc, Framing::Http] {
+        for medium in [Medium::Tcp, Medium::Unix] {
+            frame(figures, framing, medium);
+        }
+    }
+    buffers(figures);
+    let mut notes = Vec::new();
+    if figures.is_empty() {
+        return notes;
+    }
+    notes.extend(gain(figures));
+    notes.extend(crossings(figures));
+    notes.extend(collapse(figures));
+    notes.extend(stream::buffers().ok());
+    notes.extend(placement_note());
+    notes
+}
+
+fn median(figures: &[Figure], row: &str, column: &str) -> Option<f64> {
+    Some(figures.iter().find(|figure| figure.row == row && figure.column == column)?.median)
+}
+
+fn argue(figures: &mut [Figure], row: &str, column: &str, argument: Option<String>) {
+    if let Some(figure) = figures.iter_mut().find(|figure| figure.row == row && figure.column == column) {
+        figure.argument = argument;
+    }
+}
+
+fn time(nanos: f64) -> Nanos {
+    Nanos(nanos.max(0.0).round() as u64)
+}
+
+/// As much or less, in words.
+fn beside(figure: f64, other: f64, than: &str) -> String {
+    match figure >= other {
+        true => format!("{} more than {than}", time(figure - other)),
+        false => format!("{} less than {than}", time(other - figure)),
+    }
+}
+
+fn latency(figures: &mut [Figure], medium: Medium, size: Bytes) {
+    let row = one_way(medium);
+    let (one, two) = (placed(size, Placement::One), placed(size, Placement::Two));
+    let pipe = median(figures, &one_way(Medium::Pipe), &one);
+    let here = median(figures, &row, &one);
+    if let Some(here) = here {
+        let against = |what: &str| {
+            let beside =
+                pipe.map_or_else(String::new, |pipe| format!("{}: ", beside(here, pipe, "the pipe")));
+            format!("{beside}{what}")
+        };
+        let text = match medium {
+            Medium::Pipe => format!("1 write, 1 read, a wake-up and a switch, 2 copies of {size}"),
+            Medium::Socketpair | Medium::Unix => against("a buffer with its bookkeeping for each message"),
+            Medium::Tcp => {
+                against("a segment through the loopback device, a soft interrupt, an acknowledgement")
+            }
+            Medium::SharedAsleep => {
+                against("1 futex wake, 1 futex wait and a switch; the kernel copies nothing")
+            }
+            Medium::SharedBusy => against("no system call"),
+        };
+        argue(figures, &row, &one, Some(text));
+    }
+    let Some(apart) = median(figures, &row, &two) else { return };
+    let text = match (medium, here) {
+        (Medium::SharedBusy, _) => {
+            "no system call: the lines of the message and of its number go from one processor's \
+             cache to the other's; both processors are busy all the time"
+                .to_owned()
+        }
+        (_, Some(here)) if apart > here => {
+            format!(
+                "{}: an idle processor is woken for each message",
+                beside(apart, here, "on one processor")
+            )
+        }
+        (_, Some(here)) => format!("{}: both copy at once", beside(apart, here, "on one processor")),
+        (_, None) => "an idle processor is woken for each message".to_owned(),
+    };
+    argue(figures, &row, &two, Some(text));
+}
+
+fn frame(figures: &mut [Figure], framing: Framing, medium: Medium) {
+    for place in [Placement::One, Placement::Two] {
+        let (row, column) = (framed(framing, medium), placed(FRAMED, place));
+        let bare = median(figures, &one_way(medium), &column);
+        if let (Some(all), Some(bare)) = (median(figures, &row, &column), bare) {
+            let than = format!("the bare message over {}", medium.name());
+            argue(
+                figures,
+                &row,
+                &column,
+                Some(format!("{}, {:.2} times", beside(all, bare, &than), all / bare)),
+            );
+        }
+    }
+}
+
+/// Bytes a second, in powers of ten as links and memory are.
+fn speed(bytes: f64) -> String {
+    if bytes >= 1e9 { format!("{:.1} GB/s", bytes / 1e9) } else { format!("{:.0} MB/s", bytes / 1e6) }
+}
+
+fn rate(figures: &mut [Figure], medium: Medium, size: Bytes) {
+    let (row, column) = (throughput(medium), size.to_string());
+    let Some(bytes) = median(figures, &row, &column) else { return };
+    let each = 1e9 * size.0 as f64 / bytes;
+    let text = match (medium, size <= SMALL) {
+        (Medium::SharedBusy | Medium::SharedAsleep, true) => {
+            format!("{} a message: its line changes processors", time(each))
+        }
+        (_, true) => format!("{} a message: a system call on either side, whatever its size", time(each)),
+        (Medium::SharedBusy | Medium::SharedAsleep, false) => {
+            format!("{} a message: copied in by one processor while the other copies out", time(each))
+        }
+        (_, false) => format!("{} a message: copied in and copied out, and waking whoever waits", time(each)),
+    };
+    argue(figures, &row, &column, Some(text));
+}
+
+fn buffers(figures: &mut [Figure]) {
+    for medium in [Medium::Unix, Medium::Pipe] {
+        for size in BUFFERED {
+            let birth = median(figures, &throughput(medium), &size.to_string());
+            for buffer in BUFFERS {
+                let (row, column) = (throughput(medium), buffered(size, Some(buffer)));
+                if let (Some(wide), Some(birth)) = (median(figures, &row, &column), birth) {
+                    let text = format!("{:.1} times as with the buffer at birth", wide / birth);
+                    argue(figures, &row, &column, Some(text));
+                }
+            }
+        }
+    }
+}
+
+/// By how much a Unix socket is quicker than TCP, where everybody asks.
+fn gain(figures: &[Figure]) -> Option<String> {
+    let column = placed(FRAMED, Placement::One);
+    let at = |medium| median(figures, &one_way(medium), &column);
+    let (tcp, unix) = (at(Medium::Tcp)?, at(Medium::Unix)?);
+    let http = median(figures, &framed(Framing::Http, Medium::Unix), &column)?;
+    Some(format!(
+        "{FRAMED} one way on one processor: TCP {}, a Unix socket {}, {:.2} times as quick; HTTP/1.1 around it costs {} on either.",
+        time(tcp),
+        time(unix),
+        tcp / unix,
+        time(http - unix)
+    ))
+}
+
+/// Sizes at which the curves of TCP and of the Unix socket cross.
+fn crossings(figures: &[Figure]) -> Vec<String> {
+    let points = |row: fn(Medium) -> String, sizes: &[Bytes], column: &dyn Fn(Bytes) -> String| {
+        let at = |medium, size| median(figures, &row(medium), &column(size));
+        let ratio = |size: Bytes| Some((size, (at(Medium::Tcp, size)? / at(Medium::Unix, size)?).ln()));
+        sizes.iter().filter_map(|size| ratio(*size)).collect::<Vec<_>>()
+    };
+    let mut notes = Vec::new();
+    for place in [Placement::One, Placement::Two] {
+        let points = points(one_way, &ECHOED, &|size| placed(size, place));
+        let what = format!("one way on {}", place.name());
+        notes.extend(crossing(&points, &what, "quicker", -1.0));
+    }
+    let points = points(throughput, &SENT, &|size| size.to_string());
+    notes.extend(crossing(&points, "throughput", "the one that carries more", 1.0));
+    notes
+}
+
+/// Interpolated on logarithms of both; `sign` 1 where more is better. None of fewer than two points.
+fn crossing(points: &[(Bytes, f64)], what: &str, better: &str, sign: f64) -> Option<String> {
+    let [(first, ratio), .., (last, _)] = points else { return None };
+    let crossed: Vec<Bytes> = points
+        .windows(2)
+        .filter_map(|two| {
+            let [(size, ratio), (next, after)] = two else { return None };
+            let part = ratio / (ratio - after);
+            let (from, to) = ((size.0 as f64).ln(), (next.0 as f64).ln());
+            (ratio.signum() != after.signum())
+                .then(|| Bytes((from + part * (to - from)).exp().round() as u64))
+        })
+        .collect();
+    let start = if ratio * sign > 0.0 { "TCP" } else { "the Unix socket" };
+    Some(if crossed.is_empty() {
+        format!(
+            "TCP and Unix socket, {what}: the curves cross nowhere from {first} to {last}; {start} is {better} throughout."
+        )
+    } else {
+        let sizes: Vec<String> = crossed.iter().map(ToString::to_string).collect();
+        format!(
+            "TCP and Unix socket, {what}: at {first} {start} is {better}; the curves cross at about {}.",
+            sizes.join(" and ")
+        )
+    })
+}
+
+/// What happens to a pipe when a message is as large as its buffer.
+fn collapse(figures: &[Figure]) -> Option<String> {
+    let row = throughput(Medium::Pipe);
+    let at = |size: Bytes| Some((size, median(figures, &row, &size.to_string())?));
+    let all: Vec<(Bytes, f64)> = SENT.iter().filter_map(|size| at(*size)).collect();
+    let (best, most) = all.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (size, least) =
+        all.iter().copied().find(|(size, bytes)| *size > best && *bytes < COLLAPSED * most)?;
+    let wide = BUFFERS[BUFFERS.len() - 1];
+    let helped = median(figures, &row, &buffered(size, Some(wide)));
+    Some(format!(
+        "The pipe carries {} with messages of {best} and {} with those of {size}: a message that fills the buffer has both sides \
+         take turns, each turn waking the other's processor{}.",
+        speed(most),
+        speed(least),
+        helped.map_or_else(String::new, |bytes| format!(
+            "; with a buffer of {wide} it carries {}",
+            speed(bytes)
+        ))
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Unit;
+
+    fn figure(row: String, column: String, median: f64) -> Figure {
+        Figure::of(("ipc", &row, &column), Unit::Nanos, vec![median], 1).expect("it is a number")
+    }
+
+    #[test]
+    fn curves_cross_where_they_do() {
+        let points = [(Bytes(64), -1.0), (Bytes(4096), -0.5), (Bytes(65536), 0.5)];
+        let text = crossing(&points, "throughput", "ahead", 1.0).expect("there are points");
+        assert!(
+            text.contains("at 64 B the Unix socket is ahead") && text.contains("at about 16 KiB"),
+            "{text}"
+        );
+        let text = crossing(&points[..2], "one way", "quicker", -1.0).expect("there are points");
+        assert!(text.contains("nowhere from 64 B to 4 KiB; TCP is quicker"), "{text}");
+        assert_eq!(crossing(&points[..1], "", "", 1.0), None);
+    }
+
+    #[test]
+    fn figures_are_held_against_each_other() {
+        let column = placed(FRAMED, Placement::One);
+        let mut figures = vec![
+            figure(one_way(Medium::Tcp), column.clone(), 8660.0),
+            figure(one_way(Medium::Unix), column.clone(), 4740.0),
+            figure(one_way(Medium::Pipe), column.clone(), 2750.0),
+            figure(framed(Framing::Http, Medium::Unix), column, 6740.0),
+            figure(throughput(Medium::Pipe), "4 KiB".to_owned(), 3.4e9),
+            figure(throughput(Medium::Pipe), "64 KiB".to_owned(), 0.6e9),
+        ];
+        let notes = explain(&mut figures);
+        assert!(
+            figures[0].argument.as_ref().is_some_and(|text| text.starts_with("5.91 µs more than the pipe"))
+        );
+        assert!(
+            figures[3].argument.as_ref().is_some_and(|text| text.contains("1.42 times")),
+            "{:?}",
+            figures[3]
+        );
+        assert!(notes[0].contains("1.83 times") && notes[0].contains("costs 2 µs"), "{}", notes[0]);
+        assert!(
+            notes.iter().any(|note| note.contains("3.4 GB/s with messages of 4 KiB and 600 MB/s")),
+            "{notes:?}"
+        );
+        assert!(notes.iter().any(|note| note.starts_with("Buffers at birth")), "{notes:?}");
+    }
+}

@@ -1,0 +1,183 @@
+//! Bytes from one process to another through the kernel: both ends, made in one process before it forks.
+
+use super::Medium;
+use rustix::net::sockopt::{
+    set_socket_send_buffer_size, set_socket_send_buffer_size_force, socket_recv_buffer_size,
+    socket_send_buffer_size,
+};
+use rustix::pipe::{PipeFlags, fcntl_getpipe_size, fcntl_setpipe_size, pipe_with};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::sync::atomic::{AtomicU32, Ordering};
+use units::Bytes;
+
+/// One end: messages in whole, whatever it takes.
+pub trait Ends {
+    fn send(&mut self, message: &[u8]) -> io::Result<()>;
+    /// Fills all of it.
+    fn receive(&mut self, message: &mut [u8]) -> io::Result<()>;
+}
+
+/// One end of a stream in each direction.
+#[derive(Debug)]
+pub struct Stream {
+    read: OwnedFd,
+    write: OwnedFd,
+}
+
+impl Read for Stream {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::io::read(&self.read, bytes)?)
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::io::write(&self.write, bytes)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Ends for Stream {
+    fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        self.write_all(message)
+    }
+
+    fn receive(&mut self, message: &mut [u8]) -> io::Result<()> {
+        self.read_exact(message)
+    }
+}
+
+/// Both ends of a stream, with the buffer that it is born with, or another.
+///
+/// Fails where the kernel does not grant that buffer.
+pub fn pair(medium: Medium, buffer: Option<Bytes>) -> io::Result<(Stream, Stream)> {
+    let (first, second) = match medium {
+        Medium::Pipe => return pipes(buffer),
+        Medium::Tcp => tcp()?,
+        Medium::Unix => unix()?,
+        _ => {
+            let (first, second) = UnixStream::pair()?;
+            (first.into(), second.into())
+        }
+    };
+    if let Some(buffer) = buffer {
+        widen(&first, buffer)?;
+        widen(&second, buffer)?;
+    }
+    let stream = |socket: OwnedFd| Ok::<_, io::Error>(Stream { write: socket.try_clone()?, read: socket });
+    Ok((stream(first)?, stream(second)?))
+}
+
+fn pipes(buffer: Option<Bytes>) -> io::Result<(Stream, Stream)> {
+    let ((to_first, from_second), (to_second, from_first)) =
+        (pipe_with(PipeFlags::CLOEXEC)?, pipe_with(PipeFlags::CLOEXEC)?);
+    for end in [&from_first, &from_second] {
+        let Some(asked) = buffer else { break };
+        fcntl_setpipe_size(end, asked.0 as usize).map_err(|why| {
+            io::Error::other(format!("a pipe of {asked} is not granted ({why}): raise fs.pipe-max-size"))
+        })?;
+    }
+    Ok((Stream { read: to_first, write: from_first }, Stream { read: to_second, write: from_second }))
+}
+
+fn tcp() -> io::Result<(OwnedFd, OwnedFd)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let first = TcpStream::connect(listener.local_addr()?)?;
+    let (second, from) = listener.accept()?;
+    if from != first.local_addr()? {
+        return Err(io::Error::other(format!("{from} has connected in between")));
+    }
+    // Otherwise a small message waits for the acknowledgement of the one before.
+    first.set_nodelay(true)?;
+    second.set_nodelay(true)?;
+    Ok((first.into(), second.into()))
+}
+
+/// By a name that no file has, which goes with the listener.
+fn unix() -> io::Result<(OwnedFd, OwnedFd)> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("torment-probe-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let address = SocketAddr::from_abstract_name(name)?;
+    let listener = UnixListener::bind_addr(&address)?;
+    let first = UnixStream::connect_addr(&address)?;
+    let (second, _) = listener.accept()?;
+    Ok((first.into(), second.into()))
+}
+
+/// The buffer of what is sent; the kernel counts its own bookkeeping too, and so takes twice what it is asked for (socket(7)).
+fn widen(socket: &OwnedFd, asked: Bytes) -> io::Result<()> {
+    let size = asked.0 as usize;
+    if set_socket_send_buffer_size_force(socket, size).is_err() {
+        set_socket_send_buffer_size(socket, size)?;
+    }
+    let granted = Bytes(socket_send_buffer_size(socket)? as u64 / 2);
+    if granted < asked {
+        return Err(io::Error::other(format!(
+            "a buffer of {asked} is not granted, but {granted}: raise net.core.wmem_max"
+        )));
+    }
+    Ok(())
+}
+
+/// What the buffers of new ones are, in words: of those that this kernel makes.
+pub fn buffers() -> io::Result<String> {
+    let (pipe, _) = pair(Medium::Pipe, None)?;
+    let pipe = Bytes(fcntl_getpipe_size(&pipe.write)? as u64);
+    let sockets = |medium| {
+        let (socket, _) = pair(medium, None)?;
+        let (send, receive) =
+            (socket_send_buffer_size(&socket.write)?, socket_recv_buffer_size(&socket.write)?);
+        Ok::<_, io::Error>((Bytes(send as u64), Bytes(receive as u64)))
+    };
+    let (unix, _) = sockets(Medium::Unix)?;
+    let (send, receive) = sockets(Medium::Tcp)?;
+    Ok(format!(
+        "Buffers at birth: pipe {pipe}, Unix socket {unix}, TCP {send} to send and {receive} to receive, which grow as needed \
+         (both sockets with the kernel's bookkeeping in them)."
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_the_buffers_hold_comes_through_whole() {
+        for medium in [Medium::Pipe, Medium::Socketpair, Medium::Unix, Medium::Tcp] {
+            let (mut first, mut second) = pair(medium, None).expect("each can be had here");
+            let sent: Vec<u8> = (0..5_000_000_u32).map(|at| (at % 251) as u8).collect();
+            std::thread::scope(|scope| {
+                scope.spawn(|| first.send(&sent).expect("it is taken"));
+                let mut got = vec![0; sent.len()];
+                second.receive(&mut got).expect("all of it comes");
+                assert!(got == sent, "{medium:?}");
+            });
+            drop(first);
+            assert!(second.receive(&mut [0]).is_err(), "{medium:?} has no end");
+        }
+    }
+
+    #[test]
+    fn buffers_are_as_asked_or_refused() {
+        let (first, _) =
+            pair(Medium::Pipe, Some(Bytes(256 << 10))).expect("below the default limit of 1 MiB");
+        assert_eq!(fcntl_getpipe_size(&first.write).expect("a pipe"), 256 << 10);
+        for medium in [Medium::Pipe, Medium::Unix] {
+            match pair(medium, Some(Bytes(1 << 20))) {
+                Ok(_) => {}
+                Err(why) => assert!(why.to_string().contains("not granted"), "{why}"),
+            }
+        }
+        assert!(
+            buffers().expect("each can be had here").contains("pipe 64 KiB")
+                || rustix::param::page_size() != 4096
+        );
+    }
+}

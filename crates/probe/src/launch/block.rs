@@ -1,0 +1,264 @@
+//! One block of launches, in the worker.
+
+use super::tasks::{self, BATCH, Times};
+use super::{Cell, Manner, Method, Starts, minimal_program};
+use crate::cell::Block;
+use rustix::process::{Pid, WaitOptions, waitpid};
+use stats::Histogram;
+use std::fs::read_to_string;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use sys::task::{self, Memory, Program, Threads};
+use sys::{Allowed, Whose, monotonic_ns, usage};
+use units::{Bytes, Nanos};
+
+/// The article's pause.
+const PAUSE: Duration = Duration::from_micros(500);
+const PAGE: u64 = 4096;
+/// Less of the heap than this in huge pages, and it is not what the figure says.
+const HUGE: f64 = 0.9;
+
+pub(super) fn block(cell: Cell, operations: u64) -> io::Result<Block> {
+    task::give_back_memory();
+    if cell.method == Method::Itself {
+        return itself(operations);
+    }
+    if cell.huge {
+        check_huge(cell.heap)?;
+    }
+    if cell.manner == Manner::BackToBack {
+        let allowed = Allowed::now()?.list();
+        sys::run_on(&allowed[allowed.len().saturating_sub(1)..])?;
+    }
+    let switches = || usage(Whose::Process).switches() + usage(Whose::Children).switches();
+    let before = switches();
+    let times = times(cell, operations)?;
+    let switches = switches().saturating_sub(before);
+    Ok(match (cell.method, cell.manner) {
+        (Method::Task | Method::TokioTask, _) => together(&times),
+        (_, Manner::BackToBack) => Block { switches: Some(switches), ..one_by_one(&times) },
+        (_, Manner::LikeEliben) => paused(&times),
+    })
+}
+
+/// For each operation how long the launch took, and the launch and the join.
+fn times(cell: Cell, operations: u64) -> io::Result<Times> {
+    let pause = (cell.manner == Manner::LikeEliben).then_some(PAUSE);
+    match cell.method {
+        Method::Fork => timed(operations, pause, task::fork, ended),
+        Method::Clone => timed(operations, pause, || task::clone3(Memory::Copied), ended),
+        Method::Vfork => timed(operations, pause, || task::clone3(Memory::Shared), ended),
+        Method::Spawn(starts) => {
+            let (program, _file) = program(starts)?;
+            timed(operations, pause, || program.posix_spawn(), ended)
+        }
+        Method::CloneSpawn(starts) => {
+            let (program, _file) = program(starts)?;
+            timed(operations, pause, || program.start(), |(pid, _fd)| ended(pid))
+        }
+        Method::Thread => {
+            let threads = Threads::usual();
+            // Leaves the stack that all others get.
+            threads.start()?.join()?;
+            timed(operations, pause, || threads.start(), task::Thread::join)
+        }
+        Method::ThreadNewStack => {
+            let threads = Threads::with_new_stacks()?;
+            timed(operations, pause, || threads.start(), task::Thread::join)
+        }
+        Method::Task => Ok(tasks::queued(operations.div_ceil(BATCH))),
+        Method::TokioTask => tasks::tokio(operations.div_ceil(BATCH)),
+        Method::Itself => Ok(Vec::new()),
+    }
+}
+
+/// The times are written down outside of what is timed, and become a histogram only when all are there: a page that is written
+/// after a fork is a page fault.
+fn timed<T>(
+    operations: u64,
+    pause: Option<Duration>,
+    mut launch: impl FnMut() -> io::Result<T>,
+    mut join: impl FnMut(T) -> io::Result<()>,
+) -> io::Result<Times> {
+    let mut times = Vec::with_capacity(operations as usize);
+    for _ in 0..operations {
+        let began = monotonic_ns();
+        let task = launch()?;
+        let launched = monotonic_ns();
+        let mut slept = 0;
+        if let Some(pause) = pause {
+            std::thread::sleep(pause);
+            slept = monotonic_ns() - launched;
+        }
+        join(task)?;
+        times.push([launched - began, monotonic_ns() - began - slept]);
+    }
+    Ok(times)
+}
+
+/// Waits for a child that must end well.
+fn ended(pid: Pid) -> io::Result<()> {
+    loop {
+        match waitpid(Some(pid), WaitOptions::empty()) {
+            Ok(Some((_, status))) if status.exit_status() == Some(0) => return Ok(()),
+            Ok(Some((_, status))) => return Err(io::Error::other(format!("a child ended with {status:?}"))),
+            Ok(None) | Err(rustix::io::Errno::INTR) => {}
+            Err(why) => return Err(why.into()),
+        }
+    }
+}
+
+/// What is started, and the file that has to be there as long.
+fn program(starts: Starts) -> io::Result<(Program, Option<OwnedFd>)> {
+    let (file, path) = match starts {
+        Starts::Minimal => minimal_program().map(|(file, path)| (Some(file), path))?,
+        Starts::True => {
+            let places = ["/bin/true", "/usr/bin/true"];
+            let found = places.iter().find(|path| Path::new(path).exists());
+            let found =
+                found.ok_or_else(|| io::Error::other(format!("none of {} is there", places.join(", "))))?;
+            (None, PathBuf::from(found))
+        }
+    };
+    let nothing: [(&str, &str); 0] = [];
+    Ok((Program::new(&path, [""; 0], nothing)?, file))
+}
+
+/// The medians, and all of it.
+fn one_by_one(times: &[[u64; 2]]) -> Block {
+    let columns = [0, 1].map(|at| times.iter().map(|time| time[at]).collect::<Vec<u64>>());
+    let single = columns.iter().map(|times| histogram(times)).collect();
+    Block { values: columns.map(median).to_vec(), single, operations: times.len() as u64, ..Block::default() }
+}
+
+/// The medians of batches, for one of each.
+fn together(times: &[[u64; 2]]) -> Block {
+    let each = |at: usize| median(times.iter().map(|time| time[at]).collect()) / BATCH as f64;
+    Block { values: vec![each(0), each(1)], operations: times.len() as u64 * BATCH, ..Block::default() }
+}
+
+/// Mean and minimum of launch, and of join, as the article's program prints them.
+fn paused(times: &[[u64; 2]]) -> Block {
+    let launches: Vec<u64> = times.iter().map(|[launch, _]| *launch).collect();
+    let joins: Vec<u64> = times.iter().map(|[launch, both]| both - launch).collect();
+    let (mut values, mut single) = (Vec::new(), Vec::new());
+    for times in [&launches, &joins] {
+        let mean = times.iter().sum::<u64>() as f64 / times.len().max(1) as f64;
+        values.extend([mean, times.iter().min().copied().unwrap_or_default() as f64]);
+        single.extend([histogram(times), Histogram::default()]);
+    }
+    Block { values, single, operations: times.len() as u64, ..Block::default() }
+}
+
+fn histogram(times: &[u64]) -> Histogram {
+    let mut all = Histogram::default();
+    times.iter().for_each(|time| all.record(Nanos(*time)));
+    all
+}
+
+fn median(mut times: Vec<u64>) -> f64 {
+    times.sort_unstable();
+    let Some(last) = times.len().checked_sub(1) else { return 0.0 };
+    f64::midpoint(times[last / 2] as f64, times[last.div_ceil(2)] as f64)
+}
+
+/// Pages of its own that this process has touched, and its mappings.
+fn itself(operations: u64) -> io::Result<Block> {
+    let touched = kib(&read_to_string("/proc/self/smaps_rollup")?, "Anonymous:")? * 1024 / PAGE;
+    let maps = read_to_string("/proc/self/maps")?;
+    // The last one is a page that all processes have, and none copies.
+    let mappings = maps.lines().filter(|line| !line.ends_with("[vsyscall]")).count();
+    Ok(Block { values: vec![touched as f64, mappings as f64], operations, ..Block::default() })
+}
+
+/// The kernel gives huge pages where it can and where it is allowed to: whether it has.
+fn check_huge(heap: Bytes) -> io::Result<()> {
+    let there = Bytes(kib(&read_to_string("/proc/self/smaps_rollup")?, "AnonHugePages:")? * 1024);
+    if there.0 as f64 >= heap.0 as f64 * HUGE {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "the kernel gave {there} of {heap} in huge pages: see /sys/kernel/mm/transparent_hugepage/enabled, which must not be \
+         `never`, and whether memory is in pieces"
+    )))
+}
+
+fn kib(text: &str, name: &str) -> io::Result<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    number.ok_or_else(|| io::Error::other(format!("the kernel does not say {name}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Method; 11] = [
+        Method::Fork,
+        Method::Clone,
+        Method::Vfork,
+        Method::Spawn(Starts::Minimal),
+        Method::Spawn(Starts::True),
+        Method::CloneSpawn(Starts::Minimal),
+        Method::CloneSpawn(Starts::True),
+        Method::Thread,
+        Method::ThreadNewStack,
+        Method::Task,
+        Method::TokioTask,
+    ];
+
+    /// In a thread of its own, which is bound to a processor and then gone; no child of it is left.
+    fn measured(cell: Cell, operations: u64) -> Block {
+        let measure = move || {
+            let block = cell.block(operations);
+            // A kernel may be built without this file.
+            (block, read_to_string("/proc/thread-self/children").unwrap_or_default())
+        };
+        let (block, left) = std::thread::spawn(measure).join().expect("no panic");
+        assert_eq!(left, "", "{cell:?}: somebody was not waited for");
+        block.unwrap_or_else(|why| panic!("{cell:?}: {why}"))
+    }
+
+    #[test]
+    fn every_method_launches_and_joins_and_leaves_nobody() {
+        let mut cells = ALL.map(|method| Cell::new(method, 0)).to_vec();
+        cells.extend([Method::Fork, Method::Thread].map(|method| Cell::paused(method, 0)));
+        for cell in cells {
+            let block = measured(cell, 40);
+            assert_eq!(block.values.len(), cell.figures().len(), "{cell:?}");
+            assert!(
+                block.operations >= 40 && block.values.iter().all(|value| *value > 0.0),
+                "{cell:?}: {block:?}"
+            );
+            if block.values.len() == 2 {
+                assert!(block.values[0] < block.values[1], "{cell:?}: {:?}", block.values);
+            }
+        }
+    }
+
+    #[test]
+    fn a_worker_knows_its_size() {
+        let block = measured(Cell::new(Method::Itself, 0), 1);
+        assert!(block.values[0] > 10.0 && block.values[1] > 4.0, "{:?}", block.values);
+    }
+
+    #[test]
+    fn huge_pages_that_are_not_there_are_missed() {
+        let why = check_huge(Bytes(1 << 40)).expect_err("nobody has so much");
+        assert!(why.to_string().contains("of 1 TiB in huge pages"), "{why}");
+        assert_eq!(kib("A:\t 12 kB\nB: 7 kB\n", "B:").expect("it is there"), 7);
+        assert!(kib("A: 1 kB", "C:").is_err());
+    }
+
+    #[test]
+    fn middles() {
+        assert_eq!(median(vec![3, 1, 2]), 2.0);
+        assert_eq!(median(vec![4, 1, 2, 3]), 2.5);
+        assert_eq!(median(Vec::new()), 0.0);
+        let block = paused(&[[2, 5], [4, 5]]);
+        assert_eq!(block.values, [3.0, 2.0, 2.0, 1.0]);
+        assert_eq!(together(&[[200, 500]]).values, [2.0, 5.0]);
+    }
+}

@@ -1,0 +1,250 @@
+//! Blocks of all cells of a table, taking turns until each has enough.
+
+use crate::Error;
+use crate::cell::{Block, Home, What};
+use crate::figure::figures;
+use crate::worker::Worker;
+use record::{Caveat, Event, Figure};
+use stats::shuffled;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use sys::{Ticks, Whose, usage};
+use units::Nanos;
+
+/// Values of two blocks in a row that differ by less show that a cell is warm,
+const WARM: f64 = 0.02;
+/// as do so many blocks.
+const WARM_MOST: u32 = 10;
+/// Operations grow at most by this factor from one block to the next while their number is being found.
+const GROWTH: f64 = 10.0;
+/// A round in which others used more than this of a processor,
+const FOREIGN: f64 = 0.05;
+/// or the hypervisor took more than this share of the time, is disturbed.
+const STOLEN: f64 = 0.01;
+/// Less time than this says nothing about either: the kernel counts in ticks.
+const TELLING: Duration = Duration::from_millis(300);
+/// Disturbed rounds that are made anew, as a part of all; later ones count, with a caveat.
+const ANEW: u32 = 2;
+
+/// A table of figures: what is measured in it, and what they mean together.
+pub trait Table {
+    /// A word: what the user types, and what a figure says it belongs to.
+    fn name(&self) -> &'static str;
+    /// What is measured, in the order of telling.
+    fn cells(&self) -> Vec<What>;
+    /// Once all is measured: gives figures their arguments and caveats, and says in sentences what they mean together.
+    /// Figures are in the order of [`Table::cells`], without those that could not be measured.
+    fn explain(&self, figures: &mut [Figure]) -> Vec<String>;
+    /// Figures of programs that are no workers, measured after the cells, and sentences on those that cannot be had.
+    fn extra(&self, _effort: &Effort, _stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
+        (Vec::new(), Vec::new())
+    }
+}
+
+/// How much is done.
+#[derive(Debug, Clone)]
+pub struct Effort {
+    /// Blocks of each cell.
+    pub blocks: u32,
+    /// What a block should take.
+    pub block: Nanos,
+    /// Orders the blocks.
+    pub seed: u64,
+    /// torment's own program, of which the workers are made.
+    pub program: PathBuf,
+}
+
+/// A cell with the blocks made of it so far.
+struct Course {
+    what: What,
+    operations: u64,
+    wanted: u32,
+    blocks: Vec<Block>,
+}
+
+/// Measures a table, and tells of it: its figures, and the sentences that go with them. True if it was measured to the end.
+///
+/// # Errors
+/// When no worker can be had. A cell that cannot be measured is told of, and left out.
+pub fn measure(
+    table: &dyn Table,
+    effort: &Effort,
+    tell: &mut dyn FnMut(Event),
+    stop: &dyn Fn() -> bool,
+) -> Result<bool, Error> {
+    let cells = table.cells();
+    let expected = Nanos(effort.block.0 * cells.len() as u64 * u64::from(effort.blocks + WARM_MOST / 2));
+    let name = table.name();
+    let count = cells.iter().map(|what| what.figures().len() as u32).sum();
+    tell(Event::Probing { table: name.to_owned(), figures: count, expected });
+    let mut workers = Workers { effort, all: HashMap::new() };
+    let mut courses = Vec::new();
+    for what in cells {
+        if stop() {
+            break;
+        }
+        match warm(&what, &mut workers, effort)? {
+            Ok(operations) => {
+                let wanted = what.blocks().map_or(effort.blocks, |most| most.min(effort.blocks));
+                courses.push(Course { what, operations, wanted, blocks: Vec::new() });
+            }
+            Err(why) => {
+                let rows: Vec<String> = what.figures().into_iter().map(|named| named.row).take(1).collect();
+                let text = format!("{} is not measured: {why}", rows.concat());
+                tell(Event::Noted { table: name.to_owned(), text });
+            }
+        }
+    }
+    let disturbed = rounds(&mut courses, &mut workers, effort, stop)?;
+    drop(workers);
+    let mut measured: Vec<Figure> =
+        courses.iter().flat_map(|course| figures(name, &course.what, &course.blocks)).collect();
+    measured.iter_mut().for_each(|figure| figure.caveats.extend(disturbed.clone()));
+    let (others, missing) = if stop() { Default::default() } else { table.extra(effort, stop) };
+    measured.extend(others);
+    let notes = table.explain(&mut measured).into_iter().chain(missing);
+    for figure in measured {
+        tell(Event::Measured { figure: Box::new(figure) });
+    }
+    for text in notes {
+        tell(Event::Noted { table: name.to_owned(), text });
+    }
+    Ok(courses.iter().all(|course| course.blocks.len() >= course.wanted as usize) && !stop())
+}
+
+/// The processes that measure, one of each kind.
+struct Workers<'a> {
+    effort: &'a Effort,
+    all: HashMap<Home, Worker>,
+}
+
+impl Workers<'_> {
+    fn block(&mut self, what: &What, operations: u64) -> Result<Result<Block, String>, Error> {
+        let home = what.home();
+        if !self.all.contains_key(&home) {
+            self.all.insert(home, Worker::start(&self.effort.program, home)?);
+        }
+        let worker = self.all.get_mut(&home).expect("it was put there");
+        worker.block(what, operations)
+    }
+}
+
+/// Finds how many operations make a block, and goes on until the cell is warm.
+fn warm(what: &What, workers: &mut Workers<'_>, effort: &Effort) -> Result<Result<u64, String>, Error> {
+    let target = effort.block.as_secs_f64();
+    let mut operations = what.least();
+    let mut last: Option<f64> = None;
+    for _ in 0..WARM_MOST {
+        let block = match workers.block(what, operations)? {
+            Ok(block) => block,
+            Err(why) => return Ok(Err(why)),
+        };
+        let factor = target / block.wall.as_secs_f64().max(1e-9);
+        if factor > 1.5 {
+            operations = (operations as f64 * factor.min(GROWTH)).ceil() as u64;
+            continue;
+        }
+        if factor < 0.7 {
+            operations = ((operations as f64 * factor) as u64).max(what.least());
+        }
+        let value = block.values.first().copied().unwrap_or_default();
+        if last.is_some_and(|last| (value - last).abs() <= WARM * last.abs()) {
+            break;
+        }
+        last = Some(value);
+    }
+    Ok(Ok(operations))
+}
+
+/// Makes rounds until every cell has its blocks. A caveat if some of them were disturbed.
+fn rounds(
+    courses: &mut [Course],
+    workers: &mut Workers<'_>,
+    effort: &Effort,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Caveat>, Error> {
+    let (mut anew, mut kept, mut round) = (effort.blocks / ANEW, 0, 0);
+    let mut calm = Calm::new();
+    while courses.iter().any(|course| course.blocks.len() < course.wanted as usize) {
+        let mut made = Vec::new();
+        for at in shuffled(courses.len(), effort.seed, round) {
+            let course = &courses[at];
+            if stop() {
+                return Ok(None);
+            }
+            if course.blocks.len() >= course.wanted as usize {
+                continue;
+            }
+            match workers.block(&course.what, course.operations)? {
+                Ok(block) => {
+                    calm.used += block.used.to_duration();
+                    made.push((at, block));
+                }
+                Err(why) => {
+                    let row =
+                        course.what.figures().first().map_or_else(String::new, |named| named.row.clone());
+                    return Err(Error::Cell(row, why));
+                }
+            }
+        }
+        round += 1;
+        match calm.disturbed() {
+            Some(_) if anew > 0 => {
+                anew -= 1;
+                continue;
+            }
+            Some(_) => kept += 1,
+            None => {}
+        }
+        for (at, block) in made {
+            courses[at].blocks.push(block);
+        }
+    }
+    Ok((kept > 0).then(|| {
+        let text = format!(
+            "{kept} of {} rounds were disturbed: others used more than {:.0} % of a processor, or the hypervisor \
+             took more than {:.0} % of the time; measure again on a quiet machine",
+            effort.blocks,
+            FOREIGN * 100.0,
+            STOLEN * 100.0
+        );
+        Caveat::new("disturbed", text)
+    }))
+}
+
+/// Whether anybody else was at work.
+struct Calm {
+    ticks: Option<Ticks>,
+    since: Instant,
+    /// Processor time of this process at the beginning.
+    own: Duration,
+    /// Processor time of the workers since then.
+    used: Duration,
+}
+
+impl Calm {
+    fn new() -> Self {
+        let own = usage(Whose::Process).processor;
+        Self { ticks: Ticks::now(), since: Instant::now(), own, used: Duration::ZERO }
+    }
+
+    /// The larger of both shares, if it is too large; of what has passed since the last answer that was not too short to tell.
+    fn disturbed(&mut self) -> Option<f64> {
+        let passed = self.since.elapsed();
+        if passed < TELLING {
+            return None;
+        }
+        let now = Ticks::now();
+        let seen = self.ticks.zip(now).map(|(before, now)| now.since(&before));
+        let own = usage(Whose::Process).processor;
+        let ours = self.used + own.saturating_sub(self.own);
+        *self = Self::new();
+        let seen = seen?;
+        // The kernel charges a tick to whoever it meets: two of them may be nobody's fault.
+        let slack = Duration::from_secs_f64(2.0 / rustix::param::clock_ticks_per_second() as f64);
+        let foreign = seen.busy().saturating_sub(ours + slack).as_secs_f64() / passed.as_secs_f64();
+        let stolen = seen.stolen_share();
+        (foreign > FOREIGN || stolen > STOLEN).then(|| foreign.max(stolen))
+    }
+}

@@ -1,0 +1,237 @@
+//! What a handover costs between the tasks of other languages: goroutines, Java's virtual threads, Node's promises and
+//! workers. Their programs are ours, a page each, and are built and run in a folder that goes with torment.
+
+mod folder;
+mod program;
+
+use crate::rounds::Effort;
+use crate::sides::Placement;
+use folder::Folder;
+use program::{Ended, Line, found, run};
+use record::{Caveat, Figure, Unit};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use sys::{Ticks, Whose, usage};
+
+const GO: &str = include_str!("../runtimes/handover.go");
+const JAVA: &str = include_str!("../runtimes/Handover.java");
+const NODE: &str = include_str!("../runtimes/handover.js");
+
+/// The rows.
+pub const GOROUTINES: &str = "goroutines, channel";
+pub const VIRTUAL: &str = "Java virtual threads, synchronous queue";
+pub const PROMISES: &str = "Node, promises";
+pub const MESSAGES: &str = "Node, messages between workers";
+
+/// The first Java with virtual threads.
+const JAVA_LEAST: u32 = 21;
+/// The first Go whose loops the program uses.
+const GO_LEAST: u32 = 22;
+/// For the compiler of Go, which builds its own library the first time.
+const BUILDING: Duration = Duration::from_secs(180);
+/// For a program, beside its blocks: to start, and to be compiled while it runs.
+const WARMING: Duration = Duration::from_secs(60);
+/// Others that use more of a processor than this while a program runs disturb it.
+const FOREIGN: f64 = 0.05;
+
+/// A row, and how it is come by.
+struct Runtime {
+    row: &'static str,
+    program: PathBuf,
+    arguments: Vec<String>,
+}
+
+/// The rows of whatever runtimes are here, and in sentences which are not, or fail.
+pub fn measure(table: &str, effort: &Effort, stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
+    let (mut figures, mut notes) = (Vec::new(), Vec::new());
+    let folder = match Folder::new() {
+        Ok(folder) => folder,
+        Err(why) => {
+            return (
+                figures,
+                vec![format!("No runtime is measured: there is no folder for its program: {why}.")],
+            );
+        }
+    };
+    let runtimes = [go(&folder, stop), java(&folder), node(&folder)];
+    for runtime in runtimes {
+        match runtime {
+            Ok(rows) => {
+                for runtime in rows {
+                    for place in [Placement::One, Placement::Free] {
+                        match figure(table, &runtime, place, effort, stop) {
+                            Ok(Some(figure)) => figures.push(figure),
+                            Ok(None) => return (figures, notes),
+                            Err(why) => notes.push(format!("{} is not measured: {why}.", runtime.row)),
+                        }
+                    }
+                }
+            }
+            Err(why) => notes.push(why),
+        }
+    }
+    (figures, notes)
+}
+
+/// Of goroutines; built first.
+fn go(folder: &Folder, stop: &dyn Fn() -> bool) -> Result<Vec<Runtime>, String> {
+    let failed = |why: String| format!("Goroutines are not measured: {why}.");
+    let get =
+        format!("install Go 1.{GO_LEAST} or newer (package `golang`, or go.dev) so that `go` is in PATH");
+    let Some(go) = found("go") else { return Err(failed(format!("there is no `go`; {get}"))) };
+    match version(&go, "version", "go1.") {
+        Some(minor) if minor < GO_LEAST => {
+            return Err(failed(format!("`go` is of version 1.{minor}; {get}")));
+        }
+        _ => {}
+    }
+    let source = folder.write("handover.go", GO).map_err(|why| failed(why.to_string()))?;
+    let program = folder.path().join("handover");
+    let mut build = Command::new(go);
+    // Nothing is fetched, and nothing stays but what the compiler keeps of its own library.
+    build.args(["build", "-o"]).args([&program, &source]).current_dir(folder.path());
+    build.envs([("GOTOOLCHAIN", "local"), ("GOPROXY", "off"), ("GO111MODULE", "off"), ("GOFLAGS", "")]);
+    build.env("GOTMPDIR", folder.path());
+    match run(build, &[], BUILDING, stop) {
+        Ok(_) => {}
+        Err(Ended::Stopped) => return Ok(Vec::new()),
+        Err(Ended::Failed(why)) => return Err(failed(format!("its program cannot be built: {why}"))),
+    }
+    Ok(vec![Runtime { row: GOROUTINES, program, arguments: Vec::new() }])
+}
+
+/// Of virtual threads; Java builds its program itself.
+fn java(folder: &Folder) -> Result<Vec<Runtime>, String> {
+    let failed = |why: String| format!("Java's virtual threads are not measured: {why}.");
+    let get = format!(
+        "install a JDK of version {JAVA_LEAST} or newer, and have JAVA_HOME name its folder or PATH its `java`"
+    );
+    let home = std::env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin/java"));
+    let home = home.filter(|java| java.is_file());
+    let Some(java) = home.or_else(|| found("java")) else {
+        return Err(failed(format!("there is no `java`; {get}")));
+    };
+    match version(&java, "--version", "") {
+        Some(major) if major < JAVA_LEAST => {
+            return Err(failed(format!("{} is of version {major}; {get}", java.display())));
+        }
+        _ => {}
+    }
+    let source = folder.write("Handover.java", JAVA).map_err(|why| failed(why.to_string()))?;
+    // Its counters would be left among the temporary files if it were killed.
+    let arguments = vec!["-XX:-UsePerfData".to_owned(), source.display().to_string()];
+    Ok(vec![Runtime { row: VIRTUAL, program: java, arguments }])
+}
+
+fn node(folder: &Folder) -> Result<Vec<Runtime>, String> {
+    let failed = |why: String| format!("Node is not measured: {why}.");
+    let Some(node) = found("node") else {
+        let get = "install Node 18 or newer (package `nodejs`, or nodejs.org) so that `node` is in PATH";
+        return Err(failed(format!("there is no `node`; {get}")));
+    };
+    let source = folder.write("handover.js", NODE).map_err(|why| failed(why.to_string()))?;
+    let row = |row, kind: &str| Runtime {
+        row,
+        program: node.clone(),
+        arguments: vec![source.display().to_string(), kind.to_owned()],
+    };
+    Ok(vec![row(PROMISES, "promises"), row(MESSAGES, "messages")])
+}
+
+/// The number after `before`, of the first line that a program says of its version.
+fn version(program: &Path, ask: &str, before: &str) -> Option<u32> {
+    let said = Command::new(program).arg(ask).output().ok()?;
+    number_after(&String::from_utf8_lossy(&said.stdout), before)
+}
+
+fn number_after(text: &str, before: &str) -> Option<u32> {
+    let line = text.lines().next()?;
+    let rest = &line[line.find(before)? + before.len()..];
+    let digits: String =
+        rest.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+/// One program in one place; none if it was interrupted.
+fn figure(
+    table: &str,
+    runtime: &Runtime,
+    place: Placement,
+    effort: &Effort,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Figure>, String> {
+    let processors = place.processors().map_err(|why| why.to_string())?.map(|places| places[0]);
+    let mut command = Command::new(&runtime.program);
+    command.args(&runtime.arguments).args([effort.blocks.to_string(), effort.block.0.to_string()]);
+    let limit = WARMING + effort.block.to_duration() * effort.blocks * 4;
+    let calm = Calm::new();
+    let said = match run(command, processors.as_slice(), limit, stop) {
+        Ok(said) => said,
+        Err(Ended::Stopped) => return Ok(None),
+        Err(Ended::Failed(why)) => return Err(why),
+    };
+    let disturbed = calm.disturbed();
+    let mut lines = Vec::new();
+    for line in said.lines() {
+        lines.push(serde_json::from_str::<Line>(line).map_err(|why| format!("it says {line:?}: {why}"))?);
+    }
+    let blocks: Vec<f64> = lines.iter().map(|line| line.ns).collect();
+    if blocks.len() != effort.blocks as usize {
+        return Err(format!("it was asked for {} blocks and says {}", effort.blocks, blocks.len()));
+    }
+    let handovers = lines.iter().map(|line| line.handovers).sum();
+    let names = (table, runtime.row, place.name());
+    let figure = Figure::of(names, Unit::Nanos, blocks, handovers).ok_or("what it says are no numbers")?;
+    Ok(Some(Figure { caveats: disturbed.into_iter().collect(), ..figure }))
+}
+
+/// Whether anybody else was at work while a program ran.
+struct Calm {
+    ticks: Option<Ticks>,
+    used: Duration,
+    began: Instant,
+}
+
+/// Of this process and of all that it has waited for.
+fn used() -> Duration {
+    usage(Whose::Process).processor + usage(Whose::Children).processor
+}
+
+impl Calm {
+    fn new() -> Self {
+        Self { ticks: Ticks::now(), used: used(), began: Instant::now() }
+    }
+
+    fn disturbed(&self) -> Option<Caveat> {
+        let seen = self.ticks.zip(Ticks::now()).map(|(before, now)| now.since(&before))?;
+        let ours = used().saturating_sub(self.used);
+        let foreign = seen.busy().saturating_sub(ours).as_secs_f64() / self.began.elapsed().as_secs_f64();
+        (foreign > FOREIGN).then(|| {
+            let text = format!(
+                "others used more than {:.0} % of a processor meanwhile; measure again on a quiet machine",
+                FOREIGN * 100.0
+            );
+            Caveat::new("disturbed", text)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read() {
+        for (text, before, number) in [
+            ("go version go1.26.8 linux/amd64\n", "go1.", Some(26)),
+            ("go version devel +abc linux/amd64", "go1.", None),
+            ("openjdk 17.0.15 2025-04-15\nOpenJDK Runtime", "", Some(17)),
+            ("java 21 2023-09-19 LTS", "", Some(21)),
+            ("openjdk 25-ea 2025-09-16", "", Some(25)),
+            ("", "", None),
+        ] {
+            assert_eq!(number_after(text, before), number, "{text}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! A program that is run for what it prints, as long as it may take and nobody asks to stop.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Signal;
+use serde::Deserialize;
+use std::io::{self, Read, Seek};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a request to stop may go unheard.
+const STEP: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// More than this nobody wants to read of what went wrong.
+const TOLD: usize = 300;
+
+/// A block, as the programs print it.
+#[derive(Debug, Deserialize)]
+pub struct Line {
+    /// Nanoseconds a handover.
+    pub ns: f64,
+    pub handovers: u64,
+}
+
+/// Why there is nothing to read.
+#[derive(Debug)]
+pub enum Ended {
+    /// Asked for.
+    Stopped,
+    /// Why.
+    Failed(String),
+}
+
+impl From<io::Error> for Ended {
+    fn from(why: io::Error) -> Self {
+        Self::Failed(why.to_string())
+    }
+}
+
+/// Where a program is that is called by its name alone.
+pub fn found(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| {
+        let executable = rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok();
+        executable && program.is_file()
+    })
+}
+
+/// What it prints, on these processors, or on all if none is named. It is killed when it takes longer than `limit`, when it is
+/// asked to stop, and with this process.
+pub fn run(
+    mut command: Command,
+    processors: &[u32],
+    limit: Duration,
+    stop: &dyn Fn() -> bool,
+) -> Result<String, Ended> {
+    // A file, for a pipe that nobody reads would stop it.
+    let mut complaints = nameless()?;
+    command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(complaints.try_clone()?);
+    sys::before_exec(&mut command, Signal::KILL, processors, Vec::new())?;
+    let mut running = Running(command.spawn()?);
+    let mut output = running.0.stdout.take().expect("it was asked to be piped");
+    let (mut said, until) = (Vec::new(), Instant::now() + limit);
+    loop {
+        if stop() {
+            return Err(Ended::Stopped);
+        }
+        if Instant::now() > until {
+            return Err(Ended::Failed(format!("it has not ended after {} s", limit.as_secs())));
+        }
+        let mut ready = [PollFd::new(&output, PollFlags::IN)];
+        match poll(&mut ready, Some(&STEP)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(why) => return Err(io::Error::from(why).into()),
+        }
+        let mut part = [0; 4096];
+        match output.read(&mut part)? {
+            0 => break,
+            some => said.extend_from_slice(&part[..some]),
+        }
+    }
+    let status = running.0.wait()?;
+    if status.success() {
+        return String::from_utf8(said).map_err(|why| Ended::Failed(why.to_string()));
+    }
+    let mut text = String::new();
+    complaints.rewind()?;
+    // What is no text is no explanation either.
+    let _ = complaints.read_to_string(&mut text);
+    let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(TOLD).collect();
+    Err(Ended::Failed(format!("{status}: {text}")))
+}
+
+fn nameless() -> io::Result<std::fs::File> {
+    Ok(rustix::fs::memfd_create("complaints", rustix::fs::MemfdFlags::CLOEXEC)?.into())
+}
+
+/// Its group ends with it: the compiler starts others.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Ok(None) = self.0.try_wait() {
+            if let Some(group) = rustix::process::Pid::from_raw(self.0.id().cast_signed()) {
+                let _ = rustix::process::kill_process_group(group, Signal::KILL);
+            }
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn what_it_prints_why_it_fails_and_when_it_is_enough() {
+        let minute = Duration::from_secs(60);
+        let said = run(shell("echo one; echo two"), &[], minute, &|| false).expect("every Linux has a shell");
+        assert_eq!(said, "one\ntwo\n");
+        let failed = run(shell("echo on purpose >&2; exit 3"), &[], minute, &|| false);
+        assert!(matches!(&failed, Err(Ended::Failed(why)) if why.contains("on purpose")), "{failed:?}");
+        let began = Instant::now();
+        assert!(matches!(run(shell("sleep 600"), &[], minute, &|| true), Err(Ended::Stopped)));
+        let late = run(shell("sleep 600 & sleep 600"), &[], Duration::from_millis(200), &|| false);
+        assert!(matches!(&late, Err(Ended::Failed(why)) if why.contains("not ended")), "{late:?}");
+        assert!(began.elapsed() < minute);
+        assert!(found("sh").is_some() && found("no such program here").is_none());
+    }
+}

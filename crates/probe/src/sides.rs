@@ -1,0 +1,287 @@
+//! The two sides of a measurement: one here, the other in a thread or a process of its own.
+
+use rustix::io::Errno;
+use rustix::thread::futex;
+use serde::{Deserialize, Serialize};
+use std::fs::{read_dir, read_to_string};
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::{self, Builder};
+use std::time::{Duration, Instant};
+use sys::{Alarm, Allowed, Partner, Shared, check_processors, run_on};
+use units::{Bytes, Nanos};
+
+/// Two sides that wait for each other longer than this wait for ever: the worker ends, and says so by its signal.
+const LIMIT: Duration = Duration::from_secs(120);
+/// For the other side to come up, or a thread that has ended to be gone, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What the other side is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    Threads,
+    Processes,
+}
+
+/// Where both sides run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Placement {
+    /// Both on the last processor that this process may use.
+    One,
+    /// On the last two.
+    Two,
+    /// Wherever the scheduler puts them.
+    Free,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Threads => "threads",
+            Self::Processes => "processes",
+        }
+    }
+}
+
+impl Placement {
+    const ALL: [Self; 3] = [Self::One, Self::Two, Self::Free];
+
+    /// Those that this process has processors for.
+    pub fn possible() -> Vec<Self> {
+        Self::ALL.into_iter().filter(|placement| placement.processors().is_ok()).collect()
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::One => "one processor",
+            Self::Two => "two processors",
+            Self::Free => "free",
+        }
+    }
+
+    /// That of this side, and that of the other; none if it does not matter.
+    pub fn processors(self) -> io::Result<Option<[u32; 2]>> {
+        match (self, Allowed::now()?.list().as_slice()) {
+            (Self::Free, _) => Ok(None),
+            (Self::One, [.., last]) => Ok(Some([*last, *last])),
+            (Self::Two, [.., before, last]) => Ok(Some([*before, *last])),
+            _ => Err(io::Error::other("this process may use one processor only")),
+        }
+    }
+}
+
+/// What [`Placement`] leaves out here, or what is to be known of it; for the notes of a table.
+pub fn placement_note() -> Option<String> {
+    let Ok(Some([first, second])) = Placement::Two.processors() else {
+        return Some("This process may use one processor only: nothing is measured on two.".to_owned());
+    };
+    let path = format!("/sys/devices/system/cpu/cpu{second}/topology/thread_siblings_list");
+    let siblings = read_to_string(path).unwrap_or_default();
+    lists(siblings.trim(), first).then(|| {
+        format!("Processors {first} and {second} are hardware threads of one core: \"two processors\" is nearer here than between cores.")
+    })
+}
+
+/// Whether a list as `0-2,8` has this number.
+fn lists(list: &str, number: u32) -> bool {
+    list.split(',').any(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        matches!((first.parse::<u32>(), last.parse::<u32>()), (Ok(first), Ok(last)) if (first..=last).contains(&number))
+    })
+}
+
+// What is where in the memory that both sides have; words that one of them changes often on cache lines of their own.
+const READY: usize = 0;
+const TURN: usize = 128;
+const PROCESSOR: usize = 256;
+const LEFT: usize = 384;
+const SIZE: Bytes = Bytes(4096);
+
+/// Not yet, well, and not well.
+const UP: u32 = 1;
+const FAILED: u32 = 2;
+
+/// What both sides have in common.
+pub struct Common {
+    memory: Shared,
+}
+
+/// What the other side has seen, for this one to read once it has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Left {
+    pub switches: u64,
+    pub took: Nanos,
+}
+
+impl Common {
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { memory: Shared::new(SIZE)? })
+    }
+
+    /// A word to hand over, 0 at first.
+    pub fn turn(&self) -> &AtomicU32 {
+        self.memory.word(TURN)
+    }
+
+    /// The processor on which the other side was last.
+    pub fn processor(&self) -> &AtomicU32 {
+        self.memory.word(PROCESSOR)
+    }
+
+    /// For the other side, at its end.
+    pub fn leave(&self, left: Left) {
+        let all = [left.switches, left.took.0].map(u64::to_ne_bytes).concat();
+        self.memory.write(LEFT, &all);
+    }
+
+    /// For this side, after the other's end, which orders both.
+    pub fn left(&self) -> Left {
+        let number = |at: usize| {
+            let mut bytes = [0; 8];
+            self.memory.read(LEFT + at, &mut bytes);
+            u64::from_ne_bytes(bytes)
+        };
+        Left { switches: number(0), took: Nanos(number(8)) }
+    }
+
+    fn state(&self) -> &AtomicU32 {
+        self.memory.word(READY)
+    }
+
+    fn say(&self, state: u32) {
+        self.state().store(state, Ordering::SeqCst);
+        // Nobody waits for it but this side's other half; that it cannot be woken would be seen by its patience.
+        let _ = futex::wake(self.state(), futex::Flags::empty(), 1);
+    }
+
+    /// Waits until the other side is up, or has failed to come up.
+    fn wait_up(&self) -> io::Result<()> {
+        let until = Instant::now() + PATIENCE;
+        let step = futex::Timespec { tv_sec: 1, tv_nsec: 0 };
+        while self.state().load(Ordering::SeqCst) == 0 {
+            if Instant::now() > until {
+                return Err(io::Error::other("the other side does not come up"));
+            }
+            match futex::wait(self.state(), futex::Flags::empty(), 0, Some(&step)) {
+                Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => {}
+                Err(why) => return Err(why.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Does `here` in this thread and `there` in another or in a child, each in its place, once both are up.
+///
+/// Fails if either does, with what `here` says; of `there` only that it failed is known, for most often it is `here`
+/// that ends first.
+pub fn both<T>(
+    kind: Kind,
+    placement: Placement,
+    common: &Common,
+    here: impl FnOnce() -> io::Result<T>,
+    there: impl FnOnce() -> io::Result<()> + Send,
+) -> io::Result<T> {
+    let _alarm = Alarm::within(LIMIT);
+    let places = placement.processors()?;
+    if let Some(places) = &places {
+        check_processors(places)?;
+    }
+    let there = || {
+        let well = stay(places, 1).and_then(|()| {
+            common.say(UP);
+            there()
+        });
+        if well.is_err() {
+            common.say(FAILED);
+        }
+        well.is_ok()
+    };
+    let here = || {
+        common.wait_up()?;
+        stay(places, 0)?;
+        here()
+    };
+    let (done, other_well) = match kind {
+        Kind::Processes => {
+            alone()?;
+            let partner = Partner::start(there)?;
+            let done = here()?;
+            (done, partner.wait()?)
+        }
+        Kind::Threads => thread::scope(|scope| -> io::Result<_> {
+            let other = Builder::new().spawn_scoped(scope, there)?;
+            let done = here();
+            let well = other.join().unwrap_or(false);
+            Ok((done?, well))
+        })?,
+    };
+    if other_well { Ok(done) } else { Err(io::Error::other("the other side has failed")) }
+}
+
+/// Binds the calling thread to its place.
+fn stay(places: Option<[u32; 2]>, side: usize) -> io::Result<()> {
+    places.map_or(Ok(()), |places| run_on(&[places[side]]))
+}
+
+/// Waits until this thread is the only one: one that was joined is still there for a moment, and would forbid to fork.
+fn alone() -> io::Result<()> {
+    let until = Instant::now() + PATIENCE;
+    while read_dir("/proc/self/task")?.count() > 1 && Instant::now() < until {
+        thread::sleep(Duration::from_micros(50));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_ours() {
+        let all = Allowed::now().expect("every kernel has it").list();
+        let last = *all.last().expect("this runs somewhere");
+        assert_eq!(Placement::One.processors().expect("there is one"), Some([last, last]));
+        assert_eq!(Placement::Free.processors().expect("it asks for none"), None);
+        assert_eq!(Placement::possible().contains(&Placement::Two), all.len() > 1);
+        assert!(
+            Placement::Two.processors().is_ok_and(|two| two.is_some_and(|two| two[0] < two[1]))
+                || all.len() == 1
+        );
+    }
+
+    #[test]
+    fn lists_of_processors() {
+        for (list, number, has) in [
+            ("0-2,8", 1, true),
+            ("0-2,8", 8, true),
+            ("0-2,8", 3, false),
+            ("1", 1, true),
+            ("1", 0, false),
+            ("", 0, false),
+        ] {
+            assert_eq!(lists(list, number), has, "{number} in {list:?}");
+        }
+    }
+
+    #[test]
+    fn the_other_side_tells_and_may_fail() {
+        let common = Common::new().expect("a page can be had");
+        let left = Left { switches: 1 << 40, took: Nanos(7) };
+        let told = both(
+            Kind::Threads,
+            Placement::Free,
+            &common,
+            || Ok(3),
+            || {
+                common.leave(left);
+                Ok(())
+            },
+        );
+        assert_eq!((told.expect("neither fails"), common.left()), (3, left));
+        let common = Common::new().expect("a page can be had");
+        let failed =
+            both(Kind::Threads, Placement::Free, &common, || Ok(()), || Err(io::Error::other("on purpose")));
+        assert_eq!(failed.expect_err("the other side says so").to_string(), "the other side has failed");
+    }
+}

@@ -1,0 +1,281 @@
+//! What the figures of handovers are made of, and which of them are none.
+
+use super::{BY_HAND, ECHO, Medium, TOKIO};
+use crate::runtimes;
+use crate::sides::{Kind, Placement, placement_note};
+use record::{Caveat, Figure};
+use units::Nanos;
+
+/// Context switches a handover outside of these are something else than one.
+const LEAST: f64 = 0.95;
+const MOST: f64 = 1.05;
+/// What such a figure is called.
+const NOT_ONE: &str = "not-a-switch";
+/// Sides that were on different processors in more of the looks than this were apart as a rule.
+const APART: f64 = 0.5;
+
+pub fn explain(figures: &mut [Figure]) -> Vec<String> {
+    for medium in Medium::ALL {
+        for kind in [Kind::Threads, Kind::Processes] {
+            handovers(figures, medium, kind);
+        }
+    }
+    echoes(figures);
+    tasks(figures);
+    let mut notes = summary(figures);
+    notes.extend(placement_note());
+    notes
+}
+
+fn row(medium: Medium, kind: Kind) -> String {
+    format!("{}, {}", medium.name(), kind.name())
+}
+
+fn find<'a>(figures: &'a mut [Figure], row: &str, place: Placement) -> Option<&'a mut Figure> {
+    figures.iter_mut().find(|figure| figure.row == row && figure.column == place.name())
+}
+
+fn median(figures: &[Figure], row: &str, place: Placement) -> Option<f64> {
+    let figure = figures.iter().find(|figure| figure.row == row && figure.column == place.name())?;
+    Some(figure.median)
+}
+
+fn time(nanos: f64) -> Nanos {
+    Nanos(nanos.max(0.0).round() as u64)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// Those of a row, in all places.
+fn handovers(figures: &mut [Figure], medium: Medium, kind: Kind) {
+    let row = row(medium, kind);
+    let calls = median(figures, medium.alone(), Placement::One);
+    let one = median(figures, &row, Placement::One);
+    let other = if kind == Kind::Threads { Kind::Processes } else { Kind::Threads };
+    let threads = median(figures, &self::row(medium, other), Placement::One);
+    for place in [Placement::One, Placement::Two, Placement::Free] {
+        let Some(figure) = find(figures, &row, place) else { continue };
+        let switches = figure.switches.unwrap_or_default();
+        let happened = (LEAST..=MOST).contains(&switches);
+        figure.argument = match place {
+            Placement::One => Some(parts(medium, kind, figure.median, calls, switches, threads)),
+            _ => Some(apart(medium, place, figure, one)),
+        };
+        if !happened {
+            let text = format!(
+                "{switches:.2} context switches a handover were counted, not 1: {}",
+                why(medium, place, switches)
+            );
+            figure.caveats.push(Caveat::new(NOT_ONE, text));
+        }
+    }
+}
+
+/// On one processor: system calls and switch.
+fn parts(
+    medium: Medium,
+    kind: Kind,
+    all: f64,
+    calls: Option<f64>,
+    switches: f64,
+    threads: Option<f64>,
+) -> String {
+    let mut text = match (medium, calls) {
+        (Medium::Condition, _) | (_, None) => format!(
+            "{switches:.2} switches, with their system calls: the mutex is held when the other is woken"
+        ),
+        (Medium::Yield, Some(call)) => {
+            format!("1 system call {} + switch {}; nobody is woken", time(call), time(all - call))
+        }
+        (_, Some(calls)) => {
+            format!("2 system calls {} + wake-up and switch {}", time(calls), time(all - calls))
+        }
+    };
+    if let Some(threads) = threads.filter(|threads| kind == Kind::Processes && all > *threads) {
+        text.push_str(&format!(
+            "; {} of it the change of the address space, which threads do not have",
+            time(all - threads)
+        ));
+    }
+    text
+}
+
+/// On two processors, or anywhere.
+fn apart(medium: Medium, place: Placement, figure: &Figure, one: Option<f64>) -> String {
+    if medium == Medium::Yield {
+        return "each side yields on its own processor: nobody waits, and nothing is handed over".to_owned();
+    }
+    let share = figure.apart.unwrap_or(if place == Placement::Two { 1.0 } else { 0.0 });
+    let crossed = match place {
+        Placement::Free => {
+            format!("both sides were on different processors in {} of the looks: ", percent(share))
+        }
+        _ => String::new(),
+    };
+    match one {
+        Some(one) if figure.median > one && share > APART => format!(
+            "{crossed}{} more than on one processor: an idle processor is woken by an interrupt from another, on a \
+             virtual machine through its host",
+            time(figure.median - one)
+        ),
+        Some(one) if share > APART => {
+            format!("{crossed}{} less than on one processor: both run at once", time(one - figure.median))
+        }
+        Some(_) => {
+            format!("{crossed}the scheduler keeps both together, so that it is the figure of one processor")
+        }
+        None => format!("{crossed}there is no figure of one processor to hold it against"),
+    }
+}
+
+fn why(medium: Medium, place: Placement, switches: f64) -> &'static str {
+    match (medium, switches < LEAST) {
+        (Medium::Yield, true) if place != Placement::One => {
+            "who yields finds nobody waiting for its processor, and goes on"
+        }
+        (Medium::Yield, true) => "the scheduler does not always go to another when asked",
+        (_, true) => "often the other side was still running, or already, when it was its turn",
+        (Medium::Condition, false) => "who is woken finds the mutex still held, and sleeps again",
+        (_, false) => "there is more than one sleep to a handover, or others ran between",
+    }
+}
+
+fn echoes(figures: &mut [Figure]) {
+    let pipe = row(Medium::Pipe, Kind::Threads);
+    for place in [Placement::One, Placement::Two, Placement::Free] {
+        let handover = median(figures, &pipe, place);
+        let Some(figure) = find(figures, ECHO, place) else { continue };
+        let each = 1e9 / figure.median;
+        figure.argument = Some(match handover {
+            Some(handover) => {
+                format!("{} each: two handovers through a pipe are {}", time(each), time(2.0 * handover))
+            }
+            None => format!("{} each", time(each)),
+        });
+    }
+}
+
+fn tasks(figures: &mut [Figure]) {
+    let futex = median(figures, &row(Medium::Futex, Kind::Threads), Placement::One);
+    let floor = median(figures, BY_HAND, Placement::One);
+    if let Some(figure) = find(figures, BY_HAND, Placement::One) {
+        figure.argument =
+            Some("no system call: a flag is set, a function returns and another is called".to_owned());
+    }
+    if let Some(figure) = find(figures, TOKIO, Placement::One) {
+        let mut text = "no system call: a queue, a waker and the scheduler of the runtime".to_owned();
+        if let Some(floor) = floor {
+            text.push_str(&format!(
+                ", {:.1} times the least that can poll two futures",
+                figure.median / floor
+            ));
+        }
+        if let Some(futex) = futex {
+            text.push_str(&format!(
+                "; the cheapest handover between threads takes {:.0} times as long",
+                futex / figure.median
+            ));
+        }
+        figure.argument = Some(text);
+    }
+    for (row, how) in [
+        (runtimes::GOROUTINES, "the runtime's own scheduler"),
+        (runtimes::VIRTUAL, "the runtime's own scheduler, on threads that may have to be woken"),
+        (runtimes::PROMISES, "a queue of the event loop"),
+        (
+            runtimes::MESSAGES,
+            "between two threads, by the event loop of each: a wake-up by the kernel, and a value copied",
+        ),
+    ] {
+        for place in [Placement::One, Placement::Free] {
+            let Some(figure) = find(figures, row, place) else { continue };
+            let beside = futex.map(|futex| match figure.median / futex {
+                times @ 1.0.. => format!("; {times:.1} times a futex between threads on one processor"),
+                part => format!(
+                    "; a futex between threads on one processor takes {:.1} times as long",
+                    part.recip()
+                ),
+            });
+            figure.argument = Some(format!("{how}{}", beside.unwrap_or_default()));
+        }
+    }
+}
+
+fn summary(figures: &[Figure]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let pipe = row(Medium::Pipe, Kind::Threads);
+    let one = median(figures, &pipe, Placement::One);
+    if let (Some(one), Some(calls)) = (one, median(figures, Medium::Pipe.alone(), Placement::One)) {
+        notes.push(format!(
+            "A context switch with the wake-up before it costs {} here: a handover through a pipe, {}, without its two \
+             system calls, {}.",
+            time(one - calls),
+            time(one),
+            time(calls)
+        ));
+    }
+    let free = figures.iter().find(|figure| figure.row == pipe && figure.column == Placement::Free.name());
+    if let (Some(free), Some(one)) = (free, one) {
+        let two = median(figures, &pipe, Placement::Two);
+        notes.push(format!(
+            "Unpinned, the same handover takes {}: the two threads were apart in {} of the looks{}. Whoever keeps the other \
+             processors busy makes this figure better, not worse, for a processor that never idles need not be \
+             woken: do not compare unpinned figures of a quiet and a busy machine.",
+            time(free.median),
+            percent(free.apart.unwrap_or_default()),
+            two.map_or_else(String::new, |two| format!(" (on two processors {}, on one {})", time(two), time(one)))
+        ));
+    }
+    let none =
+        figures.iter().filter(|figure| figure.caveats.iter().any(|caveat| caveat.code == NOT_ONE)).count();
+    if none > 0 {
+        notes.push(format!(
+            "{none} of the figures are not one context switch each, and say how many took place."
+        ));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Unit;
+
+    fn figure(row: &str, place: Placement, median: f64, switches: f64, apart: f64) -> Figure {
+        let names = ("switch", row, place.name());
+        let figure = Figure::of(names, Unit::Nanos, vec![median], 1).expect("it is a number");
+        Figure { switches: Some(switches), apart: Some(apart), ..figure }
+    }
+
+    #[test]
+    fn a_handover_is_split_and_what_is_none_says_so() {
+        let mut figures = [
+            figure("pipe, threads", Placement::One, 2650.0, 1.0, 0.0),
+            figure("pipe, threads", Placement::Free, 20_650.0, 1.01, 0.97),
+            figure("yield, threads", Placement::Two, 120.0, 0.001, 1.0),
+            figure("condition variable, threads", Placement::One, 4390.0, 1.74, 0.0),
+            figure("write and read of one pipe, nobody else", Placement::One, 740.0, 0.0, 0.0),
+        ];
+        let notes = explain(&mut figures);
+        let [pipe, free, yields, condition, _] = &figures;
+        assert_eq!(pipe.argument.as_deref(), Some("2 system calls 740 ns + wake-up and switch 1.91 µs"));
+        assert!(
+            free.argument.as_ref().is_some_and(|text| text.contains("97 %") && text.contains("18 µs more")),
+            "{free:?}"
+        );
+        assert!(pipe.caveats.is_empty() && free.caveats.is_empty());
+        for (not, text) in [(yields, "0.00"), (condition, "1.74")] {
+            let [caveat] = not.caveats.as_slice() else { panic!("{not:?}") };
+            assert!(caveat.code == "not-a-switch" && caveat.text.starts_with(text), "{caveat:?}");
+        }
+        assert!(notes[0].contains("1.91 µs") && notes[1].contains("better, not worse"), "{notes:?}");
+    }
+
+    #[test]
+    fn nothing_measured_is_nothing_explained() {
+        let notes = explain(&mut []);
+        assert!(notes.len() <= 1, "{notes:?}");
+    }
+}

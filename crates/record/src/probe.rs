@@ -1,0 +1,215 @@
+//! What the machine itself costs and allows: figures of `torment probe`, the limits on tasks, what gave.
+
+use crate::{Caveat, RunId};
+use serde::{Deserialize, Serialize};
+use stats::{Histogram, Median, Quantiles};
+use units::{Bytes, Nanos};
+
+/// What a figure is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Time, in nanoseconds: less is better.
+    Nanos,
+    /// Memory, in bytes: less is better.
+    Bytes,
+    /// Events a second: more is better.
+    PerSecond,
+    /// Bytes a second: more is better.
+    BytesPerSecond,
+    /// A number of something: neither.
+    Count,
+    /// A part of something, 0 to 1: neither.
+    Share,
+}
+
+/// One figure of a machine, with all the blocks it rests on. Its table, row and column name it: the same three mean the
+/// same measurement on every machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// What it belongs to: `launch`, `switch`, …
+    pub table: String,
+    /// What was done: `fork`, `pipe, threads`, …
+    pub row: String,
+    /// Under which circumstances, or what of it: `2 MiB, launch and join`.
+    pub column: String,
+    /// What it is counted in.
+    pub unit: Unit,
+    /// Median of the blocks.
+    pub median: f64,
+    /// Lower end of the median's 95 % interval, from order statistics.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// One value for each block, in the order they were made.
+    pub blocks: Vec<f64>,
+    /// Operations in all blocks.
+    pub operations: u64,
+    /// Of single operations, where each was timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub single: Option<Single>,
+    /// Context switches of all sides an operation, voluntary and not, as the kernel counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switches: Option<f64>,
+    /// Share of the looks that found both sides on different processors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<f64>,
+    /// The figure from its parts, or what bounds it: `2 system calls 0.74 µs + one switch 1.9 µs`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument: Option<String>,
+    /// Reasons to doubt this figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<Caveat>,
+}
+
+impl Figure {
+    /// What the blocks say, and nothing else known: the median with its interval. None without blocks, or if one is no number.
+    pub fn of(
+        (table, row, column): (&str, &str, &str),
+        unit: Unit,
+        blocks: Vec<f64>,
+        operations: u64,
+    ) -> Option<Self> {
+        let Median { median, low, high } = Median::of(&blocks)?;
+        Some(Self {
+            table: table.to_owned(),
+            row: row.to_owned(),
+            column: column.to_owned(),
+            unit,
+            median,
+            low,
+            high,
+            blocks,
+            operations,
+            single: None,
+            switches: None,
+            apart: None,
+            argument: None,
+            caveats: Vec::new(),
+        })
+    }
+}
+
+/// Times of single operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Single {
+    /// The shortest.
+    pub min: Nanos,
+    /// Half are shorter.
+    pub p50: Nanos,
+    /// 90 % are shorter.
+    pub p90: Nanos,
+    /// 99 % are shorter.
+    pub p99: Nanos,
+    /// The longest.
+    pub max: Nanos,
+}
+
+impl Single {
+    /// Of all these times; none if there are none.
+    pub fn of(times: &Histogram) -> Option<Self> {
+        let Quantiles { p50, p90, p99, max, .. } = times.quantiles()?;
+        Some(Self { min: times.quantile(0.0)?, p50, p90, p99, max })
+    }
+}
+
+/// What was found of the machine before anything was measured.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Conditions {
+    /// Share of a processor that others used meanwhile.
+    pub foreign: f64,
+    /// Share of the processors' time that the hypervisor gave to others.
+    pub stolen: f64,
+    /// Share of a spin of 100 ms that passed in gaps above 50 µs.
+    pub gaps: f64,
+    /// What reading the clock costs; subtracted where it is more than 1 % of a figure.
+    pub clock: Nanos,
+    /// What is worth knowing of the machine, in the order of telling: name and value, as `idle driver` and `haltpoll`.
+    pub facts: Vec<(String, String)>,
+    /// What of this makes the figures doubtful.
+    pub caveats: Vec<Caveat>,
+}
+
+/// What the machine was measured to cost by an earlier `torment probe`: what a run's figures can be held against.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Costs {
+    /// That run.
+    pub run: RunId,
+    /// A wake-up and a switch to another thread on the same processor, without the system calls that ask for them.
+    pub switch: Option<Nanos>,
+    /// What a thread takes that only waits, the kernel's part included.
+    pub thread: Option<Bytes>,
+}
+
+/// One limit on the number of tasks: where it is set, how much of it is used, what room it leaves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Room {
+    /// Its standard name: `RLIMIT_NPROC`, `pids.max`, `kernel.threads-max`, …
+    pub name: String,
+    /// Where it is set: a file, or who.
+    pub place: String,
+    /// What it allows in its own unit; none: no limit.
+    pub limit: Option<u64>,
+    /// How much of that is in use; none if it cannot be read.
+    pub used: Option<u64>,
+    /// Its own unit: `tasks`, `maps`, `bytes`.
+    pub unit: String,
+    /// More threads that it allows; none: any number.
+    pub threads: Option<u64>,
+    /// How to raise it until the next start.
+    pub now: String,
+    /// How to raise it for good.
+    pub for_good: String,
+    /// What else is to be known: that it does not bind this user, that an ancestor cannot be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// What ended a ramp of threads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Gave {
+    /// This limit, and beside it those that would have given within 5 % of it.
+    Limit {
+        /// The one that gave.
+        room: Box<Room>,
+        /// The call that failed, and its error: `clone3: EAGAIN`.
+        call: String,
+        /// What shows that it was this one.
+        because: String,
+        /// The names of those close behind.
+        close: Vec<String>,
+    },
+    /// The memory: the kernel ended the process instead of refusing.
+    Killed {
+        /// What shows it.
+        because: String,
+        /// The limit it ran into.
+        room: Option<Box<Room>>,
+    },
+    /// None: the reserve that is left to others was reached.
+    Reserve {
+        /// The limit nearest to giving.
+        room: Option<Box<Room>>,
+    },
+    /// None: as many as were asked for.
+    Asked,
+    /// The ramp was interrupted.
+    Interrupted,
+    /// It failed, and no limit that can be read explains it.
+    Unknown {
+        /// The call that failed, and its error.
+        call: String,
+    },
+}
+
+/// The hyperbola of a cache: rate = 1 / (h·hit + (1 − h)·miss) with h = min(1, cache / set).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CacheModel {
+    /// Time of a read from the cache.
+    pub hit: Nanos,
+    /// Time of a read from behind it.
+    pub miss: Nanos,
+    /// What fits.
+    pub cache: Bytes,
+}

@@ -1,0 +1,284 @@
+//! `torment find connections`: how many a service holds open while it answers within the goal.
+
+use crate::conductor::{Conductor, Done, Load};
+use crate::find::exit_code;
+use crate::{Circumstances, Error, Outcome, Sink, Stop, Title, demo, id, recorded, setup};
+use engine::{Held, Offer};
+use plan::{Arrivals, Plan, Stage};
+use record::{Caveat, Ended, Event, Judgement, Purpose, Recovery, Slice, Verdict};
+use schedule::Schedule;
+use search::{Ahead, Range, Shown, Threshold};
+use std::time::Duration;
+use units::{Nanos, Rate, Share};
+
+/// Connections that are only held carry one request each in a trial; all together no more than so many a second, so that it
+/// is not a rate that is found.
+const IDLE: Rate = Rate(500.0);
+/// At least so many requests in a trial: fewer say nothing.
+const IDLE_LEAST: u32 = 10;
+/// A trial may not lose one connection: the strict meaning of the goal.
+const GOAL: &str = "strict";
+/// From the end of connections to the next that are made: the target must have heard of it.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Reasons for want of a connection that are our own.
+const OURS: [&str; 4] =
+    ["too many open files", "cannot assign requested address", "no buffer space", "cannot allocate memory"];
+
+/// What is searched, beside what the plan says of target, requests and generator.
+#[derive(Debug, Clone)]
+pub struct Connections {
+    /// The plan; of what it says to find, trial and width are used.
+    pub plan: Plan,
+    /// Requests a second over all connections; none: they are idle.
+    pub rate: Option<Rate>,
+    /// Where the search starts.
+    pub from: u32,
+    /// The most that is tried.
+    pub most: u32,
+    /// How long a trial lasts, at least.
+    pub trial: Nanos,
+    /// How well the number is to be known.
+    pub width: Share,
+}
+
+/// Searches it.
+pub fn connections(asked: &Connections, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
+    let held = match asked.rate {
+        Some(rate) => format!("held at {rate}"),
+        None => "held idle".to_owned(),
+    };
+    let title = Title::of(&asked.plan);
+    let title =
+        Title { command: "find connections".to_owned(), goal: format!("{}, {held}", title.goal), ..title };
+    recorded(id::new_id(), title, version, None, sink, |sink| match &asked.plan.setup {
+        None => {
+            search(asked, &asked.plan, sink, stop, Circumstances { reset: None, curve: false, costs: None })
+        }
+        Some(setup) => setup::around(setup, sink, stop, |guard, sink| {
+            let plan = Plan { watch: setup::watching(&asked.plan, setup), ..asked.plan.clone() };
+            let reset = |sink: &mut dyn Sink| setup::reset_trial(guard, setup, sink, stop);
+            search(
+                asked,
+                &plan,
+                sink,
+                stop,
+                Circumstances { reset: Some(Box::new(reset)), curve: false, costs: None },
+            )
+        }),
+    })
+}
+
+fn search(
+    asked: &Connections,
+    plan: &Plan,
+    sink: &mut dyn Sink,
+    stop: &Stop,
+    circumstances: Circumstances<'_>,
+) -> Result<(Verdict, u8), Error> {
+    let (demo, target) = demo::start_if_asked(plan)?;
+    let mut plan = plan.clone();
+    plan.generator.connections = asked.most;
+    let mut conductor = Conductor::prepare(&plan, &target, sink, stop, circumstances)?;
+    // Fewer if this process may not have as many; it has been told.
+    let most = asked.most.min(u32::try_from(conductor.connections_limit()).unwrap_or(u32::MAX));
+    let verdict = climb(&mut conductor, asked, &plan, most);
+    conductor.conclude();
+    drop(conductor);
+    drop(demo);
+    let code = exit_code(&verdict);
+    Ok((verdict, code))
+}
+
+fn climb(conductor: &mut Conductor<'_>, asked: &Connections, plan: &Plan, most: u32) -> Verdict {
+    let least = conductor.connections_least();
+    let most = most.max(least);
+    let mut search = Threshold::new(Range {
+        unit: "connections".to_owned(),
+        from: f64::from(asked.from),
+        factor: 2.0,
+        least: f64::from(least),
+        most: f64::from(most),
+        grain: 1.0,
+        width: asked.width.0,
+    });
+    let (mut trials, mut loaded) = (0, Nanos::ZERO);
+    let ended = loop {
+        let level = match search.next() {
+            Ahead::Try(level) => level as u32,
+            Ahead::Done(ended) => break ended,
+        };
+        if conductor.interrupted() {
+            search.interrupt(Ended::Interrupted);
+            continue;
+        }
+        let purpose = if search.limit(GOAL).upper.is_none() { Purpose::Climb } else { Purpose::Measure };
+        let Made { done, judgement, shown } = trial(conductor, asked, plan, level, purpose);
+        trials += 1;
+        loaded += done.result.loaded;
+        let came_back = !matches!(done.result.recovery, Recovery::Not(_));
+        if done.interrupted {
+            search.interrupt(Ended::Interrupted);
+        } else {
+            search.take(shown);
+        }
+        conductor.judged(done, &judgement);
+        conductor.emit(&Event::Bounds { limits: vec![search.limit(GOAL)] });
+        if !matches!(shown, Shown::Good { .. }) && !conductor.interrupted() {
+            // What the target did not accept may still wait in its queue: the next trial begins without any.
+            conductor.release();
+            std::thread::sleep(PAUSE);
+            if came_back && !conductor.recovers() {
+                search.interrupt(Ended::NotRecovered);
+            }
+            conductor.release();
+        }
+    };
+    // Where this machine ends is not where the target does.
+    let ended = if ended == Ended::MaxReached && most < asked.most { Ended::GeneratorLimit } else { ended };
+    let limits = vec![search.limit(GOAL)];
+    Verdict::Limits { limits, ended, curve: Vec::new(), detection_limit: 0.0, trials, loaded }
+}
+
+/// A trial, what it means, and what that means for the search.
+struct Made {
+    done: Done,
+    judgement: Judgement,
+    shown: Shown,
+}
+
+fn trial(
+    conductor: &mut Conductor<'_>,
+    asked: &Connections,
+    plan: &Plan,
+    level: u32,
+    purpose: Purpose,
+) -> Made {
+    let held = conductor.hold(level);
+    let (rate, duration) = offer(asked, level);
+    let stage = Stage { duration, from: rate, to: rate };
+    let load = Load {
+        purpose,
+        offer: Offer::Open(Schedule::new(&[stage], Arrivals::Even, plan.generator.seed)),
+        rate: Some(rate),
+        duration: Some(duration),
+        drain: plan.longest_timeout(),
+    };
+    // Once one is gone, no later second brings it back.
+    let gone = |so_far: &Slice| so_far.elapsed > Nanos::ZERO && so_far.connections < u64::from(level);
+    let mut done = conductor.trial(&load, &gone);
+    let mut judgement = search::judge(&done.result, &plan.objective, asked.width);
+    let open = done.result.total.connections;
+    let holds = held.open >= u64::from(level) && open >= u64::from(level);
+    judgement.good &= holds;
+    if !holds {
+        done.result.caveats.push(missing(level, &held, open));
+        if let Some(why) = held.refused.filter(|why| OURS.iter().any(|ours| why.contains(ours))) {
+            let text = format!("this machine could not make more than {} connections: {why}", held.open);
+            judgement.invalid.push(Caveat::new("connections-ours", text));
+        }
+    }
+    let shown = match (judgement.invalid.is_empty(), judgement.good) {
+        (false, _) => Shown::Void,
+        (true, true) => Shown::Good { due: done.result.total.due, bad: done.result.total.outcomes.bad() },
+        (true, false) => Shown::Bad,
+    };
+    Made { done, judgement, shown }
+}
+
+/// Rate and time of a trial: so that each connection carries a request at least once.
+fn offer(asked: &Connections, level: u32) -> (Rate, Nanos) {
+    let each = |rate: Rate| Nanos::from_secs_f64(f64::from(level) / rate.0.max(f64::MIN_POSITIVE));
+    match asked.rate {
+        Some(rate) => (rate, asked.trial.max(each(rate))),
+        None => {
+            let duration = asked.trial.max(each(IDLE));
+            (Rate(f64::from(level.max(IDLE_LEAST)) / duration.as_secs_f64()), duration)
+        }
+    }
+}
+
+/// How many did not stand, and why.
+fn missing(level: u32, held: &Held, open: u64) -> Caveat {
+    let text = match &held.refused {
+        Some(why) => format!("{} of {level} connections could be made: {why}", held.open),
+        None if held.open < u64::from(level) => {
+            format!(
+                "the target closed {} of {level} connections as soon as they were made",
+                u64::from(level) - held.open
+            )
+        }
+        None => format!(
+            "the target closed {} of {level} connections on which nothing was asked",
+            u64::from(level) - open
+        ),
+    };
+    Caveat::new("connections-lost", text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit;
+
+    fn asked(rate: Option<f64>) -> Connections {
+        let mut draft = plan::Draft::default();
+        draft.set(plan::Key::Url, "TARGET", "null");
+        let plan = draft
+            .check(plan::Command::Find, &mut |_| Err("no file".to_owned()))
+            .expect("the null target needs nothing");
+        Connections {
+            plan,
+            rate: rate.map(Rate),
+            from: 16,
+            most: 1000,
+            trial: Nanos::from_secs(10),
+            width: Share(0.02),
+        }
+    }
+
+    #[test]
+    fn each_connection_is_asked_at_least_once() {
+        assert_eq!(offer(&asked(Some(100.0)), 50), (Rate(100.0), Nanos::from_secs(10)));
+        assert_eq!(offer(&asked(Some(100.0)), 40_000), (Rate(100.0), Nanos::from_secs(400)));
+        assert_eq!(offer(&asked(None), 1000), (Rate(100.0), Nanos::from_secs(10)));
+        assert_eq!(offer(&asked(None), 40_000), (Rate(500.0), Nanos::from_secs(80)));
+        assert_eq!(offer(&asked(None), 1).0, Rate(1.0));
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let of = |open, refused: Option<&str>, at_end| {
+            missing(100, &Held { open, refused: refused.map(str::to_owned) }, at_end).text
+        };
+        assert_eq!(
+            of(40, Some("connection refused"), 40),
+            "40 of 100 connections could be made: connection refused"
+        );
+        assert!(of(99, None, 99).contains("closed 1 of 100 connections as soon as"));
+        assert!(of(100, None, 60).contains("closed 40 of 100 connections on which nothing"));
+    }
+
+    /// Inside the engine there is no limit but the one given.
+    #[test]
+    fn nowhere_holds_as_many_as_are_asked() {
+        struct Deaf;
+        impl Sink for Deaf {
+            fn event(&mut self, _: &Event) {}
+        }
+        let asked =
+            Connections { most: 64, trial: Nanos::from_millis(300), rate: Some(Rate(500.0)), ..asked(None) };
+        let (verdict, code) = search(
+            &asked,
+            &asked.plan,
+            &mut Deaf,
+            &Stop::default(),
+            Circumstances { reset: None, curve: false, costs: None },
+        )
+        .expect("it needs nothing");
+        let Verdict::Limits { limits, ended, .. } = verdict else { panic!("{verdict:?}") };
+        assert_eq!(
+            (limits[0].lower, limits[0].upper, ended, code),
+            (Some(64.0), None, Ended::MaxReached, exit::MET)
+        );
+    }
+}

@@ -1,0 +1,247 @@
+//! Storms of short programs: `find processes`, and `run` with a command instead of a target.
+
+mod split;
+
+use crate::conductor::{Carrier, Conductor};
+use crate::{Error, Outcome, Sink, Stop, Title, exit, find, id, load, recorded};
+use engine::{Counted, Offer};
+use plan::{Plan, Task};
+use record::{Event, Figure, Limit, Purpose, Slice, Unit, Verdict};
+use std::path::PathBuf;
+use storm::{Account, Bare, Command, Options, Storm, TABLE, Wish};
+use units::{Nanos, Rate, Share};
+
+/// How long the storm of programs that do nothing lasts: long enough for a rate to a few percent.
+const BARE_TIME: Nanos = Nanos::from_secs(2);
+/// What a rate of processes is counted in.
+const UNIT: &str = "processes/s";
+
+/// What is to be started, how, and under which load.
+pub struct Storming {
+    /// The program.
+    pub command: Command,
+    /// How it is started.
+    pub options: Options,
+    /// The load or the search, the goal and the seed; of its target nothing is used.
+    pub plan: Plan,
+    /// Whether the program is started some more times, one after the other, to see where its time goes.
+    pub split: bool,
+    /// torment's own program, of which the guard of what is made for that is started.
+    pub program: PathBuf,
+    /// What was typed.
+    pub words: String,
+}
+
+/// Makes the load, or looks for the rate that holds; then says what a process cost.
+pub fn storm(asked: &Storming, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
+    let command = match asked.plan.task {
+        Task::Find(_) => "find processes",
+        Task::Run(_) | Task::Try(_) => "run processes",
+    };
+    let title = Title {
+        command: command.to_owned(),
+        target: asked.command.text(),
+        goal: asked.plan.objective.to_string(),
+        plan: asked.words.clone(),
+        parts: Vec::new(),
+    };
+    recorded(id::new_id(), title, version, None, sink, |sink| carry_out(asked, sink, stop))
+}
+
+fn carry_out(asked: &Storming, sink: &mut dyn Sink, stop: &Stop) -> Result<(Verdict, u8), Error> {
+    let machine = |why: storm::Error| Error::Machine(why.to_string());
+    has_room(asked.options.parallel)?;
+    let mut storm = Storm::ready(&asked.command, asked.options.clone()).map_err(machine)?;
+    let mut told = Told { sink, good: Vec::new() };
+    let (verdict, code) = {
+        let carrier = Processes { storm: &mut storm, stop };
+        let mut conductor = Conductor::around(carrier, &mut told, stop);
+        match &asked.plan.task {
+            Task::Find(asked_for) => {
+                // A machine is as quick at any load below its limit: the curve would cost more than it tells.
+                let (verdict, code) = find::find(&mut conductor, &asked.plan, asked_for, false);
+                (in_processes(verdict), code)
+            }
+            Task::Run(planned) => load::run(&mut conductor, &asked.plan, planned),
+            Task::Try(_) => return Err(Error::Experiment("a storm is no experiment".to_owned())),
+        }
+    };
+    if let Some(why) = storm.fault() {
+        return Err(Error::Machine(format!("'{}' cannot be executed: {why}", asked.command.path.display())));
+    }
+    let at = told.account_of(&verdict);
+    if let Some(account) = at.and_then(|at| storm.accounts().get(at)).cloned() {
+        tell(&account, told.sink);
+        if code != exit::INTERRUPTED {
+            compare(asked, &account, told.sink, stop)?;
+        }
+    }
+    storm.finish().map_err(machine)?;
+    Ok((verdict, code))
+}
+
+/// Refuses what the limits on the number of tasks have no room for, and says which of them it is.
+fn has_room(parallel: u32) -> Result<(), Error> {
+    let rooms = tasks::forecast(&tasks::Asked::default());
+    let binds = rooms.into_iter().find(|room| {
+        // Of a process's own memory and mappings other processes take nothing.
+        room.unit == "tasks" && room.threads.is_some_and(|threads| threads < u64::from(parallel))
+    });
+    let Some(room) = binds else { return Ok(()) };
+    Err(Error::Machine(format!(
+        "{parallel} processes at once are more than {} ({}) leaves room for, {}; lower --parallel, or raise it: {}",
+        room.name,
+        room.place,
+        room.threads.unwrap_or_default(),
+        room.now
+    )))
+}
+
+/// The same search counts processes here.
+fn in_processes(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Limits { limits, ended, curve, detection_limit, trials, loaded } => Verdict::Limits {
+            limits: limits.into_iter().map(renamed).collect(),
+            ended,
+            curve,
+            detection_limit,
+            trials,
+            loaded,
+        },
+        other => other,
+    }
+}
+
+fn renamed(limit: Limit) -> Limit {
+    Limit { unit: UNIT.to_owned(), ..limit }
+}
+
+/// A storm as what carries a load.
+struct Processes<'a> {
+    storm: &'a mut Storm,
+    stop: &'a Stop,
+}
+
+impl Carrier for Processes<'_> {
+    fn trial(
+        &mut self,
+        offer: &Offer,
+        drain: Nanos,
+        on_slice: &mut dyn FnMut(&Slice),
+        stop: &mut dyn FnMut(&Slice) -> bool,
+    ) -> Counted {
+        let asked = self.stop;
+        self.storm.trial(offer, drain, on_slice, &mut |so_far| match (stop(so_far), asked.asked()) {
+            (_, true) => Wish::Kill,
+            (true, false) => Wish::Stop,
+            (false, false) => Wish::GoOn,
+        })
+    }
+
+    fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
+        self.storm.settle(limit, interrupted)
+    }
+}
+
+/// The sink, in the words of processes, with a memory of which trials were good.
+struct Told<'a> {
+    sink: &'a mut dyn Sink,
+    /// For each trial its rate if it was good and counts.
+    good: Vec<(Purpose, Option<f64>)>,
+}
+
+impl Sink for Told<'_> {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Bounds { limits } => {
+                let limits = limits.iter().cloned().map(renamed).collect();
+                self.sink.event(&Event::Bounds { limits });
+            }
+            Event::TrialDone { result, judgement, .. } => {
+                let good = judgement.good && judgement.invalid.is_empty();
+                self.good.push((result.purpose, good.then_some(result.rate.0)));
+                self.sink.event(event);
+            }
+            _ => self.sink.event(event),
+        }
+    }
+}
+
+impl Told<'_> {
+    /// Which trial tells best what a process costs: the load itself, or of a search the last at the rate that holds.
+    fn account_of(&self, verdict: &Verdict) -> Option<usize> {
+        let Verdict::Limits { limits, .. } = verdict else { return self.good.len().checked_sub(1) };
+        let lower = limits.iter().find_map(|limit| limit.lower)?;
+        let away = |rate: f64| (rate / lower - 1.0).abs();
+        let mut good: Vec<(usize, f64)> =
+            self.good.iter().enumerate().filter_map(|(at, (_, rate))| Some((at, away((*rate)?)))).collect();
+        good.sort_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+        good.first().map(|(at, _)| *at)
+    }
+}
+
+fn tell(account: &Account, sink: &mut dyn Sink) {
+    for figure in account.figures() {
+        sink.event(&Event::Measured { figure: Box::new(figure) });
+    }
+    for text in account.notes() {
+        note(text, sink);
+    }
+}
+
+fn note(text: String, sink: &mut dyn Sink) {
+    sink.event(&Event::Noted { table: TABLE.to_owned(), text });
+}
+
+/// Beside what the machine can start at all, and where the time of one process goes.
+fn compare(asked: &Storming, account: &Account, sink: &mut dyn Sink, stop: &Stop) -> Result<(), Error> {
+    match bare(asked, stop) {
+        Ok(Some(bare)) => {
+            let share = Share(account.rate().0 / bare.0);
+            for (row, column, unit, value) in [
+                ("a program that only ends", "a second, started", Unit::PerSecond, bare.0),
+                ("this program", "of the most, started", Unit::Share, share.0),
+            ] {
+                measured(storm::figure(row, column, unit, &[value], account.started), sink);
+            }
+            note(
+                format!(
+                    "{} of {} that this machine can start of a program that does nothing: {:.0} %",
+                    account.rate(),
+                    bare,
+                    share.0 * 100.0
+                ),
+                sink,
+            );
+        }
+        // Cut short.
+        Ok(None) => {}
+        Err(why) => note(format!("what this machine can start at all was not measured: {why}"), sink),
+    }
+    if asked.split && !stop.asked() {
+        split::split(asked, account, sink, stop);
+    }
+    Ok(())
+}
+
+fn measured(figure: Option<Figure>, sink: &mut dyn Sink) {
+    if let Some(figure) = figure {
+        sink.event(&Event::Measured { figure: Box::new(figure) });
+    }
+}
+
+/// How many a second the same storm starts of a program that only ends; none if it was interrupted.
+fn bare(asked: &Storming, stop: &Stop) -> Result<Option<Rate>, String> {
+    let program = Bare::make().map_err(|why| why.to_string())?;
+    let options = Options { parallel: asked.options.parallel.min(100), ..Options::default() };
+    let connections = options.parallel;
+    let mut storm = Storm::ready(&program.command(), options).map_err(|why| why.to_string())?;
+    let offer = Offer::Closed { connections, requests: None, duration: Some(BARE_TIME) };
+    let wish = |_: &Slice| if stop.asked() { Wish::Kill } else { Wish::GoOn };
+    storm.trial(&offer, Nanos::from_secs(1), &mut |_| {}, &mut { wish });
+    storm.settle(Nanos::from_secs(1), &|| stop.asked());
+    if let Some(why) = storm.fault() {
+        return Err(why);
+    }
+    Ok(storm.accounts().first().map(Account::rate).filter(|_| !stop.asked()))
+}

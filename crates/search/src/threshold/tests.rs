@@ -1,0 +1,156 @@
+use super::*;
+
+fn connections(from: f64, most: f64) -> Range {
+    Range { unit: "connections".to_owned(), from, factor: 2.0, least: 1.0, most, grain: 1.0, width: 0.02 }
+}
+
+/// Uniform numbers that are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+/// Makes the search against a truth; trials made, why it ended, what was found.
+fn search(range: Range, mut truth: impl FnMut(f64) -> Shown) -> (u32, Ended, Limit) {
+    let mut threshold = Threshold::new(range);
+    for trials in 0..200 {
+        match threshold.next() {
+            Ahead::Try(level) => {
+                assert_eq!(threshold.next(), Ahead::Try(level), "it does not change its mind by being asked");
+                threshold.take(truth(level));
+            }
+            Ahead::Done(ended) => return (trials, ended, threshold.limit("strict")),
+        }
+    }
+    panic!("it does not end: {:?}", threshold.limit("strict"));
+}
+
+fn good(is_good: bool) -> Shown {
+    if is_good { Shown::Good { due: 100, bad: 0 } } else { Shown::Bad }
+}
+
+#[test]
+fn a_sharp_threshold_is_found_wherever_it_is() {
+    for truth in [1, 2, 7, 63, 64, 65, 254, 999, 39_999] {
+        for from in [1.0, 16.0, 40_000.0] {
+            let (trials, ended, limit) =
+                search(connections(from, 1e6), |level| good(level <= f64::from(truth)));
+            assert_eq!(ended, Ended::Converged);
+            let (lower, upper) = (limit.lower.expect("a bound"), limit.upper.expect("a bound"));
+            assert!(lower <= f64::from(truth) && upper > f64::from(truth), "{lower} to {upper} for {truth}");
+            assert!(upper - lower <= (0.02 * upper).max(1.0), "{lower} to {upper} for {truth}");
+            assert!(limit.regular && limit.good_trials == 2 && limit.bad_trials == 2, "{limit:?}");
+            assert_eq!((limit.lower_due, limit.lower_bad), (200, 0));
+            assert!(trials <= 36, "{trials} trials for {truth} from {from}");
+        }
+    }
+}
+
+#[test]
+fn ends_of_the_range_are_said() {
+    let (trials, ended, limit) = search(connections(10.0, 1000.0), |_| good(true));
+    assert_eq!((ended, limit.lower, limit.upper), (Ended::MaxReached, Some(1000.0), None));
+    assert_eq!(limit.good_trials, 2);
+    assert!(trials <= 9 && !limit.regular);
+    let (_, ended, limit) = search(connections(10.0, 1000.0), |_| Shown::Bad);
+    assert_eq!((ended, limit.lower, limit.upper, limit.bad_trials), (Ended::BelowMin, None, Some(1.0), 2));
+    // A range of one level.
+    let (_, ended, _) = search(Range { least: 5.0, ..connections(5.0, 5.0) }, |level| good(level > 4.0));
+    assert_eq!(ended, Ended::MaxReached);
+}
+
+#[test]
+fn what_is_not_ours_to_say_is_asked_again_three_times() {
+    let mut asked = 0;
+    let (trials, ended, limit) = search(connections(16.0, 1e6), |level| {
+        if level > 100.0 {
+            asked += 1;
+            return Shown::Void;
+        }
+        good(true)
+    });
+    assert_eq!((asked, ended, limit.lower, limit.upper), (4, Ended::GeneratorLimit, Some(64.0), None));
+    assert_eq!(trials, 7);
+    // One now and then changes nothing.
+    let mut dice = Dice(1);
+    let (_, ended, limit) =
+        search(
+            connections(16.0, 1e6),
+            |level| {
+                if dice.roll() < 0.2 { Shown::Void } else { good(level <= 300.0) }
+            },
+        );
+    assert_eq!((ended, limit.regular), (Ended::Converged, true));
+}
+
+#[test]
+fn interrupted_it_tells_what_it_knows() {
+    let mut threshold = Threshold::new(connections(8.0, 1e6));
+    for _ in 0..3 {
+        threshold.take(good(true));
+    }
+    threshold.interrupt(Ended::Interrupted);
+    assert_eq!(threshold.next(), Ahead::Done(Ended::Interrupted));
+    threshold.take(Shown::Bad);
+    let limit = threshold.limit("strict");
+    assert_eq!((limit.lower, limit.upper, limit.regular), (Some(32.0), None, false));
+}
+
+/// Each trial says the wrong thing with this chance, wherever it is.
+#[test]
+fn a_wrong_word_now_and_then_is_outvoted() {
+    let (mut close, seeds) = (0, 200);
+    for seed in 1..=seeds {
+        let mut dice = Dice(seed * 0x9E37_79B9_7F4A_7C15);
+        let (trials, ended, limit) =
+            search(connections(16.0, 1e6), |level| good((level <= 1000.0) != (dice.roll() < 0.03)));
+        assert!(trials < 120, "{trials} trials");
+        let near = limit.lower.is_some_and(|lower| lower <= 1030.0)
+            && limit.upper.is_some_and(|upper| (970.0..=1050.0).contains(&upper));
+        close += u32::from(ended == Ended::Converged && near);
+    }
+    // A search of twenty trials meets a wrong word every second time; a bound needs two of them to be wrong.
+    assert!(close >= 150, "{close} of {seeds}");
+}
+
+/// The chance of good falls from 1 to 0 over a tenth of the level.
+#[test]
+fn a_soft_threshold_is_found_within_its_softness() {
+    for seed in 1..=100 {
+        let mut dice = Dice(seed * 0x9E37_79B9_7F4A_7C15);
+        let (_, ended, limit) = search(connections(16.0, 1e6), |level| {
+            good(dice.roll() < ((1050.0 - level) / 100.0).clamp(0.0, 1.0))
+        });
+        let (lower, upper) = (limit.lower.expect("a bound"), limit.upper.expect("a bound"));
+        assert_eq!(ended, Ended::Converged);
+        assert!(lower >= 930.0 && upper <= 1075.0, "{lower} to {upper}, seed {seed}");
+    }
+}
+
+/// Around a prediction the climb is by small steps, and the grain is a page.
+#[test]
+fn a_size_is_narrowed_around_a_guess() {
+    let range = Range {
+        unit: "B".to_owned(),
+        from: 260e6,
+        factor: 1.1,
+        least: 1e6,
+        most: 2e9,
+        grain: 8192.0,
+        width: 0.05,
+    };
+    for truth in [100e6, 258e6, 261e6, 300e6] {
+        let (trials, ended, limit) = search(range.clone(), |level| good(level < truth));
+        let (lower, upper) = (limit.lower.expect("a bound"), limit.upper.expect("a bound"));
+        assert_eq!(ended, Ended::Converged);
+        assert!(lower < truth && truth <= upper && upper - lower <= 0.05 * upper, "{lower} to {upper}");
+        assert!(trials <= 16, "{trials} trials for {truth}");
+        assert!((lower / 8192.0).fract().abs() < 1e-9);
+    }
+}

@@ -1,0 +1,129 @@
+//! Fills a store with many runs, and says how long it takes to list them:
+//! `cargo run --release -p torment-store --example many -- FILE [COUNT] [TORMENT]`. With a TORMENT also how long its
+//! `list` takes, from its start to its end.
+
+use record::{Ended, Event, Limit, Machine, Outcomes, RunId, Verdict, exit};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use torment_store::{CameTo, Filter, Store};
+use units::{Moment, Nanos};
+
+/// Of so many repetitions the median counts.
+const TIMES: usize = 9;
+/// The last run began then: 2026-11-20.
+const LAST_UNIX_MS: u64 = 1_795_132_800_000;
+/// A run every ten minutes.
+const APART_MS: u64 = 600_000;
+
+fn main() {
+    let mut words = std::env::args().skip(1);
+    let file = words.next().unwrap_or_else(|| panic!("FILE is missing: where the store is to be"));
+    let count = words.next().map_or(10_000, |count| count.parse().expect("COUNT is a number of runs"));
+    let torment = words.next();
+    let store = Store::open(Path::new(&file)).expect("the store opens");
+    let there = store.count().expect("it is counted");
+    (there..count).for_each(|nth| keep(&store, nth, count));
+    println!("{} runs in {file}", store.count().expect("it is counted"));
+    let week = LAST_UNIX_MS - 7 * 86_400_000;
+    for (what, filter) in [
+        ("all", Filter::default()),
+        ("the last 100", Filter { limit: Some(100), ..Filter::default() }),
+        ("not met", Filter { came_to: Some(CameTo::Code(exit::NOT_MET)), ..Filter::default() }),
+        ("of the last week", Filter { since_unix_ms: Some(week), ..Filter::default() }),
+        ("one tag", Filter { tags: vec!["pool=3".to_owned()], ..Filter::default() }),
+    ] {
+        let found = store.list(&filter).expect("they are listed").len();
+        println!("  store, {what}: {found} in {:?}", median(|| drop(store.list(&filter))));
+    }
+    for more in
+        [&[][..], &["--limit", "100"], &["--format", "csv"], &["--format", "json"], &["--verdict", "not-met"]]
+    {
+        let Some(torment) = &torment else { break };
+        let list = || {
+            let mut list = Command::new(torment);
+            list.args(["list", "--store", &file]).args(more).stdout(Stdio::null());
+            assert!(list.status().expect("it starts").success(), "{list:?}");
+        };
+        println!("  torment list {}: {:?}", more.join(" "), median(list));
+    }
+}
+
+fn median(work: impl Fn()) -> Duration {
+    let mut all: Vec<Duration> = (0..TIMES)
+        .map(|_| {
+            let begin = Instant::now();
+            work();
+            begin.elapsed()
+        })
+        .collect();
+    all.sort_unstable();
+    all[TIMES / 2]
+}
+
+fn keep(store: &Store, nth: u64, count: u64) {
+    let at_unix_ms = LAST_UNIX_MS.saturating_sub((count - nth) * APART_MS);
+    let moment = Moment::from_unix_ms(at_unix_ms);
+    let ((year, month, day), (hour, minute, second)) = (moment.date(), moment.time());
+    let label = record::Label {
+        name: nth.is_multiple_of(3).then(|| format!("build-{nth}")),
+        tags: vec![format!("pool={}", nth % 20), "nightly".to_owned()],
+        commit: Some(format!("{:012x}", nth * 7919)),
+    };
+    let started = Event::RunStarted {
+        id: RunId(format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}-{nth}")),
+        at_unix_ms,
+        version: "0.1.0".to_owned(),
+        method: record::METHOD,
+        command: if nth.is_multiple_of(2) { "find" } else { "run" }.to_owned(),
+        target: format!("http://127.0.0.1:{}/owners/{{1..1000}}", 8080 + nth % 7),
+        goal: "zero-drop".to_owned(),
+        plan: "[target]\nurl = \"http://127.0.0.1:8080/\"\n".repeat(20),
+        parts: Vec::new(),
+        machine: Machine {
+            host: "homelab".to_owned(),
+            processor: "A processor of 8 cores".to_owned(),
+            cpus: 8,
+            ..Machine::default()
+        },
+        part_of: None,
+        label: Box::new(label),
+    };
+    let rate = 1000.0 + (nth % 900) as f64;
+    let limit = Limit {
+        goal: "strict".to_owned(),
+        lower: Some(rate),
+        upper: Some(rate * 1.02),
+        unit: "requests/s".to_owned(),
+        regular: true,
+        good_trials: 3,
+        bad_trials: 2,
+        lower_due: 59_490,
+        lower_bad: 0,
+        throughput: None,
+    };
+    let met = !nth.is_multiple_of(5);
+    let verdict = if nth.is_multiple_of(2) {
+        Verdict::Limits {
+            limits: vec![limit],
+            ended: Ended::Converged,
+            curve: Vec::new(),
+            detection_limit: 0.01,
+            trials: 20,
+            loaded: Nanos::from_secs(200),
+        }
+    } else {
+        Verdict::Goal {
+            met: Some(met),
+            goal: "zero-drop".to_owned(),
+            outcomes: Outcomes::default(),
+            loss: if met { 0.0 } else { 0.02 },
+        }
+    };
+    let exit_code = if met || nth.is_multiple_of(2) { exit::MET } else { exit::NOT_MET };
+    let mut recording = store.begin(&started).expect("it begins");
+    let ended =
+        Event::RunEnded { at_unix_ms: at_unix_ms + 60_000, verdict: Some(verdict), exit_code, error: None };
+    recording.append(&ended).expect("it goes on");
+    recording.finish().expect("it is kept");
+}

@@ -1,0 +1,175 @@
+use crate::{Error, Store};
+use record::RunId;
+use rusqlite::{OptionalExtension, params};
+
+/// So many of those that fit are shown.
+const SHOWN: usize = 5;
+/// So many runs are looked through for one that is called nearly as asked for: older ones are hardly meant.
+const LOOKED_THROUGH: i64 = 1000;
+/// So many near ones are named.
+const NEAR: usize = 3;
+
+/// Whether `last` or `last~N` is asked for, and then how many runs before the last; `Err` of what only begins so.
+fn back(asked: &str) -> Option<Result<u32, ()>> {
+    let rest = asked.strip_prefix("last")?;
+    match rest.strip_prefix('~') {
+        None if rest.is_empty() => Some(Ok(0)),
+        None => None,
+        Some(number) => Some(number.parse().map_err(|_| ())),
+    }
+}
+
+/// What a run may be called; what is said is why not. `last` and `last~N` mean something else.
+///
+/// # Errors
+/// In words.
+pub fn check_name(name: &str) -> Result<(), String> {
+    const LONGEST: usize = 100;
+    let why = match name {
+        _ if name.trim().is_empty() => "a name needs at least one letter",
+        _ if name != name.trim() => "a name neither begins nor ends with a space",
+        _ if name.chars().count() > LONGEST => "a name has at most 100 characters",
+        _ if name.chars().any(char::is_control) => "a name is one line of plain text",
+        _ if back(name).is_some() => "last and last~N mean the latest runs already",
+        _ => return Ok(()),
+    };
+    Err(format!("'{name}' cannot be the name of a run: {why}"))
+}
+
+impl Store {
+    /// The run that is meant by an id, by `last` or `last~N` (N before the last), by a name (the latest of that name), or by the
+    /// beginning of an id; tried in this order. The measurements of an experiment do not count as last. Fails if none fits, or
+    /// more than one id begins so.
+    pub fn find(&self, asked: &str) -> Result<RunId, Error> {
+        if asked.is_empty() {
+            return Err(self.none(asked)?);
+        }
+        if let Some(id) = self.first("SELECT id FROM run WHERE id = ?1", asked)? {
+            return Ok(id);
+        }
+        match back(asked) {
+            Some(Ok(back)) => return self.last(asked, back),
+            Some(Err(())) => return Err(self.none(asked)?),
+            None => {}
+        }
+        let named = "SELECT id FROM run WHERE name = ?1 ORDER BY started_unix_ms DESC, key DESC LIMIT 1";
+        if let Some(id) = self.first(named, asked)? {
+            return Ok(id);
+        }
+        let mut fits = self.beginning(asked)?;
+        match (fits.pop(), fits.is_empty()) {
+            (None, _) => Err(self.none(asked)?),
+            (Some(one), true) => Ok(RunId(one)),
+            (Some(another), false) => {
+                fits.push(another);
+                Err(Error::Ambiguous { asked: asked.to_owned(), fits })
+            }
+        }
+    }
+
+    fn first(&self, sql: &str, asked: &str) -> Result<Option<RunId>, Error> {
+        let found = self.db.query_row(sql, [asked], |row| row.get(0).map(RunId)).optional();
+        found.map_err(|e| self.error(&e))
+    }
+
+    fn last(&self, asked: &str, back: u32) -> Result<RunId, Error> {
+        let sql = "SELECT id FROM run WHERE part_of IS NULL ORDER BY started_unix_ms DESC, key DESC LIMIT 1 OFFSET ?1";
+        let found = self.db.query_row(sql, [back], |row| row.get(0).map(RunId)).optional();
+        match found.map_err(|e| self.error(&e))? {
+            Some(id) => Ok(id),
+            None => Err(self.none(asked)?),
+        }
+    }
+
+    /// Some of the ids that begin so, the newest first.
+    fn beginning(&self, asked: &str) -> Result<Vec<String>, Error> {
+        let read = || {
+            let sql = "SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1 ORDER BY started_unix_ms DESC, key DESC LIMIT ?2";
+            let mut query = self.db.prepare(sql)?;
+            query
+                .query_map(params![asked, SHOWN as i64], |row| row.get(0))?
+                .collect::<rusqlite::Result<Vec<String>>>()
+        };
+        read().map_err(|e| self.error(&e))
+    }
+
+    /// That there is none, with those that are called nearly so.
+    pub(crate) fn none(&self, asked: &str) -> Result<Error, Error> {
+        let read = || {
+            let sql = "SELECT DISTINCT coalesce(name, id) FROM (SELECT name, id FROM run
+                       ORDER BY started_unix_ms DESC, key DESC LIMIT ?1)";
+            let mut query = self.db.prepare(sql)?;
+            query.query_map([LOOKED_THROUGH], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()
+        };
+        let all = read().map_err(|e| self.error(&e))?;
+        Ok(Error::NoRun { asked: asked.to_owned(), kept: self.count()?, near: near(asked, &all) })
+    }
+}
+
+/// Those that are nearly what was asked for: a third of its letters differ at most, or it is a part of them.
+fn near(asked: &str, all: &[String]) -> Vec<String> {
+    let small = asked.to_lowercase();
+    let most = (small.chars().count() / 3).max(1);
+    let mut found: Vec<(usize, &String)> = all
+        .iter()
+        .filter_map(|name| {
+            let other = name.to_lowercase();
+            let far = distance(&small, &other);
+            let is_part = !small.is_empty() && other.contains(&small);
+            (far <= most || is_part).then_some((far, name))
+        })
+        .collect();
+    // The sort is stable: of those equally near the newest come first.
+    found.sort_by_key(|(far, _)| *far);
+    found.into_iter().take(NEAR).map(|(_, name)| name.clone()).collect()
+}
+
+/// Letters to change, add or leave out to make one of the other (Levenshtein 1966).
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, letter) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, against) in other.iter().enumerate() {
+            let changed = diagonal + usize::from(letter != *against);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_that_differ() {
+        for (one, other, expected) in
+            [("", "", 0), ("abc", "", 3), ("", "abc", 3), ("kitten", "sitting", 3), ("größe", "grösse", 2)]
+        {
+            assert_eq!(distance(one, other), expected, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn near_ones_are_named() {
+        let all = ["before", "After", "after-2", "20261121-1"].map(str::to_owned);
+        assert_eq!(near("aftr", &all), ["After"]);
+        assert_eq!(near("after", &all), ["After", "after-2"]);
+        assert_eq!(near("befor", &all), ["before"]);
+        assert_eq!(near("something", &all), [""; 0]);
+        assert_eq!(near("", &all), [""; 0]);
+    }
+
+    #[test]
+    fn names_that_mean_something_else_are_refused() {
+        for name in ["before", "a b", "größe", "lasting", "<b>", &"x".repeat(100)] {
+            assert_eq!(check_name(name), Ok(()), "{name}");
+        }
+        for name in ["", " ", " a", "a\nb", "last", "last~1", "last~x", &"x".repeat(101)] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+    }
+}

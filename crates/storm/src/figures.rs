@@ -1,0 +1,214 @@
+//! What a storm cost, as figures of the table "processes".
+
+use crate::{Account, Block};
+use record::{Caveat, Figure, Single, Unit};
+use stats::Histogram;
+use sys::Ticks;
+use units::{Nanos, Rate, Share};
+
+/// The table that all figures here belong to. A column is told as its name and, after a comma, what it belongs to.
+pub const TABLE: &str = "processes";
+/// A clock tick is 10 ms: with less time than this in all, shares of it are no shares.
+const TICKS_LEAST: f64 = 0.3;
+/// A block shorter than this is left out where there are longer ones.
+const BLOCK_LEAST: f64 = 0.5;
+
+/// One kind of the processors' time.
+type Part = fn(&Ticks) -> u64;
+
+impl Account {
+    /// Processes started a second.
+    pub fn rate(&self) -> Rate {
+        Rate::of(self.started, self.loaded)
+    }
+
+    /// Processor time of the whole machine for each process, as /proc/stat counts it.
+    pub fn processor_each(&self) -> Option<Nanos> {
+        let busy = self.ticks().busy();
+        (self.started > 0).then(|| Nanos::from(busy) / self.started)
+    }
+
+    /// Processor time that passed on all processors.
+    pub fn ticks(&self) -> Ticks {
+        let none = Ticks { user: 0, system: 0, idle: 0, stolen: 0 };
+        self.machine.iter().fold(none, |sum, block| Ticks {
+            user: sum.user + block.ticks.user,
+            system: sum.system + block.ticks.system,
+            idle: sum.idle + block.ticks.idle,
+            stolen: sum.stolen + block.ticks.stolen,
+        })
+    }
+
+    /// All figures.
+    pub fn figures(&self) -> Vec<Figure> {
+        let n = self.started;
+        let each = |sum: u64| sum as f64 / n.max(1) as f64;
+        let one = |row: &str, column: &str, unit: Unit, value: f64| figure(row, column, unit, &[value], n);
+        let seconds = self.loaded.as_secs_f64().max(f64::MIN_POSITIVE);
+        let mut figures = vec![one("this program", "a second, started", Unit::PerSecond, self.rate().0)];
+        figures.extend(self.shares());
+        figures.push(one("alive", "mean, at once", Unit::Count, self.alive_ns as f64 / 1e9 / seconds));
+        figures.push(one("alive", "most, at once", Unit::Count, self.alive_most as f64));
+        let running: Vec<f64> = self.blocks().map(|block| block.running).collect();
+        figures.push(figure("able to run", "mean, at once", Unit::Count, &running, n));
+        let group = self.machine.iter().filter_map(|block| block.group).max();
+        figures.push(
+            group.and_then(|most| {
+                one("tasks in our control group", "most, at once", Unit::Count, most as f64)
+            }),
+        );
+        let sum = |of: fn(&Block) -> u64| each(self.machine.iter().map(of).sum());
+        if n > 0 && !self.machine.is_empty() {
+            figures.push(one("context switches", "each process", Unit::Count, sum(|block| block.switches)));
+            figures.push(one("tasks created", "each process", Unit::Count, sum(|block| block.created)));
+        }
+        let processor = self.processor_each().filter(|_| !self.is_short());
+        figures.push(
+            processor.and_then(|time| one("processor time", "each process", Unit::Nanos, time.0 as f64)),
+        );
+        figures.push(times("until it is executed", "each process", &self.spawn));
+        figures.into_iter().flatten().collect()
+    }
+
+    /// Shares of the processors' time; they say nothing of a moment.
+    fn shares(&self) -> Vec<Option<Figure>> {
+        let parts: [(&str, Part); 4] =
+            [("user", |t| t.user), ("system", |t| t.system), ("idle", |t| t.idle), ("stolen", |t| t.stolen)];
+        parts
+            .into_iter()
+            .map(|(name, part)| {
+                let shares: Vec<f64> = self
+                    .blocks()
+                    .filter_map(|block| {
+                        let t = &block.ticks;
+                        let all = t.user + t.system + t.idle + t.stolen;
+                        (all > 0).then(|| part(t) as f64 / all as f64)
+                    })
+                    .collect();
+                let mut figure =
+                    figure(name, "share, of the processors", Unit::Share, &shares, self.started)?;
+                if self.is_short() {
+                    let text = format!(
+                        "{} is too short for clock ticks of 10 ms; give it more processes",
+                        self.loaded
+                    );
+                    figure.caveats.push(Caveat::new("too-short", text));
+                }
+                Some(figure)
+            })
+            .collect()
+    }
+
+    fn is_short(&self) -> bool {
+        self.machine.iter().map(|block| block.time.as_secs_f64()).sum::<f64>() < TICKS_LEAST
+    }
+
+    /// The seconds; of a shorter storm what there is.
+    fn blocks(&self) -> impl Iterator<Item = &Block> {
+        let long = |block: &&Block| block.time.as_secs_f64() >= BLOCK_LEAST;
+        let some = self.machine.iter().any(|block| long(&block));
+        self.machine.iter().filter(move |block| !some || long(block))
+    }
+
+    /// What they mean together, in sentences.
+    pub fn notes(&self) -> Vec<String> {
+        let ticks = self.ticks();
+        let all = ticks.user + ticks.system + ticks.idle + ticks.stolen;
+        if all == 0 || self.is_short() {
+            return Vec::new();
+        }
+        let share = |part: u64| Share((100.0 * part as f64 / all as f64).round() / 100.0);
+        vec![format!(
+            "of the processors' time programs had {}, the kernel {}, nobody {} and other machines {}: from /proc/stat, \
+             for what the kernel charges to processes shorter than a clock tick is a guess",
+            share(ticks.user),
+            share(ticks.system),
+            share(ticks.idle),
+            share(ticks.stolen)
+        )]
+    }
+}
+
+/// A figure of the table from its blocks; none without any.
+pub fn figure(row: &str, column: &str, unit: Unit, blocks: &[f64], operations: u64) -> Option<Figure> {
+    Figure::of((TABLE, row, column), unit, blocks.to_vec(), operations)
+}
+
+/// The same from times of single operations.
+pub fn times(row: &str, column: &str, times: &Histogram) -> Option<Figure> {
+    let quantiles = times.quantiles()?;
+    let figure = figure(row, column, Unit::Nanos, &[quantiles.p50.0 as f64], times.count())?;
+    Some(Figure { single: Single::of(times), ..figure })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn account() -> Account {
+        let ticks = |user, system, idle, stolen| Ticks { user, system, idle, stolen };
+        let block = |ticks, ms| Block {
+            ticks,
+            time: Duration::from_millis(ms),
+            switches: 4000,
+            created: 1200,
+            running: 2.5,
+            alive: 90.0,
+            group: Some(120),
+        };
+        let mut spawn = Histogram::default();
+        spawn.record(Nanos::from_micros(150));
+        Account {
+            loaded: Nanos::from_millis(2100),
+            started: 2000,
+            ended: 2000,
+            alive_most: 100,
+            alive_ns: Nanos::from_millis(2100).0 * 90,
+            spawn,
+            machine: vec![
+                block(ticks(40, 120, 30, 10), 1000),
+                block(ticks(60, 100, 40, 0), 1000),
+                block(ticks(0, 0, 20, 0), 100),
+            ],
+        }
+    }
+
+    fn value(account: &Account, row: &str, column: &str) -> f64 {
+        let figures = account.figures();
+        let found = figures.iter().find(|figure| figure.row == row && figure.column == column);
+        found.unwrap_or_else(|| panic!("no {row}, {column} in {figures:?}")).median
+    }
+
+    #[test]
+    fn what_was_counted_becomes_figures() {
+        let account = account();
+        let is = |row: &str, column: &str, expected: f64| {
+            let found = value(&account, row, column);
+            assert!((found - expected).abs() < 1e-6 * expected.max(1.0), "{row}, {column}: {found}");
+        };
+        is("user", "share, of the processors", 0.25);
+        is("system", "share, of the processors", 0.55);
+        is("idle", "share, of the processors", 0.175);
+        is("stolen", "share, of the processors", 0.025);
+        is("alive", "mean, at once", 90.0);
+        is("alive", "most, at once", 100.0);
+        is("this program", "a second, started", 2000.0 / 2.1);
+        is("context switches", "each process", 6.0);
+        is("tasks created", "each process", 1.8);
+        let tick = 1.0 / account.ticks().busy().as_secs_f64() * 320.0;
+        is("processor time", "each process", 320.0 / tick / 2000.0 * 1e9);
+        assert!(account.notes()[0].contains("kernel 52 %"), "{:?}", account.notes());
+    }
+
+    #[test]
+    fn a_moment_says_nothing_of_shares() {
+        let mut short = account();
+        short.machine.drain(..2);
+        let figures = short.figures();
+        let user = figures.iter().find(|figure| figure.row == "user").expect("it is measured all the same");
+        assert_eq!(user.caveats[0].code, "too-short");
+        assert!(short.notes().is_empty());
+        assert!(Account::default().figures().iter().all(|figure| figure.median.is_finite()));
+    }
+}

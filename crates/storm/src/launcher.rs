@@ -1,0 +1,496 @@
+//! One thread that starts programs and waits for them.
+//!
+//! A start holds its caller until the program is executed, so there is one launcher for each processor. Each turn ends
+//! what waited too long, takes up what is due, starts at most one program, and hears which processes have ended. The
+//! thread is the parent of what it starts: when it ends, however that comes about, the kernel kills them.
+
+use crate::log::{Gather, Job};
+use crate::source::Source;
+use crate::{Expected, Setup};
+use engine::{Arrival, Open, Recorder};
+use record::{Failure, Outcome, Slice};
+use rustix::event::epoll;
+use rustix::process::{Pid, Signal, pidfd_send_signal};
+use rustix::time::Timespec;
+use stats::Histogram;
+use std::collections::VecDeque;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use units::Nanos;
+
+/// Ends that are heard in one turn.
+const ENDS_A_TURN: usize = 64;
+/// Arrivals taken up in one turn: more come due in a turn only where nothing can keep up.
+const ARRIVALS_A_TURN: usize = 4096;
+/// So often it looks whether it is told to end.
+const ASK: Nanos = Nanos::from_millis(20);
+
+/// What all launchers of a trial are told, and count together.
+#[derive(Default)]
+pub(crate) struct Control {
+    /// The load ends now.
+    pub stop: AtomicBool,
+    /// So does everything that still runs.
+    pub kill: AtomicBool,
+    /// Processes that are alive.
+    pub alive: Arc<AtomicU64>,
+    /// The most that were at once.
+    pub most_alive: AtomicU64,
+    /// Processes started.
+    pub started: AtomicU64,
+}
+
+/// What a launcher tells.
+pub(crate) enum Report {
+    Slice(Box<Slice>),
+    /// The trial is over, its load ended at this moment; what still runs is no longer counted.
+    Over(Nanos),
+    /// The program cannot be executed at all.
+    Fault(io::Error),
+    /// Nothing it started runs any more.
+    Settled(Box<Tally>),
+}
+
+/// What a launcher has counted beside its slices.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tally {
+    /// From the call that starts a program to its return: the program is executed by then.
+    pub spawn: Histogram,
+    /// Time that all processes together were alive.
+    pub alive_ns: u64,
+    /// Processes that have ended and were waited for.
+    pub ended: u64,
+}
+
+/// What a launcher is to do.
+pub(crate) struct Part {
+    pub index: u32,
+    /// Of the trial, counted from 1.
+    pub trial: u32,
+    /// Processes that it may have alive.
+    pub most: usize,
+    /// Arrivals that may wait for it.
+    pub outstanding: u64,
+    pub source: Source,
+    /// On the monotonic clock.
+    pub start_ns: u64,
+    /// The run's beginning, likewise.
+    pub run_ns: u64,
+    pub load_ends: Nanos,
+    pub drain: Nanos,
+    pub deadline: Option<Nanos>,
+    /// Number of the trial's first arrival.
+    pub first_number: u64,
+    pub log: Option<Gather>,
+}
+
+/// A process that has not been waited for.
+struct Child {
+    arrival: Arrival,
+    pid: Pid,
+    handle: OwnedFd,
+    started: Nanos,
+    executed: Nanos,
+    cpu: u32,
+    /// Nobody counts what becomes of it any more.
+    given_up: bool,
+    timed_out: bool,
+    serial: u64,
+}
+
+pub(crate) struct Launcher {
+    setup: Arc<Setup>,
+    control: Arc<Control>,
+    reports: Sender<(usize, Report)>,
+    part: Part,
+    epoll: OwnedFd,
+    recorder: Recorder,
+    backlog: VecDeque<Arrival>,
+    children: Vec<Option<Child>>,
+    free: Vec<usize>,
+    alive: usize,
+    /// Ends of patience in the order they come; every process has the same.
+    expiry: VecDeque<(Nanos, usize, u64)>,
+    serial: u64,
+    over: bool,
+    tally: Tally,
+}
+
+impl Launcher {
+    pub fn new(
+        setup: Arc<Setup>,
+        control: Arc<Control>,
+        part: Part,
+        reports: Sender<(usize, Report)>,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            recorder: Recorder::new(part.load_ends, part.deadline, 0),
+            setup,
+            control,
+            reports,
+            part,
+            backlog: VecDeque::new(),
+            children: Vec::new(),
+            free: Vec::new(),
+            alive: 0,
+            expiry: VecDeque::new(),
+            serial: 0,
+            over: false,
+            tally: Tally::default(),
+        })
+    }
+
+    /// Until the trial is over and nothing runs any more.
+    pub fn run(mut self) {
+        let mut events = [MaybeUninit::<epoll::Event>::uninit(); ENDS_A_TURN];
+        loop {
+            let now = self.now();
+            self.obey(now);
+            self.expire(now);
+            if !self.over {
+                self.cut_slices(now);
+                self.take_up(now);
+                self.start();
+                self.end_if_over();
+            }
+            if self.over && self.alive == 0 {
+                return self.settled();
+            }
+            let wait = self.pause();
+            let ended: Vec<usize> = match epoll::wait(&self.epoll, &mut events, Some(&timespec(wait))) {
+                Ok((ended, _)) => ended.iter().map(|event| event.data.u64() as usize).collect(),
+                Err(_) => Vec::new(),
+            };
+            ended.into_iter().for_each(|child| self.ended(child));
+        }
+    }
+
+    /// Now, as a moment of the trial.
+    fn now(&self) -> Nanos {
+        Nanos(sys::monotonic_ns().saturating_sub(self.part.start_ns))
+    }
+
+    fn obey(&mut self, now: Nanos) {
+        let kill = self.control.kill.load(Ordering::Relaxed);
+        if (kill || self.control.stop.load(Ordering::Relaxed)) && now < self.part.load_ends {
+            self.part.load_ends = now;
+            self.recorder.cut_load(now);
+        }
+        if kill {
+            self.part.drain = Nanos::ZERO;
+            for child in self.children.iter().flatten() {
+                // One that has ended meanwhile waits to be heard of.
+                let _ = pidfd_send_signal(&child.handle, Signal::KILL);
+            }
+        }
+    }
+
+    fn open(&self) -> Open {
+        Open { in_flight: self.alive as u64, backlog: self.backlog.len() as u64, connections: 0 }
+    }
+
+    fn cut_slices(&mut self, now: Nanos) {
+        let open = self.open();
+        while let Some(slice) = self.recorder.cut(now, open) {
+            self.tell_slice(slice);
+        }
+    }
+
+    fn tell_slice(&self, mut slice: Slice) {
+        // Starting programs is what is measured here: it is no work of a generator beside it.
+        (slice.cpu, slice.run_delay) = (Nanos::ZERO, Nanos::ZERO);
+        self.tell(Report::Slice(Box::new(slice)));
+    }
+
+    fn tell(&self, report: Report) {
+        let _ = self.reports.send((self.part.index as usize, report));
+    }
+
+    /// Takes up what is due. That it was held by a start, or waited for a processor that the processes use, is no delay of a
+    /// generator's: it is part of the response time, and not of what voids a trial.
+    fn take_up(&mut self, now: Nanos) {
+        if self.part.source.is_closed() && now >= self.part.load_ends {
+            return;
+        }
+        for _ in 0..ARRIVALS_A_TURN {
+            let room = self.room();
+            let Some((number, due)) = self.part.source.take(now, self.part.load_ends, room) else { return };
+            if self.recorder.outstanding() >= self.part.outstanding {
+                self.recorder.not_started(Outcome::Refused);
+                continue;
+            }
+            self.recorder.taken(now, now);
+            let number = self.part.first_number + number;
+            self.backlog.push_back(Arrival { number, due, taken: now, paused: Nanos::ZERO });
+        }
+    }
+
+    /// How many more a closed loop may take up: one that is then started at once.
+    fn room(&self) -> usize {
+        usize::from(self.backlog.is_empty() && self.alive < self.part.most)
+    }
+
+    /// When the next is to be taken up, if one is to come.
+    fn next_due(&mut self, now: Nanos) -> Option<Nanos> {
+        let (room, ends) = (self.room(), self.part.load_ends);
+        if self.part.source.is_closed() && now >= ends {
+            return None;
+        }
+        self.part.source.next_due(room).filter(|due| *due < ends)
+    }
+
+    /// Starts the program for the arrival that has waited longest, if there is room.
+    fn start(&mut self) {
+        if self.alive >= self.part.most {
+            return;
+        }
+        let Some(mut arrival) = self.backlog.pop_front() else { return };
+        let started = self.now();
+        if self.part.source.is_closed() {
+            // Nobody waits for a process of a closed loop before it is started.
+            arrival.due = started;
+        }
+        let began = self.setup.program.start();
+        let executed = self.now();
+        let (pid, handle) = match began {
+            Ok(begun) => begun,
+            Err(why) => return self.not_started(&arrival, why, executed),
+        };
+        self.recorder.sent(&arrival, started);
+        self.tally.spawn.record(executed - started);
+        self.control.started.fetch_add(1, Ordering::Relaxed);
+        let alive = self.control.alive.fetch_add(1, Ordering::Relaxed) + 1;
+        self.control.most_alive.fetch_max(alive, Ordering::Relaxed);
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.children.push(None);
+            self.children.len() - 1
+        });
+        epoll::add(&self.epoll, &handle, epoll::EventData::new_u64(slot as u64), epoll::EventFlags::IN)
+            .expect("a new descriptor can be listened to");
+        let serial = self.serial;
+        self.serial += 1;
+        self.expiry.push_back((arrival.due + self.setup.timeout, slot, serial));
+        let cpu = rustix::thread::sched_getcpu() as u32;
+        self.children[slot] = Some(Child {
+            arrival,
+            pid,
+            handle,
+            started,
+            executed,
+            cpu,
+            given_up: false,
+            timed_out: false,
+            serial,
+        });
+        self.alive += 1;
+    }
+
+    /// The program that cannot be executed now never can; that there is no room for a process may pass.
+    fn not_started(&mut self, arrival: &Arrival, why: io::Error, now: Nanos) {
+        let passes = matches!(
+            why.kind(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory | io::ErrorKind::Interrupted
+        ) || why.raw_os_error().is_some_and(|code| {
+            [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE, rustix::io::Errno::TXTBSY]
+                .iter()
+                .any(|errno| errno.raw_os_error() == code)
+        });
+        let said = format!("not started: {}", crate::reason(&why));
+        self.recorder.failed(arrival, Failure::Check(said), now);
+        if !passes {
+            self.control.stop.store(true, Ordering::Relaxed);
+            self.tell(Report::Fault(why));
+        }
+    }
+
+    /// A process has ended: what became of it.
+    fn ended(&mut self, slot: usize) {
+        let Some(child) = self.children.get_mut(slot).and_then(Option::take) else { return };
+        let ended = self.now();
+        let last_cpu = self.part.log.as_ref().and_then(|_| last_cpu(child.pid));
+        let Ok(Some(reaped)) = sys::reap(child.pid) else {
+            // Not yet: it will be heard of again.
+            self.children[slot] = Some(child);
+            return;
+        };
+        let _ = epoll::delete(&self.epoll, &child.handle);
+        self.free.push(slot);
+        self.alive -= 1;
+        self.control.alive.fetch_sub(1, Ordering::Relaxed);
+        self.tally.alive_ns += (ended - child.started).0;
+        self.tally.ended += 1;
+        if !child.given_up {
+            self.count(&child, reaped.status, ended);
+        }
+        let since_run = |at: Nanos| Nanos((self.part.start_ns + at.0).saturating_sub(self.part.run_ns));
+        if let Some(log) = &mut self.part.log {
+            log.job(Job {
+                trial: self.part.trial,
+                number: child.arrival.number,
+                pid: child.pid.as_raw_nonzero().get(),
+                due: since_run(child.arrival.due),
+                started: since_run(child.started),
+                executed: since_run(child.executed),
+                ended: since_run(ended),
+                user: reaped.user,
+                system: reaped.system,
+                status: reaped.status,
+                timed_out: child.timed_out,
+                launcher: self.part.index,
+                launcher_cpu: child.cpu,
+                last_cpu,
+            });
+        }
+    }
+
+    fn count(&mut self, child: &Child, status: ExitStatus, ended: Nanos) {
+        let recorder = &mut self.recorder;
+        let code = status.code().and_then(|code| u16::try_from(code).ok());
+        recorder.heard(code);
+        match judged(status, &self.setup.expected) {
+            Ok(()) => {
+                recorder.served(ended - child.started);
+                recorder.answered(&child.arrival, ended, ended);
+            }
+            Err(why) => recorder.failed(&child.arrival, why, ended),
+        }
+    }
+
+    /// Kills what has run too long, and gives up on what has waited too long to be started.
+    fn expire(&mut self, now: Nanos) {
+        while let Some(&(at, slot, serial)) = self.expiry.front() {
+            let child =
+                self.children.get_mut(slot).and_then(Option::as_mut).filter(|child| child.serial == serial);
+            if child.is_some() && at > now {
+                break;
+            }
+            self.expiry.pop_front();
+            let Some(child) = child else { continue };
+            child.timed_out = true;
+            // One that has ended meanwhile waits to be heard of.
+            let _ = pidfd_send_signal(&child.handle, Signal::KILL);
+            if !std::mem::replace(&mut child.given_up, true) {
+                self.recorder.given_up(&child.arrival, Outcome::Timeout, now);
+            }
+        }
+        while let Some(arrival) = self.backlog.front().copied()
+            && !self.part.source.is_closed()
+            && arrival.due + self.setup.timeout <= now
+        {
+            self.backlog.pop_front();
+            self.recorder.given_up(&arrival, Outcome::Timeout, now);
+        }
+    }
+
+    /// Ends the trial once its load and its drain are over.
+    fn end_if_over(&mut self) {
+        let now = self.now();
+        let none = self.recorder.outstanding() == 0;
+        if self.part.source.is_closed() && none && self.part.source.is_exhausted() {
+            self.part.load_ends = self.part.load_ends.min(now);
+            self.recorder.cut_load(now);
+        }
+        let ends = self.part.load_ends;
+        let idle = none && self.next_due(now).is_none();
+        if now < ends || (now < ends + self.part.drain && !idle) {
+            return;
+        }
+        self.cut_slices(now);
+        let open = self.open();
+        // Due and never looked at: it was held that long.
+        while self.part.source.take(Nanos::MAX, ends, 0).is_some() {
+            self.recorder.not_started(Outcome::Unfinished);
+        }
+        for arrival in std::mem::take(&mut self.backlog) {
+            self.recorder.given_up(&arrival, Outcome::Unfinished, now);
+        }
+        for child in self.children.iter_mut().flatten().filter(|child| !child.given_up) {
+            child.given_up = true;
+            self.recorder.given_up(&child.arrival, Outcome::Unfinished, now);
+        }
+        let slice = self.recorder.finish(now, open);
+        self.tell_slice(slice);
+        self.tell(Report::Over(ends));
+        self.over = true;
+    }
+
+    fn settled(mut self) {
+        if let Some(log) = &mut self.part.log {
+            log.hand_on();
+        }
+        let tally = Box::new(std::mem::take(&mut self.tally));
+        self.tell(Report::Settled(tally));
+    }
+
+    /// How long nothing is to be done, unless a process ends.
+    fn pause(&mut self) -> Nanos {
+        let now = self.now();
+        let room = self.alive < self.part.most;
+        let expiry = self.expiry.front().map(|(at, ..)| *at);
+        if self.over {
+            return expiry.map_or(ASK, |at| (at - now).min(ASK));
+        }
+        if room && !self.backlog.is_empty() {
+            return Nanos::ZERO;
+        }
+        let load_ends = self.part.load_ends;
+        let due = self.next_due(now);
+        let over = if now < load_ends { load_ends } else { load_ends + self.part.drain };
+        let waits = self.backlog.front().map(|arrival| arrival.due + self.setup.timeout);
+        let moments = [due, Some(over), Some(self.recorder.slice_ends()), expiry, waits];
+        let next = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX);
+        (next - now).min(ASK)
+    }
+}
+
+/// Whether it ended as expected.
+fn judged(status: ExitStatus, expected: &Expected) -> Result<(), Failure> {
+    match (status.code(), status.signal()) {
+        (Some(code), _) if expected.holds(code) => Ok(()),
+        (Some(code), _) => Err(Failure::Check(format!("exit status {code}"))),
+        (None, signal) => {
+            let signal = signal.unwrap_or_default();
+            Err(Failure::Check(format!("ended by signal {signal}{}", name(signal))))
+        }
+    }
+}
+
+/// The name of a signal that ends programs, in brackets.
+fn name(signal: i32) -> &'static str {
+    let named = [
+        (Signal::HUP, " (SIGHUP)"),
+        (Signal::INT, " (SIGINT)"),
+        (Signal::QUIT, " (SIGQUIT)"),
+        (Signal::ILL, " (SIGILL)"),
+        (Signal::TRAP, " (SIGTRAP)"),
+        (Signal::ABORT, " (SIGABRT)"),
+        (Signal::BUS, " (SIGBUS)"),
+        (Signal::FPE, " (SIGFPE)"),
+        (Signal::KILL, " (SIGKILL)"),
+        (Signal::SEGV, " (SIGSEGV)"),
+        (Signal::PIPE, " (SIGPIPE)"),
+        (Signal::ALARM, " (SIGALRM)"),
+        (Signal::TERM, " (SIGTERM)"),
+        (Signal::SYS, " (SIGSYS)"),
+        (Signal::XCPU, " (SIGXCPU)"),
+        (Signal::XFSZ, " (SIGXFSZ)"),
+    ];
+    named.iter().find(|(one, _)| one.as_raw() == signal).map_or("", |(_, name)| name)
+}
+
+/// The processor that a process ran on last (proc_pid_stat(5), field 39); readable until it is waited for.
+fn last_cpu(pid: Pid) -> Option<u32> {
+    let text = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    text.rsplit_once(')')?.1.split_ascii_whitespace().nth(36)?.parse().ok()
+}
+
+fn timespec(time: Nanos) -> Timespec {
+    Timespec { tv_sec: (time.0 / 1_000_000_000) as i64, tv_nsec: (time.0 % 1_000_000_000) as i64 }
+}

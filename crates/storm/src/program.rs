@@ -1,0 +1,218 @@
+//! Which program is meant: the look-up along PATH, once, before anything is started.
+
+use crate::Error;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Where programs are looked for if the environment does not say (execvp(3)).
+const USUAL: &str = "/bin:/usr/bin";
+
+/// A program that can be executed, with its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// The file.
+    pub path: PathBuf,
+    /// Its name as typed, and what follows.
+    pub words: Vec<OsString>,
+    /// What is added to torment's own environment.
+    pub added: Vec<(OsString, OsString)>,
+}
+
+impl Command {
+    /// Finds the program that `words` begins with, as a shell would: a name with a slash is a file, any other is looked
+    /// for in the folders of `search`, the environment's PATH.
+    ///
+    /// Fails if there is none, or if it cannot be executed, and says what was looked at.
+    pub fn find(words: &[OsString], search: Option<&OsStr>) -> Result<Self, Error> {
+        let [name, ..] = words else { return Err(Error::Nothing) };
+        if name.is_empty() {
+            return Err(Error::Nothing);
+        }
+        let command = |path: PathBuf| Self { path, words: words.to_vec(), added: Vec::new() };
+        if name.as_bytes().contains(&b'/') {
+            let path = PathBuf::from(name);
+            return executable(&path).map(|()| command(path));
+        }
+        let search = search.filter(|search| !search.is_empty()).unwrap_or(OsStr::new(USUAL));
+        let mut refused = None;
+        for folder in std::env::split_paths(search) {
+            // An empty entry is the present folder.
+            let path =
+                if folder.as_os_str().is_empty() { Path::new(".").join(name) } else { folder.join(name) };
+            match executable(&path) {
+                Ok(()) => return Ok(command(path)),
+                // A folder of that name, or a file without the permission, is passed over as a shell does.
+                Err(why) if path.is_file() => refused = refused.or(Some(why)),
+                Err(_) => {}
+            }
+        }
+        Err(refused
+            .unwrap_or_else(|| Error::NotFound { name: name.clone(), searched: Some(search.to_owned()) }))
+    }
+
+    /// With one more variable in its environment.
+    pub fn with(&self, (name, value): (&str, &str)) -> Self {
+        let mut other = self.clone();
+        other.added.push((name.into(), value.into()));
+        other
+    }
+
+    /// Whether its program, or the interpreter that a script names, is loaded by glibc's loader.
+    pub fn loads_by_glibc(&self) -> bool {
+        let script = first_line(&self.path)
+            .and_then(|line| Some(PathBuf::from(line.strip_prefix("#!")?.split_whitespace().next()?)));
+        let loader = loader(script.as_ref().unwrap_or(&self.path));
+        loader.is_some_and(|loader| loader.contains("/ld-linux"))
+    }
+
+    /// As typed.
+    pub fn text(&self) -> String {
+        let words: Vec<String> = self.words.iter().map(|word| quoted(&word.to_string_lossy())).collect();
+        words.join(" ")
+    }
+}
+
+/// Whether the kernel would execute it, as far as that can be seen from outside.
+fn executable(path: &Path) -> Result<(), Error> {
+    let refused = |why: &str| Error::NotExecutable { path: path.to_owned(), why: why.to_owned() };
+    let found = match fs::metadata(path) {
+        Ok(found) => found,
+        Err(why) if why.kind() == io::ErrorKind::NotFound => {
+            return Err(Error::NotFound { name: path.as_os_str().to_owned(), searched: None });
+        }
+        Err(why) => return Err(refused(&crate::reason(&why))),
+    };
+    if found.is_dir() {
+        return Err(refused("it is a folder"));
+    }
+    if accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS).is_err() {
+        return Err(refused("this user has no permission to execute it (chmod +x gives it)"));
+    }
+    let mut first = [0; 4];
+    // What may be executed and not read is left to the kernel.
+    let read = fs::File::open(path).and_then(|mut file| file.read(&mut first));
+    match read {
+        Ok(count) if !is_program(&first[..count]) => Err(refused(
+            "it is neither an ELF program nor a script that begins with #!; run it by its interpreter, as in: sh FILE",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn is_program(first: &[u8]) -> bool {
+    first.starts_with(b"#!") || first.starts_with(b"\x7fELF")
+}
+
+fn first_line(path: &Path) -> Option<String> {
+    let mut first = [0; 256];
+    let count = fs::File::open(path).and_then(|mut file| file.read(&mut first)).ok()?;
+    Some(String::from_utf8_lossy(&first[..count]).lines().next()?.to_owned())
+}
+
+/// The loader that an ELF program of 64 bits names (elf(5), PT_INTERP); none of a static one, and of anything else.
+fn loader(path: &Path) -> Option<String> {
+    const INTERPRETER: u64 = 3;
+    let file = fs::File::open(path).ok()?;
+    let bytes = |at: u64, count: usize| {
+        let mut bytes = vec![0; count];
+        file.read_exact_at(&mut bytes, at).ok().map(|()| bytes)
+    };
+    let number = |from: &[u8]| from.iter().rev().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+    let head = bytes(0, 64)?;
+    if !head.starts_with(b"\x7fELF\x02\x01") {
+        return None;
+    }
+    let (at, size, count) = (number(&head[32..40]), number(&head[54..56]), number(&head[56..58]));
+    let mut segments = (0..count).filter_map(|segment| bytes(at.checked_add(segment * size)?, 56));
+    let segment = segments.find(|segment| number(&segment[..4]) == INTERPRETER)?;
+    // A path is no longer than this (PATH_MAX).
+    let length = usize::try_from(number(&segment[32..40])).ok().filter(|length| *length <= 4096)?;
+    let name = bytes(number(&segment[8..16]), length)?;
+    Some(String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned())
+}
+
+/// In quotes where a shell would want some.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "%+,-./:=@_".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn words(words: &[&str]) -> Vec<OsString> {
+        words.iter().map(OsString::from).collect()
+    }
+
+    fn file(folder: &Path, name: &str, content: &str, mode: u32) -> PathBuf {
+        let path = folder.join(name);
+        fs::write(&path, content).expect("the folder is ours");
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("the file is ours");
+        path
+    }
+
+    #[test]
+    fn the_first_that_can_be_executed_is_taken() {
+        let (one, two) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        file(one.path(), "tool", "#!/bin/sh\n", 0o644);
+        fs::create_dir(one.path().join("other")).expect("the folder is ours");
+        let tool = file(two.path(), "tool", "#!/bin/sh\n", 0o755);
+        let other = file(two.path(), "other", "#!/bin/sh\n", 0o755);
+        let search = std::env::join_paths([one.path(), two.path()]).expect("no colon in them");
+        for (name, expected) in [("tool", tool), ("other", other)] {
+            let found = Command::find(&words(&[name, "a b"]), Some(&search)).expect("it is there");
+            assert_eq!(found.path, expected);
+            assert_eq!(found.text(), format!("{name} 'a b'"));
+        }
+    }
+
+    #[test]
+    fn the_loader_is_read_from_the_file() {
+        let shell = loader(Path::new("/bin/sh")).expect("the shell of this machine is dynamic");
+        assert!(shell.starts_with("/lib"), "{shell}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = file(folder.path(), "script", "#! /bin/sh -e\n", 0o755);
+        assert_eq!(loader(&script), None);
+        let found = Command::find(&[script.into_os_string()], None).expect("it is one");
+        assert_eq!(found.loads_by_glibc(), shell.contains("/ld-linux"));
+        let cut = file(folder.path(), "cut", "\x7fELF\u{2}\u{1}", 0o755);
+        assert_eq!(loader(&cut), None);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let folder = tempfile::tempdir().expect("a folder");
+        file(folder.path(), "deaf", "#!/bin/sh\n", 0o644);
+        file(folder.path(), "text", "true\n", 0o755);
+        let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+        let search = folder.path().as_os_str();
+        let cases: [(&str, &[&str]); 7] = [
+            ("nowhere-at-all", &["nowhere-at-all", "PATH", &folder.path().to_string_lossy()]),
+            (&path("missing"), &["missing", "there is no such file"]),
+            ("deaf", &["deaf", "permission"]),
+            (&path("deaf"), &["deaf", "permission"]),
+            ("text", &["text", "ELF", "#!"]),
+            ("/", &["folder"]),
+            ("", &["no command"]),
+        ];
+        for (name, expected) in cases {
+            let error =
+                Command::find(&words(&[name]), Some(search)).expect_err("it cannot be executed").to_string();
+            for word in expected {
+                assert!(error.contains(word), "{name}: {error}");
+            }
+        }
+        assert!(Command::find(&[], None).is_err());
+        assert!(Command::find(&words(&["true"]), None).is_ok(), "the usual folders have it");
+    }
+}

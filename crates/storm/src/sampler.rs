@@ -1,0 +1,171 @@
+//! What the whole machine does meanwhile, ten times a second.
+
+use std::fs::read_to_string;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use sys::Ticks;
+
+/// Between two looks.
+const EVERY: Duration = Duration::from_millis(100);
+/// Looks that make a block: the clock ticks of /proc/stat are 10 ms each, so that less than a second says little.
+const LOOKS: u32 = 10;
+
+/// A second of the machine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Block {
+    /// Processor time that passed.
+    pub ticks: Ticks,
+    /// How long it was.
+    pub time: Duration,
+    /// Context switches (`ctxt`).
+    pub switches: u64,
+    /// Processes and threads that were created (`processes`).
+    pub created: u64,
+    /// Tasks that could run or ran, on average (`procs_running`).
+    pub running: f64,
+    /// Processes of the storm that were alive, on average.
+    pub alive: f64,
+    /// The most tasks in our control group (`pids.current`), if that is counted.
+    pub group: Option<u64>,
+}
+
+/// One reading.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    at: Instant,
+    ticks: Ticks,
+    switches: u64,
+    created: u64,
+    running: u64,
+}
+
+impl Look {
+    fn now() -> Option<Self> {
+        Self::parse(&read_to_string("/proc/stat").ok()?, Ticks::now()?)
+    }
+
+    fn parse(stat: &str, ticks: Ticks) -> Option<Self> {
+        let field = |name: &str| {
+            let line = stat.lines().find(|line| line.split(' ').next() == Some(name))?;
+            line.split_ascii_whitespace().nth(1)?.parse().ok()
+        };
+        Some(Self {
+            at: Instant::now(),
+            ticks,
+            switches: field("ctxt")?,
+            created: field("processes")?,
+            running: field("procs_running")?,
+        })
+    }
+}
+
+/// The thread that looks.
+pub(crate) struct Sampler {
+    ends: Arc<AtomicBool>,
+    thread: JoinHandle<Vec<Block>>,
+}
+
+impl Sampler {
+    /// Begins to look; `alive` counts the processes of the storm. None where no thread can be had,
+    /// or /proc/stat cannot be read.
+    pub fn begin(alive: Arc<AtomicU64>) -> Option<Self> {
+        let first = Look::now()?;
+        let ends = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&ends);
+        let thread = std::thread::Builder::new().name("sampler".to_owned());
+        Some(Self { ends, thread: thread.spawn(move || look(first, &told, &alive)).ok()? })
+    }
+
+    /// Looks once more, and gives all blocks; the last may be shorter.
+    pub fn end(self) -> Vec<Block> {
+        self.ends.store(true, Ordering::Relaxed);
+        self.thread.thread().unpark();
+        self.thread.join().expect("reading /proc does not panic")
+    }
+}
+
+fn look(mut first: Look, ends: &AtomicBool, alive: &AtomicU64) -> Vec<Block> {
+    let group = group();
+    let over = || ends.load(Ordering::Relaxed);
+    let mut blocks = Vec::new();
+    loop {
+        let (mut looks, mut running, mut present, mut most) = (0, 0, 0, None);
+        let mut last = first;
+        while looks < LOOKS {
+            if !over() {
+                let next = first.at + EVERY * (looks + 1);
+                std::thread::park_timeout(next.saturating_duration_since(Instant::now()));
+            }
+            // Woken to end, it looks once more.
+            let Some(next) = Look::now() else { return blocks };
+            last = next;
+            looks += 1;
+            running += next.running;
+            present += alive.load(Ordering::Relaxed);
+            most = most.max(group.as_ref().and_then(|file| read_to_string(file).ok()?.trim().parse().ok()));
+            if over() {
+                break;
+            }
+        }
+        blocks.push(Block {
+            ticks: last.ticks.since(&first.ticks),
+            time: last.at - first.at,
+            switches: last.switches.saturating_sub(first.switches),
+            created: last.created.saturating_sub(first.created),
+            running: running as f64 / f64::from(looks),
+            alive: present as f64 / f64::from(looks),
+            group: most,
+        });
+        if over() {
+            return blocks;
+        }
+        first = last;
+    }
+}
+
+/// The file that counts the tasks of our control group, if there is one: of the second version of control groups, or the
+/// first's controller `pids`, where they are usually mounted. The topmost group has no such file.
+fn group() -> Option<PathBuf> {
+    let text = read_to_string("/proc/self/cgroup").ok()?;
+    let mut files = text.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, ':');
+        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let mount = match controllers {
+            "" => "/sys/fs/cgroup",
+            _ if controllers.split(',').any(|name| name == "pids") => "/sys/fs/cgroup/pids",
+            _ => return None,
+        };
+        Some(PathBuf::from(format!("{mount}{path}")).join("pids.current"))
+    });
+    files.find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counters_are_found_by_name() {
+        let ticks = Ticks { user: 1, system: 2, idle: 3, stolen: 4 };
+        let stat = "cpu  1 0 2 3 0 0 0 4 0 0\nctxt 12345\nbtime 9\nprocesses 678\nprocs_running 3\nprocs_blocked 0\n";
+        let look = Look::parse(stat, ticks).expect("all are there");
+        assert_eq!((look.switches, look.created, look.running), (12345, 678, 3));
+        assert!(Look::parse("cpu 1\n", ticks).is_none());
+    }
+
+    #[test]
+    fn what_happens_meanwhile_is_seen() {
+        let alive = Arc::new(AtomicU64::new(7));
+        let sampler = Sampler::begin(Arc::clone(&alive)).expect("a thread can be had");
+        for _ in 0..3 {
+            std::process::Command::new("true").status().expect("every Linux has it");
+        }
+        let blocks = sampler.end();
+        let [block] = blocks.as_slice() else { panic!("{blocks:?}") };
+        assert!(block.created >= 3, "{block:?}");
+        assert!(block.switches > 0 && (block.alive - 7.0).abs() < 1e-9, "{block:?}");
+    }
+}

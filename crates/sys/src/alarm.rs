@@ -1,0 +1,61 @@
+use std::time::Duration;
+
+/// Ends this process by SIGALRM (alarm(2)) unless it is dropped in time: the last resort where two sides wait for each
+/// other in the kernel. A process has one of them: a second takes the place of the first. Children do not inherit it.
+#[derive(Debug)]
+pub struct Alarm(());
+
+impl Alarm {
+    /// In so many seconds, rounded up.
+    pub fn within(limit: Duration) -> Self {
+        let seconds = u32::try_from(limit.as_nanos().div_ceil(1_000_000_000)).unwrap_or(u32::MAX);
+        set(seconds.max(1));
+        Self(())
+    }
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        set(0);
+    }
+}
+
+/// 0: never.
+fn set(seconds: u32) {
+    // SAFETY: the call takes a number only; what comes of it is a signal, for which this crate sets no handler.
+    unsafe { libc::alarm(seconds) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Partner;
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+
+    /// Asks this very test to be run anew, as a process of one test, there to be ended.
+    const ASKED: &str = "TORMENT_TEST_ALARM";
+
+    #[test]
+    fn it_ends_who_waits_for_ever() {
+        if std::env::var_os(ASKED).is_some() {
+            drop(Alarm::within(Duration::from_millis(1)));
+            std::thread::sleep(Duration::from_millis(1500));
+            let _alarm = Alarm::within(Duration::from_secs(1));
+            loop {
+                std::thread::park();
+            }
+        }
+        let own = std::env::current_exe().expect("every Linux tells");
+        let mut command = std::process::Command::new(own);
+        command
+            .args(["alarm::tests::it_ends_who_waits_for_ever", "--exact"])
+            .env(ASKED, "1")
+            .process_group(0);
+        let began = std::time::Instant::now();
+        let ended = command.output().expect("it was started once already");
+        assert_eq!(ended.status.signal(), Some(libc::SIGALRM), "{ended:?}");
+        assert!(began.elapsed() >= Duration::from_millis(1500), "the one that was dropped has ended it");
+        // Of a process with several threads, as tests are, no partner can be had.
+        assert!(Partner::start(|| true).is_err());
+    }
+}

@@ -1,0 +1,99 @@
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use units::Bytes;
+
+/// Memory of its own, page by page (mmap(2)): zeros, and not there until touched.
+#[derive(Debug)]
+pub struct Mapping {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: it is memory that nobody else has; which thread uses it does not matter.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    /// So much of it, for this process alone; children that fork makes get copies.
+    pub fn private(size: Bytes) -> io::Result<Self> {
+        Self::anonymous(size, libc::MAP_PRIVATE | libc::MAP_NORESERVE)
+    }
+
+    /// So much of it, of no file.
+    pub(crate) fn anonymous(size: Bytes, flags: libc::c_int) -> io::Result<Self> {
+        let length = usize::try_from(size.0).map_err(|_| io::Error::from_raw_os_error(libc::ENOMEM))?;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping of which the kernel chooses the place touches none that exists.
+        let start =
+            unsafe { libc::mmap(std::ptr::null_mut(), length, access, flags | libc::MAP_ANONYMOUS, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast()).expect("the kernel places nothing at 0 by itself");
+        Ok(Self { start, length })
+    }
+
+    /// Where it begins, and how long it is.
+    #[inline]
+    pub(crate) fn place(&self) -> (NonNull<u8>, usize) {
+        (self.start, self.length)
+    }
+
+    /// Never in huge pages.
+    pub fn small_pages(&mut self) -> io::Result<()> {
+        self.advise(libc::MADV_NOHUGEPAGE)
+    }
+
+    /// In huge pages where the kernel can: where they begin in it, and are there.
+    pub fn huge_pages(&mut self) -> io::Result<()> {
+        self.advise(libc::MADV_HUGEPAGE)
+    }
+
+    fn advise(&mut self, advice: libc::c_int) -> io::Result<()> {
+        // SAFETY: it is ours as a whole, and neither advice changes what is in it.
+        let done = unsafe { libc::madvise(self.start.as_ptr().cast(), self.length, advice) };
+        let why = io::Error::last_os_error();
+        // A kernel without huge pages has nothing to advise on.
+        if done == 0 || why.raw_os_error() == Some(libc::EINVAL) { Ok(()) } else { Err(why) }
+    }
+}
+
+impl Deref for Mapping {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the kernel gave so much, of which any bytes are values, and only `drop` takes it back.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl DerefMut for Mapping {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and borrowed for writing by one.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: it is ours as a whole, and nobody borrows it any more.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_comes_and_goes() {
+        let mut memory = Mapping::private(Bytes(3 << 20)).expect("there is so much");
+        memory.huge_pages().expect("it may be refused, not fail");
+        memory.small_pages().expect("it may be refused, not fail");
+        assert_eq!((memory.len(), memory[0], memory[(3 << 20) - 1]), (3 << 20, 0, 0));
+        memory.fill(7);
+        assert!(memory.iter().all(|byte| *byte == 7));
+        assert!(Mapping::private(Bytes(u64::MAX)).is_err());
+        assert!(Mapping::private(Bytes(0)).is_err());
+    }
+}

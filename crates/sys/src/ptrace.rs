@@ -1,0 +1,305 @@
+use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Requests of ptrace(2), the same on every architecture.
+const TRACEME: libc::c_long = 0;
+const CONTINUE: libc::c_long = 7;
+const STEP: libc::c_long = 9;
+const SYSCALL: libc::c_long = 24;
+const SETOPTIONS: libc::c_long = 0x4200;
+const GETEVENTMSG: libc::c_long = 0x4201;
+const GET_SYSCALL_INFO: libc::c_long = 0x420e;
+
+/// Its options: stops at system calls are marked as such; what the tracee starts is traced too; exec is told; and all
+/// end with the tracer.
+const MARK_SYSCALLS: libc::c_long = 0x1;
+const FOLLOW_FORK: libc::c_long = 0x2;
+const FOLLOW_VFORK: libc::c_long = 0x4;
+const FOLLOW_CLONE: libc::c_long = 0x8;
+const TELL_EXEC: libc::c_long = 0x10;
+const END_WITH_TRACER: libc::c_long = 0x10_0000;
+
+/// The first stop after exec and what it leads to is told by the status of waitpid(2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// Before or after a system call.
+    Syscall,
+    /// It has started a process or a thread.
+    Started,
+    /// It runs another program now.
+    Exec,
+    /// Another event, of which nothing needs to be known.
+    Event,
+    /// By this signal, which it gets when it is resumed with it.
+    Signal(i32),
+    /// It is no more: with this exit code.
+    Exited(i32),
+    /// It is no more: by this signal.
+    Killed(i32),
+}
+
+/// How a stopped tracee goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resume {
+    /// To its next system call.
+    ToSyscall,
+    /// By one instruction.
+    Step,
+    /// To its next signal or event.
+    Continue,
+}
+
+/// Which side of a system call a tracee is stopped at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Before the kernel does it.
+    Entry {
+        /// Which.
+        number: u64,
+        /// With what.
+        arguments: [u64; 6],
+    },
+    /// When it is done; what it gave, below zero for an error.
+    Exit(i64),
+    /// At none.
+    Neither,
+}
+
+/// Where a stopped tracee is (`PTRACE_GET_SYSCALL_INFO`, since Linux 5.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// `AUDIT_ARCH_…` of its code: that of the kernel, or one that it also runs.
+    pub architecture: u32,
+    /// The instruction it goes on with.
+    pub instruction: u64,
+    /// Its stack.
+    pub stack: u64,
+    /// At a system call, and which.
+    pub side: Side,
+}
+
+/// `AUDIT_ARCH_…` of the architecture this is built for; none if it is not known here.
+pub const ARCHITECTURE: Option<u32> = if cfg!(target_arch = "x86_64") {
+    Some(0xc000_003e)
+} else if cfg!(target_arch = "aarch64") {
+    Some(0xc000_00b7)
+} else {
+    None
+};
+
+/// Has the program of `command` be traced by the thread that starts it, in a process group of its own, and be killed when
+/// that thread ends. It stops at its first instruction; [`wait_traced`] tells.
+pub fn traced(command: &mut Command) {
+    let parent = getpid();
+    command.process_group(0);
+    let enter = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // The parent may have ended before the call above, which then never comes true.
+        if getppid() != Some(parent) {
+            return Err(rustix::io::Errno::SRCH.into());
+        }
+        request(TRACEME, 0, 0, 0).map(drop)
+    };
+    // SAFETY: between fork and exec only system calls are made: no memory is allocated or freed and no lock taken, so that
+    // it does not matter what other threads of this process were doing.
+    unsafe {
+        command.pre_exec(enter);
+    }
+}
+
+/// Requests that give the kernel no address of this process, so that it can change none of its memory: the last argument
+/// is a number in all that are made here.
+fn request(
+    request: libc::c_long,
+    pid: i32,
+    address: usize,
+    number: libc::c_long,
+) -> io::Result<libc::c_long> {
+    // SAFETY: no address of this process is given; what happens to another process is not this one's memory. The tracee of
+    // `TRACEME` is the caller, which then stops at signals and goes on unchanged.
+    let done = unsafe { libc::syscall(libc::SYS_ptrace, request, libc::c_long::from(pid), address, number) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(done) }
+}
+
+/// Follows whatever a stopped tracee starts, and has all of it end with the tracer.
+pub fn follow_traced(pid: Pid) -> io::Result<()> {
+    let options = MARK_SYSCALLS | FOLLOW_FORK | FOLLOW_VFORK | FOLLOW_CLONE | TELL_EXEC | END_WITH_TRACER;
+    request(SETOPTIONS, pid.as_raw_nonzero().get(), 0, options).map(drop)
+}
+
+/// Has a stopped tracee end with the tracer; what it starts runs untraced.
+pub fn bind_traced(pid: Pid) -> io::Result<()> {
+    request(SETOPTIONS, pid.as_raw_nonzero().get(), 0, MARK_SYSCALLS | END_WITH_TRACER).map(drop)
+}
+
+/// A stopped tracee goes on, and gets this signal unless it is 0.
+pub fn resume_traced(pid: Pid, how: Resume, signal: i32) -> io::Result<()> {
+    let how = match how {
+        Resume::ToSyscall => SYSCALL,
+        Resume::Step => STEP,
+        Resume::Continue => CONTINUE,
+    };
+    request(how, pid.as_raw_nonzero().get(), 0, signal.into()).map(drop)
+}
+
+/// Waits for any tracee of this thread; none when there is none left.
+pub fn wait_traced() -> io::Result<Option<(Pid, Stopped)>> {
+    let mut status = 0;
+    loop {
+        // SAFETY: the kernel writes an integer to where one is, borrowed for the call.
+        let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::__WNOTHREAD) };
+        if let Some(pid) = Pid::from_raw(pid).filter(|_| pid > 0) {
+            return Ok(Some((pid, stopped(status))));
+        }
+        let why = io::Error::last_os_error();
+        match why.raw_os_error() {
+            Some(libc::EINTR) => {}
+            Some(libc::ECHILD) => return Ok(None),
+            _ => return Err(why),
+        }
+    }
+}
+
+fn stopped(status: i32) -> Stopped {
+    if libc::WIFEXITED(status) {
+        return Stopped::Exited(libc::WEXITSTATUS(status));
+    }
+    if libc::WIFSIGNALED(status) {
+        return Stopped::Killed(libc::WTERMSIG(status));
+    }
+    match (libc::WSTOPSIG(status), status >> 16) {
+        (signal, 0) if signal == libc::SIGTRAP | 0x80 => Stopped::Syscall,
+        (signal, 0) => Stopped::Signal(signal),
+        (_, libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE) => {
+            Stopped::Started
+        }
+        (_, libc::PTRACE_EVENT_EXEC) => Stopped::Exec,
+        _ => Stopped::Event,
+    }
+}
+
+/// The process or thread that a tracee stopped at [`Stopped::Started`] has started.
+pub fn started_by_traced(pid: Pid) -> io::Result<Option<Pid>> {
+    let mut number: libc::c_ulong = 0;
+    // SAFETY: the kernel writes one number of this size to where one is, borrowed for the call.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_ptrace,
+            GETEVENTMSG,
+            libc::c_long::from(pid.as_raw_nonzero().get()),
+            0_usize,
+            &raw mut number,
+        )
+    };
+    if done < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(i32::try_from(number).ok().and_then(Pid::from_raw))
+}
+
+/// The size of `struct ptrace_syscall_info`, and where in it things are.
+const INFO: usize = 88;
+
+/// Where a stopped tracee is.
+pub fn place_of_traced(pid: Pid) -> io::Result<Place> {
+    let mut info = [0_u8; INFO];
+    // SAFETY: the kernel writes at most as many bytes as it is told, which is how many are there, borrowed for the call; any
+    // bytes are values.
+    let written = unsafe {
+        libc::syscall(
+            libc::SYS_ptrace,
+            GET_SYSCALL_INFO,
+            libc::c_long::from(pid.as_raw_nonzero().get()),
+            INFO,
+            info.as_mut_ptr(),
+        )
+    };
+    if written < 0 {
+        let why = io::Error::last_os_error();
+        return Err(match why.raw_os_error() {
+            Some(libc::EIO) => {
+                io::Error::other("the kernel does not tell where a tracee is: Linux 5.3 or newer is needed")
+            }
+            _ => why,
+        });
+    }
+    Ok(place(&info))
+}
+
+fn place(info: &[u8; INFO]) -> Place {
+    let wide = |at: usize| {
+        let bytes = info.get(at..).and_then(<[u8]>::first_chunk);
+        u64::from_ne_bytes(*bytes.expect("every place named here lies within it"))
+    };
+    let architecture = info.get(4..).and_then(<[u8]>::first_chunk);
+    let side = match info[0] {
+        1 => Side::Entry { number: wide(24), arguments: std::array::from_fn(|n| wide(32 + 8 * n)) },
+        2 => Side::Exit(wide(24).cast_signed()),
+        _ => Side::Neither,
+    };
+    Place {
+        architecture: u32::from_ne_bytes(*architecture.expect("four bytes lie there")),
+        instruction: wide(8),
+        stack: wide(16),
+        side,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In a thread of its own: what is traced ends with it, and no other test's children are waited for.
+    fn alone<T: Send>(test: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| scope.spawn(test).join().expect("the test holds"))
+    }
+
+    #[test]
+    #[expect(clippy::zombie_processes, reason = "it is waited for as whoever is traced is")]
+    fn the_calls_of_a_program_are_seen_on_both_sides() {
+        let (entries, exits, code) = alone(|| {
+            let mut command = Command::new("/bin/sh");
+            traced(command.args(["-c", "exit 7"]));
+            let child = command.spawn().expect("every Linux has a shell");
+            let pid = Pid::from_child(&child);
+            assert_eq!(wait_traced().expect("it is ours"), Some((pid, Stopped::Signal(libc::SIGTRAP))));
+            follow_traced(pid).expect("it is stopped");
+            let (mut entries, mut exits) = (Vec::new(), 0);
+            let mut signal = 0;
+            loop {
+                resume_traced(pid, Resume::ToSyscall, signal).expect("it is stopped");
+                signal = 0;
+                match wait_traced().expect("it is ours").expect("it has not been waited for") {
+                    (_, Stopped::Exited(code)) => break (entries, exits, code),
+                    (_, Stopped::Signal(got)) => signal = got,
+                    (_, Stopped::Syscall) => {
+                        let place = place_of_traced(pid).expect("it is stopped");
+                        assert_eq!(Some(place.architecture), ARCHITECTURE);
+                        match place.side {
+                            Side::Entry { number, arguments } => entries.push((number, arguments[0])),
+                            Side::Exit(_) => exits += 1,
+                            Side::Neither => panic!("{place:?}"),
+                        }
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+        });
+        assert_eq!(code, 7);
+        let exit = (libc::SYS_exit_group.cast_unsigned(), 7);
+        assert_eq!(entries.last(), Some(&exit), "{entries:?}");
+        assert_eq!(exits, entries.len() - 1, "only exit_group does not return");
+    }
+
+    #[test]
+    fn nobody_to_trace() {
+        alone(|| {
+            assert_eq!(wait_traced().expect("none is no error"), None);
+            let why =
+                resume_traced(getpid(), Resume::Continue, 0).expect_err("we are not traced by ourselves");
+            assert_eq!(why.raw_os_error(), Some(libc::ESRCH));
+        });
+    }
+}

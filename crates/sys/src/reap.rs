@@ -1,0 +1,68 @@
+use rustix::process::Pid;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+/// How a child ended, and what the kernel charged it with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reaped {
+    /// Its exit status, or the signal that ended it.
+    pub status: ExitStatus,
+    /// Processor time in programs, of it and the children that it waited for. Of what lives shorter than a clock tick the
+    /// split into user and system is a guess of the kernel's.
+    pub user: Duration,
+    /// Processor time in the kernel, likewise.
+    pub system: Duration,
+}
+
+/// Waits for a child that has ended; none if it still runs (wait4(2), WNOHANG).
+///
+/// Fails if it is no child of this process, or was waited for already.
+pub fn reap(pid: Pid) -> io::Result<Option<Reaped>> {
+    let mut status = 0;
+    // SAFETY: all of it are numbers, for which zeros are values.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    let pid = pid.as_raw_nonzero().get();
+    // SAFETY: the kernel writes one status and one rusage, into ours. A number of a process touches no memory of this one.
+    let found = unsafe { libc::wait4(pid, &raw mut status, libc::WNOHANG | libc::__WALL, &raw mut usage) };
+    let time = |time: libc::timeval| {
+        Duration::from_secs(time.tv_sec.unsigned_abs()) + Duration::from_micros(time.tv_usec.unsigned_abs())
+    };
+    match found {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(None),
+        _ => Ok(Some(Reaped {
+            status: ExitStatus::from_raw(status),
+            user: time(usage.ru_utime),
+            system: time(usage.ru_stime),
+        })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    #[expect(clippy::zombie_processes, reason = "waiting for it is what is tested")]
+    fn a_child_is_waited_for_once() {
+        let mut child = Command::new("/bin/sh")
+            .args(["-c", "read line; exit 3"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("every Linux has a shell");
+        let pid = Pid::from_raw(i32::try_from(child.id()).expect("it is small")).expect("it is above 0");
+        assert_eq!(reap(pid).expect("it is ours"), None);
+        drop(child.stdin.take());
+        let reaped = loop {
+            match reap(pid).expect("it is ours") {
+                Some(reaped) => break reaped,
+                None => std::thread::yield_now(),
+            }
+        };
+        assert_eq!(reaped.status.code(), Some(3));
+        assert!(reap(pid).is_err(), "it was waited for already");
+    }
+}

@@ -1,0 +1,294 @@
+//! clone3(2) without libc, whose wrapper cannot share memory with a child that has no stack of its own.
+
+use rustix::process::Pid;
+use std::ffi::c_int;
+use std::io;
+
+/// Whose memory a child has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// A copy of its parent's, made page by page when either writes.
+    Copied,
+    /// Its parent's (CLONE_VM); the thread that starts it waits until it has ended or become another program (CLONE_VFORK).
+    Shared,
+}
+
+/// All handlers of signals are forgotten in the child. The constant of the libc crate does not fit its own type.
+pub(super) const CLEAR_SIGHAND: u64 = 1 << 32;
+pub(super) const VM: u64 = libc::CLONE_VM as u64;
+pub(super) const VFORK: u64 = libc::CLONE_VFORK as u64;
+pub(super) const PIDFD: u64 = libc::CLONE_PIDFD as u64;
+
+/// A [`Step`] of this number is no call: it writes its second argument where its first one points.
+const WRITE: isize = -1;
+/// Every result is welcome that is no error.
+const ANY: isize = -1;
+
+/// One thing that a child does.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(super) struct Step {
+    number: isize,
+    arguments: [usize; 5],
+    /// Ends the child with ESRCH if the result is another.
+    wanted: isize,
+}
+
+impl Step {
+    /// A system call, which may give anything but an error.
+    pub(super) fn call<const N: usize>(number: libc::c_long, given: [usize; N]) -> Self {
+        let mut arguments = [0; 5];
+        arguments[..N].copy_from_slice(&given);
+        Self { number: number as isize, arguments, wanted: ANY }
+    }
+
+    /// The same call, which must give this.
+    pub(super) fn wants(self, wanted: isize) -> Self {
+        Self { wanted, ..self }
+    }
+
+    fn write(to: *mut usize, value: usize) -> Self {
+        Self { number: WRITE, arguments: [to.expose_provenance(), value, 0, 0, 0], wanted: ANY }
+    }
+
+    /// The last one, unless that is an execve(2).
+    pub(super) fn exit(status: usize) -> Self {
+        Self::call(libc::SYS_exit_group, [status])
+    }
+}
+
+/// `struct clone_args` of Linux 5.3, its first version.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Arguments {
+    flags: u64,
+    pidfd: u64,
+    child_tid: u64,
+    parent_tid: u64,
+    exit_signal: u64,
+    stack: u64,
+    stack_size: u64,
+    tls: u64,
+}
+
+/// A child of this process that takes these steps. The first of them that fails ends it with 127, and its negative error
+/// number is left at `failure` in the child's memory.
+///
+/// # Safety
+/// The last step does not return if it succeeds: it is an exit, or an execve. What the steps' arguments point to is there
+/// and may be read or written as they do; so may `failure`. With CLONE_VM there is CLONE_VFORK, so that all of it, and this
+/// thread's stack, is there as long as the child uses them. A `pidfd` is given if and only if the flags say so.
+pub(super) unsafe fn clone(
+    flags: u64,
+    pidfd: Option<&mut c_int>,
+    failure: *mut isize,
+    steps: *const Step,
+) -> io::Result<Pid> {
+    let pidfd = pidfd.map_or(0, |pidfd| (&raw mut *pidfd).expose_provenance() as u64);
+    let arguments = Arguments { flags, pidfd, exit_signal: libc::SIGCHLD as u64, ..Arguments::default() };
+    // SAFETY: the arguments live until the call is made. The rest is what the caller sees to.
+    let result = unsafe { enter(&arguments, failure, steps) };
+    if result < 0 {
+        return Err(io::Error::from_raw_os_error(-result as i32));
+    }
+    Ok(Pid::from_raw(result as i32).expect("a child's number is above 0"))
+}
+
+/// # Safety
+/// As of [`clone`].
+#[cfg(target_arch = "x86_64")]
+unsafe fn enter(arguments: &Arguments, failure: *mut isize, steps: *const Step) -> isize {
+    let result;
+    // SAFETY: in the parent this is one system call, which changes the registers said below. The child never leaves the
+    // block: it uses registers and what the caller has prepared, and no stack, so that it does not matter whose that is. A
+    // handler of ours that a signal runs in it uses what is below, which is nobody's while the parent waits.
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            "test rax, rax",
+            "jnz 6f",
+            "2:",
+            "mov rax, [r12]",
+            "mov rdi, [r12 + 8]",
+            "mov rsi, [r12 + 16]",
+            "mov rdx, [r12 + 24]",
+            "mov r10, [r12 + 32]",
+            "mov r8, [r12 + 40]",
+            "mov r14, [r12 + 48]",
+            "add r12, 56",
+            "cmp rax, -1",
+            "jne 3f",
+            "mov [rdi], rsi",
+            "jmp 2b",
+            "3:",
+            "syscall",
+            "test rax, rax",
+            "js 5f",
+            "cmp r14, -1",
+            "je 2b",
+            "cmp rax, r14",
+            "je 2b",
+            "mov rax, {lost}",
+            "5:",
+            "mov [r13], rax",
+            "mov edi, 127",
+            "mov eax, {exit}",
+            "syscall",
+            "ud2",
+            "6:",
+            lost = const -libc::ESRCH,
+            exit = const libc::SYS_exit_group,
+            inlateout("rax") libc::SYS_clone3 as isize => result,
+            in("rdi") &raw const *arguments,
+            in("rsi") size_of::<Arguments>(),
+            in("r12") steps,
+            in("r13") failure,
+            lateout("rcx") _,
+            lateout("r11") _,
+        );
+    }
+    result
+}
+
+/// # Safety
+/// As of [`clone`].
+#[cfg(target_arch = "aarch64")]
+unsafe fn enter(arguments: &Arguments, failure: *mut isize, steps: *const Step) -> isize {
+    let result;
+    // SAFETY: in the parent this is one system call, which changes the register of its result alone. The child never
+    // leaves the block: it uses registers and what the caller has prepared, and no stack, so that it does not matter
+    // whose that is. A handler of ours that a signal runs in it uses what is below, which is nobody's while the parent
+    // waits.
+    unsafe {
+        std::arch::asm!(
+            "svc 0",
+            "cbnz x0, 6f",
+            "2:",
+            "ldp x8, x0, [x20]",
+            "ldp x1, x2, [x20, 16]",
+            "ldp x3, x4, [x20, 32]",
+            "ldr x9, [x20, 48]",
+            "add x20, x20, 56",
+            "cmn x8, 1",
+            "b.ne 3f",
+            "str x1, [x0]",
+            "b 2b",
+            "3:",
+            "svc 0",
+            "tbnz x0, 63, 5f",
+            "cmn x9, 1",
+            "b.eq 2b",
+            "cmp x0, x9",
+            "b.eq 2b",
+            "mov x0, {lost}",
+            "5:",
+            "str x0, [x21]",
+            "mov x0, 127",
+            "mov x8, {exit}",
+            "svc 0",
+            "brk 1",
+            "6:",
+            lost = const -libc::ESRCH,
+            exit = const libc::SYS_exit_group,
+            in("x8") libc::SYS_clone3,
+            inlateout("x0") (&raw const *arguments).expose_provenance() as isize => result,
+            in("x1") size_of::<Arguments>(),
+            in("x20") steps,
+            in("x21") failure,
+        );
+    }
+    result
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+unsafe fn enter(_: &Arguments, _: *mut isize, _: *const Step) -> isize {
+    -(libc::ENOSYS as isize)
+}
+
+/// clone3(2); the child ends at once.
+pub fn clone3(memory: Memory) -> io::Result<Pid> {
+    let flags = match memory {
+        Memory::Copied => 0,
+        Memory::Shared => VM | VFORK,
+    };
+    let mut failure = 0;
+    let steps = [Step::exit(0)];
+    // SAFETY: the only step is an exit; shared memory goes with CLONE_VFORK.
+    unsafe { clone(flags, None, &raw mut failure, steps.as_ptr()) }
+}
+
+/// A variable holds `before`, and a child writes `written` into it. What the child then found there, and what this process finds
+/// once it has ended. The child is waited for as with CLONE_VFORK in either case, so that nothing but its memory differs.
+pub fn write_in_child(memory: Memory, before: u8, written: u8) -> io::Result<(u8, u8)> {
+    let flags = match memory {
+        Memory::Copied => VFORK,
+        Memory::Shared => VM | VFORK,
+    };
+    let mut failure = 0;
+    let mut steps = [Step::exit(0), Step::exit(usize::from(before))];
+    let steps_at = steps.as_mut_ptr();
+    // SAFETY: both are within the array. The variable is the argument of the child's exit: it ends with what it finds.
+    let variable = unsafe { (&raw mut (*steps_at.add(1)).arguments).cast::<usize>() };
+    // SAFETY: within the array, which nobody else borrows.
+    unsafe { steps_at.write(Step::write(variable, usize::from(written))) };
+    // SAFETY: the last step is an exit, and the first writes into the array, which is there. Shared memory goes with
+    // CLONE_VFORK.
+    let pid = unsafe { clone(flags, None, &raw mut failure, steps_at) }?;
+    let found =
+        super::program::status(pid)?.exit_status().ok_or_else(|| io::Error::other("the child was ended"))?;
+    // SAFETY: it is within the array; the child has ended. Volatile, for the compiler knows of no other writer.
+    let seen = unsafe { variable.read_volatile() };
+    let byte = |value: usize| {
+        u8::try_from(value).map_err(|_| io::Error::other(format!("{value} was never written")))
+    };
+    Ok((byte(found as usize)?, byte(seen)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::ended;
+    use super::*;
+
+    #[test]
+    fn children_of_either_kind_end_well() {
+        for memory in [Memory::Copied, Memory::Shared] {
+            assert_eq!(ended(clone3(memory).expect("there is room for a process")), Some(0), "{memory:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_child_writes_is_seen_only_where_memory_is_shared() {
+        assert_eq!(write_in_child(Memory::Shared, 1, 42).expect("a child"), (42, 42));
+        assert_eq!(write_in_child(Memory::Copied, 1, 42).expect("a child"), (42, 1));
+    }
+
+    #[test]
+    fn a_step_that_fails_or_gives_another_result_ends_the_child_and_says_why() {
+        let tried = |step: Step| {
+            let mut failure = 0;
+            let steps = [step, Step::exit(0)];
+            // SAFETY: the last step is an exit, the first takes no memory, and shared memory goes with CLONE_VFORK.
+            let pid = unsafe { clone(VM | VFORK | CLEAR_SIGHAND, None, &raw mut failure, steps.as_ptr()) };
+            let status = ended(pid.expect("there is room for a process"));
+            // SAFETY: ours, and the child has ended. Volatile, for the compiler knows of no other writer.
+            (status, unsafe { (&raw const failure).read_volatile() })
+        };
+        let parent = std::process::id() as isize;
+        assert_eq!(tried(Step::call(libc::SYS_getppid, []).wants(parent)), (Some(0), 0));
+        assert_eq!(
+            tried(Step::call(libc::SYS_getppid, []).wants(parent + 1)),
+            (Some(127), -libc::ESRCH as isize)
+        );
+        assert_eq!(tried(Step::call(libc::SYS_close, [usize::MAX])), (Some(127), -libc::EBADF as isize));
+    }
+
+    #[test]
+    fn flags_that_contradict_each_other_are_refused() {
+        let mut failure = 0;
+        let steps = [Step::exit(0)];
+        // CLONE_SIGHAND wants CLONE_VM (clone(2)).
+        // SAFETY: the only step is an exit; no memory is shared.
+        let refused = unsafe { clone(libc::CLONE_SIGHAND as u64, None, &raw mut failure, steps.as_ptr()) };
+        assert_eq!(refused.expect_err("it contradicts itself").raw_os_error(), Some(libc::EINVAL));
+    }
+}

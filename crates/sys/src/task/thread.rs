@@ -1,0 +1,99 @@
+//! Threads that do nothing.
+
+use std::ffi::{c_int, c_void};
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr::{null, null_mut};
+
+/// Above what glibc keeps of stacks that are not in use: 40 MiB (pthread_create, `nptl/allocatestack.c`). A thread with
+/// such a stack has it mapped when it starts, and it is unmapped after its end.
+const NOT_KEPT: usize = 64 << 20;
+
+/// How threads are started: pthread_create(3).
+pub struct Threads(Option<Box<libc::pthread_attr_t>>);
+
+impl Threads {
+    /// With the stack that libc gives: the first thread's is mapped, and kept for the next one once it has ended.
+    pub fn usual() -> Self {
+        Self(None)
+    }
+
+    /// Each with a stack that has to be mapped first.
+    pub fn with_new_stacks() -> io::Result<Self> {
+        let mut attributes = Box::new(MaybeUninit::uninit());
+        // SAFETY: it makes a value in the memory that is given.
+        check(unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) })?;
+        // SAFETY: it was made above.
+        let mut this = Self(Some(unsafe { attributes.assume_init() }));
+        if let Some(attributes) = &mut this.0 {
+            // SAFETY: such a value, borrowed for writing.
+            check(unsafe { libc::pthread_attr_setstacksize(&raw mut **attributes, NOT_KEPT) })?;
+        }
+        Ok(this)
+    }
+
+    /// A thread that ends at once.
+    pub fn start(&self) -> io::Result<Thread> {
+        let mut thread = MaybeUninit::uninit();
+        let attributes = self.0.as_deref().map_or(null(), |attributes| &raw const *attributes);
+        // SAFETY: a place for its name, attributes that are none or were made, and a function that touches nothing.
+        check(unsafe { libc::pthread_create(thread.as_mut_ptr(), attributes, nothing, null_mut()) })?;
+        // SAFETY: it was started, so that its name was written.
+        Ok(Thread(unsafe { thread.assume_init() }))
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some(attributes) = &mut self.0 {
+            // SAFETY: it was made, and is not used any more.
+            unsafe { libc::pthread_attr_destroy(&raw mut **attributes) };
+        }
+    }
+}
+
+/// A thread that was started. Unless it is joined its stack is lost.
+#[must_use]
+#[derive(Debug)]
+pub struct Thread(libc::pthread_t);
+
+impl Thread {
+    /// Waits for its end (pthread_join(3)).
+    pub fn join(self) -> io::Result<()> {
+        // SAFETY: it was started joinable, and this is the only one who knows it and gives it up.
+        check(unsafe { libc::pthread_join(self.0, null_mut()) })
+    }
+}
+
+extern "C" fn nothing(argument: *mut c_void) -> *mut c_void {
+    argument
+}
+
+fn check(failed: c_int) -> io::Result<()> {
+    if failed == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(failed)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Whose, usage};
+
+    /// Page faults of this process for each of a few hundred threads.
+    fn faults(threads: &Threads) -> f64 {
+        let run = || threads.start().expect("there is room").join().expect("it is ours");
+        (0..10).for_each(|_| run());
+        let before = usage(Whose::Process);
+        (0..300).for_each(|_| run());
+        usage(Whose::Process).since(&before).minor_faults as f64 / 300.0
+    }
+
+    #[test]
+    #[cfg(target_env = "gnu")]
+    fn a_kept_stack_is_there_already_and_a_new_one_has_to_be_touched() {
+        let new = faults(&Threads::with_new_stacks().expect("64 MiB is no extreme size"));
+        assert!(new >= 1.0, "{new} faults for each thread: no stack was new");
+        // Other tests of this process fault meanwhile, and their threads take stacks of those kept.
+        let kept = (0..20).map(|_| faults(&Threads::usual())).find(|kept| *kept < new / 2.0);
+        assert!(kept.is_some(), "no kept stack was found: they fault as new ones do, {new} for each thread");
+    }
+}

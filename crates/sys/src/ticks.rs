@@ -1,0 +1,73 @@
+use std::fs::read_to_string;
+use std::time::Duration;
+
+/// Processor time of the whole machine since it started, all processors together (proc_stat(5)), in clock ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticks {
+    /// In programs.
+    pub user: u64,
+    /// In the kernel, interrupts included.
+    pub system: u64,
+    /// Nothing to do, or waiting for a disk.
+    pub idle: u64,
+    /// Given to others by the hypervisor.
+    pub stolen: u64,
+}
+
+impl Ticks {
+    /// Now; none where /proc/stat cannot be read.
+    pub fn now() -> Option<Self> {
+        Self::parse(&read_to_string("/proc/stat").ok()?)
+    }
+
+    fn parse(stat: &str) -> Option<Self> {
+        let line = stat.lines().next()?.strip_prefix("cpu ")?;
+        let fields: Vec<u64> = line.split_ascii_whitespace().filter_map(|f| f.parse().ok()).collect();
+        // Guest time is part of user.
+        let &[user, nice, system, idle, iowait, irq, softirq, stolen] = fields.get(..8)? else { return None };
+        Some(Self { user: user + nice, system: system + irq + softirq, idle: idle + iowait, stolen })
+    }
+
+    /// What has passed since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            user: self.user.saturating_sub(earlier.user),
+            system: self.system.saturating_sub(earlier.system),
+            idle: self.idle.saturating_sub(earlier.idle),
+            stolen: self.stolen.saturating_sub(earlier.stolen),
+        }
+    }
+
+    /// The share of all of this that the hypervisor gave to others.
+    pub fn stolen_share(&self) -> f64 {
+        let total = self.user + self.system + self.idle + self.stolen;
+        if total == 0 { 0.0 } else { self.stolen as f64 / total as f64 }
+    }
+
+    /// In programs and in the kernel.
+    pub fn busy(&self) -> Duration {
+        Duration::from_secs_f64(
+            (self.user + self.system) as f64 / rustix::param::clock_ticks_per_second() as f64,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_counts() {
+        let at = |text| Ticks::parse(text).expect("a line of /proc/stat");
+        let earlier = at("cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1 2 3");
+        let later = at("cpu  200 5 140 1500 95 5 5 50 7 0\n");
+        let passed = later.since(&earlier);
+        assert_eq!(passed, Ticks { user: 105, system: 50, idle: 795, stolen: 50 });
+        assert!((passed.stolen_share() - 0.05).abs() < 1e-9);
+        assert!(
+            (passed.busy().as_secs_f64() * rustix::param::clock_ticks_per_second() as f64 - 155.0).abs()
+                < 1e-6
+        );
+        assert!(Ticks::parse("intr 5").is_none());
+    }
+}

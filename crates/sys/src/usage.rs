@@ -1,0 +1,95 @@
+use std::time::Duration;
+
+/// Whose usage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// All threads of this process.
+    Process,
+    /// The thread that asks.
+    Thread,
+    /// Children of this process that have ended and were waited for, and theirs.
+    Children,
+}
+
+/// What was used since the start (getrusage(2)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Processor time.
+    pub processor: Duration,
+    /// Context switches because there was nothing to do until something happened.
+    pub voluntary: u64,
+    /// Context switches because another had to run.
+    pub involuntary: u64,
+    /// Page faults that needed no disk.
+    pub minor_faults: u64,
+    /// Page faults that did.
+    pub major_faults: u64,
+}
+
+/// What was used since the start.
+pub fn usage(whose: Whose) -> Usage {
+    let who = match whose {
+        Whose::Process => libc::RUSAGE_SELF,
+        Whose::Thread => libc::RUSAGE_THREAD,
+        Whose::Children => libc::RUSAGE_CHILDREN,
+    };
+    // SAFETY: all of it are numbers, for which zeros are values.
+    let mut raw: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes one rusage, into one of ours. It cannot fail: `who` is one that every Linux knows.
+    unsafe { libc::getrusage(who, &raw mut raw) };
+    let time = |time: libc::timeval| {
+        Duration::from_secs(time.tv_sec.unsigned_abs()) + Duration::from_micros(time.tv_usec.unsigned_abs())
+    };
+    Usage {
+        processor: time(raw.ru_utime) + time(raw.ru_stime),
+        voluntary: raw.ru_nvcsw.unsigned_abs(),
+        involuntary: raw.ru_nivcsw.unsigned_abs(),
+        minor_faults: raw.ru_minflt.unsigned_abs(),
+        major_faults: raw.ru_majflt.unsigned_abs(),
+    }
+}
+
+impl Usage {
+    /// What was used since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            processor: self.processor.saturating_sub(earlier.processor),
+            voluntary: self.voluntary.saturating_sub(earlier.voluntary),
+            involuntary: self.involuntary.saturating_sub(earlier.involuntary),
+            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
+            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
+        }
+    }
+
+    /// Context switches of either kind.
+    pub fn switches(&self) -> u64 {
+        self.voluntary + self.involuntary
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn a_thread_that_works_and_sleeps_is_seen_to() {
+        let before = (usage(Whose::Process), usage(Whose::Thread));
+        std::thread::sleep(Duration::from_millis(1));
+        let until = Instant::now() + Duration::from_secs(10);
+        while usage(Whose::Thread).since(&before.1).processor < Duration::from_millis(5) {
+            assert!(Instant::now() < until, "it works, and no time is charged");
+        }
+        let thread = usage(Whose::Thread).since(&before.1);
+        assert!(thread.voluntary >= 1, "{thread:?}");
+        assert!(usage(Whose::Process).since(&before.0).processor >= Duration::from_millis(5));
+    }
+
+    #[test]
+    fn children_count_once_they_are_waited_for() {
+        let before = usage(Whose::Children);
+        let mut child = std::process::Command::new("/bin/true").spawn().expect("every Linux has it");
+        child.wait().expect("ours");
+        assert!(usage(Whose::Children).since(&before).minor_faults > 0);
+    }
+}

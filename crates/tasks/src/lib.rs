@@ -1,0 +1,107 @@
+//! How many threads a machine allows: every limit that counts, what room it leaves, and which of them gave.
+//!
+//! [`forecast`] reads the limits. [`ramp`] makes threads until one of them gives, in a child that may be killed for it,
+//! reads them again at that moment, and says which it was: the error of pthread_create(3) does not.
+//! `docs/method/tasks.md` tells how.
+//!
+//! Nothing here is tried on others: a reserve is left to them, and all threads end with torment.
+
+mod advice;
+mod child;
+mod crowd;
+mod gave;
+mod number;
+mod ramp;
+mod readings;
+mod reserve;
+mod rooms;
+
+pub use crowd::crowd;
+pub use ramp::ramp;
+
+use readings::Readings;
+use record::Room;
+use rooms::Each;
+use std::path::Path;
+use units::Bytes;
+
+/// What threads are wanted, and how many.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Asked {
+    /// Their stacks; none: as large as pthread_create(3) makes them.
+    pub stack: Option<Bytes>,
+    /// So much of each stack is touched.
+    pub touch: Bytes,
+    /// Threads without any stack: what the kernel keeps for them, and nothing else.
+    pub raw: bool,
+    /// No more than so many.
+    pub most: Option<u64>,
+    /// Nothing is left to others.
+    pub until_failure: bool,
+    /// Mappings that the process has before its first thread, as a large program has.
+    pub maps: u64,
+}
+
+/// The smallest stack in which something can be done (four times PTHREAD_STACK_MIN of x86-64).
+const STACK_LEAST: Bytes = Bytes(64 << 10);
+/// What a thread needs of its stack beside what it touches.
+const STACK_OWN: u64 = 16 << 10;
+
+impl Asked {
+    /// Whether there can be such threads at all.
+    ///
+    /// # Errors
+    /// If not: what is wrong, and what would be right.
+    pub fn check(&self) -> Result<(), Error> {
+        let wrong = |why: String| Err(Error::Asked(why));
+        let Self { stack, touch, .. } = *self;
+        if self.raw && (stack.is_some() || touch.0 > 0) {
+            return wrong("raw threads have no stack: leave out --raw, or --stack and --touch".to_owned());
+        }
+        if let Some(stack) = stack.filter(|stack| *stack < STACK_LEAST) {
+            return wrong(format!(
+                "{stack} is too small for a thread's stack; --stack takes {STACK_LEAST} or more"
+            ));
+        }
+        let here = Readings::take(Path::new("/"), std::process::id());
+        let size = Bytes(Each::of(&here, self).stack);
+        if touch.0 > 0 && touch.0.saturating_add(STACK_OWN) > size.0 {
+            return wrong(format!("{touch} cannot be touched of a stack of {size}; say a larger --stack"));
+        }
+        Ok(())
+    }
+}
+
+/// Why there is no ramp.
+#[derive(Debug)]
+pub enum Error {
+    /// What is asked for makes no sense.
+    Asked(String),
+    /// The reserve cannot be lifted here.
+    UntilFailure(String),
+    /// The process that has the threads does not start, or does not do as it is told.
+    Crowd(String),
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Asked(why) => f.write_str(why),
+            Self::UntilFailure(why) => {
+                write!(
+                    f,
+                    "--until-failure needs a control group of its own, so that nothing outlives the attempt: {why}"
+                )
+            }
+            Self::Crowd(why) => write!(f, "the process that has the threads: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Every limit on the threads of a program that is started from here; the one that binds first leads.
+pub fn forecast(asked: &Asked) -> Vec<Room> {
+    let readings = Readings::take(Path::new("/"), std::process::id());
+    rooms::rooms(&readings, asked)
+}

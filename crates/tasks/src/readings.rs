@@ -1,0 +1,319 @@
+//! Every limit on threads and how much of it is used, as the kernel says it at one moment. What cannot be read is none.
+
+use crate::number::{field, kib, number};
+use observe::groups::{self, Line};
+use std::fs;
+use std::fs::read_to_string;
+use std::path::{Path, PathBuf};
+
+/// What `/proc/PID/ns/…` says of the namespaces that the machine starts with (include/linux/proc_ns.h).
+const FIRST_PID: &str = "pid:[4026531836]";
+const FIRST_USER: &str = "user:[4026531837]";
+const FIRST_CGROUP: &str = "cgroup:[4026531835]";
+/// Permissions by which RLIMIT_NPROC does not bind (capabilities(7)): CAP_SYS_ADMIN and CAP_SYS_RESOURCE.
+const EXEMPTING: u64 = 1 << 21 | 1 << 24;
+/// Once the numbers of processes have passed this, those below are not given again (RESERVED_PIDS in kernel/pid.c).
+pub const RESERVED_PIDS: u64 = 300;
+/// Version 1 writes "no limit" as the largest number of pages, in bytes.
+const UNLIMITED: u64 = 1 << 62;
+
+/// Soft and hard limit of a resource (getrlimit(2)); none: no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    pub soft: Option<u64>,
+    pub hard: Option<u64>,
+}
+
+/// A control group that limits the number of tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tasks {
+    /// Its path within its hierarchy.
+    pub name: String,
+    pub folder: PathBuf,
+    pub max: u64,
+    pub used: u64,
+    /// How often a task was refused, as this group counts it.
+    pub refused: Option<u64>,
+}
+
+/// A control group that limits memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memory {
+    pub name: String,
+    pub folder: PathBuf,
+    pub unified: bool,
+    pub max: u64,
+    /// Without what the kernel can take back at once: the cache of files.
+    pub used: u64,
+    /// How often the limit was met.
+    pub failures: Option<u64>,
+    /// Processes killed for want of it.
+    pub kills: Option<u64>,
+}
+
+/// All of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Readings {
+    pub uid: u32,
+    /// Its name, or else its number.
+    pub user: String,
+    /// RLIMIT_NPROC does not bind it.
+    pub exempt: bool,
+    pub nproc: Limits,
+    pub stack: Limits,
+    pub address_space: Limits,
+    pub data: Limits,
+    /// Tasks of all kinds that can be seen,
+    pub seen: u64,
+    /// of this user,
+    pub of_user: u64,
+    /// and with numbers that are given again.
+    pub numbered: u64,
+    /// Tasks of the whole machine, whoever sees them,
+    pub tasks: Option<u64>,
+    /// and the number given last in this namespace.
+    pub last_number: Option<u64>,
+    pub threads_max: Option<u64>,
+    pub pid_max: Option<u64>,
+    /// Namespaces that hide what is outside of them.
+    pub own_pids: bool,
+    pub own_users: bool,
+    pub own_groups: bool,
+    /// From its own group upwards, those with a limit.
+    pub groups: Vec<Tasks>,
+    /// The first group of the way up, limit or not.
+    pub group: Option<String>,
+    /// Refusals counted by the process's own group, which on version 1 counts those of its ancestors too.
+    pub refused_here: Option<u64>,
+    pub memories: Vec<Memory>,
+    /// Its own group's count of processes killed, limit or not.
+    pub kills_here: Option<u64>,
+    /// Where that group is, and whether it is of version 2.
+    pub own_memory: Option<(PathBuf, bool)>,
+    pub max_maps: Option<u64>,
+    pub maps: Option<u64>,
+    /// What the processor can address, for programs.
+    pub top: Option<u64>,
+    pub virtual_size: u64,
+    pub data_size: u64,
+    pub available: Option<u64>,
+    pub free: u64,
+    pub total: u64,
+    /// The limit and what is promised, where the kernel promises no more than it has.
+    pub commit: Option<(u64, u64)>,
+    /// Processes that the kernel killed for want of memory since its start.
+    pub kills: Option<u64>,
+}
+
+impl Readings {
+    /// Of the process, and of all that bounds it. `root` is what all paths are below: `/`, but for tests.
+    pub fn take(root: &Path, pid: u32) -> Self {
+        let file = |path: &str| read_to_string(root.join(path)).unwrap_or_default();
+        let own = |name: &str| file(&format!("proc/{pid}/{name}"));
+        let is_first = |name: &str, first: &str| {
+            let is = fs::read_link(root.join(format!("proc/{pid}/ns/{name}")));
+            is.map_or(true, |is| is == Path::new(first))
+        };
+        let (status, limits, memory) = (own("status"), own("limits"), file("proc/meminfo"));
+        let uid = field(&status, "Uid").and_then(|uid| u32::try_from(uid).ok()).unwrap_or_default();
+        let own_users = !is_first("user", FIRST_USER);
+        let capable = hex(&status, "CapEff").is_some_and(|all| all & EXEMPTING != 0);
+        let (top, maps) = mappings(&own("maps"));
+        let loadavg = file("proc/loadavg");
+        let mut words = loadavg.split_ascii_whitespace().skip(3);
+        let tasks = words.next().and_then(|word| word.split_once('/')?.1.parse().ok());
+        let last_number = words.next().and_then(|word| word.parse().ok());
+        let census = Census::take(root, uid);
+        let place = groups::find(root, pid, &own("cgroup")).unwrap_or_default();
+        let own_memory =
+            place.memory.groups.first().map(|group| (group.folder.clone(), place.memory.unified));
+        let limit = |name: &str| rlimit(&limits, name);
+        let sysctl = |name: &str| number(&root.join("proc/sys").join(name));
+        let strict = sysctl("vm/overcommit_memory") == Some(2);
+        let commit = kib(&memory, "CommitLimit").zip(kib(&memory, "Committed_AS"));
+        Self {
+            uid,
+            user: user(&file("etc/passwd"), uid),
+            exempt: !own_users && (uid == 0 || capable),
+            nproc: limit("Max processes"),
+            stack: limit("Max stack size"),
+            address_space: limit("Max address space"),
+            data: limit("Max data size"),
+            seen: census.tasks,
+            of_user: census.of_user,
+            numbered: census.numbered,
+            tasks,
+            last_number,
+            threads_max: sysctl("kernel/threads-max"),
+            pid_max: sysctl("kernel/pid_max"),
+            own_pids: !is_first("pid", FIRST_PID),
+            own_users,
+            own_groups: !is_first("cgroup", FIRST_CGROUP),
+            groups: tasks_of(&place.pids),
+            group: place.pids.groups.first().map(|group| group.name.clone()),
+            refused_here: place.pids.groups.first().and_then(|group| refused(&group.folder)),
+            memories: memory_of(&place.memory),
+            kills_here: own_memory.as_ref().and_then(|(folder, unified)| kills(folder, *unified)),
+            own_memory,
+            max_maps: sysctl("vm/max_map_count"),
+            maps,
+            top,
+            virtual_size: kib(&status, "VmSize").unwrap_or_default(),
+            data_size: kib(&status, "VmData").unwrap_or_default(),
+            available: kib(&memory, "MemAvailable"),
+            free: kib(&memory, "MemFree").unwrap_or_default(),
+            total: kib(&memory, "MemTotal").unwrap_or_default(),
+            commit: commit.filter(|_| strict),
+            kills: field(&file("proc/vmstat"), "oom_kill"),
+        }
+    }
+}
+
+/// How often the kernel has killed for want of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Kills {
+    /// On the whole machine,
+    pub machine: Option<u64>,
+    /// and in the process's own control group.
+    pub here: Option<u64>,
+}
+
+impl Readings {
+    /// What is counted of kills now, also after the process has ended.
+    pub fn kills_now(&self) -> Kills {
+        let here = self.own_memory.as_ref().and_then(|(folder, unified)| kills(folder, *unified));
+        let machine = read_to_string("/proc/vmstat").ok().and_then(|text| field(&text, "oom_kill"));
+        Kills { machine, here }
+    }
+
+    /// The same, as it was when all was read.
+    pub fn kills_then(&self) -> Kills {
+        Kills { machine: self.kills, here: self.kills_here }
+    }
+}
+
+/// All tasks that /proc shows.
+#[derive(Debug, Default)]
+struct Census {
+    tasks: u64,
+    of_user: u64,
+    numbered: u64,
+}
+
+impl Census {
+    fn take(root: &Path, user: u32) -> Self {
+        let mut all = Self::default();
+        for entry in fs::read_dir(root.join("proc")).into_iter().flatten().flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok()) else {
+                continue;
+            };
+            // It may end while it is looked at.
+            let status = read_to_string(entry.path().join("status")).unwrap_or_default();
+            let Some(threads) = field(&status, "Threads") else { continue };
+            all.tasks += threads;
+            if field(&status, "Uid") == Some(user.into()) {
+                all.of_user += threads;
+            }
+            // The numbers of its further threads are others; below are mostly the kernel's, which have one.
+            all.numbered += if pid < RESERVED_PIDS { threads.saturating_sub(1) } else { threads };
+        }
+        all
+    }
+}
+
+/// A line of /proc/PID/limits: `Max processes   96365   unlimited   processes`.
+fn rlimit(limits: &str, name: &str) -> Limits {
+    let mut words =
+        limits.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().split_ascii_whitespace();
+    let mut next = || words.next().and_then(|word| word.parse().ok());
+    Limits { soft: next(), hard: next() }
+}
+
+fn hex(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    u64::from_str_radix(line.trim(), 16).ok()
+}
+
+/// What can be addressed, and how many mappings there are (proc_pid_maps(5)). The stack is near the top of what can be.
+fn mappings(maps: &str) -> (Option<u64>, Option<u64>) {
+    let (mut top, mut count) = (0, 0);
+    for line in maps.lines().filter(|line| !line.ends_with("[vsyscall]")) {
+        count += 1;
+        let end = line.split_once('-').and_then(|(_, rest)| rest.split_once(' '));
+        let end = end.and_then(|(end, _)| u64::from_str_radix(end, 16).ok()).unwrap_or_default();
+        top = top.max(end);
+    }
+    let known = count > 0;
+    (top.checked_next_power_of_two().filter(|_| known), known.then_some(count))
+}
+
+/// The name in a passwd(5) file.
+fn user(passwd: &str, uid: u32) -> String {
+    let mut users = passwd.lines().filter_map(|line| {
+        let mut parts = line.split(':');
+        Some((parts.next()?, parts.nth(1)?.parse::<u32>().ok()?))
+    });
+    users.find(|(_, number)| *number == uid).map_or_else(|| uid.to_string(), |(name, _)| name.to_owned())
+}
+
+fn refused(folder: &Path) -> Option<u64> {
+    field(&read_to_string(folder.join("pids.events")).ok()?, "max")
+}
+
+fn tasks_of(line: &Line) -> Vec<Tasks> {
+    let limited = line.groups.iter().filter_map(|group| {
+        Some(Tasks {
+            name: group.name.clone(),
+            folder: group.folder.clone(),
+            max: number(&group.folder.join("pids.max"))?,
+            used: number(&group.folder.join("pids.current"))?,
+            refused: refused(&group.folder),
+        })
+    });
+    limited.collect()
+}
+
+/// Processes of the group that the kernel killed for want of memory: the group's own, on version 1, or all below it too.
+fn kills(folder: &Path, unified: bool) -> Option<u64> {
+    let events = folder.join(if unified { "memory.events" } else { "memory.oom_control" });
+    field(&read_to_string(events).ok()?, "oom_kill")
+}
+
+impl Memory {
+    fn read(name: &str, folder: &Path, unified: bool) -> Option<Self> {
+        let at = |file: &str| folder.join(file);
+        let text = |file: &str| read_to_string(at(file)).unwrap_or_default();
+        let (max, used, prefix) = match unified {
+            true => ("memory.max", "memory.current", ""),
+            false => ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
+        };
+        let stat = text("memory.stat");
+        let cache = |kind: &str| field(&stat, &format!("{prefix}{kind}_file")).unwrap_or_default();
+        let used = number(&at(used))?.saturating_sub(cache("inactive") + cache("active"));
+        Some(Self {
+            name: name.to_owned(),
+            folder: folder.to_owned(),
+            unified,
+            max: number(&at(max)).filter(|max| *max < UNLIMITED)?,
+            used,
+            failures: if unified {
+                field(&text("memory.events"), "max")
+            } else {
+                number(&at("memory.failcnt"))
+            },
+            kills: kills(folder, unified),
+        })
+    }
+
+    /// As it is now, also after the process has ended.
+    pub fn again(&self) -> Option<Self> {
+        Self::read(&self.name, &self.folder, self.unified)
+    }
+}
+
+fn memory_of(line: &Line) -> Vec<Memory> {
+    line.groups.iter().filter_map(|group| Memory::read(&group.name, &group.folder, line.unified)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! What is left to others, and how large the next step is. Pure.
+
+use crate::Asked;
+use crate::readings::Readings;
+use crate::rooms::{Each, rooms};
+
+/// Of what all users of the machine share a tenth is left,
+const PART: u64 = 10;
+/// and of numbers of tasks at least so many.
+const TASKS: u64 = 1000;
+/// Threads of the first step.
+const FIRST: u64 = 64;
+/// With no more room than this there is no further look before the limit.
+const LITTLE: u64 = 512;
+
+/// How many more threads there may be, for what others need: none is any number.
+pub fn allowed(before: &Readings, now: &Readings, asked: &Asked) -> Option<u64> {
+    if asked.until_failure {
+        return None;
+    }
+    let shared = ["kernel.threads-max", "kernel.pid_max"];
+    let rooms = rooms(now, asked);
+    let tasks = rooms.iter().filter(|room| shared.contains(&room.name.as_str())).filter_map(|room| {
+        let kept = (room.limit? / PART).max(TASKS);
+        Some(room.threads?.saturating_sub(kept))
+    });
+    let kept = before.available.unwrap_or_default() / PART;
+    let memory = now.available.map(|left| left.saturating_sub(kept) / Each::of(now, asked).memory);
+    tasks.chain(memory).min()
+}
+
+/// Whether so little memory is available that no more threads may be made.
+pub fn is_short(before: &Readings, available: u64, asked: &Asked) -> bool {
+    !asked.until_failure && before.available.is_some_and(|before| available < before / PART)
+}
+
+/// Threads of the next step: as many as there are, at most half of the room, and all of it where it is little.
+pub fn step(made: u64, room: Option<u64>) -> u64 {
+    let double = made.max(FIRST);
+    match room {
+        Some(room) if room <= LITTLE => room.max(FIRST),
+        Some(room) => double.min(room / 2),
+        None => double,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn readings() -> Readings {
+        Readings {
+            threads_max: Some(100_000),
+            tasks: Some(100),
+            pid_max: Some(32_768),
+            seen: 100,
+            numbered: 68,
+            last_number: Some(5000),
+            available: Some(10 << 30),
+            ..Readings::default()
+        }
+    }
+
+    #[test]
+    fn a_tenth_is_left() {
+        let before = readings();
+        let asked = Asked::default();
+        assert_eq!(allowed(&before, &before, &asked), Some(32_768 - 300 - 68 - 3276));
+        let small = Readings { pid_max: Some(5000), ..readings() };
+        assert_eq!(allowed(&small, &small, &asked), Some(5000 - 300 - 68 - 1000), "at least 1,000");
+        let tiny = Readings { pid_max: Some(500), ..readings() };
+        assert_eq!(allowed(&tiny, &tiny, &asked), Some(0));
+        let lifted = Asked { until_failure: true, ..Asked::default() };
+        assert_eq!(allowed(&tiny, &tiny, &lifted), None);
+        let touching = Asked { touch: units::Bytes((1 << 20) - (35 << 10)), ..Asked::default() };
+        assert_eq!(allowed(&before, &before, &touching), Some(9 << 10), "nine of ten GiB");
+        let used = Readings { available: Some(1 << 30), ..readings() };
+        assert_eq!(allowed(&before, &used, &touching), Some(0));
+        assert!(is_short(&before, 1 << 29, &asked) && !is_short(&before, 1 << 29, &lifted));
+        assert!(!is_short(&before, 2 << 30, &asked));
+    }
+
+    #[test]
+    fn steps_double_then_halve_the_room() {
+        for (made, room, wanted) in [
+            (0, None, 64),
+            (0, Some(30_000), 64),
+            (4096, Some(28_000), 4096),
+            (20_000, Some(10_000), 5000),
+            (29_600, Some(400), 400),
+            (30_000, Some(0), 64),
+        ] {
+            assert_eq!(step(made, room), wanted, "{made} {room:?}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! torment killed in the middle of a ramp: nothing is left.
+
+use crate::Check;
+use crate::scene::{MARK, Wanted, is_root, marked, skipped, wait_until};
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Stdio};
+
+pub const CHECKS: &[Check] = &[
+    ("killed::threads_end_with_torment", threads_end_with_torment),
+    ("killed::and_so_does_the_group", and_so_does_the_group),
+];
+
+/// A torment in the middle of a ramp that would go on for long, for each thread touches what it can.
+fn ramping(mark: &str, wanted: Wanted) -> (Child, BufReader<ChildStdout>) {
+    let mut command = wanted.command();
+    let mut torment = command
+        .env(MARK, mark)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it can be started");
+    let mut output = BufReader::new(torment.stdout.take().expect("it was asked to be piped"));
+    let lines = output.by_ref().lines().map_while(Result::ok);
+    let ramped = lines.filter(|line| line.contains("ramped")).nth(2);
+    assert!(ramped.is_some(), "it is told of while it goes on");
+    // Whoever no longer listened would end it.
+    (torment, output)
+}
+
+fn slow() -> Wanted {
+    Wanted { most: Some(3000), touch: 256 << 10, ..Wanted::default() }
+}
+
+fn threads_end_with_torment() {
+    let mark = format!("{}-threads", std::process::id());
+    let (mut torment, _output) = ramping(&mark, slow());
+    assert!(marked(&mark).len() >= 2, "torment, and the process that has the threads");
+    torment.kill().expect("ours");
+    torment.wait().expect("ours");
+    wait_until("the threads end with torment", || marked(&mark).is_empty());
+}
+
+fn and_so_does_the_group() {
+    if !is_root() {
+        return skipped("only root may make groups everywhere");
+    }
+    let mark = format!("{}-group", std::process::id());
+    let (mut torment, _output) = ramping(&mark, Wanted { until_failure: true, ..slow() });
+    let groups: Vec<PathBuf> = marked(&mark).into_iter().flat_map(groups_of).collect();
+    assert!(!groups.is_empty(), "it has one of its own");
+    torment.kill().expect("ours");
+    torment.wait().expect("ours");
+    wait_until("all end with torment", || marked(&mark).is_empty());
+    wait_until("the group goes", || groups.iter().all(|group| !group.exists()));
+}
+
+/// The control groups of the guard's making in which a process is.
+fn groups_of(pid: u32) -> Vec<PathBuf> {
+    let own = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let paths = own.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
+    });
+    let ours =
+        paths.filter(|(_, path)| path.rsplit('/').next().is_some_and(|last| last.starts_with("torment-")));
+    ours.map(|(hierarchy, path)| {
+        Path::new("/sys/fs/cgroup").join(hierarchy).join(path.trim_start_matches('/'))
+    })
+    .collect()
+}

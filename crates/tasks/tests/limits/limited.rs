@@ -1,0 +1,201 @@
+//! Each limit in turn.
+
+use crate::Check;
+use crate::scene::{Group, Limited, Ramp, Wanted, is_root, own, skipped};
+use record::Gave;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+pub const CHECKS: &[Check] = &[
+    ("limited::as_many_as_asked", as_many_as_asked),
+    ("limited::raw_threads_and_small_stacks", raw_threads_and_small_stacks),
+    ("limited::by_a_group", by_a_group),
+    ("limited::by_the_group_above", by_the_group_above),
+    ("limited::by_the_number_of_a_users_tasks", by_the_number_of_a_users_tasks),
+    ("limited::by_numbers_of_processes", by_numbers_of_processes),
+    ("limited::by_mappings", by_mappings),
+    ("limited::by_address_space", by_address_space),
+    ("limited::by_data", by_data),
+    ("limited::by_memory_of_a_group", by_memory_of_a_group),
+    ("limited::the_reserve_is_left", the_reserve_is_left),
+    ("limited::what_makes_no_sense", what_makes_no_sense),
+];
+
+const GIB: u64 = 1 << 30;
+/// The number of nobody, on every Linux.
+const NOBODY: u32 = 65_534;
+
+fn as_many_as_asked() {
+    let ramp = Ramp::of(&mut Wanted { most: Some(300), ..Wanted::default() }.command());
+    assert_eq!((ramp.reached, &ramp.gave), (300, &Gave::Asked));
+    assert_eq!((ramp.told.first(), ramp.told.last()), (Some(&0), Some(&0)), "{:?}", ramp.told);
+    let names: Vec<&str> = ramp.rooms.iter().map(|room| room.name.as_str()).collect();
+    for name in
+        ["RLIMIT_NPROC", "pids.max", "kernel.threads-max", "kernel.pid_max", "vm.max_map_count", "memory"]
+    {
+        assert!(names.contains(&name), "{names:?}");
+    }
+}
+
+fn raw_threads_and_small_stacks() {
+    let ramp = Ramp::of(&mut Wanted { most: Some(300), raw: true, ..Wanted::default() }.command());
+    assert_eq!((ramp.reached, &ramp.gave), (300, &Gave::Asked));
+    assert!(ramp.rooms.iter().all(|room| room.unit != "maps"), "without stacks there are no mappings");
+    let small = Wanted { most: Some(300), stack: Some(128 << 10), touch: 64 << 10, ..Wanted::default() };
+    assert_eq!(Ramp::of(&mut small.command()).reached, 300);
+}
+
+fn by_a_group() {
+    let Some(group) = Group::with("pids") else { return };
+    group.set("pids.max", 300);
+    let mut command = Wanted::default().command();
+    group.take(&mut command);
+    let ramp = Ramp::of(&mut command);
+    // torment itself is in it, and the first thread of the other process.
+    let room = ramp.is_limit("pids.max", "clone: EAGAIN", 298);
+    assert_eq!((room.limit, room.used), (Some(300), Some(300)));
+    assert!(room.place.starts_with(&group.folder().display().to_string()), "{}", room.place);
+    let Gave::Limit { because, .. } = &ramp.gave else { panic!() };
+    assert!(because.contains("pids.events of") && because.starts_with("300 of 300 tasks"), "{because}");
+    // Without stacks it is the same limit.
+    let mut command = Wanted { raw: true, ..Wanted::default() }.command();
+    group.take(&mut command);
+    Ramp::of(&mut command).is_limit("pids.max", "clone: EAGAIN", 298);
+}
+
+fn by_the_group_above() {
+    let Some(group) = Group::with("pids") else { return };
+    let inner = group.inner("pids");
+    group.set("pids.max", 300);
+    let mut command = Wanted::default().command();
+    inner.take(&mut command);
+    let ramp = Ramp::of(&mut command);
+    let room = ramp.is_limit("pids.max", "clone: EAGAIN", 298);
+    assert_eq!(room.place, group.folder().join("pids.max").display().to_string());
+    drop(inner);
+}
+
+fn by_the_number_of_a_users_tasks() {
+    if !is_root() {
+        return skipped("only root may become nobody");
+    }
+    let wanted = Wanted { limits: vec![Limited::Tasks(400)], ..Wanted::default() };
+    let ramp = Ramp::of(wanted.command().uid(NOBODY).gid(NOBODY));
+    let room = ramp.is_limit("RLIMIT_NPROC", "clone: EAGAIN", ramp.forecast.expect("it is a limit"));
+    assert_eq!(room.limit, Some(400));
+    // What others of this user have is all that is missing.
+    assert!(ramp.reached > 350, "{}", ramp.reached);
+    // Root is not bound by it.
+    let free = Wanted { most: Some(600), limits: vec![Limited::Tasks(400)], ..Wanted::default() };
+    assert_eq!(Ramp::of(&mut free.command()).gave, Gave::Asked);
+}
+
+/// A torment in a process namespace with so many numbers of its own, so that the machine's are left alone; if that may be
+/// made. Before Linux 6.14 there is only one limit for all.
+fn numbered(wanted: &Wanted, numbers: u64) -> Option<Command> {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let mut parts = release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse::<u32>().ok());
+    let version = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    if version < (6, 14) || !is_root() {
+        skipped(format!(
+            "only root may give a namespace a pid_max of its own, from Linux 6.14 on (this is {release})"
+        ));
+        return None;
+    }
+    let unshared = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--pid", "--fork", "--mount", "--kill-child", "sh", "-c", script]);
+        command.arg(own()).arg(wanted.word());
+        command
+    };
+    if !unshared("mount -t proc proc /proc").status().is_ok_and(|status| status.success()) {
+        skipped("namespaces cannot be made here");
+        return None;
+    }
+    Some(unshared(&format!(
+        "mount -t proc proc /proc && echo {numbers} > /proc/sys/kernel/pid_max && exec \"$0\" ramp \"$1\""
+    )))
+}
+
+fn by_numbers_of_processes() {
+    let Some(mut command) = numbered(&Wanted { until_failure: true, ..Wanted::default() }, 700) else {
+        return;
+    };
+    let ramp = Ramp::of(&mut command);
+    let room = ramp.is_limit("kernel.pid_max", "clone: EAGAIN", ramp.forecast.expect("it is a limit"));
+    assert_eq!(room.limit, Some(700));
+    assert!(room.note.as_deref().is_some_and(|note| note.contains("cannot be seen from here")), "{room:?}");
+}
+
+fn the_reserve_is_left() {
+    let Some(mut command) = numbered(&Wanted::default(), 3000) else { return };
+    let ramp = Ramp::of(&mut command);
+    let Gave::Reserve { room: Some(room) } = &ramp.gave else { panic!("{:?}", ramp.gave) };
+    assert_eq!((room.name.as_str(), room.limit), ("kernel.pid_max", Some(3000)));
+    // A thousand, and none of those that are given once only.
+    let left = ramp.forecast.expect("it is a limit") - ramp.reached;
+    assert!((1000..=1320).contains(&left), "{left}");
+}
+
+fn by_mappings() {
+    let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count").expect("every Linux has it");
+    let limit: u64 = limit.trim().parse().expect("it is a number");
+    let wanted = Wanted { maps: limit - 1030, ..Wanted::default() };
+    let ramp = Ramp::of(&mut wanted.command());
+    let room = ramp.is_limit("vm.max_map_count", "mprotect: ENOMEM (pthread_create: EAGAIN)", 480);
+    assert_eq!(room.limit, Some(limit));
+    // Threads that need no mappings are not bound by it.
+    let raw = Wanted { maps: limit - 1030, raw: true, most: Some(900), ..Wanted::default() };
+    assert_eq!(Ramp::of(&mut raw.command()).gave, Gave::Asked);
+}
+
+fn by_address_space() {
+    let wanted = Wanted { limits: vec![Limited::AddressSpace(GIB)], ..Wanted::default() };
+    let ramp = Ramp::of(&mut wanted.command());
+    let room = ramp.is_limit("RLIMIT_AS", "mmap: ENOMEM (pthread_create: EAGAIN)", 125);
+    assert_eq!(room.limit, Some(GIB));
+}
+
+fn by_data() {
+    let wanted = Wanted { limits: vec![Limited::Data(GIB)], ..Wanted::default() };
+    let ramp = Ramp::of(&mut wanted.command());
+    ramp.is_limit("RLIMIT_DATA", "mprotect: ENOMEM (pthread_create: EAGAIN)", 126);
+}
+
+fn by_memory_of_a_group() {
+    let Some(group) = Group::with("memory") else { return };
+    let file = if group.has("memory.max") { "memory.max" } else { "memory.limit_in_bytes" };
+    group.set(file, 64 << 20);
+    let mut command = Wanted::default().command();
+    group.take(&mut command);
+    let ramp = Ramp::of(&mut command);
+    let Gave::Killed { because, room } = &ramp.gave else { panic!("{:?}", ramp.gave) };
+    assert!(because.contains("oom_kill counted 1 more in"), "{because}");
+    let room = room.as_ref().expect("it is this one");
+    assert_eq!((room.name.as_str(), room.limit), (file, Some(64 << 20)));
+    assert!(room.place.starts_with(&group.folder().display().to_string()), "{}", room.place);
+    // What a thread takes is known to a tenth or so; another kernel takes another amount.
+    let forecast = ramp.forecast.expect("it is a limit") as f64;
+    assert!((0.7..1.4).contains(&(ramp.reached as f64 / forecast)), "{} of {forecast}", ramp.reached);
+}
+
+fn what_makes_no_sense() {
+    for (wanted, says) in [
+        (Wanted { raw: true, touch: 1, ..Wanted::default() }, "raw threads have no stack"),
+        (Wanted { stack: Some(4096), ..Wanted::default() }, "4 KiB is too small for a thread's stack"),
+        (Wanted { stack: Some(1 << 20), touch: 1 << 20, ..Wanted::default() }, "say a larger --stack"),
+        (Wanted { maps: 1 << 40, ..Wanted::default() }, "mappings cannot be made"),
+    ] {
+        let why = Ramp::tried(&mut wanted.command()).expect_err("it is refused");
+        assert!(why.contains(says), "{why}");
+    }
+    if is_root() {
+        let wanted = Wanted { until_failure: true, most: Some(10), ..Wanted::default() };
+        let why =
+            Ramp::tried(wanted.command().uid(NOBODY).gid(NOBODY)).expect_err("nobody may not make groups");
+        assert!(
+            why.contains("--until-failure needs a control group of its own") && why.contains("as root"),
+            "{why}"
+        );
+    }
+}

@@ -1,0 +1,64 @@
+//! Every limit on threads, made to bind on purpose: it must be reached, and named. This program is also the torment that
+//! makes the ramp, the process that has the threads, and the guard: its first word says which. What may not be done here
+//! is skipped, and says so.
+
+// The name by which all others call it.
+extern crate torment_tasks as tasks;
+
+mod killed;
+mod limited;
+mod scene;
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+use scene::{Limited, Wanted};
+use std::process::ExitCode;
+
+/// A check and its name.
+type Check = (&'static str, fn());
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let first = words.next().unwrap_or_default();
+    let code = |done: std::io::Result<()>| if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    match first.as_str() {
+        "crowd" => return code(tasks::crowd()),
+        "guard" => return code(service::guard()),
+        "ramp" => return ramp(&words.next().expect("what is wanted")),
+        _ => {}
+    }
+    let checks: Vec<Check> = [limited::CHECKS, killed::CHECKS].concat();
+    // As the usual harness: a word that is no option chooses.
+    let chosen = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
+    let mut failed = 0;
+    for (name, check) in checks.iter().filter(|(name, _)| name.contains(&chosen)) {
+        let ok = std::panic::catch_unwind(check).is_ok();
+        println!("test {name} ... {}", if ok { "ok" } else { "FAILED" });
+        failed += u32::from(!ok);
+    }
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A torment that is limited as it was told to be: prints its events and its verdict, a line of JSON each.
+fn ramp(wanted: &str) -> ExitCode {
+    let wanted: Wanted = serde_json::from_str(wanted).expect("written by a check");
+    for limited in &wanted.limits {
+        let (resource, to) = match *limited {
+            Limited::Tasks(to) => (Resource::Nproc, to),
+            Limited::AddressSpace(to) => (Resource::As, to),
+            Limited::Data(to) => (Resource::Data, to),
+        };
+        setrlimit(resource, Rlimit { current: Some(to), maximum: Some(to) }).expect("it is lowered");
+    }
+    let program = std::env::current_exe().expect("this is a program");
+    let mut tell = |event| println!("{}", serde_json::to_string(&event).expect("it can be written"));
+    match tasks::ramp(&wanted.asked(), &program, &mut tell, &|| false) {
+        Ok(verdict) => {
+            println!("{}", serde_json::to_string(&verdict).expect("it can be written"));
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}

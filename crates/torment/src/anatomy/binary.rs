@@ -1,0 +1,266 @@
+use super::libraries::{Library, Places, content, locate};
+use super::lines::wrapped;
+use crate::args::Common;
+use crate::{Failure, result, wrong};
+use ::anatomy::{Binary, Kind, Read, Reason, Script, Undefined, reasons};
+use anyhow::anyhow;
+use runner::exit;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use view::{Line, Tone};
+
+/// What a program or library is made of. It is read and never run, nor is its loader.
+pub fn explain_binary(file: &Path, common: &Common) -> Result<u8, Failure> {
+    let path = locate(file);
+    let bytes = content(&path)?;
+    let read = ::anatomy::read(&bytes).map_err(|why| wrong(anyhow!("'{}' is {why}", path.display())))?;
+    match read {
+        Read::Script(script) => {
+            result(|| script_lines(&path, &script), || script_json(&path, &script), common)?;
+        }
+        Read::Elf(binary) => {
+            let parts = Parts::of(path, *binary);
+            result(|| lines(&parts), || binary_json(&parts), common)?;
+        }
+    }
+    Ok(exit::MET)
+}
+
+/// A file and the libraries it needs itself.
+struct Parts {
+    path: PathBuf,
+    binary: Binary,
+    needed: Vec<Needed>,
+    /// What it asks for that none of its own libraries has: another library of theirs, the loader, or nobody.
+    elsewhere: Vec<String>,
+}
+
+struct Needed {
+    soname: String,
+    /// Where it is; none if it was not found.
+    path: Option<PathBuf>,
+    /// What the file asks of it.
+    gives: Vec<String>,
+}
+
+impl Parts {
+    fn of(path: PathBuf, binary: Binary) -> Self {
+        let places = Places::read(&binary);
+        let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        let libraries: Vec<Option<Library>> =
+            binary.needed.iter().map(|name| places.find(name, &real, &binary)).collect();
+        let has: Vec<BTreeSet<&str>> = libraries
+            .iter()
+            .map(|library| library.iter().flat_map(|l| &l.binary.exported).map(String::as_str).collect())
+            .collect();
+        // Who is asked is said with the version; without one it is the first that has it.
+        let giver = |wanted: &Undefined| {
+            let said = wanted.library.as_ref();
+            let named = said.and_then(|name| binary.needed.iter().position(|needed| needed == name));
+            named.or_else(|| has.iter().position(|exported| exported.contains(wanted.name.as_str())))
+        };
+        let mut gives: Vec<Vec<String>> = vec![Vec::new(); binary.needed.len()];
+        let mut elsewhere = Vec::new();
+        for wanted in binary.undefined.iter().flatten() {
+            match giver(wanted).and_then(|n| gives.get_mut(n)) {
+                Some(list) => list.push(wanted.name.clone()),
+                None if !wanted.weak => elsewhere.push(wanted.name.clone()),
+                None => {}
+            }
+        }
+        let paths = libraries.into_iter().map(|library| library.map(|l| l.path));
+        let needed = binary.needed.iter().cloned().zip(paths).zip(gives);
+        let needed = needed.map(|((soname, path), gives)| Needed { soname, path, gives }).collect();
+        Self { path, binary, needed, elsewhere }
+    }
+}
+
+fn script_lines(path: &Path, script: &Script) -> Vec<Line> {
+    let argument = script.argument.as_deref().map(|a| format!(" with {a}")).unwrap_or_default();
+    let first = Line::plain("  ").and(Tone::Strong, path.display().to_string()).then(": a script");
+    if script.interpreter.is_empty() {
+        return vec![first, Line::plain("  ").and(Tone::Warn, "its first line names no program to run it")];
+    }
+    vec![
+        first,
+        Line::plain(format!("  run by    {}{argument}", script.interpreter)),
+        Line::empty()
+            .and(Tone::Faint, format!("  torment explain binary {}  says what that is", script.interpreter)),
+    ]
+}
+
+fn script_json(path: &Path, script: &Script) -> Value {
+    json!({
+        "schema": record::SCHEMA,
+        "path": path.display().to_string(),
+        "kind": "script",
+        "interpreter": script.interpreter,
+        "argument": script.argument,
+    })
+}
+
+fn lines(parts: &Parts) -> Vec<Line> {
+    let binary = &parts.binary;
+    let order = if binary.big_endian { ", big-endian" } else { "" };
+    let mut lines = vec![
+        Line::plain("  ")
+            .and(Tone::Strong, parts.path.display().to_string())
+            .then(format!(": {}", binary.kind.words()))
+            .and(Tone::Faint, format!("  {}, {} bits{order}", binary.machine, binary.bits)),
+    ];
+    let field = |name: &str, value: &str| Line::plain(format!("  {name:<9} {value}"));
+    lines.extend(binary.interpreter.as_deref().map(|loader| field("loader", loader)));
+    lines.extend(binary.soname.as_deref().map(|name| field("its name", name)));
+    lines.extend(binary.runpath.as_deref().map(|folders| field("looks in", &format!("{folders} (RUNPATH)"))));
+    lines.extend(binary.rpath.as_deref().map(|folders| field("looks in", &format!("{folders} (RPATH)"))));
+    for (n, needed) in parts.needed.iter().enumerate() {
+        lines.extend(library(if n == 0 { "needs" } else { "" }, needed));
+    }
+    if !parts.elsewhere.is_empty() && matches!(binary.kind, Kind::Dynamic { .. } | Kind::Library) {
+        lines.extend(wrapped("            ", &format!("elsewhere: {}", some(&parts.elsewhere)), Tone::Faint));
+    }
+    lines.extend(unneeded(parts));
+    lines.extend(why(binary));
+    let stripped = match (binary.has_symbols, binary.has_debug) {
+        (true, true) => "all names, and the lines of its source",
+        (true, false) => "all names, no lines of its source",
+        (false, true) => "the lines of its source only",
+        (false, false) => "stripped: only what the loader needs",
+    };
+    lines.push(field("symbols", stripped));
+    lines.extend(binary.build_id.as_deref().map(|id| field("build id", &hexadecimal(id))));
+    for problem in &binary.problems {
+        lines.extend(wrapped("  ", &format!("not readable: {problem}"), Tone::Warn));
+    }
+    lines
+}
+
+fn library(head: &str, needed: &Needed) -> Vec<Line> {
+    let line = Line::plain(format!("  {head:<9} ")).and(Tone::Strong, needed.soname.clone());
+    let line = match &needed.path {
+        Some(path) => line.and(Tone::Faint, format!("  {}", path.display())),
+        None => line.and(Tone::Bad, "  not found here: the program would not start"),
+    };
+    let gives = match needed.gives.len() {
+        0 => "nothing of it by name".to_owned(),
+        n => format!("{n} of its symbols: {}", some(&needed.gives)),
+    };
+    let mut lines = vec![line];
+    lines.extend(wrapped("            ", &gives, Tone::Plain));
+    lines
+}
+
+/// What a static program, or an object, asks for or does not.
+fn unneeded(parts: &Parts) -> Vec<Line> {
+    let binary = &parts.binary;
+    match (&binary.undefined, binary.kind) {
+        (None, _) => {
+            wrapped("  ", "it does not say which symbols it asks for (no section heads)", Tone::Warn)
+        }
+        (Some(_), Kind::Static | Kind::StaticPie) if parts.needed.is_empty() => {
+            vec![Line::plain("  needs     ").and(Tone::Good, "nothing").then(": no loader, no library")]
+        }
+        (Some(wanted), Kind::Object) => {
+            let names: Vec<String> = wanted.iter().map(|symbol| symbol.name.clone()).collect();
+            wrapped("  ", &format!("asks for {} symbols: {}", names.len(), some(&names)), Tone::Plain)
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn why(binary: &Binary) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (n, reason) in reasons(binary).iter().enumerate() {
+        let head = if n == 0 { "  why not static" } else { "" };
+        if !head.is_empty() {
+            lines.push(Line::empty().and(Tone::Faint, head));
+        }
+        lines.extend(wrapped("    ", &reason_text(reason), Tone::Plain));
+    }
+    lines
+}
+
+fn reason_text(reason: &Reason) -> String {
+    match reason {
+        Reason::Library { soname, what: Some(what) } => format!("{soname}: {what}"),
+        Reason::Library { soname, what: None } => {
+            format!("{soname}: a library beside the C library; it would have to be linked in as well")
+        }
+        Reason::Names { functions } => format!(
+            "{}: glibc looks up names, and converts texts, by libraries that it loads while the program runs; \
+             linked statically it would still need them, of the very same version",
+            functions.join(", ")
+        ),
+        Reason::Loads { functions } => format!(
+            "{}: it loads libraries itself, which a static program can hardly do",
+            functions.join(", ")
+        ),
+        Reason::OnlyLibc => {
+            "only because it was linked so: it needs nothing but the C library (cc -static)".to_owned()
+        }
+    }
+}
+
+fn reason_json(reason: &Reason) -> Value {
+    match reason {
+        Reason::Library { soname, what } => json!({ "kind": "library", "library": soname, "what": what }),
+        Reason::Names { functions } => json!({ "kind": "names", "functions": functions }),
+        Reason::Loads { functions } => json!({ "kind": "loads", "functions": functions }),
+        Reason::OnlyLibc => json!({ "kind": "only_libc" }),
+    }
+}
+
+fn binary_json(parts: &Parts) -> Value {
+    let binary = &parts.binary;
+    let undefined = binary.undefined.as_ref().map(|all| {
+        let one = |symbol: &Undefined| {
+            json!({
+                "name": symbol.name,
+                "version": symbol.version,
+                "library": symbol.library,
+                "weak": symbol.weak,
+            })
+        };
+        all.iter().map(one).collect::<Vec<_>>()
+    });
+    let needed = parts.needed.iter().map(|needed| {
+        json!({ "name": needed.soname, "path": needed.path.as_ref().map(|p| p.display().to_string()), "gives": needed.gives })
+    });
+    json!({
+        "schema": record::SCHEMA,
+        "path": parts.path.display().to_string(),
+        "kind": binary.kind.name(),
+        "position_independent": matches!(binary.kind, Kind::StaticPie | Kind::Dynamic { pie: true } | Kind::Library),
+        "machine": binary.machine.to_string(),
+        "bits": binary.bits,
+        "big_endian": binary.big_endian,
+        "interpreter": binary.interpreter,
+        "soname": binary.soname,
+        "runpath": binary.runpath,
+        "rpath": binary.rpath,
+        "needed": needed.collect::<Vec<_>>(),
+        "undefined": undefined,
+        "elsewhere": parts.elsewhere,
+        "why_dynamic": reasons(binary).iter().map(reason_json).collect::<Vec<_>>(),
+        "has_symbols": binary.has_symbols,
+        "has_debug": binary.has_debug,
+        "build_id": binary.build_id.as_deref().map(hexadecimal),
+        "not_readable": binary.problems,
+    })
+}
+
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// As many are named as one reads.
+const NAMED: usize = 8;
+
+fn some(names: &[String]) -> String {
+    let mut text = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if names.len() > NAMED {
+        text.push_str(", …");
+    }
+    text
+}

@@ -1,0 +1,115 @@
+//! The report for programs. Addresses are texts in hexadecimal: many readers of JSON keep 53 bits of a number only.
+
+use super::Report;
+use super::binary::hexadecimal;
+use super::live::Seen;
+use ::anatomy::{Call, Chain, Flags, Line, Name, Step};
+use serde_json::{Value, json};
+
+pub fn report(report: &Report<'_>) -> Value {
+    let (walk, libraries) = (&report.walk, report.libraries);
+    let library = |library: &super::libraries::Library| {
+        json!({
+            "name": library.soname,
+            "path": library.path.display().to_string(),
+            "version": ::anatomy::libc_version(&library.bytes),
+            "build_id": library.binary.build_id.as_deref().map(hexadecimal),
+            "names_from": library.names.as_ref().map(|(path, _)| path.display().to_string()),
+        })
+    };
+    json!({
+        "schema": record::SCHEMA,
+        "function": report.call.symbol(),
+        "machine": walk.machine.to_string(),
+        "program": libraries.program.display().to_string(),
+        "program_is_static": libraries.is_static,
+        "libraries": libraries.all.iter().map(library).collect::<Vec<_>>(),
+        "libraries_missing": libraries.missing,
+        "notes": libraries.notes,
+        "chains": walk.chains.iter().map(chain).collect::<Vec<_>>(),
+        "not_on_the_way": walk.beside,
+        "read": {
+            "functions": walk.functions,
+            "instructions": walk.instructions,
+            "depth": walk.depth,
+            "unknown_calls": walk.unknown_calls,
+            "cut_short": walk.cut_short,
+        },
+        "live": report.live.seen.as_ref().map(seen),
+        "not_shown_by": report.live.others.iter()
+            .map(|(program, why)| json!({ "program": program, "why": why }))
+            .collect::<Vec<_>>(),
+        "live_impossible": report.live.impossible,
+        "verdict": report.verdict.name(),
+    })
+}
+
+fn address(address: u64) -> String {
+    format!("{address:#x}")
+}
+
+fn chain(chain: &Chain) -> Value {
+    let site = &chain.site;
+    json!({
+        "steps": chain.steps.iter().map(step).collect::<Vec<_>>(),
+        "system_call": {
+            "address": address(site.address),
+            "code": site.lines.iter().map(line).collect::<Vec<_>>(),
+            "number": site.number,
+            "name": site.creation.name(),
+            "flags": site.flags.as_ref().map(flags),
+        },
+    })
+}
+
+fn step(step: &Step) -> Value {
+    let name = |name: &Name| {
+        json!({
+            "symbol": name.symbol,
+            "version": name.version,
+            "default": name.default,
+            "weak": name.weak,
+            "exported": name.exported,
+        })
+    };
+    let call = |call: &Call| json!({ "code": line(&call.line), "returns_to": call.returns.map(address) });
+    json!({
+        "library": step.library,
+        "address": address(step.address),
+        "names": step.names.iter().map(name).collect::<Vec<_>>(),
+        "calls": step.calls.iter().map(call).collect::<Vec<_>>(),
+    })
+}
+
+fn line(line: &Line) -> Value {
+    json!({ "address": address(line.address), "bytes": hexadecimal(&line.bytes), "text": line.text })
+}
+
+fn flags(flags: &Flags) -> Value {
+    let (known, rest) = flags.known();
+    json!({
+        "value": address(flags.bits | flags.signal),
+        "names": known.iter().map(|flag| flag.name).collect::<Vec<_>>(),
+        "unknown": (rest != 0).then(|| address(rest)),
+        "signal": flags.signal_name(),
+    })
+}
+
+fn seen(seen: &Seen) -> Value {
+    let made = &seen.made;
+    json!({
+        "command": seen.command,
+        "program": seen.program.display().to_string(),
+        "process": made.pid.as_raw_nonzero().get(),
+        "address": seen.address.map(address),
+        "number": made.number,
+        "name": made.creation.name(),
+        "flags": made.flags.as_ref().map(flags),
+        "chain": seen.chain,
+        "returns_found": seen.returns.map(|(found, _)| found),
+        "returns": seen.returns.map(|(_, of)| of),
+        "checks": seen.checks.iter()
+            .map(|check| json!({ "of": check.of, "read": check.read, "seen": check.seen, "agrees": check.agrees }))
+            .collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,216 @@
+//! The libraries of a program, found as its loader would find them.
+
+use crate::{Failure, wrong};
+use ::anatomy::{Binary, Cache, Error, Image, Kind, Read, Search, search};
+use anyhow::{Context, anyhow};
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A program and what its loader would bring together for it.
+pub struct Libraries {
+    /// The program, without symbolic links.
+    pub program: PathBuf,
+    /// It carries its C library in itself.
+    pub is_static: bool,
+    /// It is no program but a library, and the first of them.
+    pub is_library: bool,
+    /// Its libraries, those it names first; before them the file itself if it is static, or a library.
+    pub all: Vec<Library>,
+    /// Libraries that are nowhere.
+    pub missing: Vec<String>,
+    /// What else is to be said about how they were found.
+    pub notes: Vec<String>,
+}
+
+/// A library.
+pub struct Library {
+    /// The name it is needed by.
+    pub soname: String,
+    /// Where it is, without symbolic links.
+    pub path: PathBuf,
+    /// All of it.
+    pub bytes: Vec<u8>,
+    /// What is known of it.
+    pub binary: Binary,
+    /// Names for debuggers, which a distribution keeps in a file of their own.
+    pub names: Option<(PathBuf, Vec<u8>)>,
+}
+
+/// A script's interpreter may be a script; the kernel follows four (execve(2)).
+const SCRIPTS: usize = 4;
+
+impl Libraries {
+    /// Those of this program.
+    pub fn of(program: &Path) -> Result<Self, Failure> {
+        let mut notes = Vec::new();
+        let (path, bytes, binary) = program_of(program, &mut notes)?;
+        let is_library = binary.kind == Kind::Library;
+        let is_static = !is_library && binary.needed.is_empty();
+        let mut found =
+            Self { program: path, is_static, is_library, all: Vec::new(), missing: Vec::new(), notes };
+        if is_static || is_library {
+            // What is asked about may be in itself.
+            let soname = binary.soname.clone().unwrap_or_else(|| found.program.display().to_string());
+            let names = binary.build_id.as_deref().and_then(names_for);
+            found.all.push(Library {
+                soname,
+                path: found.program.clone(),
+                bytes,
+                names,
+                binary: binary.clone(),
+            });
+        }
+        let places = Places::read(&binary);
+        let mut known: BTreeSet<String> = binary.needed.iter().cloned().collect();
+        let mut waiting: Vec<(String, PathBuf, Binary)> = Vec::new();
+        let needs = |from: &Path, binary: &Binary| {
+            let all = binary.needed.iter().map(|name| (name.clone(), from.to_owned(), binary.clone()));
+            all.collect::<Vec<_>>()
+        };
+        waiting.extend(needs(&found.program, &binary));
+        let mut next = 0;
+        // In the order of the loader: those of the program, then those of these.
+        while let Some((name, from, by)) = waiting.get(next).cloned() {
+            next += 1;
+            match places.find(&name, &from, &by) {
+                Some(library) => {
+                    let new = needs(&library.path, &library.binary);
+                    waiting.extend(new.into_iter().filter(|(name, ..)| known.insert(name.clone())));
+                    found.all.push(library);
+                }
+                None => found.missing.push(name),
+            }
+        }
+        if found.all.is_empty() {
+            let message = format!(
+                "none of the libraries of '{}' was found: {}",
+                found.program.display(),
+                found.missing.join(", ")
+            );
+            return Err(anyhow!(message).into());
+        }
+        Ok(found)
+    }
+
+    /// Their code.
+    pub fn images(&self) -> Result<Vec<Image<'_>>, Failure> {
+        let mut images = Vec::new();
+        for library in &self.all {
+            let named = || format!("'{}'", library.path.display());
+            let mut image = Image::read(&library.bytes).with_context(named)?;
+            if let Some((_, names)) = &library.names {
+                // Names of another build would be wrong; without names it is still right.
+                let _ = image.add_names(names);
+            }
+            images.push(image);
+        }
+        Ok(images)
+    }
+}
+
+/// A name without a slash is looked for in the search path, if there is no such file here.
+pub fn locate(program: &Path) -> PathBuf {
+    let name_only = program.components().count() == 1 && !program.is_absolute() && !program.exists();
+    let found = || {
+        let folders = env::var_os("PATH")?;
+        env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
+    };
+    name_only.then(found).flatten().unwrap_or_else(|| program.to_owned())
+}
+
+/// Reads a file, with one message that says which.
+pub fn content(path: &Path) -> Result<Vec<u8>, Failure> {
+    let shown = path.display();
+    let about = fs::metadata(path).with_context(|| format!("cannot read '{shown}'")).map_err(wrong)?;
+    if !about.is_file() {
+        let what = if about.is_dir() { "a folder" } else { "no regular file" };
+        return Err(wrong(anyhow!("'{shown}' is {what}: expected a program or a library")));
+    }
+    fs::read(path).with_context(|| format!("cannot read '{shown}'")).map_err(wrong)
+}
+
+/// The program itself, or the one that runs it if it is a script.
+fn program_of(program: &Path, notes: &mut Vec<String>) -> Result<(PathBuf, Vec<u8>, Binary), Failure> {
+    let mut path = locate(program);
+    for _ in 0..=SCRIPTS {
+        let bytes = content(&path)?;
+        let named = |why: Error| wrong(anyhow!("'{}' is {why}", path.display()));
+        match ::anatomy::read(&bytes).map_err(named)? {
+            Read::Elf(binary) => {
+                let path = fs::canonicalize(&path).unwrap_or(path);
+                return Ok((path, bytes, *binary));
+            }
+            Read::Script(script) => {
+                notes.push(format!(
+                    "{} is a script: read is {}, which runs it",
+                    path.display(),
+                    script.interpreter
+                ));
+                path = script.interpreter.into();
+            }
+        }
+    }
+    Err(wrong(anyhow!("'{}' is a script of a script of a script: name a program", program.display())))
+}
+
+/// Where a loader looks.
+pub struct Places {
+    interpreter: Option<String>,
+    cache: Cache,
+    library_path: Option<String>,
+    musl_path: Option<String>,
+}
+
+impl Places {
+    /// For the program that asks for this loader. What cannot be read is as if it were not there, as for the loader.
+    pub fn read(program: &Binary) -> Self {
+        let interpreter = program.interpreter.clone();
+        let musl = interpreter.as_deref().and_then(|loader| {
+            let name = Path::new(loader).file_name()?.to_str()?.strip_suffix(".so.1")?;
+            fs::read_to_string(format!("/etc/{name}.path")).ok()
+        });
+        Self {
+            interpreter,
+            cache: fs::read("/etc/ld.so.cache").map(|bytes| Cache::parse(&bytes)).unwrap_or_default(),
+            library_path: env::var("LD_LIBRARY_PATH").ok().filter(|path| !path.is_empty()),
+            musl_path: musl,
+        }
+    }
+
+    /// The library of this name that the loader would take for `by`, which is at `from`: the first that is for the same
+    /// machine.
+    pub fn find(&self, name: &str, from: &Path, by: &Binary) -> Option<Library> {
+        let origin = from.parent().map(|folder| folder.display().to_string()).unwrap_or_default();
+        let at = Search {
+            needs: by,
+            origin: &origin,
+            interpreter: self.interpreter.as_deref(),
+            library_path: self.library_path.as_deref(),
+            cache: &self.cache,
+            musl_path: self.musl_path.as_deref(),
+        };
+        search(name, &at).into_iter().find_map(|place| {
+            let path = fs::canonicalize(place).ok()?;
+            let bytes = fs::read(&path).ok()?;
+            let Ok(Read::Elf(binary)) = ::anatomy::read(&bytes) else { return None };
+            let same = |b: &Binary| (b.machine, b.bits, b.big_endian);
+            (same(&binary) == same(by)).then(|| Library {
+                soname: name.to_owned(),
+                names: binary.build_id.as_deref().and_then(names_for),
+                path,
+                bytes,
+                binary: *binary,
+            })
+        })
+    }
+}
+
+/// Where distributions put names for debuggers: by the build id, its first byte apart.
+fn names_for(build_id: &[u8]) -> Option<(PathBuf, Vec<u8>)> {
+    let hexadecimal: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let (first, rest) = hexadecimal.split_at_checked(2)?;
+    let path = PathBuf::from(format!("/usr/lib/debug/.build-id/{first}/{rest}.debug"));
+    Some((path.clone(), fs::read(path).ok()?))
+}

@@ -1,0 +1,324 @@
+//! The report as text.
+
+use super::live::{Check, Seen};
+use super::{Report, Verdict};
+use ::anatomy::{Chain, Creation, Flags, Step};
+use view::{Line, Tone};
+
+/// Columns of the text before what an instruction is.
+const BYTES: usize = 30;
+/// Of a way that is not the first, only its last functions are named.
+const PARTED: usize = 2;
+/// No line is wider.
+const WIDTH: usize = 100;
+
+pub fn report(report: &Report<'_>) -> Vec<Line> {
+    let mut lines = head(report);
+    match report.walk.chains.first() {
+        Some(chain) => {
+            lines.push(Line::empty());
+            lines.push(Line::empty().and(Tone::Faint, "  the way, read from its machine code"));
+            lines.extend(way(chain, report));
+            lines.extend(kernel(chain, report));
+            lines.extend(notes(report));
+        }
+        None => lines.extend(lost(report)),
+    }
+    lines.push(Line::empty());
+    lines.extend(live(report));
+    lines.extend(verdict(report));
+    lines
+}
+
+fn head(report: &Report<'_>) -> Vec<Line> {
+    let libraries = report.libraries;
+    let first = report.walk.chains.first().and_then(|chain| chain.steps.first());
+    let library = libraries.all.get(first.map_or(0, |step| step.library));
+    let program = libraries.program.display();
+    let path = library.map(|library| library.path.display().to_string()).unwrap_or_default();
+    let version = library.and_then(|library| ::anatomy::libc_version(&library.bytes));
+    let what = version.map(|version| format!("{version}, ")).unwrap_or_default();
+    let mut lines = vec![
+        Line::plain("  ")
+            .and(Tone::Strong, report.call.symbol())
+            .then(format!(" in {path}"))
+            .and(Tone::Faint, format!("  {what}{}", report.walk.machine)),
+    ];
+    let how = if libraries.is_static {
+        format!("{program} is static and carries its C library in itself")
+    } else if libraries.is_library {
+        "the library that was named".to_owned()
+    } else {
+        format!("the library that the loader takes for {program}")
+    };
+    lines.push(Line::empty().and(Tone::Faint, format!("  {how}")));
+    lines.extend(libraries.notes.iter().flat_map(|note| wrapped("  ", note, Tone::Faint)));
+    lines
+}
+
+/// Each function with the call that leads on; then the straight code up to the system call.
+fn way(chain: &Chain, report: &Report<'_>) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (n, step) in chain.steps.iter().enumerate() {
+        lines.push(function(step, chain, report));
+        if let Some(call) = step.calls.first() {
+            let next = chain.steps.get(n + 1).map(called).unwrap_or_default();
+            let verb = if call.returns.is_some() { "calls" } else { "jumps to" };
+            let from = call.line.address.checked_sub(step.address);
+            lines.push(instruction(from, &call.line, &format!("{verb} {next}"), Tone::Plain));
+        }
+    }
+    let start = chain.steps.last().map(|step| step.address);
+    for line in &chain.site.lines {
+        let tone = if line.address == chain.site.address { Tone::Strong } else { Tone::Plain };
+        let from = start.and_then(|start| line.address.checked_sub(start));
+        lines.push(instruction(from, line, &spaced(&line.text), tone));
+    }
+    lines
+}
+
+fn called(step: &Step) -> String {
+    step.names.first().map_or_else(|| format!("{:#x}", step.address), |name| name.symbol.clone())
+}
+
+fn function(step: &Step, chain: &Chain, report: &Report<'_>) -> Line {
+    let mut line = Line::plain("  ");
+    line = match step.names.first() {
+        Some(name) => line.and(Tone::Strong, name.to_string()),
+        None => line.and(Tone::Strong, format!("{:#x}", step.address)).then(" (its name is not in the file)"),
+    };
+    let mut about = Vec::new();
+    if !step.names.is_empty() {
+        about.push(format!("at {:#x}", step.address));
+    }
+    if step.names.first().is_some_and(|name| name.weak) {
+        about.push("weak".to_owned());
+    }
+    let mut others: Vec<&str> = step.names.iter().skip(1).map(|name| name.symbol.as_str()).collect();
+    others.retain(|other| step.names.first().is_some_and(|name| name.symbol != **other));
+    // The aliases by which glibc calls itself say nothing more.
+    others.retain(|other| !other.starts_with("__GI_"));
+    others.dedup();
+    if !others.is_empty() {
+        about.push(format!("= {}", others.join(" = ")));
+    }
+    let first = chain.steps.first().map(|step| step.library);
+    if first != Some(step.library)
+        && let Some(library) = report.libraries.all.get(step.library)
+    {
+        about.push(format!("in {}", library.soname));
+    }
+    if about.is_empty() {
+        return line;
+    }
+    line.and(Tone::Faint, format!("  {}", about.join(", ")))
+}
+
+fn instruction(from: Option<u64>, line: &::anatomy::Line, text: &str, tone: Tone) -> Line {
+    let at = from.map_or_else(|| format!("{:#x}", line.address), |from| format!("+{from:#x}"));
+    let bytes: Vec<String> = line.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Line::empty()
+        .and(Tone::Faint, format!("    {at:<8} {:<BYTES$} ", bytes.join(" ")))
+        .and(tone, text.to_owned())
+}
+
+/// The name of an instruction and what it works on, in two columns.
+fn spaced(text: &str) -> String {
+    match text.split_once([' ', '\t']) {
+        Some((name, rest)) => format!("{name:<7} {}", rest.trim_start()),
+        None => text.to_owned(),
+    }
+}
+
+/// What the kernel is asked for, and what that means.
+fn kernel(chain: &Chain, report: &Report<'_>) -> Vec<Line> {
+    let site = &chain.site;
+    let number = format!("number {} ({:#x})", site.number, site.number);
+    let seen = report.live.seen.as_ref().and_then(|seen| seen.made.flags);
+    let (flags, from) = match (site.flags, site.creation) {
+        (Some(flags), _) => (Some(flags), format!("flags {:#x}", flags.bits | flags.signal)),
+        (None, Creation::Clone3) => (seen, "flags in a structure in memory; as seen below".to_owned()),
+        (None, Creation::Clone) => (seen, "flags from its caller; as seen below".to_owned()),
+        (None, _) => (None, "without flags".to_owned()),
+    };
+    let from = if site.flags.is_none() && seen.is_none() {
+        from.replace("; as seen below", ", which only a run shows")
+    } else {
+        from
+    };
+    let mut lines = vec![
+        Line::plain("  ")
+            .and(Tone::Strong, format!("kernel: {}", site.creation.name()))
+            .then(format!(", {number}, {from}")),
+    ];
+    lines.extend(flags.iter().flat_map(meanings));
+    match site.creation {
+        Creation::Fork => lines.push(meaning("", "a process with a copy of the memory")),
+        Creation::Vfork => {
+            lines.push(meaning("", "a process in the same memory, for which the parent waits"))
+        }
+        Creation::Clone | Creation::Clone3 => {}
+    }
+    lines
+}
+
+fn meanings(flags: &Flags) -> Vec<Line> {
+    let (known, rest) = flags.known();
+    let mut lines: Vec<Line> = known.iter().map(|flag| meaning(flag.name, flag.meaning)).collect();
+    if rest != 0 {
+        lines.push(meaning(&format!("{rest:#x}"), "not known here"));
+    }
+    match flags.signal_name() {
+        Some(name) => lines.push(meaning(&name, "the parent gets it when the child ends")),
+        None => lines.push(meaning("no signal", "none is sent when it ends")),
+    }
+    lines
+}
+
+fn meaning(name: &str, meaning: &str) -> Line {
+    if name.is_empty() {
+        return Line::plain(format!("    {meaning}"));
+    }
+    Line::plain(format!("    {name:<21} ")).and(Tone::Faint, meaning)
+}
+
+fn notes(report: &Report<'_>) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for name in &report.walk.beside {
+        let text = format!("The exported {name} is not on the way: the system call is made right there.");
+        lines.extend(wrapped("  ", &text, Tone::Plain));
+    }
+    for other in report.walk.chains.iter().skip(1) {
+        let names: Vec<String> = other.steps.iter().map(called).collect();
+        // Most of it is the same: where it parts is enough.
+        let from = names.len().saturating_sub(PARTED);
+        let text = format!(
+            "Also in reach: {}, number {}, by {} at {:#x}, for where the kernel refuses the first.",
+            other.site.creation.name(),
+            other.site.number,
+            names.get(from..).unwrap_or_default().join(" → "),
+            other.site.address
+        );
+        lines.extend(wrapped("  ", &text, Tone::Faint));
+    }
+    if let Some(path) = names_from(report) {
+        lines.extend(wrapped("  ", &format!("Names that are not exported: from {path}."), Tone::Faint));
+    }
+    lines
+}
+
+/// The file of names for debuggers, if one of them is shown.
+fn names_from(report: &Report<'_>) -> Option<String> {
+    let steps = report.walk.chains.iter().flat_map(|chain| &chain.steps);
+    let hidden = steps.filter(|step| step.names.first().is_some_and(|name| !name.exported));
+    let mut files = hidden.filter_map(|step| report.libraries.all.get(step.library)?.names.as_ref());
+    files.next().map(|(path, _)| path.display().to_string())
+}
+
+fn lost(report: &Report<'_>) -> Vec<Line> {
+    let walk = &report.walk;
+    let text = format!(
+        "No system call that makes a process or a thread was found on its ways: {} functions with {} instructions \
+         were read, {} calls deep. {} calls go where only the running program knows.",
+        walk.functions,
+        units::grouped(walk.instructions as u64),
+        walk.depth,
+        walk.unknown_calls
+    );
+    let mut lines = wrapped("  ", &text, Tone::Warn);
+    if let Some(why) = walk.cut_short {
+        lines.extend(wrapped("  ", &format!("It was not read to its end: {why}."), Tone::Warn));
+    }
+    lines
+}
+
+fn live(report: &Report<'_>) -> Vec<Line> {
+    let mut lines = Vec::new();
+    match &report.live.seen {
+        Some(seen) => {
+            let program = seen.program.display();
+            let pid = seen.made.pid.as_raw_nonzero();
+            let why = if seen.why.is_empty() { String::new() } else { format!(" ({})", seen.why) };
+            lines.push(Line::empty().and(Tone::Faint, "  the same call, seen live under ptrace"));
+            lines.extend(wrapped(
+                "  ",
+                &format!("{}{why}, process {pid} of {program}", seen.command),
+                Tone::Plain,
+            ));
+            lines.extend(seen.checks.iter().map(check));
+            lines.extend(stack(seen));
+        }
+        None => {
+            let text = match &report.live.impossible {
+                Some(why) => format!("not seen live: {why}"),
+                None => "not seen live: none of these programs, if installed, makes it from this library"
+                    .to_owned(),
+            };
+            lines.push(Line::plain("  ").and(Tone::Warn, text));
+        }
+    }
+    // Once it was seen, those that did not show it matter to nobody.
+    if report.live.seen.is_none() {
+        let other =
+            |(program, why): &(String, String)| wrapped("    ", &format!("{program}: {why}"), Tone::Faint);
+        lines.extend(report.live.others.iter().flat_map(other));
+    }
+    lines
+}
+
+fn check(check: &Check) -> Line {
+    let line = Line::plain(format!("    {:<10} {:<22} ", check.of, check.seen));
+    match (&check.read, check.agrees) {
+        (Some(_), true) => line.and(Tone::Good, "as read"),
+        (None, _) => line.and(Tone::Faint, "the code does not say"),
+        (Some(read), false) => line.and(Tone::Bad, format!("read: {read}")),
+    }
+}
+
+fn stack(seen: &Seen) -> Option<Line> {
+    let (found, of) = seen.returns?;
+    let what = if of == 1 { "address".to_owned() } else { format!("{of} addresses") };
+    let line = Line::plain(format!("    {:<10} ", "the way"));
+    Some(if found == of {
+        line.then(format!("its {what} to return to on the stack   ")).and(Tone::Good, "as read")
+    } else {
+        line.and(Tone::Warn, format!("{found} of its {what} to return to on the stack: it came another way"))
+    })
+}
+
+fn verdict(report: &Report<'_>) -> Vec<Line> {
+    let (tone, word, text) = match report.verdict {
+        Verdict::Pass => (
+            Tone::Good,
+            "pass",
+            match report.live.seen.as_ref().and_then(|seen| seen.chain) {
+                Some(1..) => "the same, by a way that is not the shortest",
+                _ => "what was read is what happens",
+            },
+        ),
+        Verdict::Differs => (Tone::Bad, "differs", "what happens is not what was read"),
+        Verdict::NotSeen => (Tone::Warn, "not seen", "nothing to hold what was read against"),
+        Verdict::NotRead => (Tone::Warn, "not read", "nothing to hold what was seen against"),
+    };
+    let line = Line::plain("  ").and(tone, word).then(format!(": {text}"));
+    let own = "torment's own C library is static, another build, and not on trial.";
+    vec![line, Line::empty().and(Tone::Faint, format!("  {own}"))]
+}
+
+/// Text in as many lines as it takes.
+pub fn wrapped(indent: &str, text: &str, tone: Tone) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        let full = indent.len() + line.chars().count() + 1 + word.chars().count() > WIDTH;
+        if full && !line.is_empty() {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines.into_iter().map(|line| Line::plain(indent).and(tone, line)).collect()
+}

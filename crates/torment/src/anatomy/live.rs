@@ -1,0 +1,317 @@
+//! The same call, made by a program that runs.
+
+use super::libraries::{Libraries, locate};
+use crate::args::Call;
+use ::anatomy::{Chain, How, Image, Walk};
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::{File, canonicalize};
+use std::io::{Seek, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use trace::{Limits, Made, creations};
+
+/// A program that makes the call, if it is installed and was built that way.
+struct Candidate {
+    program: &'static str,
+    arguments: &'static [&'static str],
+    /// What of it makes the call, where that does not go without saying.
+    why: &'static str,
+    /// It only starts threads for much to do.
+    busy: bool,
+}
+
+const fn candidate(
+    program: &'static str,
+    arguments: &'static [&'static str],
+    why: &'static str,
+) -> Candidate {
+    Candidate { program, arguments, why, busy: false }
+}
+
+const fn busy(program: &'static str, arguments: &'static [&'static str], why: &'static str) -> Candidate {
+    Candidate { program, arguments, why, busy: true }
+}
+
+/// Programs that make the call, those that are nearly everywhere first. All they start is `env true`.
+fn candidates(call: Call) -> &'static [Candidate] {
+    match call {
+        Call::Fork => {
+            const {
+                &[
+                    candidate("sh", &["-c", ": & wait"], "a job in the background"),
+                    candidate("bash", &["-c", ": & wait"], "a job in the background"),
+                    candidate("python3", &["-c", "import os; os.fork()"], ""),
+                ]
+            }
+        }
+        Call::Vfork => {
+            const {
+                &[
+                    candidate("sh", &["-c", "env true; :"], "a command of a shell"),
+                    candidate("dash", &["-c", "env true; :"], "a command of a shell"),
+                    candidate("gcc", &["-E", "-x", "c", "/dev/null", "-o", "/dev/null"], "its preprocessor"),
+                    candidate(
+                        "python3",
+                        &["-c", "import subprocess; subprocess.run(['env', 'true'])"],
+                        "subprocess",
+                    ),
+                ]
+            }
+        }
+        Call::Spawn => {
+            const {
+                &[
+                    candidate(
+                        "make",
+                        &["-s", "-f", "/dev/null", "--eval", "all: ; @env true", "all"],
+                        "a recipe",
+                    ),
+                    candidate(
+                        "sed",
+                        &["-n", "1e env true", "/proc/version"],
+                        "popen, which is posix_spawn within",
+                    ),
+                    candidate(
+                        "gawk",
+                        &["BEGIN { system(\"env true\") }"],
+                        "system, which is posix_spawn within",
+                    ),
+                    candidate(
+                        "python3",
+                        &["-c", "import os; os.posix_spawnp('env', ['env', 'true'], {})"],
+                        "",
+                    ),
+                    candidate("gcc", &["-E", "-x", "c", "/dev/null", "-o", "/dev/null"], "its preprocessor"),
+                ]
+            }
+        }
+        Call::Thread => {
+            const {
+                &[
+                    busy("sort", &["--parallel=2", "-S", "32M"], "262,144 lines, by two threads"),
+                    busy("xz", &["-T2", "--block-size=65536", "-c"], "two threads"),
+                    busy("zstd", &["-T2", "-q", "-c"], "two threads"),
+                    candidate(
+                        "python3",
+                        &["-c", "import threading; threading.Thread(target=int).start()"],
+                        "",
+                    ),
+                ]
+            }
+        }
+    }
+}
+
+/// What a candidate may take: each needs some 1,000 stops and a tenth of a second.
+const LIMITS: Limits = Limits { time: Duration::from_secs(10), stops: 400_000 };
+/// Below 131,072 lines, sort takes one thread.
+const LINES: usize = 1 << 18;
+
+/// What was seen of programs that run.
+pub struct Live {
+    /// The call, held against what was read.
+    pub seen: Option<Seen>,
+    /// Programs that did not show it, and why.
+    pub others: Vec<(String, String)>,
+    /// No program can show it here, and why.
+    pub impossible: Option<String>,
+}
+
+/// The call as a program made it.
+pub struct Seen {
+    /// What was typed.
+    pub command: String,
+    /// What of it makes the call.
+    pub why: &'static str,
+    /// The program that runs there.
+    pub program: PathBuf,
+    /// The call.
+    pub made: Made,
+    /// Its address in the library; none if the file holds no such place.
+    pub address: Option<u64>,
+    /// Which of the ways that were read ends there.
+    pub chain: Option<usize>,
+    /// One by one, what was compared.
+    pub checks: Vec<Check>,
+    /// Addresses to return to of that way, found on its stack, of how many.
+    pub returns: Option<(usize, usize)>,
+}
+
+/// One thing that was read and seen.
+pub struct Check {
+    /// What.
+    pub of: &'static str,
+    /// As it was read; none if the code does not say.
+    pub read: Option<String>,
+    /// As it was seen.
+    pub seen: String,
+    /// They are the same, or there is nothing to differ from.
+    pub agrees: bool,
+}
+
+/// Runs one program after the other until one makes the call from this very C library.
+pub fn look(call: Call, walk: &Walk, libraries: &Libraries, images: &[Image<'_>]) -> Live {
+    let mut live = Live { seen: None, others: Vec::new(), impossible: None };
+    if walk.machine != ::anatomy::Machine::here().unwrap_or(::anatomy::Machine(0)) {
+        live.impossible = Some(format!("code for {} cannot run here", walk.machine));
+        return live;
+    }
+    for candidate in candidates(call) {
+        match run(candidate, call, libraries) {
+            Ok((made, library)) => {
+                live.seen = Some(compare(candidate, made, library, walk, images));
+                return live;
+            }
+            Err(why) => live.others.push((candidate.program.to_owned(), why)),
+        }
+    }
+    live
+}
+
+fn command_of(candidate: &Candidate) -> Result<Command, String> {
+    let path = locate(Path::new(candidate.program));
+    if !path.is_file() {
+        return Err("not installed".to_owned());
+    }
+    let mut command = Command::new(path);
+    command.args(candidate.arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Another library must not take the place of the one that was read.
+    command.env("LC_ALL", "C").env_remove("LD_PRELOAD").env_remove("LD_AUDIT").env_remove("MAKEFLAGS");
+    if candidate.busy {
+        command.stdin(lines().map_err(|why| format!("no memory for its input: {why}"))?);
+    }
+    Ok(command)
+}
+
+fn lines() -> std::io::Result<File> {
+    let mut file = File::from(memfd_create("lines", MemfdFlags::CLOEXEC)?);
+    file.write_all(&b"b\na\n".repeat(LINES / 2))?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// The call and the library it came from; or why this program did not show it.
+fn run(candidate: &Candidate, call: Call, libraries: &Libraries) -> Result<(Made, usize), String> {
+    let command = command_of(candidate)?;
+    let wanted = match call {
+        Call::Fork => How::Fork,
+        Call::Vfork | Call::Spawn => How::Vfork,
+        Call::Thread => How::Thread,
+    };
+    let (mut found, mut otherwise) = (None, None);
+    let followed = creations(command, LIMITS, |made| {
+        let at = made.mapping.as_ref().and_then(|mapping| {
+            let path = canonicalize(&mapping.path).ok()?;
+            libraries.all.iter().position(|library| library.path == path && !mapping.deleted)
+        });
+        match at {
+            Some(library) if made.how() == Some(wanted) && is_meant(call, made) => {
+                found = Some((made.clone(), library));
+                ControlFlow::Break(())
+            }
+            Some(_) => {
+                otherwise.get_or_insert_with(|| {
+                    let flags = made.flags.map(|flags| format!(" with {}", flags.names()));
+                    format!("calls {}{} instead", made.creation.name(), flags.unwrap_or_default())
+                });
+                ControlFlow::Continue(())
+            }
+            None => {
+                otherwise.get_or_insert_with(|| match &made.mapping {
+                    Some(mapping) if mapping.deleted => {
+                        format!("has {} of before it was replaced", mapping.path.display())
+                    }
+                    Some(mapping) => format!("takes the call from {}", mapping.path.display()),
+                    None => "makes the call from no file".to_owned(),
+                });
+                ControlFlow::Continue(())
+            }
+        }
+    });
+    match (found, followed) {
+        (Some(found), _) => Ok(found),
+        (None, Err(why)) => Err(why.to_string()),
+        (None, Ok(_)) => Err(otherwise.unwrap_or_else(|| "does not make the call".to_owned())),
+    }
+}
+
+/// vfork and posix_spawn ask for the same flags; only the child of the latter gets a stack of its own.
+fn is_meant(call: Call, made: &Made) -> bool {
+    match call {
+        Call::Vfork => !made.new_stack,
+        Call::Spawn => made.new_stack,
+        Call::Fork | Call::Thread => true,
+    }
+}
+
+fn compare(candidate: &Candidate, made: Made, library: usize, walk: &Walk, images: &[Image<'_>]) -> Seen {
+    let offset = made.mapping.as_ref().map(|mapping| mapping.offset);
+    let after = offset.and_then(|offset| images.get(library)?.address_of(offset));
+    let ends_here = |chain: &Chain| {
+        let last = chain.steps.last().map(|step| step.library);
+        last == Some(library) && Some(chain.site.after) == after
+    };
+    let chain = walk.chains.iter().position(ends_here);
+    // Where it agrees with none, it is held against the first.
+    let read = walk.chains.get(chain.unwrap_or(0));
+    let length = read.map_or(0, |chain| chain.site.after - chain.site.address);
+    let address = after.map(|after| after.saturating_sub(length));
+    let mut checks = Vec::new();
+    if let Some(chain) = read {
+        let hexadecimal = |address: u64| format!("{address:#x}");
+        checks.push(Check {
+            of: "address",
+            read: Some(hexadecimal(chain.site.address)),
+            seen: address.map_or_else(|| "outside of the file".to_owned(), hexadecimal),
+            agrees: address == Some(chain.site.address),
+        });
+        let number = |number: u64, creation: ::anatomy::Creation| format!("{number} ({})", creation.name());
+        checks.push(Check {
+            of: "number",
+            read: Some(number(chain.site.number, chain.site.creation)),
+            seen: number(made.number, made.creation),
+            agrees: made.number == chain.site.number,
+        });
+        if let Some(flags) = made.flags {
+            checks.push(Check {
+                of: "flags",
+                read: chain.site.flags.map(|flags| hexadecimal(flags.bits | flags.signal)),
+                seen: hexadecimal(flags.bits | flags.signal),
+                agrees: chain.site.flags.is_none_or(|read| read == flags),
+            });
+        }
+    }
+    let returns = read.filter(|_| chain.is_some()).and_then(|chain| returns(chain, &made));
+    let shown = std::iter::once(candidate.program).chain(candidate.arguments.iter().copied());
+    let quoted = |word: &str| {
+        let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=,:".contains(c));
+        if plain { word.to_owned() } else { format!("'{word}'") }
+    };
+    Seen {
+        command: shown.map(quoted).collect::<Vec<_>>().join(" "),
+        why: candidate.why,
+        program: made.program.clone().unwrap_or_else(|| candidate.program.into()),
+        address,
+        chain,
+        checks,
+        returns,
+        made,
+    }
+}
+
+/// Each function on the way has left on the stack where it goes on after its call. Those in another library than the
+/// system call are left out: where that lies in memory is not asked.
+fn returns(chain: &Chain, made: &Made) -> Option<(usize, usize)> {
+    let library = chain.steps.last()?.library;
+    let base = made.instruction.checked_sub(chain.site.after)?;
+    let there = |step: &::anatomy::Step| {
+        let mut addresses = step.calls.iter().filter_map(|call| call.returns);
+        addresses.any(|address| address.checked_add(base).is_some_and(|address| made.returns_to(address)))
+    };
+    let calling = chain.steps.iter().filter(|step| step.library == library);
+    let calling: Vec<_> =
+        calling.filter(|step| step.calls.iter().any(|call| call.returns.is_some())).collect();
+    (!calling.is_empty()).then(|| (calling.iter().filter(|step| there(step)).count(), calling.len()))
+}

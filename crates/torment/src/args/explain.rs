@@ -1,0 +1,51 @@
+use super::{BinaryArgs, CallArgs};
+use clap::{Args, Command, Subcommand};
+
+/// Say why a run's limit is where it is, or how programs start here
+///
+/// Of a run: every finding with what it rests on, the figures of each step, what was watched, what could not be
+/// seen, and what would change the verdict.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "\
+Examples:
+  torment explain              the last run
+  torment explain 3f2a         one of `torment list`
+  torment explain 3f2a --again judged by the rules of this version
+  torment explain fork         the way from fork() to the kernel, on this machine
+  torment explain limits       every limit on the number of threads")]
+pub struct ExplainArgs {
+    /// Something of the machine instead of a run.
+    #[command(subcommand)]
+    pub what: Option<Explained>,
+    /// Which run, or the beginning of its name; the last one if left out
+    pub run: Option<String>,
+    /// Judge it again from what was recorded, by the rules of this version; nothing is stored
+    #[arg(long)]
+    pub again: bool,
+}
+
+/// What can be explained beside a run.
+#[derive(Debug, Subcommand)]
+pub enum Explained {
+    /// The way from fork() to the kernel
+    Fork(CallArgs),
+    /// The way from vfork() to the kernel
+    Vfork(CallArgs),
+    /// The way from posix_spawn() to the kernel
+    Spawn(CallArgs),
+    /// The way from pthread_create() to the kernel
+    Thread(CallArgs),
+    /// What CLONE_VM does: a child writes, and its parent looks
+    Clone,
+    #[allow(missing_docs, reason = "a comment here would take the place of the help text of its arguments")]
+    Binary(BinaryArgs),
+    /// Every limit on the number of threads: where it is set, what of it is used, how it is raised
+    Limits,
+}
+
+/// What can be explained beside a run, as it is typed.
+pub fn explained() -> Vec<String> {
+    let all = Explained::augment_subcommands(Command::new("explain"));
+    all.get_subcommands().map(|each| each.get_name().to_owned()).collect()
+}

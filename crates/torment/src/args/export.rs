@@ -1,0 +1,50 @@
+//! `export`: a run's measurements for other tools.
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use std::path::PathBuf;
+use view::tables::Table;
+
+/// Write a run's measurements to files, for DuckDB, pandas or a spreadsheet
+///
+/// Tables of raw measurements: slices (every second of load), trials, samples (what was seen of the target), histograms (so that any
+/// quantile can be had) and figures (of a probe). As Parquet, unless --format csv or the file's name says otherwise. Times are UTC,
+/// what was not measured is null.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  torment export                                 the last run, as Parquet, to the folder run-ID
+  torment export before -o before/ --format csv  one of `torment list`, for a spreadsheet
+  torment export last --what slices -o slices.parquet
+  torment export last --what trials --format csv -o - | column -ts,
+  duckdb -c \"from 'run-*/trials.parquet'\"")]
+pub struct ExportArgs {
+    /// Which run: its name, its id or the beginning of it, last, last~N; the last one if left out
+    pub run: Option<String>,
+    /// Only this table; may be repeated [default: all]
+    #[arg(long = "what", value_name = "TABLE", value_parser = what())]
+    what: Vec<What>,
+    /// To this folder, which is made; one table also to a file, which is overwritten, or - for standard output [default: run-ID]
+    #[arg(short, long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+}
+
+/// A table, or all.
+#[derive(Debug, Clone, Copy)]
+struct What(Option<Table>);
+
+const ALL: &str = "all";
+
+fn what() -> impl TypedValueParser<Value = What> {
+    PossibleValuesParser::new(Table::ALL.map(Table::name).into_iter().chain([ALL]))
+        .map(|name| What(Table::ALL.into_iter().find(|table| table.name() == name)))
+}
+
+impl ExportArgs {
+    /// The tables asked for, each once.
+    pub fn tables(&self) -> Vec<Table> {
+        let is_asked =
+            |table: &Table| self.what.iter().any(|what| what.0.is_none_or(|asked| asked == *table));
+        Table::ALL.into_iter().filter(|table| self.what.is_empty() || is_asked(table)).collect()
+    }
+}

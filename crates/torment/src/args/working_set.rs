@@ -1,0 +1,126 @@
+use super::label::LabelArgs;
+use super::page::PageArgs;
+use clap::Args;
+use runner::{Cached, WorkingSet};
+use std::path::PathBuf;
+use units::{Bytes, Nanos};
+
+/// Find how much data may be in use before reads become slow
+///
+/// Reads at random in a growing set, through a cache that is made small, and explains the rates by three numbers: what
+/// a hit takes, what a miss takes, and what fits. From these it predicts the size at which the rate is half, and
+/// measures whether it is.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  torment find working-set                        a file of our own, through the kernel's cache, in 256 MiB of memory
+  torment find working-set --file /data/big.db    a file of yours, only read
+  torment find working-set --direct               past the kernel's cache through one of torment's own; needs no privilege
+  torment find working-set --depth 16             16 reads under way at once
+  torment find working-set --memory               the processor's caches
+  torment find working-set --postgres             rows by their key in a PostgreSQL of our own
+
+Exit codes: 0 predicted and measured sizes agree within 10%, 92 they do not, 91 no cache explains the rates.")]
+pub struct WorkingSetArgs {
+    /// Read lines of memory: the caches of the processor
+    #[arg(long, conflicts_with_all = ["file", "direct", "depth", "postgres", "limit"], help_heading = "What is read")]
+    memory: bool,
+    /// Read this file instead of one of our own; it is not changed
+    #[arg(long, value_name = "PATH", conflicts_with = "postgres", help_heading = "What is read")]
+    file: Option<PathBuf>,
+    /// Past the kernel's cache, through one of torment's own; the way without privileges
+    #[arg(long, conflicts_with_all = ["depth", "postgres"], help_heading = "What is read")]
+    direct: bool,
+    /// Reads under way at once, by io_uring
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024), conflicts_with = "postgres", help_heading = "What is read")]
+    depth: u32,
+    /// Read rows by their key: in a PostgreSQL of our own, or in a temporary table of this server
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", help_heading = "What is read")]
+    postgres: Option<String>,
+    /// Memory of the control group, or of torment's own cache: what makes the cache small
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", help_heading = "How")]
+    limit: Bytes,
+    /// Sizes of the set, with commas [default: half to 8 times the limit]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', help_heading = "How")]
+    sizes: Vec<Bytes>,
+    /// Of the draws
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "How")]
+    seed: u64,
+    /// Fewer sizes, half as long each
+    #[arg(long, help_heading = "How")]
+    quick: bool,
+    /// Do not keep the run
+    #[arg(long, help_heading = "How")]
+    pub no_store: bool,
+    /// Its page while it lasts.
+    #[command(flatten, next_help_heading = "How")]
+    pub page: PageArgs,
+    /// What the run is called.
+    #[command(flatten)]
+    pub label: LabelArgs,
+}
+
+/// The least memory in which a reader, or a server, can live.
+const LIMIT_LEAST: Bytes = Bytes(32 << 20);
+/// How long each size is read,
+const TIME: Nanos = Nanos::from_secs(2);
+/// and with `--quick`.
+const QUICK: Nanos = Nanos::from_secs(1);
+
+impl WorkingSetArgs {
+    /// What is asked.
+    ///
+    /// # Errors
+    /// With one message about the first thing that is wrong.
+    pub fn asked(&self, program: PathBuf) -> Result<WorkingSet, String> {
+        if self.limit < LIMIT_LEAST {
+            return Err(format!(
+                "--limit: {} is less than anything can live in: at least {LIMIT_LEAST}",
+                self.limit
+            ));
+        }
+        if let Some(small) = self.sizes.iter().find(|size| size.0 < 16 << 10) {
+            return Err(format!("--sizes: {small} is less than the least size, 16 KiB"));
+        }
+        let path = self.file.clone();
+        let cached = match (&self.postgres, self.memory, self.direct) {
+            (Some(url), ..) => Cached::Postgres { url: Some(url.clone()).filter(|url| !url.is_empty()) },
+            (None, true, _) => Cached::Memory,
+            (None, false, true) => Cached::Direct { path },
+            (None, false, false) => Cached::File { path, depth: self.depth },
+        };
+        Ok(WorkingSet {
+            cached,
+            limit: self.limit,
+            sizes: self.sizes.clone(),
+            time: if self.quick { QUICK } else { TIME },
+            quick: self.quick,
+            seed: self.seed,
+            program,
+            words: self.words(),
+        })
+    }
+
+    /// As it could be typed again, without what is secret.
+    fn words(&self) -> String {
+        let mut words = Vec::new();
+        let mut say = |on: bool, word: String| {
+            if on {
+                words.push(word)
+            }
+        };
+        say(self.memory, "--memory".to_owned());
+        say(self.direct, "--direct".to_owned());
+        say(self.postgres.is_some(), "--postgres".to_owned());
+        say(self.depth > 1, format!("--depth {}", self.depth));
+        if let Some(file) = &self.file {
+            say(true, format!("--file {}", file.display()));
+        }
+        let sizes: Vec<String> = self.sizes.iter().map(|size| size.to_string().replace(' ', "")).collect();
+        say(!sizes.is_empty(), format!("--sizes {}", sizes.join(",")));
+        say(!self.memory, format!("--limit {}", self.limit.to_string().replace(' ', "")));
+        say(true, format!("--seed {}", self.seed));
+        say(self.quick, "--quick".to_owned());
+        words.join(" ")
+    }
+}

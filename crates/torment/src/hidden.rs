@@ -1,0 +1,37 @@
+//! Hidden commands: torment executed anew to guard what it started, or to measure where nothing else runs. torment
+//! starts them itself; nobody types them.
+
+use std::io;
+use std::process::ExitCode;
+
+/// What one of them does.
+type Command = fn() -> io::Result<()>;
+
+/// Each with what it does.
+const HIDDEN: [(&str, Command); 4] = [
+    // Starts and ends what a plan names, and outlives torment to clean up.
+    ("guard", service::guard),
+    // Measures what the machine costs.
+    ("worker", probe::work),
+    // Has the threads of `find threads`.
+    ("crowd", tasks::crowd),
+    // Reads the growing set of `find working-set`.
+    ("reader", workingset::read),
+];
+
+/// Before anything else of torment is set up: they must have one thread only, and no other reader of their arguments.
+pub fn hidden() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    let word = arguments.next()?;
+    let (name, command) = HIDDEN.iter().find(|(name, _)| word == *name)?;
+    if arguments.next().is_some() {
+        return None;
+    }
+    Some(match command() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("torment {name}: {why}; it is started by torment itself, not by hand");
+            ExitCode::FAILURE
+        }
+    })
+}

@@ -1,0 +1,34 @@
+//! Gives a run its name on its way to whoever hears of it: who conducts it need not know what it is called.
+
+use crate::args::LabelArgs;
+use record::{Event, Label};
+use runner::Sink;
+
+/// Passes everything on, the first event with a label.
+pub struct Labelled<'a> {
+    sink: &'a mut dyn Sink,
+    label: Label,
+}
+
+/// What the run is called from here on.
+pub fn labelled<'a>(args: &LabelArgs, sink: &'a mut dyn Sink) -> Labelled<'a> {
+    Labelled { sink, label: args.label() }
+}
+
+impl Sink for Labelled<'_> {
+    fn event(&mut self, event: &Event) {
+        if !matches!(event, Event::RunStarted { .. }) {
+            return self.sink.event(event);
+        }
+        let mut event = event.clone();
+        if let Event::RunStarted { label, .. } = &mut event {
+            **label = self.label.clone();
+        }
+        self.sink.event(&event);
+    }
+
+    /// The measurements of an experiment are found through it.
+    fn part(&mut self, event: &Event) {
+        self.sink.part(event);
+    }
+}

@@ -1,0 +1,37 @@
+//! `--otlp`: a run's measures, pushed to a collector of OpenTelemetry while it lasts.
+
+use crate::{Failure, wrong};
+use anyhow::{Context, anyhow};
+use meter::{Collector, Headers, Push};
+use std::path::Path;
+use store::Store;
+
+/// What is said to every collector besides, as all programs of OpenTelemetry take it.
+const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+/// Authorities to be trusted, as wherever torment speaks TLS.
+const AUTHORITIES: &str = "SSL_CERT_FILE";
+
+/// Pushes the run that is about to begin, if that was asked for, from a thread that stays away from these processors.
+pub fn push(
+    asked: Option<&Collector>,
+    store: Option<&Store>,
+    processors: &[u32],
+) -> Result<Option<Push>, Failure> {
+    let Some(to) = asked else { return Ok(None) };
+    let Some(store) = store else {
+        return Err(wrong(anyhow!(
+            "--otlp pushes what the store keeps, and --no-store keeps nothing: leave one of them out"
+        )));
+    };
+    let authorities = std::env::var_os(AUTHORITIES);
+    let authorities = authorities.as_deref().map(Path::new);
+    let push = Push::start(store.path(), to.clone(), headers()?, authorities, processors);
+    Ok(Some(push.context("--otlp cannot push")?))
+}
+
+fn headers() -> Result<Headers, Failure> {
+    let Some(text) = std::env::var_os(HEADERS) else { return Ok(Headers::default()) };
+    // What is not text is no header; it is not repeated, for it may be a secret.
+    let text = text.into_string().map_err(|_| wrong(anyhow!("{HEADERS}: it is not text")))?;
+    text.parse().map_err(|why: String| wrong(anyhow!("{HEADERS}: {why}")))
+}

@@ -1,0 +1,119 @@
+use crate::{Error, Followed, Limits, Mapping, What, follow};
+use anatomy::{Creation, Flags, How, Machine};
+use rustix::process::Pid;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::Command;
+use sys::{ARCHITECTURE, Place, Side};
+
+/// A system call that is about to make a process or a thread.
+#[derive(Debug, Clone)]
+pub struct Made {
+    /// Who makes it.
+    pub pid: Pid,
+    /// The program that runs there; none if it cannot be read.
+    pub program: Option<PathBuf>,
+    /// The call's number.
+    pub number: u64,
+    /// Which it is.
+    pub creation: Creation,
+    /// What it asks for; none for calls without flags, or if their structure cannot be read.
+    pub flags: Option<Flags>,
+    /// The new one runs on a stack of its own.
+    pub new_stack: bool,
+    /// The instruction after the one that makes it.
+    pub instruction: u64,
+    /// The file that holds this instruction; none if it is in no file.
+    pub mapping: Option<Mapping>,
+    /// The top of its stack, from the address where it ends.
+    pub stack: Vec<u8>,
+}
+
+impl Made {
+    /// What comes about.
+    pub fn how(&self) -> Option<How> {
+        match self.creation {
+            Creation::Fork => Some(How::Fork),
+            Creation::Vfork => Some(How::Vfork),
+            Creation::Clone | Creation::Clone3 => self.flags.map(|flags| flags.how()),
+        }
+    }
+
+    /// Whether this number, an address to return to, is on the top of its stack.
+    pub fn returns_to(&self, address: u64) -> bool {
+        self.stack.as_chunks().0.iter().any(|word| u64::from_ne_bytes(*word) == address)
+    }
+}
+
+/// As much of the stack is read: posix_spawn keeps some 700 bytes between its callers' addresses.
+const STACK: usize = 16 << 10;
+/// Less of it may be there: its beginning is read in pieces of this size.
+const PIECE: usize = 256;
+
+/// Runs the program of `command` and tells `each` call by which it, or anything it starts, makes a process or a thread,
+/// until `each` has seen enough.
+///
+/// # Errors
+/// As [`follow`].
+pub fn creations(
+    command: Command,
+    limits: Limits,
+    mut each: impl FnMut(&Made) -> ControlFlow<()> + Send,
+) -> Result<Followed, Error> {
+    follow(command, limits, |stop| match stop.what {
+        What::Call(place) => made(stop.pid, &place).map_or(ControlFlow::Continue(()), |made| each(&made)),
+        _ => ControlFlow::Continue(()),
+    })
+}
+
+fn made(pid: Pid, place: &Place) -> Option<Made> {
+    let Side::Entry { number, arguments } = place.side else { return None };
+    let creation = Machine::here()?.creation(number).filter(|_| Some(place.architecture) == ARCHITECTURE)?;
+    let (flags, new_stack) = match creation {
+        Creation::Clone => {
+            let stack = arguments[1];
+            (Some(Flags::of_clone(arguments[0])), stack != 0 && stack != place.stack)
+        }
+        Creation::Clone3 => {
+            clone3(pid, arguments[0]).map_or((None, false), |(flags, stack)| (Some(flags), stack))
+        }
+        Creation::Fork | Creation::Vfork => (None, false),
+    };
+    Some(Made {
+        pid,
+        program: std::fs::read_link(format!("/proc/{}/exe", pid.as_raw_nonzero())).ok(),
+        number,
+        creation,
+        flags,
+        new_stack,
+        instruction: place.instruction,
+        mapping: Mapping::of(pid, place.instruction),
+        stack: stack(pid, place.stack),
+    })
+}
+
+/// Flags first, the signal fifth, the stack sixth in `struct clone_args` (clone(2)); whether there is one.
+fn clone3(pid: Pid, address: u64) -> Option<(Flags, bool)> {
+    let mut arguments = [0; 48];
+    sys::read_memory(pid, address, &mut arguments).ok()?;
+    let word = |at: usize| arguments.get(at..).and_then(<[u8]>::first_chunk).map(|w| u64::from_ne_bytes(*w));
+    Some((Flags::of_clone3(word(0)?, word(32)?), word(40)? != 0))
+}
+
+fn stack(pid: Pid, from: u64) -> Vec<u8> {
+    let mut stack = vec![0; STACK];
+    let read = |stack: &mut [u8]| sys::read_memory(pid, from, stack).is_ok();
+    if !read(&mut stack) {
+        // It ends before that. By halves, as much as there is.
+        let (mut there, mut beyond) = (0, STACK / PIECE);
+        while beyond - there > 1 {
+            let middle = there.midpoint(beyond);
+            if read(&mut stack[..middle * PIECE]) { there = middle } else { beyond = middle }
+        }
+        stack.truncate(there * PIECE);
+        if !read(&mut stack) {
+            stack.clear();
+        }
+    }
+    stack
+}

@@ -1,0 +1,264 @@
+//! A load or a search that goes on. From top to bottom: how far it is, what holds, the last second, where the target's
+//! threads are, charts of the last minutes, the trials, the doubts. What matters most gets its rows first.
+
+use crate::pen::{Pen, WIDE, cut, whole};
+use crate::rows::{Ask, shared};
+use crate::{charts, scale, target};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span, Text};
+use record::{Outcome, Outcomes};
+use units::{Nanos, Rate, Share, grouped};
+use view::page::Timeline;
+use view::{Glyphs, Kind, Tone, trial_line, trial_strip};
+
+/// Seconds that the last second is looked for in: what was seen comes a little late.
+const LAST_S: f64 = 4.0;
+/// Charts below this height show nothing, and above the other no more.
+const CHARTS: (u16, u16) = (5, 16);
+/// Trials that should stay in sight, and that are enough.
+const TRIALS: (u16, u16) = (2, 12);
+/// Columns of a strip of marks that are not marks.
+const MARKS: usize = 48;
+/// Doubts in sight where there is little room, and that are enough.
+const DOUBTS: (u16, u16) = (1, 6);
+
+/// The parts, from top to bottom.
+const TOP: usize = 0;
+const SCALE: usize = 1;
+const SUSPECTED: usize = 2;
+const FIGURES: usize = 3;
+const TARGET: usize = 4;
+const GAP: usize = 5;
+const DRAWN: usize = 6;
+const LOWER_GAP: usize = 7;
+const TRIED: usize = 8;
+const DOUBTED: usize = 9;
+const PARTS: usize = 10;
+
+/// Draws it into a part of the frame.
+pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &Pen<'_>) {
+    let scale = pen.scale();
+    let (target, suspected) = (target::Target::of(pen), pen.suspected());
+    let (trials, doubts) = (pen.trials(), pen.doubts());
+    let (top, figures) = (vec![pen.header(), pen.trial(), pen.result()], pen.figures());
+    let rows = |lines: &[Line<'_>]| lines.len() as u16;
+    let ask = |part, least, most: u16| Ask { part, least, most };
+    // Where it is narrow a chart would be all labels.
+    let drawn = |most: u16| ask(DRAWN, CHARTS.0, if pen.width < WIDE { 0 } else { most });
+    let seen = target.most();
+    let given: [u16; PARTS] = shared(
+        area.height,
+        &[
+            ask(TOP, 1, rows(&top)),
+            ask(FIGURES, 1, rows(&figures)),
+            ask(TARGET, 1, seen.min(1)),
+            ask(SCALE, rows(&scale), rows(&scale)),
+            ask(SUSPECTED, 1, suspected.iter().len() as u16),
+            ask(DOUBTED, 1, rows(&doubts).min(DOUBTS.0)),
+            drawn(CHARTS.0 + 1),
+            ask(TRIED, 1, rows(&trials).min(TRIALS.0)),
+            ask(TARGET, 1, seen),
+            ask(GAP, 1, 1),
+            ask(LOWER_GAP, 1, 1),
+            drawn(CHARTS.1 - 5),
+            ask(TRIED, 1, rows(&trials).min(TRIALS.1)),
+            ask(DOUBTED, 1, rows(&doubts).min(DOUBTS.1)),
+            drawn(CHARTS.1),
+        ],
+    );
+    let areas: [Rect; PARTS] = Layout::vertical(given.map(Constraint::Length)).areas(area);
+    frame.render_widget(Text::from(top), areas[TOP]);
+    // Where there is no room for all of the scale, its first line only repeats the rate of the trial.
+    frame.render_widget(Text::from(scale), areas[SCALE]);
+    frame.render_widget(Text::from_iter(suspected), areas[SUSPECTED]);
+    frame.render_widget(Text::from(figures), areas[FIGURES]);
+    frame.render_widget(Text::from(target.lines(pen, areas[TARGET].height)), areas[TARGET]);
+    if areas[DRAWN].height > 0 {
+        charts::draw(frame, areas[DRAWN], pen);
+    }
+    let early = trials.len().saturating_sub(usize::from(areas[TRIED].height));
+    frame.render_widget(Text::from(trials[early..].to_vec()), areas[TRIED]);
+    frame.render_widget(Text::from(doubts), areas[DOUBTED]);
+}
+
+impl Pen<'_> {
+    /// The trial that goes on, and how far it is.
+    fn trial(&self) -> Line<'static> {
+        let Some(current) = &self.view.current else {
+            let words = match (&self.view.end, self.view.trials.last()) {
+                (Some(_), _) => "done",
+                (None, Some(_)) => "between two trials",
+                (None, None) => "beginning",
+            };
+            return Line::from(self.span(words, Tone::Faint));
+        };
+        let done = current.total.elapsed;
+        let text = if self.width >= WIDE {
+            let rate = current.rate.map(|r| format!(" at {r}")).unwrap_or_default();
+            format!("trial {}: {}{rate}  ", current.number, current.purpose.name())
+        } else {
+            let rate = current.rate.map(|r| format!(" {r}")).unwrap_or_default();
+            format!("{}{rate}  ", current.purpose.name())
+        };
+        let Some(planned) = current.planned.filter(|p| *p > Nanos::ZERO) else {
+            return Line::from(vec![
+                Span::raw(text),
+                self.span(format!("{} so far", whole(done)), Tone::Plain),
+            ]);
+        };
+        let mut spans = vec![Span::raw(text)];
+        spans.extend(self.way(done, planned, spans[0].width()));
+        spans.into()
+    }
+
+    /// Of a search its bounds, of a load what was lost.
+    fn result(&self) -> Line<'static> {
+        if self.view.kind() == Kind::Search { self.bounds() } else { self.loss() }
+    }
+
+    /// The rates tried, of a search; only two lines where it is narrow.
+    fn scale(&self) -> Vec<Line<'static>> {
+        let lines = scale::lines(self.view, usize::from(self.width), self.palette)
+            .filter(|_| self.view.kind() == Kind::Search);
+        lines.into_iter().flatten().skip(usize::from(self.width < WIDE)).collect()
+    }
+
+    /// What seems to have given first.
+    fn suspected(&self) -> Option<Line<'static>> {
+        let said = self.view.suspected()?;
+        let label = self.span("so far  ", Tone::Faint);
+        let said = said.spans.iter().map(|span| self.span(span.text.trim_start(), span.tone));
+        Some(cut(std::iter::once(label).chain(said), usize::from(self.width)).into())
+    }
+
+    fn bounds(&self) -> Line<'static> {
+        let number = |rate: f64| units::Rate(rate).to_string().trim_end_matches("/s").to_owned();
+        let Some(limit) = self.view.limits.first() else {
+            return Line::from(self.span("no bound yet: climbing until the goal fails", Tone::Plain));
+        };
+        let mut spans = Vec::new();
+        if let Some(lower) = limit.lower {
+            spans.push(self.span(format!("holds {}", number(lower)), Tone::Good));
+        }
+        if let Some(upper) = limit.upper {
+            let comma = if spans.is_empty() { "" } else { ", " };
+            spans.push(Span::raw(comma));
+            spans.push(self.span(format!("fails at {}", number(upper)), Tone::Bad));
+        }
+        if spans.is_empty() {
+            spans.push(Span::raw("no bound stands"));
+        }
+        spans.push(Span::raw(format!(" {}", limit.unit)));
+        if let Some((lower, upper)) = limit.lower.zip(limit.upper).filter(|(_, u)| *u > 0.0) {
+            spans.push(
+                self.span(format!("   apart by {}", Share(rounded((upper - lower) / upper))), Tone::Faint),
+            );
+        }
+        spans.into()
+    }
+
+    fn loss(&self) -> Line<'static> {
+        let Some((outcomes, due)) = self.counts() else { return Line::default() };
+        let bad = outcomes.bad();
+        let tone = if bad == 0 { Tone::Good } else { Tone::Bad };
+        Line::from(vec![
+            self.span(format!("{} of {} bad", grouped(bad), grouped(due)), tone),
+            Span::raw(format!("   loss {}", Share::of(bad, due))),
+        ])
+    }
+
+    /// The outcomes of the load that goes on, else of the last, with what was due.
+    fn counts(&self) -> Option<(Outcomes, u64)> {
+        let current = self.view.current.as_ref().map(|c| (c.total.outcomes, c.total.due));
+        current.or_else(|| self.view.trials.last().map(|t| (t.figures.outcomes, t.figures.due)))
+    }
+
+    /// The last second, in as many lines as it needs, and all outcomes.
+    fn figures(&self) -> Vec<Line<'static>> {
+        let ids = ["offered", "achieved", "goodput", "in_flight", "backlog", "response_p50", "response_p99"];
+        let recent = self.view.recent(LAST_S, &ids);
+        let last = |id: &str| last_of(&recent, id);
+        let dash = || "–".to_owned();
+        let rate = |id| last(id).map_or_else(dash, |value| Rate(value).to_string());
+        let count = |id| last(id).map_or_else(dash, |value| grouped(value as u64));
+        let time = |id| last(id).map_or_else(dash, |value| Nanos::from_secs_f64(value).to_string());
+        let cell = |name: &str, value: String, tone| {
+            [self.span(format!("{name} "), Tone::Faint), self.span(format!("{value:<9}"), tone)]
+        };
+        let waits = if last("backlog").is_some_and(|value| value > 0.0) { Tone::Warn } else { Tone::Strong };
+        let rates = [
+            cell("offered", rate("offered"), Tone::Strong),
+            cell("achieved", rate("achieved"), Tone::Strong),
+        ]
+        .concat();
+        let waiting =
+            [cell("in flight", count("in_flight"), Tone::Strong), cell("backlog", count("backlog"), waits)]
+                .concat();
+        let times = [
+            cell("p50", time("response_p50"), Tone::Strong),
+            cell("p99", time("response_p99"), Tone::Strong),
+        ]
+        .concat();
+        let mut lines: Vec<Line<'static>> = match self.width {
+            100.. => vec![[rates, waiting, times].concat().into()],
+            WIDE.. => vec![[rates, waiting].concat().into(), times.into()],
+            _ => vec![rates.into(), waiting.into(), times.into()],
+        };
+        lines.push(self.outcomes());
+        lines
+    }
+
+    fn outcomes(&self) -> Line<'static> {
+        let (outcomes, due) = self.counts().unwrap_or_default();
+        let shown = Outcome::ALL.into_iter().filter(|o| *o == Outcome::Ok || outcomes.get(*o) > 0);
+        let due = [self.span("due ", Tone::Faint), self.span(grouped(due), Tone::Plain)];
+        let each = shown.map(|o| {
+            self.span(format!("  {} {}", grouped(outcomes.get(o)), o.name()), tone_of(o, outcomes.get(o)))
+        });
+        due.into_iter().chain(each).collect::<Vec<_>>().into()
+    }
+
+    /// The last trials, the newest of them below, then all in one line: with little room that one stays.
+    fn trials(&self) -> Vec<Line<'static>> {
+        let early = self.view.trials.len().saturating_sub(usize::from(TRIALS.1));
+        let each = self.view.trials[early..].iter().map(trial_line);
+        let all =
+            trial_strip(&self.view.trials, Glyphs::Blocks, usize::from(self.width).saturating_sub(MARKS));
+        let line = |line: view::Line| {
+            let line = self.palette.line(&line);
+            Line::from(cut(line.spans, usize::from(self.width)))
+        };
+        each.chain(all).map(line).collect()
+    }
+
+    /// Every reason for doubt, the last first: it is about what is on the screen.
+    fn doubts(&self) -> Vec<Line<'static>> {
+        let doubts = self.view.doubts().into_iter().rev();
+        let line = |doubt: view::page::Doubt| {
+            let spans = [self.span("doubt: ", Tone::Warn), Span::raw(doubt.text)];
+            Line::from(cut(spans, usize::from(self.width)))
+        };
+        doubts.map(line).collect()
+    }
+}
+
+/// The last value that a column has.
+pub(crate) fn last_of(timeline: &Timeline, id: &str) -> Option<f64> {
+    let column = timeline.columns.iter().find(|column| column.id == id)?;
+    column.values.iter().rev().find_map(|value| *value)
+}
+
+fn tone_of(outcome: Outcome, count: u64) -> Tone {
+    match outcome {
+        _ if count == 0 => Tone::Faint,
+        Outcome::Ok => Tone::Good,
+        Outcome::Unsent => Tone::Warn,
+        _ => Tone::Bad,
+    }
+}
+
+/// To a tenth of a percent, for reading at a glance.
+fn rounded(share: f64) -> f64 {
+    (share * 1000.0).round() / 1000.0
+}

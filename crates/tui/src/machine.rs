@@ -1,0 +1,82 @@
+//! A run that asks the machine itself: how far it is, how long it will take, and the figures so far.
+
+use crate::pen::{Pen, cut};
+use ratatui::text::Line;
+use units::{Nanos, grouped};
+use view::{Kind, Tone};
+
+/// From top to bottom; of the figures as many as there is room for, the last ones.
+pub(crate) fn lines(pen: &Pen<'_>, room: u16) -> Vec<Line<'static>> {
+    let mut lines = vec![pen.header(), progress(pen)];
+    let doubts = pen.view.doubts().into_iter().rev().take(2);
+    let doubts: Vec<Line<'static>> = doubts
+        .map(|doubt| cut([pen.span("doubt: ", Tone::Warn), doubt.text.into()], usize::from(pen.width)).into())
+        .collect();
+    lines.extend(doubts);
+    let figures: Vec<Line<'static>> = view::figure_lines(pen.view, usize::from(pen.width))
+        .iter()
+        .map(|line| cut(pen.palette.line(line).spans, usize::from(pen.width)).into())
+        .collect();
+    let left = usize::from(room).saturating_sub(lines.len() + 1);
+    lines.push(Line::default());
+    // Of threads the beginning says most: the ramp, then what binds first.
+    let early = if pen.view.kind() == Kind::Tasks { 0 } else { figures.len().saturating_sub(left) };
+    lines.extend(figures.into_iter().skip(early).take(left));
+    lines
+}
+
+fn progress(pen: &Pen<'_>) -> Line<'static> {
+    match pen.view.kind() {
+        Kind::Tasks => tasks(pen),
+        _ => table(pen),
+    }
+}
+
+/// The table that is measured, by the time it was expected to take.
+fn table(pen: &Pen<'_>) -> Line<'static> {
+    let Some(probing) = pen.view.probing.last() else {
+        return pen.span("looking at the machine", Tone::Faint).into();
+    };
+    let there = pen.view.measured.iter().filter(|figure| figure.table == probing.table).count();
+    let nth = pen.view.probing.len();
+    let what = format!("table {nth}, {}: {there} of {} figures  ", probing.table, probing.figures);
+    let mut line = Line::from(pen.span(what, Tone::Plain));
+    if there < probing.figures as usize && probing.expected > Nanos::ZERO {
+        let began = pen.view.table_begun_unix_ms();
+        let done = Nanos::from_millis(pen.now_unix_ms.saturating_sub(began));
+        let used = line.width();
+        line.spans.extend(pen.way(done, probing.expected, used));
+    }
+    line
+}
+
+/// Threads there are, of those that the first limit allows.
+fn tasks(pen: &Pen<'_>) -> Line<'static> {
+    let Some(last) = pen.view.ramp.last() else {
+        return pen.span("reading every limit", Tone::Faint).into();
+    };
+    let most = pen.view.ramp.iter().map(|moment| moment.tasks).max().unwrap_or(0);
+    if last.tasks < most {
+        let text = format!("{} threads were made; {} are left", grouped(most), grouped(last.tasks));
+        return pen.span(text, Tone::Strong).into();
+    }
+    let mut line = Line::from(pen.span(format!("{} threads  ", grouped(last.tasks)), Tone::Strong));
+    let Some(limit) = pen.view.rooms.first().and_then(|room| room.threads).filter(|threads| *threads > 0)
+    else {
+        return line;
+    };
+    let share = (last.tasks as f64 / limit as f64).min(1.0);
+    let left = Nanos::from_secs_f64(last.after.as_secs_f64() * (1.0 - share) / share.max(1e-9));
+    let left = if share < 1.0 && last.tasks > 0 {
+        format!(", about {} left", crate::pen::whole(left))
+    } else {
+        String::new()
+    };
+    let of = format!("  of {} that {} allows{left}", grouped(limit), pen.view.rooms[0].name);
+    let bar = usize::from(pen.width).saturating_sub(line.width() + of.chars().count()).min(30);
+    let full = (share * bar as f64).round() as usize;
+    line.push_span(pen.span("━".repeat(full), Tone::Strong));
+    line.push_span(pen.span("─".repeat(bar - full), Tone::Faint));
+    line.push_span(pen.span(of, Tone::Plain));
+    line
+}

@@ -1,0 +1,250 @@
+//! Two machines, or one at two times: which is faster at what, and by how much. Below it: loads and searches.
+
+mod doubts;
+mod forms;
+mod junit;
+mod measure;
+mod runs;
+mod spread;
+mod text;
+
+pub use measure::{Difference, Figure as RunFigure, Measure, Standing};
+pub use runs::{Compared, MOST_COMPARED, RunComparison, RunVerdict, compare_runs};
+pub use spread::Spread;
+
+use crate::sheet::{distinct, value, wrapped};
+use crate::table::Table;
+use crate::{Line, RunView, Tone};
+use record::{Figure, Unit};
+use serde_json::{Value, json};
+use stats::{Median, ratio};
+
+/// A difference smaller than this matters to nobody who chooses a machine.
+const SAME: f64 = 0.02;
+
+/// A figure of both.
+#[derive(Debug, Clone, PartialEq)]
+struct Pair {
+    first: Figure,
+    second: Figure,
+    /// How much better the second is, above 1 if it is; with its interval.
+    better: Option<Median>,
+}
+
+/// What two sheets of figures have in common.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// How both are called: run and machine.
+    names: [String; 2],
+    pairs: Vec<Pair>,
+    /// Rows that only one of them has, with their table.
+    alone: Vec<String>,
+    /// All pairs that have a better and a worse, in one number; none if there is none.
+    summary: Option<f64>,
+}
+
+/// Compares the figures of two runs of `torment probe`; none if they have none in common.
+pub fn compare(first: &RunView, second: &RunView) -> Option<Comparison> {
+    let same = |a: &Figure, b: &Figure| {
+        (&a.table, &a.row, &a.column, a.unit) == (&b.table, &b.row, &b.column, b.unit)
+    };
+    let pairs: Vec<Pair> = first
+        .measured
+        .iter()
+        .filter_map(|a| {
+            let b = second.measured.iter().find(|b| same(a, b))?;
+            Some(Pair { first: a.clone(), second: b.clone(), better: better(a, b) })
+        })
+        .collect();
+    if pairs.is_empty() {
+        return None;
+    }
+    let missing = |of: &RunView, other: &RunView| -> Vec<String> {
+        let alone = of.measured.iter().filter(|a| !other.measured.iter().any(|b| same(a, b)));
+        alone.map(|figure| format!("{}: {}", figure.table, figure.row)).collect()
+    };
+    let mut alone = [missing(first, second), missing(second, first)].concat();
+    alone.dedup();
+    let summary = summary(&pairs);
+    Some(Comparison { names: [first, second].map(name), pairs, alone, summary })
+}
+
+/// By what factor `second` is better; none where there is no better or worse.
+fn better(first: &Figure, second: &Figure) -> Option<Median> {
+    match first.unit {
+        Unit::Nanos | Unit::Bytes => ratio(&second.blocks, &first.blocks),
+        Unit::PerSecond | Unit::BytesPerSecond => ratio(&first.blocks, &second.blocks),
+        Unit::Count | Unit::Share => None,
+    }
+}
+
+/// The geometric mean of the tables' geometric means: a table with many figures must not outvote the others.
+fn summary(pairs: &[Pair]) -> Option<f64> {
+    let mean = |values: &[f64]| values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64;
+    let tables = distinct(pairs.iter().map(|pair| pair.first.table.as_str()));
+    let means: Vec<f64> = tables
+        .iter()
+        .filter_map(|table| {
+            let of_it = pairs.iter().filter(|pair| pair.first.table == *table);
+            let of_it: Vec<f64> = of_it.filter_map(|pair| Some(pair.better?.median)).collect();
+            (!of_it.is_empty()).then(|| mean(&of_it).exp())
+        })
+        .collect();
+    (!means.is_empty()).then(|| mean(&means).exp())
+}
+
+fn name(view: &RunView) -> String {
+    view.started.as_ref().map_or_else(String::new, |started| {
+        format!("{} ({}, {} processors)", started.id, started.machine.host, started.machine.cpus)
+    })
+}
+
+impl Comparison {
+    /// For people.
+    pub fn lines(&self) -> Vec<Line> {
+        let mut lines = vec![
+            Line::plain("  first   ").and(Tone::Strong, &self.names[0]),
+            Line::plain("  second  ").and(Tone::Strong, &self.names[1]),
+            Line::empty(),
+        ];
+        if let Some(summary) = self.summary {
+            lines.push(Line::plain("  the second is ").and(Tone::Strong, faster(summary)).then(" over all"));
+            let text = "the geometric mean of the tables' geometric means; it leaves out what this machine does for you: \
+                        disks, networks, your service, and every figure that only one of both has";
+            lines.extend(wrapped("    ", text, Tone::Faint));
+            lines.push(Line::empty());
+        }
+        let mut table = Table::new(&["", "first", "second", "second is", "95 %"]);
+        let mut last = "";
+        let tables = distinct(self.pairs.iter().map(|pair| pair.first.table.as_str()));
+        let sorted =
+            tables.iter().flat_map(|name| self.pairs.iter().filter(|pair| pair.first.table == *name));
+        for Pair { first, second, better } in sorted {
+            if first.table != last {
+                table.row([(first.table.clone(), Tone::Strong)]);
+                last = &first.table;
+            }
+            let tone = better.map_or(Tone::Faint, |b| match () {
+                () if b.low > 1.0 => Tone::Good,
+                () if b.high < 1.0 => Tone::Bad,
+                () => Tone::Plain,
+            });
+            table.row([
+                (format!("  {}, {}", first.row, first.column), Tone::Plain),
+                (value(first.unit, first.median), Tone::Plain),
+                (value(second.unit, second.median), Tone::Plain),
+                (better.map_or_else(String::new, |b| faster(b.median)), tone),
+                (better.map_or_else(String::new, |b| format!("{:.2}–{:.2}", b.low, b.high)), Tone::Faint),
+            ]);
+        }
+        lines.extend(table.lines());
+        if !self.alone.is_empty() {
+            lines.push(Line::empty());
+            lines.extend(wrapped("  only one of them has  ", &self.alone.join("; "), Tone::Faint));
+        }
+        lines
+    }
+
+    /// For programs.
+    pub fn json(&self) -> Value {
+        let interval = |b: &Median| json!({ "factor": b.median, "low": b.low, "high": b.high });
+        json!({
+            "schema": record::SCHEMA,
+            "first": self.names[0],
+            "second": self.names[1],
+            "summary": self.summary,
+            "figures": self.pairs.iter().map(|pair| json!({
+                "table": pair.first.table,
+                "row": pair.first.row,
+                "column": pair.first.column,
+                "unit": pair.first.unit,
+                "first": pair.first.median,
+                "second": pair.second.median,
+                "second_better_by": pair.better.as_ref().map(interval),
+            })).collect::<Vec<_>>(),
+            "only_one_has": self.alone,
+        })
+    }
+}
+
+/// `1.33 × as fast`, `as fast`.
+fn faster(factor: f64) -> String {
+    if (factor - 1.0).abs() < SAME {
+        return "as good".to_owned();
+    }
+    if factor > 1.0 { format!("{factor:.2} × better") } else { format!("{:.2} × worse", 1.0 / factor) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Event, METHOD, Machine, RunId};
+
+    fn sheet(host: &str, figures: &[(&str, &str, Unit, f64)]) -> RunView {
+        let mut view = RunView::default();
+        view.fold(&Event::RunStarted {
+            id: RunId(format!("run-{host}")),
+            at_unix_ms: 0,
+            version: String::new(),
+            method: METHOD,
+            command: "probe".to_owned(),
+            target: "this machine".to_owned(),
+            goal: String::new(),
+            plan: String::new(),
+            parts: Vec::new(),
+            machine: Machine { host: host.to_owned(), cpus: 2, ..Machine::default() },
+            part_of: None,
+            label: Box::default(),
+        });
+        for (table, row, unit, median) in figures {
+            let blocks: Vec<f64> =
+                (0..20).map(|block| median * (1.0 + f64::from(block % 5) / 500.0)).collect();
+            let figure = Figure::of((table, row, "0, launch"), *unit, blocks, 1).expect("they are numbers");
+            view.fold(&Event::Measured { figure: Box::new(figure) });
+        }
+        view
+    }
+
+    #[test]
+    fn less_time_is_better_and_so_are_more_bytes() {
+        let old = sheet(
+            "old",
+            &[
+                ("launch", "fork", Unit::Nanos, 400.0),
+                ("launch", "thread", Unit::Nanos, 100.0),
+                ("ipc", "pipe", Unit::BytesPerSecond, 1e9),
+                ("ipc", "tcp", Unit::BytesPerSecond, 1e9),
+                ("switch", "switches", Unit::Count, 2.0),
+            ],
+        );
+        let new = sheet(
+            "new",
+            &[
+                ("launch", "fork", Unit::Nanos, 100.0),
+                ("launch", "thread", Unit::Nanos, 100.0),
+                ("ipc", "pipe", Unit::BytesPerSecond, 2e9),
+                ("switch", "switches", Unit::Count, 2.0),
+            ],
+        );
+        let compared = compare(&old, &new).expect("they have figures in common");
+        let factors: Vec<Option<f64>> =
+            compared.pairs.iter().map(|pair| pair.better.map(|b| (b.median * 10.0).round() / 10.0)).collect();
+        assert_eq!(factors, [Some(4.0), Some(1.0), Some(2.0), None]);
+        // Of 4 and 1 it is 2, of 2 it is 2: together 2.
+        assert!((compared.summary.expect("there are figures") - 2.0).abs() < 0.02, "{:?}", compared.summary);
+        assert_eq!(compared.alone, ["ipc: tcp"]);
+        let text: String = compared.lines().iter().map(|line| format!("{line}\n")).collect();
+        assert!(text.contains("the second is 2.00 × better over all"), "{text}");
+        assert!(text.contains("4.00 × better") && text.contains("as good"), "{text}");
+        assert_eq!(
+            compared.json()["figures"][2]["second_better_by"]["factor"].as_f64().map(f64::round),
+            Some(2.0)
+        );
+    }
+
+    #[test]
+    fn sheets_with_nothing_in_common() {
+        let (one, other) = (sheet("a", &[("launch", "fork", Unit::Nanos, 1.0)]), sheet("b", &[]));
+        assert_eq!(compare(&one, &other), None);
+    }
+}

@@ -1,0 +1,111 @@
+//! A comparison as the test report that build servers read.
+
+use super::measure::Standing;
+use super::runs::RunComparison;
+use crate::words::entity;
+use std::fmt::Write;
+
+impl RunComparison {
+    /// JUnit's XML: a suite for each run but the first, a case for each measure that decides. Worse has failed; what is undecided or
+    /// cannot be compared is skipped, with the reason.
+    pub fn junit(&self) -> String {
+        let mut out = String::from(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"torment compare\">\n",
+        );
+        let against = self.runs.first().map_or("", |run| run.title.as_str());
+        for (index, run) in self.runs.iter().enumerate().skip(1) {
+            let cases: Vec<(String, String)> = self
+                .measures
+                .iter()
+                .filter(|measure| measure.decides)
+                .map(|measure| {
+                    let words = |of: usize| {
+                        measure.figures[of].map_or_else(
+                            || "not measured".to_owned(),
+                            |figure| match measure.interval_words(&figure) {
+                                interval if interval.is_empty() => measure.words(figure.value),
+                                interval => format!("{} ({interval})", measure.words(figure.value)),
+                            },
+                        )
+                    };
+                    let numbers = format!("{against}: {}; {}: {}", words(0), run.title, words(index));
+                    let difference = measure.differences[index];
+                    let by = difference.map_or_else(String::new, |d| measure.difference_words(&d));
+                    let body = match difference.map(|difference| difference.standing) {
+                        Some(Standing::Worse) => {
+                            let message = format!("worse: {} {by}", measure.title);
+                            format!(
+                                "<failure message=\"{}\">{}</failure>",
+                                safe(message.trim()),
+                                safe(&numbers)
+                            )
+                        }
+                        Some(Standing::Undecided) => {
+                            format!(
+                                "<skipped message=\"{}\"/>",
+                                safe(format!("undecided: {by}; {numbers}").trim())
+                            )
+                        }
+                        Some(Standing::Unknown) | None => {
+                            format!(
+                                "<skipped message=\"{}\"/>",
+                                safe(&format!("cannot be compared; {numbers}"))
+                            )
+                        }
+                        Some(Standing::Same | Standing::Better) => {
+                            format!("<system-out>{}</system-out>", safe(&format!("{numbers}; {by}")))
+                        }
+                    };
+                    (measure.title.clone(), body)
+                })
+                .collect();
+            let count = |what: &str| cases.iter().filter(|(_, body)| body.starts_with(what)).count();
+            let _ = writeln!(
+                out,
+                "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">",
+                safe(&format!("{} against {against}", run.title)),
+                cases.len(),
+                count("<failure"),
+                count("<skipped"),
+            );
+            for (title, body) in &cases {
+                let name = safe(title);
+                let class = safe(&run.target);
+                let _ =
+                    writeln!(out, "    <testcase classname=\"{class}\" name=\"{name}\">{body}</testcase>");
+            }
+            out.push_str("  </testsuite>\n");
+        }
+        out.push_str("</testsuites>\n");
+        out
+    }
+}
+
+/// Text that is text in XML 1.0, in an element and between quotes; characters that may not stand there at all are replaced.
+fn safe(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' | '<' | '>' | '"' | '\'' => out.push_str(entity(letter)),
+            '\t' | '\n' | '\r' => {
+                let _ = write!(out, "&#{};", u32::from(letter));
+            }
+            letter if letter < ' ' || matches!(letter, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::safe;
+
+    #[test]
+    fn markup_is_text() {
+        assert_eq!(
+            safe("<a b='c'>&\"\u{1}\n\u{ffff}ü"),
+            "&lt;a b=&apos;c&apos;&gt;&amp;&quot;\u{fffd}&#10;\u{fffd}ü"
+        );
+    }
+}

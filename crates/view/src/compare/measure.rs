@@ -1,0 +1,335 @@
+//! What is compared of two runs, and when a difference is one.
+
+use super::spread::{SHARE, Spread, load};
+use crate::sheet::value;
+use crate::{Kind, RunView, Tone};
+use record::{Limit, Unit, Verdict};
+use stats::Estimate;
+use units::Share;
+
+/// A share of lost arrivals that differs by less matters to nobody who compares.
+const LOST_FLOOR: f64 = 0.001;
+
+/// Something that every run may have a figure of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measure {
+    /// Its name for programs: `capacity`, `response_p99`, …
+    pub id: &'static str,
+    /// For people.
+    pub title: String,
+    /// What the figures are in.
+    pub unit: Unit,
+    /// Whether less is better.
+    pub less_is_better: bool,
+    /// Whether it has a say in which run is worse; if not, it is there to explain.
+    pub decides: bool,
+    /// One for each run; none where it was not measured.
+    pub figures: Vec<Option<Figure>>,
+    /// One for each run, against the first; none for the first itself and where one has no figure.
+    pub differences: Vec<Option<Difference>>,
+}
+
+/// A run's figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure {
+    /// What was measured.
+    pub value: f64,
+    /// With its interval; none if nothing can be said of how sure it is.
+    pub interval: Option<Estimate>,
+}
+
+/// How a run differs from the first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Difference {
+    /// What was found; of shares by how much it is more, of all else how many times it is as much.
+    pub by: f64,
+    /// With its interval; none if it has none.
+    pub interval: Option<Estimate>,
+    /// What that means.
+    pub standing: Standing,
+}
+
+/// What a difference means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Better, by more than the noise.
+    Better,
+    /// Worse, by more than the noise.
+    Worse,
+    /// No difference beyond the noise.
+    Same,
+    /// The interval holds both.
+    Undecided,
+    /// There is no interval, so nothing follows from it.
+    Unknown,
+}
+
+impl Standing {
+    /// For programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Same => "same",
+            Self::Undecided => "undecided",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// How it is to be seen.
+    pub fn tone(self) -> Tone {
+        match self {
+            Self::Better => Tone::Good,
+            Self::Worse => Tone::Bad,
+            Self::Same => Tone::Plain,
+            Self::Undecided => Tone::Warn,
+            Self::Unknown => Tone::Faint,
+        }
+    }
+
+    /// Of how many times as bad something is: worse only if all of the interval is beyond the noise, the same only if all of it is within.
+    fn of(harm: Estimate, noise: f64) -> Self {
+        let (least, most) = (1.0 / (1.0 + noise), 1.0 + noise);
+        match harm {
+            _ if harm.low > most => Self::Worse,
+            _ if harm.high < least => Self::Better,
+            _ if harm.low >= least && harm.high <= most => Self::Same,
+            _ => Self::Undecided,
+        }
+    }
+
+    /// Of by how much more is lost. Where about as much was, the interval's width says only how many requests there were.
+    fn of_lost(more: Estimate) -> Self {
+        match more {
+            _ if more.low > LOST_FLOOR => Self::Worse,
+            _ if more.high < -LOST_FLOOR => Self::Better,
+            _ if more.value.abs() <= LOST_FLOOR => Self::Same,
+            _ => Self::Undecided,
+        }
+    }
+}
+
+impl Figure {
+    fn sure(interval: Estimate) -> Self {
+        Self { value: interval.value, interval: Some(interval) }
+    }
+
+    fn alone(value: f64) -> Self {
+        Self { value, interval: None }
+    }
+}
+
+/// A run and its seconds.
+pub(super) type Run<'a> = (&'a RunView, &'a Spread);
+
+/// All that at least one of the runs has.
+pub(super) fn measures(runs: &[Run<'_>], noise: f64) -> Vec<Measure> {
+    let is_search = runs.iter().any(|(view, _)| view.kind() == Kind::Search);
+    let of = if is_search { format!(" at {} of its limit", Share(SHARE)) } else { String::new() };
+    let mut all = Vec::new();
+    let mut add =
+        |id, title: String, unit, less_is_better, decides, figure: &dyn Fn(Run<'_>) -> Option<Figure>| {
+            let figures: Vec<Option<Figure>> = runs.iter().map(|run| figure(*run)).collect();
+            if figures.iter().any(Option::is_some) {
+                let mut measure =
+                    Measure { id, title, unit, less_is_better, decides, figures, differences: Vec::new() };
+                measure.differences = (0..runs.len()).map(|run| measure.difference(run, noise)).collect();
+                all.push(measure);
+            }
+        };
+    let text = str::to_owned;
+    add("goal", text("goal"), Unit::Count, false, true, &goal);
+    let unit = |view: &RunView| Some(view.limits.first()?.unit.clone());
+    let unit = runs.iter().find_map(|(view, _)| unit(view)).unwrap_or_default();
+    let per_second =
+        if unit == "requests/s" || unit == "processes/s" { Unit::PerSecond } else { Unit::Count };
+    add("capacity", format!("limit ({unit})"), per_second, false, true, &capacity);
+    for (which, id, name) in
+        [(0, "response_p50", "p50"), (1, "response_p90", "p90"), (2, "response_p99", "p99")]
+    {
+        let figure = |(_, spread): Run<'_>| {
+            let (value, interval) = spread.quantile(which)?;
+            Some(Figure { value, interval })
+        };
+        add(id, format!("response {name}{of}"), Unit::Nanos, true, true, &figure);
+    }
+    let longest =
+        |(view, _): Run<'_>| Some(Figure::alone(load(view)?.figures.response?.quantiles.max.0 as f64));
+    add("response_max", format!("response max{of}"), Unit::Nanos, true, false, &longest);
+    let goodput = |(view, spread): Run<'_>| match view.kind() {
+        Kind::Load => spread.goodput().map(Figure::sure).or_else(|| {
+            let load = load(view)?;
+            Some(Figure::alone(units::Rate::of(load.figures.outcomes.ok, load.loaded).0))
+        }),
+        _ => None,
+    };
+    add("goodput", text("goodput"), Unit::PerSecond, false, true, &goodput);
+    let lost = |(view, spread): Run<'_>| {
+        (view.kind() == Kind::Load).then(|| spread.lost().map(Figure::sure)).flatten()
+    };
+    add("lost", text("lost"), Unit::Share, true, true, &lost);
+    let cpu = |(view, spread): Run<'_>| spread.cpu(load(view)?.figures.outcomes.answered()).map(Figure::sure);
+    add("cpu_per_request", format!("target's processor time a request{of}"), Unit::Nanos, true, false, &cpu);
+    let memory = |(_, spread): Run<'_>| spread.memory().map(|bytes| Figure::alone(bytes as f64));
+    add("memory", format!("target's memory, the most{of}"), Unit::Bytes, true, false, &memory);
+    all
+}
+
+/// Whether a load met its goal, as 1 or 0.
+fn goal((view, _): Run<'_>) -> Option<Figure> {
+    match &view.end.as_ref()?.verdict {
+        Some(Verdict::Goal { met: Some(met), .. }) => {
+            Some(Figure::sure(Estimate::exact(f64::from(u8::from(*met)))))
+        }
+        _ => None,
+    }
+}
+
+/// What a search has found for its strict goal: the highest rate that holds, and at most the lowest that does not.
+fn capacity((view, _): Run<'_>) -> Option<Figure> {
+    let Limit { lower, upper, .. } = view.limits.first()?;
+    match (*lower, *upper) {
+        (None, None) => None,
+        (Some(low), high) => {
+            Some(Figure::sure(Estimate { value: low, low, high: high.unwrap_or(f64::INFINITY) }))
+        }
+        (None, Some(high)) => Some(Figure::sure(Estimate { value: 0.0, low: 0.0, high })),
+    }
+}
+
+impl Measure {
+    /// A run's against the first one's.
+    fn difference(&self, run: usize, noise: f64) -> Option<Difference> {
+        let (first, other) = (self.figures[0]?, self.figures[run]?);
+        if run == 0 {
+            return None;
+        }
+        let both = first.interval.zip(other.interval);
+        if self.id == "goal" {
+            let standing = match other.value - first.value {
+                0.0 => Standing::Same,
+                more if more > 0.0 => Standing::Better,
+                _ => Standing::Worse,
+            };
+            return Some(Difference { by: other.value - first.value, interval: None, standing });
+        }
+        if self.unit == Unit::Share {
+            let interval = both.map(|(first, other)| other.minus(first));
+            let standing = interval.map_or(Standing::Unknown, Standing::of_lost);
+            return Some(Difference { by: other.value - first.value, interval, standing });
+        }
+        if first.value <= 0.0 || other.value <= 0.0 {
+            return Some(Difference { by: f64::NAN, interval: None, standing: Standing::Unknown });
+        }
+        let interval = both.and_then(|(first, other)| match self.id {
+            // Bounds are no intervals that miss now and then: the true limits are between them, so all quotients are possible.
+            "capacity" => Some(Estimate {
+                value: other.value / first.value,
+                low: other.low / first.high,
+                high: other.high / first.low,
+            }),
+            _ => other.over(first),
+        });
+        let harm = |ratio: Estimate| {
+            let inverse = Estimate { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low };
+            if self.less_is_better { ratio } else { inverse }
+        };
+        let standing = interval.map_or(Standing::Unknown, |ratio| Standing::of(harm(ratio), noise));
+        Some(Difference { by: other.value / first.value, interval, standing })
+    }
+
+    /// A figure in words.
+    pub fn words(&self, figure: f64) -> String {
+        match self.id {
+            "goal" => (if figure > 0.5 { "met" } else { "not met" }).to_owned(),
+            _ if figure.is_infinite() => "?".to_owned(),
+            _ => value(self.unit, figure),
+        }
+    }
+
+    /// The interval of a figure in words; nothing if it has none, or none that is worth showing.
+    pub fn interval_words(&self, figure: &Figure) -> String {
+        match figure.interval {
+            Some(interval) if interval.low < interval.high => {
+                format!("{}–{}", self.words(interval.low), self.words(interval.high))
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// By how much a run differs, in words: `×1.8 (1.5–2.1)`, `+0.4 % (0.1 %–0.7 %)`.
+    pub fn difference_words(&self, difference: &Difference) -> String {
+        if self.id == "goal" {
+            return match difference.standing {
+                Standing::Worse => "no longer met".to_owned(),
+                Standing::Better => "now met".to_owned(),
+                _ => String::new(),
+            };
+        }
+        if !difference.by.is_finite() {
+            return String::new();
+        }
+        let is_share = self.unit == Unit::Share;
+        let one = |value: f64| match value {
+            _ if value.is_infinite() => "?".to_owned(),
+            _ if is_share => {
+                let size = Share((value.abs() * 1e5).round() / 1e5);
+                format!(
+                    "{}{size}",
+                    if size.0 == 0.0 {
+                        ""
+                    } else if value < 0.0 {
+                        "−"
+                    } else {
+                        "+"
+                    }
+                )
+            }
+            _ => factor(value),
+        };
+        let by = if is_share { one(difference.by) } else { format!("×{}", one(difference.by)) };
+        match difference.interval {
+            Some(interval) => format!("{by} ({}–{})", one(interval.low), one(interval.high)),
+            None => by,
+        }
+    }
+}
+
+/// With as many digits as a factor needs: `0.98`, `1.8`, `12`, `340`.
+fn factor(value: f64) -> String {
+    let decimals = if value >= 9.95 { 0 } else { 2 };
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_one_only_beyond_the_noise() {
+        let of = |low, value, high| Standing::of(Estimate { value, low, high }, 0.05);
+        assert_eq!(of(1.5, 1.8, 2.1), Standing::Worse);
+        assert_eq!(of(0.5, 0.6, 0.7), Standing::Better);
+        assert_eq!(of(0.97, 1.0, 1.03), Standing::Same);
+        assert_eq!(of(1.02, 1.1, 1.2), Standing::Undecided, "perhaps by no more than the noise");
+        assert_eq!(of(0.5, 1.0, 2.0), Standing::Undecided);
+        assert_eq!(of(1.5, 1.8, f64::INFINITY), Standing::Worse, "at least so much");
+    }
+
+    #[test]
+    fn about_as_much_lost_is_the_same_however_few_there_were() {
+        let of = |low, value, high| Standing::of_lost(Estimate { value, low, high });
+        assert_eq!(of(-0.01, 0.0, 0.01), Standing::Same);
+        assert_eq!(of(0.002, 0.01, 0.02), Standing::Worse);
+        assert_eq!(of(-0.02, -0.01, -0.002), Standing::Better);
+        assert_eq!(of(-0.001, 0.01, 0.02), Standing::Undecided);
+    }
+
+    #[test]
+    fn factors_read_well() {
+        for (value, expected) in [(0.984, "0.98"), (1.0, "1"), (1.8, "1.8"), (12.3, "12"), (340.0, "340")] {
+            assert_eq!(factor(value), expected);
+        }
+    }
+}

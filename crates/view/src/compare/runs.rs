@@ -1,0 +1,196 @@
+//! Several runs against the first of them: every figure with its interval, and what that means.
+
+use super::doubts::doubts;
+use super::measure::{Measure, Run, Standing, measures};
+use super::spread::Spread;
+use crate::{Kind, RunView};
+use record::{Caveat, Label, Machine, RunId};
+
+/// More runs than this nobody compares at a glance.
+pub const MOST_COMPARED: usize = 8;
+
+/// Several runs, compared with the first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunComparison {
+    /// The runs, the one that the others are compared with first.
+    pub runs: Vec<Compared>,
+    /// Why the comparison may be none, the gravest reason first.
+    pub doubts: Vec<Caveat>,
+    /// Everything that at least one of them has a figure of.
+    pub measures: Vec<Measure>,
+    /// What came of each run but the first.
+    pub verdicts: Vec<RunVerdict>,
+    /// What is noise: a figure that differs by a smaller share is the same.
+    pub noise: f64,
+}
+
+/// One of the runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compared {
+    /// Which.
+    pub id: RunId,
+    /// How it is called here: its name, if no other of them has the same, or its id.
+    pub title: String,
+    /// Its command.
+    pub command: String,
+    /// The target as shown to people.
+    pub target: String,
+    /// Milliseconds since 1970.
+    pub started_unix_ms: u64,
+    /// Where it was made.
+    pub machine: Machine,
+    /// What people call it.
+    pub label: Label,
+    /// What gave first, in one sentence; none if nothing did, or nothing was watched.
+    pub gave: Option<String>,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunVerdict {
+    /// Of all that decides: worse if anything is, else undecided if anything is, else better if anything is.
+    pub standing: Standing,
+    /// In one sentence, with the run's title.
+    pub words: String,
+}
+
+/// Compares runs with the first of them, each with its seconds ([`Spread`]); what differs by a smaller share than `noise` is the same.
+/// With a single run there are its figures and no difference.
+///
+/// # Errors
+/// In words, if they are not of one kind, or of one that has nothing to compare.
+pub fn compare_runs(runs: &[(&RunView, &Spread)], noise: f64) -> Result<RunComparison, String> {
+    if runs.is_empty() || runs.len() > MOST_COMPARED {
+        return Err(format!("{} runs; expected at most {MOST_COMPARED}, and one at least", runs.len()));
+    }
+    let titles = titles(runs);
+    let mut compared = Vec::new();
+    for ((view, _), title) in runs.iter().zip(titles) {
+        let Some(started) = &view.started else {
+            return Err("the first event of a run is missing: nothing can be said of it".to_owned());
+        };
+        if !matches!(view.kind(), Kind::Load | Kind::Search) {
+            return Err(format!(
+                "run {} is of `torment {}`; what can be compared are runs of `torment run` and `torment find`, and two of `torment probe`",
+                started.id, started.command
+            ));
+        }
+        compared.push(Compared {
+            id: started.id.clone(),
+            title,
+            command: started.command.clone(),
+            target: started.target.clone(),
+            started_unix_ms: started.at_unix_ms,
+            machine: started.machine.clone(),
+            label: started.label.clone(),
+            gave: view
+                .diagnosis
+                .as_ref()
+                .and_then(|diagnosis| diagnosis.cause().and(diagnosis.sentences.first().cloned())),
+        });
+    }
+    let different = runs.iter().find(|(view, _)| view.kind() != runs[0].0.kind());
+    if let Some(other) = different.and_then(|(view, _)| view.started.as_ref()) {
+        return Err(format!(
+            "run {} is of `torment {}`, run {} of `torment {}`: a search and a load have no figure in common",
+            compared[0].id, compared[0].command, other.id, other.command
+        ));
+    }
+    let measures = measures(runs, noise);
+    let void = |run: usize| (!is_trustworthy(runs[run].0)).then(|| compared[run].title.as_str());
+    let verdicts = (1..runs.len())
+        .map(|run| match void(run).or_else(|| void(0)) {
+            Some(void) => RunVerdict {
+                standing: Standing::Undecided,
+                words: format!(
+                    "{}: undecided: {void} is not trustworthy; see its caveats, and make it again",
+                    compared[run].title
+                ),
+            },
+            None => verdict(&compared[run].title, run, &measures, noise),
+        })
+        .collect();
+    Ok(RunComparison { doubts: doubts(runs, &compared), runs: compared, measures, verdicts, noise })
+}
+
+/// Whether a load may be judged: the generator itself was not the limit.
+fn is_trustworthy(view: &RunView) -> bool {
+    let judgement = view.load().and_then(|load| load.judgement);
+    view.kind() != Kind::Load || judgement.is_none_or(|judgement| judgement.invalid.is_empty())
+}
+
+/// The name of each that no other has, or its id.
+fn titles(runs: &[Run<'_>]) -> Vec<String> {
+    let label = |view: &RunView| view.started.as_ref().and_then(|started| started.label.name.clone());
+    let names: Vec<Option<String>> = runs.iter().map(|(view, _)| label(view)).collect();
+    let id = |view: &RunView| view.started.as_ref().map_or_else(String::new, |started| started.id.0.clone());
+    let title = |(view, name): (&RunView, &Option<String>)| match name {
+        Some(name) if names.iter().filter(|other| other.as_ref() == Some(name)).count() == 1 => name.clone(),
+        _ => id(view),
+    };
+    runs.iter().zip(&names).map(|((view, _), name)| title((*view, name))).collect()
+}
+
+fn verdict(title: &str, run: usize, measures: &[Measure], noise: f64) -> RunVerdict {
+    let found = |standing: Standing| -> Vec<(&Measure, String)> {
+        let of_it = measures.iter().filter(|measure| measure.decides);
+        of_it
+            .filter_map(|measure| {
+                let difference = measure.differences[run].filter(|d| d.standing == standing)?;
+                let words = measure.difference_words(&difference);
+                Some((measure, format!("{} {words}", measure.title).trim().to_owned()))
+            })
+            .collect()
+    };
+    let (worse, better) = (found(Standing::Worse), found(Standing::Better));
+    let undecided = [found(Standing::Undecided), found(Standing::Unknown)].concat();
+    let list =
+        |of: &[(&Measure, String)]| of.iter().map(|(_, words)| words.as_str()).collect::<Vec<_>>().join(", ");
+    let also = |word: &str, of: &[(&Measure, String)]| {
+        if of.is_empty() { String::new() } else { format!("; {word}: {}", list(of)) }
+    };
+    let beyond = units::Share(noise);
+    let same = found(Standing::Same).len();
+    let (standing, words) = if let Some((leading, _)) = worse.first() {
+        let word = adjective(leading.id, true);
+        let words = format!("{word}: {}{}", list(&worse), also("but better", &better));
+        (Standing::Worse, words + &also("undecided", &undecided))
+    } else if !undecided.is_empty() {
+        let words = format!("undecided: {}{}", list(&undecided), also("better", &better));
+        (Standing::Undecided, words)
+    } else if let Some((leading, _)) = better.first() {
+        (Standing::Better, format!("{}: {}", adjective(leading.id, false), list(&better)))
+    } else if same > 0 {
+        (Standing::Same, format!("no difference beyond the noise of {beyond}"))
+    } else {
+        (Standing::Unknown, "nothing to compare it by".to_owned())
+    };
+    let verb = if matches!(standing, Standing::Worse | Standing::Better) { " is" } else { ":" };
+    RunVerdict { standing, words: format!("{title}{verb} {words}") }
+}
+
+/// What a run is that differs most plainly in this.
+fn adjective(measure: &str, worse: bool) -> &'static str {
+    match (measure.starts_with("response"), worse) {
+        (true, true) => "slower",
+        (true, false) => "faster",
+        (false, true) => "worse",
+        (false, false) => "better",
+    }
+}
+
+impl RunComparison {
+    /// Of all runs but the first: worse if one is, else undecided if one is, else the same, or better.
+    pub fn standing(&self) -> Standing {
+        let any = |standing| self.verdicts.iter().any(|verdict| verdict.standing == standing);
+        if any(Standing::Worse) {
+            Standing::Worse
+        } else if any(Standing::Undecided) || any(Standing::Unknown) {
+            Standing::Undecided
+        } else if any(Standing::Same) || self.verdicts.is_empty() {
+            Standing::Same
+        } else {
+            Standing::Better
+        }
+    }
+}

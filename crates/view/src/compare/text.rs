@@ -1,0 +1,113 @@
+//! A comparison for people.
+
+use super::measure::Measure;
+use super::runs::{Compared, RunComparison};
+use crate::sheet::wrapped;
+use crate::table::Table;
+use crate::{Line, Tone};
+
+/// The doubt that every comparison of single runs has: it stands last, and is no warning.
+const ALWAYS: &str = "single-runs";
+
+impl RunComparison {
+    /// For people: doubts first, then the verdicts, then the figures.
+    pub fn lines(&self) -> Vec<Line> {
+        let mut lines = self.names();
+        let (always, doubts): (Vec<_>, Vec<_>) = self.doubts.iter().partition(|doubt| doubt.code == ALWAYS);
+        for doubt in doubts {
+            lines.extend(wrapped("  caveat: ", &doubt.text, Tone::Warn));
+        }
+        lines.push(Line::empty());
+        for verdict in &self.verdicts {
+            lines.push(Line::plain("  ").and(verdict.standing.tone(), &verdict.words));
+        }
+        if !self.verdicts.is_empty() {
+            lines.push(Line::empty());
+        }
+        lines.extend(self.table());
+        let gave = self.gave();
+        if !gave.is_empty() {
+            lines.push(Line::empty());
+            lines.push(Line::plain("  ").and(Tone::Strong, "what gave first"));
+            let width = self.titles();
+            for (run, said) in gave {
+                lines.extend(wrapped(&format!("    {:width$}  ", run.title), said, Tone::Plain));
+            }
+        }
+        for doubt in always {
+            lines.push(Line::empty());
+            lines.extend(wrapped("  ", &doubt.text, Tone::Faint));
+        }
+        lines
+    }
+
+    fn titles(&self) -> usize {
+        self.runs.iter().map(|run| run.title.chars().count()).max().unwrap_or(0)
+    }
+
+    /// Which runs they are, one line each.
+    fn names(&self) -> Vec<Line> {
+        let width = self.titles();
+        let line = |run: &Compared| {
+            let id = if run.title == run.id.0 { String::new() } else { format!("  {}", run.id) };
+            let commit =
+                run.label.commit.as_ref().map(|commit| format!("  commit {commit}")).unwrap_or_default();
+            let tags = run.label.tags.iter().map(|tag| format!("  {tag}")).collect::<String>();
+            Line::plain("  ")
+                .and(Tone::Strong, format!("{:width$}", run.title))
+                .then(format!("  {}  {}", run.command, run.target))
+                .and(Tone::Faint, format!("{id}{tags}{commit}"))
+        };
+        self.runs.iter().map(line).collect()
+    }
+
+    /// What gave first in each of which that is known.
+    pub(super) fn gave(&self) -> Vec<(&Compared, &str)> {
+        self.runs.iter().filter_map(|run| Some((run, run.gave.as_deref()?))).collect()
+    }
+
+    fn table(&self) -> Vec<Line> {
+        let against = self.runs.first().map_or_else(String::new, |run| format!("× {}", run.title));
+        let with_differences = self.runs.len() > 1;
+        let head: &[&str] = if with_differences {
+            &["", "measured", "95 %", &against, ""]
+        } else {
+            &["", "measured", "95 %"]
+        };
+        let mut table = Table::new(head);
+        for measure in &self.measures {
+            table.row([(measure.title.clone(), Tone::Strong)]);
+            for (index, run) in self.runs.iter().enumerate() {
+                let cells = cells(measure, index, run);
+                table.row(cells.into_iter().take(head.len()));
+            }
+        }
+        table.lines()
+    }
+}
+
+fn cells(measure: &Measure, index: usize, run: &Compared) -> Vec<(String, Tone)> {
+    let (measured, interval) = match &measure.figures[index] {
+        Some(figure) => (measure.words(figure.value), measure.interval_words(figure)),
+        None => ("not measured".to_owned(), String::new()),
+    };
+    let (difference, word, tone) = match &measure.differences[index] {
+        Some(difference) => {
+            let word = match difference.standing {
+                super::Standing::Unknown => "",
+                standing => standing.name(),
+            };
+            (measure.difference_words(difference), word, difference.standing.tone())
+        }
+        None => (String::new(), "", Tone::Plain),
+    };
+    // What only explains is not to draw the eye.
+    let tone = if measure.decides { tone } else { Tone::Faint };
+    vec![
+        (format!("  {}", run.title), Tone::Plain),
+        (measured, Tone::Plain),
+        (interval, Tone::Faint),
+        (difference.trim_start_matches('×').to_owned(), tone),
+        (word.to_owned(), tone),
+    ]
+}

@@ -1,0 +1,118 @@
+//! Rows under names, for spreadsheets, programs that read line by line, and pull requests.
+
+use crate::words::entity;
+use serde_json::{Map, Value};
+
+/// A table of plain values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grid {
+    head: Vec<String>,
+    rows: Vec<Vec<Value>>,
+}
+
+impl Grid {
+    /// Without rows.
+    pub fn new(head: &[&str]) -> Self {
+        Self { head: head.iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row: a value for each name.
+    pub fn row(&mut self, values: Vec<Value>) {
+        debug_assert_eq!(values.len(), self.head.len(), "a row has as many values as there are names");
+        self.rows.push(values);
+    }
+
+    /// Comma-separated values as RFC 4180 has them, the names first; what is not known is left empty.
+    pub fn csv(&self) -> String {
+        let rows = self.rows.iter().map(|row| csv_line(row.iter().map(plain)));
+        std::iter::once(csv_line(&self.head)).chain(rows).collect()
+    }
+
+    /// An object of JSON on a line for each row.
+    pub fn ndjson(&self) -> String {
+        let object = |row: &Vec<Value>| {
+            let fields: Map<String, Value> = self.head.iter().cloned().zip(row.iter().cloned()).collect();
+            format!("{}\n", Value::Object(fields))
+        };
+        self.rows.iter().map(object).collect()
+    }
+
+    /// A table in Markdown as GitHub reads it; numbers stand to the right.
+    pub fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let head = line(self.head.iter().map(|name| escaped(name)).collect());
+        let is_number = |column: usize| self.rows.iter().all(|row| row[column].is_number());
+        let rules = (0..self.head.len()).map(|column| {
+            if !self.rows.is_empty() && is_number(column) { "---:".to_owned() } else { "---".to_owned() }
+        });
+        let rule = line(rules.collect());
+        let rows = self.rows.iter().map(|row| line(row.iter().map(|value| escaped(&plain(value))).collect()));
+        [head, rule].into_iter().chain(rows).collect()
+    }
+}
+
+/// One line of comma-separated values as RFC 4180 has them, with its end.
+pub fn csv_line(cells: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let cells: Vec<String> = cells.into_iter().map(|cell| quoted(cell.as_ref())).collect();
+    cells.join(",") + "\r\n"
+}
+
+/// A text as it is, nothing of null, and all else as JSON writes it.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    if text.contains(['"', ',', '\n', '\r']) || text.starts_with(' ') || text.ends_with(' ') {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Text that Markdown shows as it is: neither its own marks nor HTML.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' | '<' | '>' => out.push_str(entity(letter)),
+            '\n' | '\r' | '\t' => out.push(' '),
+            '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '~' | '#' => out.extend(['\\', letter]),
+            _ => out.push(letter),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn grid() -> Grid {
+        let mut grid = Grid::new(&["name", "p99_us", "note"]);
+        grid.row(vec![json!("a \"b\", <i>|*c*"), json!(1.5), Value::Null]);
+        grid.row(vec![json!("two\nlines"), json!(12), json!(true)]);
+        grid
+    }
+
+    #[test]
+    fn every_form_has_all_values() {
+        assert_eq!(
+            grid().csv(),
+            "name,p99_us,note\r\n\"a \"\"b\"\", <i>|*c*\",1.5,\r\n\"two\nlines\",12,true\r\n"
+        );
+        let lines: Vec<Value> =
+            grid().ndjson().lines().map(|line| serde_json::from_str(line).expect("is JSON")).collect();
+        assert_eq!(lines[0], json!({ "name": "a \"b\", <i>|*c*", "p99_us": 1.5, "note": null }));
+        assert_eq!(
+            grid().markdown(),
+            "| name | p99\\_us | note |\n| --- | ---: | --- |\n| a \"b\", &lt;i&gt;\\|\\*c\\* | 1.5 |  |\n| two lines | 12 | true |\n"
+        );
+        assert_eq!(Grid::new(&["a"]).markdown(), "| a |\n| --- |\n");
+    }
+}

@@ -1,0 +1,77 @@
+//! A run that goes on, as a face shows it meanwhile.
+
+use crate::page::Pages;
+use crate::verdict::sentences;
+use crate::{Line, TrialState};
+use diagnosis::{Recording, diagnose, glance};
+use record::{Event, Purpose};
+use std::ops::Deref;
+
+/// A long load is judged again after so many of its seconds.
+const EVERY: u32 = 10;
+
+/// A run that goes on, for a face that shows it meanwhile: its page, to which this derefs, and what neither says before
+/// the end.
+#[derive(Debug, Clone, Default)]
+pub struct Ongoing {
+    pages: Pages,
+    recording: Recording,
+    suspected: Option<Line>,
+    begun_unix_ms: u64,
+}
+
+impl Deref for Ongoing {
+    type Target = Pages;
+    fn deref(&self) -> &Pages {
+        &self.pages
+    }
+}
+
+impl Ongoing {
+    /// All of some events, heard at once.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>, now_unix_ms: u64) -> Self {
+        let mut ongoing = Self::default();
+        events.into_iter().for_each(|event| ongoing.fold(event, now_unix_ms));
+        ongoing
+    }
+
+    /// Takes the next event in, which is heard now.
+    pub fn fold(&mut self, event: &Event, now_unix_ms: u64) {
+        self.pages.fold(event);
+        self.pages.running = self.pages.end.is_none();
+        self.recording.fold(event);
+        match event {
+            Event::Probing { .. } => self.begun_unix_ms = now_unix_ms,
+            Event::TrialDone { .. } if self.is_bad() => self.suspect(diagnose(&self.recording)),
+            Event::SliceDone { slice, .. } if self.is_long() && slice.index % EVERY == EVERY - 1 => {
+                self.suspect(glance(&self.recording));
+            }
+            _ => {}
+        }
+    }
+
+    fn is_bad(&self) -> bool {
+        self.pages.trials.last().is_some_and(|trial| TrialState::of(trial) == TrialState::Bad)
+    }
+
+    fn is_long(&self) -> bool {
+        self.pages.current.as_ref().is_some_and(|current| current.purpose == Purpose::Load)
+    }
+
+    /// What was suspected before stays while nothing else is.
+    fn suspect(&mut self, diagnosis: record::Diagnosis) {
+        if !diagnosis.findings.is_empty() {
+            self.suspected = sentences(&diagnosis).into_iter().next();
+        }
+    }
+
+    /// What seems to have given first, by what is known so far: the verdict may be another.
+    pub fn suspected(&self) -> Option<&Line> {
+        self.suspected.as_ref()
+    }
+
+    /// Milliseconds since 1970 when the last table of figures was begun.
+    pub fn table_begun_unix_ms(&self) -> u64 {
+        self.begun_unix_ms
+    }
+}

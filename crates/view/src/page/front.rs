@@ -1,0 +1,204 @@
+//! What is said at the top, and what went on when.
+
+use super::pages::Pages;
+use super::text::{all_said, piece};
+use super::{Doubt, Front, Head, Phase, State, Text, sections};
+use crate::experiment::{Names, answer_word, ratio, rows};
+use crate::reason::TrialState;
+use crate::summary::{headline, machine_words};
+use crate::{Kind, Line, RunView, Tone, Trial, caveats, experiment, sheet, verdict};
+use record::{Purpose, Standing};
+use units::{Nanos, grouped};
+
+/// Phases at most, the last ones: more could not be told apart.
+const PHASES: usize = 1_000;
+
+pub(super) fn of(pages: &Pages) -> Front {
+    let sections = sections::all(pages);
+    let there = |id: &str| sections.iter().any(|section| section.id == id);
+    Front {
+        head: head(pages),
+        verdict: both(pages),
+        doubts: doubts(pages, there),
+        phases: phases(pages, PHASES),
+        sections,
+    }
+}
+
+fn head(view: &RunView) -> Head {
+    let state = match (&view.end, view.running) {
+        (Some(_), _) => State::Ended,
+        (None, true) => State::Running,
+        (None, false) => State::CutShort,
+    };
+    let mut head =
+        Head { state, ended_unix_ms: view.end.as_ref().map(|end| end.at_unix_ms), ..Head::default() };
+    if let Some(started) = &view.started {
+        head.id = started.id.0.clone();
+        head.command.clone_from(&started.command);
+        head.target.clone_from(&started.target);
+        head.goal.clone_from(&started.goal);
+        head.version.clone_from(&started.version);
+        head.started_unix_ms = started.at_unix_ms;
+        head.machine = machine_words(&started.machine);
+    }
+    head.now = (state == State::Running).then(|| now(view)).flatten();
+    head
+}
+
+/// What goes on at this moment.
+fn now(view: &RunView) -> Option<String> {
+    if view.kind() == Kind::Experiment {
+        return Some(experiment::now(view).to_string());
+    }
+    if let Some(current) = &view.current {
+        let seconds = current.total.elapsed.as_secs_f64().round() as u64;
+        let so_far = match current.planned {
+            Some(planned) => format!("{} of {}", Nanos::from_secs(seconds), whole(planned)),
+            None => Nanos::from_secs(seconds).to_string(),
+        };
+        return Some(format!("{}, {so_far}", name(current.number, current.purpose, current.rate)));
+    }
+    if let Some(ramped) = view.ramp.last() {
+        return Some(format!("{} threads", grouped(ramped.tasks)));
+    }
+    let figure =
+        view.measured.last().map(|figure| format!("{}: {}, {}", figure.table, figure.row, figure.column));
+    figure
+        .or_else(|| Some(if view.trials.is_empty() { "beginning" } else { "between two trials" }.to_owned()))
+}
+
+fn whole(time: Nanos) -> Nanos {
+    if time.0 < 1_000_000_000 { time } else { Nanos::from_secs(time.as_secs_f64().round() as u64) }
+}
+
+/// `trial 4: 1,200/s`.
+fn name(number: u32, purpose: Purpose, rate: Option<units::Rate>) -> String {
+    let what = if purpose == Purpose::Load { "load".to_owned() } else { format!("trial {number}") };
+    rate.map_or(what.clone(), |rate| format!("{what}: {rate}"))
+}
+
+/// Two sentences at most: what holds, and what gave first; where nothing is known of that, what else must be known at once.
+fn both(view: &RunView) -> Vec<Text> {
+    if view.started.is_none() {
+        return vec![vec![piece("the run's first event is missing: nothing can be said of it", Tone::Bad)]];
+    }
+    let mut lines = headline(view).into_iter();
+    let first = lines.next();
+    let second = view
+        .end
+        .as_ref()
+        .and_then(|end| Some(Line::empty().and(Tone::Bad, "error: ").then(end.error.as_ref()?)))
+        .or_else(|| {
+            let found = view.diagnosis.as_ref()?;
+            if found.findings.is_empty() { None } else { verdict::sentences(found).into_iter().next() }
+        })
+        .or_else(|| answered(view))
+        .or_else(|| lines.next())
+        .or_else(|| verdict::none(view.diagnosis.as_ref()?));
+    all_said(first.iter().chain(&second))
+}
+
+/// The hypotheses that are decided one way or the other.
+fn answered(view: &RunView) -> Option<Line> {
+    let (names, standing) = Names::of(view).zip(view.standing.as_ref())?;
+    let mut line = Line::empty();
+    for row in rows(&names, standing) {
+        let (word, tone) = answer_word(row.judged.answer);
+        let Some(interval) = row.judged.ratio.as_ref().filter(|_| matches!(tone, Tone::Good | Tone::Bad))
+        else {
+            continue;
+        };
+        let comma = if line.spans.is_empty() { "" } else { "; " };
+        line = line.then(comma).and(tone, word).then(format!(": {} {}", row.judged.name, ratio(interval)));
+    }
+    (!line.spans.is_empty()).then_some(line)
+}
+
+/// Every reason for doubt, with the section it is about.
+pub(super) fn doubts(view: &RunView, there: impl Fn(&str) -> bool) -> Vec<Doubt> {
+    let about = |code: &str| section(code, view.kind()).filter(|id| there(id)).map(str::to_owned);
+    let mut doubts: Vec<Doubt> = caveats::worded(view)
+        .into_iter()
+        .map(|(caveat, text)| Doubt { text: text.trim().to_owned(), section: about(&caveat.code) })
+        .collect();
+    let mut add = |text: String, section: &str| {
+        if !doubts.iter().any(|known| known.text == text) {
+            let section = there(section).then(|| section.to_owned());
+            doubts.push(Doubt { text, section });
+        }
+    };
+    if let Some(standing) = &view.standing {
+        for judged in &standing.judged {
+            let own = judged.caveats.iter().filter(|caveat| !experiment::is_of_several(standing, caveat));
+            own.for_each(|caveat| add(format!("{}: {}", judged.name, caveat.text), "experiment"));
+        }
+        placebo(standing).for_each(|text| add(text, "experiment"));
+    }
+    for caveat in view.conditions.iter().flat_map(|conditions| &conditions.caveats) {
+        add(caveat.text.clone(), "figures");
+    }
+    let figures: Vec<&record::Figure> = view.measured.iter().collect();
+    sheet::caveats(&figures).into_iter().for_each(|text| add(text, "figures"));
+    if let Some(text) = caveats::skipped(view) {
+        doubts.push(Doubt { text, section: None });
+    }
+    doubts
+}
+
+/// Placebos that are found to be different from what they are the same as.
+fn placebo(standing: &Standing) -> impl Iterator<Item = String> {
+    let placebos = standing.judged.iter().filter(|judged| judged.hypothesis.is_none());
+    placebos.filter_map(|judged| {
+        let (text, tone) = experiment::says(judged);
+        (tone == Tone::Bad).then(|| format!("{}: {text}", judged.name))
+    })
+}
+
+/// What a caveat is about, as far as its code tells.
+fn section(code: &str, kind: Kind) -> Option<&'static str> {
+    match code {
+        "generator-late" | "generator-busy" => Some("load"),
+        "not-answered" | "too-short" | "looks-disagree" => Some("evidence"),
+        "placebo-differs" | "drift" | "unequal-noise" | "no-noise" | "few-freedom" | "before-first-look"
+        | "arm-dropped" | "at-least" => Some("experiment"),
+        "disturbed" if matches!(kind, Kind::Sheet | Kind::WorkingSet) => Some("figures"),
+        _ => None,
+    }
+}
+
+/// Trials, or the starts of an experiment; the last so many.
+pub(super) fn phases(pages: &Pages, most: usize) -> Vec<Phase> {
+    let early = pages.trials.len().saturating_sub(most);
+    let mut phases: Vec<Phase> =
+        pages.trials[early..].iter().filter_map(|trial| phase(pages, trial)).collect();
+    if let Some(current) = &pages.current {
+        let (from, to) = pages.stretches.get(&current.number).copied().unwrap_or_default();
+        let label = name(current.number, current.purpose, current.rate);
+        let label = if pages.running { label } else { format!("{label}, cut short") };
+        phases.push(Phase { from, to, label, tone: TrialState::Unjudged.tone() });
+    }
+    if let Some(names) = Names::of(pages) {
+        let since = pages.started.as_ref().map_or(0, |started| started.at_unix_ms);
+        phases.extend(pages.visits.iter().map(|visit| {
+            let from = visit.at_unix_ms.saturating_sub(since) as f64 / 1000.0;
+            let placebo = if visit.placebo { ", placebo" } else { "" };
+            let (void, tone) = if visit.void.is_some() { (", void", Tone::Warn) } else { ("", Tone::Plain) };
+            let label = format!("start {}: {}{placebo}{void}", visit.number, names.arm(visit.arm));
+            Phase { from, to: from + visit.took.as_secs_f64(), label, tone }
+        }));
+    }
+    let early = phases.len().saturating_sub(most);
+    phases.split_off(early)
+}
+
+fn phase(pages: &Pages, trial: &Trial) -> Option<Phase> {
+    let (from, to) = pages.stretches.get(&trial.number).copied()?;
+    let state = TrialState::of(trial);
+    let word = match state {
+        TrialState::Unjudged => trial.purpose.name(),
+        state => state.name(),
+    };
+    let label = format!("{}, {word}", name(trial.number, trial.purpose, trial.rate));
+    Some(Phase { from, to, label, tone: state.tone() })
+}

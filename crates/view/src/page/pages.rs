@@ -1,0 +1,205 @@
+//! Folds the events of a run into its page.
+
+use super::distribution::Distribution;
+use super::heat::Answers;
+use super::rows::{Rows, Wanted};
+use super::seen::Seen;
+use super::{Document, Front, SCHEMA, Timeline, front, second};
+use crate::reason::TrialState;
+use crate::{RunView, Trial};
+use record::{Event, Outcome, Purpose};
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+
+/// The strict goal's bounds after so many trials: shown to hold, and shown to fail.
+pub(super) type Bounds = (usize, Option<f64>, Option<f64>);
+
+/// A run as a page: fold its events in their order, then ask for its parts. Memory has a bound however long the run is:
+/// of a long one neighbouring rows are joined.
+///
+/// What is known of the run itself is its [`RunView`], to which this derefs; its `seconds` stay empty, for the rows have
+/// them.
+#[derive(Debug, Clone, Default)]
+pub struct Pages {
+    view: RunView,
+    pub(super) rows: Rows,
+    pub(super) seen: Seen,
+    pub(super) answers: Answers,
+    /// From when to when each trial went on, in seconds since the run began.
+    pub(super) stretches: BTreeMap<u32, (f64, f64)>,
+    /// How the bounds closed.
+    pub(super) bounds: Vec<Bounds>,
+    /// Of the load that says most, with how much it says.
+    pub(super) main: Option<((u8, f64), Distribution)>,
+    wanted: Vec<Wanted>,
+    /// Columns there were when they were last chosen.
+    chosen_of: usize,
+}
+
+impl Deref for Pages {
+    type Target = RunView;
+    fn deref(&self) -> &RunView {
+        &self.view
+    }
+}
+
+impl DerefMut for Pages {
+    fn deref_mut(&mut self) -> &mut RunView {
+        &mut self.view
+    }
+}
+
+impl Pages {
+    /// All of some events.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut pages = Self::default();
+        events.into_iter().for_each(|event| pages.fold(event));
+        pages
+    }
+
+    /// Takes the next event in.
+    pub fn fold(&mut self, event: &Event) {
+        self.view.fold(event);
+        self.view.seconds.clear();
+        let mut chosen_anew = false;
+        match event {
+            Event::TrialStarted { trial, at_unix_ms, .. } => {
+                let since = self.view.started.as_ref().map_or(*at_unix_ms, |started| started.at_unix_ms);
+                let from = at_unix_ms.saturating_sub(since) as f64 / 1000.0;
+                self.stretches.insert(*trial, (from, from));
+            }
+            Event::SliceDone { trial, slice } => {
+                let stretch = self.stretches.entry(*trial).or_default();
+                let from = stretch.1;
+                stretch.1 += slice.elapsed.as_secs_f64();
+                let to = stretch.1;
+                let cells = second::cells(&mut self.rows, slice);
+                self.rows.push(from, to, cells);
+                self.answers.add(from, &slice.response);
+            }
+            Event::TrialDone { trial, result, .. } => {
+                if let Some(stretch) = self.stretches.get_mut(trial) {
+                    stretch.1 = stretch.1.max(stretch.0 + result.loaded.as_secs_f64());
+                }
+                self.judge(result);
+            }
+            Event::Bounds { limits } => {
+                let strict = limits.first();
+                let of = |bound: fn(&record::Limit) -> Option<f64>| strict.and_then(bound);
+                self.bounds.push((self.view.trials.len(), of(|l| l.lower), of(|l| l.upper)));
+            }
+            Event::WatchStarted { watched } => self.seen.watch(watched),
+            Event::Observed { trial, window } => {
+                let since = self.stretches.get(trial).map_or(0.0, |(from, _)| *from);
+                let expected = self.view.current.as_ref().is_some_and(|current| current.number == *trial);
+                let cells = self.seen.cells(&mut self.rows, window);
+                let [from, to] = [window.from, window.to].map(|time| since + time.as_secs_f64());
+                if to > from && !cells.is_empty() {
+                    self.rows.see(from, to, cells, expected);
+                }
+                chosen_anew = self.seen.choose();
+            }
+            Event::RunEnded { .. } => self.rows.flush(),
+            _ => {}
+        }
+        if chosen_anew || self.rows.known() != self.chosen_of {
+            self.chosen_of = self.rows.known();
+            let wanted = self.wanted();
+            if wanted != self.wanted {
+                self.wanted = wanted;
+                self.rows.renew();
+            }
+        }
+    }
+
+    /// Keeps the distribution of a load that says more than the one kept: one that was judged good, at the highest rate;
+    /// then any other that counts.
+    fn judge(&mut self, result: &record::TrialResult) {
+        let Some(trial) = self.view.trials.last() else { return };
+        let rank = match (TrialState::of(trial), trial.purpose) {
+            (_, Purpose::Load) => 4,
+            (_, Purpose::WarmUp | Purpose::Recovery) => 0,
+            (TrialState::Good, _) => 3,
+            (TrialState::Bad, _) => 2,
+            (TrialState::Void | TrialState::Unjudged, _) => 1,
+        };
+        // Of bad loads the lowest rate says most.
+        let rate = result.rate.0 * if rank == 2 { -1.0 } else { 1.0 };
+        if self.main.as_ref().is_none_or(|(known, _)| (rank, rate) >= *known) {
+            self.main = Some(((rank, rate), Distribution::of(at(trial), &result.total)));
+        }
+    }
+
+    /// The distribution to show: of the load that says most, or of the one that goes on while there is none.
+    pub(super) fn distribution(&self) -> Option<Distribution> {
+        let kept = self.main.as_ref().map(|(_, kept)| kept.clone());
+        kept.or_else(|| {
+            let current = self.view.current.as_ref()?;
+            Some(Distribution::of(at(&current.cut_short()), &current.total))
+        })
+    }
+
+    /// Every column that is shown and was measured.
+    fn wanted(&self) -> Vec<Wanted> {
+        let load = second::COLUMNS.map(str::to_owned).into_iter().chain(Outcome::ALL.map(second::outcome));
+        let load = load.map(|id| Wanted { of: vec![id.clone()], id });
+        let has = |wanted: &Wanted| wanted.of.iter().any(|id| self.rows.has(id));
+        load.chain(self.seen.wanted()).filter(has).collect()
+    }
+
+    /// The columns that are kept of one that is shown.
+    pub(super) fn parts(&self, column: &str) -> impl Iterator<Item = &str> {
+        let found = self.wanted.iter().find(|wanted| wanted.id == column);
+        found.into_iter().flat_map(|wanted| &wanted.of).map(String::as_str)
+    }
+
+    /// What is said, and every chart.
+    pub fn front(&self) -> Front {
+        front::of(self)
+    }
+
+    /// Rows that are settled: a page that holds so many needs only those from here on, as long as the
+    /// [`Pages::generation`] is the same.
+    pub fn rows(&self) -> usize {
+        self.rows.settled()
+    }
+
+    /// Changes when rows that were settled have changed, or got columns: then a page needs all of them anew.
+    pub fn generation(&self) -> u32 {
+        self.rows.generation()
+    }
+
+    /// The settled rows from one on.
+    pub fn rows_from(&self, first: usize) -> Timeline {
+        self.rows.timeline(first, &self.wanted)
+    }
+
+    /// All of it as it stands, its timeline in at most so many rows, with only the columns that are drawn.
+    pub fn document(&self, rows_at_most: usize) -> Document {
+        let front = self.front();
+        let mut rows = self.rows.clone();
+        rows.flush();
+        let drawn: std::collections::BTreeSet<&str> = front
+            .sections
+            .iter()
+            .flat_map(|section| &section.charts)
+            .flat_map(|chart| &chart.series)
+            .filter_map(|series| series.column.as_deref())
+            .collect();
+        let wanted: Vec<Wanted> =
+            self.wanted.iter().filter(|wanted| drawn.contains(wanted.id.as_str())).cloned().collect();
+        let timeline = rows.timeline(0, &wanted).thinned(rows_at_most);
+        Document { schema: SCHEMA, front, timeline }
+    }
+}
+
+/// `trial 4, 1,200/s`; of a load the rate alone.
+fn at(trial: &Trial) -> String {
+    let rate = trial.rate.map(|rate| rate.to_string());
+    match (trial.purpose, rate) {
+        (Purpose::Load, Some(rate)) => format!("at {rate}"),
+        (Purpose::Load, None) => "the load".to_owned(),
+        (_, Some(rate)) => format!("trial {}, {rate}", trial.number),
+        (_, None) => format!("trial {}", trial.number),
+    }
+}

@@ -1,0 +1,344 @@
+//! The rows of the timeline as they come: a few of the last are open, for what was seen of a second comes a little later
+//! than what was done in it; those before are settled. Of a long run neighbours are joined, so that its memory has a
+//! bound.
+
+mod latest;
+#[cfg(test)]
+mod tests;
+
+pub(super) use latest::Sight;
+
+use super::thin::{joined, moments};
+use super::{Column, Timeline};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Rows kept at most: an hour of load by the second, and four times as many as a wide screen has columns of points.
+pub(super) const KEPT: usize = 4_000;
+/// Rows that stay open.
+const OPEN: usize = 2;
+/// Sights that wait for the second they belong to.
+const WAITING: usize = 16;
+/// A row that lasts less is the rest of a load or the drain after it, and makes no rates: the second before it reaches
+/// as far as its beginning, so that also a load of a single second has a length to be seen.
+const WHOLE_S: f64 = 0.75;
+/// From the end of a load to where nothing was measured any longer.
+const AFTER_S: f64 = 0.001;
+/// A row that begins so much later than the last ended has a gap before it.
+const GAP_S: f64 = 0.5;
+/// Width of the first stretches that are joined, in seconds: each becomes two rows.
+const FIRST_WIDTH_S: f64 = 4.0;
+
+/// Values of some columns at one moment.
+pub(super) type Cells = Vec<(usize, f32)>;
+
+/// A column by its place.
+#[derive(Debug, Clone)]
+struct Kept {
+    adds: bool,
+    /// The column that says whether this was looked at: where that has a value and this has none, it is zero.
+    whole: Option<usize>,
+    /// A value for each settled row; not a number where nothing was measured. Seven digits are enough.
+    values: Vec<f32>,
+    /// It has a value somewhere.
+    used: bool,
+    /// It has one that is not zero.
+    moved: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Row {
+    from: f64,
+    to: f64,
+    cells: Cells,
+    /// What it lacks is what the row before it has.
+    closes: bool,
+}
+
+impl Row {
+    fn new(from: f64, to: f64, cells: Cells) -> Self {
+        let to = to.max(from + AFTER_S);
+        Self { from, to, cells, closes: to - from < WHOLE_S }
+    }
+}
+
+/// All rows of a run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rows {
+    at: Vec<f64>,
+    columns: Vec<Kept>,
+    places: BTreeMap<String, usize>,
+    open: VecDeque<Row>,
+    /// What the last settled row has of its own.
+    last: Vec<f32>,
+    waiting: VecDeque<Row>,
+    /// Of the stretches that are joined, in seconds; zero while none is.
+    width: f64,
+    generation: u32,
+}
+
+impl Rows {
+    /// A column's place; it is made where there is none. `whole` is a column that was made before.
+    pub fn column(&mut self, id: &str, adds: bool, whole: Option<usize>) -> usize {
+        if let Some(place) = self.places.get(id) {
+            return *place;
+        }
+        let zero = |row: usize| match whole {
+            Some(whole) if !self.columns[whole].values[row].is_nan() => 0.0,
+            _ => f32::NAN,
+        };
+        let values: Vec<f32> = (0..self.at.len()).map(zero).collect();
+        let used = values.iter().any(|value| !value.is_nan());
+        self.columns.push(Kept { adds, whole, values, used, moved: false });
+        self.places.insert(id.to_owned(), self.columns.len() - 1);
+        self.columns.len() - 1
+    }
+
+    /// Columns there are.
+    pub fn known(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Changes whenever rows that were settled are no longer what they were.
+    pub fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// What was settled is another now.
+    pub fn renew(&mut self) {
+        self.generation += u32::from(!self.at.is_empty());
+    }
+
+    /// Settled rows.
+    pub fn settled(&self) -> usize {
+        self.at.len()
+    }
+
+    /// Where the last row ends.
+    pub fn end(&self) -> f64 {
+        self.open.back().map(|row| row.to).or(self.at.last().copied()).unwrap_or(0.0)
+    }
+
+    /// Whether there is such a column.
+    pub fn has(&self, id: &str) -> bool {
+        self.places.contains_key(id)
+    }
+
+    /// Whether a column has a value anywhere.
+    pub fn is_used(&self, id: &str) -> bool {
+        let Some(place) = self.places.get(id) else { return false };
+        let mut open = self.open.iter().flat_map(|row| &row.cells);
+        self.columns[*place].used || open.any(|(column, _)| column == place)
+    }
+
+    /// Whether it has one that is not zero.
+    pub fn is_moved(&self, id: &str) -> bool {
+        let Some(place) = self.places.get(id) else { return false };
+        let mut open = self.open.iter().flat_map(|row| &row.cells);
+        self.columns[*place].moved || open.any(|(column, value)| column == place && *value != 0.0)
+    }
+
+    /// A second of load.
+    pub fn push(&mut self, from: f64, to: f64, cells: Cells) {
+        let from = from.max(self.end());
+        self.early(from);
+        let last = self.open.back().map(|row| row.to);
+        if let Some(end) = last.filter(|end| from - end > GAP_S) {
+            self.open.push_back(Row::new(end, end, Cells::new()));
+            let nothing = Row { closes: false, ..Row::new(end + AFTER_S, from, Cells::new()) };
+            self.open.push_back(nothing);
+        }
+        self.open.push_back(Row::new(from, to, cells));
+        while let Some(sight) = self.waiting.front() {
+            let middle = (sight.from + sight.to) / 2.0;
+            let row = self.open.back_mut().expect("one was just pushed");
+            if middle >= row.to {
+                break;
+            }
+            let sight = self.waiting.pop_front().expect("there is a first");
+            row.cells.extend(sight.cells);
+        }
+        self.settle(OPEN);
+    }
+
+    /// What was seen from outside: it belongs to the second that covers its middle. `expected`: that second is not over
+    /// yet, and its row will come.
+    pub fn see(&mut self, from: f64, to: f64, cells: Cells, expected: bool) {
+        let middle = (from + to) / 2.0;
+        let covers = |row: &&mut Row| row.from <= middle && middle < row.to;
+        if let Some(row) = self.open.iter_mut().rev().find(covers) {
+            row.cells.extend(cells);
+        } else if middle < self.end() {
+            self.late(middle, cells);
+        } else if expected && self.waiting.len() < WAITING {
+            self.waiting.push_back(Row::new(from, to, cells));
+        } else {
+            self.push(from, to, cells);
+        }
+    }
+
+    /// All that waits becomes rows, and all rows are settled.
+    pub fn flush(&mut self) {
+        self.early(f64::INFINITY);
+        self.settle(0);
+    }
+
+    /// Sights whose second never came become rows of their own.
+    fn early(&mut self, before: f64) {
+        while self.waiting.front().is_some_and(|sight| (sight.from + sight.to) / 2.0 < before) {
+            let sight = self.waiting.pop_front().expect("there is a first");
+            let from = sight.from.max(self.end());
+            self.open.push_back(Row::new(from, sight.to, sight.cells));
+        }
+    }
+
+    /// A sight of a second that was settled long ago.
+    fn late(&mut self, middle: f64, cells: Cells) {
+        let Some(row) = self.at.partition_point(|at| *at <= middle).checked_sub(1) else { return };
+        for (place, value) in &cells {
+            let column = &mut self.columns[*place];
+            column.values[row] = *value;
+            column.used = true;
+            column.moved |= *value != 0.0;
+        }
+        let seen = |place: usize| cells.iter().any(|(column, _)| *column == place);
+        for column in &mut self.columns {
+            if column.whole.is_some_and(seen) && column.values[row].is_nan() {
+                column.values[row] = 0.0;
+            }
+        }
+        self.renew();
+    }
+
+    /// Settles the rows before the last so many; of joined ones only whole stretches.
+    fn settle(&mut self, open: usize) {
+        while self.open.len() > open {
+            let count = if self.width > 0.0 { self.stretch() } else { 1 };
+            if open > 0 && self.open.len() < count + open {
+                break;
+            }
+            let rows: Vec<Row> = self.open.drain(..count).collect();
+            self.append(&rows);
+            if self.at.len() > KEPT {
+                self.join();
+            }
+        }
+    }
+
+    /// Open rows of the first stretch.
+    fn stretch(&self) -> usize {
+        let stretch = |row: &Row| (row.from / self.width).floor();
+        let first = self.open.front().map(stretch);
+        self.open.iter().take_while(|row| Some(stretch(row)) == first).count()
+    }
+
+    /// One row as it is, several as two.
+    fn append(&mut self, rows: &[Row]) {
+        let moments = if let [one] = rows {
+            vec![one.from]
+        } else {
+            let at: Vec<f64> = rows.iter().map(|row| row.from).collect();
+            <[f64; 2]>::from(moments(&at)).to_vec()
+        };
+        let all = self.columns.len();
+        let mut values = vec![f32::NAN; all * rows.len()];
+        for (number, row) in rows.iter().enumerate() {
+            let of_row = &mut values[number * self.columns.len()..][..self.columns.len()];
+            row.cells.iter().for_each(|(place, value)| of_row[*place] = *value);
+            for (place, column) in self.columns.iter().enumerate() {
+                if of_row[place].is_nan() && column.whole.is_some_and(|whole| !of_row[whole].is_nan()) {
+                    of_row[place] = 0.0;
+                }
+            }
+            let own = of_row.to_vec();
+            if row.closes {
+                let before = of_row.iter_mut().zip(&self.last).filter(|(value, _)| value.is_nan());
+                before.for_each(|(value, last)| *value = *last);
+            }
+            self.last = own;
+        }
+        for (place, column) in self.columns.iter_mut().enumerate() {
+            let of_column = (0..rows.len()).map(|row| values[row * all + place]);
+            column.used |= of_column.clone().any(|value| !value.is_nan());
+            column.moved |= of_column.clone().any(|value| !value.is_nan() && value != 0.0);
+            if moments.len() == 1 {
+                column.values.extend(of_column);
+            } else {
+                let (first, second) = joined(of_column.map(measured), column.adds);
+                column.values.extend([first, second].map(stored));
+            }
+        }
+        self.at.extend(moments);
+    }
+
+    /// Doubles the width of what is joined until about half of the rows are enough.
+    fn join(&mut self) {
+        while self.at.len() > KEPT / 4 * 3 {
+            self.width = if self.width > 0.0 { self.width * 2.0 } else { FIRST_WIDTH_S };
+            if !self.width.is_finite() {
+                return;
+            }
+            let stretch = |at: &f64| (at / self.width).floor();
+            let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
+            for (row, at) in self.at.iter().enumerate() {
+                match ranges.last_mut() {
+                    Some(range) if stretch(&self.at[range.start]) == stretch(at) => range.end = row + 1,
+                    _ => ranges.push(row..row + 1),
+                }
+            }
+            for column in &mut self.columns {
+                let old = std::mem::take(&mut column.values);
+                for range in &ranges {
+                    match &old[range.clone()] {
+                        [one] => column.values.push(*one),
+                        some => {
+                            let (first, second) = joined(some.iter().copied().map(measured), column.adds);
+                            column.values.extend([first, second].map(stored));
+                        }
+                    }
+                }
+            }
+            let old = std::mem::take(&mut self.at);
+            for range in ranges {
+                match &old[range] {
+                    [one] => self.at.push(*one),
+                    some => self.at.extend(<[f64; 2]>::from(moments(some))),
+                }
+            }
+            self.renew();
+        }
+    }
+
+    /// These columns of the settled rows from one on. The values of those that are a sum are the sums of their parts;
+    /// a column that is not there is left out.
+    pub fn timeline(&self, first: usize, wanted: &[Wanted]) -> Timeline {
+        let first = first.min(self.at.len());
+        let column = |wanted: &Wanted| {
+            let parts: Vec<&Kept> =
+                wanted.of.iter().filter_map(|id| Some(&self.columns[*self.places.get(id)?])).collect();
+            let whole = parts.first()?;
+            let value = |row: usize| {
+                let values = parts.iter().filter_map(|part| measured(part.values[row]));
+                let any = parts.iter().any(|part| !part.values[row].is_nan());
+                any.then(|| values.sum::<f64>())
+            };
+            let values = (first..self.at.len()).map(value).collect();
+            Some(Column { id: wanted.id.clone(), values, adds: whole.adds })
+        };
+        Timeline { at: self.at[first..].to_vec(), columns: wanted.iter().filter_map(column).collect() }
+    }
+}
+
+/// A column of the page: one that is kept, or the sum of several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub id: String,
+    pub of: Vec<String>,
+}
+
+fn measured(value: f32) -> Option<f64> {
+    (!value.is_nan()).then(|| f64::from(value))
+}
+
+fn stored(value: Option<f64>) -> f32 {
+    value.map_or(f32::NAN, |value| value as f32)
+}

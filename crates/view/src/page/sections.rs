@@ -1,0 +1,37 @@
+//! The parts of the page below the verdict, from the most important to the rest.
+
+mod database;
+mod evidence;
+mod experiment;
+mod figures;
+mod load;
+mod machine;
+mod response;
+mod run;
+mod search;
+mod tasks;
+mod threads;
+
+use super::Section;
+use super::pages::Pages;
+
+/// Those that have anything to say or to show.
+pub(super) fn all(pages: &Pages) -> Vec<Section> {
+    let all = [
+        evidence::section(pages),
+        search::section(pages),
+        experiment::section(pages),
+        load::section(pages),
+        response::section(pages),
+        threads::section(pages),
+        machine::memory(pages),
+        machine::jvm(pages),
+        database::section(pages),
+        machine::sockets(pages),
+        machine::section(pages),
+        figures::section(pages),
+        tasks::section(pages),
+        run::section(pages),
+    ];
+    all.into_iter().filter_map(Section::kept).collect()
+}

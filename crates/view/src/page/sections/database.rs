@@ -1,0 +1,46 @@
+//! The database by its own account.
+
+use crate::Tone;
+use crate::page::pages::Pages;
+use crate::page::{Chart, Form, Role, Section, Unit};
+
+pub(super) fn section(pages: &Pages) -> Section {
+    let sessions = Chart::over_time(
+        "sessions",
+        "sessions of PostgreSQL, by what they do",
+        Form::Stack,
+        ("sessions", Unit::Count),
+    )
+    .note("idle sessions are left out");
+    let sessions = pages
+        .seen
+        .sessions
+        .shown()
+        .fold(sessions, |chart, (nth, word)| {
+            chart.column(word, Role::Nth(nth as u8), format!("sessions.{nth}"))
+        })
+        .column("other", Role::Idle, "sessions.other");
+    let watched = pages.watched.as_ref().and_then(|watched| watched.postgres.as_ref());
+    let most = watched.and_then(|postgres| postgres.setting("max_connections")?.parse().ok());
+    let connections =
+        Chart::over_time("database-connections", "connections", Form::Lines, ("connections", Unit::Count))
+            .column("all databases", Role::Busy, "database.connections")
+            .bound("max_connections", most, Tone::Bad);
+    let done = Chart::over_time("transactions", "transactions", Form::Lines, ("a second", Unit::PerSecond))
+        .column("committed", Role::Good, "database.commits");
+    let done = match pages.moves("database.rollbacks") {
+        true => done.column("rolled back", Role::Bad, "database.rollbacks"),
+        false => done,
+    };
+    let wal = Chart::over_time("wal", "write-ahead log, bytes a second", Form::Lines, ("bytes", Unit::Bytes))
+        .column("written", Role::Busy, "database.wal");
+    let section = Section::named("database", "The database");
+    let section =
+        section.chart(pages, sessions).chart(pages, connections).chart(pages, done).chart(pages, wal);
+    if !pages.moves("database.read") {
+        return section;
+    }
+    let title = "pages read from outside of shared buffers";
+    let read = Chart::over_time("pages-read", title, Form::Lines, ("a second", Unit::PerSecond));
+    section.chart(pages, read.column("pages", Role::Waiting, "database.read"))
+}

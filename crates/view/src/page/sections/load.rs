@@ -1,0 +1,72 @@
+//! The load over time: what was asked for and what came back, how long it took, what waited.
+
+use crate::page::pages::Pages;
+use crate::page::text::all_said;
+use crate::page::{Chart, Form, Role, Section, Unit, second};
+use crate::summary::{counts, parts, rates, times};
+use crate::{Kind, Tone};
+use record::Outcome;
+
+pub(super) fn section(pages: &Pages) -> Section {
+    let rate = Chart::over_time("rate", "rate", Form::Lines, ("a second", Unit::PerSecond))
+        .note("what came due, what was sent, and what was answered as the goal asks")
+        .column("offered", Role::Offered, "offered")
+        .column("achieved", Role::Achieved, "achieved")
+        .column("goodput", Role::Good, "goodput");
+    let strict = pages.limits.first().filter(|_| pages.kind() == Kind::Search);
+    let rate = rate.bound("holds", strict.and_then(|limit| limit.lower), Tone::Good).bound(
+        "fails",
+        strict.and_then(|limit| limit.upper),
+        Tone::Bad,
+    );
+    let response = Chart::over_time(
+        "response-time",
+        "response time",
+        Form::Lines,
+        ("response time", Unit::Seconds),
+    )
+    .note("from when a request was due to the last byte of its answer; service time begins when it was sent")
+    .log_y()
+    .column("p50", Role::Half, "response_p50")
+    .column("p90", Role::Ninety, "response_p90")
+    .column("p99", Role::NinetyNine, "response_p99")
+    .column("max", Role::Largest, "response_max")
+    .column("lateness p99", Role::Waiting, "lateness_p99")
+    .column("service p99", Role::Busy, "service_p99");
+    let waiting = Chart::over_time("waiting", "requests that wait", Form::Lines, ("requests", Unit::Count))
+        .note("in flight: sent and not done; backlog: due and not sent; at the end of each second")
+        .column("in flight", Role::Busy, "in_flight")
+        .column("backlog", Role::Waiting, "backlog")
+        .column("connections", Role::Idle, "connections");
+    let mut outcomes = Chart::over_time(
+        "outcomes",
+        "what became of the requests",
+        Form::Stack,
+        ("a second", Unit::PerSecond),
+    );
+    for outcome in Outcome::ALL {
+        let column = second::outcome(outcome);
+        // What never happened needs no place in the legend.
+        if outcome == Outcome::Ok || pages.moves(&column) {
+            let role = match outcome {
+                Outcome::Ok => Role::Good,
+                Outcome::Late => Role::Nth(0),
+                Outcome::Failed => Role::Bad,
+                Outcome::Timeout => Role::Nth(1),
+                Outcome::Refused => Role::Nth(2),
+                Outcome::Unsent => Role::Nth(3),
+                Outcome::Unfinished => Role::Nth(4),
+            };
+            outcomes = outcomes.column(outcome.name(), role, column);
+        }
+    }
+    let mut section = Section::named("load", "The load over time");
+    if let Some(load) = pages.load().filter(|_| pages.kind() == Kind::Load) {
+        let said: Vec<_> = counts(load.words, &load.figures).into_iter().chain([rates(&load)]).collect();
+        section = section
+            .texts(all_said(&said))
+            .table("", times(&load.figures))
+            .table("each step", parts(pages, &load));
+    }
+    section.chart(pages, rate).chart(pages, response).chart(pages, waiting).chart(pages, outcomes)
+}

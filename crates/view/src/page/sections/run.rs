@@ -1,0 +1,38 @@
+//! What was asked for, where, and what programs have written.
+
+use crate::Tone;
+use crate::page::pages::Pages;
+use crate::page::text::{piece, plain};
+use crate::page::{Section, Text};
+use units::Bytes;
+
+pub(super) fn section(pages: &Pages) -> Section {
+    let Some(started) = &pages.started else { return Section::default() };
+    let named = |name: &str, text: String| -> Text {
+        vec![piece(format!("{name}: "), Tone::Faint), piece(text, Tone::Plain)]
+    };
+    let mut texts = vec![
+        named("command", format!("torment {}", started.command)),
+        named("torment", format!("{}, method {}", started.version, started.method)),
+    ];
+    let label = &started.label;
+    texts.extend(label.name.as_ref().map(|name| named("name", name.clone())));
+    texts.extend((!label.tags.is_empty()).then(|| named("tags", label.tags.join(", "))));
+    texts.extend(label.commit.as_ref().map(|commit| named("commit", commit.clone())));
+    texts.extend(started.part_of.as_ref().map(|whole| named("a measurement of", whole.0.clone())));
+    for log in &pages.logs {
+        let left_out = match log.left_out {
+            0 => String::new(),
+            bytes => format!(", {} left out", Bytes(bytes)),
+        };
+        let text = format!("{}, {} kept{left_out}", log.program, Bytes(log.text.len() as u64));
+        texts.push(named("log", text));
+    }
+    // A text for each line: whoever draws them may set them apart by their place, under their heading.
+    let plan = started.plan.trim_end();
+    if !plan.is_empty() {
+        texts.push(vec![piece("the plan as understood", Tone::Strong)]);
+        texts.extend(plan.lines().filter(|line| !line.is_empty()).map(plain));
+    }
+    Section::named("run", "The run").texts(texts)
+}

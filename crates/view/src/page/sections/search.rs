@@ -1,0 +1,104 @@
+//! The search: every trial, and the bounds closing.
+
+use crate::page::pages::{Bounds, Pages};
+use crate::page::text::{all_said, piece};
+use crate::page::{Chart, Form, Piece, Point, Role, Section, Table, Unit};
+use crate::reason::why_bad_there;
+use crate::summary::{curve_table, headline, told};
+use crate::{Kind, Tone, Trial, TrialState};
+use record::{Purpose, Verdict};
+use units::{Nanos, Rate, Share};
+
+/// Trials in the table, the last ones.
+const TRIALS: usize = 400;
+
+pub(super) fn section(pages: &Pages) -> Section {
+    let section = Section::named("search", "The search");
+    if pages.kind() != Kind::Search {
+        return section;
+    }
+    let said: Vec<_> = headline(pages).into_iter().chain(told(pages)).collect();
+    let mut section = section.texts(all_said(&said)).chart(pages, chart(pages)).tabled(table(pages));
+    if let Some(Verdict::Limits { curve, .. }) = pages.end.as_ref().and_then(|end| end.verdict.as_ref()) {
+        section = section.table("", curve_table(curve));
+    }
+    section
+}
+
+fn chart(pages: &Pages) -> Chart {
+    let chart = Chart::of(
+        "trials",
+        "trials, and the bounds closing",
+        Form::Points,
+        ("trial", Unit::Count),
+        ("offered rate", Unit::PerSecond),
+    )
+    .note("each trial at its rate, and after it the highest rate that holds and the lowest that fails");
+    let of = |state: TrialState| {
+        let trials = pages.trials.iter().filter(move |trial| TrialState::of(trial) == state);
+        trials.filter_map(move |trial| {
+            Some(Point {
+                x: f64::from(trial.number),
+                y: trial.rate?.0,
+                label: format!("trial {}: {}", trial.number, trial.purpose.name()),
+                tone: state.tone(),
+                ..Point::default()
+            })
+        })
+    };
+    let bound = |of: fn(&Bounds) -> Option<f64>, tone| {
+        let points = pages.bounds.iter().filter_map(move |bounds| {
+            Some(Point { x: bounds.0 as f64, y: of(bounds)?, tone, ..Point::default() })
+        });
+        points.collect::<Vec<_>>()
+    };
+    chart
+        .points("lower bound", Role::Nth(0), bound(|bounds| bounds.1, Tone::Good))
+        .points("upper bound", Role::Nth(1), bound(|bounds| bounds.2, Tone::Bad))
+        .points("good", Role::Good, of(TrialState::Good))
+        .points("bad", Role::Bad, of(TrialState::Bad))
+        .points("void", Role::Waiting, of(TrialState::Void))
+        .points("not judged", Role::Idle, of(TrialState::Unjudged))
+}
+
+/// Every trial with what it came to.
+fn table(pages: &Pages) -> Option<Table> {
+    let head = ["trial", "why", "offered", "for", "came out", "lost", "p50", "p99", "max", "what happened"];
+    let early = pages.trials.len().saturating_sub(TRIALS);
+    let shown = || pages.trials[early..].iter().filter(|trial| trial.purpose != Purpose::Load);
+    (shown().next().is_some()).then(|| Table {
+        title: if early == 0 { "every trial".to_owned() } else { format!("the last {TRIALS} trials") },
+        head: head.map(str::to_owned).to_vec(),
+        rows: shown().map(row).collect(),
+        text: vec![1, 4, 9],
+        runs: Vec::new(),
+    })
+}
+
+fn row(trial: &Trial) -> Vec<Piece> {
+    let state = TrialState::of(trial);
+    let times = trial.figures.response.map(|times| times.quantiles);
+    let dash = || "–".to_owned();
+    let why = match state {
+        TrialState::Bad => why_bad_there(trial),
+        TrialState::Void => trial.judgement.as_ref().and_then(|j| j.invalid.first()).map(|c| c.text.clone()),
+        TrialState::Good | TrialState::Unjudged => None,
+    };
+    let loss = trial.judgement.as_ref().map_or_else(dash, |judgement| Share(judgement.loss).to_string());
+    let time = |time: Option<Nanos>| time.map_or_else(dash, |time| time.to_string());
+    vec![
+        piece(trial.number.to_string(), Tone::Plain),
+        piece(trial.purpose.name(), Tone::Plain),
+        piece(trial.rate.map_or_else(dash, |rate: Rate| rate.to_string()), Tone::Plain),
+        piece(
+            Nanos::from_millis((trial.loaded.as_millis_f64() / 100.0).round() as u64 * 100).to_string(),
+            Tone::Faint,
+        ),
+        piece(state.name(), state.tone()),
+        piece(loss, if state == TrialState::Bad { Tone::Bad } else { Tone::Plain }),
+        piece(time(times.map(|q| q.p50)), Tone::Plain),
+        piece(time(times.map(|q| q.p99)), Tone::Plain),
+        piece(time(times.map(|q| q.max)), Tone::Plain),
+        piece(why.unwrap_or_default(), Tone::Plain),
+    ]
+}

@@ -1,0 +1,52 @@
+//! How many threads: the ramp, and every limit.
+
+use crate::page::pages::Pages;
+use crate::page::text::{all_said, piece};
+use crate::page::{Chart, Form, Point, Role, Section, Unit};
+use crate::summary::{headline, moments, rooms};
+use crate::{Kind, Tone};
+
+pub(super) fn section(pages: &Pages) -> Section {
+    let section = Section::named("tasks", "How many threads");
+    if pages.kind() != Kind::Tasks {
+        return section;
+    }
+    let over = |value: fn(&crate::Ramped) -> f64| {
+        let points = pages.ramp.iter().map(move |moment| Point {
+            x: moment.after.as_secs_f64(),
+            y: value(moment),
+            ..Point::default()
+        });
+        points.collect::<Vec<_>>()
+    };
+    let first = pages.rooms.iter().find(|room| room.threads.is_some());
+    let threads =
+        Chart::of("ramp", "threads", Form::Lines, ("after", Unit::Seconds), ("threads", Unit::Count)).points(
+            "threads",
+            Role::Achieved,
+            over(|moment| moment.tasks as f64),
+        );
+    let threads = match first {
+        Some(room) => threads.bound(&room.name, room.threads.map(|threads| threads as f64), Tone::Bad),
+        None => threads,
+    };
+    let free =
+        Chart::of("free", "free memory", Form::Lines, ("after", Unit::Seconds), ("bytes", Unit::Bytes))
+            .points("free", Role::Idle, over(|moment| moment.free.0 as f64));
+    let raise = first.into_iter().flat_map(|room| {
+        let how =
+            |name: &str, text: &str| vec![piece(format!("{name}: "), Tone::Faint), piece(text, Tone::Plain)];
+        [
+            vec![piece("to raise ", Tone::Plain), piece(&room.name, Tone::Strong)],
+            how("now", &room.now),
+            how("for good", &room.for_good),
+        ]
+    });
+    section
+        .texts(all_said(&headline(pages)))
+        .chart(pages, threads)
+        .chart(pages, free)
+        .table("the ramp", moments(pages))
+        .table("every limit", rooms(&pages.rooms))
+        .texts(raise)
+}

@@ -1,0 +1,79 @@
+//! Where the target's threads are, and what processors they get.
+
+use crate::Tone;
+use crate::page::pages::Pages;
+use crate::page::seen::Tree;
+use crate::page::{Chart, Form, Role, Section, Unit};
+use record::watch::Wait;
+
+/// What is not shown by itself.
+const OTHER: &str = "other";
+
+pub(super) fn section(pages: &Pages) -> Section {
+    let mut section = Section::named("threads", "Where the target's threads are");
+    for (place, tree) in pages.seen.subjects.iter().enumerate() {
+        let name = tree.title();
+        section = section.chart(pages, processors(place, tree, &name));
+        for (group, called) in tree.groups.shown() {
+            section = section.chart(pages, states(pages, place, tree, (group, called)));
+        }
+        let ready = Chart::over_time(
+            format!("ready-{place}"),
+            format!("{name}: ready, and waiting for a processor"),
+            Form::Lines,
+            ("threads", Unit::Count),
+        );
+        section = section.chart(pages, ready.column("ready", Role::Waiting, format!("ready.{place}")));
+        let column = format!("throttled.{place}");
+        if pages.moves(&column) {
+            let throttled = Chart::over_time(
+                format!("throttled-{place}"),
+                format!("{name}: periods in which the quota was used up"),
+                Form::Lines,
+                ("share", Unit::Share),
+            );
+            section = section.chart(pages, throttled.column("throttled", Role::Bad, column));
+        }
+    }
+    section
+}
+
+/// Processors by group of threads, against what there is.
+fn processors(place: usize, tree: &Tree, name: &str) -> Chart {
+    let chart = Chart::over_time(
+        format!("cpu-{place}"),
+        format!("{name}: processors used, by group of threads"),
+        Form::Stack,
+        ("processors", Unit::Processors),
+    );
+    let mut nth = 0;
+    let mut chart = tree.groups.shown().fold(chart, |chart, (group, called)| {
+        nth += 1;
+        chart.column(called, Role::Nth(nth - 1), format!("cpu.{place}.{group}"))
+    });
+    chart = chart.column(OTHER, Role::Idle, format!("cpu.{place}.other"));
+    // Where no thread can be seen, what the processes say.
+    if nth == 0 {
+        chart = chart.column("all", Role::Busy, format!("cpu.{place}"));
+    }
+    let allowed = (tree.allowed > 0.0).then_some(tree.allowed);
+    let quota = tree.quota.filter(|quota| allowed.is_none_or(|allowed| *quota <= allowed));
+    let may = if quota.is_some() { None } else { allowed };
+    chart.bound("quota", quota, Tone::Bad).bound("may use", may, Tone::Faint)
+}
+
+/// What the threads of a group do, or wait for.
+fn states(pages: &Pages, place: usize, tree: &Tree, (group, called): (usize, &str)) -> Chart {
+    let chart = Chart::over_time(
+        format!("threads-{place}-{group}"),
+        format!("{}: {called}", tree.title()),
+        Form::Stack,
+        ("threads", Unit::Count),
+    );
+    let running = Wait::Running.to_string();
+    let chart = tree.states[group].shown().fold(chart, |chart, (state, word)| {
+        let role = if word == running { Role::Busy } else { Role::Nth(pages.seen.word(word)) };
+        chart.column(word, role, format!("threads.{place}.{group}.{state}"))
+    });
+    chart.column(OTHER, Role::Idle, format!("threads.{place}.{group}.other"))
+}

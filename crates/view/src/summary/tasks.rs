@@ -1,0 +1,165 @@
+//! `torment find threads`: how many there were, what gave, and every limit beside it.
+
+use super::unfinished;
+use crate::sheet::wrapped;
+use crate::table::Table;
+use crate::{Line, RunView, Tone};
+use record::{Gave, Room, Verdict};
+use units::{Bytes, grouped};
+
+/// Moments of a ramp that are shown.
+const MOMENTS: usize = 8;
+
+pub(super) fn lines(view: &RunView) -> Vec<Line> {
+    let mut lines: Vec<Line> = unfinished(view).into_iter().collect();
+    if let Some(Verdict::Tasks { reached, forecast, gave }) =
+        view.end.as_ref().and_then(|end| end.verdict.as_ref())
+    {
+        lines.extend(verdict(*reached, *forecast, gave));
+        lines.push(Line::empty());
+    }
+    if !view.ramp.is_empty() {
+        lines.extend(moments(view).lines());
+        lines.push(Line::empty());
+    }
+    lines.extend(limits(&view.rooms));
+    lines.push(Line::empty());
+    lines
+}
+
+/// How many there were and what gave, or how it stands.
+pub(super) fn first(view: &RunView) -> Vec<Line> {
+    let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
+    let Some(Verdict::Tasks { reached, gave, .. }) = verdict else {
+        return unfinished(view).into_iter().collect();
+    };
+    let (head, why) = told(*reached, gave);
+    let why = why
+        .into_iter()
+        .map(|(label, text, tone)| Line::empty().and(Tone::Faint, format!("{label}: ")).and(tone, text));
+    std::iter::once(head).chain(why).collect()
+}
+
+/// How many there were, then what shows why there were no more, each under a word.
+fn told(reached: u64, gave: &Gave) -> (Line, Vec<(&'static str, String, Tone)>) {
+    let head =
+        |text: &str| Line::plain("  ").and(Tone::Strong, format!("{} threads", grouped(reached))).then(text);
+    match gave {
+        Gave::Limit { room, call, because, close } => {
+            let near = format!("{} would have given within 5 % of it: raise both", close.join(", "));
+            let near = (!close.is_empty()).then_some(("close by", near, Tone::Warn));
+            let why = [("because", format!("{call}; {because}"), Tone::Plain)];
+            let head = head(", then ").and(Tone::Strong, &room.name).then(" gave");
+            (head, why.into_iter().chain(near).collect())
+        }
+        Gave::Killed { because, .. } => {
+            let why = vec![("because", because.clone(), Tone::Plain)];
+            (head(", then the kernel ended the process: memory"), why)
+        }
+        Gave::Reserve { room } => {
+            let next = room.iter().map(|room| ("next", allows(room), Tone::Plain));
+            let text = ", and no limit gave: the rest is left to others (--until-failure goes on)";
+            (head(text), next.collect())
+        }
+        Gave::Asked => (head(", as many as were asked for; no limit gave"), Vec::new()),
+        Gave::Interrupted => (head(" when it was interrupted"), Vec::new()),
+        Gave::Unknown { call } => {
+            let text = "no limit that can be read explains it: one outside this container may have given, or a \
+                        security module; the kernel's log (dmesg) may say more";
+            (head(&format!(", then {call}")), vec![("why", text.to_owned(), Tone::Warn)])
+        }
+    }
+}
+
+fn verdict(reached: u64, forecast: Option<u64>, gave: &Gave) -> Vec<Line> {
+    let (head, why) = told(reached, gave);
+    let mut lines = vec![head];
+    lines.extend(why.iter().flat_map(|(label, text, tone)| wrapped(&format!("  {label:<9}"), text, *tone)));
+    let room = match gave {
+        Gave::Limit { room, .. } => Some(room),
+        Gave::Killed { room, .. } | Gave::Reserve { room } => room.as_ref(),
+        Gave::Asked | Gave::Interrupted | Gave::Unknown { .. } => None,
+    };
+    lines.extend(room.iter().flat_map(|room| raise(room)));
+    if let Some(forecast) = forecast {
+        let share = if forecast == 0 {
+            String::new()
+        } else {
+            format!(": {:.1} % of it", reached as f64 / forecast as f64 * 100.0)
+        };
+        lines.push(Line::empty().and(Tone::Faint, format!("  forecast {}{share}", grouped(forecast))));
+    }
+    lines
+}
+
+fn raise(room: &Room) -> Vec<Line> {
+    let mut lines = wrapped("  now      ", &room.now, Tone::Plain);
+    lines.extend(wrapped("  for good ", &room.for_good, Tone::Plain));
+    lines
+}
+
+fn allows(room: &Room) -> String {
+    match room.threads {
+        Some(threads) => format!("{} allows {} more threads", room.name, grouped(threads)),
+        None => format!("{} allows any number", room.name),
+    }
+}
+
+/// Threads and free memory as they went up, and down again.
+pub(crate) fn moments(view: &RunView) -> Table {
+    let mut table = Table::new(&["after", "threads", "free memory"]);
+    let step = view.ramp.len().div_ceil(MOMENTS).max(1);
+    let last = view.ramp.len().saturating_sub(1);
+    let most = view.ramp.iter().enumerate().max_by_key(|(_, moment)| moment.tasks).map_or(0, |(at, _)| at);
+    let shown = view.ramp.iter().enumerate().filter(|(at, _)| at % step == 0 || *at == last || *at == most);
+    for (_, moment) in shown {
+        table.row([
+            (format!("{:.1} s", moment.after.as_secs_f64()), Tone::Faint),
+            (grouped(moment.tasks), Tone::Plain),
+            (moment.free.to_string(), Tone::Plain),
+        ]);
+    }
+    table
+}
+
+/// Limits that allow no more than this many times what the first allows are worth raising with it.
+const NEAR: u64 = 2;
+
+/// The limits as a table, then how to raise those that bind first.
+pub fn limits(all: &[Room]) -> Vec<Line> {
+    let mut lines = rooms(all).lines();
+    for room in all {
+        if let Some(note) = &room.note {
+            lines.extend(wrapped("  · ", &format!("{}: {note}", room.name), Tone::Faint));
+        }
+    }
+    let first = all.iter().find_map(|room| room.threads);
+    let near = |room: &&Room| {
+        room.threads.zip(first).is_some_and(|(threads, first)| threads <= first.saturating_mul(NEAR))
+    };
+    for room in all.iter().filter(near) {
+        lines.extend([Line::empty(), Line::plain("  to raise ").and(Tone::Strong, &room.name)]);
+        lines.extend(raise(room));
+    }
+    lines
+}
+
+/// The limits, the one that binds first leading.
+pub(crate) fn rooms(rooms: &[Room]) -> Table {
+    let mut table = Table::with_text_last(&["limit", "allows", "in use", "threads more", "set in"]);
+    let amount = |room: &Room, amount: u64| match room.unit.as_str() {
+        "bytes" => Bytes(amount).to_string(),
+        _ => grouped(amount),
+    };
+    for (at, room) in rooms.iter().enumerate() {
+        let tone = if at == 0 && room.threads.is_some() { Tone::Strong } else { Tone::Plain };
+        table.row([
+            (room.name.clone(), tone),
+            (room.limit.map_or("any".to_owned(), |limit| amount(room, limit)), Tone::Plain),
+            (room.used.map_or("?".to_owned(), |used| amount(room, used)), Tone::Plain),
+            (room.threads.map_or("any".to_owned(), grouped), tone),
+            (room.place.clone(), Tone::Faint),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,52 @@
+//! `torment find working-set`: where the cliff is, and the hyperbola that explains it.
+
+use super::sheet::machine;
+use super::unfinished;
+use crate::sheet::tables;
+use crate::{Line, RunView, Tone};
+use record::{CacheModel, Verdict};
+
+pub(super) fn lines(view: &RunView) -> Vec<Line> {
+    let mut lines: Vec<Line> = unfinished(view).into_iter().collect();
+    let verdict = verdict(view);
+    if !verdict.is_empty() {
+        lines.extend(verdict);
+        lines.push(Line::empty());
+    }
+    lines.extend(machine(view));
+    lines.extend(tables(&view.measured, &view.notes));
+    lines.push(Line::empty());
+    lines
+}
+
+/// Where the cliff is, or how it stands.
+pub(super) fn first(view: &RunView) -> Vec<Line> {
+    unfinished(view).into_iter().chain(verdict(view)).collect()
+}
+
+fn verdict(view: &RunView) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
+    if let Some(Verdict::WorkingSet { model, half_predicted, half_measured }) = verdict {
+        let headline = Line::plain("  ");
+        lines.push(match half_measured {
+            Some((more, less)) => headline
+                .and(Tone::Strong, format!("half as fast between {more} and {less}"))
+                .then(" of working set"),
+            None => {
+                headline.and(Tone::Warn, "no size was found at which the rate is half of that from the cache")
+            }
+        });
+        if let Some(CacheModel { hit, miss, cache }) = model {
+            lines.push(Line::plain(format!(
+                "  why  {cache} fit; a read costs {hit} from there and {miss} from behind it"
+            )));
+        }
+        if let Some(predicted) = half_predicted {
+            lines.push(
+                Line::empty().and(Tone::Faint, format!("  predicted from these three: half at {predicted}")),
+            );
+        }
+    }
+    lines
+}

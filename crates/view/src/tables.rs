@@ -1,0 +1,220 @@
+//! A run as tables: its raw measurements, for people's own tools.
+//!
+//! A table has typed columns whose names hold their unit. Its rows come out of the events one by one
+//! ([`Tables::fold`]), so that memory does not grow with the run. What was not measured is [`Cell::Nothing`], never 0.
+//! `docs/export.md` lists every column; `crates/export` writes the rows to files.
+
+mod columns;
+mod figures;
+mod histograms;
+mod load;
+mod measures;
+mod samples;
+
+pub use columns::{Cell, Column, Kind};
+pub use measures::{MeasureOf, measures};
+
+use crate::RunView;
+use columns::Columns;
+use histograms::Bucket;
+use load::{Bounds, SliceOf, TrialOf};
+use record::{Event, Figure, Limit};
+use samples::Sample;
+use std::collections::BTreeMap;
+use units::Moment;
+
+/// What can be had as a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Table {
+    /// The seconds of load.
+    Slices,
+    /// The trials.
+    Trials,
+    /// What was seen of the target.
+    Samples,
+    /// The distributions of times.
+    Histograms,
+    /// What a probe measured.
+    Figures,
+}
+
+impl Table {
+    /// All, in the order they are told.
+    pub const ALL: [Self; 5] = [Self::Slices, Self::Trials, Self::Samples, Self::Histograms, Self::Figures];
+
+    /// As it is asked for, and as its file is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Slices => "slices",
+            Self::Trials => "trials",
+            Self::Samples => "samples",
+            Self::Histograms => "histograms",
+            Self::Figures => "figures",
+        }
+    }
+
+    /// What a row of it is, in one sentence.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Slices => "One row for each second of each load, and of the drain after it.",
+            Self::Trials => "One row for each trial of a search, or for the one load of `torment run`.",
+            Self::Samples => {
+                "What was seen of the target, the machine and torment itself: one row for each measure of each \
+                 second that was watched."
+            }
+            Self::Histograms => {
+                "The distributions of each trial's times: one row for each bucket that holds something; any quantile \
+                 follows from them."
+            }
+            Self::Figures => "One row for each figure of `torment probe`.",
+        }
+    }
+
+    /// Its columns, in their order.
+    pub fn columns(self) -> Vec<Column> {
+        match self {
+            Self::Slices => load::slices().names(),
+            Self::Trials => load::trials().names(),
+            Self::Samples => samples::columns().names(),
+            Self::Histograms => histograms::columns().names(),
+            Self::Figures => figures::columns().names(),
+        }
+    }
+}
+
+/// A row: a cell for each column of its table.
+pub type Row = Vec<Cell>;
+
+/// Whose row it is, and from when: what the rows of all loads have.
+#[derive(Debug, Clone, Default)]
+struct At {
+    run: String,
+    trial: u32,
+    /// When that began.
+    time: Moment,
+    /// The same, in seconds since the run began.
+    since: f64,
+}
+
+/// When a trial began, in seconds since the run did, and how much of it has passed.
+#[derive(Debug, Clone, Copy, Default)]
+struct Stretch {
+    from: f64,
+    passed: f64,
+}
+
+/// Makes rows of a run's events, which are folded in their order.
+pub struct Tables {
+    wanted: Vec<Table>,
+    /// Its `seconds` stay empty: they are what leaves this as rows.
+    view: RunView,
+    stretches: BTreeMap<u32, Stretch>,
+    /// A trial is done, and its bounds may follow.
+    waiting: bool,
+    slices: Columns<SliceOf>,
+    trials: Columns<TrialOf>,
+    samples: Columns<Sample>,
+    histograms: Columns<Bucket>,
+    figures: Columns<(String, Figure)>,
+}
+
+impl Tables {
+    /// Makes only rows of these.
+    pub fn of(wanted: &[Table]) -> Self {
+        Self {
+            wanted: wanted.to_vec(),
+            view: RunView::default(),
+            stretches: BTreeMap::new(),
+            waiting: false,
+            slices: load::slices(),
+            trials: load::trials(),
+            samples: samples::columns(),
+            histograms: histograms::columns(),
+            figures: figures::columns(),
+        }
+    }
+
+    /// The rows that an event brings.
+    pub fn fold(&mut self, event: &Event) -> Vec<(Table, Row)> {
+        let mut rows = match event {
+            Event::TrialStarted { .. } | Event::RunEnded { .. } => Vec::from_iter(self.trial(&[])),
+            _ => Vec::new(),
+        };
+        self.view.fold(event);
+        self.view.seconds.clear();
+        match event {
+            Event::TrialStarted { trial, at_unix_ms, .. } => {
+                let began = self.view.started.as_ref().map_or(*at_unix_ms, |started| started.at_unix_ms);
+                let from = at_unix_ms.saturating_sub(began) as f64 / 1000.0;
+                self.stretches.insert(*trial, Stretch { from, passed: 0.0 });
+            }
+            Event::SliceDone { trial, slice } => {
+                let at = self.at(*trial, self.stretches.get(trial).map_or(0.0, |stretch| stretch.passed));
+                self.stretches.entry(*trial).or_default().passed += slice.elapsed.as_secs_f64();
+                if self.wants(Table::Slices) {
+                    let current = self.view.current.as_ref().filter(|current| current.number == *trial);
+                    let of = SliceOf::new(at, current.map(|current| current.purpose), slice);
+                    rows.push((Table::Slices, self.slices.row(&of)));
+                }
+            }
+            Event::TrialDone { trial, result, .. } => {
+                self.waiting = true;
+                rows.extend(self.buckets(*trial, &result.total));
+            }
+            Event::Bounds { limits } => rows.extend(self.trial(limits)),
+            Event::Observed { trial, window } if self.wants(Table::Samples) => {
+                let at = self.at(*trial, window.from.as_secs_f64());
+                let seen = samples::of(&at, self.view.watched.as_ref(), window);
+                rows.extend(seen.iter().map(|sample| (Table::Samples, self.samples.row(sample))));
+            }
+            Event::Measured { figure } if self.wants(Table::Figures) => {
+                let of = (self.at(0, 0.0).run, (**figure).clone());
+                rows.push((Table::Figures, self.figures.row(&of)));
+            }
+            _ => {}
+        }
+        rows
+    }
+
+    /// The rows of what had no end.
+    pub fn end(mut self) -> Vec<(Table, Row)> {
+        let mut rows = Vec::from_iter(self.trial(&[]));
+        if let Some(current) = self.view.current.take() {
+            if self.wants(Table::Trials) {
+                let of = TrialOf::new(self.at(current.number, 0.0), current.cut_short(), Bounds::default());
+                rows.push((Table::Trials, self.trials.row(&of)));
+            }
+            rows.extend(self.buckets(current.number, &current.total));
+        }
+        rows
+    }
+
+    fn wants(&self, table: Table) -> bool {
+        self.wanted.contains(&table)
+    }
+
+    /// So many seconds into a trial; without a load (0) into the run.
+    fn at(&self, trial: u32, seconds: f64) -> At {
+        let since = self.stretches.get(&trial).map_or(0.0, |stretch| stretch.from) + seconds;
+        let started = self.view.started.as_ref();
+        let began = started.map_or(Moment::default(), |started| Moment::from_unix_ms(started.at_unix_ms));
+        let run = started.map_or_else(String::new, |started| started.id.0.clone());
+        At { run, trial, time: began.after(since), since }
+    }
+
+    /// The row of the trial that was done last, if it is still to come.
+    fn trial(&mut self, limits: &[Limit]) -> Option<(Table, Row)> {
+        let is_due = std::mem::take(&mut self.waiting) && self.wants(Table::Trials);
+        let trial = self.view.trials.last().filter(|_| is_due)?;
+        let of = TrialOf::new(self.at(trial.number, 0.0), trial.clone(), Bounds::of(limits));
+        Some((Table::Trials, self.trials.row(&of)))
+    }
+
+    fn buckets(&self, trial: u32, total: &record::Slice) -> Vec<(Table, Row)> {
+        if !self.wants(Table::Histograms) {
+            return Vec::new();
+        }
+        let buckets = histograms::of(&self.at(trial, 0.0), total);
+        buckets.iter().map(|bucket| (Table::Histograms, self.histograms.row(bucket))).collect()
+    }
+}

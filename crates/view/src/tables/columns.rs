@@ -1,0 +1,151 @@
+use super::At;
+use crate::Times;
+use std::borrow::Cow;
+use units::Moment;
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its name, with the unit in it.
+    pub name: String,
+    /// What its cells are.
+    pub kind: Kind,
+    /// What it says, as a part of a sentence.
+    pub about: String,
+}
+
+/// What the cells of a column are, if they are anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A moment.
+    Time,
+    /// A whole number from 0.
+    Whole,
+    /// A number.
+    Number,
+    /// True or false.
+    Flag,
+    /// Text.
+    Text,
+}
+
+impl Kind {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Time => "timestamp",
+            Self::Whole => "u64",
+            Self::Number => "f64",
+            Self::Flag => "bool",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// A value in a row; of its column's [`Kind`], or nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// Not measured, or not known.
+    Nothing,
+    /// A moment.
+    Time(Moment),
+    /// A whole number from 0.
+    Whole(u64),
+    /// A number, and a finite one.
+    Number(f64),
+    /// True or false.
+    Flag(bool),
+    /// Text.
+    Text(Cow<'static, str>),
+}
+
+type Value<R> = Box<dyn Fn(&R) -> Cell>;
+
+/// The columns of a table, each with how it is had from what a row is of.
+pub(super) struct Columns<R>(Vec<(Column, Value<R>)>);
+
+impl<R: 'static> Columns<R> {
+    pub fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    pub fn names(&self) -> Vec<Column> {
+        self.0.iter().map(|(column, _)| column.clone()).collect()
+    }
+
+    pub fn row(&self, of: &R) -> Vec<Cell> {
+        self.0.iter().map(|(_, value)| value(of)).collect()
+    }
+
+    fn with(mut self, name: &str, kind: Kind, about: &str, value: Value<R>) -> Self {
+        self.0.push((Column { name: name.to_owned(), kind, about: about.to_owned() }, value));
+        self
+    }
+
+    pub fn moment(self, name: &str, about: &str, value: impl Fn(&R) -> Moment + 'static) -> Self {
+        self.with(name, Kind::Time, about, Box::new(move |of| Cell::Time(value(of))))
+    }
+
+    pub fn whole(self, name: &str, about: &str, value: impl Fn(&R) -> Option<u64> + 'static) -> Self {
+        let value = move |of: &R| value(of).map_or(Cell::Nothing, Cell::Whole);
+        self.with(name, Kind::Whole, about, Box::new(value))
+    }
+
+    pub fn number(self, name: &str, about: &str, value: impl Fn(&R) -> Option<f64> + 'static) -> Self {
+        let value = move |of: &R| value(of).filter(|n| n.is_finite()).map_or(Cell::Nothing, Cell::Number);
+        self.with(name, Kind::Number, about, Box::new(value))
+    }
+
+    pub fn flag(self, name: &str, about: &str, value: impl Fn(&R) -> Option<bool> + 'static) -> Self {
+        let value = move |of: &R| value(of).map_or(Cell::Nothing, Cell::Flag);
+        self.with(name, Kind::Flag, about, Box::new(value))
+    }
+
+    pub fn text<T: Into<Cow<'static, str>>>(
+        self,
+        name: &str,
+        about: &str,
+        value: impl Fn(&R) -> Option<T> + 'static,
+    ) -> Self {
+        let value = move |of: &R| value(of).map_or(Cell::Nothing, |text| Cell::Text(text.into()));
+        self.with(name, Kind::Text, about, Box::new(value))
+    }
+
+    /// When it was, and of which trial.
+    pub fn at(self, at: fn(&R) -> &At) -> Self {
+        self.text("run", "id of the run", move |of| Some(at(of).run.clone()))
+            .moment("time", "when it began", move |of| at(of).time)
+            .number("run_seconds", "the same, since the run began", move |of| Some(at(of).since))
+            .whole("trial", "number of the trial, from 1; 0: without a load", move |of| {
+                Some(u64::from(at(of).trial))
+            })
+    }
+
+    /// The quantiles of a histogram.
+    pub fn times(
+        self,
+        name: &str,
+        about: &str,
+        times: impl Fn(&R) -> Option<Times> + Copy + 'static,
+    ) -> Self {
+        /// Part of a name, what it means, and where it is.
+        type Quantile = (&'static str, &'static str, fn(&Times) -> units::Nanos);
+        let get: [Quantile; 7] = [
+            ("p50", "half of it is at or below", |t| t.quantiles.p50),
+            ("p90", "90 % of it is at or below", |t| t.quantiles.p90),
+            ("p95", "95 % of it is at or below", |t| t.quantiles.p95),
+            ("p99", "99 % of it is at or below", |t| t.quantiles.p99),
+            ("p99_9", "99.9 % of it is at or below", |t| t.quantiles.p99_9),
+            ("max", "the largest", |t| t.quantiles.max),
+            ("mean", "the mean", |t| t.mean),
+        ];
+        let count = format!("how many times: {about}");
+        let counted = self.whole(&format!("{name}_count"), &count, move |of| times(of).map(|t| t.count));
+        get.into_iter().fold(counted, |columns, (part, of_it, get)| {
+            let about = format!("{name} time: {of_it}");
+            columns.number(&format!("{name}_{part}_seconds"), &about, move |of| {
+                times(of).map(|t| get(&t).as_secs_f64())
+            })
+        })
+    }
+}

@@ -1,0 +1,36 @@
+use super::At;
+use super::columns::Columns;
+use record::Slice;
+use units::Nanos;
+
+/// Times that are counted as one.
+pub(super) struct Bucket {
+    at: At,
+    of: &'static str,
+    from: Nanos,
+    to: Nanos,
+    count: u64,
+}
+
+pub(super) fn columns() -> Columns<Bucket> {
+    Columns::new()
+        .at(|b: &Bucket| &b.at)
+        .text("of", "`response`, `service`, `lateness` or `pacing`", |b| Some(b.of))
+        .number("from_seconds", "the least time counted in this bucket", |b| Some(b.from.as_secs_f64()))
+        .number("to_seconds", "the largest; 0.1 % more at most", |b| Some(b.to.as_secs_f64()))
+        .whole("count", "how many times are in it", |b| Some(b.count))
+}
+
+/// All that a trial's times came to.
+pub(super) fn of(at: &At, total: &Slice) -> Vec<Bucket> {
+    let times = [
+        ("response", &total.response),
+        ("service", &total.service),
+        ("lateness", &total.lateness),
+        ("pacing", &total.pacing),
+    ];
+    let buckets = times.into_iter().flat_map(|(of, times)| {
+        times.buckets().map(move |(from, to, count)| Bucket { at: at.clone(), of, from, to, count })
+    });
+    buckets.collect()
+}

@@ -1,0 +1,209 @@
+//! The seconds of a load, and the trials they make up.
+
+use super::At;
+use super::columns::Columns;
+use crate::caveats::of_trial;
+use crate::reason::{TrialState, why_bad};
+use crate::{Figures, Trial};
+use record::{Limit, Outcome, Purpose, Recovery, Slice};
+use std::fmt::Display;
+use units::{Nanos, Rate};
+
+/// A second of a load.
+pub(super) struct SliceOf {
+    at: At,
+    purpose: Option<Purpose>,
+    index: u32,
+    elapsed: Nanos,
+    in_flight: u64,
+    backlog: u64,
+    figures: Figures,
+}
+
+impl SliceOf {
+    pub fn new(at: At, purpose: Option<Purpose>, slice: &Slice) -> Self {
+        let Slice { index, elapsed, in_flight, backlog, .. } = *slice;
+        Self { at, purpose, index, elapsed, in_flight, backlog, figures: Figures::of(slice) }
+    }
+
+    fn rate(&self, count: u64) -> Option<f64> {
+        (self.elapsed > Nanos::ZERO).then(|| Rate::of(count, self.elapsed).0)
+    }
+}
+
+/// A trial.
+pub(super) struct TrialOf {
+    at: At,
+    trial: Trial,
+    bounds: Bounds,
+}
+
+impl TrialOf {
+    pub fn new(at: At, trial: Trial, bounds: Bounds) -> Self {
+        Self { at, trial, bounds }
+    }
+}
+
+/// What a search had shown after a trial.
+#[derive(Default)]
+pub(super) struct Bounds {
+    unit: Option<String>,
+    strict: (Option<f64>, Option<f64>),
+    typical: (Option<f64>, Option<f64>),
+}
+
+impl Bounds {
+    pub fn of(limits: &[Limit]) -> Self {
+        let goal = |name| {
+            limits.iter().find(|limit| limit.goal == name).map_or((None, None), |l| (l.lower, l.upper))
+        };
+        Self {
+            unit: limits.first().map(|limit| limit.unit.clone()),
+            strict: goal("strict"),
+            typical: goal("typical"),
+        }
+    }
+}
+
+pub(super) fn slices() -> Columns<SliceOf> {
+    let columns = Columns::new()
+        .at(|s: &SliceOf| &s.at)
+        .text("purpose", "why the trial is made", |s| s.purpose.map(Purpose::name))
+        .whole("second", "which second of the trial, from 0; the drain's follow the load's", |s| {
+            Some(u64::from(s.index))
+        })
+        .number("elapsed_seconds", "how much time it covers: the last of a load may be shorter", |s| {
+            Some(s.elapsed.as_secs_f64())
+        })
+        .number("offered_per_second", "arrivals that came due, a second", |s| s.rate(s.figures.due))
+        .number("achieved_per_second", "arrivals that were sent, a second", |s| s.rate(s.figures.sent));
+    counted(columns, |s| &s.figures)
+        .whole("in_flight", "sent and not done, at its end", |s| Some(s.in_flight))
+        .whole("backlog", "due and not sent, at its end", |s| Some(s.backlog))
+}
+
+pub(super) fn trials() -> Columns<TrialOf> {
+    let columns = Columns::new()
+        .at(|t: &TrialOf| &t.at)
+        .text("purpose", "why it was made", |t| Some(t.trial.purpose.name()))
+        .text("class", "`good`, `bad` or `void`; nothing if it is never judged, or was cut short", |t| {
+            let state = TrialState::of(&t.trial);
+            (state != TrialState::Unjudged).then(|| state.name())
+        })
+        .text("why", "what is wrong in a bad one, in words", |t| {
+            (TrialState::of(&t.trial) == TrialState::Bad).then(|| why_bad(&t.trial)).flatten()
+        })
+        .number("offered_per_second", "the rate as planned; of a closed loop the rate reached", |t| {
+            t.trial.rate.map(|rate| rate.0)
+        })
+        .number("planned_seconds", "how long the load was to last", |t| t.trial.planned.map(seconds))
+        .number("loaded_seconds", "how long it lasted", |t| Some(seconds(t.trial.loaded)))
+        .number("drain_seconds", "how long was waited for open requests at most", |t| {
+            Some(seconds(t.trial.drain))
+        })
+        .flag("hopeless", "it was ended early, because nothing could save it", |t| Some(t.trial.hopeless))
+        .flag("recovered", "the target came back after it; nothing if that was not looked at", |t| {
+            match t.trial.recovery {
+                Recovery::NotNeeded => None,
+                Recovery::After(_) => Some(true),
+                Recovery::Not(_) => Some(false),
+            }
+        })
+        .number("recovery_seconds", "how long that took, or was waited for", |t| match t.trial.recovery {
+            Recovery::NotNeeded => None,
+            Recovery::After(time) | Recovery::Not(time) => Some(seconds(time)),
+        })
+        .number("loss_share", "arrivals lost, counted or implied by a queue that grows", |t| {
+            t.trial.judgement.as_ref().map(|judgement| judgement.loss)
+        })
+        .number("growth_per_second", "by how many arrivals a second the queue grew, if it did", |t| {
+            t.trial.judgement.as_ref().and_then(|judgement| judgement.growth_per_second)
+        });
+    counted(columns, |t| &t.trial.figures)
+        .number(
+            "outstanding_max",
+            "the most arrivals in flight and in the backlog, within a tenth of a second",
+            |t| t.trial.figures.outstanding.map(|outstanding| outstanding.max),
+        )
+        .text("caveats", "codes of the reasons for doubt, those that void it first", |t| {
+            joined(of_trial(&t.trial).into_iter().map(|caveat| (&caveat.code, None)))
+        })
+        .number("strict_lower", "highest load shown to meet the strict goal, after this trial", |t| {
+            t.bounds.strict.0
+        })
+        .number("strict_upper", "lowest load shown to fail it", |t| t.bounds.strict.1)
+        .number("typical_lower", "highest load shown to meet the typical goal", |t| t.bounds.typical.0)
+        .number("typical_upper", "lowest load shown to fail it", |t| t.bounds.typical.1)
+        .text("bounds_unit", "unit of these four, such as `requests/s`", |t| t.bounds.unit.clone())
+}
+
+/// What is counted and timed of a second as of a whole trial.
+fn counted<R: 'static>(columns: Columns<R>, of: fn(&R) -> &Figures) -> Columns<R> {
+    let columns = columns.whole("due", "arrivals that came due", move |r| Some(of(r).due)).whole(
+        "sent",
+        "arrivals whose request was handed to the kernel",
+        move |r| Some(of(r).sent),
+    );
+    let columns = Outcome::ALL.into_iter().fold(columns, |columns, outcome| {
+        columns.whole(outcome.name(), about(outcome), move |r| Some(of(r).outcomes.get(outcome)))
+    });
+    timed(columns, of)
+        .text("statuses", "answers by status, as `200=59490; 503=12`", move |r| {
+            joined(of(r).statuses.iter().map(|(status, count)| (status, Some(*count))))
+        })
+        .text("failures", "why the failed ones failed, as `status 503=12; …`", move |r| {
+            joined(of(r).failures.iter().map(|(failure, count)| (failure, Some(*count))))
+        })
+        .number("outstanding_mean", "mean arrivals in flight and in the backlog", move |r| {
+            of(r).outstanding.map(|outstanding| outstanding.mean)
+        })
+        .whole("connections", "open connections, at its end", move |r| Some(of(r).connections))
+        .whole("connects", "connections opened", move |r| Some(of(r).connects))
+        .whole("received_bytes", "bytes received", move |r| Some(of(r).received_bytes))
+        .number("generator_cpu_seconds", "processor time of torment's loops", move |r| {
+            Some(seconds(of(r).cpu))
+        })
+        .number("generator_wait_seconds", "time that they were ready and waited for a processor", move |r| {
+            Some(seconds(of(r).run_delay))
+        })
+        .whole("generator_loops", "how many loops", move |r| Some(u64::from(of(r).loops)))
+}
+
+fn timed<R: 'static>(columns: Columns<R>, of: fn(&R) -> &Figures) -> Columns<R> {
+    let columns = columns.times("response", "done − due", move |r| of(r).response).times(
+        "service",
+        "done − sent",
+        move |r| of(r).service,
+    );
+    columns.times("lateness", "sent − due", move |r| of(r).lateness).times(
+        "pacing",
+        "taken up − due, torment's own delay alone",
+        move |r| of(r).pacing,
+    )
+}
+
+fn about(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Ok => "arrivals answered as expected, in time",
+        Outcome::Late => "answered as expected, later than the goal allows",
+        Outcome::Failed => "answered otherwise, or not to be had",
+        Outcome::Timeout => "no complete answer within the time-out",
+        Outcome::Refused => "not started, because too many waited already",
+        Outcome::Unsent => "not started, because torment itself was behind",
+        Outcome::Unfinished => "still open when the drain was over",
+    }
+}
+
+fn seconds(time: Nanos) -> f64 {
+    time.as_secs_f64()
+}
+
+/// `200=59490; 503=12`; nothing of nothing.
+fn joined<T: Display>(all: impl Iterator<Item = (T, Option<u64>)>) -> Option<String> {
+    let each = all.map(|(what, count)| match count {
+        Some(count) => format!("{what}={count}"),
+        None => what.to_string(),
+    });
+    let all: Vec<String> = each.collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}

@@ -1,0 +1,98 @@
+//! What a run calls what arrives, and what it raises.
+
+use units::{Rate, grouped};
+
+/// What arrives at the target, and what is raised.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Words {
+    /// Requests, at a rate.
+    #[default]
+    Requests,
+    /// Starts of a program, at a rate.
+    Processes,
+    /// Requests, over so many connections.
+    Connections,
+}
+
+impl Words {
+    /// Those of a command: `find`, `run processes`, …
+    pub fn of(command: &str) -> Self {
+        match command {
+            "find processes" | "run processes" => Self::Processes,
+            "find connections" => Self::Connections,
+            _ => Self::Requests,
+        }
+    }
+
+    /// What arrives, as a word.
+    pub fn arrival(self) -> &'static str {
+        match self {
+            Self::Requests | Self::Connections => "request",
+            Self::Processes => "process",
+        }
+    }
+
+    /// Several of it.
+    pub fn arrivals(self) -> &'static str {
+        match self {
+            Self::Requests | Self::Connections => "requests",
+            Self::Processes => "processes",
+        }
+    }
+
+    /// So many of them: `59,520 requests`.
+    pub fn count(self, n: u64) -> String {
+        let word = if n == 1 { self.arrival() } else { self.arrivals() };
+        format!("{} {word}", grouped(n))
+    }
+
+    /// What is raised, as a word.
+    pub fn raised(self) -> &'static str {
+        match self {
+            Self::Requests | Self::Processes => "rate",
+            Self::Connections => "number",
+        }
+    }
+
+    /// The unit of what is raised.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Requests => "requests/s",
+            Self::Processes => "processes/s",
+            Self::Connections => "connections",
+        }
+    }
+}
+
+/// A rate without its unit: `1,984`.
+pub(crate) fn number(rate: f64) -> String {
+    Rate(rate).to_string().trim_end_matches("/s").to_owned()
+}
+
+/// How HTML and XML write a letter that would be markup; nothing of any other.
+pub(crate) fn entity(letter: char) -> &'static str {
+    match letter {
+        '&' => "&amp;",
+        '<' => "&lt;",
+        '>' => "&gt;",
+        '"' => "&quot;",
+        '\'' => "&apos;",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_command_has_its_own() {
+        let said = |command| {
+            let words = Words::of(command);
+            format!("{} of {}, {}", words.count(1), words.count(2000), words.unit())
+        };
+        assert_eq!(said("find"), "1 request of 2,000 requests, requests/s");
+        assert_eq!(said("run processes"), "1 process of 2,000 processes, processes/s");
+        assert_eq!(said("find connections"), "1 request of 2,000 requests, connections");
+    }
+}

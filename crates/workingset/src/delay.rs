@@ -1,0 +1,47 @@
+//! Time that nobody reads in because somebody else has the processor.
+
+use std::fs::read_to_string;
+use std::time::{Duration, Instant};
+
+/// A span of time without that in which this thread was ready and waited for a processor, as the kernel counts it
+/// (`run_delay`, the second number of schedstat). So a busy machine does not make reads look slow; where that
+/// is not counted, they do.
+pub struct Span {
+    began: Instant,
+    waited: Duration,
+}
+
+impl Span {
+    pub fn begin() -> Self {
+        Self { waited: waited(), began: Instant::now() }
+    }
+
+    /// What has passed, at least a nanosecond.
+    pub fn passed(&self) -> Duration {
+        let wall = self.began.elapsed();
+        wall.saturating_sub(waited().saturating_sub(self.waited)).max(Duration::from_nanos(1))
+    }
+}
+
+fn waited() -> Duration {
+    let text = read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let waited = text.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok());
+    Duration::from_nanos(waited.unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_passes_and_is_never_more_than_the_wall_shows() {
+        let (span, began) = (Span::begin(), Instant::now());
+        std::thread::sleep(Duration::from_millis(20));
+        let passed = span.passed();
+        assert!(
+            passed >= Duration::from_nanos(1) && passed <= began.elapsed() + Duration::from_millis(1),
+            "{passed:?}"
+        );
+        assert!(waited() <= waited());
+    }
+}

@@ -1,0 +1,107 @@
+//! Lines of memory, each read at a place that depends on what the read before has found: its latency, and nothing else.
+
+use crate::Reading;
+use crate::delay::Span;
+use crate::draws::{Draws, within};
+use std::hint::black_box;
+use std::io;
+use std::time::{Duration, Instant};
+use sys::Mapping;
+use units::{Bytes, Nanos};
+
+/// What a processor fetches at once, on all that we know of; where it is 128 bytes, half of the reads of a pair hit the same.
+const LINE: u64 = 64;
+/// Reads between two looks at the clock.
+const STRETCH: u32 = 4096;
+/// Parts of the time that are told apart.
+const BLOCKS: u32 = 8;
+
+/// Memory that is there, each page of it.
+pub struct Lines {
+    memory: Mapping,
+    draws: Draws,
+    /// What drawing a place takes by itself.
+    drawing: Duration,
+}
+
+impl Lines {
+    /// So much, in huge pages or in small ones.
+    pub fn new(most: Bytes, huge: bool, seed: u64) -> io::Result<Self> {
+        let mut memory = Mapping::private(most)?;
+        if huge {
+            memory.huge_pages()?
+        } else {
+            memory.small_pages()?
+        }
+        // Zeros: mixed in, they change no draw, and the processor does not know it.
+        memory.fill(0);
+        let mut draws = Draws::new(seed);
+        stretch(&[0; 64], 1, &mut draws);
+        let drawing = (0..64).map(|_| drawn(&mut draws)).min().unwrap_or_default();
+        Ok(Self { memory, draws, drawing })
+    }
+
+    /// Reads the first `set` of it for so long. Drawing is taken off: in a chain times add up.
+    pub fn read(&mut self, set: Bytes, time: Nanos) -> Reading {
+        let set = &self.memory[..(set.0 as usize).clamp(LINE as usize, self.memory.len())];
+        let lines = set.len() as u64 / LINE;
+        // One pass in order and a while at random, so that what can be cached is.
+        black_box(set.iter().step_by(LINE as usize).fold(0_u8, |sum, byte| sum ^ byte));
+        let part = time.to_duration() / BLOCKS;
+        timed(set, lines, &mut self.draws, part);
+        let mut reading = Reading::default();
+        for _ in 0..BLOCKS {
+            let (stretches, took) = timed(set, lines, &mut self.draws, part);
+            let took = took.saturating_sub(self.drawing * stretches).max(Duration::from_nanos(1));
+            reading.blocks.push((u64::from(stretches) * u64::from(STRETCH), Nanos::from(took)));
+        }
+        reading
+    }
+}
+
+/// Stretches until the time is over, and what they took.
+fn timed(set: &[u8], lines: u64, draws: &mut Draws, time: Duration) -> (u32, Duration) {
+    let (span, began, mut stretches) = (Span::begin(), Instant::now(), 0);
+    while began.elapsed() < time || stretches == 0 {
+        stretch(set, lines, draws);
+        stretches += 1;
+    }
+    (stretches, span.passed())
+}
+
+fn stretch(set: &[u8], lines: u64, draws: &mut Draws) {
+    let mut found = 0;
+    for _ in 0..STRETCH {
+        let line = within(draws.mixed(u64::from(found)), lines);
+        found = set[(line * LINE) as usize];
+    }
+    black_box(found);
+}
+
+/// What a stretch takes that reads nothing: the same chain, with a mask for the read.
+fn drawn(draws: &mut Draws) -> Duration {
+    let (nothing, mut found) = (black_box(0), 0);
+    let began = Instant::now();
+    for _ in 0..STRETCH {
+        found = within(draws.mixed(found), 64) & nothing;
+    }
+    black_box(found);
+    began.elapsed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_read() {
+        let mut lines = Lines::new(Bytes(1 << 20), false, 1).expect("there is so much");
+        for set in [Bytes(0), Bytes(16 << 10), Bytes(1 << 20), Bytes(1 << 30)] {
+            let reading = lines.read(set, Nanos::from_millis(20));
+            assert_eq!(reading.blocks.len(), 8);
+            assert!(reading.rates().iter().all(|rate| *rate > 1e5), "{reading:?}");
+            assert!(reading.missed_share().is_none());
+        }
+        assert!(Lines::new(Bytes(1 << 20), true, 1).is_ok());
+    }
+}

@@ -1,0 +1,123 @@
+//! Rows of a table in PostgreSQL, one at a time by their key: behind the server's cache, and behind that the kernel's.
+
+use crate::draws::Draws;
+use crate::{Error, Reading};
+use postgres::{Client, NoTls, Statement};
+use std::time::Duration;
+use units::{Bytes, Nanos};
+
+/// Of rows, as it is written with its key: some 1 KiB, eight to a page.
+const FILLER: u32 = 30;
+/// Rows that are made at once: some 64 MiB.
+const BATCH: u64 = 1 << 16;
+/// Until a server answers.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Parts of the time that are told apart.
+const BLOCKS: u32 = 8;
+const NAME: &str = "torment_working_set";
+
+/// A table of our own, in a session of our own.
+pub struct Table {
+    client: Client,
+    by_key: Statement,
+    rows: u64,
+    /// What a row takes, with its part of the page.
+    row: f64,
+    draws: Draws,
+}
+
+impl Table {
+    /// Makes a table of this size. In a server of our own it is an ordinary one without a log; in another's it is temporary
+    /// and so gone with the session, however that ends.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses something, or `stop` says so.
+    pub fn make(
+        url: &str,
+        size: Bytes,
+        own: bool,
+        seed: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Self, Error> {
+        let mut config: postgres::Config =
+            url.parse().map_err(|why| Error::Database(format!("'{url}' is no address of one: {why}")))?;
+        config.connect_timeout(PATIENCE).application_name("torment");
+        let mut client = config.connect(NoTls).map_err(failed)?;
+        let kind = if own { "unlogged" } else { "temporary" };
+        // A plan without the index, or with several processes, would be another experiment.
+        let words = format!(
+            "set enable_seqscan = off; set enable_bitmapscan = off; set jit = off; set max_parallel_workers_per_gather = 0; \
+             create {kind} table {NAME} (id bigint not null, filler text not null)"
+        );
+        client.batch_execute(&words).map_err(failed)?;
+        // Rows of this many bytes at least; what a row really takes is seen afterwards.
+        let rows = (size.0 / 1024).max(1);
+        let insert = format!(
+            "insert into {NAME} select i, repeat(md5(i::text), {FILLER}) from generate_series($1::bigint, $2::bigint) i"
+        );
+        for first in (1..=rows).step_by(BATCH as usize) {
+            if stop() {
+                return Err(Error::Interrupted);
+            }
+            let last = (first + BATCH - 1).min(rows);
+            client.execute(&insert, &[&(first as i64), &(last as i64)]).map_err(failed)?;
+        }
+        // Every row is marked as seen by all now, or the first read of each would write.
+        let words = format!("create unique index on {NAME} (id); vacuum (freeze, analyze) {NAME}");
+        words.split(';').try_for_each(|word| client.batch_execute(word)).map_err(failed)?;
+        // Only who may; the pages are written sooner or later anyway.
+        let _ = client.batch_execute("checkpoint");
+        let by_key = client.prepare(&format!("select filler from {NAME} where id = $1")).map_err(failed)?;
+        let asked = format!("select pg_table_size('{NAME}')");
+        let bytes: i64 = client.query_one(&asked, &[]).map_err(failed)?.get(0);
+        let row = bytes as f64 / rows as f64;
+        Ok(Self { client, by_key, rows, row, draws: Draws::new(seed) })
+    }
+
+    /// What the rows take.
+    pub fn size(&self) -> Bytes {
+        Bytes((self.rows as f64 * self.row) as u64)
+    }
+
+    /// Reads single rows of the first `set` bytes for so long, after all of them were read once in the order of their keys.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub fn read(&mut self, set: Bytes, time: Nanos) -> Result<Reading, Error> {
+        let rows = ((set.0 as f64 / self.row) as u64).clamp(1, self.rows);
+        let pass = format!("select sum(length(filler)) from {NAME} where id <= $1");
+        self.client.query(&pass, &[&(rows as i64)]).map_err(failed)?;
+        let part = time.to_duration() / BLOCKS;
+        self.part(rows, part, &mut Reading::default())?;
+        let mut reading = Reading::default();
+        (0..BLOCKS).try_for_each(|_| self.part(rows, part, &mut reading))?;
+        Ok(reading)
+    }
+
+    fn part(&mut self, rows: u64, time: Duration, into: &mut Reading) -> Result<(), Error> {
+        let began = sys::monotonic_ns();
+        let until = began + Nanos::from(time).0;
+        let (mut reads, mut last) = (0, began);
+        while last < until {
+            let id = self.draws.below(rows) as i64 + 1;
+            let found = self.client.query(&self.by_key, &[&id]).map_err(failed)?;
+            if found.len() != 1 {
+                return Err(Error::Database(format!(
+                    "it has {} rows with the key {id}, and one is expected",
+                    found.len()
+                )));
+            }
+            let now = sys::monotonic_ns();
+            into.times.record(Nanos(now - last));
+            (reads, last) = (reads + 1, now);
+        }
+        into.blocks.push((reads, Nanos(last - began)));
+        Ok(())
+    }
+}
+
+/// What the server says, or what is in the way of asking it.
+fn failed(error: postgres::Error) -> Error {
+    let cause = std::error::Error::source(&error).map(|cause| format!(" ({cause})")).unwrap_or_default();
+    Error::Database(format!("{error}{cause}"))
+}
