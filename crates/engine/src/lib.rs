@@ -34,10 +34,9 @@ pub use recorder::{Arrival, Open, Recorder};
 pub use source::Offer;
 
 use plan::{Flow, Generator};
-use record::Slice;
+use record::{Gather, Slice};
 use rustix::event::{EventfdFlags, eventfd};
 use script::Script;
-use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -301,40 +300,26 @@ impl Engine {
                 gap,
             })));
         }
-        let mut pending: BTreeMap<u32, Slice> = BTreeMap::new();
-        let (mut total, mut loaded, mut over, mut stopped) =
-            (Slice::default(), Nanos::ZERO, vec![false; self.loops.len()], false);
-        while over.contains(&false) {
+        let (mut gather, mut stopped) = (Gather::of(self.loops.len()), false);
+        while !gather.is_over() {
             match self.reports.recv_timeout(ASK) {
-                Ok((_, Report::Slice(slice))) => {
-                    let merged = pending.entry(slice.index).or_default();
-                    merged.index = slice.index;
-                    merged.merge_parallel(&slice);
-                }
-                Ok((index, Report::Over(at))) => {
-                    over[index] = true;
-                    loaded = loaded.max(at);
-                }
+                Ok((_, Report::Slice(slice))) => gather.add(&slice),
+                Ok((index, Report::Over(at))) => gather.over(index, at),
                 Ok((index, Report::Settled)) => self.settled[index] = true,
                 // Told to whoever asked before.
                 Ok((_, Report::Held { .. })) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => panic!("an engine loop has ended by itself"),
             }
-            let ended = !over.contains(&false);
-            while let Some(first) = pending.first_entry() {
-                if !ended && first.get().loops < count {
-                    break;
-                }
-                let slice = first.remove();
+            while let Some(slice) = gather.next_whole() {
                 on_slice(&slice);
-                total.merge_after(&slice);
             }
-            if !stopped && stop(&total) {
+            if !stopped && stop(gather.total()) {
                 stopped = true;
                 let now = Nanos(sys::monotonic_ns().saturating_sub(start_ns));
                 self.loops.iter().for_each(|each| each.tell(Command::Stop(now + LEAD)));
             }
         }
+        let (total, loaded) = gather.end();
         self.next_number += total.due;
         Counted { total, loaded }
     }

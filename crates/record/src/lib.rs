@@ -7,6 +7,7 @@ mod diagnosis;
 mod event;
 pub mod exit;
 mod experiment;
+mod gather;
 mod label;
 mod outcome;
 mod probe;
@@ -20,6 +21,7 @@ pub use event::{Event, Judgement, Machine, RunId};
 pub use experiment::{
     Answer, ArmOf, Design, Expected, Interval, Judged, Noise, Over, ProbeOf, Standing, Taken, Visit,
 };
+pub use gather::Gather;
 pub use label::Label;
 pub use outcome::{Failure, Outcome, Outcomes};
 pub use probe::{CacheModel, Conditions, Costs, Figure, Gave, Room, Single, Unit};

@@ -4,23 +4,23 @@
 //! what waited too long, takes up what is due, starts at most one program, and hears which processes have ended. The
 //! thread is the parent of what it starts: when it ends, however that comes about, the kernel kills them.
 
+use crate::Setup;
 use crate::log::{Gather, Job};
+use crate::report::{Control, Report, Tally};
 use crate::source::Source;
-use crate::{Expected, Setup};
+use crate::status::judged;
 use engine::{Arrival, Open, Recorder};
 use record::{Failure, Outcome, Slice};
 use rustix::event::epoll;
 use rustix::process::{Pid, Signal, pidfd_send_signal};
 use rustix::time::Timespec;
-use stats::Histogram;
 use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use units::Nanos;
 
@@ -30,43 +30,6 @@ const ENDS_A_TURN: usize = 64;
 const ARRIVALS_A_TURN: usize = 4096;
 /// So often it looks whether it is told to end.
 const ASK: Nanos = Nanos::from_millis(20);
-
-/// What all launchers of a trial are told, and count together.
-#[derive(Default)]
-pub(crate) struct Control {
-    /// The load ends now.
-    pub stop: AtomicBool,
-    /// So does everything that still runs.
-    pub kill: AtomicBool,
-    /// Processes that are alive.
-    pub alive: Arc<AtomicU64>,
-    /// The most that were at once.
-    pub most_alive: AtomicU64,
-    /// Processes started.
-    pub started: AtomicU64,
-}
-
-/// What a launcher tells.
-pub(crate) enum Report {
-    Slice(Box<Slice>),
-    /// The trial is over, its load ended at this moment; what still runs is no longer counted.
-    Over(Nanos),
-    /// The program cannot be executed at all.
-    Fault(io::Error),
-    /// Nothing it started runs any more.
-    Settled(Box<Tally>),
-}
-
-/// What a launcher has counted beside its slices.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Tally {
-    /// From the call that starts a program to its return: the program is executed by then.
-    pub spawn: Histogram,
-    /// Time that all processes together were alive.
-    pub alive_ns: u64,
-    /// Processes that have ended and were waited for.
-    pub ended: u64,
-}
 
 /// What a launcher is to do.
 pub(crate) struct Part {
@@ -448,41 +411,6 @@ impl Launcher {
         let next = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX);
         (next - now).min(ASK)
     }
-}
-
-/// Whether it ended as expected.
-fn judged(status: ExitStatus, expected: &Expected) -> Result<(), Failure> {
-    match (status.code(), status.signal()) {
-        (Some(code), _) if expected.holds(code) => Ok(()),
-        (Some(code), _) => Err(Failure::Check(format!("exit status {code}"))),
-        (None, signal) => {
-            let signal = signal.unwrap_or_default();
-            Err(Failure::Check(format!("ended by signal {signal}{}", name(signal))))
-        }
-    }
-}
-
-/// The name of a signal that ends programs, in brackets.
-fn name(signal: i32) -> &'static str {
-    let named = [
-        (Signal::HUP, " (SIGHUP)"),
-        (Signal::INT, " (SIGINT)"),
-        (Signal::QUIT, " (SIGQUIT)"),
-        (Signal::ILL, " (SIGILL)"),
-        (Signal::TRAP, " (SIGTRAP)"),
-        (Signal::ABORT, " (SIGABRT)"),
-        (Signal::BUS, " (SIGBUS)"),
-        (Signal::FPE, " (SIGFPE)"),
-        (Signal::KILL, " (SIGKILL)"),
-        (Signal::SEGV, " (SIGSEGV)"),
-        (Signal::PIPE, " (SIGPIPE)"),
-        (Signal::ALARM, " (SIGALRM)"),
-        (Signal::TERM, " (SIGTERM)"),
-        (Signal::SYS, " (SIGSYS)"),
-        (Signal::XCPU, " (SIGXCPU)"),
-        (Signal::XFSZ, " (SIGXFSZ)"),
-    ];
-    named.iter().find(|(one, _)| one.as_raw() == signal).map_or("", |(_, name)| name)
 }
 
 /// The processor that a process ran on last (proc_pid_stat(5), field 39); readable until it is waited for.

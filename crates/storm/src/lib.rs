@@ -8,27 +8,32 @@
 //! It never judges, and whatever it starts ends with it: each process is killed when the thread that started it ends.
 
 mod bare;
+mod error;
 mod figures;
 mod launcher;
 mod log;
+mod options;
 mod program;
+mod report;
 mod sampler;
 mod source;
+mod status;
 
 pub use bare::{Bare, cpuid};
+pub use error::Error;
 pub use figures::{TABLE, figure, times};
+pub use options::{Expected, Options};
 pub use program::Command;
 pub use sampler::Block;
 
 use engine::{Counted, Offer};
-use launcher::{Control, Launcher, Part, Report, Tally};
+use launcher::{Launcher, Part};
 use log::Log;
-use record::Slice;
+use record::{Gather, Slice};
+use report::{Control, Report, Tally};
 use sampler::Sampler;
 use source::Source;
 use stats::Histogram;
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
@@ -49,137 +54,6 @@ const LEAD: Nanos = Nanos::from_millis(2);
 const LAUNCHERS_MOST: u32 = 64;
 /// Descriptors of a launcher beside one for each process.
 const SPARE: u64 = 16;
-
-/// Why nothing can be started, before anything was.
-#[derive(Debug)]
-pub enum Error {
-    /// No command was given.
-    Nothing,
-    /// There is no such program.
-    NotFound {
-        /// Its name.
-        name: OsString,
-        /// The PATH that was searched; none of a name with a slash.
-        searched: Option<OsString>,
-    },
-    /// There is one, and it cannot be executed.
-    NotExecutable {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        why: String,
-    },
-    /// The job log, or what takes the programs' output.
-    File {
-        /// Which.
-        path: PathBuf,
-        /// What the kernel says.
-        why: io::Error,
-    },
-    /// A launcher cannot start.
-    Start(io::Error),
-    /// This process may open too few files for so many processes at once.
-    Descriptors {
-        /// Processes asked for.
-        wanted: u32,
-        /// Processes that there can be.
-        room: u64,
-    },
-}
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Nothing => f.write_str("no command was given; expected one after --, as in: -- true"),
-            Self::NotFound { name, searched: Some(searched) } => write!(
-                f,
-                "there is no program '{}' in PATH, which is {}; give its path, or install it",
-                name.display(),
-                searched.display()
-            ),
-            Self::NotFound { name, searched: None } => {
-                write!(f, "'{}': there is no such file; give the path of a program", name.display())
-            }
-            Self::NotExecutable { path, why } => write!(f, "'{}' cannot be executed: {why}", path.display()),
-            Self::File { path, why } => {
-                write!(f, "'{}' cannot be written: {}", path.display(), reason(why))
-            }
-            Self::Start(why) => write!(f, "no launcher can be started: {}", reason(why)),
-            Self::Descriptors { wanted, room } => write!(
-                f,
-                "{wanted} processes at once need as many descriptors, there is room for {room}; raise the limit with \
-                 ulimit -n, or lower --parallel"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-/// The kernel's reason without Rust's error number.
-pub(crate) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
-}
-
-/// Exit statuses that are as they should be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expected(Vec<(u8, u8)>);
-
-impl Default for Expected {
-    fn default() -> Self {
-        Self(vec![(0, 0)])
-    }
-}
-
-impl Expected {
-    /// From a list such as `0,2-4`; none if it is no such list.
-    pub fn parse(text: &str) -> Option<Self> {
-        let one = |text: &str| text.trim().parse::<u8>().ok();
-        let ranges = text.split(',').map(|part| match part.split_once('-') {
-            Some((from, to)) => one(from).zip(one(to)).filter(|(from, to)| from <= to),
-            None => one(part).map(|status| (status, status)),
-        });
-        ranges.collect::<Option<Vec<_>>>().map(Self)
-    }
-
-    pub(crate) fn holds(&self, code: i32) -> bool {
-        self.0.iter().any(|(from, to)| (i32::from(*from)..=i32::from(*to)).contains(&code))
-    }
-}
-
-/// How it is done.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The most processes alive at once.
-    pub parallel: u32,
-    /// Whatever has not ended so long after it was due is killed.
-    pub timeout: Nanos,
-    /// Exit statuses that are as they should be.
-    pub expected: Expected,
-    /// What has a longer response time is late.
-    pub deadline: Option<Nanos>,
-    /// Takes what the programs write, at its end; else that is thrown away.
-    pub output: Option<PathBuf>,
-    /// Takes a line for each process.
-    pub log: Option<PathBuf>,
-    /// The most arrivals that wait.
-    pub outstanding: u64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            parallel: 100,
-            timeout: Nanos::from_secs(10),
-            expected: Expected::default(),
-            deadline: None,
-            output: None,
-            log: None,
-            outstanding: 1_000_000,
-        }
-    }
-}
 
 /// What stays the same over all trials.
 struct Setup {
@@ -308,21 +182,11 @@ impl Storm {
                 return Counted { total: Slice::default(), loaded: Nanos::ZERO };
             }
         };
-        let count = trial.threads.len();
-        let mut pending: BTreeMap<u32, Slice> = BTreeMap::new();
-        let (mut total, mut loaded, mut over) = (Slice::default(), Nanos::ZERO, vec![false; count]);
-        let mut tallies = Vec::new();
-        while over.contains(&false) {
+        let (mut gather, mut tallies) = (Gather::of(trial.threads.len()), Vec::new());
+        while !gather.is_over() {
             match trial.reports.recv_timeout(ASK) {
-                Ok((_, Report::Slice(slice))) => {
-                    let merged = pending.entry(slice.index).or_default();
-                    merged.index = slice.index;
-                    merged.merge_parallel(&slice);
-                }
-                Ok((index, Report::Over(at))) => {
-                    over[index] = true;
-                    loaded = loaded.max(at);
-                }
+                Ok((_, Report::Slice(slice))) => gather.add(&slice),
+                Ok((index, Report::Over(at))) => gather.over(index, at),
                 Ok((_, Report::Settled(tally))) => {
                     trial.settled += 1;
                     tallies.push(tally);
@@ -331,21 +195,16 @@ impl Storm {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => panic!("a launcher has ended by itself"),
             }
-            let ended = !over.contains(&false);
-            while let Some(first) = pending.first_entry() {
-                if !ended && (first.get().loops as usize) < count {
-                    break;
-                }
-                let slice = first.remove();
+            while let Some(slice) = gather.next_whole() {
                 on_slice(&slice);
-                total.merge_after(&slice);
             }
-            match wish(&total) {
+            match wish(gather.total()) {
                 Wish::GoOn => {}
                 Wish::Stop => trial.control.stop.store(true, Ordering::Relaxed),
                 Wish::Kill => trial.control.kill.store(true, Ordering::Relaxed),
             }
         }
+        let (total, loaded) = gather.end();
         self.next_number += total.due;
         if let Some(account) = self.accounts.last_mut() {
             account.loaded = loaded;

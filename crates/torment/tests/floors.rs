@@ -107,11 +107,11 @@ fn no_crate_uses_one_above_it() {
 
 #[test]
 fn ground_crates_have_the_lints_of_the_ground() {
-    let lints = fs::canonicalize(Path::new(ROOT).join("lints/ground.toml")).expect("lints/ground.toml");
+    let lints = fs::read(Path::new(ROOT).join("lints/ground.toml")).expect("lints/ground.toml");
     for (name, floor) in floors() {
         let clippy = Path::new(ROOT).join("crates").join(&name).join("clippy.toml");
-        let leads_there = fs::canonicalize(&clippy).is_ok_and(|path| path == lints);
-        assert_eq!(leads_there, floor == 0, "{} and lints/ground.toml", clippy.display());
+        let alike = fs::read(&clippy).is_ok_and(|text| text == lints);
+        assert_eq!(alike, floor == 0, "{} and lints/ground.toml", clippy.display());
     }
 }
 
