@@ -27,6 +27,7 @@ pub use program::Command;
 pub use sampler::Block;
 
 use engine::{Counted, Offer};
+use error::reason;
 use launcher::{Launcher, Part};
 use log::Log;
 use record::{Gather, Slice};

@@ -81,7 +81,7 @@ fn ten_servers_of_twenty_milliseconds_hold_five_hundred_a_second() {
     let search = || {
         let target = Target::start(&place, &["--model", "async"]);
         let url = target.url("/pool?size=10&ms=20");
-        let (ended, find) = place.json(["find", &url, "--from", "300", "--trial", "5s"]);
+        let (ended, find) = place.json(["find", &url, "--from", "400", "--trial", "5s"]);
         // What torment says it sent, and the look before the load, is what the target received.
         let sent: f64 = trials(&find).iter().map(|trial| number(trial, "/sent")).sum();
         assert_eq!(target.truth("/pool")["received"], sent as u64 + 1);
@@ -99,7 +99,7 @@ fn a_limit_out_of_reach_is_at_least_the_highest_rate() {
     let _turn = Turn::wait();
     let place = Place::new();
     let (ended, find) =
-        place.json(["find", "demo/delay?ms=10", "--from", "500", "--max", "3000", "--trial", "4s"]);
+        place.json(["find", "demo/delay?ms=10", "--from", "1500", "--max", "3000", "--trial", "4s"]);
     println!("{}", ended.stderr);
     is_consistent(&place, &ended, &find);
     let ended = ended.expect(0);
@@ -118,7 +118,7 @@ fn a_limit_out_of_reach_is_at_least_the_highest_rate() {
 fn a_goal_on_response_times_has_a_limit_of_its_own() {
     let _turn = Turn::wait();
     let place = Place::new();
-    let search = || place.json(["find", "demo", "--goal", "p99<50ms", "--from", "500", "--trial", "4s"]);
+    let search = || place.json(["find", "demo", "--goal", "p99<50ms", "--from", "1500", "--trial", "4s"]);
     let Some((ended, find)) = undisturbed(search) else { return };
     is_consistent(&place, &ended, &find);
     let ended = ended.expect(0);
@@ -180,7 +180,7 @@ fn a_real_server_gets_an_honest_verdict() {
     let Some(nginx) = testbed::Nginx::start() else { return };
     let place = Place::new();
     let (ended, find) =
-        place.json(["find", &nginx.url(), "--from", "1000", "--trial", "1s", "--budget", "25s"]);
+        place.json(["find", &nginx.url(), "--from", "1000", "--trial", "1s", "--budget", "18s"]);
     println!("{}", ended.stderr);
     is_consistent(&place, &ended, &find);
     let limit = strict(&find);

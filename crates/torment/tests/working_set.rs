@@ -60,16 +60,13 @@ fn a_cache_of_our_own_is_found() {
 fn memory_is_slower_than_the_first_cache() {
     let _turn = Turn::wait();
     let place = Place::new();
-    let arguments = ["find", "working-set", "--memory", "--quick", "--sizes", "16KiB,32KiB,8MiB,64MiB"];
+    let arguments = ["find", "working-set", "--memory", "--quick", "--sizes", "16KiB,64MiB"];
     let (ended, run) = place.json(arguments);
     println!("{}", ended.stderr);
     for pages in ["each, small pages", "each, huge pages"] {
         let times = column(&run, "working set", pages);
-        assert_eq!(
-            times.iter().map(|(row, _)| *row).collect::<Vec<_>>(),
-            ["16 KiB", "32 KiB", "8 MiB", "64 MiB"]
-        );
-        assert!(times[3].1 > 2.0 * times[0].1, "{pages}: {times:?}");
+        let [("16 KiB", near), ("64 MiB", far)] = times[..] else { panic!("{pages}: {times:?}") };
+        assert!(far > 2.0 * near, "{pages}: {times:?}");
     }
 }
 
