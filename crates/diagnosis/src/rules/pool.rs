@@ -11,9 +11,10 @@ use crate::workers::Workers;
 use record::{Arithmetic, Cause, Prediction};
 use units::Rate;
 
-/// How many of something are in use at once, by what, and where that was seen.
+/// How many of something there are, how many of them are in use, and to whom they lead.
 struct Size {
     count: f64,
+    used: f64,
     peer: Option<String>,
 }
 
@@ -26,7 +27,8 @@ fn size(case: &Case<'_>, crowd: &Crowd) -> Size {
         let connections = established.map_or(*readers, |p| p.established);
         // A connection that is used all the time is read from most of it.
         let count = if *readers >= 0.6 * connections { connections } else { *readers };
-        return Size { count: count.round(), peer: Some(peer.clone()) };
+        let count = count.round();
+        return Size { count, used: count, peer: Some(peer.clone()) };
     }
     // What a worker in an event loop of its own waits for is not seen; as many connections as there are such tell.
     let same = |peer: &&record::watch::Peer| {
@@ -34,9 +36,19 @@ fn size(case: &Case<'_>, crowd: &Crowd) -> Size {
             && (0.6..=1.4).contains(&(crowd.holding / peer.established.max(0.1)))
     };
     match peers.iter().find(same) {
-        Some(peer) => Size { count: peer.established.round(), peer: Some(peer.address.clone()) },
-        None => Size { count: crowd.holding.round().max(2.0), peer: None },
+        Some(peer) => {
+            let count = peer.established.round();
+            Size { count, used: count, peer: Some(peer.address.clone()) }
+        }
+        None => Size { count: most_holding(case, crowd).round().max(2.0), used: crowd.holding, peer: None },
     }
+}
+
+/// The most workers that held one in any second: on its way from one worker to the next a permit is seen with neither, so that
+/// the average is less than there are.
+fn most_holding(case: &Case<'_>, crowd: &Crowd) -> f64 {
+    let seconds = case.bad.each.iter().filter_map(|moment| crowded(case, moment));
+    seconds.map(|crowd| crowd.holding).fold(crowd.holding, f64::max)
 }
 
 /// How long one of the pool is held for a request, from the time when the target was well: by Little's law the
@@ -68,13 +80,18 @@ fn larger(size: f64, thing: &str, hold: Option<f64>, measured: Rate) -> String {
 }
 
 pub(super) fn pool(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
-    let Size { count: size, peer } = size(case, crowd);
+    let Size { count: size, used, peer } = size(case, crowd);
     let hold = case.well.as_ref().and_then(|well| held(well, peer.as_deref()));
     let measured = Rate(case.bad.load.answered);
     let thing = if peer.is_some() { "connection" } else { "permit" };
+    let in_use = if number(used) == number(size) {
+        count(size, thing)
+    } else {
+        format!("{} {thing}s in use", number(used))
+    };
     let arithmetic = hold.map(|hold| Arithmetic {
-        formula: format!("{} / {} held per request", count(size, thing), time(hold)),
-        ceiling: Rate(size / hold),
+        formula: format!("{in_use} / {} held per request", time(hold)),
+        ceiling: Rate(used / hold),
         measured,
     });
     let at = peer.as_ref().map(|peer| format!(" to {}", named(case, peer))).unwrap_or_default();
@@ -99,10 +116,14 @@ pub(super) fn pool(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
                 Some(peer) => {
                     format!("{} read from {}, never more", number(crowd.workers.reading()), named(case, peer))
                 }
-                None => format!("{} do something meanwhile, never more", number(crowd.holding)),
+                None => format!(
+                    "{} do something meanwhile, in no second more than {}",
+                    number(crowd.holding),
+                    number(size)
+                ),
             },
             crowd.holding,
-            0.9 * size,
+            0.7 * size,
             "threads",
             source::SWEEP,
         )

@@ -31,8 +31,6 @@ pub(crate) struct Looking {
     running: Number,
     /// Whom this look is at, in its order.
     chosen: Vec<u32>,
-    /// Of them those to be looked into.
-    sleeping: Vec<(u32, u8)>,
     /// What each of the chosen does.
     doing: Vec<Doing>,
     addresses: HashMap<(u32, u64), u32>,
@@ -73,7 +71,6 @@ impl Looking {
             loadavg,
             cpus: std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64),
             chosen: Vec::new(),
-            sleeping: Vec::new(),
             doing: Vec::new(),
             addresses: HashMap::new(),
             random: 0x9e37_79b9_7f4a_7c15,
@@ -90,7 +87,6 @@ impl Looking {
         self.choose(most);
         self.crowd.tallies.iter_mut().for_each(Tally::begin);
         let renamed = self.see(began);
-        self.look_into();
         self.count(into);
         let gone = self.drop_gone();
         if renamed || gone {
@@ -128,13 +124,15 @@ impl Looking {
         self.chosen.rotate_left(start);
         self.doing.clear();
         self.doing.resize(self.chosen.len(), Doing::NotLooked);
-        self.sleeping.clear();
     }
 
-    /// Whether each of the chosen runs, or has moved; whether one has another name now.
+    /// What each of the chosen does; whether one has another name now.
+    ///
+    /// One that has moved and sleeps is looked into at once. Later, what others were waiting for may have passed from it to
+    /// one of them, and would be seen with nobody.
     fn see(&mut self, began: Instant) -> bool {
         let is_full = self.is_full();
-        let mut renamed = false;
+        let (mut renamed, mut into_calls) = (false, Duration::ZERO);
         for place in 0..self.chosen.len() {
             if place.is_multiple_of(EACH) && began.elapsed() > LONGEST {
                 break;
@@ -182,7 +180,11 @@ impl Looking {
                 _ => {
                     self.crowd.threads[at].seen = None;
                     self.tally(at).wanted += 1;
-                    self.sleeping.push((place as u32, state));
+                    if into_calls < INTO_CALLS {
+                        let began = Instant::now();
+                        self.look_into(place, at, state);
+                        into_calls += began.elapsed();
+                    }
                 }
             }
         }
@@ -209,35 +211,25 @@ impl Looking {
         self.tally(at).settled += 1;
     }
 
-    /// What those wait for that have moved and sleep.
-    fn look_into(&mut self) {
-        let began = Instant::now();
-        let count = self.sleeping.len();
-        let start = self.next_random() as usize % count.max(1);
-        for turn in 0..count {
-            if turn.is_multiple_of(EACH) && turn > 0 && began.elapsed() > INTO_CALLS {
-                break;
+    /// What it waits for.
+    fn look_into(&mut self, place: usize, at: usize, state: u8) {
+        let thread = &mut self.crowd.threads[at];
+        let Some(process) = &self.crowd.processes[thread.process as usize] else { return };
+        let sleeper = Sleeper { pid: process.pid, tid: thread.tid, state, file: thread.syscall.as_ref() };
+        let ends = &mut self.crowd.ends[process.ends].1;
+        let look = Looker { files: &mut self.files, ends, waits: &mut self.waits }.look(sleeper);
+        let (seen, refused) = match look {
+            Look::Ended => {
+                self.doing[place] = Doing::Gone;
+                return;
             }
-            let (place, state) = self.sleeping[(start + turn) % count];
-            let at = self.chosen[place as usize] as usize;
-            let thread = &mut self.crowd.threads[at];
-            let Some(process) = &self.crowd.processes[thread.process as usize] else { continue };
-            let sleeper = Sleeper { pid: process.pid, tid: thread.tid, state, file: thread.syscall.as_ref() };
-            let ends = &mut self.crowd.ends[process.ends].1;
-            let look = Looker { files: &mut self.files, ends, waits: &mut self.waits }.look(sleeper);
-            let (seen, refused) = match look {
-                Look::Ended => {
-                    self.doing[place as usize] = Doing::Gone;
-                    continue;
-                }
-                Look::Running => (None, false),
-                Look::Seen(seen) => (Some(seen), false),
-                Look::Refused(number) => (Some(Seen::Wait(number)), true),
-            };
-            (thread.seen, thread.refused) = (seen, refused);
-            self.doing[place as usize] = Doing::Moved(seen.unwrap_or(Seen::Wait(self.running)));
-            self.tally(at).got += 1;
-        }
+            Look::Running => (None, false),
+            Look::Seen(seen) => (Some(seen), false),
+            Look::Refused(number) => (Some(Seen::Wait(number)), true),
+        };
+        (thread.seen, thread.refused) = (seen, refused);
+        self.doing[place] = Doing::Moved(seen.unwrap_or(Seen::Wait(self.running)));
+        self.tally(at).got += 1;
     }
 
     fn count(&mut self, into: &mut [Looked]) {

@@ -383,3 +383,44 @@ fn as_nobody() {
     assert_eq!(sweep.readable, 0.0, "{sweep:?}");
     expect(groups, "sleep", 1.0, &Wait::Unknown);
 }
+
+/// Ten permits among many threads, each kept for 10 ms: whoever does not wait for one has one, and there are always ten.
+/// A sweep that looks at the holders later than at the others sees fewer.
+#[test]
+fn permits_on_their_way_from_one_to_the_next_are_not_lost() {
+    const PERMITS: usize = 10;
+    let _alone = alone();
+    let (free, given) = (Arc::new(Mutex::new((PERMITS, false))), Arc::new(Condvar::new()));
+    let work = {
+        let (free, given) = (Arc::clone(&free), Arc::clone(&given));
+        move || {
+            let mut state = free.lock().expect("nobody panics");
+            while !state.1 {
+                if state.0 == 0 {
+                    state = given.wait_timeout(state, Duration::from_secs(30)).expect("nobody panics").0;
+                    continue;
+                }
+                state.0 -= 1;
+                drop(state);
+                std::thread::sleep(Duration::from_millis(10));
+                state = free.lock().expect("nobody panics");
+                state.0 += 1;
+                given.notify_one();
+                // One that takes it again at once would leave the others nothing.
+                state = given.wait_timeout(state, Duration::from_secs(30)).expect("nobody panics").0;
+            }
+        }
+    };
+    let stop = move || {
+        free.lock().expect("nobody panics").1 = true;
+        given.notify_all();
+    };
+    let threads = Threads::start("zpermit", 200, work).stopped_by(stop);
+    let parts = windows(&scene(&[&[std::process::id()]]), Duration::from_secs(3));
+    let group = group(&parts[0].1, "zpermit-N");
+    let waiting = |wait: &Wait| matches!(wait, Wait::Futex { .. });
+    let waits: f64 = group.states.iter().filter(|s| waiting(&s.wait)).map(|s| s.threads).sum();
+    let holding = group.threads - waits;
+    drop(threads);
+    assert!(holding >= 0.94 * PERMITS as f64, "{holding} of {PERMITS}: {group:?}");
+}
