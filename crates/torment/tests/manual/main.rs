@@ -78,9 +78,9 @@ fn record() {
         let desk = Desk::new();
         println!("{name}: {}", shown.command);
         // What it started beside it has a second to be ready, and ends with it.
-        let script = shown.command.replace("&\n", "&\nsleep 1\n");
+        let script = shown.command.replace("&\n", "& started=\"$started $!\"\nsleep 1\n");
         let ended =
-            desk.shell(&format!("trap 'kill $(jobs -p)' EXIT\n{script}")).status().expect("there is a shell");
+            desk.shell(&format!("trap 'kill $started' EXIT\n{script}")).status().expect("there is a shell");
         println!("{ended}");
         let id = Store::open(&desk.store()).and_then(|store| store.find("last")).expect("it was kept");
         recorded::keep(&desk.store(), &id, &name);

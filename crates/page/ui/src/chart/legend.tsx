@@ -1,13 +1,13 @@
 /** What a chart draws, by name; under the cursor also how much. A press hides a series or shows it again. */
 
 import type { JSX } from 'preact';
-import { overTime, type Chart } from '../document';
+import { overTime, type Chart, type Phase } from '../document';
 import { format } from '../format';
 import { look, palette, shade, toneColour } from '../palette';
 import { scheme } from '../theme';
 import { cellOf, heatColumn, phaseAt } from './data';
 import { strokes } from './hatch';
-import { largest } from './marks';
+import { largest, strip } from './marks';
 import type { At, Drawn } from './plot';
 import { CROSS, isLine, shapes } from './shapes';
 import { interval, word } from './table';
@@ -20,7 +20,7 @@ interface Props {
 }
 
 export function Legend({ drawn, at, hidden, toggle }: Props): JSX.Element {
-  const { chart, data } = drawn;
+  const { chart, data, phases } = drawn;
   const points = chart.form === 'points';
   return (
     <div class="legend">
@@ -47,6 +47,7 @@ export function Legend({ drawn, at, hidden, toggle }: Props): JSX.Element {
             );
           })}
           {points && <Shapes chart={chart} />}
+          {overTime(chart) && <Strips phases={phases} />}
         </ul>
       )}
     </div>
@@ -150,6 +151,25 @@ function Shapes({ chart }: { chart: Chart }): JSX.Element {
             </li>
           );
         })}
+    </>
+  );
+}
+
+/** What the strips along the top say of the load at that time. */
+function Strips({ phases }: { phases: readonly Phase[] }): JSX.Element {
+  const tones = new Set(phases.map((phase) => phase.tone));
+  return (
+    <>
+      {(['good', 'bad', 'warn'] as const)
+        .filter((tone) => tones.has(tone))
+        .map((tone) => (
+          <li key={tone} class="shape">
+            <svg class="swatch" width="22" height="4" viewBox="0 0 22 4" aria-hidden="true">
+              <line x2="22" y1="2" y2="2" stroke={toneColour(tone, scheme())} stroke-width="3" stroke-dasharray={strip(tone).join(' ')} />
+            </svg>
+            {`load ${word(tone)}`}
+          </li>
+        ))}
     </>
   );
 }

@@ -1,7 +1,7 @@
 /** What is drawn around a chart's lines: phases, bounds, points with their intervals, the cells of a heat map. */
 
 import type uPlot from 'uplot';
-import type { Chart, Heat, Phase, Point } from '../document';
+import type { Chart, Heat, Phase, Point, Tone } from '../document';
 import { clear, look, type Look, palette, shade, toneColour, type Scheme } from '../palette';
 import { format } from '../format';
 import type { Data } from './data';
@@ -9,7 +9,10 @@ import { CROSS, isLine, shapes } from './shapes';
 
 const ratio = () => window.devicePixelRatio || 1;
 
-/** Faint bands from top to bottom, each with a strip of its tone above: through for good, broken for bad. */
+/** How the strip of a phase is broken: through for good. */
+export const strip = (tone: Tone): readonly number[] => (tone === 'bad' ? [3, 2] : tone === 'warn' ? [8, 3] : []);
+
+/** Faint bands from top to bottom, each with a strip of its tone above. */
 export function drawPhases(plot: uPlot, phases: readonly Phase[], scheme: Scheme): void {
   const { ctx, bbox } = plot;
   const px = ratio();
@@ -25,7 +28,7 @@ export function drawPhases(plot: uPlot, phases: readonly Phase[], scheme: Scheme
     ctx.fillRect(left, bbox.top, right - left, bbox.height);
     ctx.strokeStyle = clear(colour, judged ? 0.9 : 0.35);
     ctx.lineWidth = 3 * px;
-    ctx.setLineDash(phase.tone === 'bad' ? [3 * px, 2 * px] : phase.tone === 'warn' ? [8 * px, 3 * px] : []);
+    ctx.setLineDash(strip(phase.tone).map((length) => length * px));
     ctx.beginPath();
     ctx.moveTo(left + px, bbox.top + 1.5 * px);
     ctx.lineTo(Math.max(left + px, right - px), bbox.top + 1.5 * px);
