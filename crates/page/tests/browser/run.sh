@@ -1,6 +1,6 @@
 #!/bin/sh
 # The page in a real browser: run.sh [TORMENT], where TORMENT is the binary whose live page is looked at too. Screenshots go
-# to target/screenshots; with IMAGES=1 those that the manual shows go on to docs/images. What is missing is said, and the tests
+# to target/screenshots; with IMAGES=1 those of real runs that the manual shows go on to docs/images. What is missing is said, and the tests
 # are skipped.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,7 +25,7 @@ fi
 node --test --test-concurrency=1 "$here"/*.test.mjs
 
 if [ -n "${IMAGES:-}" ]; then
-    for image in "$root"/docs/images/*.png; do
+    for image in "$root"/docs/images/real-*.png; do
         cp "$SCREENSHOTS/$(basename "$image")" "$image"
     done
 fi
