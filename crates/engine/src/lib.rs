@@ -34,7 +34,7 @@ pub use recorder::{Arrival, Open, Recorder};
 pub use source::Offer;
 
 use plan::{Flow, Generator};
-use record::{Gather, Slice};
+use record::{Counted, Gather, Slice};
 use rustix::event::{EventfdFlags, eventfd};
 use script::Script;
 use std::io;
@@ -158,7 +158,7 @@ impl std::fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// The kernel's reason without Rust's error number.
-pub(crate) fn reason(error: &io::Error) -> String {
+pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
@@ -204,15 +204,6 @@ pub struct Held {
     pub open: u64,
     /// Why no more could be made.
     pub refused: Option<String>,
-}
-
-/// What one trial counted.
-#[derive(Debug, Clone)]
-pub struct Counted {
-    /// All slices merged: load and drain.
-    pub total: Slice,
-    /// How long the load lasted.
-    pub loaded: Nanos,
 }
 
 impl Engine {
@@ -319,9 +310,9 @@ impl Engine {
                 self.loops.iter().for_each(|each| each.tell(Command::Stop(now + LEAD)));
             }
         }
-        let (total, loaded) = gather.end();
-        self.next_number += total.due;
-        Counted { total, loaded }
+        let counted = gather.end();
+        self.next_number += counted.total.due;
+        counted
     }
 
     /// Opens connections until so many stand, or closes some; from then on they are kept, requests go to them in turn, and

@@ -2,25 +2,28 @@ use crate::Slice;
 use std::collections::BTreeMap;
 use units::Nanos;
 
+/// What one trial counted.
+#[derive(Debug, Clone, Default)]
+pub struct Counted {
+    /// All slices merged: load and drain.
+    pub total: Slice,
+    /// How long the load lasted.
+    pub loaded: Nanos,
+}
+
 /// Puts what loops side by side tell of one trial together: a second is whole once each of them has told of it.
 #[derive(Debug)]
 pub struct Gather {
     /// Seconds of which not all have told.
     pending: BTreeMap<u32, Slice>,
     over: Vec<bool>,
-    total: Slice,
-    loaded: Nanos,
+    counted: Counted,
 }
 
 impl Gather {
     /// Of so many loops.
     pub fn of(loops: usize) -> Self {
-        Self {
-            pending: BTreeMap::new(),
-            over: vec![false; loops],
-            total: Slice::default(),
-            loaded: Nanos::ZERO,
-        }
+        Self { pending: BTreeMap::new(), over: vec![false; loops], counted: Counted::default() }
     }
 
     /// One loop's slice.
@@ -33,7 +36,7 @@ impl Gather {
     /// A loop is done; its load ended at this moment.
     pub fn over(&mut self, index: usize, at: Nanos) {
         self.over[index] = true;
-        self.loaded = self.loaded.max(at);
+        self.counted.loaded = self.counted.loaded.max(at);
     }
 
     /// Whether all loops are done.
@@ -49,18 +52,18 @@ impl Gather {
             return None;
         }
         let slice = first.remove();
-        self.total.merge_after(&slice);
+        self.counted.total.merge_after(&slice);
         Some(slice)
     }
 
     /// All whole seconds so far, as one.
     pub fn total(&self) -> &Slice {
-        &self.total
+        &self.counted.total
     }
 
-    /// All of it, and how long the load lasted.
-    pub fn end(self) -> (Slice, Nanos) {
-        (self.total, self.loaded)
+    /// All of it.
+    pub fn end(self) -> Counted {
+        self.counted
     }
 }
 
@@ -95,7 +98,7 @@ mod tests {
         gather.over(1, SLICE * 2);
         assert!(gather.is_over());
         assert_eq!(gather.next_whole().map(|slice| slice.due), Some(3));
-        let (total, loaded) = gather.end();
-        assert_eq!((total.due, loaded), (3, SLICE * 2));
+        let counted = gather.end();
+        assert_eq!((counted.total.due, counted.loaded), (3, SLICE * 2));
     }
 }

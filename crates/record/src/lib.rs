@@ -21,7 +21,7 @@ pub use event::{Event, Judgement, Machine, RunId};
 pub use experiment::{
     Answer, ArmOf, Design, Expected, Interval, Judged, Noise, Over, ProbeOf, Standing, Taken, Visit,
 };
-pub use gather::Gather;
+pub use gather::{Counted, Gather};
 pub use label::Label;
 pub use outcome::{Failure, Outcome, Outcomes};
 pub use probe::{CacheModel, Conditions, Costs, Figure, Gave, Room, Single, Unit};

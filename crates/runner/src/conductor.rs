@@ -1,9 +1,9 @@
 //! Carries single trials out: load, drain, recovery; and notices what voids them.
 
 use crate::{Circumstances, Error, Reset, Sink, Stop, Witness, preflight, unix_ms};
-use engine::{Counted, Engine, Held, Job, Offer};
+use engine::{Engine, Held, Job, Offer};
 use plan::{Plan, Target};
-use record::{Caveat, Event, Failure, Judgement, Purpose, Recovery, SLICE, Slice, TrialResult};
+use record::{Caveat, Counted, Event, Failure, Judgement, Purpose, Recovery, SLICE, Slice, TrialResult};
 use schedule::Schedule;
 use std::cell::RefCell;
 use std::time::Instant;

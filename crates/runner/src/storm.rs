@@ -4,9 +4,9 @@ mod split;
 
 use crate::conductor::{Carrier, Conductor};
 use crate::{Error, Outcome, Sink, Stop, Title, exit, find, id, load, recorded};
-use engine::{Counted, Offer};
+use engine::Offer;
 use plan::{Plan, Task};
-use record::{Event, Figure, Limit, Purpose, Slice, Unit, Verdict};
+use record::{Counted, Event, Figure, Limit, Purpose, Slice, Unit, Verdict};
 use std::path::PathBuf;
 use storm::{Account, Bare, Command, Options, Storm, TABLE, Wish};
 use units::{Nanos, Rate, Share};

@@ -62,6 +62,15 @@ impl Bounds {
         self.levels.retain(|l| !l.trials.is_empty());
     }
 
+    /// Gives way to newer trials; such as only failed join these, for they suggest no lower bound.
+    pub fn give_way(&mut self, newer: Self) {
+        if newer.levels.iter().flat_map(|l| &l.trials).any(|t| t.good) {
+            *self = newer;
+        } else {
+            newer.levels.into_iter().for_each(|l| l.trials.into_iter().for_each(|t| self.add(l.rate, t)));
+        }
+    }
+
     /// The trials at a level.
     pub fn at(&self, rate: f64) -> &[Seen] {
         self.levels.iter().find(|l| (l.rate / rate - 1.0).abs() < SAME).map_or(&[], |l| &l.trials)

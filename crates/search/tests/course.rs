@@ -10,7 +10,7 @@ mod table;
 use plan::{Goal, Objective};
 use record::{Caveat, CurvePoint, Ended, Limit, Purpose, TrialResult, Verdict};
 use simulate::{Arrivals, Service, System, Target, Trait};
-use table::usual;
+use table::{rows, usual};
 use torment_search::{Config, Search, Step, TRIALS_MOST};
 use units::{Nanos, Rate, Share};
 
@@ -222,4 +222,25 @@ fn ctrl_c_keeps_what_was_found() {
         (&Ended::Interrupted, 5, Some(160.0), false)
     );
     assert_eq!(search.next(), Step::Done(Box::new(verdict)));
+}
+
+#[test]
+fn a_bound_once_said_is_said_until_the_end() {
+    // What becomes slower may fail where it was well before.
+    let slows = |system: &System| matches!(system.special, Some(Trait::Slows(_) | Trait::Breaks(_)));
+    let systems = rows().into_iter().map(|row| row.system).filter(|system| !slows(system));
+    for (system, seed) in systems.flat_map(|system| [(system, 0), (system, 1)]) {
+        let (mut search, mut target) = (Search::new(usual(1e6, seed)), Target::new(system, seed));
+        let mut said = false;
+        while let Step::Try(proposal) = search.next() {
+            let Verdict::Limits { limits, .. } = search.clone().interrupt(Ended::Interrupted) else {
+                panic!("a search ends in limits")
+            };
+            let says = limits[0].lower.is_some();
+            assert!(says || !said, "{} seed {seed}: what was known is gone: {limits:?}", system.name);
+            said = says;
+            search.take(&target.trial(&proposal, search.drain(), &Objective::ZERO_DROP, Share(0.02)));
+        }
+        assert!(said, "{}", system.name);
+    }
 }

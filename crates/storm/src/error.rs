@@ -1,3 +1,4 @@
+use engine::reason;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -67,9 +68,3 @@ impl std::fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
-
-/// The kernel's reason without Rust's error number.
-pub(crate) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
-}

@@ -265,7 +265,7 @@ impl Launcher {
                 .iter()
                 .any(|errno| errno.raw_os_error() == code)
         });
-        let said = format!("not started: {}", crate::reason(&why));
+        let said = format!("not started: {}", engine::reason(&why));
         self.recorder.failed(arrival, Failure::Check(said), now);
         if !passes {
             self.control.stop.store(true, Ordering::Relaxed);

@@ -26,11 +26,10 @@ pub use options::{Expected, Options};
 pub use program::Command;
 pub use sampler::Block;
 
-use engine::{Counted, Offer};
-use error::reason;
+use engine::{Offer, reason};
 use launcher::{Launcher, Part};
 use log::Log;
-use record::{Gather, Slice};
+use record::{Counted, Gather, Slice};
 use report::{Control, Report, Tally};
 use sampler::Sampler;
 use source::Source;
@@ -180,7 +179,7 @@ impl Storm {
             Ok(trial) => self.trial.insert(trial),
             Err(why) => {
                 self.fault = Some(why);
-                return Counted { total: Slice::default(), loaded: Nanos::ZERO };
+                return Counted::default();
             }
         };
         let (mut gather, mut tallies) = (Gather::of(trial.threads.len()), Vec::new());
@@ -205,14 +204,14 @@ impl Storm {
                 Wish::Kill => trial.control.kill.store(true, Ordering::Relaxed),
             }
         }
-        let (total, loaded) = gather.end();
-        self.next_number += total.due;
+        let counted = gather.end();
+        self.next_number += counted.total.due;
         if let Some(account) = self.accounts.last_mut() {
-            account.loaded = loaded;
+            account.loaded = counted.loaded;
             account.machine = sampler.map(Sampler::end).unwrap_or_default();
             tallies.iter().for_each(|tally| account.add(tally));
         }
-        Counted { total, loaded }
+        counted
     }
 
     fn start(&self, offer: &Offer, drain: Nanos, control: &Arc<Control>) -> io::Result<Trial> {

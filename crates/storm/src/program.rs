@@ -85,7 +85,7 @@ fn executable(path: &Path) -> Result<(), Error> {
         Err(why) if why.kind() == io::ErrorKind::NotFound => {
             return Err(Error::NotFound { name: path.as_os_str().to_owned(), searched: None });
         }
-        Err(why) => return Err(refused(&crate::reason(&why))),
+        Err(why) => return Err(refused(&engine::reason(&why))),
     };
     if found.is_dir() {
         return Err(refused("it is a folder"));

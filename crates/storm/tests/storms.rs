@@ -1,8 +1,8 @@
 //! Real processes: what was asked for is what happens, and what is counted is what happened.
 
-use engine::{Counted, Offer};
+use engine::Offer;
 use plan::{Arrivals, Stage};
-use record::{Failure, Slice};
+use record::{Counted, Failure, Slice};
 use schedule::Schedule;
 use serde_json::Value;
 use std::ffi::OsString;

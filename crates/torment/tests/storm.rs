@@ -153,17 +153,20 @@ fn a_search_counts_in_processes() {
     }
 }
 
+/// A storm with five processes that sleep, each with this word.
+fn five_asleep(place: &Place) -> (Running, String) {
+    let word = own_sleep();
+    let storm_of = ["run", "--processes", "1000", "--parallel", "5", "--timeout", "1h"];
+    let running = storm(place, &storm_of, &["sleep", &word]);
+    wait_for("it starts five", || alive(&word) == 5);
+    (running, word)
+}
+
 #[test]
 fn nothing_is_left_after_an_interrupt() {
     let _turn = Turn::wait();
     let place = Place::new();
-    let word = own_sleep();
-    let running = storm(
-        &place,
-        &["run", "--processes", "1000", "--parallel", "5", "--timeout", "1h"],
-        &["sleep", &word],
-    );
-    wait_for("it starts five", || alive(&word) == 5);
+    let (running, word) = five_asleep(&place);
     running.signal(rustix::process::Signal::INT);
     let ended = running.end();
     assert_eq!(ended.code(), 130, "{ended}");
@@ -174,13 +177,7 @@ fn nothing_is_left_after_an_interrupt() {
 fn nothing_is_left_after_a_kill() {
     let _turn = Turn::wait();
     let place = Place::new();
-    let word = own_sleep();
-    let running = storm(
-        &place,
-        &["run", "--processes", "1000", "--parallel", "5", "--timeout", "1h"],
-        &["sleep", &word],
-    );
-    wait_for("it starts five", || alive(&word) == 5);
+    let (running, word) = five_asleep(&place);
     running.signal(rustix::process::Signal::KILL);
     assert_eq!(running.end().signal(), Some(9));
     wait_for("they end with it", || alive(&word) == 0);

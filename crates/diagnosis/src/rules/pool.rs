@@ -11,10 +11,9 @@ use crate::workers::Workers;
 use record::{Arithmetic, Cause, Prediction};
 use units::Rate;
 
-/// How many of something there are, how many of them are in use, and to whom they lead.
+/// How many of something there are, and to whom they lead.
 struct Size {
     count: f64,
-    used: f64,
     peer: Option<String>,
 }
 
@@ -27,8 +26,7 @@ fn size(case: &Case<'_>, crowd: &Crowd) -> Size {
         let connections = established.map_or(*readers, |p| p.established);
         // A connection that is used all the time is read from most of it.
         let count = if *readers >= 0.6 * connections { connections } else { *readers };
-        let count = count.round();
-        return Size { count, used: count, peer: Some(peer.clone()) };
+        return Size { count: count.round(), peer: Some(peer.clone()) };
     }
     // What a worker in an event loop of its own waits for is not seen; as many connections as there are such tell.
     let same = |peer: &&record::watch::Peer| {
@@ -36,11 +34,8 @@ fn size(case: &Case<'_>, crowd: &Crowd) -> Size {
             && (0.6..=1.4).contains(&(crowd.holding / peer.established.max(0.1)))
     };
     match peers.iter().find(same) {
-        Some(peer) => {
-            let count = peer.established.round();
-            Size { count, used: count, peer: Some(peer.address.clone()) }
-        }
-        None => Size { count: most_holding(case, crowd).round().max(2.0), used: crowd.holding, peer: None },
+        Some(peer) => Size { count: peer.established.round(), peer: Some(peer.address.clone()) },
+        None => Size { count: most_holding(case, crowd).round().max(2.0), peer: None },
     }
 }
 
@@ -80,7 +75,9 @@ fn larger(size: f64, thing: &str, hold: Option<f64>, measured: Rate) -> String {
 }
 
 pub(super) fn pool(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
-    let Size { count: size, used, peer } = size(case, crowd);
+    let Size { count: size, peer } = size(case, crowd);
+    // Connections are there or not; permits are only seen in use, here as when the target was well.
+    let used = if peer.is_some() { size } else { crowd.holding };
     let hold = case.well.as_ref().and_then(|well| held(well, peer.as_deref()));
     let measured = Rate(case.bad.load.answered);
     let thing = if peer.is_some() { "connection" } else { "permit" };

@@ -82,8 +82,7 @@ impl Search {
         }
         self.reference = warm.level().map(|(length, median)| Reference::new(median, length.as_secs_f64()));
         self.since_sentinel = 0;
-        self.expired = std::mem::take(&mut self.bounds);
-        self.points.clear();
+        self.expire();
         self.points.extend(point(0.0, result).map(|p| (self.calm, p)));
         let open = match (self.estimate, self.void) {
             (Some(estimate), _) => estimate * PROBE,
@@ -181,9 +180,14 @@ impl Search {
         }
         let factor = (1.0 / shift.ratio()).clamp(0.25, 4.0);
         self.estimate = self.estimate.map(|e| e * factor);
-        self.expired = std::mem::take(&mut self.bounds);
-        self.points.clear();
+        self.expire();
         self.warm_up(self.calm / CALM * factor);
+    }
+
+    /// No trial so far counts any more, for the target is not what it was.
+    fn expire(&mut self) {
+        self.expired.give_way(std::mem::take(&mut self.bounds));
+        self.points.clear();
     }
 
     pub(super) fn generator_limit(&mut self, rate: f64) {
