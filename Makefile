@@ -4,7 +4,7 @@ BIN := target/$(TARGET)/release/torment
 PAGE := crates/page/ui/dist/index.html
 PAGE_SOURCES := $(shell find crates/page/ui \( -name node_modules -o -name dist -o -name tests \) -prune -o -type f -print)
 
-.PHONY: demo build page test check dist truths bench bench-probes manual
+.PHONY: demo build page test prepared built check dist truths bench bench-probes manual
 
 demo: build ## Build, then find the limit of the built-in service.
 	$(BIN) find demo
@@ -18,11 +18,18 @@ $(PAGE): $(PAGE_SOURCES)
 	@crates/page/build-ui.sh
 
 test: ## Everything, with a real PostgreSQL and nginx; installs them when root, says what is missing otherwise.
-	./tests/prepare.sh
+	$(MAKE) -j2 prepared built
 	$(MAKE) page
 	cargo test --release --workspace --no-fail-fast
 	./tests/targets.sh $(BIN)
 	./crates/page/tests/browser/run.sh $(BIN)
+
+# Side by side: the one waits for the network, the other for the compiler.
+prepared:
+	./tests/prepare.sh
+
+built: page
+	cargo test --release --workspace --no-run
 
 check: ## Format, lints, dependency rules.
 	cargo fmt --all --check
