@@ -73,7 +73,7 @@ pub struct Visit {
     pub at_unix_ms: u64,
     /// See above.
     pub took: Nanos,
-    /// From the start of the service until it was ready.
+    /// From the start of the service until it was ready; without one, of all that is needed.
     pub started_in: Nanos,
     /// What was measured at each probe that is for this arm.
     pub taken: Vec<Taken>,

@@ -65,7 +65,8 @@ impl Guard {
         Ok(())
     }
 
-    /// Starts what is needed and then the service, each once the one before is ready. How long the service itself took.
+    /// Starts what is needed and then the service, each once the one before is ready. How long the service itself took,
+    /// or without one all that is needed.
     ///
     /// # Errors
     /// When something does not start, ends, or is not ready in time, or `stop` says so. What was started is stopped
@@ -94,13 +95,17 @@ impl Guard {
     }
 
     fn start_all(&mut self, setup: &Setup, stop: &dyn Fn() -> bool) -> Result<Nanos, Error> {
+        let began = Instant::now();
         for need in &setup.needs {
             match need {
                 Need::Postgres(database) => self.start_postgres(database, stop)?,
                 Need::Program(program) => drop(self.start_program(program, stop)?),
             }
         }
-        setup.service.as_ref().map_or(Ok(Nanos::ZERO), |service| self.start_program(service, stop))
+        match &setup.service {
+            Some(service) => self.start_program(service, stop),
+            None => Ok(began.elapsed().into()),
+        }
     }
 
     /// How long it took until it was ready.
@@ -117,7 +122,7 @@ impl Guard {
             Asked::Log(_) if guard.has_said(name) => Ok(()),
             other => other.answers(),
         })?;
-        let took = Nanos(u64::try_from(wait.since.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        let took = wait.since.elapsed().into();
         asked.port().map_or(Ok(()), |port| self.is_ours(name, port))?;
         Ok(took)
     }

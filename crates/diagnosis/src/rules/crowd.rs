@@ -1,9 +1,7 @@
 //! Workers that wait for each other: what locks and pools have in common.
 
 use crate::case::{Case, Moment, cpu as cpu_of};
-use crate::found::{Contrast, Found, fact, source};
-use crate::rules::lock::lock;
-use crate::rules::pool::pool;
+use crate::found::{Contrast, fact, source};
 use crate::words::number;
 use crate::workers::Workers;
 use record::watch::Look;
@@ -56,12 +54,6 @@ pub(super) fn crowded(case: &Case<'_>, moment: &Moment<'_>) -> Option<Crowd> {
     );
     let calm = cpu_of(subject, moment.length()) < CALM * case.cpus();
     (crowd.engaged >= LEAST && crowd.waiting >= MOST * crowd.engaged && calm).then_some(crowd)
-}
-
-/// A pool of connections or permits; a lock is a pool of one.
-pub(crate) fn crowd(case: &Case<'_>) -> Option<Found> {
-    let crowd = crowded(case, &case.bad.whole())?;
-    if crowd.holding <= ONE { lock(case, &crowd) } else { pool(case, &crowd) }
 }
 
 pub(super) fn waiting_fact(case: &Case<'_>, crowd: &Crowd) -> record::Evidence {

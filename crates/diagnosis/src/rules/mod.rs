@@ -30,7 +30,7 @@ pub(crate) const ALL: [fn(&Case<'_>) -> Option<Found>; 24] = [
     java::gc,
     java::safepoint,
     java::cold,
-    crowd::crowd,
+    pool::pool,
     outside::workers,
     outside::downstream,
     outside::disk,

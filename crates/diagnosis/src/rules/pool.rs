@@ -4,6 +4,7 @@ use super::crowd::{
     Crowd, MOST, ONE, crowded, dumped, named, outstanding_fact, waiting_fact, waits_in_application,
 };
 use super::inside;
+use super::lock::lock;
 use crate::case::{Case, Side};
 use crate::found::{Contrast, Found, fact, source};
 use crate::words::{count, number, time};
@@ -74,7 +75,13 @@ fn larger(size: f64, thing: &str, hold: Option<f64>, measured: Rate) -> String {
     }
 }
 
-pub(super) fn pool(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
+/// A pool of connections or permits; a lock is a pool of one.
+pub(crate) fn pool(case: &Case<'_>) -> Option<Found> {
+    let crowd = crowded(case, &case.bad.whole())?;
+    if crowd.holding <= ONE { lock(case, &crowd) } else { of_several(case, &crowd) }
+}
+
+fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     let Size { count: size, peer } = size(case, crowd);
     // Connections are there or not; permits are only seen in use, here as when the target was well.
     let used = if peer.is_some() { size } else { crowd.holding };

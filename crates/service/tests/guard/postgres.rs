@@ -60,7 +60,8 @@ fn seeded_reset_and_gone() {
         let setup = setup(&database);
         Guard::check(&setup).expect("nothing is in the way");
         let mut guard = guard();
-        guard.up(&setup, &on).expect("it starts");
+        let took = guard.up(&setup, &on).expect("it starts");
+        assert!(took > Nanos::ZERO, "no database is there at once");
         assert_eq!(
             fs::read_dir(scene.path("disk")).expect("ours").count(),
             usize::from(database.data.is_some())
