@@ -9,14 +9,15 @@ use units::{Rate, grouped};
 pub(crate) struct Names<'a> {
     pub design: &'a Design,
     pub visits: &'a [Visit],
-    /// What a share of the capacity came to, by the probe's place.
+    /// What a share of the capacity comes to in all blocks, by the probe's place. In the pilot it is a share of what
+    /// that very start can take.
     rates: BTreeMap<usize, Rate>,
 }
 
 impl<'a> Names<'a> {
     /// None before the design is known.
     pub fn of(view: &'a RunView) -> Option<Self> {
-        let held = view.visits.iter().flat_map(|visit| &visit.taken);
+        let held = view.visits.iter().filter(|visit| visit.block > 0).flat_map(|visit| &visit.taken);
         let rates = held.filter_map(|taken| Some((taken.probe, taken.rate?))).collect();
         Some(Self { design: view.design.as_ref()?, visits: &view.visits, rates })
     }
@@ -36,10 +37,24 @@ impl<'a> Names<'a> {
 
     /// A probe's load, to be said after a measure; nothing of the search for the limit.
     pub fn load(&self, probe: usize) -> String {
+        self.load_at(probe, self.rates.get(&probe).copied())
+    }
+
+    /// The load under which this was taken.
+    pub fn load_of(&self, taken: &Taken) -> String {
+        self.load_at(taken.probe, taken.rate)
+    }
+
+    /// Whether it was taken under the load that the blocks have.
+    pub fn is_at_load(&self, taken: &Taken) -> bool {
+        self.rates.get(&taken.probe).is_none_or(|rate| taken.rate == Some(*rate))
+    }
+
+    fn load_at(&self, probe: usize, held: Option<Rate>) -> String {
         match self.design.probes.get(probe).map(|probe| probe.at) {
             Some(At::Limit) | None => String::new(),
             Some(At::Rate(rate)) => format!("at {rate}"),
-            Some(At::Share(share)) => match self.rates.get(&probe) {
+            Some(At::Share(share)) => match held {
                 Some(rate) => format!("at {rate}"),
                 None => format!("at {} of the capacity", percent(share.0)),
             },

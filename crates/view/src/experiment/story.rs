@@ -111,7 +111,7 @@ fn of(names: &Names<'_>, taken: &Taken) -> Option<String> {
         .map(|(m, figure)| format!("{} {}{}", measure_words(m), sign(m), value(m, figure)))
         .collect();
     let cause = taken.cause.map(|cause| format!(" (gave first: {})", cause_name(cause))).unwrap_or_default();
-    let text = format!("{} {}", found.join(", "), names.load(taken.probe));
+    let text = format!("{} {}", found.join(", "), names.load_of(taken));
     (!found.is_empty()).then(|| format!("{}{cause}", text.trim_end()))
 }
 

@@ -3,9 +3,9 @@
 use crate::hand::experiment::{Arm, Course, Says, asks, judged, noise, probe};
 use crate::kit::{chart, document, golden, said, section, words};
 use plan::{At, Measure};
-use record::{Answer, Cause, Caveat, Over, Standing};
+use record::{Answer, Cause, Caveat, Event, Over, Standing};
 use torment_view::page::{Form, Pages};
-use units::Share;
+use units::{Rate, Share};
 
 /// Three arms, of which one cannot be measured.
 fn experiment() -> Course {
@@ -92,6 +92,23 @@ fn an_experiment() {
     pages.running = true;
     let front = pages.front();
     assert_eq!(front.head.now.as_deref(), Some("pilot · baseline (start 1, about 80 s)"));
+}
+
+#[test]
+fn a_start_under_another_load_says_so_and_is_not_drawn_among_the_others() {
+    let mut course = experiment().block(1, &[]).block(2, &[]);
+    let first = course.run.events.iter_mut().find_map(|event| match event {
+        Event::Visited { visit } => Some(visit),
+        _ => None,
+    });
+    first.expect("a start").taken[1].rate = Some(Rate(120.0));
+    let front = Pages::of(&course.run.events).front();
+    let starts = section(&front, "experiment").tables.iter().find(|table| table.title == "starts");
+    let gave: Vec<&str> = starts.expect("a table").rows.iter().map(|row| row[3].text.as_str()).collect();
+    assert!(gave[0].contains(" at 120/s"), "{gave:?}");
+    assert!(gave[1..].iter().all(|gave| gave.contains(" at 106/s")), "{gave:?}");
+    let drawn: usize = chart(&front, "starts-1").series.iter().map(|series| series.points.len()).sum();
+    assert_eq!(drawn, gave.len() - 1);
 }
 
 pub fn experiment_begins() -> Course {

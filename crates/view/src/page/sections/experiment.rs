@@ -163,7 +163,7 @@ fn asked(names: &Names<'_>) -> Vec<(usize, Measure)> {
     crate::sheet::distinct(names.design.hypotheses.iter().map(|asked| (asked.probe, asked.measure)))
 }
 
-/// A figure at every start, a series for each arm.
+/// A figure at every start under the same load, a series for each arm.
 fn by_start(names: &Names<'_>, index: usize, probe: usize, measure: Measure) -> Chart {
     let unit = match measure {
         Measure::Capacity | Measure::Throughput => Unit::PerSecond,
@@ -182,7 +182,7 @@ fn by_start(names: &Names<'_>, index: usize, probe: usize, measure: Measure) -> 
     (0..names.design.arms.len()).fold(chart, |chart, arm| {
         let visits = names.visits.iter().filter(|visit| visit.arm == arm && visit.void.is_none());
         let points = visits.filter_map(|visit| {
-            let taken = visit.taken.iter().find(|taken| taken.probe == probe)?;
+            let taken = visit.taken.iter().find(|taken| taken.probe == probe && names.is_at_load(taken))?;
             let y = figure(taken, measure)?;
             let placebo = if visit.placebo { ", placebo" } else { "" };
             Some(Point {
