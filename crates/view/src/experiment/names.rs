@@ -9,8 +9,8 @@ use units::{Rate, grouped};
 pub(crate) struct Names<'a> {
     pub design: &'a Design,
     pub visits: &'a [Visit],
-    /// What a share of the capacity comes to in all blocks, by the probe's place. In the pilot it is a share of what
-    /// that very start can take.
+    /// What a share of the capacity comes to in all blocks, by the probe's place. In the pilot the capacity is only
+    /// what was known by then.
     rates: BTreeMap<usize, Rate>,
 }
 
