@@ -2,10 +2,11 @@ mod experiment;
 
 use crate::bind::planned;
 use crate::{
-    Arrivals, Ask, Data, Find, Flow, HttpVersion, Load, Objective, Order, Plan, Request, Stage, StatusRange,
+    Arrivals, Ask, At, Data, Find, Flow, HttpVersion, Load, Objective, Order, Plan, Request, Stage,
+    StatusRange,
 };
 use crate::{Origin, Step, Target, Task, Watch};
-use experiment::{describe_experiment, describe_setup};
+use experiment::{describe_experiment, describe_held, describe_setup};
 use units::{Bytes, Nanos, Share, grouped};
 
 /// More requests than these are counted only: `to_toml` has them all.
@@ -25,7 +26,12 @@ impl Plan {
             Task::Run(load) => lines.push(format!("load     {}", describe_load(load, self.streams()))),
             Task::Try(experiment) => {
                 lines.extend(describe_experiment(experiment));
-                lines.push(format!("search   {}", describe_find(&experiment.find)));
+                if experiment.probes.iter().any(|probe| probe.at == At::Limit) {
+                    lines.push(format!("search   {}", describe_find(&experiment.find)));
+                }
+                if experiment.probes.iter().any(|probe| probe.at != At::Limit) {
+                    lines.push(format!("load     {}", describe_held(experiment)));
+                }
             }
             Task::Find(find) => lines.push(format!("search   {}", describe_find(find))),
         }

@@ -1,5 +1,6 @@
 use super::MOST_LINES;
 use crate::{At, Experiment, Hypothesis, Limits, Need, Reset, Setup};
+use units::Nanos;
 
 /// One line for each thing that is started, in order.
 pub(super) fn describe_setup(setup: &Setup) -> Vec<String> {
@@ -58,6 +59,15 @@ pub(super) fn describe_experiment(experiment: &Experiment) -> Vec<String> {
         experiment.confidence
     ));
     lines
+}
+
+/// How long a load is made that is no search.
+pub(super) fn describe_held(experiment: &Experiment) -> String {
+    let held = format!("held for {}", experiment.hold);
+    match experiment.warm {
+        Nanos::ZERO => held,
+        warm => format!("{held}, after {warm} that do not count"),
+    }
 }
 
 fn asked(experiment: &Experiment, hypothesis: &Hypothesis) -> String {

@@ -249,6 +249,14 @@ fn describes_an_experiment_to_people() {
     ] {
         assert!(lines.contains(expected), "{expected}\nfound:\n{lines}");
     }
+    assert!(lines.contains("\nload     held for "), "{lines}");
+
+    let text = format!(
+        "{BASE}{THREADS}[try]\nmeasure = 'throughput'\nconnections = [100]\nwarm = '30s'\nhold = '8s'"
+    );
+    let lines = plan(Command::Try, &text).expect("valid").describe().join("\n");
+    assert!(lines.contains("\nload     held for 8 s, after 30 s that do not count\n"), "{lines}");
+    assert!(!lines.contains("\nsearch "), "nothing is searched: {lines}");
 }
 
 #[test]
