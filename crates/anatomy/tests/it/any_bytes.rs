@@ -1,0 +1,70 @@
+//! Whatever the bytes are, there is an answer.
+
+use crate::made;
+use crate::made::{library_aarch64, library_x86_64};
+use anatomy::{Cache, Image, libc_version, read, reasons};
+use proptest::prelude::*;
+use torment_anatomy as anatomy;
+
+/// All that can be asked of a file.
+fn ask(bytes: &[u8]) {
+    if let Ok(anatomy::Read::Elf(binary)) = read(bytes) {
+        let _ = reasons(&binary);
+    }
+    let _ = libc_version(bytes);
+    let _ = Cache::parse(bytes).paths("libc.so.6").count();
+    let Ok(mut image) = Image::read(bytes) else { return };
+    let _ = image.add_names(bytes);
+    let _ = image.address_of(0x200);
+    let images = [image];
+    for symbol in ["fork", "posix_spawn", "loop", "clone"] {
+        if let Ok(walk) = anatomy::walk(&images, symbol) {
+            assert!(walk.instructions <= 300_000);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_are_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        ask(&bytes);
+        let after = |head: &[u8]| [head, &bytes].concat();
+        ask(&after(b"\x7fELF"));
+        ask(&after(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0"));
+        ask(&after(b"\x7fELF\x01\x02\x01\0\0\0\0\0\0\0\0\0\0\x02\0\x08"));
+        ask(&after(b"#!"));
+        ask(&after(b"glibc-ld.so.cache1.1"));
+        ask(&after(b"ld.so-1.7.0\0"));
+    }
+
+    #[test]
+    fn no_damage_is_too_great(
+        arm in any::<bool>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
+        length in any::<prop::sample::Index>(),
+        cut in any::<bool>(),
+    ) {
+        let mut file = if arm { library_aarch64() } else { library_x86_64() };
+        for (at, byte) in changes {
+            let at = at.index(file.len());
+            file[at] = byte;
+        }
+        if cut {
+            file.truncate(length.index(file.len() + 1));
+        }
+        ask(&file);
+    }
+
+    /// Any words are code to be read, on both machines.
+    #[test]
+    fn no_code_is_too_strange(code in prop::collection::vec(any::<u8>(), 4..400)) {
+        for machine in [made::X86_64, made::AARCH64] {
+            let size = code.len() as u64;
+            let symbols = [("fork", made::CODE, size), ("clone", made::CODE + size / 8 * 4, 4)];
+            let made = made::Made {
+                machine, code: &code, symbols: &symbols, relocations: &[], needed: &[], interpreter: None, flags: 0,
+            };
+            ask(&made.file());
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Rules, and what they make of recordings.
+
+mod rules;

@@ -1,0 +1,9 @@
+//! Real loads over real sockets, each held against what the other side saw.
+
+mod flows;
+mod hold;
+mod http2;
+mod null;
+mod second_opinion;
+mod sql;
+mod truths;

@@ -1,0 +1,178 @@
+//! What is started when, and when it ends.
+
+use crate::told::{Asked, Told, conduct, design, told, visit, wobble};
+#[allow(dead_code, reason = "shared with the tests of verdicts")]
+use record::{Answer, Over};
+use torment_experiment::{Experiment, Step, least_time};
+use units::Nanos;
+
+fn noisy(asked: Asked) -> Told {
+    told(1000.0 * wobble(asked, 0.15).exp())
+}
+
+fn begin(design: &record::Design) -> Experiment {
+    Experiment::new(design).expect("a design")
+}
+
+#[test]
+fn the_pilot_comes_first_and_every_block_has_each_arm_and_the_placebo() {
+    let mut experiment = begin(&design(3));
+    let made = conduct(&mut experiment, noisy);
+    assert!(made[..2].iter().all(|asked| (asked.block, asked.arm, asked.placebo) == (0, 0, false)));
+    for (place, asked) in made.iter().enumerate() {
+        assert_eq!(asked.number as usize, place + 1);
+    }
+    let mut orders = Vec::new();
+    for (place, block) in made[2..].chunks(5).enumerate() {
+        assert!(block.iter().all(|asked| asked.block as usize == place + 1));
+        let order: Vec<(usize, bool)> = block.iter().map(|asked| (asked.arm, asked.placebo)).collect();
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [(0, false), (0, true), (1, false), (2, false), (3, false)]);
+        orders.push(order);
+    }
+    assert_eq!(orders.len(), 8);
+    orders.sort_unstable();
+    orders.dedup();
+    assert!(orders.len() > 4, "blocks have orders of their own");
+    assert_eq!(made, conduct(&mut begin(&design(3)), noisy), "the same seed, the same order");
+    let other = record::Design { seed: 8, ..design(3) };
+    assert_ne!(made, conduct(&mut begin(&other), noisy));
+    assert_eq!(experiment.standing().over, Some(Over::BlocksMade));
+    assert_eq!(made, conduct(&mut begin(&other).reseeded(7), noisy));
+}
+
+#[test]
+fn told_the_visits_that_were_kept_it_goes_on_as_without_the_interruption() {
+    // With a void visit now and then, and an arm that is given up.
+    let gives = |asked: Asked| Told {
+        void: match (asked.arm, asked.block, asked.number % 7) {
+            (3, 3.., _) => Some("no answer"),
+            (_, _, 0) => Some("a neighbour"),
+            _ => None,
+        },
+        ..noisy(asked)
+    };
+    let mut whole = begin(&design(3));
+    let made = conduct(&mut whole, gives);
+    assert!(whole.standing().caveats.iter().any(|caveat| caveat.code == "arm-dropped"));
+    for cut in 0..made.len() {
+        let mut again = begin(&design(3));
+        for asked in &made[..cut] {
+            again.take(&visit(*asked, gives(*asked)));
+        }
+        let rest = conduct(&mut again, gives);
+        assert_eq!(made[cut..], rest, "cut after {cut}");
+        assert_eq!(whole.standing(), again.standing());
+    }
+}
+
+#[test]
+fn a_block_that_would_not_fit_the_budget_is_not_begun() {
+    // Blocks of two variants are four visits, of ten seconds each.
+    let seconds = |seconds: f64| Some(Nanos::from_secs_f64(seconds));
+    for (budget, visits) in [(19.0, 1), (20.0, 2), (59.0, 2), (60.0, 6), (99.9, 6), (100.0, 10)] {
+        let mut experiment = begin(&record::Design { budget: seconds(budget), ..design(2) });
+        let made = conduct(&mut experiment, noisy);
+        assert_eq!((made.len(), experiment.standing().over), (visits, Some(Over::BudgetSpent)), "{budget}");
+    }
+    assert_eq!(least_time(&design(2), Nanos::from_secs_f64(10.0)), Nanos::from_secs_f64(140.0));
+}
+
+#[test]
+fn a_step_says_what_to_measure_and_how_long_it_should_take() {
+    let mut asked = design(2);
+    asked.probes.push(record::ProbeOf { arms: vec![2], ..asked.probes[0].clone() });
+    let mut experiment = begin(&asked);
+    let Step::Visit { probes, expected, .. } = experiment.next(Nanos(0)) else { panic!("a visit") };
+    assert_eq!((probes, expected), (vec![0], None));
+    experiment.take(&visit(Asked { number: 1, block: 0, arm: 0, placebo: false }, told(1000.0)));
+    experiment.take(&visit(Asked { number: 2, block: 0, arm: 0, placebo: false }, told(1100.0)));
+    assert_eq!(experiment.capacity("all"), Some(1050.0));
+    assert_eq!(experiment.capacity("reads"), None);
+    for _ in 0..4 {
+        let Step::Visit { number, block, arm, placebo, probes, expected } = experiment.next(Nanos(0)) else {
+            panic!("a visit")
+        };
+        assert_eq!(probes, if arm == 2 { vec![0, 1] } else { vec![0] });
+        assert_eq!(expected, Some(Nanos::from_secs_f64(10.0)));
+        experiment.take(&visit(Asked { number, block, arm, placebo }, told(5000.0)));
+    }
+    assert_eq!(experiment.capacity("all"), Some(1050.0), "blocks do not move what shares refer to");
+}
+
+#[test]
+fn a_void_visit_is_repeated_at_the_end_of_its_block() {
+    let mut voids = 0;
+    let mut experiment = begin(&design(2));
+    let made = conduct(&mut experiment, |asked| {
+        let void = asked.block == 2 && asked.arm == 1 && voids < 2;
+        voids += u32::from(void);
+        Told { void: void.then_some("a neighbour"), ..noisy(asked) }
+    });
+    let block: Vec<usize> = made.iter().filter(|asked| asked.block == 2).map(|asked| asked.arm).collect();
+    assert_eq!((block.len(), &block[4..]), (6, [1, 1].as_slice()));
+    assert_eq!(experiment.standing().blocks, 8);
+}
+
+#[test]
+fn an_arm_that_is_void_three_times_is_given_up_and_the_rest_goes_on() {
+    let mut experiment = begin(&design(2));
+    let made = conduct(&mut experiment, |asked| Told {
+        void: (asked.arm == 1 && asked.block > 1).then_some("it does not start"),
+        ..told(1000.0 * wobble(asked, 0.01).exp())
+    });
+    assert_eq!(made.iter().filter(|asked| asked.arm == 1).count(), 4);
+    let standing = experiment.standing();
+    let [a, b] = &standing.judged[..2] else { panic!("{standing:?}") };
+    assert_eq!(
+        (a.answer, b.answer, standing.over),
+        (Answer::NotMeasured, Answer::NoDifference, Some(Over::Decided))
+    );
+    assert!(a.says.contains("'a' was given up: it does not start"), "{}", a.says);
+    assert_eq!(standing.blocks, 3, "blocks are complete without it");
+}
+
+#[test]
+fn without_the_baseline_or_any_variant_there_is_nothing_to_compare() {
+    for (lost, arms) in [("the baseline", 0..=0), ("all variants", 1..=2)] {
+        for since in [0, 1, 2] {
+            let mut experiment = begin(&design(2));
+            conduct(&mut experiment, |asked| Told {
+                void: (arms.contains(&asked.arm) && asked.block >= since).then_some("it does not start"),
+                ..noisy(asked)
+            });
+            let standing = experiment.standing();
+            assert_eq!(standing.over, Some(Over::NothingToCompare), "{lost} since {since}");
+            assert!(standing.judged.iter().all(|judged| judged.answer != Answer::Better));
+        }
+    }
+}
+
+#[test]
+fn a_table_without_questions_makes_the_least_blocks_and_no_placebo() {
+    let mut experiment = begin(&record::Design { hypotheses: Vec::new(), ..design(2) });
+    let made = conduct(&mut experiment, noisy);
+    assert_eq!((made.len(), experiment.standing().over), (2 + 3 * 3, Some(Over::BlocksMade)));
+    assert!(made.iter().all(|asked| !asked.placebo));
+}
+
+#[test]
+fn who_interrupts_keeps_what_was_measured() {
+    let mut experiment = begin(&design(1));
+    let mut visits = 0;
+    while let Step::Visit { number, block, arm, placebo, .. } = experiment.next(Nanos(0)) {
+        if block == 3 {
+            experiment.interrupt(Over::Interrupted);
+            continue;
+        }
+        let asked = Asked { number, block, arm, placebo };
+        experiment.take(&visit(asked, noisy(asked)));
+        visits += 1;
+    }
+    let standing = experiment.standing();
+    assert_eq!((visits, standing.blocks, standing.over), (2 + 6, 2, Some(Over::Interrupted)));
+    let judged = &standing.judged[0];
+    assert_eq!((judged.answer, judged.blocks, judged.some_effect), (Answer::Undecided, 2, false));
+    assert!(judged.ratio.is_some() && judged.caveats.iter().any(|caveat| caveat.code == "before-first-look"));
+}

@@ -1,0 +1,3 @@
+//! The matrix of broken services, as it was recorded.
+
+mod recorded;

@@ -1,0 +1,6 @@
+//! What other tools wrote, made into plans.
+
+mod accepted;
+mod har;
+mod openapi;
+mod plans;

@@ -1,0 +1,3 @@
+//! Readers against the real thing.
+
+mod database;

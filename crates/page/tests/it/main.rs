@@ -1,0 +1,5 @@
+//! The page over real sockets.
+
+mod client;
+mod serve;
+mod stream;

@@ -1,0 +1,151 @@
+//! A run told as it goes on, over real sockets.
+
+use crate::client::{
+    PATIENCE, Place, Rows, Served, begin, connect, cut_short, end, load, numbers, send, wait_for,
+};
+use record::RunId;
+use std::time::Instant;
+use store::Recording;
+
+/// A run of so far six seconds, and its page.
+fn going_on(target: &str) -> (Recording, Served, Place) {
+    let place = Place::new();
+    let store = place.store();
+    let mut recording = begin(&store, "a", target);
+    load(&mut recording, 0..6);
+    wait_for(&store, "a", 8);
+    (recording, place.serve(None), place)
+}
+
+#[test]
+fn a_run_is_told_as_it_goes_on_until_its_end() {
+    let (mut recording, served, _place) = going_on("http://</script>/");
+    let mut events = served.events("a", None);
+    let front = events.next_of("front");
+    assert_eq!(front.data["head"]["state"], "running");
+    assert_eq!(front.data["head"]["target"], "http://</script>/", "it is JSON, no markup");
+    let mut rows = Rows::default();
+    rows.take(&events.next_of("rows"));
+    let before = rows.at.len();
+    assert!(before >= 2, "six seconds, of which the last are not settled: {rows:?}");
+
+    // What is written later is told, whoever writes it.
+    load(&mut recording, 6..13);
+    while rows.at.len() < before + 5 {
+        let told = events.next_of("rows");
+        assert!(told.data["from"].as_u64() > Some(0), "only what came since: {}", told.data["from"]);
+        rows.take(&told);
+    }
+    end(recording);
+    let (mut state, mut last) = (None, None);
+    while let Some(told) = events.next() {
+        match told.event.as_str() {
+            "front" => state = Some(told.data["head"]["state"].clone()),
+            "rows" => rows.take(&told),
+            _ => last = Some(told),
+        }
+    }
+    assert_eq!(state, Some("ended".into()), "the last that is said is how it ended");
+    let last = last.expect("an end");
+    assert_eq!((last.event.as_str(), &last.data["state"]), ("end", &"ended".into()));
+    let document = served.json("/api/runs/a");
+    assert_eq!(rows.at, numbers(&document["timeline"]["at"]), "all of it was told");
+}
+
+#[test]
+fn whoever_comes_back_goes_on_where_it_was() {
+    let (mut recording, served, place) = going_on("http://a/");
+    let mut rows = Rows::default();
+    rows.take(&served.events("a", None).next_of("rows"));
+
+    load(&mut recording, 6..12);
+    wait_for(&place.store(), "a", 14);
+    let mut again = served.events("a", Some(&rows.id));
+    assert_eq!(again.next().expect("an event").event, "front", "what is said is told anew");
+    let told = again.next_of("rows");
+    assert_eq!(told.data["from"].as_u64(), Some(rows.at.len() as u64), "{}", told.data);
+    rows.take(&told);
+
+    for unknown in ["", "x", "7:1", "0:99999", &format!("{}:99999", rows.generation.expect("was told"))] {
+        let told = served.events("a", Some(unknown)).next_of("rows");
+        assert_eq!(told.data["from"], 0, "'{unknown}' is no place in this run");
+    }
+    end(recording);
+    // A browser whose connection was lost just before the end is told the rest, and that it is one.
+    let mut after = served.events("a", Some(&rows.id));
+    after.next_of("end");
+    assert!(after.next().is_none());
+}
+
+#[test]
+fn runs_without_an_end_have_one_all_the_same() {
+    let place = Place::new();
+    let store = place.store();
+    for id in ["cut", "gone"] {
+        let mut recording = begin(&store, id, "http://a/");
+        load(&mut recording, 0..6);
+        recording.finish().expect("is kept");
+    }
+    let served = place.serve(None);
+    let mut events = served.events("cut", None);
+    events.next_of("rows");
+    cut_short(&place, "cut");
+    assert_eq!(events.next_of("end").data["state"], "cut_short");
+
+    let mut events = served.events("gone", None);
+    events.next_of("rows");
+    cut_short(&place, "gone");
+    // It may be told as cut short in between, if the look falls there.
+    store.remove(&RunId("gone".to_owned())).expect("nobody writes it");
+    let told = events.next_of("end").data;
+    assert!(
+        told["state"] == "cut_short"
+            || told["error"].as_str().is_some_and(|why| why.contains("no run 'gone'")),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_browser_that_stands_still_holds_up_nobody() {
+    let place = Place::new();
+    let store = place.store();
+    // What is said of this run fits into no buffer of a socket.
+    let mut recording = begin(&store, "long", &"x".repeat(16 << 20));
+    load(&mut recording, 0..2);
+    wait_for(&store, "long", 4);
+    let mut other = begin(&store, "other", "http://other/");
+    load(&mut other, 0..6);
+    wait_for(&store, "other", 8);
+    let served = place.serve(None);
+    let standing: Vec<_> = (0..3)
+        .map(|_| {
+            let mut stream = connect(served.at);
+            send(&mut stream, "GET", "/api/runs/long/events", "1.1", &[("Host", "localhost")]);
+            stream
+        })
+        .collect();
+    let mut events = served.events("other", None);
+    events.next_of("rows");
+    load(&mut other, 6..10);
+    events.next_of("rows");
+    assert_eq!(served.json("/api/runs/other")["front"]["head"]["target"], "http://other/");
+    // Nor does it hold up the end.
+    let asked = Instant::now();
+    served.page.end();
+    assert!(asked.elapsed() < PATIENCE, "{:?}", asked.elapsed());
+    drop(standing);
+}
+
+#[test]
+fn the_end_of_a_run_is_told_before_its_page_ends() {
+    let (recording, served, _place) = going_on("http://a/");
+    let mut events = served.events("a", None);
+    events.next_of("rows");
+    end(recording);
+    let at = served.at;
+    let ends = std::thread::spawn(move || served.page.end());
+    assert_eq!(events.next_of("end").data["state"], "ended");
+    assert!(events.next().is_none());
+    ends.join().expect("no panic");
+    assert!(std::net::TcpStream::connect(at).is_err(), "nobody listens any longer");
+}

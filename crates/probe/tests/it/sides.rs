@@ -1,0 +1,175 @@
+//! The tables `switch` and `ipc`, by real workers.
+
+use record::{Event, Figure};
+use std::collections::HashMap;
+use std::fs::{read_dir, read_to_string};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use torment_probe::{Effort, Home, Ipc, Switch, Table, What, Worker, measure};
+use units::Nanos;
+
+/// Operations that take the better part of a minute.
+const LONG: u64 = 1 << 24;
+
+fn own() -> PathBuf {
+    std::env::current_exe().expect("every Linux tells")
+}
+
+fn worker() -> Worker {
+    Worker::start(&own(), Home::default()).expect("it was started once already")
+}
+
+fn cells() -> Vec<What> {
+    [Switch { runtimes: false }.cells(), Ipc.cells()].concat()
+}
+
+fn name(what: &What) -> String {
+    let named = &what.figures()[0];
+    format!("{}, {}", named.row, named.column)
+}
+
+/// Processes that are not yet dead, by their parent.
+fn processes() -> HashMap<u32, Vec<u32>> {
+    let mut all: HashMap<u32, Vec<u32>> = HashMap::new();
+    for entry in read_dir("/proc").expect("every Linux has it").flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse() else { continue };
+        // It may have ended meanwhile.
+        let Ok(stat) = read_to_string(entry.path().join("stat")) else { continue };
+        let Some((_, rest)) = stat.rsplit_once(") ") else { continue };
+        let mut fields = rest.split(' ');
+        let (state, parent) = (fields.next(), fields.next().and_then(|parent| parent.parse().ok()));
+        if let (Some(parent), false) = (parent, state == Some("Z")) {
+            all.entry(parent).or_default().push(pid);
+        }
+    }
+    all
+}
+
+fn children(of: u32) -> Vec<u32> {
+    processes().remove(&of).unwrap_or_default()
+}
+
+pub fn every_cell_is_measured_and_leaves_nobody() {
+    let mut worker = worker();
+    let [process] = children(std::process::id())[..] else {
+        panic!("this process has one child, the worker")
+    };
+    for what in cells() {
+        let block = worker.block(&what, what.least()).expect("the worker is well");
+        let block = match block {
+            Ok(block) => block,
+            // Larger buffers than usual are for those who may.
+            Err(why) if why.contains("not granted") => continue,
+            Err(why) => panic!("{}: {why}", name(&what)),
+        };
+        assert!(
+            block.values.len() == 1 && block.values[0] > 0.0 && block.values[0].is_finite(),
+            "{}",
+            name(&what)
+        );
+        assert!(block.operations >= what.least(), "{}", name(&what));
+        assert!(children(process).is_empty(), "{} has left somebody", name(&what));
+    }
+}
+
+pub fn handovers_on_one_processor_are_switches() {
+    let mut worker = worker();
+    let mut seen = 0;
+    for what in cells() {
+        let name = name(&what);
+        let waits = ["pipe,", "eventfd,", "futex,", "socketpair,", "condition variable,"];
+        let handover = waits.iter().any(|medium| name.starts_with(medium)) && !name.contains("one way");
+        if !handover || !name.ends_with("one processor") {
+            continue;
+        }
+        let block = worker.block(&what, 4000).expect("the worker is well").expect("it can be measured here");
+        let each = block.switches.expect("they are counted") as f64 / block.operations as f64;
+        // The mutex makes more of them than there are handovers.
+        let most = if name.starts_with("condition") { 3.0 } else { 1.5 };
+        assert!((0.5..most).contains(&each), "{name}: {each} switches a handover");
+        let (looks, apart) = block.looks.expect("both sides look");
+        assert!(
+            looks > 0 && apart == 0,
+            "{name}: {apart} of {looks} looks found them on different processors"
+        );
+        seen += 1;
+    }
+    assert_eq!(seen, 10);
+}
+
+pub fn who_is_killed_takes_its_other_side_along() {
+    for what in [&Switch { runtimes: false } as &dyn Table, &Ipc].map(|table| {
+        let mut cells = table.cells().into_iter();
+        cells
+            .find(|what| name(what).contains("processes") || name(what).contains("futex, one way"))
+            .expect("it is there")
+    }) {
+        let mut worker = worker();
+        let [process] = children(std::process::id())[..] else {
+            panic!("this process has one child, the worker")
+        };
+        let text = name(&what);
+        let measuring = std::thread::spawn(move || worker.block(&what, LONG).is_err());
+        let until = Instant::now() + Duration::from_secs(20);
+        let other = loop {
+            if let [other] = children(process)[..] {
+                break other;
+            }
+            assert!(Instant::now() < until, "{text}: there is no other side");
+        };
+        let pid = rustix::process::Pid::from_raw(process.cast_signed()).expect("a process has a number");
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours");
+        assert!(measuring.join().expect("it does not panic"), "{text}: a block of a worker that was killed");
+        while processes().values().any(|all| all.contains(&other)) {
+            assert!(Instant::now() < until, "{text}: the other side is still there");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+fn told(table: &dyn Table) -> (Vec<Figure>, Vec<String>) {
+    let effort = Effort { blocks: 3, block: Nanos::from_millis(2), seed: 1, program: own() };
+    let (mut figures, mut notes) = (Vec::new(), Vec::new());
+    let mut tell = |event| match event {
+        Event::Measured { figure } => figures.push(*figure),
+        Event::Noted { text, .. } => notes.push(text),
+        _ => {}
+    };
+    assert!(measure(table, &effort, &mut tell, &|| false).expect("the worker is well"));
+    (figures, notes)
+}
+
+pub fn tables_are_told_and_explained() {
+    let (figures, notes) = told(&Switch { runtimes: false });
+    let places = figures.iter().filter(|figure| figure.row == "pipe, threads").count();
+    assert_eq!(figures.len(), 13 * places + 7, "{figures:?}");
+    assert!(notes.iter().any(|note| note.contains("A context switch")), "{notes:?}");
+    for figure in figures.iter().filter(|figure| figure.row.contains(", threads")) {
+        assert!(figure.argument.is_some(), "{figure:?}");
+    }
+    let (figures, notes) = told(&Ipc);
+    let argued = figures.iter().filter(|figure| figure.argument.is_some()).count();
+    assert!(argued == figures.len(), "{:?}", figures.iter().find(|figure| figure.argument.is_none()));
+    assert!(notes.iter().any(|note| note.contains("cross")), "{notes:?}");
+    for figure in figures.iter().filter(|figure| figure.row.ends_with("one way")) {
+        let single = figure.single.expect("each is timed");
+        assert!([single.min, single.p50, single.p90, single.p99, single.max].is_sorted(), "{figure:?}");
+    }
+}
+
+pub fn runtimes_are_measured_or_named() {
+    let effort = Effort { blocks: 3, block: Nanos::from_millis(5), seed: 1, program: own() };
+    let (figures, notes) = Switch { runtimes: true }.extra(&effort, &|| false);
+    for (row, name) in
+        [("goroutines, channel", "Goroutines"), ("Java virtual", "Java"), ("Node, promises", "Node")]
+    {
+        let measured = figures.iter().filter(|figure| figure.row.starts_with(row)).count();
+        let named = notes.iter().any(|note| note.starts_with(name));
+        assert!(measured == 2 || named, "{row}: {measured} figures, {notes:?}");
+    }
+    for figure in &figures {
+        assert!(figure.blocks.len() == 3 && figure.median > 1.0 && figure.operations > 0, "{figure:?}");
+    }
+    let (figures, _) = Switch { runtimes: true }.extra(&effort, &|| true);
+    assert!(figures.is_empty(), "it was asked to stop");
+}

@@ -1,0 +1,58 @@
+//! More connections than one table of descriptors holds.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use crate::client::crowd::Crowd;
+use crate::client::{service, settled};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use torment_reference::{Listen, Model};
+
+const LIMIT: u64 = 300;
+const CONNECTIONS: usize = 900;
+/// Nothing here takes so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn until(what: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !what() {
+        assert!(start.elapsed() < PATIENCE, "it does not come");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// All are held at once, each of their requests is answered and counted, and nothing else is; and
+/// the service's times are those that its clients' sockets saw.
+#[test]
+fn the_tables_of_all_loops_add_up() {
+    if !testbed::is_alone("reach::the_tables_of_all_loops_add_up") {
+        return;
+    }
+    setrlimit(Resource::Nofile, Rlimit { current: Some(LIMIT), maximum: Some(LIMIT) }).expect("lower");
+    let model = Model::holding(CONNECTIONS as u64);
+    assert_eq!(model, Model::Async { loops: 4 });
+    let service = service(model);
+    let Listen::Tcp(address) = service.address().clone() else { panic!("a TCP address") };
+    let request = b"GET /json?ms=20 HTTP/1.1\r\nHost: a\r\n\r\n";
+    let crowd = Crowd::new(address, CONNECTIONS, 4, request);
+    let seen = crowd.run(|crowd| {
+        // Loops that are full must leave the last ones to others.
+        until(|| service.truth()["connections"]["open"] == CONNECTIONS);
+        until(|| crowd.connected.load(Relaxed) == CONNECTIONS);
+        crowd.recording.store(true, Relaxed);
+        crowd.asking.store(true, Relaxed);
+        until(|| service.truth()["patterns"]["/json"]["answered"].as_u64() > Some(5_000));
+    });
+    let truth = settled(&service);
+    let json = &truth["patterns"]["/json"];
+    assert_eq!(seen.failed, 0);
+    assert_eq!(json["statuses"], serde_json::json!({ "200": seen.answered }));
+    assert_eq!(json["abandoned"], 0);
+    assert_eq!(truth["connections"]["accepted"], CONNECTIONS);
+    // The service counts a subset of what the client does: from arrival there to sending back. Both
+    // stamps of arrival are the kernel's, so neither one's business with others is in between.
+    let p50 = json["service_us"]["p50"].as_f64().expect("a number");
+    let seen_p50 = seen.arrived.value_at_quantile(0.5) as f64 / 1e3;
+    assert!((seen_p50 / p50 - 1.0).abs() < 0.1, "the service says {p50} µs, its clients {seen_p50} µs");
+    service.stop();
+}

@@ -1,0 +1,239 @@
+//! The course of a search at its edges: where it begins, where it must give up, what it never does.
+
+use crate::simulate::{Arrivals, Service, System, Target, Trait};
+use crate::table::{rows, usual};
+use plan::{Goal, Objective};
+use record::{Caveat, CurvePoint, Ended, Limit, Purpose, TrialResult, Verdict};
+use torment_search::{Config, Search, Step, TRIALS_MOST};
+use units::{Nanos, Rate, Share};
+
+/// What a search came to, and the trials it made.
+struct Course {
+    limits: Vec<Limit>,
+    ended: Ended,
+    curve: Vec<CurvePoint>,
+    detection_limit: f64,
+    loaded: f64,
+    trials: Vec<TrialResult>,
+}
+
+/// One search of `system`; `spoil` may change every result before it is taken.
+fn search(config: Config, system: System, spoil: impl Fn(&mut TrialResult)) -> Course {
+    let (objective, width) = (config.objective, config.width);
+    let (mut target, mut search) = (Target::new(system, config.seed), Search::new(config));
+    let mut trials = Vec::new();
+    loop {
+        match search.next() {
+            Step::Try(proposal) => {
+                assert_eq!(search.next(), Step::Try(proposal), "the same until its result is taken");
+                let mut result = target.trial(&proposal, search.drain(), &objective, width);
+                assert_eq!(result.total.outcomes.total(), result.total.due, "no arrival is lost");
+                spoil(&mut result);
+                search.take(&result);
+                trials.push(result);
+                assert!(trials.len() <= TRIALS_MOST as usize);
+            }
+            Step::Done(verdict) => {
+                assert_eq!(search.next(), Step::Done(verdict.clone()), "over is over");
+                let Verdict::Limits { limits, ended, curve, detection_limit, loaded, .. } = *verdict else {
+                    panic!("a search ends in limits")
+                };
+                let loaded = loaded.as_secs_f64();
+                return Course { limits, ended, curve, detection_limit, loaded, trials };
+            }
+        }
+    }
+}
+
+/// One server that takes so long, even arrivals.
+fn server(seconds: f64) -> System {
+    System {
+        name: "one server",
+        arrivals: Arrivals::Even,
+        servers: Some(1),
+        service: Service::Fixed(seconds),
+        special: None,
+    }
+}
+
+fn honest(_: &mut TrialResult) {}
+
+fn with_objective(objective: Objective) -> Config {
+    let width = Share(0.02);
+    let goals = Goal::pair(&objective, Nanos::from_secs(10), Nanos::from_secs(30), width).to_vec();
+    Config { goals, objective, ..usual(1e6, 1) }
+}
+
+#[track_caller]
+fn assert_near(course: &Course, truth: f64) {
+    for limit in &course.limits {
+        let lower = limit.lower.expect("a lower bound");
+        assert!((lower / truth - 1.0).abs() <= 0.02, "{limit:?} against {truth}, {:?}", course.ended);
+    }
+}
+
+#[test]
+fn begins_from_below_and_says_all_that_was_asked() {
+    let c = search(usual(1e6, 1), server(0.0005), honest);
+    assert_eq!(c.ended, Ended::Converged);
+    assert!(c.limits.iter().all(|l| l.regular && l.lower_bad == 0 && l.good_trials >= 3), "{:?}", c.limits);
+    assert_eq!(c.limits[0].goal, "strict");
+    let shares: Vec<f64> = c.curve.iter().map(|p| p.share).collect();
+    assert_eq!(shares, [0.25, 0.5, 0.8, 0.9, 0.95]);
+    assert!((c.detection_limit - 0.01).abs() < 1e-9);
+    assert_eq!(c.trials[0].rate, Rate(10.0));
+    let climb: Vec<f64> = c.trials.iter().filter(|t| t.purpose == Purpose::Climb).map(|t| t.rate.0).collect();
+    assert!(climb.windows(2).all(|w| w[1] <= 2.0 * w[0]), "never more than twice: {climb:?}");
+}
+
+#[test]
+fn slow_services_get_trials_that_make_sense() {
+    for seconds in [0.01, 0.1, 1.0] {
+        let config = Config { from: Rate(1.0), ..usual(1e6, 1) };
+        let c = search(config, System { servers: Some(20), ..server(seconds) }, honest);
+        assert_near(&c, 20.0 / seconds);
+    }
+}
+
+#[test]
+fn a_first_rate_above_the_limit_is_no_obstacle() {
+    for from in [2500.0, 20_000.0] {
+        let c = search(Config { from: Rate(from), ..usual(1e6, 1) }, server(0.0005), honest);
+        assert_eq!(c.ended, Ended::Converged, "from {from}");
+        assert_near(&c, 2000.0);
+    }
+}
+
+#[test]
+fn says_when_even_the_least_rate_fails() {
+    // Half of all requests fail: no rate is zero-drop.
+    let c = search(usual(1e6, 1), System { special: Some(Trait::Fails(0.5)), ..server(0.0005) }, honest);
+    assert_eq!(c.ended, Ended::BelowMin);
+    assert!(c.limits.iter().all(|l| l.lower.is_none() && !l.regular), "{:?}", c.limits);
+}
+
+#[test]
+fn says_when_only_errors_come_back() {
+    let c = search(usual(1e6, 1), System { special: Some(Trait::Fails(1.0)), ..server(0.0005) }, honest);
+    assert_eq!((c.ended, c.trials.len()), (Ended::TargetFails, 1));
+}
+
+#[test]
+fn stray_errors_below_the_goal_do_not_hide_the_limit() {
+    let fails = System { special: Some(Trait::Fails(0.001)), ..server(0.0005) };
+    let c = search(with_objective("loss<1%".parse().expect("a goal")), fails, honest);
+    // One per cent may be lost, so one per cent more than the capacity still meets the goal.
+    for limit in &c.limits {
+        let lower = limit.lower.expect("a lower bound");
+        assert!((1960.0..=2060.0).contains(&lower), "{limit:?}");
+    }
+}
+
+#[test]
+fn a_deadline_lowers_the_limit() {
+    let m_m_16 = System {
+        name: "M/M/16",
+        arrivals: Arrivals::Poisson,
+        servers: Some(16),
+        service: Service::Exponential(0.008),
+        special: None,
+    };
+    let c = search(with_objective("p99<60ms".parse().expect("a goal")), m_m_16, honest);
+    // Erlang C: P(response > 60 ms) is 1 % near 1,900/s.
+    for limit in &c.limits {
+        let lower = limit.lower.expect("a lower bound");
+        assert!((1700.0..=1960.0).contains(&lower), "{limit:?} {:?}", c.ended);
+    }
+}
+
+#[test]
+fn the_time_given_is_kept_and_what_exists_is_marked() {
+    for budget in [5, 20, 40, 60] {
+        let config = Config { budget: Some(Nanos::from_secs(budget)), ..usual(1e6, 1) };
+        let c = search(config, server(0.0005), honest);
+        assert_eq!(c.ended, if budget < 60 { Ended::BudgetSpent } else { Ended::Converged }, "{budget} s");
+        assert!(c.loaded <= budget as f64, "{budget} s: {}", c.loaded);
+        assert!(c.limits[0].lower.is_some(), "{budget} s: {:?}", c.limits);
+        assert_eq!(c.limits[0].regular, budget >= 60, "{budget} s");
+    }
+}
+
+#[test]
+fn a_generator_at_its_end_is_never_taken_for_the_target() {
+    let spoil = |from: f64| {
+        move |r: &mut TrialResult| {
+            if r.rate.0 > from {
+                r.caveats.push(Caveat::new("generator-busy", "no processor time left"));
+            }
+        }
+    };
+    let c = search(usual(1e6, 1), server(0.0005), spoil(1500.0));
+    assert_eq!(c.ended, Ended::GeneratorLimit);
+    // Good trials count however busy the generator was; bad ones may be its own doing.
+    let strict = &c.limits[0];
+    assert!(
+        strict.lower.is_some_and(|r| (1850.0..=2000.0).contains(&r)) && strict.upper.is_none(),
+        "{strict:?}"
+    );
+    let late = |r: &mut TrialResult| r.total.pacing.record_many(Nanos::from_secs(1), r.total.due);
+    let c = search(usual(1e6, 1), server(0.0005), late);
+    assert_eq!((c.ended, c.limits[0].lower), (Ended::GeneratorLimit, None));
+    // A limit of the generator above that of the target does not matter.
+    let c = search(usual(1e6, 1), server(0.0005), spoil(2400.0));
+    assert_eq!(c.ended, Ended::Converged);
+    assert_near(&c, 2000.0);
+}
+
+#[test]
+fn careful_is_only_longer() {
+    let objective = Objective::ZERO_DROP;
+    let (minute, width) = (Nanos::from_secs(60), Share(0.01));
+    let config =
+        Config { goals: Goal::pair(&objective, minute, minute, width).to_vec(), width, ..usual(1e6, 1) };
+    let c = search(config, server(0.0005), honest);
+    assert_eq!(c.ended, Ended::Converged);
+    assert!(
+        c.limits.iter().all(|l| l.lower.is_some_and(|r| (1980.0..=2000.0).contains(&r))),
+        "{:?}",
+        c.limits
+    );
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_found() {
+    let mut search = Search::new(usual(1e6, 1));
+    let mut target = Target::new(server(0.0005), 1);
+    for _ in 0..5 {
+        let Step::Try(proposal) = search.next() else { panic!("not over yet") };
+        let result = target.trial(&proposal, search.drain(), &Objective::ZERO_DROP, Share(0.02));
+        search.take(&result);
+    }
+    let verdict = search.interrupt(Ended::Interrupted);
+    let Verdict::Limits { limits, ended, trials, .. } = &verdict else { panic!("limits") };
+    assert_eq!(
+        (ended, *trials, limits[0].lower, limits[0].regular),
+        (&Ended::Interrupted, 5, Some(160.0), false)
+    );
+    assert_eq!(search.next(), Step::Done(Box::new(verdict)));
+}
+
+#[test]
+fn a_bound_once_said_is_said_until_the_end() {
+    // What becomes slower may fail where it was well before.
+    let slows = |system: &System| matches!(system.special, Some(Trait::Slows(_) | Trait::Breaks(_)));
+    let systems = rows().into_iter().map(|row| row.system).filter(|system| !slows(system));
+    for (system, seed) in systems.flat_map(|system| [(system, 0), (system, 1)]) {
+        let (mut search, mut target) = (Search::new(usual(1e6, seed)), Target::new(system, seed));
+        let mut said = false;
+        while let Step::Try(proposal) = search.next() {
+            let Verdict::Limits { limits, .. } = search.clone().interrupt(Ended::Interrupted) else {
+                panic!("a search ends in limits")
+            };
+            let says = limits[0].lower.is_some();
+            assert!(says || !said, "{} seed {seed}: what was known is gone: {limits:?}", system.name);
+            said = says;
+            search.take(&target.trial(&proposal, search.drain(), &Objective::ZERO_DROP, Share(0.02)));
+        }
+        assert!(said, "{}", system.name);
+    }
+}

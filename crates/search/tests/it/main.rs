@@ -1,0 +1,10 @@
+//! Searches of systems that are simulated, so that their capacity is known.
+
+mod course;
+#[path = "../../examples/truths/simulate.rs"]
+#[allow(dead_code, reason = "shared with the example that prints the table")]
+mod simulate;
+#[path = "../../examples/truths/table.rs"]
+#[allow(dead_code, reason = "shared with the example that prints the table")]
+mod table;
+mod truths;

@@ -1,0 +1,37 @@
+//! The rows of the table in `docs/method/search.md`, with fewer seeds: the limit is found where it is known.
+
+use crate::table::{Truth, find, rows};
+
+/// Seeds of each row. The table has 200; the share asked is the same.
+const SEEDS: u64 = 40;
+/// Load that a search of a noiseless target may take, in seconds: a person waits for it.
+const PATIENCE: f64 = 85.0;
+
+#[test]
+fn the_limit_is_found_where_it_is_known() {
+    for row in rows() {
+        let Some(asked) = row.asked else { continue };
+        let wrong: Vec<(u64, _)> = (0..SEEDS)
+            .map(|seed| (seed, find(&row, seed, false)))
+            .filter(|(_, found)| !found.right)
+            .collect();
+        let right = 1.0 - wrong.len() as f64 / SEEDS as f64;
+        assert!(right >= asked, "{}: {right} right, asked {asked}; wrong: {wrong:?}", row.system.name);
+    }
+}
+
+#[test]
+fn a_noiseless_target_is_found_while_a_person_waits() {
+    for row in &rows()[..3] {
+        for seed in 0..10 {
+            let found = find(row, seed, false);
+            let truth = match row.truth {
+                Truth::Capacity(c) => c,
+                _ => row.max,
+            };
+            let strict = found.strict.expect("a lower bound");
+            assert!(strict >= truth * 0.98 && strict <= truth, "{} seed {seed}: {found:?}", row.system.name);
+            assert!(found.loaded <= PATIENCE, "{} seed {seed}: {found:?}", row.system.name);
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Real processes.
+
+mod storms;

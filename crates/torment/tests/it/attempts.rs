@@ -1,0 +1,228 @@
+//! `torment try`: experiments on the built-in service, whose truth is known; cut short, gone on with, and wrong ones.
+
+use crate::program::{Place, Running, Turn, repository};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::net::TcpListener;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// A port that is free now.
+fn port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port is free").port()
+}
+
+/// Four workers that each hold a request for 20 ms answer 200/s, eight answer 400/s, and how long the queue may get
+/// changes nothing.
+fn workers(port: u16, more: &str) -> String {
+    format!(
+        r#"
+[target]
+url = "http://127.0.0.1:{port}/fault/permit?size=1000&us=20000"
+
+[service]
+command = "torment target --listen {port} --model pool"
+env = {{ MARK = "{port}" }}
+
+[[variant]]
+name = "8 workers"
+relieves = ["workers"]
+args = ["--workers", "8"]
+
+[[variant]]
+name = "longer queue"
+args = ["--workers", "4", "--queue", "50000"]
+
+[[variant]]
+name = "4 workers"
+args = "--workers 4"
+
+[[hypothesis]]
+name = "twice the workers help"
+variant = "8 workers"
+baseline = "4 workers"
+
+[[hypothesis]]
+name = "a longer queue helps"
+variant = "longer queue"
+baseline = "4 workers"
+
+[try]
+measure = "throughput"
+connections = [20]
+warm = "0s"
+hold = "1s"
+pilot = 2
+least = 3
+most = 4
+{more}"#
+    )
+}
+
+/// Processes whose environment or command line holds this port; none but the test itself should be left.
+fn left(port: u16) -> Vec<String> {
+    let marks = [format!("MARK={port}"), format!("--listen\0{port}")];
+    let all = std::fs::read_dir("/proc").expect("it is mounted").flatten();
+    let holds = |path: &Path| {
+        let text = std::fs::read(path).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        marks.iter().any(|mark| text.contains(mark.as_str()))
+    };
+    all.filter(|entry| holds(&entry.path().join("environ")) || holds(&entry.path().join("cmdline")))
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+/// Waits until nothing of it is left.
+fn nothing_left(port: u16) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while !left(port).is_empty() {
+        assert!(Instant::now() < until, "processes are left: {:?}", left(port));
+        sleep(Duration::from_millis(50));
+    }
+}
+
+fn hypothesis<'a>(result: &'a Value, name: &str) -> &'a Value {
+    let all = result["experiment"]["hypotheses"].as_array().expect("a list");
+    all.iter()
+        .find(|hypothesis| hypothesis["name"] == name)
+        .unwrap_or_else(|| panic!("no {name} in {result:#}"))
+}
+
+#[test]
+fn what_helps_is_better_and_what_does_not_is_no_difference() {
+    let (place, port) = (Place::new(), port());
+    let _turn = Turn::wait();
+    let plan = place.write("workers.toml", &workers(port, ""));
+    let (ended, result) = place.json(["try", plan.to_str().expect("a path"), "--quiet"]);
+    let ended = ended.expect(0);
+    let helps = hypothesis(&result, "twice the workers help");
+    assert_eq!(helps["judged"]["answer"], "better", "{ended}");
+    let (low, high) = (&helps["judged"]["ratio"]["low"], &helps["judged"]["ratio"]["high"]);
+    // Without any noise the interval is a point: the truth, but for the rounding of a float.
+    let (low, high) = (low.as_f64().expect("a number"), high.as_f64().expect("a number"));
+    assert!(low < 2.0 + 1e-9 && high > 2.0 - 1e-9, "twice as many is twice: {ended}");
+    assert_eq!(hypothesis(&result, "a longer queue helps")["judged"]["answer"], "no-difference", "{ended}");
+    // The baseline has 200 workers: five to ten times as many answers as either.
+    let placebo = &result["experiment"]["placebo"][0];
+    assert_eq!(placebo["answer"], "no-difference", "{ended}");
+    nothing_left(port);
+
+    // Every measurement is a run of its own, which the list leaves out unless asked.
+    let id = result["id"].as_str().expect("a name").to_owned();
+    let list = place.torment(["list"]).expect(0);
+    assert_eq!(list.stdout.matches("try").count(), 1, "{list}");
+    assert!(!list.stdout.contains(" run "), "{list}");
+    let part = result["experiment"]["visits"][0]["taken"][0]["run"].as_str().expect("a name");
+    let shown = place.torment(["show", part]).expect(0);
+    assert!(shown.stdout.contains(&id), "it says whose measurement it is: {shown}");
+    let again = place.torment(["show", &id]).expect(0);
+    assert!(again.stdout.contains("better") && again.stdout.contains("twice the workers help"), "{again}");
+    let logs = place.torment(["show", &id, "--logs"]).expect(0);
+    assert!(logs.stdout.contains("listening on"), "{logs}");
+    place.torment(["rm", &id]).expect(0);
+    place.torment(["show", part]).complains(1, &["no run"]);
+}
+
+#[test]
+fn whatever_ends_it_nothing_is_left_and_it_goes_on() {
+    let (place, port) = (Place::new(), port());
+    let _turn = Turn::wait();
+    let plan = place.write("workers.toml", &workers(port, ""));
+    let begun = Running::start(place.command(["try", plan.to_str().expect("a path"), "--quiet"]));
+    sleep(Duration::from_secs(4));
+    begun.signal(Signal::KILL);
+    assert_eq!(begun.end().signal(), Some(9));
+    nothing_left(port);
+
+    let again = Running::start(place.command(["try", "--resume", "last", "--quiet"]));
+    sleep(Duration::from_secs(4));
+    again.signal(Signal::INT);
+    let again = again.end().expect(130);
+    assert!(again.stdout.contains("--resume"), "it says how to go on: {again}");
+    nothing_left(port);
+
+    let (ended, result) = place.json(["try", "--resume", "last", "--quiet"]);
+    let ended = ended.expect(0);
+    let visits = result["experiment"]["visits"].as_array().expect("a list");
+    let starts: Vec<u64> = visits.iter().filter_map(|visit| visit["number"].as_u64()).collect();
+    let expected: Vec<u64> = (1..=starts.len() as u64).collect();
+    assert_eq!(starts, expected, "none is made twice or lost: {ended}");
+    assert!(starts.len() >= 2 + 3 * 5, "{ended}");
+    assert_eq!(hypothesis(&result, "twice the workers help")["judged"]["answer"], "better", "{ended}");
+    nothing_left(port);
+
+    place.torment(["try", "--resume", "20200101"]).complains(1, &["no run"]);
+}
+
+#[test]
+fn a_plan_starts_its_service_for_run_and_find_too() {
+    let (place, port) = (Place::new(), port());
+    let _turn = Turn::wait();
+    let plan = place.write("workers.toml", &workers(port, ""));
+    let plan = plan.to_str().expect("a path");
+    let (ended, result) = place.load(["run", plan, "-r", "50", "-d", "1s", "--quiet"]);
+    let ended = ended.measured();
+    assert_eq!(result["trial"]["due"], 50, "{ended}");
+    nothing_left(port);
+    let again = place.torment(["try", "--resume", "last"]);
+    again.complains(2, &["torment run", "torment try"]);
+}
+
+#[test]
+fn wrong_experiments_are_told_before_or_when_they_show() {
+    let (place, free) = (Place::new(), port());
+    let attempt = |plan: String| {
+        let file = place.write("wrong.toml", &plan);
+        place.torment(["try", file.to_str().expect("a path"), "--quiet"])
+    };
+    let changed = |from: &str, to: &str| {
+        let plan = workers(free, "");
+        assert!(plan.contains(from), "{from}");
+        attempt(plan.replace(from, to))
+    };
+    changed("torment target --listen", "no-such-program --listen")
+        .complains(2, &["no-such-program", "baseline"]);
+    changed("relieves = [\"workers\"]", "relieves = [\"workerz\"]").complains(2, &["workerz", "workers"]);
+    changed("args = \"--workers 4\"", "args = []").complains(2, &["4 workers", "changes nothing"]);
+    changed("warm = \"0s\"", "budget = \"3s\"").complains(2, &["3 s", "starts before the first look"]);
+    changed("variant = \"8 workers\"", "variant = \"9 workers\"").complains(2, &["9 workers", "4 workers"]);
+    attempt("[target]\nurl = \"demo\"\n[[variant]]\nname = \"a\"\n".to_owned()).complains(2, &["[service]"]);
+    let nothing = place.torment(["try"]).expect(2);
+    assert!(nothing.stderr.contains("<PLAN>"), "{nothing}");
+
+    // Whose port it is.
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let held = taken.local_addr().expect("it is bound").port();
+    let told = attempt(workers(held, "")).complains(2, &[&held.to_string(), "process"]);
+    assert!(told.contains(&std::process::id().to_string()), "it says who holds it: {told}");
+
+    // What only a start can show: its own last words are.
+    let ends = changed("torment target --listen", "sh -c 'echo the reason; exit 3' --listen");
+    assert_eq!(ends.code(), 99, "{ends}");
+    assert!(ends.stdout.contains("the reason"), "{ends}");
+    let never = changed(
+        &format!("command = \"torment target --listen {free} --model pool\""),
+        "command = \"sh -c 'echo still busy; sleep 60'\"\nwithin = \"1s\"",
+    );
+    assert_eq!(never.code(), 99, "{never}");
+    assert!(never.stdout.contains("still busy"), "{never}");
+    nothing_left(free);
+}
+
+/// The plans of this repository are read as they stand, quick and in full.
+#[test]
+fn the_plans_that_come_along_can_be_read() {
+    let place = Place::new();
+    for name in ["homelab", "pool-size", "two-disks", "threads-or-fibers"] {
+        let file = repository().join(format!("plans/{name}.toml"));
+        let file = file.to_str().expect("a path");
+        for quick in [None, Some("--quick")] {
+            let words = ["try", file, "--dry-run"].into_iter().chain(quick);
+            let ended = place.torment(words).expect(0);
+            assert!(ended.stdout.contains("[try]") && ended.stderr.contains("arms"), "{ended}");
+        }
+        place.torment(["plan", "check", file]).expect(0);
+    }
+}

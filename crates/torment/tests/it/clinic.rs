@@ -1,0 +1,208 @@
+//! Writes: every one that was acknowledged is a row afterwards, once. On SQLite, and on PostgreSQL
+//! where that is installed.
+
+use crate::program::target::Target;
+use crate::program::{Ended, Place, Turn, adds_up, outcome};
+use serde_json::{Value, json};
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
+use testbed::Postgres;
+
+/// Owners that the clinic has from the start.
+const SEEDED: u64 = 1_000;
+
+/// What was written, asked of the database itself.
+struct Written {
+    rows: u64,
+    /// Different last names among them; every request has a name of its own.
+    names: u64,
+}
+
+const WRITTEN: &str =
+    "SELECT count(*), count(DISTINCT last_name) FROM owners WHERE last_name LIKE 'N%-torment'";
+
+fn in_sqlite(path: &std::path::Path) -> Written {
+    let db = rusqlite::Connection::open(path).expect("the clinic's database");
+    let read = |row: &rusqlite::Row<'_>| Ok(Written { rows: count(row.get(0)?), names: count(row.get(1)?) });
+    db.query_row(WRITTEN, [], read).expect("the clinic's table")
+}
+
+fn in_postgres(server: &Postgres) -> Written {
+    let mut db = postgres::Client::connect(&server.url(), postgres::NoTls).expect("the server answers");
+    let row = db.query_one(WRITTEN, &[]).expect("the clinic's table");
+    Written { rows: count(row.get(0)), names: count(row.get(1)) }
+}
+
+fn count(n: i64) -> u64 {
+    u64::try_from(n).expect("a count")
+}
+
+/// A form that the clinic accepts, different in every request.
+const FORM: [&str; 5] = [
+    "--form=first_name=Ada",
+    "--form=last_name=N{counter}-torment",
+    "--form=address=1 Fair Way & Co.",
+    "--form=city=Łódź",
+    "--form=telephone={counter}",
+];
+
+/// `command` on the form that makes owners, with further arguments.
+fn post(place: &Place, command: &str, target: &Target, arguments: &[&str]) -> (Ended, Value) {
+    let url = target.url("/owners/new");
+    let (ended, json) =
+        place.json([&[command, &*url, "--expect-status", "302"], &FORM[..], arguments].concat());
+    println!("{}", ended.stderr);
+    (ended, json)
+}
+
+/// What the clinic counted, once it has written everything: requests whose client gave up are
+/// finished all the same.
+fn settled(target: &Target) -> Value {
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let truth = target.truth("/owners/new");
+        if truth["in_flight"] == 0 {
+            return truth;
+        }
+        assert!(Instant::now() < until, "it never ends: {truth:#}");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// Panics unless rows and acknowledgements agree.
+fn agree(trials: &[Value], target: &Target, written: impl Fn() -> Written) {
+    settled(target);
+    let mut acknowledged = 0;
+    // These may have been written or not: nobody was told.
+    let mut unknown = 0;
+    for trial in trials {
+        adds_up(trial);
+        acknowledged += outcome(trial, "ok") + outcome(trial, "late");
+        unknown += ["failed", "timeout", "unfinished"].iter().map(|name| outcome(trial, name)).sum::<u64>();
+    }
+    let Written { rows, names } = written();
+    println!("{acknowledged} acknowledged, {unknown} without an answer, {rows} rows of {names} names");
+    assert!(rows >= acknowledged, "{} acknowledged writes are lost", acknowledged - rows);
+    assert!(rows <= acknowledged + unknown, "{} rows too many", rows - acknowledged - unknown);
+    assert_eq!(names, rows, "a request was sent twice");
+    assert_eq!(target.owners(), SEEDED + rows, "the clinic sees what the database holds");
+    let truth = settled(target);
+    let said = truth["statuses"]["302"].as_u64().unwrap_or(0);
+    // Whoever went away before the answer got none.
+    let away = truth["abandoned"].as_u64().unwrap_or(0);
+    assert!(said <= rows && rows <= said + away, "a redirect for each row: {truth:#}");
+    assert!(said >= acknowledged && away <= unknown, "torment and the clinic disagree: {truth:#}");
+}
+
+#[track_caller]
+fn find(place: &Place, target: &Target, written: impl Fn() -> Written) {
+    let (ended, found) = post(place, "find", target, &["--from", "50", "--max", "400", "--trial", "1s"]);
+    assert!([0, 91].contains(&ended.code()), "{ended}");
+    let trials = found["trials"].as_array().expect("trials");
+    assert!(
+        trials.iter().map(|t| outcome(t, "ok")).sum::<u64>() > 100,
+        "hardly anything was written: {ended}"
+    );
+    assert!(found["limits"][0]["lower"].as_f64().is_some_and(|lower| lower >= 10.0), "{ended}");
+    agree(trials, target, written);
+}
+
+#[track_caller]
+fn run(place: &Place, target: &Target, written: impl Fn() -> Written) {
+    // Random arrivals come in crowds: several writes are under way at once.
+    let load = ["-r", "150", "-d", "3s", "--arrivals", "poisson", "--goal", "loss<50%"];
+    let (ended, run) = post(place, "run", target, &load);
+    let ended = ended.measured();
+    assert!(outcome(&run["trial"], "ok") > 200, "{ended}");
+    agree(std::slice::from_ref(&run["trial"]), target, written);
+}
+
+#[test]
+fn a_search_loses_no_write_on_sqlite() {
+    let _turn = Turn::wait();
+    let place = Place::new();
+    let database = place.path("clinic.db");
+    let target = Target::start(&place, &["--database", database.to_str().expect("UTF-8")]);
+    find(&place, &target, || in_sqlite(&database));
+}
+
+#[test]
+fn a_load_loses_no_write_on_sqlite_in_any_model() {
+    let _turn = Turn::wait();
+    for model in ["pool", "threads", "async"] {
+        let place = Place::new();
+        let database = place.path("clinic.db");
+        let target =
+            Target::start(&place, &["--database", database.to_str().expect("UTF-8"), "--model", model]);
+        run(&place, &target, || in_sqlite(&database));
+    }
+}
+
+#[test]
+fn a_search_loses_no_write_on_postgresql() {
+    let _turn = Turn::wait();
+    let Some(server) = Postgres::start() else { return };
+    let place = Place::new();
+    let target = Target::start(&place, &["--database", &server.url()]);
+    find(&place, &target, || in_postgres(&server));
+}
+
+#[test]
+fn a_load_loses_no_write_on_postgresql_in_any_model() {
+    let _turn = Turn::wait();
+    for model in ["pool", "threads", "async"] {
+        let Some(server) = Postgres::start() else { return };
+        let place = Place::new();
+        let target = Target::start(&place, &["--database", &server.url(), "--model", model]);
+        run(&place, &target, || in_postgres(&server));
+    }
+}
+
+/// For a second somebody else has the database, and nobody has the patience: the clinic writes what
+/// its clients have given up long ago.
+#[test]
+fn what_was_given_up_may_be_written_but_nothing_else() {
+    let _turn = Turn::wait();
+    let place = Place::new();
+    let database = place.path("clinic.db");
+    let file = database.to_str().expect("UTF-8");
+    let target = Target::start(&place, &["--database", file, "--model", "threads"]);
+    let other = thread::spawn({
+        let database = database.clone();
+        move || {
+            sleep(Duration::from_millis(700));
+            let mut db = rusqlite::Connection::open(database).expect("the clinic's database");
+            db.busy_timeout(Duration::from_secs(5)).expect("a sound time");
+            let writes = rusqlite::TransactionBehavior::Immediate;
+            let _held = db.transaction_with_behavior(writes).expect("the clinic's writes are short");
+            sleep(Duration::from_secs(1));
+        }
+    });
+    let (ended, run) = post(&place, "run", &target, &["-r", "200", "-d", "3s", "--timeout", "100ms"]);
+    other.join().expect("the lock was to be had");
+    let trial = &run["trial"];
+    assert!([92, 99].contains(&ended.code()), "{ended}");
+    assert!(outcome(trial, "timeout") > 100 && outcome(trial, "ok") > 100, "{ended}");
+    agree(std::slice::from_ref(trial), &target, || in_sqlite(&database));
+}
+
+#[test]
+fn a_rejected_form_is_a_failure_with_its_status() {
+    let _turn = Turn::wait();
+    let place = Place::new();
+    let target = Target::start(&place, &[]);
+    let mut form = FORM.to_vec();
+    form[4] = "--form=telephone=";
+    let url = target.url("/owners/new");
+    let once = place.torment([&["run", "--once", &*url], &form[..]].concat()).expect(99);
+    assert!(once.stdout.contains("telephone: must not be blank"), "{once}");
+
+    let (ended, run) = place.load([&["run", &*url, "-r", "50", "-d", "1s"], &form[..]].concat());
+    let ended = ended.expect(99);
+    let trial = &run["trial"];
+    assert_eq!(outcome(trial, "failed"), 50, "{ended}");
+    assert_eq!(trial["failures"], json!([{ "reason": "status 400", "count": 50 }]), "{ended}");
+    let text = place.torment(["show"]).expect(0).stdout;
+    assert!(text.contains("goal not met") && text.contains("status 400"), "{text}");
+    assert_eq!(target.owners(), SEEDED);
+}

@@ -1,0 +1,177 @@
+//! `torment find connections` against services whose number of connections is known.
+
+use crate::program;
+use crate::program::{Place, Running, Turn, number};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Answers on at most `room` connections at a time; one more is closed at once.
+fn serve(room: usize) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let url = format!("http://{}/", listener.local_addr().expect("it is bound"));
+    let open = Arc::new(AtomicUsize::new(0));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            if open.fetch_add(1, Ordering::SeqCst) >= room {
+                open.fetch_sub(1, Ordering::SeqCst);
+                continue;
+            }
+            let open = Arc::clone(&open);
+            std::thread::spawn(move || {
+                let mut lines = BufReader::new(stream.try_clone().expect("a descriptor is free"));
+                let mut line = String::new();
+                while lines.read_line(&mut line).is_ok_and(|length| length > 0) {
+                    let ends = line == "\r\n";
+                    line.clear();
+                    if ends && stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").is_err() {
+                        break;
+                    }
+                }
+                open.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
+    });
+    url
+}
+
+/// What was found.
+#[track_caller]
+fn limit(find: &Value) -> &Value {
+    let limit = &find["limits"][0];
+    assert_eq!((&limit["goal"], &limit["unit"]), (&"strict".into(), &"connections".into()), "{limit}");
+    limit
+}
+
+/// Both bounds, of a search that has converged.
+#[track_caller]
+fn bounds(ended: &program::Ended, find: &Value) -> (f64, f64) {
+    println!("{}", ended.stderr);
+    assert_eq!(find["state"], "ended", "{ended}");
+    let limit = limit(find);
+    assert_eq!((&find["ended"], &limit["regular"]), (&"converged".into(), &true.into()), "{ended}");
+    (number(limit, "/lower"), number(limit, "/upper"))
+}
+
+#[test]
+fn a_service_that_closes_one_too_many() {
+    let _turn = Turn::wait();
+    let place = Place::new();
+    for further in [&["--idle"][..], &["--rate", "300"]] {
+        let url = serve(100);
+        let arguments = ["find", "connections", &url, "--from", "64", "--trial", "1s", "--no-watch"];
+        let (ended, find) = place.json(arguments.into_iter().chain(further.iter().copied()));
+        let (lower, upper) = bounds(&ended, &find);
+        assert!((98.0..=100.0).contains(&lower) && upper > 100.0 && upper <= 103.0, "{lower} to {upper}");
+        assert_eq!(ended.code(), 0, "{ended}");
+        let lost = find["trials"].as_array().expect("trials").iter().filter(|t| t["good"] == false);
+        for trial in lost {
+            assert!(trial["caveats"].to_string().contains("connections-lost"), "{trial:#}");
+        }
+    }
+}
+
+/// nginx closes idle connections for new ones once no more than a sixteenth of its 256 is free (older ones: once none is); some
+/// of them are its own.
+#[test]
+fn nginx_with_256_connections() {
+    let _turn = Turn::wait();
+    let Some(nginx) = testbed::Nginx::start_with_connections(256) else { return };
+    let place = Place::new();
+    let url = nginx.url();
+    let (ended, find) =
+        place.json(["find", "connections", &url, "--from", "128", "--trial", "1s", "--rate", "200"]);
+    let (lower, upper) = bounds(&ended, &find);
+    // Its own: three listening sockets at most, and the channel to the master.
+    let truths = [236.0..=239.0, 252.0..=255.0];
+    let near = |truth: &std::ops::RangeInclusive<f64>| {
+        lower >= truth.start() * 0.98 && lower <= *truth.end() && upper <= truth.end() * 1.02 + 1.0
+    };
+    assert!(truths.iter().any(near), "{lower} to {upper}");
+}
+
+/// The built-in service, with so few descriptors.
+struct Few {
+    child: Child,
+    url: String,
+}
+
+impl Few {
+    fn start(place: &Place, descriptors: u32) -> Self {
+        let script = format!(
+            "ulimit -n {descriptors}; exec '{}' target --while-stdin --model async --workers 1 --listen 127.0.0.1:0",
+            program::binary()
+        );
+        let mut command = place.homed(Command::new("/bin/sh"));
+        let command = command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("every Linux has a shell");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("it was asked to be piped"))
+            .read_line(&mut line)
+            .expect("a pipe");
+        let address = line.trim().strip_prefix("listening on ").expect("it says where").to_owned();
+        Self { child, url: format!("{address}/delay?ms=1") }
+    }
+}
+
+impl Drop for Few {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_service_that_runs_out_of_descriptors() {
+    let _turn = Turn::wait();
+    let place = Place::new();
+    let target = Few::start(&place, 200);
+    let arguments = [
+        "find",
+        "connections",
+        &target.url,
+        "--from",
+        "64",
+        "--trial",
+        "1s",
+        "--timeout",
+        "2s",
+        "--rate",
+        "200",
+    ];
+    let (ended, find) = place.json(arguments);
+    let (lower, upper) = bounds(&ended, &find);
+    // What is no connection of ours: standard streams, its socket, its event loops, its database.
+    assert!((150.0..=197.0).contains(&lower) && upper <= 200.0, "{lower} to {upper}");
+}
+
+#[test]
+fn as_many_as_are_asked_for() {
+    let _turn = Turn::wait();
+    let place = Place::new();
+    let url = serve(usize::MAX);
+    let (ended, find) =
+        place.json(["find", "connections", &url, "--trial", "1s", "--max", "50", "--no-watch"]);
+    assert_eq!((ended.code(), &find["ended"]), (0, &"max_reached".into()), "{ended}");
+    assert!((number(limit(&find), "/lower") - 50.0).abs() < 1e-9);
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let place = Place::new();
+    for (arguments, word) in [
+        (&["http://127.0.0.1:1/"][..], "refuses connections"),
+        (&["http://127.0.0.1:1/", "--rate", "none"], "--rate"),
+        (&["http://127.0.0.1:1/", "--rate", "5", "--idle"], "--idle"),
+        (&["http://127.0.0.1:1/", "--max", "0"], "--max"),
+        (&["http://127.0.0.1:1/", "--trial", "10ms"], "--trial"),
+    ] {
+        let all = ["find", "connections"].into_iter().chain(arguments.iter().copied());
+        let ended = Running::start(place.command(all)).end();
+        assert!(ended.code() != 0 && ended.stderr.contains(word), "{ended}");
+    }
+}

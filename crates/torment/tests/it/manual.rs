@@ -1,0 +1,98 @@
+//! The manual says what is so: every output that it shows is what a command prints, every option is one, every command,
+//! exit code, link and page is there.
+//!
+//! A block ```` ```console ```` begins with `$ torment …`. Its commands are run by the real binary, page by page, in an empty folder
+//! with the example plans and a store of its own, and what they print must be what is shown, but for numbers, times and ids
+//! (`alike.rs`). `…` leaves lines out, `^C` is Ctrl-C, `$ echo $?` shows the exit code of the command before it.
+//!
+//! `BLESS=1 cargo test -p torment-cli --test manual` puts what came in the place of what no longer fits; look at the difference.
+//!
+//! ```` ```console recorded=NAME ```` shows a command that takes too long, or needs too much, for a test: it was run once, and its
+//! events are kept in `tests/recorded/NAME.ndjson.gz`. `torment show NAME` must print what is shown. Such a run is in the store of
+//! every page, so that other commands may show it too. To make one anew, delete its file and run
+//! `cargo test --release -p torment-cli --test manual -- --ignored`.
+//!
+//! Blocks ```` ```sh ````, and commands quoted in a text, are only read, by the parser of the command line.
+
+mod alike;
+mod covered;
+mod pages;
+mod recorded;
+mod shown;
+mod words;
+
+use crate::program::{Turn, binary};
+use shown::{Desk, Shown, bless, shown};
+use std::process::Command;
+use store::Store;
+
+#[test]
+fn what_is_shown_is_what_commands_print() {
+    let _turn = Turn::wait();
+    let mut wrong = Vec::new();
+    for page in pages::pages() {
+        let shown = shown(&page);
+        if shown.is_empty() {
+            continue;
+        }
+        let desk = Desk::new();
+        let mut stale = Vec::new();
+        for shown in shown {
+            let Err((real, why)) = desk.check(&shown) else { continue };
+            let place = format!("{}:{}: {}", page.name, shown.from, shown.command);
+            wrong.push(format!("{place}\nnot there: {why}\nbut this came:\n{}\n", real.join("\n")));
+            stale.push((shown, real));
+        }
+        if std::env::var_os("BLESS").is_some() {
+            bless(&page, &stale);
+        }
+    }
+    assert!(wrong.is_empty(), "{} outputs are shown otherwise:\n\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_recorded_run_is_shown() {
+    let mut shown: Vec<String> = recordings().into_iter().filter_map(|shown| shown.recorded).collect();
+    shown.sort();
+    shown.dedup();
+    assert_eq!(shown, recorded::names(), "blocks with recorded=NAME, and the files in tests/recorded");
+}
+
+fn recordings() -> Vec<Shown> {
+    let pages = pages::pages();
+    pages.iter().flat_map(shown).filter(|shown| shown.recorded.is_some()).collect()
+}
+
+/// Those that are not there: each is made by the commands that the manual shows.
+#[test]
+#[ignore = "makes the recorded runs that are missing, which takes as long as they do"]
+fn record() {
+    let _turn = Turn::wait();
+    for shown in recordings() {
+        let name = shown.recorded.expect("it is a recording");
+        if recorded::file(&name).exists() {
+            continue;
+        }
+        let desk = Desk::new();
+        println!("{name}: {}", shown.command);
+        // What it started beside it has a second to be ready, and ends with it.
+        let script = shown.command.replace("&\n", "& started=\"$started $!\"\nsleep 1\n");
+        let ended =
+            desk.shell(&format!("trap 'kill $started' EXIT\n{script}")).status().expect("there is a shell");
+        println!("{ended}");
+        let id = Store::open(&desk.store()).and_then(|store| store.find("last")).expect("it was kept");
+        recorded::keep(&desk.store(), &id, &name);
+    }
+}
+
+/// Whether the parser of the command line takes it. Help ends it once all before it is read, so nothing is carried out.
+fn is_understood(command: &str) -> Result<(), String> {
+    let mut words = words::words(command);
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    words.insert(end, "--help".to_owned());
+    let ended = Command::new(binary()).args(&words[1..]).output().expect("torment can be started");
+    match ended.status.code() {
+        Some(0) => Ok(()),
+        _ => Err(String::from_utf8_lossy(&ended.stderr).into_owned()),
+    }
+}

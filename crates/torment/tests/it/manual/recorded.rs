@@ -1,0 +1,76 @@
+//! Runs that take too long, or need too much, to be made in a test: made once, kept as their events, and put into a store, so
+//! that the manual shows what a real run came to, as torment shows it today.
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use record::{Event, RunId};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use store::{Recording, Store};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded");
+const ENDING: &str = ".ndjson.gz";
+
+pub fn file(name: &str) -> PathBuf {
+    Path::new(FOLDER).join(format!("{name}{ENDING}"))
+}
+
+/// The names of all that are kept.
+pub fn names() -> Vec<String> {
+    let entries = std::fs::read_dir(FOLDER).unwrap_or_else(|e| panic!("{FOLDER}: {e}"));
+    let name = |entry: std::io::Result<std::fs::DirEntry>| {
+        let name = entry.expect("a folder can be read").file_name().to_string_lossy().into_owned();
+        name.strip_suffix(ENDING).unwrap_or_else(|| panic!("{name} is no recorded run")).to_owned()
+    };
+    let mut names: Vec<String> = entries.map(name).collect();
+    names.sort();
+    names
+}
+
+/// Puts all of them into a new store.
+pub fn put(store: &Path) {
+    let store = Store::open(store).expect("the folder is ours");
+    for name in names() {
+        let events = read(&file(&name));
+        let mut recording: Option<Recording> = None;
+        for event in &events {
+            match &mut recording {
+                None => recording = Some(store.begin(event).unwrap_or_else(|e| panic!("{name}: {e}"))),
+                Some(recording) => recording.append(event).unwrap_or_else(|e| panic!("{name}: {e}")),
+            }
+        }
+        recording.unwrap_or_else(|| panic!("{name} is empty")).finish().expect("the folder is ours");
+    }
+}
+
+fn read(file: &Path) -> Vec<Event> {
+    let packed = File::open(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    let event = |line: std::io::Result<String>| {
+        let line = line.unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        serde_json::from_str(&line).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
+    };
+    BufReader::new(GzDecoder::new(packed)).lines().map(event).collect()
+}
+
+/// Keeps a run of this store under a name.
+pub fn keep(store: &Path, id: &RunId, name: &str) {
+    let store = Store::open(store).expect("it was just written");
+    let events = store.events(id).expect("it is there");
+    std::fs::create_dir_all(FOLDER).expect("the repository can be written");
+    let to = File::create(file(name)).expect("the repository can be written");
+    let mut packed = GzEncoder::new(to, Compression::best());
+    for event in events {
+        let mut event = event.expect("it can be read");
+        if let Event::RunStarted { label, machine, .. } = &mut event {
+            label.name = Some(name.to_owned());
+            machine.host = "example".to_owned();
+        }
+        let line = serde_json::to_string(&event).expect("an event can be written");
+        // Where it was built is nobody's concern.
+        let line = line.replace(crate::program::binary(), "torment");
+        writeln!(packed, "{line}").expect("the repository can be written");
+    }
+    packed.finish().expect("the repository can be written");
+}

@@ -1,0 +1,103 @@
+//! `torment plan`: what it makes of other things is a plan that runs; what it checks is what runs.
+
+use crate::program::target::Target;
+use crate::program::{Ended, Place, Running, Turn, adds_up, binary};
+use std::process::Command;
+
+fn curl(target: &Target) -> String {
+    let url = target.url("/owners/new");
+    format!(
+        "curl '{url}' -H 'Accept: text/html' -H 'Authorization: Bearer geheim' --compressed \
+         --data-raw 'first_name=Ada&last_name=Lovelace&address=1+Fair+Way&city=London&telephone=123'"
+    )
+}
+
+/// With the secret that the import took out.
+fn with_token(place: &Place, arguments: &[&str]) -> Ended {
+    let mut command = place.command(arguments.iter().copied());
+    command.env("AUTHORIZATION", "Bearer geheim");
+    Running::start(command).end()
+}
+
+#[test]
+fn a_curl_command_becomes_a_plan_that_runs() {
+    let place = Place::new();
+    let target = Target::start(&place, &[]);
+    let made = place.torment(["plan", "from-curl", &curl(&target), "-o", "login.toml"]).expect(0);
+    assert!(made.stdout.is_empty() && made.stderr.contains("AUTHORIZATION"), "{made}");
+    let text = std::fs::read_to_string(place.path("login.toml")).expect("it was written");
+    assert!(!text.contains("geheim") && text.contains("{env:AUTHORIZATION}"), "{text}");
+    // Without the variable it is a plan all the same; it only cannot be run.
+    let checked = place.torment(["plan", "check", "login.toml"]).expect(0);
+    assert!(
+        checked.stdout.contains("POST /owners/new") && checked.stderr.contains("AUTHORIZATION="),
+        "{checked}"
+    );
+    place.torment(["run", "login.toml", "--once"]).complains(2, &["{env:AUTHORIZATION}", "AUTHORIZATION=…"]);
+
+    let checked = with_token(&place, &["plan", "check", "login.toml"]).expect(0);
+    assert_eq!(checked.stderr, "", "{checked}");
+    let before = target.owners();
+    let ran = with_token(&place, &["run", "login.toml", "--once"]).expect(0);
+    assert!(ran.stdout.contains("POST /owners/new HTTP/1.1") && ran.stdout.contains("HTTP/1.1 302"), "{ran}");
+    assert!(!ran.stdout.contains("geheim") && !ran.stderr.contains("geheim"), "{ran}");
+    assert_eq!(target.owners(), before + 1);
+
+    // What exists is not written over.
+    place
+        .torment(["plan", "from-curl", &curl(&target), "-o", "login.toml"])
+        .complains(2, &["'login.toml' exists already"]);
+    assert_eq!(std::fs::read_to_string(place.path("login.toml")).expect("it is there"), text);
+}
+
+#[test]
+fn from_standard_input_to_standard_output() {
+    let place = Place::new();
+    place.write("command.txt", "curl http://127.0.0.1:1/");
+    place.write(
+        "api.yaml",
+        "openapi: 3.0.0\ninfo: {title: t, version: '1'}\npaths: {/a: {get: {responses: {}}}}\n",
+    );
+    place.write(
+        "rec.har",
+        r#"{"log": {"version": "1.2", "creator": {"name": "x", "version": "1"}, "entries": [{
+            "startedDateTime": "2024-01-01T00:00:00.000Z", "time": 5,
+            "request": {"method": "GET", "url": "http://127.0.0.1:1/x", "httpVersion": "HTTP/1.1", "headers": [],
+                        "queryString": [], "cookies": [], "headersSize": -1, "bodySize": 0},
+            "response": {"status": 200, "statusText": "OK", "httpVersion": "HTTP/1.1", "headers": [], "cookies": [],
+                         "content": {"size": 0, "mimeType": "text/html"}, "redirectURL": "", "headersSize": -1,
+                         "bodySize": 0},
+            "cache": {}, "timings": {"send": 0, "wait": 5, "receive": 0}}]}}"#,
+    );
+    for arguments in
+        ["from-curl - < command.txt", "from-har rec.har", "from-openapi api.yaml --base http://127.0.0.1:1"]
+    {
+        let mut shell = place.homed(Command::new("sh"));
+        let binary = binary();
+        shell.args(["-c", &format!("{binary} plan {arguments} | tee plan.toml | {binary} plan check -")]);
+        let ended = Running::start(shell).end().expect(0);
+        assert!(ended.stdout.contains("http://127.0.0.1:1"), "{arguments}: {ended}");
+        let json = place.torment(["plan", "check", "plan.toml", "--format", "json"]).expect(0).json();
+        assert!(json["plan"].as_str().is_some_and(|plan| plan.contains("[target]")), "{json}");
+    }
+    place.torment(["plan", "from-curl", "wget x"]).complains(2, &["curl"]);
+    place.torment(["plan", "from-har", "missing.har"]).complains(2, &["missing.har", "No such file"]);
+    place.write("broken.toml", "[target]\nurl = \"h\"\n[[flow]]\n");
+    place.torment(["plan", "check", "broken.toml"]).complains(2, &["broken.toml:3:1", "[[flow.step]]"]);
+}
+
+/// The example plans do what they say.
+#[test]
+fn the_examples_run() {
+    let _turn = Turn::wait();
+    let place = Place::new();
+    for (name, due) in [("mix", 60), ("flow", 20)] {
+        let file = format!("{}/../../plans/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        place.torment(["plan", "check", &file]).expect(0);
+        let rate = format!("{}", due / 2);
+        let (ended, run) = place.load(["run", &file, "-r", &rate, "-d", "2s"]);
+        let ended = ended.expect(0);
+        adds_up(&run["trial"]);
+        assert_eq!(run["trial"]["due"], due, "{ended}");
+    }
+}

@@ -1,0 +1,300 @@
+//! The real binary as a user types it, and the built-in service as its target.
+
+pub mod serving;
+pub mod strange;
+pub mod target;
+
+use serde_json::Value;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::LazyLock;
+use std::thread::{self, JoinHandle, sleep};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The program under test: what cargo built beside the tests, or what `TORMENT_BIN` names.
+pub fn binary() -> &'static str {
+    static NAMED: LazyLock<Option<String>> = LazyLock::new(|| {
+        let path = PathBuf::from(std::env::var_os("TORMENT_BIN")?);
+        let path = path.canonicalize().unwrap_or_else(|why| panic!("TORMENT_BIN={}: {why}", path.display()));
+        Some(path.display().to_string())
+    });
+    NAMED.as_deref().unwrap_or(env!("CARGO_BIN_EXE_torment"))
+}
+
+/// No search here takes this long; a torment that does hangs.
+const PATIENCE: Duration = Duration::from_secs(170);
+/// Whoever types something wrong must not wait. The longest limit of the program's own is 5 s,
+/// for a connection; the rest is for a busy machine.
+pub const SOON: Duration = Duration::from_secs(15);
+
+/// Held by a test that loads the machine: two at once would measure each other. A file, because
+/// test binaries may run side by side; it is free again when its holder ends, however that ends.
+pub struct Turn(#[allow(dead_code, reason = "it is held, not read")] File);
+
+impl Turn {
+    pub fn wait() -> Self {
+        let user = rustix::process::getuid().as_raw();
+        let path = std::env::temp_dir().join(format!("torment-tests-that-measure-{user}.lock"));
+        let file = File::options().create(true).append(true).open(&path).expect("a temporary folder");
+        file.lock().expect("the file system knows locks");
+        Self(file)
+    }
+}
+
+/// A folder with a store of its own, in which torment is run.
+pub struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("torment-test-").tempdir();
+        Self { folder: folder.expect("a temporary folder") }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, content).expect("the folder is ours");
+        path
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.path("store.db")
+    }
+
+    /// torment with these arguments and this place's store; neither the user's own store nor their
+    /// environment can be touched or matter.
+    pub fn command<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
+        let mut command = Command::new(binary());
+        command.args(arguments).arg("--store").arg(self.store());
+        self.homed(command)
+    }
+
+    /// Any program, in this place.
+    pub fn homed(&self, mut command: Command) -> Command {
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        command.env("HOME", self.folder.path()).env("RUST_BACKTRACE", "1");
+        for name in ["XDG_DATA_HOME", "SSL_CERT_FILE", "NO_COLOR", "RUST_LOG"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// Runs torment to its end.
+    pub fn torment<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Ended {
+        Running::start(self.command(arguments)).end()
+    }
+
+    /// A load, and its result. One that the machine voided, being busy with something else, is made
+    /// again, as torment itself says.
+    pub fn load<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> (Ended, Value) {
+        const ATTEMPTS: u32 = 6;
+        const PAUSE: Duration = Duration::from_secs(2);
+        let arguments: Vec<&str> = arguments.into_iter().collect();
+        for _ in 1..ATTEMPTS {
+            let (ended, json) = self.json(arguments.iter().copied());
+            if ended.code() != 92 {
+                return (ended, json);
+            }
+            println!("once more, for the machine was busy: {}", ended.stderr);
+            sleep(PAUSE);
+        }
+        self.json(arguments)
+    }
+
+    /// Runs torment to its end and reads its result.
+    pub fn json<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> (Ended, Value) {
+        let ended = self.torment(arguments.into_iter().chain(["--format", "json"]));
+        let json = ended.json();
+        (ended, json)
+    }
+}
+
+/// A program that was started; killed if it is dropped before its end.
+pub struct Running {
+    child: Child,
+    began: Instant,
+    stdout: Option<JoinHandle<String>>,
+    stderr: Option<JoinHandle<String>>,
+    words: String,
+}
+
+impl Running {
+    pub fn start(mut command: Command) -> Self {
+        let words = format!("{command:?}");
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|e| panic!("{words}: {e}"));
+        // Read at once: a full pipe would stop the program.
+        let stdout = child.stdout.take().map(read_all);
+        let stderr = child.stderr.take().map(read_all);
+        Self { child, began: Instant::now(), stdout, stderr, words }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("it is our child").is_none()
+    }
+
+    /// As Ctrl-C or `kill` do it.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        rustix::process::kill_process(pid.expect("a process has an id"), signal).expect("it is our child");
+    }
+
+    /// Waits for its end; panics if that does not come.
+    pub fn end(mut self) -> Ended {
+        while self.is_running() {
+            assert!(self.began.elapsed() < PATIENCE, "{} does not end", self.words);
+            sleep(Duration::from_millis(2));
+        }
+        let status = self.child.wait().expect("it is our child");
+        let took = self.began.elapsed();
+        let text = |reader: Option<JoinHandle<String>>| {
+            reader.expect("it is read once").join().expect("reading does not panic")
+        };
+        let (stdout, stderr) = (text(self.stdout.take()), text(self.stderr.take()));
+        Ended { status, stdout, stderr, took, words: self.words.clone() }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn read_all(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes).expect("a pipe can be read");
+        String::from_utf8(bytes).expect("torment prints UTF-8")
+    })
+}
+
+/// What a program left behind.
+#[derive(Debug)]
+pub struct Ended {
+    status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+    pub took: Duration,
+    words: String,
+}
+
+impl Ended {
+    /// Exit code; panics if a signal ended it.
+    pub fn code(&self) -> i32 {
+        self.status.code().unwrap_or_else(|| panic!("{self}"))
+    }
+
+    /// The signal that ended it.
+    pub fn signal(&self) -> Option<i32> {
+        self.status.signal()
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("no JSON ({e}): {self}"))
+    }
+
+    /// Panics unless it ended with this code.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code(), code, "{self}");
+        self
+    }
+
+    /// Panics unless it ended with a goal met, or with the load made and the machine too busy to judge
+    /// it, which is not the point of every test.
+    #[track_caller]
+    pub fn measured(self) -> Self {
+        assert!([0, 92].contains(&self.code()), "{self}");
+        self
+    }
+
+    /// Panics unless torment refused: with this code, soon, with nothing on standard output, no
+    /// backtrace, and one message, which says these words. Returns the message.
+    #[track_caller]
+    pub fn complains(&self, code: i32, words: &[&str]) -> String {
+        assert_eq!(self.code(), code, "{self}");
+        assert!(self.took < SOON, "that took too long: {self}");
+        assert_eq!(self.stdout, "", "{self}");
+        for panicked in ["panicked", "backtrace", "RUST_"] {
+            assert!(!self.stderr.contains(panicked), "{self}");
+        }
+        let starts: Vec<usize> = self.stderr.match_indices("torment: ").map(|(at, _)| at).collect();
+        assert_eq!(starts.len(), 1, "not one message: {self}");
+        let message = &self.stderr[starts[0]..];
+        assert!(
+            starts[0] == 0 || self.stderr[..starts[0]].ends_with('\n'),
+            "not at the line's start: {self}"
+        );
+        for word in words {
+            assert!(message.contains(word), "'{word}' is missing: {self}");
+        }
+        // Rust's own words for values are not for people.
+        for debug in ["{ ", "Some(", "Os {", "Error("] {
+            assert!(!message.contains(debug), "not for people: {self}");
+        }
+        message.to_owned()
+    }
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { status, stdout, stderr, took, words } = self;
+        write!(f, "{words} ended after {took:.1?} with {status}\n{stderr}\n{stdout}")
+    }
+}
+
+/// The strict goal's limit in the result of a search.
+pub fn strict(find: &Value) -> &Value {
+    let limit = &find["limits"][0];
+    assert_eq!((&limit["goal"], &limit["unit"]), (&"strict".into(), &"requests/s".into()), "{limit}");
+    limit
+}
+
+/// A number in a result.
+#[track_caller]
+pub fn number(json: &Value, path: &str) -> f64 {
+    json.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("no number {path} in {json:#}"))
+}
+
+/// How many arrivals of a trial ended in the outcome.
+#[track_caller]
+pub fn outcome(trial: &Value, name: &str) -> u64 {
+    trial["outcomes"][name].as_u64().unwrap_or_else(|| panic!("no outcome {name} in {trial:#}"))
+}
+
+/// All outcomes of a trial together.
+#[track_caller]
+pub fn outcomes(trial: &Value) -> u64 {
+    let table = trial["outcomes"].as_object().unwrap_or_else(|| panic!("no outcomes in {trial:#}"));
+    table.values().map(|count| count.as_u64().expect("a count")).sum()
+}
+
+/// Panics unless every arrival of the trial is accounted for.
+#[track_caller]
+pub fn adds_up(trial: &Value) {
+    assert_eq!(trial["due"], outcomes(trial), "arrivals are lost or doubled: {trial:#}");
+}
+
+/// The root of the repository.
+pub fn repository() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}

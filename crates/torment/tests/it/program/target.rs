@@ -1,0 +1,95 @@
+//! `torment target` as a child, and a plain client to ask it what truly happened.
+
+use super::{Place, SOON, binary};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// The built-in service; killed when dropped, and it ends by itself if the test does.
+pub struct Target {
+    child: Child,
+    /// `http://127.0.0.1:PORT`, or `unix:PATH`.
+    pub address: String,
+}
+
+impl Target {
+    /// On a free port, as the demo starts it, with further arguments.
+    pub fn start(place: &Place, arguments: &[&str]) -> Self {
+        Self::listen(place, "127.0.0.1:0", arguments)
+    }
+
+    pub fn listen(place: &Place, listen: &str, arguments: &[&str]) -> Self {
+        let mut command = place.homed(Command::new(binary()));
+        command.args(["target", "--while-stdin", "--listen", listen]).args(arguments);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the binary can be run");
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("it was asked to be piped");
+        BufReader::new(stdout).read_line(&mut line).expect("a pipe can be read");
+        let address = line.trim().strip_prefix("listening on ").unwrap_or_else(|| {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("torment target said '{line}'")
+        });
+        Self { address: address.to_owned(), child }
+    }
+
+    /// The URL of a page.
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.address)
+    }
+
+    pub fn socket_address(&self) -> SocketAddr {
+        self.address.strip_prefix("http://").and_then(|a| a.parse().ok()).expect("it listens on TCP")
+    }
+
+    /// The body of a page.
+    pub fn get(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(self.socket_address()).expect("it listens");
+        stream.set_read_timeout(Some(SOON)).expect("not zero");
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n").expect("it listens");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers in UTF-8");
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {answer}"));
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+        body.to_owned()
+    }
+
+    /// What the service itself counted for a page.
+    pub fn truth(&self, page: &str) -> Value {
+        let truth: Value = serde_json::from_str(&self.get("/truth")).expect("JSON");
+        truth["patterns"][page].clone()
+    }
+
+    /// Rows of the clinic's owners.
+    pub fn owners(&self) -> u64 {
+        let count: Value = serde_json::from_str(&self.get("/owners/count")).expect("JSON");
+        count["owners"].as_u64().expect("a count")
+    }
+
+    /// Ends it as a crash would.
+    pub fn kill(mut self) {
+        self.child.kill().expect("it is our child");
+        self.child.wait().expect("it is our child");
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A port that was free a moment ago.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    listener.local_addr().expect("it is bound").port()
+}
+
+/// `unix:PATH` for `--listen`.
+pub fn unix(path: &Path) -> String {
+    format!("unix:{}", path.display())
+}

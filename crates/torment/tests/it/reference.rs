@@ -1,0 +1,75 @@
+//! Pages of the manual that are made from the code, so that they cannot go stale. `TORMENT_BLESS=1 cargo test -p torment-cli
+//! --test reference` writes them anew.
+
+use crate::program::{Place, repository};
+use std::path::PathBuf;
+use view::tables::{Table, measures};
+
+/// A page as it should be.
+fn check(page: &str, expected: &str) {
+    let path = file(page);
+    if std::env::var_os("TORMENT_BLESS").is_some() {
+        std::fs::write(&path, expected).expect("the manual can be written");
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == expected, "docs/{page} is stale; TORMENT_BLESS=1 writes it anew as\n{expected}");
+}
+
+fn file(page: &str) -> PathBuf {
+    repository().join("docs").join(page)
+}
+
+/// The page with what stands between two marks replaced.
+fn filled(page: &str, name: &str, with: &str) -> String {
+    let begin = format!("<!-- {name} -->\n");
+    let (before, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("no {begin}"));
+    let (_, after) = rest.split_once("<!-- end -->").unwrap_or_else(|| panic!("no end of {name}"));
+    format!("{before}{begin}{with}<!-- end -->{after}")
+}
+
+#[test]
+fn the_page_of_plan_files_is_that_of_the_program() {
+    let reference = Place::new().torment(["plan", "reference"]).expect(0).stdout;
+    assert!(reference.contains("| `timeout` | time | "), "{reference}");
+    check("plan.md", &reference);
+}
+
+#[test]
+fn the_page_of_tables_has_every_column() {
+    let mut page = std::fs::read_to_string(file("export.md")).expect("it is there");
+    for table in Table::ALL {
+        let mut text = format!("{}\n\n| column | is | |\n|---|---|---|\n", table.about());
+        for column in table.columns() {
+            text += &format!("| `{}` | {} | {} |\n", column.name, column.kind.name(), column.about);
+        }
+        page = filled(&page, table.name(), &text);
+    }
+    let mut text = "| source | measure | unit | |\n|---|---|---|---|\n".to_owned();
+    for measure in measures() {
+        text +=
+            &format!("| {} | `{}` | {} | {} |\n", measure.source, measure.name, measure.unit, measure.about);
+    }
+    page = filled(&page, "measures", &text);
+    check("export.md", &page);
+}
+
+/// A column that means two things, or whose name has no unit where it needs one, would be found too late.
+#[test]
+fn names_of_columns_are_plain_and_stand_once() {
+    for table in Table::ALL {
+        let mut names: Vec<String> = table.columns().into_iter().map(|column| column.name).collect();
+        for name in &names {
+            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'), "{name}");
+        }
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count, "{}", table.name());
+    }
+    let mut all: Vec<(&str, &str)> = measures().into_iter().map(|of| (of.source, of.name)).collect();
+    let count = all.len();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), count);
+    assert!(count > 100, "{count}");
+}

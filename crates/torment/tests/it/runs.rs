@@ -1,0 +1,239 @@
+//! Runs are named, found and compared by the real binary.
+
+use crate::program::target::Target;
+use crate::program::{Place, Turn};
+use serde_json::Value;
+
+/// A short load that is called so.
+fn run(place: &Place, target: &str, name: &str) {
+    let arguments =
+        ["run", target, "-r", "200", "-d", "8s", "--name", name, "--tag", "pool=10", "--tag", "nightly"];
+    let (ended, json) = place.load(arguments);
+    assert!([0, 99].contains(&ended.code()), "{ended}");
+    assert_eq!((&json["name"], &json["tags"][0]), (&name.into(), &"pool=10".into()), "{ended}");
+}
+
+fn ids(list: &Value) -> Vec<String> {
+    let runs = list["runs"].as_array().expect("a list");
+    runs.iter().map(|run| run["id"].as_str().expect("an id").to_owned()).collect()
+}
+
+/// Whether it is one element of XML with all its elements closed and all its characters allowed; no more is needed to tell
+/// whether a name has broken out of its place.
+fn is_well_formed(xml: &str) -> bool {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = xml.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>").unwrap_or_default().trim();
+    let mut elements = 0;
+    while let Some((text, tail)) = rest.split_once('<') {
+        let ends: Vec<&str> =
+            text.split('&').skip(1).filter_map(|part| part.split_once(';').map(|(name, _)| name)).collect();
+        let known =
+            |name: &&str| matches!(*name, "amp" | "lt" | "gt" | "quot" | "apos") || name.starts_with('#');
+        if text.contains('>') || text.matches('&').count() != ends.len() || !ends.iter().all(known) {
+            return false;
+        }
+        let Some((tag, after)) = tail.split_once('>') else { return false };
+        if let Some(name) = tag.strip_prefix('/') {
+            if open.pop() != Some(name) {
+                return false;
+            }
+        } else {
+            // Attributes: as many quotes as open and close them, and none holds the beginning of an element.
+            if tag.matches('"').count() % 2 != 0 || tag.contains('<') {
+                return false;
+            }
+            elements += 1;
+            if !tag.ends_with('/') {
+                open.push(tag.split_whitespace().next().unwrap_or_default());
+            }
+        }
+        rest = after;
+    }
+    open.is_empty() && rest.trim().is_empty() && elements > 0
+}
+
+#[test]
+fn a_slower_target_is_worse_than_the_baseline() {
+    let _turn = Turn::wait();
+    let place = Place::new();
+    // The delay is far above what a busy machine adds to it.
+    let target = Target::start(&place, &["--model", "async"]);
+    run(&place, &target.url("/delay?ms=20"), "before");
+    run(&place, &target.url("/delay?ms=20"), "again <b>&\"'|");
+    run(&place, &target.url("/delay?ms=60"), "after");
+
+    // Named, numbered and by their beginning they are the same runs.
+    let listed = place.torment(["list", "--format", "json"]).expect(0).json();
+    let ids = ids(&listed);
+    for (asked, expected) in
+        [("after", 0), ("last", 0), ("last~1", 1), ("again <b>&\"'|", 1), ("before", 2), ("last~2", 2)]
+    {
+        let (_, shown) = place.json(["show", asked]);
+        assert_eq!(shown["id"], *ids[expected], "{asked}");
+    }
+
+    let junit = place.path("report.xml");
+    let path = junit.to_str().expect("UTF-8");
+    let worse = place.torment(["compare", "--baseline", "before", "after", "--junit", path]);
+    assert_eq!(worse.code(), 90, "{worse}");
+    assert!(worse.stdout.contains("after is slower: response p50 ×"), "{worse}");
+    let xml = std::fs::read_to_string(&junit).expect("it was asked for");
+    assert!(is_well_formed(&xml), "{xml}");
+    assert!(xml.contains("<failure message=\"worse: response p50 ×"), "{xml}");
+
+    // Without a baseline it is only said.
+    let said = place.torment(["compare", "before", "after"]).expect(0);
+    assert!(said.stdout.contains("slower"), "{said}");
+    // Three times the time is beyond any noise, less than that is asked here: the other way round it is better.
+    let better = place.torment(["compare", "--baseline", "after", "last~2", "--tolerance", "50%"]).expect(0);
+    assert!(better.stdout.contains("before is faster"), "{better}");
+
+    // Half as much again is more than a busy machine adds to 20 ms: these two are the same, or not decided.
+    let same = place.torment([
+        "compare",
+        "--baseline",
+        "before",
+        "again <b>&\"'|",
+        "--tolerance",
+        "50%",
+        "--junit",
+        path,
+    ]);
+    assert!([0, 91].contains(&same.code()), "{same}");
+    let xml = std::fs::read_to_string(&junit).expect("it was asked for");
+    assert!(is_well_formed(&xml) && xml.contains("again &lt;b&gt;&amp;&quot;&apos;|"), "{xml}");
+
+    let (_, json) = place.json(["compare", "before", "after"]);
+    assert_eq!(
+        (&json["standing"], &json["verdicts"][0]["standing"]),
+        (&"worse".into(), &"worse".into()),
+        "{json:#}"
+    );
+    let measures = json["measures"].as_array().expect("a list");
+    let p50 = measures.iter().find(|measure| measure["id"] == "response_p50").expect("it was measured");
+    let factor = p50["differences"][1]["factor"].as_f64().expect("a number");
+    assert!((2.0..4.0).contains(&factor), "60 ms against 20 ms: {p50:#}");
+
+    let csv =
+        place.torment(["compare", "before", "again <b>&\"'|", "after", "--format", "csv"]).expect(0).stdout;
+    let rows: Vec<Vec<String>> = csv.lines().map(cells).collect();
+    assert!(rows.len() > 10 && rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
+    assert!(rows.iter().any(|row| row[1] == "again <b>&\"'|"), "{csv}");
+    let markdown = place.torment(["compare", "before", "after", "--format", "markdown"]).expect(0).stdout;
+    assert!(markdown.contains("| measure | before | after |\n| --- | --- | --- |"), "{markdown}");
+    let single = place.torment(["show", "after", "--format", "markdown"]).expect(0).stdout;
+    assert!(single.contains("| response p99 |"), "{single}");
+    let seconds = place.torment(["show", "after", "--format", "ndjson"]).expect(0).stdout;
+    let first: Value = serde_json::from_str(seconds.lines().next().expect("a second")).expect("is JSON");
+    assert!(seconds.lines().count() >= 8 && first["second"] == 0, "{seconds}");
+
+    let shown = place.torment(["show", "after"]).expect(0).stdout;
+    assert!(shown.contains('█') && shown.contains("p99"), "{shown}");
+    let plain = place.torment(["show", "after", "--plain"]).expect(0).stdout;
+    assert!(!plain.contains('█') && plain.contains('#'), "{plain}");
+}
+
+/// What was typed is refused before anything is done, by these words.
+#[track_caller]
+fn refused(place: &Place, arguments: &[&str], words: &[&str]) {
+    let ended = place.torment(arguments.iter().copied());
+    assert_eq!(ended.code(), 2, "{ended}");
+    assert!(words.iter().all(|word| ended.stderr.contains(word)), "{ended}");
+}
+
+/// The cells of a line of CSV.
+fn cells(line: &str) -> Vec<String> {
+    let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if quoted && letters.peek() == Some(&'"') => {
+                letters.next();
+                cell.push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(std::mem::take(&mut cell)),
+            letter => cell.push(letter),
+        }
+    }
+    assert!(!quoted, "a quote is open: {line}");
+    cells.push(cell);
+    cells
+}
+
+#[test]
+fn runs_are_named_tagged_and_listed() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path(".git")).expect("can be made");
+    place.write(".git/HEAD", "0123456789abcdef0123456789abcdef01234567\n");
+    let short = |more: &[&str]| {
+        let arguments = [&["run", "null", "-r", "100", "-d", "100ms"][..], more].concat();
+        place.torment(arguments).measured();
+    };
+    short(&["--name", "one", "--tag", "pool=10"]);
+    short(&["--name", "two", "--tag", "pool=20", "--tag", "nightly"]);
+    short(&[]);
+    let names = |more: &[&str]| -> Vec<Value> {
+        let arguments = [&["list", "--format", "json"][..], more].concat();
+        let list = place.torment(arguments).expect(0).json();
+        list["runs"].as_array().expect("a list").iter().map(|run| run["name"].clone()).collect()
+    };
+    let (one, two) = (Value::from("one"), Value::from("two"));
+    assert_eq!(names(&[]), [Value::Null, two.clone(), one.clone()]);
+    assert_eq!(names(&["--name", "one"]), std::slice::from_ref(&one));
+    assert_eq!(names(&["--tag", "pool"]), [two.clone(), one.clone()]);
+    assert_eq!(names(&["--tag", "pool", "--tag", "nightly"]), std::slice::from_ref(&two));
+    assert_eq!(names(&["--since", "1h", "--limit", "1"]), [Value::Null]);
+    assert_eq!(names(&["--target", "elsewhere"]), [Value::Null; 0]);
+    assert_eq!(names(&["--command", "find"]), [Value::Null; 0]);
+    assert_eq!(names(&["--verdict", "running"]), [Value::Null; 0]);
+    let list = place.torment(["list", "--tag", "nightly"]).expect(0).stdout;
+    assert!(list.contains("two") && list.contains("pool=20  nightly"), "{list}");
+    let none = place.torment(["list", "--name", "three"]).expect(0).stdout;
+    assert!(none.contains("no run fits"), "{none}");
+    let csv = place.torment(["list", "--format", "csv"]).expect(0).stdout;
+    let rows: Vec<Vec<String>> = csv.lines().map(cells).collect();
+    assert!(rows.len() == 4 && rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
+    assert_eq!(
+        place.json(["show", "two"]).1["commit"],
+        "0123456789ab",
+        "of the folder that torment was started in"
+    );
+    let shown = place.torment(["show", "two"]).expect(0).stdout;
+    assert!(shown.contains(" · two · commit 0123456789ab · pool=20 · nightly"), "{shown}");
+
+    place.torment(["name", "last", "three"]).expect(0);
+    place.torment(["tag", "three", "pool=30", "nightly"]).expect(0);
+    place.torment(["tag", "three", "nightly", "--remove"]).expect(0);
+    let (_, shown) = place.json(["show", "three"]);
+    assert_eq!(
+        (&shown["name"], &shown["tags"]),
+        (&"three".into(), &serde_json::json!(["pool=30"])),
+        "{shown:#}"
+    );
+    place.torment(["name", "three", "--remove"]).expect(0);
+    place.torment(["show", "three"]).complains(1, &["no run 'three'", "torment list"]);
+    place.torment(["show", "twoo"]).complains(1, &["no run 'twoo' among the 3 kept", "did you mean two?"]);
+
+    refused(&place, &["run", "null", "-r", "1", "--name", "last"], &["last and last~N mean the latest runs"]);
+    refused(&place, &["run", "null", "-r", "1", "--tag", "two words"], &["it holds a space"]);
+    place.torment(["compare", "one"]).complains(2, &["one run to compare; expected two to 8"]);
+    place.torment(["compare", "one", "three"]).complains(1, &["no run 'three'"]);
+    place
+        .torment(["run", "null", "-r", "1", "--format", "csv"])
+        .complains(2, &["--format csv", "compare, list and show"]);
+    refused(&place, &["list", "--since", "yesterday"], &["'yesterday' is not a moment"]);
+    place.torment(["show", "two", "--logs", "--format", "csv"]).complains(2, &["logs are printed as text"]);
+}
+
+#[test]
+fn this_test_can_tell_xml_from_what_only_looks_like_it() {
+    let xml =
+        |inside: &str| is_well_formed(&format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{inside}\n"));
+    for good in ["<a/>", "<a b=\"c\"><d/>x &lt; y</a>"] {
+        assert!(xml(good), "{good}");
+    }
+    for bad in ["", "<a>", "<a></b>", "<a>x & y</a>", "<a b=\"c\"d\"/>", "<a>x > y</a>", "<a/>x"] {
+        assert!(!xml(bad), "{bad}");
+    }
+}

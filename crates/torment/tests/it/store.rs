@@ -1,0 +1,201 @@
+//! Runs are kept: through crashes, interruptions, and two torments at once.
+
+use crate::program::target::{Target, free_port};
+use crate::program::{Place, Running, Turn, adds_up, number, outcome, outcomes, strict};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// The runs kept, the newest first.
+fn list(place: &Place) -> Vec<Value> {
+    let list = place.torment(["list", "--format", "json"]).expect(0).json();
+    list["runs"].as_array().expect("a list").clone()
+}
+
+/// Waits until the run that goes on, not one before it, is such that `holds`, then returns it.
+fn wait_until(place: &Place, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        if list(place).first().is_some_and(|run| run["state"] == "running") {
+            let run = place.json(["show"]).1;
+            if run["state"] == "running" && holds(&run) {
+                return run;
+            }
+        }
+        assert!(Instant::now() < until, "never came: {what}");
+        sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_killed_run_is_kept_but_for_its_last_second() {
+    let _turn = Turn::wait();
+    let place = Place::new();
+    let began = Instant::now();
+    let running = Running::start(place.command(["run", "null", "-r", "1000", "-d", "60s"]));
+    wait_until(&place, "three seconds in the store", |run| run["trial"]["due"].as_u64() >= Some(3_000));
+    assert_eq!(list(&place)[0]["state"], "running");
+    let text = place.torment(["show"]).expect(0).stdout;
+    assert!(text.contains("still running"), "{text}");
+    let refused = place.torment(["rm", "last"]);
+    refused.complains(1, &["still goes on", "stop it first"]);
+
+    sleep(Duration::from_millis(1_500));
+    let loaded = began.elapsed();
+    running.signal(Signal::KILL);
+    let ended = running.end();
+    assert_eq!(ended.signal(), Some(9), "{ended}");
+
+    let (shown, run) = place.json(["show"]);
+    shown.expect(0);
+    assert_eq!((&run["state"], &run["exit_code"]), (&"cut_short".into(), &Value::Null), "{run:#}");
+    assert_eq!((&run["skipped_events"], &run["goal_met"]), (&0.into(), &Value::Null), "{run:#}");
+    let kept = number(&run, "/trial/due") / 1_000.0;
+    // The second under way, and the last one over, of which the store has up to a second to commit.
+    let least = loaded.as_secs_f64() - 2.5;
+    assert!(kept >= least && kept <= loaded.as_secs_f64() + 0.1, "{kept} s of {loaded:?} are kept");
+    assert_eq!(outcomes(&run["trial"]), outcome(&run["trial"], "ok"), "{run:#}");
+    let text = place.torment(["show"]).expect(0).stdout;
+    assert!(text.contains("cut short"), "{text}");
+    assert!(place.torment(["list"]).expect(0).stdout.contains("cut short"));
+    place.torment(["rm", "last"]).expect(0);
+    assert!(list(&place).is_empty());
+}
+
+#[test]
+fn an_interrupted_search_says_what_is_known() {
+    let _turn = Turn::wait();
+    let place = Place::new();
+    for signal in [Signal::INT, Signal::TERM] {
+        let running = Running::start(place.command(["find", "demo"]));
+        wait_until(&place, "a lower bound", |run| {
+            run.pointer("/limits/0/lower").and_then(Value::as_f64) >= Some(10.0)
+        });
+        let asked = Instant::now();
+        running.signal(signal);
+        let ended = running.end();
+        assert!(asked.elapsed() < Duration::from_secs(10), "it took {:?} to stop", asked.elapsed());
+        let ended = ended.expect(130);
+        assert!(ended.stdout.contains("interrupted"), "{ended}");
+        let (_, run) = place.json(["show"]);
+        assert_eq!((&run["state"], &run["ended"]), (&"ended".into(), &"interrupted".into()), "{run:#}");
+        assert_eq!(run["exit_code"], 130);
+        assert!(number(strict(&run), "/lower") >= 10.0, "the climb has shown that much: {run:#}");
+        for trial in run["trials"].as_array().expect("trials") {
+            adds_up(trial);
+        }
+    }
+    assert_eq!(list(&place).len(), 2);
+}
+
+#[test]
+fn an_interrupted_load_counts_what_came_due() {
+    let _turn = Turn::wait();
+    let place = Place::new();
+    let running = Running::start(place.command(["run", "demo/delay?ms=10", "-r", "200", "-d", "60s"]));
+    wait_until(&place, "a second of load", |run| run["trial"]["due"].as_u64() > Some(0));
+    running.signal(Signal::INT);
+    let ended = running.end().expect(130);
+    let (_, run) = place.json(["show"]);
+    let trial = &run["trial"];
+    adds_up(trial);
+    assert_eq!((&run["goal_met"], outcome(trial, "unsent")), (&Value::Null, 0), "{ended}");
+    let due = number(trial, "/due");
+    assert!(due < 60.0 * 200.0 && (due - 200.0 * number(trial, "/loaded_seconds")).abs() <= 2.0, "{trial:#}");
+}
+
+#[test]
+fn two_torments_share_a_store() {
+    let _turn = Turn::wait();
+    let place = Place::new();
+    let load = |rate| place.command(["run", "null", "-r", rate, "-d", "2s", "--format", "json"]);
+    let both: Vec<Running> = ["1000", "2000"].map(|rate| Running::start(load(rate))).into();
+    let mut ids = Vec::new();
+    for (running, due) in both.into_iter().zip([2_000, 4_000]) {
+        let run = running.end().measured().json();
+        assert_eq!(run["trial"]["due"], due);
+        let id = run["id"].as_str().expect("an id").to_owned();
+        assert_eq!(place.json(["show", &id]).1, run);
+        ids.push(id);
+    }
+    assert_ne!(ids[0], ids[1]);
+    let runs = list(&place);
+    assert_eq!(runs.len(), 2);
+    for run in &runs {
+        assert!(ids.iter().any(|id| run["id"] == **id), "{run:#}");
+        assert_eq!(run["state"], "ended", "{run:#}");
+    }
+    // A new file, opened by many at the same moment, is made once.
+    let fresh = Place::new();
+    let many: Vec<Running> = (0..6).map(|_| Running::start(fresh.command(["list"]))).collect();
+    for running in many {
+        running.end().expect(0);
+    }
+}
+
+#[test]
+fn runs_are_listed_shown_and_removed_by_name() {
+    let _turn = Turn::wait();
+    let place = Place::new();
+    let run = |rate| place.json(["run", "null", "-d", "100ms", "-r", rate]).1;
+    let (first, second, third) = (run("100"), run("200"), run("300"));
+    let id = |run: &Value| run["id"].as_str().expect("an id").to_owned();
+
+    let listed: Vec<String> = list(&place).iter().map(id).collect();
+    assert_eq!(listed, [id(&third), id(&second), id(&first)], "the newest first");
+    let text = place.torment(["list"]).expect(0).stdout;
+    assert_eq!(text.lines().count(), 3, "{text}");
+    for (name, expected) in [
+        ("last", &third),
+        ("last~0", &third),
+        ("last~1", &second),
+        ("last~2", &first),
+        (&id(&second), &second),
+    ] {
+        assert_eq!(place.json(["show", name]).1, *expected, "{name}");
+    }
+    place.torment(["show", "last~3"]).complains(1, &["last~3", "torment list"]);
+    // All begin with the year.
+    place.torment(["show", &id(&first)[..4]]).complains(1, &["more than one", &id(&first)]);
+
+    // A wrong name among right ones removes nothing.
+    place.torment(["rm", &id(&first), "nonsense"]).complains(1, &["nonsense"]);
+    assert_eq!(list(&place).len(), 3);
+    place.torment(["rm", &id(&first), &id(&third)]).expect(0);
+    assert_eq!(list(&place).iter().map(id).collect::<Vec<_>>(), [id(&second)]);
+    place.torment(["show", &id(&first)]).complains(1, &[&id(&first)]);
+
+    // Not asked to be kept, a run is not.
+    place.torment(["run", "null", "-d", "100ms", "-r", "100", "--no-store"]).measured();
+    assert_eq!(list(&place).len(), 1);
+}
+
+#[test]
+fn a_target_that_dies_and_comes_back_loses_no_arrival() {
+    let _turn = Turn::wait();
+    let place = Place::new();
+    let listen = format!("127.0.0.1:{}", free_port());
+    let target = Target::listen(&place, &listen, &[]);
+    let url = target.url("/delay?ms=5");
+    let running = Running::start(place.command(["run", &url, "-r", "200", "-d", "5s", "--format", "json"]));
+    sleep(Duration::from_millis(1_500));
+    target.kill();
+    sleep(Duration::from_millis(1_000));
+    let again = Target::listen(&place, &listen, &[]);
+    let ended = running.end();
+    assert!([92, 99].contains(&ended.code()), "{ended}");
+    let run = ended.json();
+    let trial = &run["trial"];
+    adds_up(trial);
+    let (ok, failed) = (outcome(trial, "ok"), outcome(trial, "failed"));
+    assert_eq!((&trial["due"], ok + failed), (&1_000.into(), 1_000), "{trial:#}");
+    // It was away for a second, and there for most of the other four.
+    assert!(failed >= 150 && ok >= 600, "{trial:#}");
+    let reasons: Vec<&str> =
+        trial["failures"].as_array().expect("a list").iter().filter_map(|f| f["reason"].as_str()).collect();
+    assert!(reasons.iter().any(|r| r.contains("refused")), "{reasons:?}");
+    let after = again.truth("/delay")["answered"].as_u64().expect("a count");
+    assert!(after >= 200, "it was found again: {after} requests after its return");
+    assert_ne!(json!(ok), trial["due"]);
+}

@@ -1,0 +1,60 @@
+//! `torment watch` on real processes: what it says of them, and what it says if they are not there.
+
+use crate::program::Place;
+use crate::program::target::free_port;
+use std::net::TcpListener;
+
+#[test]
+fn whoever_is_not_there_is_said_so() {
+    let place = Place::new();
+    let refuse = |line: &str, code: i32, words: &[&str]| {
+        let arguments: Vec<&str> = ["watch"].into_iter().chain(line.split_whitespace()).collect();
+        let message = place.torment(arguments).complains(code, words);
+        assert_eq!(message.lines().count(), 1, "{message}");
+    };
+    // No Linux process has this number: they end at 2²².
+    refuse("4194305", 1, &["there is no process 4194305", "torment watch :8080"]);
+    let port = free_port();
+    refuse(&format!(":{port}"), 1, &["nobody listens at port", "start the service first"]);
+    refuse(&format!("127.0.0.1:{port}"), 1, &["nobody listens at 127.0.0.1"]);
+    refuse("192.0.2.1:80", 1, &["192.0.2.1:80 is not an address of this machine"]);
+    refuse("java", 2, &["'java' is neither a process such as 4711", "torment watch -- java"]);
+    refuse(":0", 2, &["neither a process"]);
+    refuse("0", 2, &["neither a process"]);
+    refuse("1 --for 10ms", 2, &["--for: '10ms' is too short"]);
+    refuse("1 --postgres http://h", 2, &["--postgres: 'http://h' is not the URL of a PostgreSQL"]);
+    refuse("-- /no/such/program", 1, &["cannot start '/no/such/program'"]);
+    refuse("-- true", 1, &["it ended before anything could be seen"]);
+}
+
+#[test]
+fn a_program_is_started_seen_and_ended() {
+    let place = Place::new();
+    let pids = place.path("pids");
+    // In quotes, so that the command line, which is shown, is not what it prints.
+    let script = format!("sleep 1000 & echo $! $$ > '{}'; echo pri''nted; wait", pids.display());
+    let ended = place.torment(["watch", "--for", "2s", "--", "sh", "-c", &script]);
+    let ended = ended.expect(0);
+    for words in ["who waits for what", "the service", "2 processes", "sleeps: ", "waits "] {
+        assert!(ended.stdout.contains(words), "'{words}' is missing\n{ended}");
+    }
+    assert!(ended.stderr.contains("printed") && !ended.stdout.contains("printed"), "{ended}");
+    for pid in std::fs::read_to_string(pids).expect("written").split_whitespace() {
+        let left = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        assert!(left.is_empty() || left.contains(") Z "), "{left}");
+    }
+}
+
+#[test]
+fn whoever_listens_at_a_port_is_watched() {
+    let place = Place::new();
+    let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let at = socket.local_addr().expect("it is bound");
+    for whom in [format!(":{}", at.port()), at.to_string(), std::process::id().to_string()] {
+        let (ended, seen) = place.json(["watch", &whom, "--for", "2s"]);
+        ended.expect(0);
+        let subject = &seen["watched"]["subjects"][0];
+        assert_eq!((&subject["pid"], &subject["role"]), (&std::process::id().into(), &"service".into()));
+        assert!(seen["seen"]["subjects"][0]["groups"].as_array().is_some_and(|groups| !groups.is_empty()));
+    }
+}

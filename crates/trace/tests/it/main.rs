@@ -1,0 +1,5 @@
+//! Programs seen from outside.
+
+mod library;
+mod points;
+mod seen;

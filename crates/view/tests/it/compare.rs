@@ -1,0 +1,348 @@
+//! Comparisons of runs made by hand, word for word. `TORMENT_BLESS=1` writes the golden files anew.
+
+#[allow(dead_code, unused_imports, reason = "the makers of runs serve other tests too")]
+use crate::hand;
+use crate::hand::{Run, check, curve, pair};
+use record::watch::{Level, Subject, SubjectWindow, Watched, Window};
+use record::{Diagnosis, Ended, Event, Judgement, Outcome, Purpose, Recovery, Slice, TrialResult, Verdict};
+use torment_view::{RunComparison, RunView, Spread, Standing, charts, compare_runs};
+use units::{Nanos, Rate};
+
+/// What a load is to be like.
+struct Wanted {
+    id: &'static str,
+    name: Option<&'static str>,
+    seconds: u32,
+    rate: u64,
+    /// Response times are so many times as long.
+    slow: f64,
+    /// So many of each second are answered wrongly.
+    failed: u64,
+    /// Processors used by the service.
+    cpus: f64,
+    met: Option<bool>,
+}
+
+const USUAL: Wanted = Wanted {
+    id: "20261120-161502-aaa",
+    name: Some("before"),
+    seconds: 30,
+    rate: 500,
+    slow: 1.0,
+    failed: 0,
+    cpus: 0.5,
+    met: Some(true),
+};
+
+fn slice(wanted: &Wanted, index: u32) -> Slice {
+    let mut slice =
+        Slice { index, due: wanted.rate, sent: wanted.rate, elapsed: record::SLICE, ..Slice::default() };
+    slice.outcomes.add(Outcome::Failed, wanted.failed);
+    slice.outcomes.add(Outcome::Ok, wanted.rate - wanted.failed);
+    // Seconds differ by up to six percent, requests within one by far more.
+    let second = 1.0 + f64::from(index * 7 % 13) / 200.0;
+    for request in 0..wanted.rate - wanted.failed {
+        let rank = (request as f64 + 0.5) / wanted.rate as f64;
+        let us = 400.0 * second * wanted.slow / (1.0 - rank).sqrt();
+        slice.response.record(Nanos((us * 1e3) as u64));
+    }
+    slice.in_flight = 1 + u64::from(index % 3);
+    slice
+}
+
+fn window(wanted: &Wanted, index: u32) -> Window {
+    let service = SubjectWindow {
+        processes: 1,
+        threads: 8,
+        cpu_ns: (1e9 * wanted.cpus * (1.0 + f64::from(index * 5 % 11) / 100.0)) as u64,
+        rss_bytes: (200 << 20) + (u64::from(index) << 20),
+        ..SubjectWindow::default()
+    };
+    Window {
+        from: Nanos::from_secs(index.into()),
+        to: Nanos::from_secs(u64::from(index) + 1),
+        subjects: vec![service],
+        ..Window::default()
+    }
+}
+
+fn named(mut first: Event, wanted: &Wanted) -> Event {
+    let Event::RunStarted { id, label, .. } = &mut first else { panic!("a run begins with its start") };
+    id.0 = wanted.id.to_owned();
+    label.name = wanted.name.map(str::to_owned);
+    first
+}
+
+fn events(wanted: &Wanted) -> Vec<Event> {
+    let mut events = vec![named(Run::start("run").events.remove(0), wanted)];
+    let watched = Watched {
+        level: Level::SameUser,
+        subjects: vec![Subject { pid: 7, name: "java".to_owned(), cpus: 2.0, ..Subject::default() }],
+        ..Watched::default()
+    };
+    events.push(Event::WatchStarted { watched: Box::new(watched) });
+    let planned = Nanos::from_secs(wanted.seconds.into());
+    events.push(Event::TrialStarted {
+        trial: 1,
+        purpose: Purpose::Load,
+        rate: Some(Rate(wanted.rate as f64)),
+        duration: Some(planned),
+        at_unix_ms: 1_795_191_303_000,
+    });
+    let mut total = Slice::default();
+    for index in 0..wanted.seconds {
+        let slice = slice(wanted, index);
+        total.merge_after(&slice);
+        events.push(Event::SliceDone { trial: 1, slice: Box::new(slice) });
+        events.push(Event::Observed { trial: 1, window: Box::new(window(wanted, index)) });
+    }
+    let outcomes = total.outcomes;
+    let loss = outcomes.bad() as f64 / total.due.max(1) as f64;
+    let result = TrialResult {
+        purpose: Purpose::Load,
+        rate: Rate(wanted.rate as f64),
+        planned,
+        loaded: planned,
+        drain: Nanos::from_millis(10),
+        hopeless: false,
+        total,
+        recovery: Recovery::NotNeeded,
+        caveats: Vec::new(),
+    };
+    let judgement =
+        Judgement { loss, good: wanted.failed == 0, growth_per_second: None, invalid: Vec::new() };
+    events.push(Event::TrialDone { trial: 1, result: Box::new(result), judgement });
+    let verdict = Verdict::Goal { met: wanted.met, goal: "zero-drop".to_owned(), outcomes, loss };
+    events.push(Event::RunEnded {
+        at_unix_ms: 1_795_191_400_000,
+        verdict: Some(verdict),
+        exit_code: 0,
+        error: None,
+    });
+    events
+}
+
+fn compared(runs: &[Vec<Event>]) -> Result<RunComparison, String> {
+    let views: Vec<RunView> = runs.iter().map(RunView::of).collect();
+    let spreads: Vec<Spread> =
+        views.iter().zip(runs).map(|(view, events)| Spread::of(view, events)).collect();
+    let all: Vec<(&RunView, &Spread)> = views.iter().zip(&spreads).collect();
+    compare_runs(&all, 0.05)
+}
+
+fn text(compared: &RunComparison) -> String {
+    compared.lines().iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn slower() -> Wanted {
+    Wanted { id: "20261121-090000-bbb", name: Some("after <b>&\"'|*"), slow: 1.8, cpus: 0.8, ..USUAL }
+}
+
+#[test]
+fn a_slower_run_is_said_to_be_slower_in_every_form() {
+    let found = compared(&[events(&USUAL), events(&slower())]).expect("they can be compared");
+    assert_eq!((found.standing(), found.verdicts[0].standing), (Standing::Worse, Standing::Worse));
+    assert!(
+        found.verdicts[0].words.contains("is slower: response p50 ×1.8 (1."),
+        "{}",
+        found.verdicts[0].words
+    );
+    check("compare-slower.txt", &text(&found));
+    check("compare-slower.json", &format!("{:#}\n", found.json()));
+    check("compare-slower.csv", &found.grid().csv());
+    check("compare-slower.md", &found.markdown());
+    check("compare-slower.xml", &found.junit());
+    let back = compared(&[events(&slower()), events(&USUAL)]).expect("they can be compared");
+    assert_eq!(back.standing(), Standing::Better);
+    assert!(back.verdicts[0].words.contains("is faster: response p50 ×0.56"), "{}", back.verdicts[0].words);
+}
+
+#[test]
+fn every_interval_holds_what_it_is_of() {
+    let found = compared(&[events(&USUAL), events(&slower())]).expect("they can be compared");
+    for measure in &found.measures {
+        for figure in measure.figures.iter().flatten() {
+            if let Some(interval) = figure.interval {
+                assert!(
+                    interval.low <= figure.value && figure.value <= interval.high,
+                    "{}: {figure:?}",
+                    measure.id
+                );
+            }
+        }
+        for difference in measure.differences.iter().flatten() {
+            if let Some(interval) = difference.interval {
+                // One is a quotient, the others come from logarithms.
+                let hair = difference.by.abs() * 1e-9;
+                let holds = interval.low <= difference.by + hair && difference.by - hair <= interval.high;
+                assert!(holds, "{}: {difference:?}", measure.id);
+            }
+        }
+    }
+    let ids: Vec<&str> = found.measures.iter().map(|measure| measure.id).collect();
+    let expected = [
+        "goal",
+        "response_p50",
+        "response_p90",
+        "response_p99",
+        "response_max",
+        "goodput",
+        "lost",
+        "cpu_per_request",
+        "memory",
+    ];
+    assert_eq!(ids, expected);
+}
+
+#[test]
+fn what_is_the_same_is_said_to_be() {
+    let again = Wanted { id: "20261121-090000-bbb", name: Some("before"), ..USUAL };
+    let found = compared(&[events(&USUAL), events(&again)]).expect("they can be compared");
+    assert_eq!(found.standing(), Standing::Same, "{}", text(&found));
+    assert!(
+        found.verdicts[0].words.ends_with("no difference beyond the noise of 5 %"),
+        "{}",
+        found.verdicts[0].words
+    );
+    // Two of one name are told apart by their ids.
+    assert_eq!(found.runs[0].title, USUAL.id);
+    assert!(found.doubts.iter().all(|doubt| doubt.code == "single-runs"), "{:?}", found.doubts);
+}
+
+#[test]
+fn what_fails_more_often_is_worse_and_a_goal_missed_too() {
+    let failing =
+        Wanted { id: "20261121-090000-bbb", name: Some("after"), failed: 20, met: Some(false), ..USUAL };
+    let found = compared(&[events(&USUAL), events(&failing)]).expect("they can be compared");
+    let standing = |id: &str| {
+        let measure = found.measures.iter().find(|measure| measure.id == id).expect("it was measured");
+        measure.differences[1].expect("both have it").standing
+    };
+    assert_eq!(
+        (standing("goal"), standing("lost"), standing("goodput")),
+        (Standing::Worse, Standing::Worse, Standing::Same)
+    );
+    assert!(found.verdicts[0].words.starts_with("after is worse: goal"), "{}", found.verdicts[0].words);
+    assert!(found.verdicts[0].words.contains("lost +4 %"), "{}", found.verdicts[0].words);
+}
+
+#[test]
+fn a_short_run_decides_nothing() {
+    let short = Wanted { id: "20261121-090000-bbb", name: Some("after"), seconds: 3, slow: 1.8, ..USUAL };
+    let found = compared(&[events(&USUAL), events(&short)]).expect("they can be compared");
+    assert_eq!(found.standing(), Standing::Undecided, "{}", text(&found));
+    check("compare-short.txt", &text(&found));
+    let none = Wanted { id: "20261121-090000-ccc", name: None, seconds: 0, ..USUAL };
+    let found = compared(&[events(&USUAL), events(&none)]).expect("they can be compared");
+    assert_eq!(found.standing(), Standing::Undecided, "{}", text(&found));
+    assert!(text(&found).contains("not measured"), "{}", text(&found));
+}
+
+#[test]
+fn a_run_that_is_not_trustworthy_decides_nothing() {
+    let mut void = events(&slower());
+    for event in &mut void {
+        if let Event::TrialDone { judgement, .. } = event {
+            judgement
+                .invalid
+                .push(record::Caveat::new("generator-late", "the generator was late by 4 ms at p99"));
+        }
+    }
+    let found = compared(&[events(&USUAL), void]).expect("they can be compared");
+    assert_eq!(found.standing(), Standing::Undecided, "{}", text(&found));
+    assert!(found.verdicts[0].words.contains("not trustworthy"), "{}", found.verdicts[0].words);
+}
+
+fn search(id: &str, name: &str, lower: f64, upper: Option<f64>) -> Vec<Event> {
+    let run = Run::start("find")
+        .trial(hand::load(Purpose::Measure, lower, 10))
+        .trial(hand::load(Purpose::Curve, lower * 0.8, 5))
+        .bounds(pair(Some(lower), upper));
+    let diagnosis = Diagnosis {
+        sentences: vec![format!("A pool of 10 gave first in {name}.")],
+        findings: hand::watched::diagnosis().findings,
+        ..Diagnosis::default()
+    };
+    let mut events =
+        run.diagnosed(diagnosis).found(Ended::Converged, pair(Some(lower), upper), curve(lower)).events;
+    let wanted = Wanted { id: "", name: None, ..USUAL };
+    events[0] = named(events[0].clone(), &wanted);
+    let Event::RunStarted { id: own, label, .. } = &mut events[0] else {
+        panic!("a run begins with its start")
+    };
+    own.0 = id.to_owned();
+    label.name = Some(name.to_owned());
+    events
+}
+
+#[test]
+fn searches_are_compared_by_their_bounds() {
+    let runs = [
+        search("a", "main", 1984.0, Some(2016.0)),
+        search("b", "half", 990.0, Some(1010.0)),
+        search("c", "same", 1970.0, Some(2010.0)),
+        search("d", "open", 1984.0, None),
+    ];
+    let found = compared(&runs).expect("they can be compared");
+    let standings: Vec<Standing> = {
+        let capacity = found.measures.iter().find(|measure| measure.id == "capacity").expect("all have it");
+        capacity.differences.iter().flatten().map(|difference| difference.standing).collect()
+    };
+    assert_eq!(standings, [Standing::Worse, Standing::Same, Standing::Undecided]);
+    assert_eq!(found.standing(), Standing::Worse);
+    assert!(
+        found.verdicts[0].words.contains("limit (requests/s) ×0.5 (0.49–0.51)"),
+        "{}",
+        found.verdicts[0].words
+    );
+    check("compare-search.txt", &text(&found));
+    check("compare-search.md", &found.markdown());
+}
+
+#[test]
+fn what_makes_runs_incomparable_is_said_first() {
+    let mut other = events(&slower());
+    let Event::RunStarted { machine, method, plan, version, .. } = &mut other[0] else {
+        panic!("it is a start")
+    };
+    machine.cpus = 16;
+    *method = 1;
+    *plan = "target = \"elsewhere\"\n".to_owned();
+    *version = "0.0.9".to_owned();
+    let cut = events(&USUAL).into_iter().take(20).collect::<Vec<_>>();
+    let found = compared(&[events(&USUAL), other, cut]).expect("they can be compared");
+    let codes: Vec<&str> = found.doubts.iter().map(|doubt| doubt.code.as_str()).collect();
+    assert_eq!(codes, ["other-machine", "other-method", "other-plan", "cut-short", "single-runs"]);
+    check("compare-doubts.txt", &text(&found));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let load = events(&USUAL);
+    let find = search("a", "main", 1984.0, Some(2016.0));
+    let refused = |runs: &[Vec<Event>]| compared(runs).expect_err("must be refused");
+    assert!(refused(&[load.clone(), find]).contains("no figure in common"));
+    let tries = Run::start("try").events;
+    assert!(refused(&[load.clone(), tries]).contains("is of `torment try`"));
+    assert!(refused(&[]).contains("0 runs"));
+    assert!(refused(&vec![load.clone(); 9]).contains("9 runs"));
+    assert!(refused(&[load.clone(), Vec::new()]).contains("first event"));
+    let alone = compared(&[load]).expect("a run has figures of its own");
+    assert!(alone.verdicts.is_empty() && alone.doubts.is_empty());
+    assert!(alone.markdown().contains("| response p99 |"), "{}", alone.markdown());
+}
+
+#[test]
+fn charts_of_a_load_and_of_a_search() {
+    use torment_view::Glyphs;
+    let drawn = |events: &[Event], glyphs| -> String {
+        charts(&RunView::of(events), glyphs).iter().map(|line| format!("{line}\n")).collect()
+    };
+    let load = drawn(&events(&USUAL), Glyphs::Blocks);
+    let find = drawn(&search("a", "main", 1984.0, Some(2016.0)), Glyphs::Blocks);
+    check("charts.txt", &format!("{load}{find}{}", drawn(&events(&USUAL), Glyphs::Plain)));
+    assert!(load.lines().count() <= 8 && find.lines().count() <= 8);
+    let short = Wanted { seconds: 4, ..USUAL };
+    assert_eq!(drawn(&events(&short), Glyphs::Blocks), "", "four seconds are no curve");
+    assert!(drawn(&events(&USUAL), Glyphs::Plain).is_ascii());
+}

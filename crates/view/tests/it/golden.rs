@@ -1,0 +1,349 @@
+//! What a run's reader sees, word for word. `TORMENT_BLESS=1 cargo test -p torment-view` writes the
+//! golden files anew; read the difference before you keep it.
+
+use crate::hand;
+use crate::hand::{Load, Run, check, curve, limit, load, pair};
+use record::watch::{Missing, Watched};
+use record::{Cause, Diagnosis, Ended, Failure, NoFinding, Outcome, Purpose, Recovery};
+use store::{Answers, RunSummary, State};
+use torment_view::{
+    Progress, RunView, changed, explain, list_json, list_lines, run_json, summary, who_waits,
+};
+use units::Rate;
+
+fn check_summary(name: &str, run: &Run) {
+    let lines: Vec<String> = summary(&RunView::of(&run.events)).iter().map(ToString::to_string).collect();
+    check(&format!("{name}.txt"), &(lines.join("\n") + "\n"));
+}
+
+fn good(rate: f64) -> Load {
+    load(Purpose::Measure, rate, 10)
+}
+
+/// A search as far as three clean trials at 1,984/s and a bad one above.
+fn climbed() -> Run {
+    Run::start("find")
+        .trial(load(Purpose::Climb, 1000.0, 2))
+        .bounds(pair(Some(1000.0), None))
+        .trial(load(Purpose::WarmUp, 1000.0, 5))
+        .trial(good(1984.0))
+        .bounds(pair(Some(1984.0), None))
+        .trial(good(1984.0))
+        .trial(load(Purpose::Confirm, 1984.0, 10))
+        .trial(good(2016.0).grows(16.0).bad(Outcome::Unfinished, 140))
+        .bounds(pair(Some(1984.0), Some(2016.0)))
+}
+
+#[test]
+fn find_converged() {
+    let run = climbed().found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), curve(1984.0));
+    check_summary("find-converged", &run);
+}
+
+#[test]
+fn find_with_hiccups_and_caveats() {
+    let limits =
+        vec![limit("strict", Some(1500.0), Some(1530.0)), limit("typical", Some(1984.0), Some(2016.0))];
+    let run = climbed()
+        .trial(good(1530.0).bad(Outcome::Timeout, 312))
+        .trial(
+            good(1530.0)
+                .void("generator-late", "the generator was late by 4 ms at p99: give it an idle processor"),
+        )
+        .doubt("one-machine", "target and generator share 2 processors, so each slows the other")
+        .found(Ended::Converged, limits, curve(1500.0));
+    check_summary("find-hiccups", &run);
+}
+
+#[test]
+fn find_ends_of_every_kind() {
+    let max = Run::start("find").trial(good(3000.0)).trial(good(3000.0)).trial(good(3000.0));
+    check_summary("find-max", &max.found(Ended::MaxReached, pair(Some(3000.0), None), curve(3000.0)));
+
+    let below = Run::start("find").trial(load(Purpose::Climb, 10.0, 2).bad(Outcome::Late, 7));
+    check_summary("find-below-min", &below.found(Ended::BelowMin, pair(None, Some(10.0)), Vec::new()));
+
+    let budget = climbed().found(Ended::BudgetSpent, pair(Some(1500.0), Some(2016.0)), Vec::new());
+    check_summary("find-budget", &budget);
+
+    let late = "the generator was late by 4 ms at p99, more than a tenth of the deadline";
+    let generator = climbed().trial(good(4000.0).void("generator-late", late));
+    check_summary(
+        "find-generator",
+        &generator.found(Ended::GeneratorLimit, pair(Some(1984.0), None), Vec::new()),
+    );
+
+    let drift = climbed().found(Ended::NonStationary, pair(Some(1500.0), None), Vec::new());
+    check_summary("find-non-stationary", &drift);
+
+    let mut metastable = good(2200.0).bad(Outcome::Timeout, 9000);
+    metastable.recovery = Recovery::Not("30s".parse().expect("a duration"));
+    let metastable = climbed().trial(metastable);
+    check_summary(
+        "find-not-recovered",
+        &metastable.found(Ended::NotRecovered, pair(Some(1984.0), Some(2200.0)), Vec::new()),
+    );
+
+    let stopped = climbed().found(Ended::Interrupted, pair(Some(1984.0), Some(2016.0)), Vec::new());
+    check_summary("find-interrupted", &stopped);
+
+    let nothing = Run::start("find").found(Ended::Interrupted, pair(None, None), Vec::new());
+    check_summary("find-interrupted-early", &nothing);
+
+    let fails = Run::start("find").trial(load(Purpose::Climb, 50.0, 2).failed(Failure::Status(404), 100));
+    check_summary("find-target-fails", &fails.found(Ended::TargetFails, pair(None, None), Vec::new()));
+
+    let silent = Run::start("find").trial(load(Purpose::Climb, 50.0, 2).bad(Outcome::Timeout, 100));
+    check_summary("find-target-silent", &silent.found(Ended::TargetFails, pair(None, None), Vec::new()));
+}
+
+#[test]
+fn find_sheds_load() {
+    let run = climbed().trial(good(2100.0).grows(3.0).failed(Failure::Status(503), 900));
+    let run = run.found(Ended::Converged, pair(Some(1984.0), Some(2100.0)), Vec::new());
+    check_summary("find-sheds", &run);
+}
+
+#[test]
+fn find_cut_short_and_still_running() {
+    let run = climbed().begin(&good(2000.0), 4);
+    check_summary("find-cut-short", &run);
+    let mut view = RunView::of(&run.events);
+    view.running = true;
+    view.skipped = 3;
+    let text: Vec<String> = summary(&view).iter().map(|line| format!("{line}\n")).collect();
+    check("find-running.txt", &text.concat());
+}
+
+#[test]
+fn find_without_a_verdict() {
+    let run =
+        Run::start("find").end(None, 1, Some("127.0.0.1:8080: connection refused; start the target first"));
+    check_summary("find-error", &run);
+}
+
+#[test]
+fn run_of_every_kind() {
+    let steady = || load(Purpose::Load, 1000.0, 30);
+    check_summary("run-met", &Run::start("run").trial(steady()).judged(Some(true)));
+
+    let failing = steady()
+        .bad(Outcome::Timeout, 300)
+        .failed(Failure::Status(503), 40)
+        .failed(Failure::Connect("connection refused".to_owned()), 12)
+        .grows(8.0);
+    check_summary("run-not-met", &Run::start("run").trial(failing).judged(Some(false)));
+
+    let late = steady().bad(Outcome::Unsent, 90).void(
+        "unsent",
+        "90 requests could not be sent in time: the generator was behind; give it an idle processor",
+    );
+    check_summary("run-void", &Run::start("run").trial(late).judged(None));
+
+    let mut stopped = steady();
+    stopped.loaded = Some(12);
+    check_summary("run-interrupted", &Run::start("run").trial(stopped).judged(Some(true)));
+
+    check_summary("run-cut-short", &Run::start("run").begin(&steady(), 7));
+    check_summary("run-cut-at-once", &Run::start("run"));
+}
+
+#[test]
+fn progress_of_a_search_and_of_a_load() {
+    let say = |run: &Run| -> String {
+        let mut progress = Progress::default();
+        run.events.iter().flat_map(|e| progress.event(e)).map(|line| format!("{line}\n")).collect()
+    };
+    let search = climbed()
+        .trial(good(2000.0).void("generator-late", "the generator was late by 4 ms at p99"))
+        .trial(good(2050.0).failed(Failure::Status(503), 900))
+        .doubt("one-machine", "target and generator share 2 processors")
+        .found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), Vec::new());
+    check("progress-find.txt", &say(&search));
+    let load = Run::start("run").trial(load(Purpose::Load, 1000.0, 12).bad(Outcome::Timeout, 120).grows(8.0));
+    check("progress-run.txt", &say(&load.judged(Some(false))));
+}
+
+#[test]
+fn json_of_a_search_and_of_a_load() {
+    let pretty = |run: &Run| {
+        serde_json::to_string_pretty(&run_json(&RunView::of(&run.events))).expect("is JSON") + "\n"
+    };
+    let search = Run::start("find")
+        .trial(good(1984.0))
+        .trial(good(2016.0).grows(16.0).failed(Failure::Status(503), 40));
+    let limits = pair(Some(1984.0), Some(2016.5));
+    check("find.json", &pretty(&search.found(Ended::Converged, limits, curve(1984.0)[..1].to_vec())));
+    let load = Run::start("run").trial(load(Purpose::Load, 100.0, 3).bad(Outcome::Timeout, 3));
+    check("run.json", &pretty(&load.judged(Some(false))));
+    check("run-cut-at-once.json", &pretty(&Run::start("run")));
+}
+
+#[test]
+fn list_of_every_kind() {
+    let ended = RunSummary {
+        id: record::RunId("20261120-161502-k3f".to_owned()),
+        state: State::Ended,
+        started_unix_ms: 1_795_191_302_000,
+        ended_unix_ms: Some(1_795_191_400_000),
+        command: "find".to_owned(),
+        target: "http://127.0.0.1:8080/queue?us=500".to_owned(),
+        goal: "zero-drop".to_owned(),
+        version: "0.1.0".to_owned(),
+        method: record::METHOD,
+        exit_code: Some(0),
+        error: None,
+        limit_goal: Some("strict".to_owned()),
+        lower: Some(1984.0),
+        upper: Some(2016.5),
+        unit: Some("requests/s".to_owned()),
+        search_ended: Some("converged".to_owned()),
+        goal_met: None,
+        loss: None,
+        part_of: None,
+        answers: None,
+        over: None,
+        verdict: None,
+        label: record::Label::default(),
+        host: None,
+        processor: None,
+        cpus: None,
+    };
+    let search = |word: &str| RunSummary { search_ended: Some(word.to_owned()), ..ended.clone() };
+    let open = |state| RunSummary {
+        state,
+        ended_unix_ms: None,
+        exit_code: None,
+        search_ended: None,
+        ..ended.clone()
+    };
+    let load = |goal_met, loss| RunSummary {
+        command: "run".to_owned(),
+        limit_goal: None,
+        lower: None,
+        upper: None,
+        unit: None,
+        search_ended: None,
+        goal_met,
+        loss,
+        ..ended.clone()
+    };
+    let experiment = |answers, over: Option<&str>| RunSummary {
+        command: "try".to_owned(),
+        answers: Some(answers),
+        over: over.map(str::to_owned),
+        ..load(None, None)
+    };
+    let named = |name: &str, tags: &[&str]| record::Label {
+        name: Some(name.to_owned()),
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        commit: Some("0123456789ab".to_owned()),
+    };
+    let answers = Answers { better: 2, no_difference: 1, undecided: 1, ..Answers::default() };
+    let runs = [
+        ended.clone(),
+        search("max_reached"),
+        search("budget_spent"),
+        RunSummary { lower: None, ..search("below_min") },
+        open(State::Running),
+        RunSummary { lower: None, upper: None, ..open(State::CutShort) },
+        load(Some(true), Some(0.0)),
+        load(Some(false), Some(0.0117)),
+        load(None, Some(0.0)),
+        RunSummary { error: Some("127.0.0.1:8080: connection refused".to_owned()), ..load(None, None) },
+        RunSummary {
+            target: "http://a-host-with-a-very-long-name.example.org/and/a/path".to_owned(),
+            ..load(None, None)
+        },
+        experiment(answers, Some("blocks-made")),
+        experiment(Answers { worse: 1, ..answers }, Some("budget-spent")),
+        experiment(Answers { undecided: 2, not_measured: 1, ..Answers::default() }, Some("interrupted")),
+        RunSummary { state: State::CutShort, ..experiment(answers, None) },
+        RunSummary { label: named("before <b>", &["pool=10", "nightly"]), ..ended.clone() },
+    ];
+    check("list.txt", &list_lines(&runs).iter().map(|line| format!("{line}\n")).collect::<String>());
+    check("list-empty.txt", &list_lines(&[]).iter().map(|line| format!("{line}\n")).collect::<String>());
+    check("list.csv", &torment_view::list_grid(&runs).csv());
+    check("list.json", &(serde_json::to_string_pretty(&list_json(&runs[..2])).expect("is JSON") + "\n"));
+}
+
+fn text(lines: &[torment_view::Line]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// A search whose target was watched and judged.
+fn judged(diagnosis: Diagnosis) -> Run {
+    let windows = |waiting| (0..3).map(move |index| hand::watched::window(index, waiting));
+    climbed()
+        .watched(hand::watched::watched())
+        .seen(5, windows(0.4))
+        .seen(6, windows(188.8))
+        .looked()
+        .diagnosed(diagnosis)
+}
+
+#[test]
+fn find_with_a_verdict() {
+    let found = |run: Run| run.found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), curve(1984.0));
+    let run = found(judged(hand::watched::diagnosis()));
+    check_summary("find-diagnosed", &run);
+    let view = RunView::of(&run.events);
+    check("explain.txt", &text(&explain(&view)));
+    let json = run_json(&view);
+    let parts = serde_json::json!({ "diagnosis": json["diagnosis"], "watched": json["watched"] });
+    check("diagnosed.json", &format!("{parts:#}\n"));
+
+    let well = Diagnosis { none: Some(NoFinding::NotSaturated), ..Diagnosis::default() };
+    let max = judged(well).found(Ended::MaxReached, pair(Some(3000.0), None), curve(3000.0));
+    check_summary("find-not-saturated", &max);
+
+    let mut tied = hand::watched::diagnosis();
+    tied.tie = true;
+    tied.findings[1].follows_from = None;
+    tied.arithmetic.as_mut().expect("it has one").measured = Rate(120.0);
+    check_summary("find-tied", &found(judged(tied)));
+
+    let outside = Watched {
+        missing: vec![Missing::new(
+            "the target's processes",
+            "10.0.0.7 is not on this machine: run torment there",
+        )],
+        ..Watched::default()
+    };
+    let none = Diagnosis { none: Some(NoFinding::NotObservable), ..Diagnosis::default() };
+    let run = found(climbed().watched(outside).diagnosed(none));
+    check_summary("find-not-observable", &run);
+    check("explain-not-observable.txt", &text(&explain(&RunView::of(&run.events))));
+    check("explain-not-watched.txt", &text(&explain(&RunView::of(&found(climbed()).events))));
+}
+
+#[test]
+fn run_with_a_verdict() {
+    let run = Run::start("run").watched(hand::watched::watched()).diagnosed(hand::watched::diagnosis());
+    let run = run.trial(load(Purpose::Load, 1000.0, 30).grows(8.0));
+    check_summary("run-diagnosed", &run.judged(Some(false)));
+}
+
+#[test]
+fn who_waits_for_what() {
+    let windows: Vec<_> = (0..3).map(|index| hand::watched::window(index, 188.8)).collect();
+    let watched = hand::watched::watched();
+    check("who-waits.txt", &text(&who_waits(&windows, &watched)));
+    check("who-waits-nothing.txt", &text(&who_waits(&[], &Watched::default())));
+    assert!(who_waits(&[], &watched).len() > 2);
+}
+
+#[test]
+fn a_new_verdict_is_held_against_the_stored_one() {
+    let stored = hand::watched::diagnosis();
+    let said = |anew: &Diagnosis| changed(Some(&stored), anew).to_string();
+    assert_eq!(said(&stored), "  judged again: the same as stored");
+    let mut anew = stored.clone();
+    anew.sentences.clear();
+    assert_eq!(said(&anew), "  judged again: the same cause as stored; its evidence or its words differ");
+    anew.findings[0].confidence.margin = 0.6;
+    assert_eq!(said(&anew), "  judged again: the same cause, medium confidence; it was high");
+    anew.findings[0].cause = Cause::Lock;
+    assert_eq!(said(&anew), "  judged again: now one lock; stored was a pool");
+    assert_eq!(changed(None, &anew).to_string(), "  judged again: the run had no verdict stored");
+}

@@ -1,0 +1,66 @@
+//! Names: many of them, and what may stand in them.
+
+use crate::hand::{Run, load};
+use crate::page::kit::{at, chart, document, said, section};
+use crate::page::search::search;
+use record::watch::{Group, State, SubjectWindow, Wait, Window};
+use record::{Event, Purpose};
+use torment_view::page::{Chart, Pages};
+use units::Nanos;
+
+#[test]
+fn many_groups_and_states_are_summed_as_other() {
+    let state =
+        |nth: u32| State { wait: Wait::Other { what: format!("call {nth}") }, threads: f64::from(nth + 1) };
+    let groups = (0..9).map(|nth| Group {
+        name: format!("pool-{nth}"),
+        threads: 78.0 + f64::from(nth),
+        on_cpu_ns: 100_000_000,
+        states: (0..12).map(state).collect(),
+        ..Group::default()
+    });
+    let window = Window {
+        to: Nanos::from_secs(1),
+        subjects: vec![SubjectWindow { processes: 1, groups: groups.collect(), ..SubjectWindow::default() }],
+        ..Window::default()
+    };
+    let run = Run::start("run").watched(crate::hand::watched::watched());
+    let mut run = run.begin(&load(Purpose::Load, 10.0, 2), 1);
+    run.events.push(Event::Observed { trial: 1, window: Box::new(window) });
+    let document = document(&Pages::of(&run.events));
+    let stacks: Vec<&Chart> = section(&document.front, "threads")
+        .charts
+        .iter()
+        .filter(|chart| chart.id.starts_with("threads-"))
+        .collect();
+    assert_eq!(stacks.len(), 6);
+    assert!(stacks.iter().all(|chart| chart.series.len() == 9));
+    // Of 12 states with 1 to 12 threads the eight largest are shown.
+    assert_eq!(at(&document.timeline, "threads.0.8.other", 13.0), Some(1.0 + 2.0 + 3.0 + 4.0));
+    let cpu = at(&document.timeline, "cpu.0.other", 13.0).expect("three groups are not shown");
+    assert!((cpu - 0.3).abs() < 1e-6, "{cpu}");
+}
+
+/// Text is text: whoever draws it must not take it for markup, and it must come there as it was given.
+#[test]
+fn markup_in_names_is_left_alone() {
+    let nasty = "<img src=x onerror=alert(1)> & \"quoted\"";
+    let mut events = search();
+    for event in &mut events {
+        match event {
+            Event::RunStarted { target, plan, .. } => {
+                *target = nasty.to_owned();
+                *plan = format!("name = '{nasty}'\n");
+            }
+            Event::WatchStarted { watched } => watched.subjects[0].name = nasty.to_owned(),
+            Event::Observed { window, .. } => window.subjects[0].groups[0].name = nasty.to_owned(),
+            Event::Doubt { caveat } => caveat.text = nasty.to_owned(),
+            _ => {}
+        }
+    }
+    let document = document(&Pages::of(&events));
+    assert_eq!(document.front.head.target, nasty);
+    assert!(document.front.doubts.iter().any(|doubt| doubt.text == nasty));
+    assert_eq!(chart(&document.front, "threads-0-0").title, format!("{nasty}: {nasty}"));
+    assert!(said(section(&document.front, "run")).contains(nasty));
+}

@@ -1,0 +1,113 @@
+//! The rows of a page that grows, and of long runs.
+
+use crate::hand::{Run, load};
+use crate::page::kit::{ROWS, document};
+use crate::page::search::search;
+use record::watch::{Group, State, Wait};
+use record::{Event, Outcome, Purpose, Slice};
+use torment_view::page::{Pages, Timeline};
+use units::Nanos;
+
+#[test]
+fn a_live_page_gets_every_row_once() {
+    let mut pages = Pages::default();
+    let (mut held, mut generation, mut renewed) = (Timeline::default(), 0, 0);
+    for event in search() {
+        pages.fold(&event);
+        if pages.generation() != generation {
+            generation = pages.generation();
+            renewed += 1;
+            held = Timeline::default();
+        }
+        let new = pages.rows_from(held.at.len());
+        if held.at.is_empty() {
+            held = new;
+            continue;
+        }
+        assert_eq!(new.columns.len(), held.columns.len(), "columns change only with the generation");
+        held.at.extend(new.at);
+        for (column, new) in held.columns.iter_mut().zip(new.columns) {
+            assert_eq!(column.id, new.id);
+            column.values.extend(new.values);
+        }
+        assert_eq!(held.at.len(), pages.rows());
+    }
+    assert_eq!(held, pages.rows_from(0));
+    assert!(renewed < 20, "{renewed} times all rows anew");
+}
+
+#[test]
+fn hundreds_of_thousands_of_seconds_stay_small() {
+    let mut run = Run::start("run");
+    run.events.push(Event::TrialStarted {
+        trial: 1,
+        purpose: Purpose::Load,
+        rate: None,
+        duration: None,
+        at_unix_ms: 1_795_191_303_000,
+    });
+    let mut pages = Pages::of(&run.events);
+    let mut slice = Slice { due: 3, sent: 3, elapsed: Nanos::from_secs(1), loops: 1, ..Slice::default() };
+    slice.outcomes.add(Outcome::Ok, 3);
+    slice.response.record_many(Nanos(900), 3);
+    let mut event = Event::SliceDone { trial: 1, slice: Box::new(slice) };
+    for index in 0..300_000 {
+        let Event::SliceDone { slice, .. } = &mut event else { unreachable!("it is one") };
+        slice.index = index;
+        slice.in_flight = u64::from(index == 123_456) * 5000;
+        pages.fold(&event);
+    }
+    assert!(pages.rows() <= 4_000, "{}", pages.rows());
+    let document = document(&pages);
+    assert!(document.timeline.at.len() <= ROWS);
+    let in_flight =
+        document.timeline.columns.iter().find(|column| column.id == "in_flight").expect("a column");
+    assert!(in_flight.values.contains(&Some(5000.0)), "the one peak survives");
+    let offered = document.timeline.columns.iter().find(|column| column.id == "offered").expect("a column");
+    assert!(offered.values.iter().flatten().all(|rate| *rate == 3.0));
+    assert!(*document.timeline.at.last().expect("rows") > 299_000.0);
+}
+
+/// Half an hour with six groups of threads in six states each.
+#[test]
+fn half_an_hour_fits_in_little() {
+    let seconds = 1_800;
+    let run = Run::start("run").begin(&load(Purpose::Load, 2.0, seconds), seconds);
+    let window = |index: u64| {
+        let wobble = |n: u64| ((index * 31 + n * 17) % 97) as f64 / 97.0;
+        let group = |group: u64| Group {
+            name: format!("pool-{group}"),
+            threads: 36.0,
+            on_cpu_ns: (wobble(group) * 1e9) as u64,
+            states: (0..6)
+                .map(|state| State {
+                    wait: Wait::Other { what: format!("call {state}") },
+                    threads: 1.0 + wobble(group * 6 + state) * 4.0,
+                })
+                .collect(),
+            ..Group::default()
+        };
+        let mut window = crate::hand::watched::window(index, 1.0);
+        window.subjects.truncate(1);
+        window.subjects[0].groups = (0..6).map(group).collect();
+        window
+    };
+    let mut events = Vec::new();
+    for event in run.events {
+        let seen = match &event {
+            Event::SliceDone { slice, .. } => Some(window(u64::from(slice.index))),
+            _ => None,
+        };
+        events.push(event);
+        if events.len() == 1 {
+            events.push(Event::WatchStarted { watched: Box::new(crate::hand::watched::watched()) });
+        }
+        events.extend(seen.map(|window| Event::Observed { trial: 1, window: Box::new(window) }));
+    }
+    let document = document(&Pages::of(&events));
+    assert_eq!(document.timeline.at.len(), 1_800);
+    let states = document.timeline.columns.iter().filter(|column| column.id.starts_with("threads.0."));
+    assert_eq!(states.count(), 36);
+    let bytes = serde_json::to_string(&document).expect("is JSON").len();
+    assert!(bytes <= 1_200_000, "{bytes} bytes");
+}

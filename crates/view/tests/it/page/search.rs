@@ -1,0 +1,99 @@
+//! A search.
+
+use crate::hand::{Run, curve, load, pair};
+use crate::page::kit::{at, chart, document, golden, good, said, section, words};
+use record::{Ended, Event, Outcome, Purpose};
+use torment_view::page::{Document, Form, Pages};
+
+/// Shows what was seen after each second of load, as a watch does.
+pub fn watched(events: Vec<Event>, waiting: impl Fn(u32) -> f64) -> Vec<Event> {
+    let mut all = Vec::new();
+    for event in events {
+        let seen = match &event {
+            Event::SliceDone { trial, slice } => {
+                let window = crate::hand::watched::window(u64::from(slice.index), waiting(*trial));
+                Some(Event::Observed { trial: *trial, window: Box::new(window) })
+            }
+            _ => None,
+        };
+        all.push(event);
+        if all.len() == 1 {
+            all.push(Event::WatchStarted { watched: Box::new(crate::hand::watched::watched()) });
+        }
+        all.extend(seen);
+    }
+    all
+}
+
+/// A search that was watched: up to 1,984/s all is well, at 2,016/s workers wait.
+pub fn search() -> Vec<Event> {
+    let run = Run::start("find")
+        .trial(load(Purpose::Climb, 1000.0, 2))
+        .bounds(pair(Some(1000.0), None))
+        .trial(load(Purpose::WarmUp, 1000.0, 5))
+        .trial(good(1984.0))
+        .bounds(pair(Some(1984.0), None))
+        .trial(good(2016.0).grows(16.0).bad(Outcome::Unfinished, 140))
+        .bounds(pair(Some(1984.0), Some(2016.0)))
+        .trial(load(Purpose::Confirm, 1984.0, 10))
+        .trial(good(1990.0).void("generator-late", "the generator was late by 4 ms at p99"))
+        .doubt("one-machine", "target and generator share 2 processors, so each slows the other")
+        .looked()
+        .diagnosed(crate::hand::watched::diagnosis())
+        .found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), curve(1984.0));
+    watched(run.events, |trial| if trial == 4 { 188.8 } else { 0.4 })
+}
+
+#[test]
+fn a_search_that_was_watched() {
+    let pages = Pages::of(&search());
+    let document = document(&pages);
+    golden("search", &document);
+    let Document { front, timeline, .. } = &document;
+    let words = words(front);
+    assert!(words[0].starts_with("holds 1,984 requests/s (between 1,984 and 2,016;"), "{words:?}");
+    assert_eq!(words[1], "The service's 200 workers wait for one of 10 connections to 127.0.0.1:5432.");
+    let sections: Vec<&str> = front.sections.iter().map(|section| section.id.as_str()).collect();
+    let expected = [
+        "evidence", "search", "load", "response", "threads", "memory", "jvm", "database", "sockets",
+        "machine", "run",
+    ];
+    assert_eq!(sections, expected);
+
+    // Trial 4 began 49 s after the run.
+    let fourth = &front.phases[3];
+    assert_eq!((fourth.from, fourth.label.as_str()), (49.0, "trial 4: 2,016/s, bad"));
+    assert_eq!(front.phases[1].label, "trial 2: 1,000/s, warm-up");
+    assert_eq!(at(timeline, "offered", 50.0), Some(2016.0));
+    assert_eq!(at(timeline, "offered", 38.0), Some(1984.0));
+    assert_eq!(at(timeline, "cpu.0.0", 50.0), Some(f64::from(0.09f32)));
+
+    // The workers, and what they wait for.
+    let threads = chart(front, "threads-0-0");
+    assert_eq!(threads.title, "java: http-nio-N-exec-N");
+    assert_eq!(threads.form, Form::Stack);
+    let waits =
+        threads.series.iter().find(|s| s.name == "waits for another thread, at most 30 s").expect("a state");
+    let column = waits.column.as_deref().expect("over time");
+    assert_eq!(at(timeline, column, 50.0), Some(f64::from(188.8f32)));
+    assert_eq!(at(timeline, column, 38.0), Some(f64::from(0.4f32)));
+
+    let trials = chart(front, "trials");
+    let series = |name: &str| trials.series.iter().find(|series| series.name == name).expect("a series");
+    assert_eq!(series("bad").points.iter().map(|p| (p.x, p.y)).collect::<Vec<_>>(), [(4.0, 2016.0)]);
+    assert_eq!(series("void").points[0].x, 6.0);
+    assert_eq!(series("upper bound").points.iter().map(|p| (p.x, p.y)).collect::<Vec<_>>(), [(4.0, 2016.0)]);
+    let knee = chart(front, "by-rate").bounds.iter().find(|bound| bound.name == "knee").expect("it climbs");
+    assert!((knee.at - 1984.0 * 0.8).abs() < 1e-6 && knee.along_x);
+
+    let doubts: Vec<(&str, Option<&str>)> =
+        front.doubts.iter().map(|doubt| (doubt.text.as_str(), doubt.section.as_deref())).collect();
+    assert!(
+        doubts.contains(&("the generator was late by 4 ms at p99 (1 trial)", Some("load"))),
+        "{doubts:?}"
+    );
+    assert!(
+        doubts.iter().any(|(text, about)| text.starts_with("target and generator share") && about.is_none())
+    );
+    assert!(said(section(front, "evidence")).contains("make the query shorter before you raise the pool"));
+}
