@@ -150,7 +150,7 @@ pub fn wait_traced() -> io::Result<Option<(Pid, Stopped)>> {
     loop {
         // SAFETY: the kernel writes an integer to where one is, borrowed for the call.
         let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::__WNOTHREAD) };
-        if let Some(pid) = Pid::from_raw(pid).filter(|_| pid > 0) {
+        if let Some(pid) = Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw) {
             return Ok(Some((pid, stopped(status))));
         }
         let why = io::Error::last_os_error();
