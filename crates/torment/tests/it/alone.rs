@@ -72,46 +72,51 @@ fn inside(root: &Path, arguments: &[&str]) -> Option<Command> {
     Some(command)
 }
 
-#[test]
-fn it_runs_in_an_empty_root_folder() {
-    let _turn = Turn::wait();
-    let place = Place::new();
-    let root = root(&place);
-    let run = |arguments: &[&str]| inside(&root, arguments).map(|command| Running::start(command).end());
-    let Some(help) = run(&["--help"]) else { return };
-    assert!(help.expect(0).stdout.contains("torment find demo"));
+mod load {
+    use super::*;
 
-    let null = ["run", "null", "-r", "1000", "-d", "1s", "--store", "/t.db", "--format", "json"];
-    let json = run(&null).expect("it was allowed before").measured().json();
-    assert_eq!(json["trial"]["outcomes"]["ok"], 1_000, "{json:#}");
-    let shown = run(&["show", "--store", "/t.db", "--format", "json"]).expect("as before").expect(0).json();
-    assert_eq!(shown, json);
+    #[test]
+    fn it_runs_in_an_empty_root_folder() {
+        let _turn = Turn::shared();
+        let place = Place::new();
+        let root = root(&place);
+        let run = |arguments: &[&str]| inside(&root, arguments).map(|command| Running::start(command).end());
+        let Some(help) = run(&["--help"]) else { return };
+        assert!(help.expect(0).stdout.contains("torment find demo"));
 
-    // A name cannot be looked up without /etc/resolv.conf; that is said, and nothing crashes.
-    let name = run(&["run", "http://name.invalid/", "-r", "1", "--store", "/t.db"]).expect("as before");
-    name.complains(1, &["name.invalid"]);
-    // Nor is there a home for a store, or a /proc.
-    run(&["list"]).expect("as before").complains(1, &["HOME", "--store"]);
-}
+        let null = ["run", "null", "-r", "1000", "-d", "1s", "--store", "/t.db", "--format", "json"];
+        let json = run(&null).expect("it was allowed before").measured().json();
+        assert_eq!(json["trial"]["outcomes"]["ok"], 1_000, "{json:#}");
+        let shown =
+            run(&["show", "--store", "/t.db", "--format", "json"]).expect("as before").expect(0).json();
+        assert_eq!(shown, json);
 
-#[test]
-fn its_service_runs_in_an_empty_root_folder() {
-    let _turn = Turn::wait();
-    let place = Place::new();
-    let root = root(&place);
-    let address = format!("127.0.0.1:{}", free_port());
-    // The clinic's database needs a folder, and has it in the root; nothing else is there.
-    let serve = ["target", "--listen", &address, "--database", "/clinic.db"];
-    let Some(target) = inside(&root, &serve) else { return };
-    let mut target = Running::start(target);
-    let until = Instant::now() + SOON;
-    while TcpStream::connect(&address).is_err() {
-        assert!(target.is_running() && Instant::now() < until, "the service does not listen");
-        sleep(Duration::from_millis(10));
+        // A name cannot be looked up without /etc/resolv.conf; that is said, and nothing crashes.
+        let name = run(&["run", "http://name.invalid/", "-r", "1", "--store", "/t.db"]).expect("as before");
+        name.complains(1, &["name.invalid"]);
+        // Nor is there a home for a store, or a /proc.
+        run(&["list"]).expect("as before").complains(1, &["HOME", "--store"]);
     }
-    let url = format!("http://{address}/owners/{{1..1000}}");
-    let load = ["run", &url, "-r", "200", "-d", "1s", "--store", "/t.db", "--format", "json"];
-    let run = inside(&root, &load).expect("it was allowed before");
-    let json = Running::start(run).end().measured().json();
-    assert_eq!(json["trial"]["outcomes"]["ok"], 200, "{json:#}");
+
+    #[test]
+    fn its_service_runs_in_an_empty_root_folder() {
+        let _turn = Turn::shared();
+        let place = Place::new();
+        let root = root(&place);
+        let address = format!("127.0.0.1:{}", free_port());
+        // The clinic's database needs a folder, and has it in the root; nothing else is there.
+        let serve = ["target", "--listen", &address, "--database", "/clinic.db"];
+        let Some(target) = inside(&root, &serve) else { return };
+        let mut target = Running::start(target);
+        let until = Instant::now() + SOON;
+        while TcpStream::connect(&address).is_err() {
+            assert!(target.is_running() && Instant::now() < until, "the service does not listen");
+            sleep(Duration::from_millis(10));
+        }
+        let url = format!("http://{address}/owners/{{1..1000}}");
+        let load = ["run", &url, "-r", "200", "-d", "1s", "--store", "/t.db", "--format", "json"];
+        let run = inside(&root, &load).expect("it was allowed before");
+        let json = Running::start(run).end().measured().json();
+        assert_eq!(json["trial"]["outcomes"]["ok"], 200, "{json:#}");
+    }
 }

@@ -86,75 +86,6 @@ fn http_and_https_taken_for_one_another() {
 }
 
 #[test]
-fn certificates_that_do_not_verify() {
-    let _turn = Turn::wait();
-    let place = Place::new();
-    let server = tls();
-    let url = format!("https://localhost:{}/", server.address.port());
-    both_complain(&place, &url, &[], &["certificate", "SSL_CERT_FILE", "--insecure"]);
-
-    let load = ["run", &url, "-r", "50", "-d", "1s", "--format", "json"];
-    let all_ok = |ended: Ended| {
-        let run = ended.measured().json();
-        adds_up(&run["trial"]);
-        assert_eq!(outcome(&run["trial"], "ok"), 50, "{run:#}");
-    };
-    all_ok(place.torment(load.into_iter().chain(["-k"])));
-    let authority = place.write("authority.pem", &server.authority);
-    let trusting = |url: &str| {
-        let mut command = place.command(["run", url, "-r", "50", "-d", "1s", "--format", "json"]);
-        command.env("SSL_CERT_FILE", &authority);
-        Running::start(command).end()
-    };
-    all_ok(trusting(&url));
-    all_ok(trusting(&format!("https://{}/", server.address)));
-    // Trusted, but for other names than this one.
-    let other_name = format!("https://127.0.0.2:{}/", server.address.port());
-    trusting(&other_name).complains(1, &["127.0.0.2", "certificate not valid for name", "right name"]);
-
-    // A file without a certificate used to be taken without a word, and every server refused.
-    for (file, content) in [("missing.pem", None), ("empty.pem", Some("no certificate\n"))] {
-        if let Some(content) = content {
-            place.write(file, content);
-        }
-        let mut command = place.command(load);
-        command.env("SSL_CERT_FILE", place.path(file));
-        Running::start(command).end().complains(1, &["SSL_CERT_FILE", file]);
-    }
-}
-
-#[test]
-fn targets_that_answer_only_errors() {
-    let _turn = Turn::wait();
-    let place = Place::new();
-    let target = Target::start(&place, &[]);
-    let gone = target.url("/status/404");
-    // Safe to ask once before any load.
-    both_complain(&place, &gone, &[], &["GET /status/404", "answered 404", "--once", "--expect-status 404"]);
-    assert_eq!(target.truth("/status/{code}")["received"], 4, "one look each, no load");
-
-    // Not safe: the first second tells.
-    let (run, _) = place.load(["run", &gone, "-m", "POST", "-r", "20", "-d", "1s"]);
-    run.expect(99);
-    let text = place.torment(["show"]).expect(0).stdout;
-    assert!(text.contains("goal not met") && text.contains("20 × status 404"), "{text}");
-    let (ended, find) = place.json(["find", &gone, "-m", "POST"]);
-    let ended = ended.expect(99);
-    assert_eq!(
-        (&find["ended"], &find["limits"][0]["lower"]),
-        (&"target_fails".into(), &Value::Null),
-        "{ended}"
-    );
-    let received = target.truth("/status/{code}")["received"].as_u64().expect("a count");
-    assert!(
-        received < 4 + 3 * 20 + 100,
-        "a target that only fails is not beaten further: {received} requests"
-    );
-    let text = place.torment(["show"]).expect(0).stdout;
-    assert!(text.contains("status 404") && text.contains("check the path"), "{text}");
-}
-
-#[test]
 fn plans_that_cannot_be_meant() {
     let place = Place::new();
     for (content, words) in [
@@ -238,144 +169,228 @@ fn words_that_are_none_of_ours() {
     assert!(place.torment(["--help"]).expect(0).stdout.contains("Usage: torment"));
 }
 
-#[test]
-fn a_rate_that_no_machine_makes() {
-    let _turn = Turn::wait();
-    let place = Place::new();
-    let (ended, run) = place.json(["run", "null", "-r", "50000k", "-d", "2s"]);
-    println!("{ended}");
-    let ended = ended.expect(92);
-    let trial = &run["trial"];
-    adds_up(trial);
-    assert_eq!((&trial["due"], &run["goal_met"]), (&100_000_000.into(), &Value::Null), "{ended}");
-    assert!(outcome(trial, "unsent") > 1_000_000, "{ended}");
-    assert_eq!((&trial["valid"], &trial["good"]), (&false.into(), &Value::Null), "{ended}");
-    let text = place.torment(["show"]).expect(0).stdout;
-    assert!(
-        text.contains("not trustworthy") && text.contains("unsent") && text.contains("lower rate"),
-        "{text}"
-    );
-}
+mod load {
+    use super::*;
 
-#[test]
-fn too_few_descriptors() {
-    let _turn = Turn::wait();
-    let place = Place::new();
-    let limited = |limit: u32, arguments: &[&str]| {
+    #[test]
+    fn certificates_that_do_not_verify() {
+        let _turn = Turn::shared();
+        let place = Place::new();
+        let server = tls();
+        let url = format!("https://localhost:{}/", server.address.port());
+        both_complain(&place, &url, &[], &["certificate", "SSL_CERT_FILE", "--insecure"]);
+
+        let load = ["run", &url, "-r", "50", "-d", "1s", "--format", "json"];
+        let all_ok = |ended: Ended| {
+            let run = ended.measured().json();
+            adds_up(&run["trial"]);
+            assert_eq!(outcome(&run["trial"], "ok"), 50, "{run:#}");
+        };
+        all_ok(place.torment(load.into_iter().chain(["-k"])));
+        let authority = place.write("authority.pem", &server.authority);
+        let trusting = |url: &str| {
+            let mut command = place.command(["run", url, "-r", "50", "-d", "1s", "--format", "json"]);
+            command.env("SSL_CERT_FILE", &authority);
+            Running::start(command).end()
+        };
+        all_ok(trusting(&url));
+        all_ok(trusting(&format!("https://{}/", server.address)));
+        // Trusted, but for other names than this one.
+        let other_name = format!("https://127.0.0.2:{}/", server.address.port());
+        trusting(&other_name).complains(1, &["127.0.0.2", "certificate not valid for name", "right name"]);
+
+        // A file without a certificate used to be taken without a word, and every server refused.
+        for (file, content) in [("missing.pem", None), ("empty.pem", Some("no certificate\n"))] {
+            if let Some(content) = content {
+                place.write(file, content);
+            }
+            let mut command = place.command(load);
+            command.env("SSL_CERT_FILE", place.path(file));
+            Running::start(command).end().complains(1, &["SSL_CERT_FILE", file]);
+        }
+    }
+
+    #[test]
+    fn targets_that_answer_only_errors() {
+        let _turn = Turn::shared();
+        let place = Place::new();
+        let target = Target::start(&place, &[]);
+        let gone = target.url("/status/404");
+        // Safe to ask once before any load.
+        both_complain(
+            &place,
+            &gone,
+            &[],
+            &["GET /status/404", "answered 404", "--once", "--expect-status 404"],
+        );
+        assert_eq!(target.truth("/status/{code}")["received"], 4, "one look each, no load");
+
+        // Not safe: the first second tells.
+        let (run, _) = place.load(["run", &gone, "-m", "POST", "-r", "20", "-d", "1s"]);
+        run.expect(99);
+        let text = place.torment(["show"]).expect(0).stdout;
+        assert!(text.contains("goal not met") && text.contains("20 × status 404"), "{text}");
+        let (ended, find) = place.json(["find", &gone, "-m", "POST"]);
+        let ended = ended.expect(99);
+        assert_eq!(
+            (&find["ended"], &find["limits"][0]["lower"]),
+            (&"target_fails".into(), &Value::Null),
+            "{ended}"
+        );
+        let received = target.truth("/status/{code}")["received"].as_u64().expect("a count");
+        assert!(
+            received < 4 + 3 * 20 + 100,
+            "a target that only fails is not beaten further: {received} requests"
+        );
+        let text = place.torment(["show"]).expect(0).stdout;
+        assert!(text.contains("status 404") && text.contains("check the path"), "{text}");
+    }
+
+    #[test]
+    fn a_rate_that_no_machine_makes() {
+        let _turn = Turn::alone();
+        let place = Place::new();
+        let (ended, run) = place.json(["run", "null", "-r", "50000k", "-d", "2s"]);
+        println!("{ended}");
+        let ended = ended.expect(92);
+        let trial = &run["trial"];
+        adds_up(trial);
+        assert_eq!((&trial["due"], &run["goal_met"]), (&100_000_000.into(), &Value::Null), "{ended}");
+        assert!(outcome(trial, "unsent") > 1_000_000, "{ended}");
+        assert_eq!((&trial["valid"], &trial["good"]), (&false.into(), &Value::Null), "{ended}");
+        let text = place.torment(["show"]).expect(0).stdout;
+        assert!(
+            text.contains("not trustworthy") && text.contains("unsent") && text.contains("lower rate"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn too_few_descriptors() {
+        let _turn = Turn::shared();
+        let place = Place::new();
+        let limited = |limit: u32, arguments: &[&str]| {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("ulimit -n {limit}; exec \"$0\" \"$@\""), binary()]).args(arguments);
+            shell.arg("--store").arg(place.store());
+            Running::start(place.homed(shell)).end()
+        };
+        let load = ["run", "null", "-r", "100", "-d", "1s"];
+        limited(70, &load).complains(1, &["70 files", "ulimit -n"]);
+
+        // Each loop has a table of descriptors of its own; more than all of them hold is asked for.
+        let few = limited(90, &["run", "null", "-c", "10000", "-n", "100"]).measured();
+        assert!(
+            few.stdout.contains("at most 4736 connections") && few.stdout.contains("ulimit -Hn"),
+            "{few}"
+        );
+        // 800 at once, and neither generator nor service may have more than 300 files in one table.
+        let crowd = ["run", "demo/delay?ms=2000", "-r", "400", "-d", "2s", "--format", "json"];
+        let run = limited(300, &crowd);
+        println!("{run}");
+        let json = run.json();
+        adds_up(&json["trial"]);
+        let failures = json["trial"]["failures"].to_string();
+        assert!(!failures.contains("too many open files"), "{failures} in {run}");
+        assert!(outcome(&json["trial"], "ok") > 500, "{run}");
+        // A soft limit alone is raised.
         let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("ulimit -n {limit}; exec \"$0\" \"$@\""), binary()]).args(arguments);
-        shell.arg("--store").arg(place.store());
-        Running::start(place.homed(shell)).end()
-    };
-    let load = ["run", "null", "-r", "100", "-d", "1s"];
-    limited(70, &load).complains(1, &["70 files", "ulimit -n"]);
-
-    // Each loop has a table of descriptors of its own; more than all of them hold is asked for.
-    let few = limited(90, &["run", "null", "-c", "10000", "-n", "100"]).measured();
-    assert!(few.stdout.contains("at most 4736 connections") && few.stdout.contains("ulimit -Hn"), "{few}");
-    // 800 at once, and neither generator nor service may have more than 300 files in one table.
-    let crowd = ["run", "demo/delay?ms=2000", "-r", "400", "-d", "2s", "--format", "json"];
-    let run = limited(300, &crowd);
-    println!("{run}");
-    let json = run.json();
-    adds_up(&json["trial"]);
-    let failures = json["trial"]["failures"].to_string();
-    assert!(!failures.contains("too many open files"), "{failures} in {run}");
-    assert!(outcome(&json["trial"], "ok") > 500, "{run}");
-    // A soft limit alone is raised.
-    let mut shell = Command::new("sh");
-    shell
-        .args(["-c", "ulimit -Sn 70; exec \"$0\" \"$@\"", binary()])
-        .args(load)
-        .arg("--store")
-        .arg(place.store());
-    let raised = Running::start(place.homed(shell)).end().measured();
-    assert!(!raised.stdout.contains("ulimit"), "{raised}");
-}
-
-#[test]
-fn a_target_that_stops_answering_under_load() {
-    let _turn = Turn::wait();
-    let place = Place::new();
-    // No look is sent before a POST, so the load itself meets the silence.
-    let silence = format!("http://{}/", silent());
-    let (ended, run) =
-        place.load(["run", &silence, "-m", "POST", "-r", "50", "-d", "1s", "--timeout", "500ms"]);
-    let ended = ended.expect(99);
-    assert_eq!(outcome(&run["trial"], "timeout"), 50, "{ended}");
-    let closed = format!("http://{}/", closing());
-    let (ended, run) = place.load(["run", &closed, "-m", "POST", "-r", "50", "-d", "1s"]);
-    let ended = ended.expect(99);
-    adds_up(&run["trial"]);
-    assert_eq!(outcome(&run["trial"], "failed"), 50, "{ended}");
-    let garbage = format!("http://{}/", saying(b"hello\n"));
-    let (ended, run) = place.load(["run", &garbage, "-m", "POST", "-r", "50", "-d", "1s"]);
-    let ended = ended.expect(99);
-    adds_up(&run["trial"]);
-    assert_eq!(outcome(&run["trial"], "failed"), 50, "{ended}");
-    let first = run["trial"]["failures"][0]["reason"].as_str().expect("a reason");
-    assert!(first.starts_with("not understood"), "{ended}");
-}
-
-#[test]
-fn stores_that_cannot_be_used() {
-    let _turn = Turn::wait();
-    let place = Place::new();
-    let load = ["run", "null", "-r", "100", "-d", "100ms"];
-    let with_store = |store: &str, arguments: &[&str]| {
-        let mut command = place.homed(Command::new(binary()));
-        command.args(arguments).args(["--store", store]);
-        Running::start(command).end()
-    };
-    place.write("text.db", "This is a text, and no database at all; it is long enough to look like one.\n");
-    rusqlite::Connection::open(place.path("other.db"))
-        .and_then(|db| db.execute_batch("CREATE TABLE mine (x); PRAGMA user_version = 1"))
-        .expect("the folder is ours");
-    place.write("file", "in the way of a folder");
-    for (store, words) in [
-        ("/proc/no.db", &["/proc/no.db", "--store"][..]),
-        ("file/no.db", &["file/no.db", "--store"]),
-        (".", &["--store"]),
-        ("text.db", &["text.db", "not a sound SQLite database", "--store"]),
-        ("other.db", &["other.db", "another program", "--store"]),
-    ] {
-        with_store(store, &load).complains(1, words);
-        with_store(store, &["list"]).complains(1, words);
+        shell
+            .args(["-c", "ulimit -Sn 70; exec \"$0\" \"$@\"", binary()])
+            .args(load)
+            .arg("--store")
+            .arg(place.store());
+        let raised = Running::start(place.homed(shell)).end().measured();
+        assert!(!raised.stdout.contains("ulimit"), "{raised}");
     }
-    with_store("text.db", &[&load[..], &["--no-store"]].concat()).measured();
-    place.torment(["show"]).complains(1, &["the store is empty", "torment find"]);
-    place.torment(load).measured();
-    place.torment(["show", "nonsense"]).complains(1, &["nonsense", "torment list"]);
-    place.torment(["rm", "nonsense"]).complains(1, &["nonsense", "torment list"]);
 
-    if rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: root may write everywhere, so a store without rights cannot be tried");
-    } else {
-        let folder = place.path("closed");
-        std::fs::create_dir(&folder).expect("the folder is ours");
-        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o500)).expect("it is ours");
-        with_store("closed/no.db", &load).complains(1, &["closed/no.db", "--store"]);
+    #[test]
+    fn a_target_that_stops_answering_under_load() {
+        let _turn = Turn::shared();
+        let place = Place::new();
+        // No look is sent before a POST, so the load itself meets the silence.
+        let silence = format!("http://{}/", silent());
+        let (ended, run) =
+            place.load(["run", &silence, "-m", "POST", "-r", "50", "-d", "1s", "--timeout", "500ms"]);
+        let ended = ended.expect(99);
+        assert_eq!(outcome(&run["trial"], "timeout"), 50, "{ended}");
+        let closed = format!("http://{}/", closing());
+        let (ended, run) = place.load(["run", &closed, "-m", "POST", "-r", "50", "-d", "1s"]);
+        let ended = ended.expect(99);
+        adds_up(&run["trial"]);
+        assert_eq!(outcome(&run["trial"], "failed"), 50, "{ended}");
+        let garbage = format!("http://{}/", saying(b"hello\n"));
+        let (ended, run) = place.load(["run", &garbage, "-m", "POST", "-r", "50", "-d", "1s"]);
+        let ended = ended.expect(99);
+        adds_up(&run["trial"]);
+        assert_eq!(outcome(&run["trial"], "failed"), 50, "{ended}");
+        let first = run["trial"]["failures"][0]["reason"].as_str().expect("a reason");
+        assert!(first.starts_with("not understood"), "{ended}");
     }
-    // Without a home there is no place to keep runs.
-    let mut homeless = Command::new(binary());
-    homeless.args(load).env_clear().current_dir(place.path("."));
-    Running::start(homeless).end().complains(1, &["HOME", "--store"]);
-}
 
-#[test]
-fn colour_is_for_those_who_want_it() {
-    let _turn = Turn::wait();
-    let place = Place::new();
-    let load = ["run", "null", "-r", "100", "-d", "100ms"];
-    let escapes = |ended: &Ended| (ended.stdout.contains('\x1b'), ended.stderr.contains('\x1b'));
-    let plain = place.torment(load).measured();
-    assert_eq!(escapes(&plain), (false, false), "a pipe is no terminal: {plain}");
-    let asked = place.torment(load.into_iter().chain(["--color", "always"])).measured();
-    assert_eq!(escapes(&asked), (true, true), "{asked}");
-    // An explicit wish goes before the environment's.
-    let mut command = place.command(load.into_iter().chain(["--color", "always"]));
-    command.env("NO_COLOR", "1");
-    assert_eq!(escapes(&Running::start(command).end().measured()), (true, true));
-    let refused = place.torment(["show", "nonsense", "--color", "always"]);
-    assert!(refused.stderr.contains("\x1b[") && refused.code() == 1, "{refused}");
+    #[test]
+    fn stores_that_cannot_be_used() {
+        let _turn = Turn::shared();
+        let place = Place::new();
+        let load = ["run", "null", "-r", "100", "-d", "100ms"];
+        let with_store = |store: &str, arguments: &[&str]| {
+            let mut command = place.homed(Command::new(binary()));
+            command.args(arguments).args(["--store", store]);
+            Running::start(command).end()
+        };
+        place.write(
+            "text.db",
+            "This is a text, and no database at all; it is long enough to look like one.\n",
+        );
+        rusqlite::Connection::open(place.path("other.db"))
+            .and_then(|db| db.execute_batch("CREATE TABLE mine (x); PRAGMA user_version = 1"))
+            .expect("the folder is ours");
+        place.write("file", "in the way of a folder");
+        for (store, words) in [
+            ("/proc/no.db", &["/proc/no.db", "--store"][..]),
+            ("file/no.db", &["file/no.db", "--store"]),
+            (".", &["--store"]),
+            ("text.db", &["text.db", "not a sound SQLite database", "--store"]),
+            ("other.db", &["other.db", "another program", "--store"]),
+        ] {
+            with_store(store, &load).complains(1, words);
+            with_store(store, &["list"]).complains(1, words);
+        }
+        with_store("text.db", &[&load[..], &["--no-store"]].concat()).measured();
+        place.torment(["show"]).complains(1, &["the store is empty", "torment find"]);
+        place.torment(load).measured();
+        place.torment(["show", "nonsense"]).complains(1, &["nonsense", "torment list"]);
+        place.torment(["rm", "nonsense"]).complains(1, &["nonsense", "torment list"]);
+
+        if rustix::process::geteuid().is_root() {
+            eprintln!("SKIPPED: root may write everywhere, so a store without rights cannot be tried");
+        } else {
+            let folder = place.path("closed");
+            std::fs::create_dir(&folder).expect("the folder is ours");
+            std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o500)).expect("it is ours");
+            with_store("closed/no.db", &load).complains(1, &["closed/no.db", "--store"]);
+        }
+        // Without a home there is no place to keep runs.
+        let mut homeless = Command::new(binary());
+        homeless.args(load).env_clear().current_dir(place.path("."));
+        Running::start(homeless).end().complains(1, &["HOME", "--store"]);
+    }
+
+    #[test]
+    fn colour_is_for_those_who_want_it() {
+        let _turn = Turn::shared();
+        let place = Place::new();
+        let load = ["run", "null", "-r", "100", "-d", "100ms"];
+        let escapes = |ended: &Ended| (ended.stdout.contains('\x1b'), ended.stderr.contains('\x1b'));
+        let plain = place.torment(load).measured();
+        assert_eq!(escapes(&plain), (false, false), "a pipe is no terminal: {plain}");
+        let asked = place.torment(load.into_iter().chain(["--color", "always"])).measured();
+        assert_eq!(escapes(&asked), (true, true), "{asked}");
+        // An explicit wish goes before the environment's.
+        let mut command = place.command(load.into_iter().chain(["--color", "always"]));
+        command.env("NO_COLOR", "1");
+        assert_eq!(escapes(&Running::start(command).end().measured()), (true, true));
+        let refused = place.torment(["show", "nonsense", "--color", "always"]);
+        assert!(refused.stderr.contains("\x1b[") && refused.code() == 1, "{refused}");
+    }
 }

@@ -2,25 +2,10 @@
 
 mod alone;
 mod anatomy;
-mod attempts;
 mod bad_input;
-mod clinic;
-mod connections;
-mod export;
-mod find;
 mod floors;
+mod libraries;
+mod load;
 mod manual;
-mod metrics;
-mod page;
-mod plans;
 mod program;
 mod reference;
-mod restart;
-mod run;
-mod runs;
-mod selftest;
-mod store;
-mod storm;
-mod threads;
-mod watch;
-mod working_set;

@@ -27,30 +27,6 @@ use std::process::Command;
 use store::Store;
 
 #[test]
-fn what_is_shown_is_what_commands_print() {
-    let _turn = Turn::wait();
-    let mut wrong = Vec::new();
-    for page in pages::pages() {
-        let shown = shown(&page);
-        if shown.is_empty() {
-            continue;
-        }
-        let desk = Desk::new();
-        let mut stale = Vec::new();
-        for shown in shown {
-            let Err((real, why)) = desk.check(&shown) else { continue };
-            let place = format!("{}:{}: {}", page.name, shown.from, shown.command);
-            wrong.push(format!("{place}\nnot there: {why}\nbut this came:\n{}\n", real.join("\n")));
-            stale.push((shown, real));
-        }
-        if std::env::var_os("BLESS").is_some() {
-            bless(&page, &stale);
-        }
-    }
-    assert!(wrong.is_empty(), "{} outputs are shown otherwise:\n\n{}", wrong.len(), wrong.join("\n"));
-}
-
-#[test]
 fn every_recorded_run_is_shown() {
     let mut shown: Vec<String> = recordings().into_iter().filter_map(|shown| shown.recorded).collect();
     shown.sort();
@@ -63,28 +39,6 @@ fn recordings() -> Vec<Shown> {
     pages.iter().flat_map(shown).filter(|shown| shown.recorded.is_some()).collect()
 }
 
-/// Those that are not there: each is made by the commands that the manual shows.
-#[test]
-#[ignore = "makes the recorded runs that are missing, which takes as long as they do"]
-fn record() {
-    let _turn = Turn::wait();
-    for shown in recordings() {
-        let name = shown.recorded.expect("it is a recording");
-        if recorded::file(&name).exists() {
-            continue;
-        }
-        let desk = Desk::new();
-        println!("{name}: {}", shown.command);
-        // What it started beside it has a second to be ready, and ends with it.
-        let script = shown.command.replace("&\n", "& started=\"$started $!\"\nsleep 1\n");
-        let ended =
-            desk.shell(&format!("trap 'kill $started' EXIT\n{script}")).status().expect("there is a shell");
-        println!("{ended}");
-        let id = Store::open(&desk.store()).and_then(|store| store.find("last")).expect("it was kept");
-        recorded::keep(&desk.store(), &id, &name);
-    }
-}
-
 /// Whether the parser of the command line takes it. Help ends it once all before it is read, so nothing is carried out.
 fn is_understood(command: &str) -> Result<(), String> {
     let mut words = words::words(command);
@@ -94,5 +48,78 @@ fn is_understood(command: &str) -> Result<(), String> {
     match ended.status.code() {
         Some(0) => Ok(()),
         _ => Err(String::from_utf8_lossy(&ended.stderr).into_owned()),
+    }
+}
+
+mod load {
+    use super::*;
+    use crate::manual::pages::Page;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread::scope;
+
+    /// Pages wait for what they show most of their time: so many at once.
+    const READERS: usize = 4;
+
+    #[test]
+    fn what_is_shown_is_what_commands_print() {
+        let _turn = Turn::shared();
+        let pages = pages::pages();
+        let next = AtomicUsize::new(0);
+        let read = || {
+            let mut wrong = Vec::new();
+            while let Some(page) = pages.get(next.fetch_add(1, Ordering::Relaxed)) {
+                wrong.extend(shown_otherwise(page));
+            }
+            wrong
+        };
+        let wrong: Vec<String> = scope(|scope| {
+            let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(read)).collect();
+            readers.into_iter().flat_map(|reader| reader.join().expect("it passes what it finds on")).collect()
+        });
+        assert!(wrong.is_empty(), "{} outputs are shown otherwise:\n\n{}", wrong.len(), wrong.join("\n"));
+    }
+
+    /// What a page shows and is not so, each with what came instead.
+    fn shown_otherwise(page: &Page) -> Vec<String> {
+        let shown = shown(page);
+        if shown.is_empty() {
+            return Vec::new();
+        }
+        let desk = Desk::new();
+        let (mut wrong, mut stale) = (Vec::new(), Vec::new());
+        for shown in shown {
+            let Err((real, why)) = desk.check(&shown) else { continue };
+            let place = format!("{}:{}: {}", page.name, shown.from, shown.command);
+            wrong.push(format!("{place}\nnot there: {why}\nbut this came:\n{}\n", real.join("\n")));
+            stale.push((shown, real));
+        }
+        if std::env::var_os("BLESS").is_some() {
+            bless(page, &stale);
+        }
+        wrong
+    }
+
+    /// Those that are not there: each is made by the commands that the manual shows.
+    #[test]
+    #[ignore = "makes the recorded runs that are missing, which takes as long as they do"]
+    fn record() {
+        let _turn = Turn::shared();
+        for shown in recordings() {
+            let name = shown.recorded.expect("it is a recording");
+            if recorded::file(&name).exists() {
+                continue;
+            }
+            let desk = Desk::new();
+            println!("{name}: {}", shown.command);
+            // What it started beside it has a second to be ready, and ends with it.
+            let script = shown.command.replace("&\n", "& started=\"$started $!\"\nsleep 1\n");
+            let ended = desk
+                .shell(&format!("trap 'kill $started' EXIT\n{script}"))
+                .status()
+                .expect("there is a shell");
+            println!("{ended}");
+            let id = Store::open(&desk.store()).and_then(|store| store.find("last")).expect("it was kept");
+            recorded::keep(&desk.store(), &id, &name);
+        }
     }
 }

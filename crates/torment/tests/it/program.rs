@@ -31,17 +31,35 @@ const PATIENCE: Duration = Duration::from_secs(170);
 /// for a connection; the rest is for a busy machine.
 pub const SOON: Duration = Duration::from_secs(15);
 
-/// Held by a test that loads the machine: two at once would measure each other. A file, because
-/// test binaries may run side by side; it is free again when its holder ends, however that ends.
-pub struct Turn(#[allow(dead_code, reason = "it is held, not read")] File);
+/// Held by a test that makes a load. Files, because test programs may run side by side; they are free again when their holder
+/// ends, however that ends.
+pub struct Turn(#[allow(dead_code, reason = "they are held, not read")] [File; 2]);
 
 impl Turn {
-    pub fn wait() -> Self {
+    /// Beside others: what is counted must be right on a busy machine too.
+    pub fn shared() -> Self {
+        // Whoever wants to be alone is waiting behind the first; nobody else begins then.
+        let queue = Self::file("queue");
+        queue.lock_shared().expect("the file system knows locks");
+        let load = Self::file("load");
+        load.lock_shared().expect("the file system knows locks");
+        queue.unlock().expect("it was locked");
+        Self([queue, load])
+    }
+
+    /// Without others: what is measured is the machine's, or takes all of it.
+    pub fn alone() -> Self {
+        let (queue, load) = (Self::file("queue"), Self::file("load"));
+        for file in [&queue, &load] {
+            file.lock().expect("the file system knows locks");
+        }
+        Self([queue, load])
+    }
+
+    fn file(name: &str) -> File {
         let user = rustix::process::getuid().as_raw();
-        let path = std::env::temp_dir().join(format!("torment-tests-that-measure-{user}.lock"));
-        let file = File::options().create(true).append(true).open(&path).expect("a temporary folder");
-        file.lock().expect("the file system knows locks");
-        Self(file)
+        let path = std::env::temp_dir().join(format!("torment-tests-{user}.{name}"));
+        File::options().create(true).append(true).open(&path).expect("a temporary folder")
     }
 }
 

@@ -11,7 +11,7 @@ const DOWN: Duration = Duration::from_secs(2);
 
 #[test]
 fn a_service_that_crashes_and_comes_back_is_accounted_for() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     // A load that the machine voided, being busy with something else, is made again.
     assert!((0..3).any(|_| crash_under_load()), "the generator was late three times");
 }

@@ -47,7 +47,7 @@ fn account(run: &Value) -> BTreeMap<String, u64> {
 
 #[test]
 fn a_search_is_scraped_while_it_goes_on_and_sums_to_its_account() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let search = ["find", "demo", "--budget", "8s", "--trial", "2s", "-q", "--page=127.0.0.1:0"];
     let mut running = Serving::start(&place, &search, true);
@@ -150,7 +150,7 @@ fn load(place: &Place, to: &str, seconds: &str, headers: Option<&str>) -> Ended 
 
 #[test]
 fn a_collector_gets_pushes_and_at_last_all_of_the_run() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let (address, got) = collector();
     let secret = "Bearer%20geheim-und-lang";
@@ -188,7 +188,7 @@ fn has_requests(body: &Value) -> bool {
 /// A run once would have waited for whoever does not answer.
 #[test]
 fn a_collector_that_hangs_or_is_away_costs_a_line() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     for (address, why) in [
         (silent(), "no answer"),
@@ -207,7 +207,7 @@ fn a_collector_that_hangs_or_is_away_costs_a_line() {
 
 #[test]
 fn a_collector_over_tls_is_trusted_by_its_authority_only() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let tls = tls();
     let url = format!("https://localhost:{}", tls.address.port());

@@ -61,7 +61,7 @@ fn undisturbed(search: impl Fn() -> (Ended, Value)) -> Option<(Ended, Value)> {
 
 #[test]
 fn the_demo_holds_two_thousand_a_second() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let Some((ended, find)) = undisturbed(|| place.json(["find", "demo"])) else { return };
     is_consistent(&place, &ended, &find);
@@ -73,7 +73,7 @@ fn the_demo_holds_two_thousand_a_second() {
 
 #[test]
 fn ten_servers_of_twenty_milliseconds_hold_five_hundred_a_second() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let search = || {
         let target = Target::start(&place, &["--model", "async"]);
@@ -93,7 +93,7 @@ fn ten_servers_of_twenty_milliseconds_hold_five_hundred_a_second() {
 
 #[test]
 fn a_limit_out_of_reach_is_at_least_the_highest_rate() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let (ended, find) =
         place.json(["find", "demo/delay?ms=10", "--from", "1500", "--max", "3000", "--trial", "4s"]);
@@ -113,7 +113,7 @@ fn a_limit_out_of_reach_is_at_least_the_highest_rate() {
 
 #[test]
 fn a_goal_on_response_times_has_a_limit_of_its_own() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let search = || place.json(["find", "demo", "--goal", "p99<50ms", "--from", "1500", "--trial", "4s"]);
     let Some((ended, find)) = undisturbed(search) else { return };
@@ -133,7 +133,7 @@ fn a_goal_on_response_times_has_a_limit_of_its_own() {
 
 #[test]
 fn a_search_keeps_to_its_budget() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let (ended, find) = place.json(["find", "demo", "--budget", "8s", "--trial", "2s"]);
     is_consistent(&place, &ended, &find);
@@ -159,7 +159,7 @@ fn a_search_keeps_to_its_budget() {
 
 #[test]
 fn a_goal_that_no_rate_meets_is_not_met() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let (ended, find) = place.json(["find", "demo/delay?ms=10", "--goal", "p99<1ms", "--trial", "3s"]);
     is_consistent(&place, &ended, &find);
@@ -173,7 +173,7 @@ fn a_goal_that_no_rate_meets_is_not_met() {
 /// says so, and says nothing that it has not seen.
 #[test]
 fn a_real_server_gets_an_honest_verdict() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let Some(nginx) = testbed::Nginx::start() else { return };
     let place = Place::new();
     let (ended, find) =

@@ -49,7 +49,7 @@ fn wait_for(what: &str, until: impl Fn() -> bool) {
 
 #[test]
 fn so_many_processes_are_so_many_lines() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let (log, output) = (place.path("jobs.ndjson"), place.path("output"));
     let arguments = [
@@ -86,7 +86,7 @@ fn so_many_processes_are_so_many_lines() {
 
 #[test]
 fn programs_that_fail_fail_the_goal() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let (ended, run) = json(&place, &["run", "--processes", "30"], &["sh", "-c", "exit 7"]);
     ended.expect(99);
@@ -104,7 +104,7 @@ fn programs_that_fail_fail_the_goal() {
 
 #[test]
 fn a_rate_of_processes_is_kept() {
-    let _turn = Turn::wait();
+    let _turn = Turn::alone();
     let place = Place::new();
     let (ended, run) = json(&place, &["run", "-r", "50", "-d", "2s"], &["true"]);
     ended.measured();
@@ -115,7 +115,7 @@ fn a_rate_of_processes_is_kept() {
 /// Ten at a time, each 50 ms: 200 a second.
 #[test]
 fn a_known_rate_is_reported() {
-    let _turn = Turn::wait();
+    let _turn = Turn::alone();
     let place = Place::new();
     let (ended, run) = json(&place, &["run", "--processes", "200", "--parallel", "10"], &["sleep", "0.05"]);
     ended.expect(0);
@@ -125,7 +125,7 @@ fn a_known_rate_is_reported() {
 
 #[test]
 fn a_search_counts_in_processes() {
-    let _turn = Turn::wait();
+    let _turn = Turn::alone();
     let place = Place::new();
     let arguments = [
         "find",
@@ -162,7 +162,7 @@ fn five_asleep(place: &Place) -> (Running, String) {
 
 #[test]
 fn nothing_is_left_after_an_interrupt() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let (running, word) = five_asleep(&place);
     running.signal(rustix::process::Signal::INT);
@@ -173,7 +173,7 @@ fn nothing_is_left_after_an_interrupt() {
 
 #[test]
 fn nothing_is_left_after_a_kill() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let (running, word) = five_asleep(&place);
     running.signal(rustix::process::Signal::KILL);

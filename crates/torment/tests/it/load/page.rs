@@ -16,7 +16,7 @@ const PLACE: &str = "id=\"document\">";
 
 #[test]
 fn a_run_is_seen_while_it_goes_on_and_kept_as_a_file() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let running =
         Serving::start(&place, &["run", "demo", "-r", "200", "-d", "6s", "--page=127.0.0.1:0"], true);
@@ -141,7 +141,7 @@ fn others_need_a_token() {
 
 #[test]
 fn a_page_at_no_address_of_its_own_takes_any_port() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     // Whoever has the usual port meanwhile, this one or another.
     let _usual = TcpListener::bind("127.0.0.1:7979");

@@ -59,7 +59,7 @@ fn bounds(ended: &program::Ended, find: &Value) -> (f64, f64) {
 
 #[test]
 fn a_service_that_closes_one_too_many() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     for further in [&["--idle"][..], &["--rate", "300"]] {
         let url = serve(100);
@@ -79,7 +79,7 @@ fn a_service_that_closes_one_too_many() {
 /// of them are its own.
 #[test]
 fn nginx_with_256_connections() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let Some(nginx) = testbed::Nginx::start_with_connections(256) else { return };
     let place = Place::new();
     let url = nginx.url();
@@ -127,7 +127,7 @@ impl Drop for Few {
 
 #[test]
 fn a_service_that_runs_out_of_descriptors() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let target = Few::start(&place, 200);
     let arguments = [
@@ -151,7 +151,7 @@ fn a_service_that_runs_out_of_descriptors() {
 
 #[test]
 fn as_many_as_are_asked_for() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let url = serve(usize::MAX);
     let (ended, find) =

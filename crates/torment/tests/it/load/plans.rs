@@ -89,7 +89,7 @@ fn from_standard_input_to_standard_output() {
 /// The example plans do what they say.
 #[test]
 fn the_examples_run() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     for (name, due) in [("mix", 60), ("flow", 20)] {
         let file = format!("{}/../../plans/{name}.toml", env!("CARGO_MANIFEST_DIR"));

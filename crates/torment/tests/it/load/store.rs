@@ -30,7 +30,7 @@ fn wait_until(place: &Place, what: &str, holds: impl Fn(&Value) -> bool) -> Valu
 
 #[test]
 fn a_killed_run_is_kept_but_for_its_last_second() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let began = Instant::now();
     let running = Running::start(place.command(["run", "null", "-r", "1000", "-d", "60s"]));
@@ -65,7 +65,7 @@ fn a_killed_run_is_kept_but_for_its_last_second() {
 
 #[test]
 fn an_interrupted_search_says_what_is_known() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     for signal in [Signal::INT, Signal::TERM] {
         let running = Running::start(place.command(["find", "demo"]));
@@ -91,7 +91,7 @@ fn an_interrupted_search_says_what_is_known() {
 
 #[test]
 fn an_interrupted_load_counts_what_came_due() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let running = Running::start(place.command(["run", "demo/delay?ms=10", "-r", "200", "-d", "60s"]));
     wait_until(&place, "a second of load", |run| run["trial"]["due"].as_u64() > Some(0));
@@ -107,7 +107,7 @@ fn an_interrupted_load_counts_what_came_due() {
 
 #[test]
 fn two_torments_share_a_store() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let load = |rate| place.command(["run", "null", "-r", rate, "-d", "2s", "--format", "json"]);
     let both: Vec<Running> = ["1000", "2000"].map(|rate| Running::start(load(rate))).into();
@@ -136,7 +136,7 @@ fn two_torments_share_a_store() {
 
 #[test]
 fn runs_are_listed_shown_and_removed_by_name() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let run = |rate| place.json(["run", "null", "-d", "100ms", "-r", rate]).1;
     let (first, second, third) = (run("100"), run("200"), run("300"));
@@ -173,7 +173,7 @@ fn runs_are_listed_shown_and_removed_by_name() {
 
 #[test]
 fn a_target_that_dies_and_comes_back_loses_no_arrival() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let listen = format!("127.0.0.1:{}", free_port());
     let target = Target::listen(&place, &listen, &[]);

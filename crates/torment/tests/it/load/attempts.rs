@@ -93,7 +93,7 @@ fn hypothesis<'a>(result: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn what_helps_is_better_and_what_does_not_is_no_difference() {
     let (place, port) = (Place::new(), port());
-    let _turn = Turn::wait();
+    let _turn = Turn::alone();
     let plan = place.write("workers.toml", &workers(port, ""));
     let (ended, result) = place.json(["try", plan.to_str().expect("a path"), "--quiet"]);
     let ended = ended.expect(0);
@@ -128,7 +128,7 @@ fn what_helps_is_better_and_what_does_not_is_no_difference() {
 #[test]
 fn whatever_ends_it_nothing_is_left_and_it_goes_on() {
     let (place, port) = (Place::new(), port());
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let plan = place.write("workers.toml", &workers(port, ""));
     let begun = Running::start(place.command(["try", plan.to_str().expect("a path"), "--quiet"]));
     sleep(Duration::from_secs(4));
@@ -159,7 +159,7 @@ fn whatever_ends_it_nothing_is_left_and_it_goes_on() {
 #[test]
 fn a_plan_starts_its_service_for_run_and_find_too() {
     let (place, port) = (Place::new(), port());
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let plan = place.write("workers.toml", &workers(port, ""));
     let plan = plan.to_str().expect("a path");
     let (ended, result) = place.load(["run", plan, "-r", "50", "-d", "1s", "--quiet"]);

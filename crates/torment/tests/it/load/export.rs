@@ -52,7 +52,7 @@ fn csv(text: &str) -> Vec<Vec<&str>> {
 
 #[test]
 fn tables_hold_the_account_of_the_run() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let (ended, run) = place.load(["run", "demo/shed?us=2000&limit=5", "-r", "600", "-d", "3s"]);
     let trial = &run["trial"];

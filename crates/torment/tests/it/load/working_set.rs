@@ -30,7 +30,7 @@ fn left() -> Vec<String> {
 /// times of hits and misses say.
 #[test]
 fn a_cache_of_our_own_is_found() {
-    let _turn = Turn::wait();
+    let _turn = Turn::alone();
     let place = Place::new();
     let arguments = ["find", "working-set", "--direct", "--limit", "32MiB", "--quick"];
     let (ended, run) = place.json(arguments);
@@ -56,7 +56,7 @@ fn a_cache_of_our_own_is_found() {
 /// The processor's caches are there on any machine: beyond them a line takes longer.
 #[test]
 fn memory_is_slower_than_the_first_cache() {
-    let _turn = Turn::wait();
+    let _turn = Turn::alone();
     let place = Place::new();
     let arguments = ["find", "working-set", "--memory", "--quick", "--sizes", "16KiB,64MiB"];
     let (ended, run) = place.json(arguments);
@@ -70,7 +70,7 @@ fn memory_is_slower_than_the_first_cache() {
 
 #[test]
 fn ones_own_file_is_only_read() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let file = place.path("blocks");
     fs::write(&file, vec![7; 6 << 20]).expect("the folder is ours");
@@ -89,7 +89,7 @@ fn ones_own_file_is_only_read() {
 /// Neither file nor group nor process stays, whether it is asked to end or killed.
 #[test]
 fn nothing_is_left() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let before = left();
     for signal in [Signal::INT, Signal::KILL] {

@@ -39,7 +39,7 @@ fn checked(place: &Place, (ended, run): (Ended, Value)) -> (Value, i32) {
 /// spread over that second. A generator that waits with it would not see them.
 #[test]
 fn a_frozen_target_is_not_flattered() {
-    let _turn = Turn::wait();
+    let _turn = Turn::alone();
     // The machine's own hiccups only add to the waits: one quiet run of three is enough, and a
     // generator that forgets those that waited never has one.
     let off: Vec<String> = (0..3).map_while(|_| frozen_target().err()).collect();
@@ -74,7 +74,7 @@ fn frozen_target() -> Result<(), String> {
 
 #[test]
 fn stages_ramp_in_straight_lines() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     // The article's stages in a fiftieth of their time: 0 → 10 → 100 → 500 → 1,000, and hold.
     let stages = "600ms:1% 600ms:10% 600ms:50% 600ms:100% 1200ms:100%";
@@ -90,7 +90,7 @@ fn stages_ramp_in_straight_lines() {
 
 #[test]
 fn a_closed_loop_makes_exactly_its_requests() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let target = Target::start(&place, &["--model", "threads"]);
     let (trial, code) = load_once(&place, &[&target.url("/delay?ms=10"), "-c", "4", "-n", "1000"]);
@@ -106,7 +106,7 @@ fn a_closed_loop_makes_exactly_its_requests() {
 
 #[test]
 fn a_goal_that_is_not_met_is_said_by_the_exit_code() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let slow = ["demo/delay?ms=20", "-r", "100", "-d", "1s", "--goal"];
     let (trial, code) = load(&place, &[&slow[..], &["p99<15ms"]].concat());
@@ -117,7 +117,7 @@ fn a_goal_that_is_not_met_is_said_by_the_exit_code() {
 
 #[test]
 fn the_plan_says_which_status_is_an_answer() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let target = Target::start(&place, &[]);
     let short = ["-r", "50", "-d", "1s"];
@@ -135,7 +135,7 @@ fn the_plan_says_which_status_is_an_answer() {
 
 #[test]
 fn a_unix_socket_takes_the_place_of_the_host() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let socket = place.path("service.sock");
     let _target = Target::listen(&place, &unix(&socket), &[]);
@@ -150,7 +150,7 @@ fn a_unix_socket_takes_the_place_of_the_host() {
 
 #[test]
 fn random_arrivals_are_the_same_for_the_same_seed() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let due = |seed| {
         let poisson = ["null", "-r", "1000", "-d", "1s", "--arrivals", "poisson", "--seed", seed];
@@ -236,7 +236,7 @@ fn a_dry_run_prints_a_plan_that_says_the_same_again() {
 
 #[test]
 fn placeholders_reach_the_target() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let database = place.path("clinic.db");
     let target =
@@ -296,7 +296,7 @@ fn rows(database: &std::path::Path, after: u32) -> Vec<[String; 5]> {
 
 #[test]
 fn what_is_not_answered_in_time_is_counted_as_that() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     // A POST is not sent for a look, which would end the run before it begins.
     let slow = ["demo/delay?ms=2000", "-m", "POST", "-r", "50", "-d", "1s", "--timeout", "300ms"];

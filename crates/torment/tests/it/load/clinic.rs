@@ -119,7 +119,7 @@ fn run(place: &Place, target: &Target, written: impl Fn() -> Written) {
 
 #[test]
 fn a_search_loses_no_write_on_sqlite() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let database = place.path("clinic.db");
     let target = Target::start(&place, &["--database", database.to_str().expect("UTF-8")]);
@@ -128,7 +128,7 @@ fn a_search_loses_no_write_on_sqlite() {
 
 #[test]
 fn a_load_loses_no_write_on_sqlite_in_any_model() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     for model in ["pool", "threads", "async"] {
         let place = Place::new();
         let database = place.path("clinic.db");
@@ -140,7 +140,7 @@ fn a_load_loses_no_write_on_sqlite_in_any_model() {
 
 #[test]
 fn a_search_loses_no_write_on_postgresql() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let Some(server) = Postgres::start() else { return };
     let place = Place::new();
     let target = Target::start(&place, &["--database", &server.url()]);
@@ -149,7 +149,7 @@ fn a_search_loses_no_write_on_postgresql() {
 
 #[test]
 fn a_load_loses_no_write_on_postgresql_in_any_model() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     for model in ["pool", "threads", "async"] {
         let Some(server) = Postgres::start() else { return };
         let place = Place::new();
@@ -162,7 +162,7 @@ fn a_load_loses_no_write_on_postgresql_in_any_model() {
 /// its clients have given up long ago.
 #[test]
 fn what_was_given_up_may_be_written_but_nothing_else() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let database = place.path("clinic.db");
     let file = database.to_str().expect("UTF-8");
@@ -188,7 +188,7 @@ fn what_was_given_up_may_be_written_but_nothing_else() {
 
 #[test]
 fn a_rejected_form_is_a_failure_with_its_status() {
-    let _turn = Turn::wait();
+    let _turn = Turn::shared();
     let place = Place::new();
     let target = Target::start(&place, &[]);
     let mut form = FORM.to_vec();

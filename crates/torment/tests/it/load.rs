@@ -1,0 +1,19 @@
+//! What makes real loads, and takes its time: `cargo test -- --skip load::` leaves it out.
+
+mod attempts;
+mod clinic;
+mod connections;
+mod export;
+mod find;
+mod metrics;
+mod page;
+mod plans;
+mod restart;
+mod run;
+mod runs;
+mod selftest;
+mod store;
+mod storm;
+mod threads;
+mod watch;
+mod working_set;
