@@ -296,7 +296,7 @@ fn child() {
 
 fn spawn(path: &Path, id: &str, hang: bool) -> std::process::Child {
     let mut command = Command::new(std::env::current_exe().expect("this test's file"));
-    command.args(["--exact", "child", "--ignored"]).stdout(Stdio::null());
+    command.args(["--exact", "store::child", "--ignored"]).stdout(Stdio::null());
     command.env("TORMENT_TEST_STORE", path).env("TORMENT_TEST_RUN", id);
     if hang {
         command.env("TORMENT_TEST_HANG", "1");
