@@ -67,7 +67,7 @@ fn stages_make_as_many_arrivals_as_lie_under_their_lines() {
     assert!((trial.rate.0 - due / 3.6).abs() < 1e-9, "{:?}", trial.rate);
 }
 
-/// A load of 100/s and then 200/s was once called a queue that grows: both stages were taken for one, and twice the rate is twice
+/// A load of 50, 100, 200 and 300/s was once called a queue that grows: all stages were taken for one, and twice the rate is twice
 /// as much under way.
 #[test]
 fn a_step_is_no_growing_queue() {

@@ -157,17 +157,21 @@ pub fn rows() -> Vec<Row> {
         ),
         slow(row("delay of 1 s, no limit, `max` 3,000/s", Even, None, Fixed(1.0), None, Truth::Max), 3000.0),
         slow(row("delay of 8 s, no limit, `max` 300/s", Even, None, Fixed(8.0), None, Truth::Max), 300.0),
-        slow(
-            row(
-                "random delay of 2 s in the mean, no limit, `max` 300/s",
-                Poisson,
-                None,
-                Exponential(2.0),
-                None,
-                Truth::Max,
-            ),
-            300.0,
-        ),
+        // Now and then an answer takes longer than the drain, and that rate is not clean.
+        Row {
+            asked: Some(0.8),
+            ..slow(
+                row(
+                    "random delay of 2 s in the mean, no limit, `max` 300/s",
+                    Poisson,
+                    None,
+                    Exponential(2.0),
+                    None,
+                    Truth::Max,
+                ),
+                300.0,
+            )
+        },
         Row {
             trial: 40,
             ..slow(
@@ -243,11 +247,16 @@ pub fn usual(max: f64, seed: u64) -> Config {
     }
 }
 
-/// Searches `row` once. With `show`, every trial is printed.
-pub fn find(row: &Row, seed: u64, show: bool) -> Found {
+/// The same for a row.
+pub fn config(row: &Row, seed: u64) -> Config {
     let (trial, width) = (Nanos::from_secs(row.trial), Share(WIDTH));
     let goals = Goal::pair(&Objective::ZERO_DROP, trial, trial * 3, width).to_vec();
-    let config = Config { goals, timeout: row.system.timeout, ..usual(row.max, seed) };
+    Config { goals, timeout: row.system.timeout, ..usual(row.max, seed) }
+}
+
+/// Searches `row` once. With `show`, every trial is printed.
+pub fn find(row: &Row, seed: u64, show: bool) -> Found {
+    let config = config(row, seed);
     let deadline = config.objective.deadline;
     let mut target = Target::new(row.system, seed);
     let mut search = Search::new(config);

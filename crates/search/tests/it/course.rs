@@ -1,7 +1,7 @@
 //! The course of a search at its edges: where it begins, where it must give up, what it never does.
 
 use crate::simulate::{Arrivals, Service, System, Target, Trait};
-use crate::table::{TIMEOUT, rows, usual};
+use crate::table::{TIMEOUT, config, rows, usual};
 use plan::{Goal, Objective};
 use record::{Caveat, CurvePoint, Ended, Limit, Purpose, TrialResult, Verdict};
 use torment_search::{Config, Search, Step, TRIALS_MOST};
@@ -223,9 +223,10 @@ fn ctrl_c_keeps_what_was_found() {
 fn a_bound_once_said_is_said_until_the_end() {
     // What becomes slower may fail where it was well before.
     let slows = |system: &System| matches!(system.special, Some(Trait::Slows(_) | Trait::Breaks(_)));
-    let systems = rows().into_iter().map(|row| row.system).filter(|system| !slows(system));
-    for (system, seed) in systems.flat_map(|system| [(system, 0), (system, 1)]) {
-        let (mut search, mut target) = (Search::new(usual(1e6, seed)), Target::new(system, seed));
+    let steady = rows().into_iter().filter(|row| !slows(&row.system));
+    for (row, seed) in steady.flat_map(|row| [(row, 0), (row, 1)]) {
+        let system = row.system;
+        let (mut search, mut target) = (Search::new(config(&row, seed)), Target::new(system, seed));
         let mut said = false;
         while let Step::Try(proposal) = search.next() {
             let Verdict::Limits { limits, .. } = search.clone().interrupt(Ended::Interrupted) else {
