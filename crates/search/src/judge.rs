@@ -114,8 +114,8 @@ pub fn kept_up(result: &TrialResult, calm: Option<Nanos>) -> Option<KeptUp> {
     let seconds = result.loaded.as_secs_f64().max(1e-9);
     let passed =
         result.total.due.saturating_sub(o.failed + o.timeout + o.refused + o.unsent) as f64 / seconds;
-    let rate = Rate::of(result.total.due, result.loaded).0;
-    let grows = growth_of(&result.total, rate, calm, SURE);
+    let offered = Rate::of(result.total.due, result.loaded).0;
+    let grows = growth_of(&result.total, offered, calm, SURE);
     let rate = passed - grows.map_or(0.0, |g| g.per_second.max(0.0));
     // The bound lies some 1.94 standard errors below: Student's t with six degrees of freedom.
     let doubt = grows.map_or(0.0, |g| (g.per_second - g.at_least) / 1.94 / rate);
