@@ -1,13 +1,12 @@
 //! Carries single trials out: load, drain, recovery; and notices what voids them.
 
-use crate::{Circumstances, Error, Reset, Sink, Stop, Witness, preflight, unix_ms};
+use crate::carrier::Carrier;
+use crate::{Circumstances, Error, Reset, Sink, Stop, Witness, preflight};
 use engine::{Engine, Held, Job, Offer};
 use plan::{Plan, Target};
-use record::{Caveat, Counted, Event, Failure, Judgement, Purpose, Recovery, SLICE, Slice, TrialResult};
+use record::{Caveat, Event, Failure, Judgement, Purpose, Recovery, SLICE, Slice, TrialResult};
 use schedule::Schedule;
 use std::cell::RefCell;
-use std::time::Instant;
-use sys::Ticks;
 use units::{Nanos, Rate};
 
 /// So long before its planned end a load is looked at more closely, if it looks bad.
@@ -48,37 +47,6 @@ pub(crate) struct Done {
     pub answered: u64,
     /// The user asked for the end while it ran.
     pub interrupted: bool,
-}
-
-/// What makes a load: the engine with its requests, or a storm of processes.
-pub(crate) trait Carrier {
-    /// Offers one load, then waits at most `drain` for what is open, as [`Engine::trial`] does.
-    fn trial(
-        &mut self,
-        offer: &Offer,
-        drain: Nanos,
-        on_slice: &mut dyn FnMut(&Slice),
-        stop: &mut dyn FnMut(&Slice) -> bool,
-    ) -> Counted;
-
-    /// Waits until nothing is open any more, as [`Engine::settle`] does.
-    fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos>;
-}
-
-impl Carrier for Engine {
-    fn trial(
-        &mut self,
-        offer: &Offer,
-        drain: Nanos,
-        on_slice: &mut dyn FnMut(&Slice),
-        stop: &mut dyn FnMut(&Slice) -> bool,
-    ) -> Counted {
-        Self::trial(self, offer, drain, on_slice, stop)
-    }
-
-    fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
-        Self::settle(self, limit, interrupted)
-    }
 }
 
 pub(crate) struct Conductor<'a, C = Engine> {
@@ -158,6 +126,11 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         self.witness.conclude();
     }
 
+    /// The time that it is for what makes the load.
+    pub fn now(&self) -> Nanos {
+        self.engine.now().steady
+    }
+
     /// Trials made so far.
     pub fn trials(&self) -> u32 {
         self.trials
@@ -190,11 +163,10 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             purpose: load.purpose,
             rate: load.rate,
             duration: load.duration,
-            at_unix_ms: unix_ms(),
+            at_unix_ms: self.engine.now().unix_ms,
         });
-        let before = Ticks::now();
+        let before = self.engine.now();
         let (witness, stop) = (RefCell::new(&mut self.witness), self.stop);
-        let began = Instant::now();
         let (mut looked, mut over) = (load.purpose == Purpose::Recovery, false);
         let limit = self.connections_limit;
         let (mut gave_up, mut crowded, mut answered) = (false, false, 0);
@@ -210,10 +182,9 @@ impl<'a, C: Carrier> Conductor<'a, C> {
                 witness.event(&Event::SliceDone { trial: number, slice: Box::new(slice.clone()) });
                 witness.hear();
             },
-            &mut |so_far| {
+            &mut |so_far, at| {
                 gave_up |= hopeless(so_far);
                 let ends = gave_up || stop.asked();
-                let at = Nanos::from(began.elapsed());
                 let near = |before: Nanos| load.duration.is_some_and(|whole| at + before >= whole);
                 if !looked && (ends || near(LOOK_BEFORE)) {
                     looked = true;
@@ -227,8 +198,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             },
         );
         self.witness.end();
-        let stolen =
-            before.zip(Ticks::now()).map_or(0.0, |(before, after)| after.since(&before).stolen_share());
+        let stolen = self.engine.now().stolen_since(&before);
         let recovery = match self.engine.settle(RECOVERY_LIMIT, &|| stop.asked()) {
             Some(_) if counted.total.outcomes.bad() == 0 => Recovery::NotNeeded,
             Some(after) => Recovery::After(after),
@@ -359,3 +329,6 @@ fn noticed(total: &Slice, stolen: f64, crowded: Option<u64>) -> Vec<Caveat> {
     }
     caveats
 }
+
+#[cfg(test)]
+mod tests;

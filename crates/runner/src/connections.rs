@@ -166,7 +166,7 @@ fn trial(
     // Once one is gone, no later second brings it back.
     let gone = |so_far: &Slice| so_far.elapsed > Nanos::ZERO && so_far.connections < u64::from(level);
     let mut done = conductor.trial(&load, &gone);
-    let mut judgement = search::judge(&done.result, &plan.objective, asked.width);
+    let mut judgement = search::judge(&done.result, &plan.objective, asked.width, None);
     let open = done.result.total.connections;
     let holds = held.open >= u64::from(level) && open >= u64::from(level);
     judgement.good &= holds;

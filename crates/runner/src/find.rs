@@ -1,14 +1,13 @@
 //! A search: asks for a load, makes it, hands the result back, until there is a verdict.
 
-use crate::conductor::{Carrier, Conductor, Load};
+use crate::carrier::Carrier;
+use crate::conductor::{Conductor, Load};
 use crate::exit;
 use engine::Offer;
 use plan::{Find, Goal, Plan, Stage};
 use record::{Ended, Event, Recovery, Verdict};
 use schedule::Schedule;
-use search::{Config, Search, Step, hopeless};
-use std::time::Instant;
-use units::Nanos;
+use search::{Config, Search, Step};
 
 pub(crate) fn find<C: Carrier>(
     conductor: &mut Conductor<'_, C>,
@@ -16,7 +15,7 @@ pub(crate) fn find<C: Carrier>(
     find: &Find,
     curve: bool,
 ) -> (Verdict, u8) {
-    let began = Instant::now();
+    let began = conductor.now();
     let mut search = Search::new(Config {
         goals: Goal::pair(&plan.objective, find.trial, find.sum, find.width).to_vec(),
         objective: plan.objective,
@@ -36,7 +35,7 @@ pub(crate) fn find<C: Carrier>(
         if conductor.interrupted() {
             break search.interrupt(Ended::Interrupted);
         }
-        if find.budget.is_some_and(|budget| Nanos::from(began.elapsed()) + proposal.duration > budget) {
+        if find.budget.is_some_and(|budget| conductor.now() - began + proposal.duration > budget) {
             break search.interrupt(Ended::BudgetSpent);
         }
         let stage = Stage { duration: proposal.duration, from: proposal.rate, to: proposal.rate };
@@ -49,11 +48,9 @@ pub(crate) fn find<C: Carrier>(
             duration: Some(proposal.duration),
             drain: search.drain(),
         };
-        let done = conductor.trial(&load, &|so_far| {
-            hopeless(so_far, proposal.rate, proposal.duration, &plan.objective, find.width)
-        });
+        let done = conductor.trial(&load, &|so_far| search.hopeless(so_far));
         if done.interrupted {
-            let judgement = search::judge(&done.result, &plan.objective, find.width);
+            let judgement = search.judge(&done.result);
             conductor.judged(done, &judgement);
             break search.interrupt(Ended::Interrupted);
         }
@@ -82,3 +79,6 @@ pub(crate) fn exit_code(verdict: &Verdict) -> u8 {
         Ended::Interrupted => exit::INTERRUPTED,
     }
 }
+
+#[cfg(test)]
+mod tests;

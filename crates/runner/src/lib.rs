@@ -4,6 +4,7 @@
 //! It never prints and never stores: whoever wants to know is a [`Sink`].
 
 mod attempt;
+mod carrier;
 mod conductor;
 mod connections;
 mod demo;
@@ -14,6 +15,8 @@ mod machine;
 mod preflight;
 mod probe;
 mod setup;
+#[cfg(test)]
+mod simulated;
 mod stop;
 mod storm;
 mod tasks;

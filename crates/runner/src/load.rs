@@ -1,6 +1,7 @@
 //! `torment run`: one load as planned, with a verdict on the goal.
 
-use crate::conductor::{Carrier, Conductor, Load};
+use crate::carrier::Carrier;
+use crate::conductor::{Conductor, Load};
 use crate::exit;
 use engine::Offer;
 use plan::{Load as Planned, Plan, Stage};
@@ -34,7 +35,7 @@ pub(crate) fn run<C: Carrier>(
     if let Planned::Open { stages, .. } = planned {
         done.result.rate = mean_rate(stages);
     }
-    let mut judgement = judge(&steady_part(&done.result, planned), &plan.objective, WIDTH);
+    let mut judgement = judge(&steady_part(&done.result, planned), &plan.objective, WIDTH, None);
     if done.interrupted {
         judgement.invalid.push(Caveat::new("interrupted", "the load was interrupted before its end"));
     }
@@ -65,17 +66,17 @@ fn mean_rate(stages: &[Stage]) -> Rate {
     Rate(count / time.max(f64::MIN_POSITIVE))
 }
 
-/// For the judge: a queue may only be called growing while the rate stands still, so the divergence
-/// rule sees the last stage alone, and nothing of it if that is a ramp. A closed loop cannot diverge.
+/// For the judge: a queue may only be called growing while the rate stands still, so the divergence rule sees the last
+/// stretch of one rate alone, and nothing if the load ends in a ramp. What the step to that rate brings under way it leaves
+/// out, as it does at the start of a load. A closed loop cannot diverge.
 fn steady_part(result: &TrialResult, planned: &Planned) -> TrialResult {
     let mut steady = result.clone();
     let held: Nanos = match planned {
-        Planned::Open { stages, .. } => stages
-            .iter()
-            .rev()
-            .take_while(|s| s.from == s.to)
-            .map(|s| s.duration)
-            .fold(Nanos::ZERO, |a, b| a + b),
+        Planned::Open { stages, .. } => {
+            let ends_at = stages.last().map(|last| last.to);
+            let still = |stage: &&Stage| stage.from == stage.to && Some(stage.to) == ends_at;
+            stages.iter().rev().take_while(still).fold(Nanos::ZERO, |held, stage| held + stage.duration)
+        }
         Planned::Closed { .. } => Nanos::ZERO,
     };
     let blocks = (held.0 / BLOCK.0) as usize;
@@ -83,3 +84,6 @@ fn steady_part(result: &TrialResult, planned: &Planned) -> TrialResult {
     steady.total.outstanding.drain(..skip);
     steady
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,12 +2,14 @@
 
 mod split;
 
-use crate::conductor::{Carrier, Conductor};
+use crate::carrier::Carrier;
+use crate::conductor::Conductor;
 use crate::{Error, Outcome, Sink, Stop, Title, exit, find, id, load, recorded};
 use engine::Offer;
 use plan::{Plan, Task};
 use record::{Counted, Event, Figure, Limit, Purpose, Slice, Unit, Verdict};
 use std::path::PathBuf;
+use std::time::Instant;
 use storm::{Account, Bare, Command, Options, Storm, TABLE, Wish};
 use units::{Nanos, Rate, Share};
 
@@ -128,10 +130,13 @@ impl Carrier for Processes<'_> {
         offer: &Offer,
         drain: Nanos,
         on_slice: &mut dyn FnMut(&Slice),
-        stop: &mut dyn FnMut(&Slice) -> bool,
+        stop: &mut dyn FnMut(&Slice, Nanos) -> bool,
     ) -> Counted {
-        let asked = self.stop;
-        self.storm.trial(offer, drain, on_slice, &mut |so_far| match (stop(so_far), asked.asked()) {
+        let (asked, began) = (self.stop, Instant::now());
+        self.storm.trial(offer, drain, on_slice, &mut |so_far| match (
+            stop(so_far, began.elapsed().into()),
+            asked.asked(),
+        ) {
             (_, true) => Wish::Kill,
             (true, false) => Wish::Stop,
             (false, false) => Wish::GoOn,

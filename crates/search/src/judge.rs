@@ -48,16 +48,17 @@ pub fn threshold(width: Share) -> f64 {
     (width.0 / 4.0).max(LEAST_OVERLOAD)
 }
 
-/// What the trial means for `objective`; `width` sets the smallest overload looked for.
+/// What the trial means for `objective`; `width` sets the smallest overload looked for, `calm` is the mean response time of
+/// the target while it was calm, if that is known.
 ///
 /// The loss is the larger of what was counted and what a growing queue implies. With a deadline any
 /// growing queue is bad, for sooner or later all its answers are late. A load with steep stages can
 /// look like a growing queue only if its response times are seconds.
-pub fn judge(result: &TrialResult, objective: &Objective, width: Share) -> Judgement {
+pub fn judge(result: &TrialResult, objective: &Objective, width: Share, calm: Option<Nanos>) -> Judgement {
     let total = &result.total;
     let counted = if total.due == 0 { 0.0 } else { total.outcomes.bad() as f64 / total.due as f64 };
     let rate = Rate::of(total.due, result.loaded).0;
-    let grows = growth_of(total, SURE)
+    let grows = growth_of(total, rate, calm, SURE)
         .filter(|g| overload(*g, threshold(width), rate, result.loaded.as_secs_f64()))
         .map(|g| g.per_second);
     let implied = grows.map_or(0.0, |g| (g / rate).min(1.0));
@@ -72,16 +73,17 @@ pub fn judge(result: &TrialResult, objective: &Objective, width: Share) -> Judge
     }
 }
 
-/// Whether no later second can save a running trial, from what was seen of it `so_far`.
+/// Whether no later second can save a running trial, from what was seen of it `so_far`; `calm` as for [`judge`].
 ///
 /// A single bad request decides a trial of a zero-drop goal, but does not stop it: its loss ratio is worth
 /// knowing. Stopped is what loses far more than the goal, or what surely and steadily grows.
-pub fn hopeless(
+pub(crate) fn hopeless(
     so_far: &Slice,
     planned_rate: Rate,
     planned: Nanos,
     objective: &Objective,
     width: Share,
+    calm: Option<Nanos>,
 ) -> bool {
     let all = planned_rate.over(planned);
     if so_far.outcomes.bad() as f64 > all * HOPELESS_LOSS.max(HOPELESS_TIMES * objective.loss.0) {
@@ -92,7 +94,8 @@ pub fn hopeless(
         return false;
     }
     let share = threshold(width).max(objective.loss.0);
-    growth_of(so_far, VERY_SURE).is_some_and(|g| overload(g, share, planned_rate.0, seconds))
+    growth_of(so_far, planned_rate.0, calm, VERY_SURE)
+        .is_some_and(|g| overload(g, share, planned_rate.0, seconds))
 }
 
 /// What an overloaded target kept up.
@@ -106,21 +109,26 @@ pub struct KeptUp {
 }
 
 /// What the target kept up in a trial that overloaded it; none if nothing was answered.
-pub fn kept_up(result: &TrialResult) -> Option<KeptUp> {
+pub fn kept_up(result: &TrialResult, calm: Option<Nanos>) -> Option<KeptUp> {
     let o = &result.total.outcomes;
     let seconds = result.loaded.as_secs_f64().max(1e-9);
     let passed =
         result.total.due.saturating_sub(o.failed + o.timeout + o.refused + o.unsent) as f64 / seconds;
-    let grows = growth_of(&result.total, SURE);
+    let offered = Rate::of(result.total.due, result.loaded).0;
+    let grows = growth_of(&result.total, offered, calm, SURE);
     let rate = passed - grows.map_or(0.0, |g| g.per_second.max(0.0));
     // The bound lies some 1.94 standard errors below: Student's t with six degrees of freedom.
     let doubt = grows.map_or(0.0, |g| (g.per_second - g.at_least) / 1.94 / rate);
     (rate > 0.0).then_some(KeptUp { rate, doubt })
 }
 
-fn growth_of(total: &Slice, confidence: f64) -> Option<Growth> {
-    let fastest = total.response.quantile(0.0).map_or(0.0, Nanos::as_secs_f64);
-    growth(&total.outstanding, BLOCK.as_secs_f64(), fastest, confidence)
+/// The growth of the queue at `rate`: of what is outstanding beyond what a calm target has under way, which by Little's law is
+/// rate × response time. A load that begins fills that first, and nothing can be said of a target of which no answer is known.
+fn growth_of(total: &Slice, rate: f64, calm: Option<Nanos>, confidence: f64) -> Option<Growth> {
+    let fastest = total.response.quantile(0.0).or(calm)?;
+    let under_way = rate * calm.map_or(0.0, Nanos::as_secs_f64);
+    let queue: Vec<f64> = total.outstanding.iter().map(|held| (held - under_way).max(0.0)).collect();
+    growth(&queue, BLOCK.as_secs_f64(), fastest.as_secs_f64(), confidence)
 }
 
 fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Caveat> {

@@ -92,7 +92,8 @@ pub fn want(bounds: &Bounds, goal: &Goal, w: f64, estimate: Option<f64>, range: 
             }
             let failed = bounds.levels().iter().filter(|l| l.trials.iter().any(|t| !t.good)).count();
             let step =
-                DOWN.get(failed - 1).copied().unwrap_or(2f64.powi((failed - DOWN.len()) as i32 - 1)) * w;
+                DOWN.get(failed - 1).copied().unwrap_or_else(|| 2f64.powi((failed - DOWN.len()) as i32 - 1))
+                    * w;
             let by_estimate =
                 estimate.map(|e| e * (1.0 - BELOW * w)).filter(|a| *a < upper.rate * (1.0 - TOO_CLOSE * w));
             let rate = by_estimate.unwrap_or(upper.rate * (1.0 - step.min(0.5)));

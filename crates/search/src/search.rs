@@ -6,11 +6,11 @@ use crate::bounds::{Bounds, rounded};
 use crate::classify::{Class, classify};
 use crate::curve::{SHARES, point};
 use crate::drift::{Reference, Shift};
-use crate::judge::judge;
+use crate::judge::{hopeless, judge};
 use crate::narrow::{Range, Want, want};
 use crate::warm::WarmUp;
 use plan::{Goal, Objective};
-use record::{CurvePoint, Ended, Judgement, Limit, Purpose, Recovery, TrialResult, Verdict};
+use record::{CurvePoint, Ended, Judgement, Limit, Purpose, Recovery, Slice, TrialResult, Verdict};
 use units::{Nanos, Rate, Share};
 
 /// A search makes no more trials than this, whatever happens.
@@ -48,8 +48,6 @@ const NARROWER: f64 = 0.5;
 /// The least drain, and the drain in baseline p99s.
 const DRAIN_LEAST: Nanos = Nanos::from_millis(100);
 const DRAIN_TIMES: u64 = 3;
-/// The drain before a baseline is known.
-const DRAIN_FIRST: Nanos = Nanos::from_secs(10);
 /// A short trial lasts at least so many baseline medians, or a slow target only fills up in it.
 const FILLS_UP: u64 = 10;
 /// A trial within this share of a curve's rate serves as its point.
@@ -116,6 +114,14 @@ enum Phase {
     Over(Box<Verdict>),
 }
 
+/// The response time at a calm load.
+#[derive(Debug, Clone, Copy)]
+struct Baseline {
+    mean: Nanos,
+    p50: Nanos,
+    p99: Nanos,
+}
+
 /// Proposes loads, takes results, and ends in an interval with reasons.
 #[derive(Debug, Clone)]
 pub struct Search {
@@ -135,8 +141,7 @@ pub struct Search {
     /// The reference load.
     calm: f64,
     reference: Option<Reference>,
-    /// Median and p99 of the response time at a calm load.
-    baseline: Option<(Nanos, Nanos)>,
+    baseline: Option<Baseline>,
     points: Vec<(f64, CurvePoint)>,
     curve: Vec<CurvePoint>,
     ended: Ended,
@@ -212,7 +217,7 @@ impl Search {
 
     /// Takes the result of the trial that [`Search::next`] proposed, and says what it means.
     pub fn take(&mut self, result: &TrialResult) -> Judgement {
-        let judgement = judge(result, &self.config.objective, self.config.width);
+        let judgement = self.judge(result);
         let Some(proposal) = self.pending.take() else { return judgement };
         self.trials += 1;
         self.spent += result.loaded;
@@ -251,6 +256,18 @@ impl Search {
         judgement
     }
 
+    /// What a trial means, by what is known of the target; without taking it.
+    pub fn judge(&self, result: &TrialResult) -> Judgement {
+        judge(result, &self.config.objective, self.config.width, self.calm_mean())
+    }
+
+    /// Whether no later second can save the trial that is under way, from what was seen of it `so_far`.
+    pub fn hopeless(&self, so_far: &Slice) -> bool {
+        let Config { objective, width, .. } = &self.config;
+        let calm = self.calm_mean();
+        self.pending.is_some_and(|p| hopeless(so_far, p.rate, p.duration, objective, *width, calm))
+    }
+
     /// The bounds as they stand, one for each goal.
     pub fn limits(&self) -> Vec<Limit> {
         let limit = |goal: &Goal| {
@@ -280,10 +297,15 @@ impl Search {
         self.spent
     }
 
-    /// How long the next trial may drain: three times the baseline p99, at least 100 ms.
+    /// How long the next trial may drain: three times the baseline p99, at least 100 ms, at most the time-out; without a baseline
+    /// that.
     pub fn drain(&self) -> Nanos {
-        let wanted = self.baseline.map_or(DRAIN_FIRST, |(_, p99)| (p99 * DRAIN_TIMES).max(DRAIN_LEAST));
-        wanted.min(self.config.timeout)
+        let timeout = self.config.timeout;
+        self.baseline.map_or(timeout, |calm| (calm.p99 * DRAIN_TIMES).max(DRAIN_LEAST).min(timeout))
+    }
+
+    fn calm_mean(&self) -> Option<Nanos> {
+        self.baseline.map(|calm| calm.mean)
     }
 
     fn propose(&mut self) -> Option<Proposal> {
@@ -317,7 +339,7 @@ impl Search {
 
     /// A trial of `seconds`, longer if that is few requests or short against the response time.
     fn short(&self, rate: f64, least: Nanos, requests: f64) -> Nanos {
-        let fills_up = self.baseline.map_or(Nanos::ZERO, |(p50, _)| p50 * FILLS_UP);
+        let fills_up = self.baseline.map_or(Nanos::ZERO, |calm| calm.p50 * FILLS_UP);
         least.max(Nanos::from_secs_f64(requests / rate)).max(fills_up).min(self.trial().max(least))
     }
 

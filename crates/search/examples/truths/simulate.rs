@@ -3,12 +3,11 @@
 //! First come, first served, without preemption: when a request arrives, the moment it will be done is
 //! already certain, so a heap of the moments at which servers become free is the whole queue.
 
-use plan::Objective;
 use record::{Failure, Outcome, Recovery, Slice, TrialResult};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use torment_search::{Proposal, hopeless};
-use units::{Nanos, Share};
+use torment_search::{Proposal, Search};
+use units::Nanos;
 
 const SECOND: u64 = 1_000_000_000;
 const BLOCK: u64 = record::BLOCK.0;
@@ -18,8 +17,6 @@ const PAUSE: u64 = SECOND / 5;
 const RECOVERY_MOST: u64 = 60 * SECOND;
 /// The in-flight cap.
 const CAP: usize = 10_000;
-/// When a simulated request is given up.
-pub const TIMEOUT: Nanos = Nanos::from_secs(5);
 /// A generator this late does not send at all.
 const UNSENT_AFTER: u64 = SECOND / 10;
 
@@ -75,6 +72,8 @@ pub struct System {
     pub service: Service,
     /// What else.
     pub special: Option<Trait>,
+    /// When a request is given up.
+    pub timeout: Nanos,
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
@@ -188,8 +187,9 @@ impl Target {
         done
     }
 
-    /// Makes a trial as the runner would, and lets its time pass.
-    pub fn trial(&mut self, p: &Proposal, drain: Nanos, objective: &Objective, width: Share) -> TrialResult {
+    /// Makes a trial as the runner would for this search, and lets its time pass.
+    pub fn trial(&mut self, search: &Search, p: &Proposal, deadline: Option<Nanos>) -> TrialResult {
+        let drain = search.drain();
         let mut total = Slice { loops: 1, ..Slice::default() };
         let mut open: BinaryHeap<Reverse<Open>> = BinaryHeap::new();
         let mut held = Held::new(p.duration.0);
@@ -202,7 +202,7 @@ impl Target {
             if at >= second {
                 decide(&mut total, &mut open, second);
                 total.outstanding = held.blocks(second);
-                if hopeless(&total, p.rate, p.duration, objective, width) {
+                if search.hopeless(&total) {
                     (stop, gave_up) = (second, true);
                     break;
                 }
@@ -245,11 +245,11 @@ impl Target {
             if matches!(self.system.special, Some(Trait::Fails(p)) if self.random.uniform() <= p) {
                 outcome = Outcome::Failed;
             }
-            if outcome == Outcome::Ok && objective.deadline.is_some_and(|d| end - at > d.0) {
+            if outcome == Outcome::Ok && deadline.is_some_and(|d| end - at > d.0) {
                 outcome = Outcome::Late;
             }
-            if end - at > TIMEOUT.0 {
-                (end, outcome) = (at + TIMEOUT.0, Outcome::Timeout);
+            if end - at > self.system.timeout.0 {
+                (end, outcome) = (at + self.system.timeout.0, Outcome::Timeout);
             }
             held.add(taken, end);
             open.push(Reverse((end, at, taken, index(outcome))));

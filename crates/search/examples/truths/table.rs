@@ -1,6 +1,6 @@
 //! The systems, what counts as right for each, and what a search makes of them.
 
-use crate::simulate::{Arrivals, Service, System, TIMEOUT, Target, Trait};
+use crate::simulate::{Arrivals, Service, System, Target, Trait};
 use plan::{Goal, Objective};
 use record::{Ended, Limit, Purpose, Verdict};
 use torment_search::{Config, Search, Step};
@@ -8,6 +8,11 @@ use units::{Nanos, Rate, Share};
 
 /// The goals' width in all rows.
 pub const WIDTH: f64 = 0.02;
+
+/// When a simulated request is usually given up.
+pub const TIMEOUT: Nanos = Nanos::from_secs(5);
+/// When one is that takes long.
+const PATIENT: Nanos = Nanos::from_secs(30);
 
 /// What a search should say.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +43,8 @@ pub struct Row {
     pub truth: Truth,
     /// The largest rate tried.
     pub max: f64,
+    /// How long a trial lasts, in seconds.
+    pub trial: u64,
     /// The share of seeds that must be right; none where the row shows what does not hold.
     pub asked: Option<f64>,
 }
@@ -47,10 +54,16 @@ pub fn rows() -> Vec<Row> {
     use Arrivals::{Even, Poisson};
     use Service::{Exponential, Fixed};
     let row = |name, arrivals, servers, service, special, truth| Row {
-        system: System { name, arrivals, servers, service, special },
+        system: System { name, arrivals, servers, service, special, timeout: TIMEOUT },
         truth,
         max: 1e6,
+        trial: 10,
         asked: Some(0.95),
+    };
+    // Takes long, and is waited for.
+    let slow = |row: Row, max| {
+        let system = System { timeout: PATIENT, ..row.system };
+        Row { system, max, ..row }
     };
     let sixteen = Some(16);
     let ms = |n: f64| n / 1e3;
@@ -142,6 +155,51 @@ pub fn rows() -> Vec<Row> {
             Some(Trait::Lags(1500.0)),
             Truth::Generator(1500.0),
         ),
+        slow(row("delay of 1 s, no limit, `max` 3,000/s", Even, None, Fixed(1.0), None, Truth::Max), 3000.0),
+        slow(row("delay of 8 s, no limit, `max` 300/s", Even, None, Fixed(8.0), None, Truth::Max), 300.0),
+        // Now and then an answer takes longer than the drain, and that rate is not clean.
+        Row {
+            asked: Some(0.8),
+            ..slow(
+                row(
+                    "random delay of 2 s in the mean, no limit, `max` 300/s",
+                    Poisson,
+                    None,
+                    Exponential(2.0),
+                    None,
+                    Truth::Max,
+                ),
+                300.0,
+            )
+        },
+        Row {
+            trial: 40,
+            ..slow(
+                row(
+                    "2,000 servers of 2 s, even arrivals, trials of 40 s",
+                    Even,
+                    Some(2000),
+                    Fixed(2.0),
+                    None,
+                    Truth::Capacity(1000.0),
+                ),
+                1e6,
+            )
+        },
+        Row {
+            asked: None,
+            ..slow(
+                row(
+                    "the same, trials of 10 s: too short for the width",
+                    Even,
+                    Some(2000),
+                    Fixed(2.0),
+                    None,
+                    Truth::Capacity(1000.0),
+                ),
+                1e6,
+            )
+        },
         Row {
             asked: None,
             ..row(
@@ -189,10 +247,17 @@ pub fn usual(max: f64, seed: u64) -> Config {
     }
 }
 
+/// The same for a row.
+pub fn config(row: &Row, seed: u64) -> Config {
+    let (trial, width) = (Nanos::from_secs(row.trial), Share(WIDTH));
+    let goals = Goal::pair(&Objective::ZERO_DROP, trial, trial * 3, width).to_vec();
+    Config { goals, timeout: row.system.timeout, ..usual(row.max, seed) }
+}
+
 /// Searches `row` once. With `show`, every trial is printed.
 pub fn find(row: &Row, seed: u64, show: bool) -> Found {
-    let config = usual(row.max, seed);
-    let (objective, width) = (config.objective, config.width);
+    let config = config(row, seed);
+    let deadline = config.objective.deadline;
     let mut target = Target::new(row.system, seed);
     let mut search = Search::new(config);
     // When each rate was first tried since the last warm-up.
@@ -205,7 +270,7 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
                 } else {
                     tried.push((proposal.rate.0, target.age()));
                 }
-                let result = target.trial(&proposal, search.drain(), &objective, width);
+                let result = target.trial(&search, &proposal, deadline);
                 let judgement = search.take(&result);
                 if show {
                     println!(

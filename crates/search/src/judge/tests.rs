@@ -42,7 +42,7 @@ fn goal(text: &str) -> Objective {
 #[test]
 fn good_or_bad() {
     let check = |r: TrialResult, objective: &str, good: bool, loss: f64| {
-        let j = judge(&r, &goal(objective), Share(0.02));
+        let j = judge(&r, &goal(objective), Share(0.02), None);
         assert_eq!(j.good, good, "{objective}: {j:?}");
         assert!((j.loss - loss).abs() < 1e-9 && j.invalid.is_empty(), "{objective}: {j:?}");
     };
@@ -66,7 +66,7 @@ fn each_way_to_be_invalid_has_its_caveat() {
         let mut r = calm();
         change(&mut r);
         let codes: Vec<String> =
-            judge(&r, &goal(objective), Share(0.02)).invalid.into_iter().map(|c| c.code).collect();
+            judge(&r, &goal(objective), Share(0.02), None).invalid.into_iter().map(|c| c.code).collect();
         assert_eq!(codes, if code.is_empty() { vec![] } else { vec![code.to_owned()] }, "{name}");
     };
     let late = |us: u64| move |r: &mut TrialResult| r.total.pacing.record_many(Nanos::from_micros(us), 200);
@@ -114,7 +114,7 @@ fn hopeless_only_when_no_later_second_can_help() {
     let check = |name: &str, r: &TrialResult, seconds: usize, objective: &str, expected: bool| {
         let mut slice = r.total.clone();
         slice.outstanding.truncate(seconds * 10);
-        let found = hopeless(&slice, r.rate, r.planned, &goal(objective), Share(0.02));
+        let found = hopeless(&slice, r.rate, r.planned, &goal(objective), Share(0.02), None);
         assert_eq!(found, expected, "{name} after {seconds} s, {objective}");
     };
     check("calm", &calm(), 9, "zero-drop", false);
@@ -131,8 +131,54 @@ fn hopeless_only_when_no_later_second_can_help() {
 
 #[test]
 fn an_overloaded_target_shows_what_it_keeps_up() {
-    let kept = |r: &TrialResult| kept_up(r).expect("something was answered").rate;
+    let kept = |r: &TrialResult| kept_up(r, None).expect("something was answered").rate;
     assert!((kept(&growing(200.0)) - 800.0).abs() < 1e-6);
     assert!((kept(&with(Outcome::Failed, 3_000)) - 700.0).abs() < 1e-6);
-    assert_eq!(kept_up(&with(Outcome::Failed, 10_000)), None);
+    assert_eq!(kept_up(&with(Outcome::Failed, 10_000), None), None);
+}
+
+/// Said once of a target that answers everything after eight seconds that it fails at 20/s: before the first could be answered,
+/// what was under way grew by the rate, which was read as a queue.
+#[test]
+fn what_is_under_way_before_the_first_can_be_answered_is_no_queue() {
+    const RATE: f64 = 1000.0;
+    let (second, zero_drop) = (Nanos::from_secs(1), Objective::ZERO_DROP);
+    // What was seen after so many seconds of what is outstanding so long after the start, and of the fastest answer.
+    let seen = |held: &dyn Fn(f64) -> f64, fastest: Option<f64>, seconds: usize| {
+        let outstanding = (0..seconds * 10).map(|i| RATE * held((i as f64 + 0.5) / 10.0)).collect();
+        let mut total = Slice { due: seconds as u64 * 1000, outstanding, ..Slice::default() };
+        fastest.into_iter().for_each(|f| total.response.record(Nanos::from_secs_f64(f)));
+        total
+    };
+    let ends_at = |held: &dyn Fn(f64) -> f64, fastest: f64, calm: Option<f64>| {
+        let calm = calm.map(Nanos::from_secs_f64);
+        (1..=20).find(|seconds| {
+            let answered = (*seconds as f64 > fastest).then_some(fastest);
+            let so_far = seen(held, answered, *seconds);
+            hopeless(&so_far, Rate(RATE), second * 20, &zero_drop, Share(0.02), calm)
+        })
+    };
+    let delay = |seconds: f64| move |t: f64| t.min(seconds);
+    for calm in [None, Some(8.0)] {
+        assert_eq!(ends_at(&delay(8.0), 8.0, calm), None, "calm: {calm:?}");
+        assert_eq!(ends_at(&|t| t, 100.0, calm).is_some(), calm.is_some(), "nothing comes: {calm:?}");
+    }
+    // An eighth too much for a target that takes two seconds: seen once that is over.
+    let overload = |t: f64| if t < 2.0 { t } else { 2.0 + (t - 2.0) / 8.0 };
+    for calm in [None, Some(2.0)] {
+        assert!(ends_at(&overload, 2.0, calm).is_some_and(|seconds| (3..=7).contains(&seconds)), "{calm:?}");
+    }
+    // A quick target is given up as soon as ever, and so is one that suddenly says nothing.
+    assert_eq!(ends_at(&|t| t / 8.0, 0.001, Some(0.001)), Some(3));
+    assert_eq!(ends_at(&|t| t, 100.0, Some(0.001)), Some(3));
+    // Answers that take two seconds in the mean, some next to nothing: the slope ends where nobody waits longer.
+    let random = |t: f64| 2.0 * (1.0 - (-t / 2.0).exp());
+    assert_eq!(ends_at(&random, 0.001, Some(2.0)), None);
+    let whole = |held: &dyn Fn(f64) -> f64, mean: f64| {
+        let total = seen(held, Some(0.001), 10);
+        let result = TrialResult { total, ..calm() };
+        judge(&result, &zero_drop, Share(0.02), Some(Nanos::from_secs_f64(mean))).growth_per_second
+    };
+    assert_eq!(whole(&random, 2.0), None);
+    assert!(whole(&|t| random(t) + t / 50.0, 1.0).is_some(), "and more than that is a queue");
 }

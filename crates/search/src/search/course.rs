@@ -1,7 +1,8 @@
 //! What each phase makes of a trial, and which phase follows.
 
 use super::{
-    CALM, CHANGES_MOST, FASTER, PLAIN, PROBE, Phase, REWARMS_MOST, ROUNDS_MOST, SLOWER_MOST, Search, TELLING,
+    Baseline, CALM, CHANGES_MOST, FASTER, PLAIN, PROBE, Phase, REWARMS_MOST, ROUNDS_MOST, SLOWER_MOST,
+    Search, TELLING,
 };
 use crate::bounds::rounded;
 use crate::classify::Seen;
@@ -33,7 +34,7 @@ impl Search {
         let range = self.range();
         if judgement.good {
             self.climbed = Some(rate);
-            self.calmer(result);
+            self.calmer(result, true);
             if down || rate >= range.top {
                 self.warm_up(self.estimate.unwrap_or(rate).max(rate));
             } else {
@@ -41,7 +42,7 @@ impl Search {
             }
             return;
         }
-        self.estimate = kept_up(result).map(|k| k.rate);
+        self.estimate = kept_up(result, self.calm_mean()).map(|k| k.rate);
         match self.climbed {
             Some(passed) => self.warm_up(self.estimate.unwrap_or(passed).max(passed)),
             None if rate <= range.floor => {
@@ -74,8 +75,9 @@ impl Search {
             return;
         };
         self.stumbles = 0;
+        let first = warm.level().is_none();
         warm.push(result.loaded, median);
-        self.calmer(result);
+        self.calmer(result, first);
         if !warm.done() {
             self.phase = Phase::Warm(warm);
             return;
@@ -108,7 +110,7 @@ impl Search {
             }
             return;
         }
-        let kept = kept_up(result);
+        let kept = kept_up(result, self.calm_mean());
         let now = kept.map_or(self.calm, |k| k.rate.max(self.calm));
         let before = self.estimate.replace(now).unwrap_or(f64::INFINITY);
         self.doubt = kept.map_or(0.0, |k| k.doubt);
@@ -129,7 +131,7 @@ impl Search {
             self.bounds.expire_bad(rate);
         }
         if !judgement.good && judgement.loss > TELLING {
-            self.estimate = kept_up(result).map(|k| k.rate).or(self.estimate);
+            self.estimate = kept_up(result, self.calm_mean()).map(|k| k.rate).or(self.estimate);
         }
     }
 
@@ -213,12 +215,15 @@ impl Search {
         }
     }
 
-    /// Notes how long a calm target takes.
-    fn calmer(&mut self, result: &TrialResult) {
-        let Some(q) = result.total.response.quantiles() else { return };
-        let calm_now = matches!(self.phase, Phase::Warm(_));
-        if calm_now || self.baseline.is_none_or(|(_, p99)| q.p99 < p99) {
-            self.baseline = Some((q.p50, q.p99));
-        }
+    /// Notes how long a calm target takes. The mean is that of the quickest of the windows of a warm-up, of which `anew` says
+    /// that it is the first: what a stall adds is none of it.
+    fn calmer(&mut self, result: &TrialResult, anew: bool) {
+        let times = &result.total.response;
+        let Some((q, mean)) = times.quantiles().zip(times.mean()) else { return };
+        let before = self.baseline;
+        let mean = before.filter(|_| !anew).map_or(mean, |calm| calm.mean.min(mean));
+        let quicker = before.filter(|calm| !matches!(self.phase, Phase::Warm(_)) && calm.p99 <= q.p99);
+        let (p50, p99) = quicker.map_or((q.p50, q.p99), |calm| (calm.p50, calm.p99));
+        self.baseline = Some(Baseline { mean, p50, p99 });
     }
 }

@@ -107,7 +107,7 @@ fn interrupted_it_tells_what_it_knows() {
 fn a_wrong_word_now_and_then_is_outvoted() {
     let (mut close, seeds) = (0, 200);
     for seed in 1..=seeds {
-        let mut dice = Dice(seed * 0x9E37_79B9_7F4A_7C15);
+        let mut dice = Dice(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(seed));
         let (trials, ended, limit) =
             search(connections(16.0, 1e6), |level| good((level <= 1000.0) != (dice.roll() < 0.03)));
         assert!(trials < 120, "{trials} trials");
@@ -123,7 +123,7 @@ fn a_wrong_word_now_and_then_is_outvoted() {
 #[test]
 fn a_soft_threshold_is_found_within_its_softness() {
     for seed in 1..=100 {
-        let mut dice = Dice(seed * 0x9E37_79B9_7F4A_7C15);
+        let mut dice = Dice(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(seed));
         let (_, ended, limit) = search(connections(16.0, 1e6), |level| {
             good(dice.roll() < ((1050.0 - level) / 100.0).clamp(0.0, 1.0))
         });

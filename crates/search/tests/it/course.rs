@@ -1,7 +1,7 @@
 //! The course of a search at its edges: where it begins, where it must give up, what it never does.
 
 use crate::simulate::{Arrivals, Service, System, Target, Trait};
-use crate::table::{rows, usual};
+use crate::table::{TIMEOUT, config, rows, usual};
 use plan::{Goal, Objective};
 use record::{Caveat, CurvePoint, Ended, Limit, Purpose, TrialResult, Verdict};
 use torment_search::{Config, Search, Step, TRIALS_MOST};
@@ -19,14 +19,14 @@ struct Course {
 
 /// One search of `system`; `spoil` may change every result before it is taken.
 fn search(config: Config, system: System, spoil: impl Fn(&mut TrialResult)) -> Course {
-    let (objective, width) = (config.objective, config.width);
+    let deadline = config.objective.deadline;
     let (mut target, mut search) = (Target::new(system, config.seed), Search::new(config));
     let mut trials = Vec::new();
     loop {
         match search.next() {
             Step::Try(proposal) => {
                 assert_eq!(search.next(), Step::Try(proposal), "the same until its result is taken");
-                let mut result = target.trial(&proposal, search.drain(), &objective, width);
+                let mut result = target.trial(&search, &proposal, deadline);
                 assert_eq!(result.total.outcomes.total(), result.total.due, "no arrival is lost");
                 spoil(&mut result);
                 search.take(&result);
@@ -53,6 +53,7 @@ fn server(seconds: f64) -> System {
         servers: Some(1),
         service: Service::Fixed(seconds),
         special: None,
+        timeout: TIMEOUT,
     }
 }
 
@@ -137,6 +138,7 @@ fn a_deadline_lowers_the_limit() {
         servers: Some(16),
         service: Service::Exponential(0.008),
         special: None,
+        timeout: TIMEOUT,
     };
     let c = search(with_objective("p99<60ms".parse().expect("a goal")), m_m_16, honest);
     // Erlang C: P(response > 60 ms) is 1 % near 1,900/s.
@@ -205,7 +207,7 @@ fn ctrl_c_keeps_what_was_found() {
     let mut target = Target::new(server(0.0005), 1);
     for _ in 0..5 {
         let Step::Try(proposal) = search.next() else { panic!("not over yet") };
-        let result = target.trial(&proposal, search.drain(), &Objective::ZERO_DROP, Share(0.02));
+        let result = target.trial(&search, &proposal, None);
         search.take(&result);
     }
     let verdict = search.interrupt(Ended::Interrupted);
@@ -221,9 +223,10 @@ fn ctrl_c_keeps_what_was_found() {
 fn a_bound_once_said_is_said_until_the_end() {
     // What becomes slower may fail where it was well before.
     let slows = |system: &System| matches!(system.special, Some(Trait::Slows(_) | Trait::Breaks(_)));
-    let systems = rows().into_iter().map(|row| row.system).filter(|system| !slows(system));
-    for (system, seed) in systems.flat_map(|system| [(system, 0), (system, 1)]) {
-        let (mut search, mut target) = (Search::new(usual(1e6, seed)), Target::new(system, seed));
+    let steady = rows().into_iter().filter(|row| !slows(&row.system));
+    for (row, seed) in steady.flat_map(|row| [(row, 0), (row, 1)]) {
+        let system = row.system;
+        let (mut search, mut target) = (Search::new(config(&row, seed)), Target::new(system, seed));
         let mut said = false;
         while let Step::Try(proposal) = search.next() {
             let Verdict::Limits { limits, .. } = search.clone().interrupt(Ended::Interrupted) else {
@@ -232,7 +235,8 @@ fn a_bound_once_said_is_said_until_the_end() {
             let says = limits[0].lower.is_some();
             assert!(says || !said, "{} seed {seed}: what was known is gone: {limits:?}", system.name);
             said = says;
-            search.take(&target.trial(&proposal, search.drain(), &Objective::ZERO_DROP, Share(0.02)));
+            let result = target.trial(&search, &proposal, None);
+            search.take(&result);
         }
         assert!(said, "{}", system.name);
     }

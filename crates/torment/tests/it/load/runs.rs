@@ -52,15 +52,15 @@ fn is_well_formed(xml: &str) -> bool {
     open.is_empty() && rest.trim().is_empty() && elements > 0
 }
 
+/// Failed once for a single answer of 41 ms: ten times a tenth of a second is beyond whatever a busy machine adds to either.
 #[test]
 fn a_slower_target_is_worse_than_the_baseline() {
     let _turn = Turn::shared();
     let place = Place::new();
-    // The delay is far above what a busy machine adds to it.
     let target = Target::start(&place, &["--model", "async"]);
-    run(&place, &target.url("/delay?ms=20"), "before");
-    run(&place, &target.url("/delay?ms=20"), "again <b>&\"'|");
-    run(&place, &target.url("/delay?ms=60"), "after");
+    run(&place, &target.url("/delay?ms=100"), "before");
+    run(&place, &target.url("/delay?ms=100"), "again <b>&\"'|");
+    run(&place, &target.url("/delay?ms=1000"), "after");
 
     // Named, numbered and by their beginning they are the same runs.
     let listed = place.torment(["list", "--format", "json"]).expect(0).json();
@@ -84,18 +84,18 @@ fn a_slower_target_is_worse_than_the_baseline() {
     // Without a baseline it is only said.
     let said = place.torment(["compare", "before", "after"]).expect(0);
     assert!(said.stdout.contains("slower"), "{said}");
-    // Three times the time is beyond any noise, less than that is asked here: the other way round it is better.
-    let better = place.torment(["compare", "--baseline", "after", "last~2", "--tolerance", "50%"]).expect(0);
+    // The other way round it is better, also if twice as much is called noise.
+    let better = place.torment(["compare", "--baseline", "after", "last~2", "--tolerance", "100%"]).expect(0);
     assert!(better.stdout.contains("before is faster"), "{better}");
 
-    // Half as much again is more than a busy machine adds to 20 ms: these two are the same, or not decided.
+    // As much again is more than a busy machine adds: these two are the same, or not decided.
     let same = place.torment([
         "compare",
         "--baseline",
         "before",
         "again <b>&\"'|",
         "--tolerance",
-        "50%",
+        "100%",
         "--junit",
         path,
     ]);
@@ -112,7 +112,7 @@ fn a_slower_target_is_worse_than_the_baseline() {
     let measures = json["measures"].as_array().expect("a list");
     let p50 = measures.iter().find(|measure| measure["id"] == "response_p50").expect("it was measured");
     let factor = p50["differences"][1]["factor"].as_f64().expect("a number");
-    assert!((2.0..4.0).contains(&factor), "60 ms against 20 ms: {p50:#}");
+    assert!((5.0..11.0).contains(&factor), "1 s against 100 ms: {p50:#}");
 
     let csv =
         place.torment(["compare", "before", "again <b>&\"'|", "after", "--format", "csv"]).expect(0).stdout;

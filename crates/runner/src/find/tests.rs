@@ -1,0 +1,273 @@
+//! Whole searches in virtual time, as the runner carries them out.
+
+use super::*;
+use crate::simulated::{Breaks, Simulated, Told, plan};
+use crate::stop::Stop;
+use plan::Objective;
+use record::{Failure, Judgement, Limit, Purpose, TrialResult};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use units::{Nanos, Rate, Share};
+
+/// What a search came to.
+struct Found {
+    limits: Vec<Limit>,
+    ended: Ended,
+    code: u8,
+    told: Vec<Event>,
+    /// Seconds that it took.
+    took: f64,
+}
+
+impl Found {
+    fn trials(&self) -> Vec<(&TrialResult, &Judgement)> {
+        let trial = |event| match event {
+            &Event::TrialDone { ref result, ref judgement, .. } => Some((&**result, judgement)),
+            _ => None,
+        };
+        self.told.iter().filter_map(trial).collect()
+    }
+
+    /// Without the looks after an overload.
+    fn made(&self) -> usize {
+        self.trials().iter().filter(|(result, _)| result.purpose != Purpose::Recovery).count()
+    }
+}
+
+fn search(target: Simulated, change: impl Fn(&mut Plan, &mut Find)) -> Found {
+    let (mut plan, mut asked) = (plan(), Find::default());
+    change(&mut plan, &mut asked);
+    let target = Simulated { deadline: plan.objective.deadline, ..target };
+    let (mut told, stop) = (Told::default(), target.stop());
+    let mut conductor = Conductor::around(target, &mut told, &stop);
+    let (verdict, code) = find(&mut conductor, &plan, &asked, true);
+    let took = conductor.now().as_secs_f64();
+    drop(conductor);
+    let Verdict::Limits { limits, ended, .. } = verdict else {
+        panic!("a search ends in limits: {verdict:?}")
+    };
+    let found = Found { limits, ended, code, told: told.0, took };
+    is_consistent(&found);
+    found
+}
+
+/// Every trial is told from its start to its end, with all its seconds; what is known after it follows.
+#[track_caller]
+fn is_consistent(found: &Found) {
+    let (mut started, mut due) = (0, 0);
+    for (at, event) in found.told.iter().enumerate() {
+        match event {
+            Event::TrialStarted { trial, .. } => {
+                assert_eq!(*trial, started + 1, "one after the other");
+                (started, due) = (*trial, 0);
+            }
+            Event::SliceDone { trial, slice } => {
+                assert_eq!(*trial, started);
+                due += slice.due;
+            }
+            Event::TrialDone { trial, result, .. } => {
+                assert_eq!((*trial, due), (started, result.total.due), "trial {trial}");
+                assert_eq!(result.total.outcomes.total(), due, "each has an outcome: trial {trial}");
+                let bounds = matches!(found.told.get(at + 1), Some(Event::Bounds { .. }));
+                let cut_short = found.ended == Ended::Interrupted && at + 1 == found.told.len();
+                assert!(bounds || cut_short || result.purpose == Purpose::Recovery, "trial {trial}");
+            }
+            Event::Bounds { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[track_caller]
+fn lower(found: &Found) -> f64 {
+    found.limits[0].lower.unwrap_or_else(|| panic!("no lower bound: {:?} {:?}", found.ended, found.limits))
+}
+
+#[test]
+fn the_limit_of_a_queue_is_found() {
+    let found = search(Simulated::queue(), |_, _| {});
+    assert_eq!((&found.ended, found.code), (&Ended::Converged, exit::MET));
+    for limit in &found.limits {
+        let (lower, upper) = (limit.lower.expect("a lower bound"), limit.upper.expect("an upper bound"));
+        assert!((1_960.0..=2_000.0).contains(&lower) && upper <= 2_060.0, "{lower} to {upper}");
+        assert!(limit.regular && (upper - lower) / upper <= 0.02 + 1e-3, "{limit:?}");
+        assert_eq!(limit.lower_bad, 0, "zero drop is zero");
+        let good = found.trials().iter().filter(|(t, j)| j.good && Some(t.rate.0) == limit.lower).count();
+        assert!(good >= limit.good_trials as usize, "{limit:?}");
+    }
+    let curve = found.trials().iter().filter(|(trial, _)| trial.purpose == Purpose::Curve).count();
+    assert!(curve > 0, "response times at shares of the capacity");
+    assert!(found.trials().iter().all(|(trial, _)| trial.total.outcomes.refused == 0));
+}
+
+#[test]
+fn ten_servers_of_twenty_milliseconds_hold_five_hundred_a_second() {
+    let pool = Simulated { servers: Some(10), service: Nanos::from_millis(20), ..Simulated::queue() };
+    let found = search(pool, |_, find| (find.from, find.trial) = (Rate(400.0), Nanos::from_secs(5)));
+    assert_eq!((&found.ended, found.code), (&Ended::Converged, exit::MET));
+    assert!((490.0..=500.0).contains(&lower(&found)), "at least {}", lower(&found));
+}
+
+#[test]
+fn a_limit_out_of_reach_is_at_least_the_highest_rate() {
+    let found = search(Simulated::delay(Nanos::from_millis(10)), |_, find| find.max = Rate(3000.0));
+    assert_eq!((&found.ended, found.code), (&Ended::MaxReached, exit::MET));
+    assert_eq!((lower(&found), found.limits[0].upper), (3000.0, None));
+}
+
+/// Said once of a target that answers after eight seconds that it holds 10/s and fails at 20/s: the requests that were under
+/// way before the first could be answered were taken for a queue that grows.
+#[test]
+fn who_takes_long_to_answer_is_not_overloaded() {
+    let found = search(Simulated::delay(Nanos::from_secs(8)), |plan, find| {
+        plan.flows[0].steps[0].timeout = Nanos::from_secs(30);
+        find.max = Rate(200.0);
+    });
+    assert_eq!((&found.ended, lower(&found)), (&Ended::MaxReached, 200.0));
+    assert!(found.trials().iter().all(|(trial, judgement)| judgement.good && !trial.hopeless));
+}
+
+#[test]
+fn a_goal_on_response_times_has_a_limit_of_its_own() {
+    let goal = |text: &str| text.parse::<Objective>().expect("a goal");
+    let found = search(Simulated::queue(), |plan, _| plan.objective = goal("p99<50ms"));
+    assert_eq!((&found.ended, found.code), (&Ended::Converged, exit::MET));
+    assert!((1_900.0..=2_040.0).contains(&lower(&found)), "at least {}", lower(&found));
+    for (trial, judgement) in found.trials() {
+        if judgement.good && trial.purpose != Purpose::Recovery {
+            let late = trial.total.outcomes.late as f64;
+            assert!(late <= 0.01 * trial.total.due as f64, "called good: {late} late of {}", trial.total.due);
+        }
+    }
+    let found = search(Simulated::delay(Nanos::from_millis(10)), |plan, _| plan.objective = goal("p99<1ms"));
+    assert_eq!((&found.ended, found.limits[0].lower), (&Ended::BelowMin, None));
+    assert_eq!(found.code, exit::NOT_MET);
+}
+
+#[test]
+fn the_budget_counts_all_the_time_that_passes() {
+    for seconds in [8, 30] {
+        let budget = Nanos::from_secs(seconds);
+        let found = search(Simulated::queue(), |_, find| {
+            (find.budget, find.trial) = (Some(budget), Nanos::from_secs(2));
+        });
+        assert!(found.took <= seconds as f64 + 5.0, "a budget of {seconds} s was {} s", found.took);
+        // What is known by then is true, and is not called more than it is.
+        let regular = found.limits.iter().all(|limit| limit.regular);
+        assert!(!regular, "nothing is proven in {seconds} s");
+        assert_eq!((&found.ended, found.code), (&Ended::BudgetSpent, exit::UNDECIDED));
+        for limit in &found.limits {
+            assert!(limit.lower.is_none_or(|lower| lower <= 2_040.0), "{limit:?}");
+            assert!(limit.upper.is_none_or(|upper| upper >= 1_960.0), "{limit:?}");
+        }
+    }
+    // What a slow target takes to answer is time as well: under load it were half of that.
+    let found = search(Simulated::delay(Nanos::from_secs(2)), |plan, find| {
+        plan.flows[0].steps[0].timeout = Nanos::from_secs(30);
+        find.budget = Some(Nanos::from_secs(30));
+    });
+    assert_eq!((&found.ended, found.code), (&Ended::BudgetSpent, exit::UNDECIDED));
+    assert!(found.took <= 35.0, "{} s", found.took);
+}
+
+#[test]
+fn an_overload_is_left_before_its_time() {
+    let found = search(Simulated::queue(), |_, find| {
+        (find.from, find.trial) = (Rate(20_000.0), Nanos::from_secs(30));
+    });
+    assert_eq!(found.ended, Ended::Converged);
+    assert!((1_960.0..=2_000.0).contains(&lower(&found)), "at least {}", lower(&found));
+    let hopeless: Vec<f64> = found
+        .trials()
+        .iter()
+        .filter(|(trial, _)| trial.hopeless)
+        .map(|(trial, _)| trial.loaded.as_secs_f64())
+        .collect();
+    assert!(hopeless.iter().any(|seconds| *seconds < 10.0), "{hopeless:?}");
+    assert!(found.trials().iter().all(|(trial, judgement)| !trial.hopeless || !judgement.good));
+}
+
+#[test]
+fn who_asks_for_the_end_gets_what_was_found() {
+    let asked = |target: Simulated, seconds: f64| {
+        search(Simulated { asks: Some(Nanos::from_secs_f64(seconds)), ..target }, |_, _| {})
+    };
+    let before = {
+        let target = Simulated::queue();
+        let (mut told, stop) = (Told::default(), Stop::new(Arc::new(AtomicBool::new(true))));
+        let mut conductor = Conductor::around(target, &mut told, &stop);
+        find(&mut conductor, &plan(), &Find::default(), true)
+    };
+    assert!(matches!(&before.0, Verdict::Limits { ended: Ended::Interrupted, trials: 0, .. }), "{before:?}");
+    assert_eq!(before.1, exit::INTERRUPTED);
+    for seconds in [0.4, 3.3, 9.6, 20.2] {
+        let found = asked(Simulated::queue(), seconds);
+        assert_eq!((&found.ended, found.code), (&Ended::Interrupted, exit::INTERRUPTED), "{seconds} s");
+        assert!(found.took <= seconds + 2.0, "{seconds} s: {} s", found.took);
+        assert_eq!(found.limits[0].lower.is_some(), seconds > 3.0, "{seconds} s: {:?}", found.limits);
+    }
+    // While it drains, and while it is looked at whether the target is back.
+    let breaks = Some(Breaks { beyond: 100, times: 10, lasts: Nanos::from_secs(12) });
+    let target = || Simulated { breaks, ..Simulated::queue() };
+    let whole = search(target(), |_, _| {});
+    let over = whole.trials().iter().position(|(_, judgement)| !judgement.good).expect("an overload");
+    assert!(over > 0);
+    for seconds in [9.0, 10.0, 11.0, 12.0, 14.0, 16.0] {
+        let found = asked(target(), seconds);
+        assert_eq!((&found.ended, found.code), (&Ended::Interrupted, exit::INTERRUPTED), "{seconds} s");
+        assert!(found.made() <= over + 2, "{seconds} s: {} trials", found.made());
+    }
+}
+
+#[test]
+fn a_target_that_does_not_come_back_is_left_alone() {
+    // Slow for good: each look finds it slower than it was.
+    let breaks = Some(Breaks { beyond: 200, times: 20, lasts: Nanos::from_secs(100_000) });
+    let found = search(Simulated { breaks, ..Simulated::queue() }, |_, _| {});
+    assert_eq!((&found.ended, found.code), (&Ended::NotRecovered, exit::NOT_RECOVERED));
+    assert_eq!(found.trials().iter().filter(|(trial, _)| trial.purpose == Purpose::Recovery).count(), 60);
+    assert!(lower(&found) <= 2_000.0);
+    // So slow that what it has left is not answered at all.
+    let breaks = Some(Breaks { beyond: 200, times: 1000, lasts: Nanos::from_secs(100_000) });
+    let found = search(Simulated { breaks, ..Simulated::queue() }, |_, _| {});
+    assert_eq!((&found.ended, found.code), (&Ended::NotRecovered, exit::NOT_RECOVERED));
+    let (last, _) = *found.trials().last().expect("a trial");
+    assert_eq!(last.recovery, Recovery::Not(Nanos::from_secs(30)));
+    assert!(found.trials().iter().all(|(trial, _)| trial.purpose != Purpose::Recovery), "nor looked at");
+}
+
+#[test]
+fn what_was_the_machines_own_doing_is_not_the_targets() {
+    let connect = |why: &str| Some((50, Failure::Connect(why.to_owned())));
+    let ours = [
+        Simulated { fails: connect("cannot assign requested address"), ..Simulated::queue() },
+        Simulated { fails: connect("too many open files"), ..Simulated::queue() },
+    ];
+    for target in ours {
+        let found = search(target, |_, find| find.from = Rate(100.0));
+        assert_eq!((&found.ended, found.code), (&Ended::GeneratorLimit, exit::NOT_TRUSTWORTHY));
+        assert_eq!(found.trials().iter().filter(|(_, judgement)| !judgement.invalid.is_empty()).count(), 3);
+        assert_eq!((found.limits[0].lower, found.limits[0].upper), (None, None));
+    }
+    // What was good in spite of it counts; what was bad may have been its doing, and gives no upper bound.
+    for target in
+        [Simulated { stolen: 0.3, ..Simulated::queue() }, Simulated { busy: 0.97, ..Simulated::queue() }]
+    {
+        let found = search(target, |_, _| {});
+        assert_eq!((&found.ended, found.code), (&Ended::GeneratorLimit, exit::NOT_TRUSTWORTHY));
+        assert!((1_600.0..=2_000.0).contains(&lower(&found)), "at least {}", lower(&found));
+        assert_eq!(found.limits[0].upper, None);
+    }
+    // Wrong answers are the target's own.
+    let found = search(Simulated { fails: Some((1, Failure::Status(500))), ..Simulated::queue() }, |_, _| {});
+    assert_eq!((&found.ended, found.code, found.made()), (&Ended::TargetFails, exit::NOT_MET, 1));
+}
+
+#[test]
+fn careful_asks_for_more() {
+    let found = search(Simulated::queue(), |_, find| {
+        (find.trial, find.sum, find.width) = (Nanos::from_secs(60), Nanos::from_secs(60), Share(0.01));
+    });
+    assert_eq!(found.ended, Ended::Converged);
+    assert!((1_980.0..=2_000.0).contains(&lower(&found)), "at least {}", lower(&found));
+}

@@ -1,0 +1,335 @@
+//! A target in virtual time, so that what a runner decides is seen without spending any.
+//!
+//! First come, first served: when a request arrives, it is certain when it will be done.
+
+use crate::Sink;
+use crate::carrier::{Carrier, Moment};
+use crate::stop::Stop;
+use engine::Offer;
+use plan::Plan;
+use record::{BLOCK, Counted, Event, Failure, Gather, Outcome, SLICE, Slice};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use sys::Ticks;
+use units::Nanos;
+
+/// How often a caller is asked whether to stop, as by the engine.
+const ASK: Nanos = Nanos::from_millis(50);
+
+/// A target, the machine that makes the load, and a user at its keys.
+pub(crate) struct Simulated {
+    /// How many requests are served at once; none: all.
+    pub servers: Option<usize>,
+    /// How long each takes.
+    pub service: Nanos,
+    /// When a request is given up.
+    pub timeout: Nanos,
+    /// When an answer is late.
+    pub deadline: Option<Nanos>,
+    /// How many connections there are; what finds none waits.
+    pub connections: u64,
+    /// What becomes of the target under too much load.
+    pub breaks: Option<Breaks>,
+    /// Every so-manieth request fails, for this reason.
+    pub fails: Option<(u64, Failure)>,
+    /// Share of the machine that the hypervisor gives to others.
+    pub stolen: f64,
+    /// Share of its time that the generator works.
+    pub busy: f64,
+    /// When the user asks for the end.
+    pub asks: Option<Nanos>,
+    /// What became of it so far.
+    pub past: Past,
+}
+
+/// What became of a target so far.
+#[derive(Default)]
+pub(crate) struct Past {
+    key: Arc<AtomicBool>,
+    now: Nanos,
+    /// When each server that was busy is free again.
+    free: BinaryHeap<Reverse<Nanos>>,
+    /// When the last request is done.
+    last: Nanos,
+    slow_until: Nanos,
+    served: u64,
+}
+
+/// A target that gets slow once so many are outstanding.
+#[derive(Clone, Copy)]
+pub(crate) struct Breaks {
+    /// So many.
+    pub beyond: usize,
+    /// By this factor.
+    pub times: u64,
+    /// For so long.
+    pub lasts: Nanos,
+}
+
+impl Simulated {
+    /// One server of 500 µs: 2,000/s.
+    pub fn queue() -> Self {
+        Self {
+            servers: Some(1),
+            service: Nanos::from_micros(500),
+            timeout: Nanos::from_secs(5),
+            deadline: None,
+            connections: u64::MAX,
+            breaks: None,
+            fails: None,
+            stolen: 0.0,
+            busy: 0.1,
+            asks: None,
+            past: Past::default(),
+        }
+    }
+
+    /// Answers everything after so long.
+    pub fn delay(service: Nanos) -> Self {
+        Self { servers: None, service, timeout: Nanos::from_secs(30), ..Self::queue() }
+    }
+
+    /// The user's key.
+    pub fn stop(&self) -> Stop {
+        Stop::new(Arc::clone(&self.past.key))
+    }
+
+    fn passes(&mut self, to: Nanos) {
+        self.past.now = to;
+        if self.asks.is_some_and(|at| to >= at) {
+            self.past.key.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// When a request that arrives at `at` will be done, with so many before it.
+    fn serve(&mut self, at: Nanos, outstanding: usize) -> Nanos {
+        if let Some(breaks) = self.breaks.filter(|breaks| outstanding > breaks.beyond) {
+            self.past.slow_until = Nanos(at.0.saturating_add(breaks.lasts.0));
+        }
+        let times = self.breaks.filter(|_| at < self.past.slow_until).map_or(1, |breaks| breaks.times);
+        let idle = match self.servers {
+            Some(servers) if self.past.free.len() >= servers => {
+                self.past.free.pop().map_or(at, |Reverse(free)| free)
+            }
+            _ => at,
+        };
+        let done = at.max(idle) + self.service * times;
+        if self.servers.is_some() {
+            self.past.free.push(Reverse(done));
+        }
+        self.past.last = self.past.last.max(done);
+        done
+    }
+}
+
+impl Carrier for Simulated {
+    fn trial(
+        &mut self,
+        offer: &Offer,
+        drain: Nanos,
+        on_slice: &mut dyn FnMut(&Slice),
+        stop: &mut dyn FnMut(&Slice, Nanos) -> bool,
+    ) -> Counted {
+        let Offer::Open(schedule) = offer else { panic!("a simulated load is an open one") };
+        let began = self.past.now;
+        let mut due = schedule.arrivals(0, 1).map(|arrival| arrival.due).peekable();
+        let mut account = Account::new(schedule.duration(), self);
+        let mut gather = Gather::of(1);
+        let mut stopped = false;
+        loop {
+            let over = account.load_ends + drain;
+            let edge = if account.at < account.load_ends { account.load_ends } else { over };
+            let until = Nanos((account.at.0 / ASK.0 + 1) * ASK.0).min(account.slice_ends).min(edge);
+            loop {
+                let ends = account.open.peek().map(|Reverse((end, _))| *end).filter(|end| *end <= until);
+                let next = due.peek().copied().filter(|due| *due < until.min(account.load_ends));
+                match (ends, next) {
+                    (Some(end), next) if next.is_none_or(|due| end <= due) => account.decide(end),
+                    (_, Some(at)) => {
+                        due.next();
+                        account.advance(at);
+                        account.slice.due += 1;
+                        self.past.served += 1;
+                        let failure =
+                            self.fails.as_ref().filter(|(each, _)| self.past.served.is_multiple_of(*each));
+                        if let Some((_, why)) = failure {
+                            account.fail(why);
+                        } else {
+                            let done = self.serve(began + at, account.open.len()) - began;
+                            account.send(at, done);
+                        }
+                    }
+                    _ => break,
+                }
+            }
+            account.advance(until);
+            self.passes(began + until);
+            let is_over = until >= account.load_ends && (account.open.is_empty() || until >= over);
+            if is_over {
+                account.give_up();
+            }
+            if is_over || until >= account.slice_ends {
+                gather.add(&account.cut());
+            }
+            if is_over {
+                gather.over(0, account.load_ends);
+            }
+            while let Some(slice) = gather.next_whole() {
+                on_slice(&slice);
+            }
+            if is_over {
+                return gather.end();
+            }
+            if !stopped && stop(gather.total(), until) {
+                stopped = true;
+                account.load_ends = account.load_ends.min(until);
+            }
+        }
+    }
+
+    fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
+        let began = self.past.now;
+        while self.past.now < self.past.last {
+            if self.past.now - began > limit || interrupted() {
+                self.past.free.clear();
+                self.past.last = self.past.now;
+                return None;
+            }
+            self.passes((self.past.now + ASK).min(self.past.last));
+        }
+        Some(self.past.now - began)
+    }
+
+    fn now(&self) -> Moment {
+        let ms = self.past.now.as_millis_f64();
+        let stolen = (ms * self.stolen) as u64;
+        let ticks = Ticks { user: 0, system: 0, idle: ms as u64 - stolen, stolen };
+        Moment { steady: self.past.now, unix_ms: 1_700_000_000_000 + ms as u64, ticks: Some(ticks) }
+    }
+}
+
+/// What is counted of a trial, in the trial's own time.
+struct Account {
+    at: Nanos,
+    load_ends: Nanos,
+    slice_ends: Nanos,
+    slice: Slice,
+    block_ns: u64,
+    /// When each will be decided, and when it was due.
+    open: BinaryHeap<Reverse<(Nanos, Nanos)>>,
+    timeout: Nanos,
+    deadline: Nanos,
+    connections: u64,
+    busy: f64,
+    begins: Nanos,
+}
+
+impl Account {
+    fn new(load_ends: Nanos, target: &Simulated) -> Self {
+        Self {
+            at: Nanos::ZERO,
+            load_ends,
+            slice_ends: SLICE.min(load_ends),
+            slice: Slice::default(),
+            block_ns: 0,
+            open: BinaryHeap::new(),
+            timeout: target.timeout,
+            deadline: target.deadline.unwrap_or(Nanos::MAX),
+            connections: target.connections,
+            busy: target.busy,
+            begins: Nanos::ZERO,
+        }
+    }
+
+    /// Integrates what is outstanding.
+    fn advance(&mut self, to: Nanos) {
+        while self.at < to {
+            let block_ends = Nanos((self.at.0 / BLOCK.0 + 1) * BLOCK.0);
+            let next = to.min(block_ends);
+            let held = (next - self.at).0 * self.open.len() as u64;
+            self.slice.outstanding_ns += held;
+            self.block_ns += held;
+            if next == block_ends {
+                if block_ends <= self.load_ends {
+                    self.slice.outstanding.push(self.block_ns as f64 / BLOCK.0 as f64);
+                }
+                self.block_ns = 0;
+            }
+            self.at = next;
+        }
+    }
+
+    fn send(&mut self, due: Nanos, done: Nanos) {
+        self.slice.sent += 1;
+        self.slice.pacing.record(Nanos::from_micros(20));
+        self.open.push(Reverse((done.min(due + self.timeout), due)));
+    }
+
+    fn fail(&mut self, why: &Failure) {
+        self.slice.outcomes.add(Outcome::Failed, 1);
+        *self.slice.failures.entry(why.clone()).or_default() += 1;
+    }
+
+    /// The next one is decided.
+    fn decide(&mut self, at: Nanos) {
+        self.advance(at);
+        let Some(Reverse((_, due))) = self.open.pop() else { return };
+        let waited = at - due;
+        self.slice.outcomes.add(
+            match waited {
+                _ if waited >= self.timeout => Outcome::Timeout,
+                _ if waited > self.deadline => Outcome::Late,
+                _ => Outcome::Ok,
+            },
+            1,
+        );
+        self.slice.response.record(waited);
+        self.slice.waited_ns += waited.0;
+    }
+
+    /// What is still open is not waited for any longer.
+    fn give_up(&mut self) {
+        for Reverse((_, due)) in std::mem::take(&mut self.open) {
+            self.slice.outcomes.add(Outcome::Unfinished, 1);
+            self.slice.response.record(self.at - due);
+            self.slice.waited_ns += (self.at - due).0;
+        }
+    }
+
+    /// Ends the slice.
+    fn cut(&mut self) -> Slice {
+        let index = self.slice.index;
+        let mut slice = std::mem::take(&mut self.slice);
+        slice.loops = 1;
+        slice.elapsed = self.at - self.begins;
+        slice.cpu = Nanos::from_secs_f64(slice.elapsed.as_secs_f64() * self.busy);
+        slice.in_flight = (self.open.len() as u64).min(self.connections);
+        slice.backlog = self.open.len() as u64 - slice.in_flight;
+        self.slice.index = index + 1;
+        self.begins = self.at;
+        let next = self.at + SLICE;
+        self.slice_ends = if self.at < self.load_ends { next.min(self.load_ends) } else { next };
+        slice
+    }
+}
+
+/// Keeps what it hears.
+#[derive(Default)]
+pub(crate) struct Told(pub Vec<Event>);
+
+impl Sink for Told {
+    fn event(&mut self, event: &Event) {
+        self.0.push(event.clone());
+    }
+}
+
+/// A plan to find a limit, of no matter what.
+pub(crate) fn plan() -> Plan {
+    let mut draft = plan::Draft::default();
+    draft.set(plan::Key::Url, "TARGET", "null");
+    draft
+        .check(plan::Command::Find, &mut |_| Err("no file".to_owned()))
+        .expect("the null target needs nothing")
+}
