@@ -2,6 +2,7 @@
 
 use crate::conductor::{Carrier, Conductor, Load};
 use crate::exit;
+use crate::find::steady;
 use engine::Offer;
 use plan::{Load as Planned, Plan, Stage};
 use record::{BLOCK, Caveat, Purpose, TrialResult, Verdict};
@@ -34,7 +35,8 @@ pub(crate) fn run<C: Carrier>(
     if let Planned::Open { stages, .. } = planned {
         done.result.rate = mean_rate(stages);
     }
-    let mut judgement = judge(&steady_part(&done.result, planned), &plan.objective, WIDTH);
+    let mut judgement =
+        judge(&steady_part(&done.result, planned, plan.longest_pauses()), &plan.objective, WIDTH);
     if done.interrupted {
         judgement.invalid.push(Caveat::new("interrupted", "the load was interrupted before its end"));
     }
@@ -67,8 +69,9 @@ fn mean_rate(stages: &[Stage]) -> Rate {
 
 /// For the judge: a queue may only be called growing while the rate stands still, so the divergence
 /// rule sees the last stage alone, and nothing of it if that is a ramp. A closed loop cannot diverge.
-fn steady_part(result: &TrialResult, planned: &Planned) -> TrialResult {
-    let mut steady = result.clone();
+fn steady_part(result: &TrialResult, planned: &Planned, pauses: Nanos) -> TrialResult {
+    let total = steady(&result.total, pauses).into_owned();
+    let mut steady = TrialResult { total, ..result.clone() };
     let held: Nanos = match planned {
         Planned::Open { stages, .. } => stages
             .iter()
