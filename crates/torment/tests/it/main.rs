@@ -9,6 +9,7 @@ mod connections;
 mod export;
 mod find;
 mod floors;
+mod interrupts;
 mod manual;
 mod metrics;
 mod page;
