@@ -26,6 +26,8 @@ pub struct Recording {
     failed: Option<Error>,
     /// Events that found no room in the queue, and have not been said.
     missed: u64,
+    /// All of them.
+    missed_ever: u64,
 }
 
 /// One event on its way to the disk.
@@ -121,7 +123,14 @@ impl Store {
             std::thread::Builder::new().name("store".to_owned()).spawn(move || desk.work(&entries)).map_err(
                 |e| Error::Open { path: self.path.clone(), found: format!("no thread to write it: {e}") },
             )?;
-        Ok(Recording { id: id.clone(), queue: Some(queue), thread: Some(thread), failed: None, missed: 0 })
+        Ok(Recording {
+            id: id.clone(),
+            queue: Some(queue),
+            thread: Some(thread),
+            failed: None,
+            missed: 0,
+            missed_ever: 0,
+        })
     }
 }
 
@@ -140,26 +149,21 @@ impl Recording {
     pub fn append(&mut self, event: &Event) -> Result<(), Error> {
         let may_be_missed = matches!(event, Event::SliceDone { .. } | Event::Observed { .. });
         if self.missed > 0 {
-            let caveat = self.behind();
-            if !self.queue_up(&Event::Doubt { caveat }, may_be_missed)? {
-                self.missed += 1;
-                return Ok(());
+            let caveat = behind(self.missed);
+            if self.queue_up(&Event::Doubt { caveat }, may_be_missed)? {
+                self.missed = 0;
             }
-            self.missed = 0;
         }
-        if !self.queue_up(event, may_be_missed)? {
+        if self.missed > 0 || !self.queue_up(event, may_be_missed)? {
             self.missed += 1;
+            self.missed_ever += 1;
         }
         Ok(())
     }
 
-    fn behind(&self) -> Caveat {
-        let text = format!(
-            "the disk of the store stood still: {} single seconds of the load, or what was observed in them, are not kept; \
-             the results are",
-            self.missed
-        );
-        Caveat::new("store-behind", text)
+    /// What is to be said of it for all that it could not keep, if there is anything.
+    pub fn doubt(&self) -> Option<Caveat> {
+        (self.missed_ever > 0).then(|| behind(self.missed_ever))
     }
 
     /// Gives the event to the writing thread. False if there is no room, and it is not to be waited for.
@@ -207,6 +211,14 @@ impl Drop for Recording {
         // Nobody is left to be told; whoever wants to know calls `finish`.
         let _ = self.close();
     }
+}
+
+fn behind(missed: u64) -> Caveat {
+    let text = format!(
+        "the disk of the store stood still: {missed} single seconds of the load, or what was observed in them, are not kept; \
+         the results are"
+    );
+    Caveat::new("store-behind", text)
 }
 
 /// Where the writing thread sits.

@@ -19,9 +19,8 @@ const ENDS: [i32; 2] = [SIGINT, SIGTERM];
 /// What comes within this time of the first is the same request: `timeout` signals its child, and then the whole group; a
 /// key repeats while it is held down. Whoever presses again because nothing seems to happen is slower.
 const ONE: Duration = Duration::from_secs(1);
-/// Between two looks whether it was asked: rarely until the first time, then as soon as somebody expects it.
-const LOOK: Duration = Duration::from_millis(200);
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// Between two looks whether it was asked.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Set once somebody asks for the end; whoever asks again changes nothing.
 pub fn asked() -> io::Result<Arc<AtomicBool>> {
@@ -40,10 +39,10 @@ pub fn asked_or_out() -> io::Result<Arc<AtomicBool>> {
     }
     let first = Arc::clone(&asked);
     thread::Builder::new().name("interrupts".to_owned()).spawn(move || {
-        wait_for(&first, LOOK);
+        wait_for(&first);
         thread::sleep(ONE);
         again.store(false, Ordering::SeqCst);
-        wait_for(&again, LOOK_AGAIN);
+        wait_for(&again);
         tui::give_back();
         // A terminal takes it; a pipe that nobody reads would be waited for.
         if io::stderr().is_terminal() {
@@ -54,9 +53,9 @@ pub fn asked_or_out() -> io::Result<Arc<AtomicBool>> {
     Ok(asked)
 }
 
-fn wait_for(flag: &AtomicBool, look: Duration) {
+fn wait_for(flag: &AtomicBool) {
     while !flag.load(Ordering::SeqCst) {
-        thread::sleep(look);
+        thread::sleep(LOOK);
     }
 }
 

@@ -207,10 +207,13 @@ impl Faces {
 
     /// Gives the terminal back and commits what is left.
     fn close(&mut self) -> Result<(), store::Error> {
-        self.aloud = None;
         if let Some(live) = self.live.take() {
             live.finish();
         }
-        self.recording.take().map_or(Ok(()), Recording::finish)
+        self.doubts.extend(self.recording.as_ref().and_then(Recording::doubt).map(|caveat| caveat.text));
+        let kept = self.recording.take().map_or(Ok(()), Recording::finish);
+        // The terminal last: it may have been stopped.
+        self.aloud = None;
+        kept
     }
 }

@@ -252,6 +252,7 @@ fn a_disk_that_stands_still_holds_no_load_up() {
     db.execute_batch("ROLLBACK").expect("unlocks");
     let end = ended(Some(limits_verdict()));
     recording.append(&end).expect("waits for its place");
+    let doubt = recording.doubt().expect("it has missed some");
     recording.finish().expect("commits");
     let events = read(&store, &RunId("a".to_owned()));
     let kept = events.iter().filter(|event| matches!(event, Event::SliceDone { .. })).count();
@@ -261,6 +262,7 @@ fn a_disk_that_stands_still_holds_no_load_up() {
     });
     let said = said.expect("what is missed is said");
     assert!(said.contains(&format!("{} single seconds", SECONDS as usize - kept)), "{kept} are kept: {said}");
+    assert_eq!(said, doubt.text);
     assert!((256..SECONDS as usize).contains(&kept), "{kept}");
     assert!(matches!(events.last(), Some(Event::RunEnded { .. })), "what a run comes to is never missed");
 }
