@@ -67,6 +67,15 @@ impl Connections {
         }
     }
 
+    /// Closes those that are being made.
+    pub fn give_up_making(&mut self) {
+        for slot in 0..self.slots.len() as u32 {
+            if self.get(slot).is_some_and(|connection| connection.is_being_made()) {
+                self.close(slot);
+            }
+        }
+    }
+
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }

@@ -12,11 +12,11 @@ mod cookie_date;
 mod cookies;
 mod endpoint;
 mod exchanges;
-mod expiry;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod json;
+mod lanes;
 mod once;
 mod pace;
 mod protocol;
@@ -40,7 +40,7 @@ use script::Script;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use units::Nanos;
@@ -52,6 +52,10 @@ pub const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 const LOOPS_LIMIT: u64 = 64;
 /// How often the caller is asked whether to stop.
 const ASK: Duration = Duration::from_millis(50);
+/// Reports of the loops that wait to be heard; each makes one a second, some 20 KiB. Whoever is told must not take long, so
+/// that there are few. Should that hang all the same, a minute at the least, then the loops wait for it: nothing they counted
+/// is lost, and what came due meanwhile is `unsent`, which voids the trial.
+const REPORTS: usize = 60 * LOOPS_LIMIT as usize;
 /// The loops' nice value, where the user may have it.
 const WEIGHT: i32 = -10;
 /// From the order to start until the first arrival can be due: every loop must have heard by then.
@@ -217,7 +221,7 @@ impl Engine {
         let cores = &job.generator.cores;
         sys::check_processors(cores).map_err(Error::Start)?;
         let count = loops(&job.generator, descriptors_a_loop());
-        let (send, reports) = channel();
+        let (send, reports) = sync_channel(REPORTS);
         let mut loops = Vec::new();
         for index in 0..count {
             let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
@@ -260,9 +264,11 @@ impl Engine {
         Ok(Self { loops, reports, deadline: job.deadline, next_number: 0, settled, streams })
     }
 
-    /// Offers one load, then waits at most `drain` for what is open. Each second all loops' slices,
-    /// merged, go to `on_slice`; `stop` is asked some twenty times a second whether to end the load
-    /// now, and told what has been counted so far.
+    /// Offers one load, then waits at most `drain` for what is open, and lets those who pause go on: each of their requests
+    /// has a drain of its own, from when it is due. So it ends at the latest after the longest flow's pauses and a drain for
+    /// each of its steps. Each second all loops' slices, merged, go to `on_slice`; `stop` is asked some twenty times a
+    /// second whether to end the load now, and told what has been counted so far. Then nobody pauses any longer, and one
+    /// drain is all that is waited.
     ///
     /// # Panics
     /// If a loop has panicked.
@@ -317,27 +323,32 @@ impl Engine {
 
     /// Opens connections until so many stand, or closes some; from then on they are kept, requests go to them in turn, and
     /// no other is made but for one that the target closed behind an answer. Each is made or given up within a bound, so
-    /// that this ends; there must be no trial meanwhile.
+    /// that this ends; `interrupted` is asked some twenty times a second whether those that stand by then are enough. There
+    /// must be no trial meanwhile.
     ///
     /// # Panics
     /// If a loop has panicked.
-    pub fn hold(&mut self, connections: u32) -> Held {
+    pub fn hold(&mut self, connections: u32, interrupted: &dyn Fn() -> bool) -> Held {
         let count = self.loops.len() as u32;
         for (index, each) in self.loops.iter().enumerate() {
             let share = connections / count + u32::from((index as u32) < connections % count);
             each.tell(Command::Hold(share as usize));
         }
-        let (mut held, mut left) = (Held::default(), count);
+        let (mut held, mut left, mut enough) = (Held::default(), count, false);
         while left > 0 {
-            match self.reports.recv() {
+            match self.reports.recv_timeout(ASK) {
                 Ok((_, Report::Held { open, refused })) => {
                     held.open += open;
                     held.refused = held.refused.or(refused);
                     left -= 1;
                 }
                 Ok((index, Report::Settled)) => self.settled[index] = true,
-                Ok(_) => {}
-                Err(_) => panic!("an engine loop has ended by itself"),
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => panic!("an engine loop has ended by itself"),
+            }
+            if !enough && interrupted() {
+                enough = true;
+                self.loops.iter().for_each(|each| each.tell(Command::HoldNoMore));
             }
         }
         held
@@ -443,6 +454,8 @@ impl Loop {
 impl Drop for Engine {
     fn drop(&mut self) {
         self.loops.iter().for_each(|each| each.tell(Command::Quit));
+        // Nobody hears what they still have to say: whoever waits for that does so no longer.
+        self.reports = sync_channel(0).1;
         for each in &mut self.loops {
             if let Some(thread) = each.thread.take() {
                 let _ = thread.join();

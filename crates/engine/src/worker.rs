@@ -11,12 +11,12 @@ mod sending;
 use crate::connections::Connections;
 use crate::endpoint::Endpoint;
 use crate::exchanges::{Exchanges, Request, Users};
-use crate::expiry::Expiry;
+use crate::lanes::Lanes;
 use crate::pace::Pace;
 use crate::protocol::Told;
 use crate::recorder::{Open, Recorder};
 use crate::script::Script;
-use crate::slots::Slots;
+use crate::slots::{Key, Slots};
 use crate::source::Source;
 use crate::stream::Inbox;
 use holding::Hold;
@@ -24,12 +24,12 @@ use record::{Outcome, Slice};
 use rustix::event::epoll;
 use rustix::time::Timespec;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
 use units::Nanos;
 
 /// News of the kernel that are heard before due arrivals are looked at again.
@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Abandon,
     /// So many connections are to stand open.
     Hold(usize),
+    /// Those that stand are enough.
+    HoldNoMore,
     /// None is kept open any longer.
     Release,
     Quit,
@@ -101,6 +103,21 @@ struct Present {
     eager_for: Option<usize>,
     /// Users who think, by the end of their pause, and the step that they take next.
     thinking: BinaryHeap<Reverse<(Nanos, u32)>>,
+    /// The load was ended before its time: nobody thinks any longer.
+    stopped: bool,
+}
+
+impl Present {
+    /// How long a request may be open at `now`, whatever its own time-out: once the drain of the load is over, as long as
+    /// a drain of its own; after a load that was stopped, no longer.
+    fn patience(&self, now: Nanos) -> Nanos {
+        let drained = now >= self.trial.load_ends + self.trial.drain;
+        match (drained, self.stopped) {
+            (false, _) => Nanos::MAX,
+            (true, false) => self.trial.drain,
+            (true, true) => Nanos::ZERO,
+        }
+    }
 }
 
 pub(crate) struct Worker {
@@ -108,15 +125,17 @@ pub(crate) struct Worker {
     epoll: OwnedFd,
     wake: Arc<OwnedFd>,
     commands: Receiver<Command>,
-    reports: Sender<(usize, Report)>,
+    reports: SyncSender<(usize, Report)>,
     index: usize,
     connections: Connections,
-    backlog: VecDeque<Request>,
+    /// Requests that are due and not sent.
+    backlog: Lanes<Request>,
     exchanges: Exchanges,
     users: Users,
     /// The next request of each user who thinks, by the user's number.
     paused: Vec<Option<Request>>,
-    expiry: Expiry,
+    /// Exchanges that somebody waits for; those that are over are passed over.
+    expiry: Lanes<Key>,
     orphans: usize,
     present: Option<Present>,
     /// Connections that are to stand open.
@@ -136,7 +155,7 @@ impl Worker {
         index: usize,
         wake: Arc<OwnedFd>,
         commands: Receiver<Command>,
-        reports: Sender<(usize, Report)>,
+        reports: SyncSender<(usize, Report)>,
     ) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE), epoll::EventFlags::IN)?;
@@ -149,11 +168,11 @@ impl Worker {
             reports,
             index,
             connections,
-            backlog: VecDeque::new(),
+            backlog: Lanes::new(),
             exchanges: Slots::new(),
             users: Slots::new(),
             paused: Vec::new(),
-            expiry: Expiry::new(),
+            expiry: Lanes::new(),
             orphans: 0,
             present: None,
             hold: None,
@@ -235,20 +254,17 @@ impl Worker {
                     let streams = self.setup.endpoint.streams();
                     let eager_for = trial.source.users().map(|users| users.div_ceil(streams));
                     let thinking = BinaryHeap::new();
-                    self.present = Some(Present { trial: *trial, recorder, pace, eager_for, thinking });
+                    self.present =
+                        Some(Present { trial: *trial, recorder, pace, eager_for, thinking, stopped: false });
                     self.unsettled = true;
                 }
-                Ok(Command::Stop(at)) => {
-                    if let Some(present) = &mut self.present {
-                        present.trial.load_ends = present.trial.load_ends.min(at);
-                        present.recorder.cut_load(at);
-                    }
-                }
+                Ok(Command::Stop(at)) => self.stop(at),
                 Ok(Command::Abandon) => {
                     self.abandon_orphans();
                     self.tell_if_settled();
                 }
                 Ok(Command::Hold(wanted)) => self.hold(wanted),
+                Ok(Command::HoldNoMore) => self.hold_no_more(),
                 Ok(Command::Release) => self.release(),
                 Ok(Command::Quit) | Err(TryRecvError::Disconnected) => return false,
                 Err(TryRecvError::Empty) => return true,
@@ -274,7 +290,20 @@ impl Worker {
         }
     }
 
-    /// Ends the trial once its load and its drain are over.
+    /// The load ends before its time.
+    fn stop(&mut self, at: Nanos) {
+        let Some(present) = &mut self.present else { return };
+        present.trial.load_ends = present.trial.load_ends.min(at);
+        present.recorder.cut_load(at);
+        present.stopped = true;
+        for Reverse((_, user)) in present.thinking.drain() {
+            present.recorder.never_resumed();
+            self.users.remove(user);
+        }
+        self.paused.clear();
+    }
+
+    /// Ends the trial once its load is over, and all that came of it.
     fn end_if_over(&mut self) {
         let now = self.now();
         let Some(present) = &mut self.present else { return };
@@ -284,12 +313,12 @@ impl Worker {
             present.recorder.cut_load(now);
         }
         let ends = present.trial.load_ends;
-        if now < ends || (now < ends + present.trial.drain && !idle) {
+        if now < ends || !idle {
             return;
         }
         self.cut_slices(now);
         let open = self.open();
-        let Some(Present { mut trial, mut recorder, thinking, .. }) = self.present.take() else { return };
+        let Some(Present { mut trial, mut recorder, .. }) = self.present.take() else { return };
         // Arrivals that came due and were never looked at: the generator was that far behind.
         while trial.source.next_due().is_some_and(|due| due < ends)
             && !trial.source.is_closed()
@@ -297,21 +326,9 @@ impl Worker {
         {
             recorder.not_started(Outcome::Unsent);
         }
-        for request in std::mem::take(&mut self.backlog) {
-            recorder.given_up(&request.arrival, Outcome::Unfinished, now);
-        }
-        for (_, exchange) in self.exchanges.iter_mut().filter(|(_, exchange)| !exchange.orphan) {
-            let Request { arrival, due, flow, step, .. } = exchange.request;
-            let part = self.setup.script.flows[flow as usize].steps[step as usize].part;
-            recorder.part_ended(part, false, Some(now - due));
-            recorder.given_up(&arrival, Outcome::Unfinished, now);
-            exchange.orphan = true;
-            self.orphans += 1;
-        }
-        thinking.into_iter().for_each(|_| recorder.never_resumed());
         self.users = Slots::new();
         self.paused.clear();
-        self.expiry.clear();
+        self.expiry = Lanes::new();
         let slice = recorder.finish(now, open);
         let _ = self.reports.send((self.index, Report::Slice(Box::new(slice))));
         let _ = self.reports.send((self.index, Report::Over(ends)));
@@ -329,17 +346,17 @@ impl Worker {
     /// there is news.
     fn nap(&mut self) -> Option<Nanos> {
         let now = self.now();
-        let timeout = self.backlog.front().map(|request| request.due + self.timeout_of(request));
         if self.present.is_none() && self.connections.connecting() > 0 {
             return Some(holding::LOOK);
         }
         let present = self.present.as_mut()?;
         let load_ends = present.trial.load_ends;
         let due = present.trial.source.next_due().filter(|due| *due < load_ends);
-        let over = if now < load_ends { load_ends } else { load_ends + present.trial.drain };
+        let ends = [load_ends, load_ends + present.trial.drain].into_iter().find(|end| now < *end);
         let thinking = present.thinking.peek().map(|Reverse((at, _))| *at);
-        let moments =
-            [Some(present.recorder.slice_ends()), Some(over), thinking, self.expiry.next(), timeout];
+        let patience = present.patience(now);
+        let (sent, waiting) = (self.expiry.next(patience), self.backlog.next(patience));
+        let moments = [Some(present.recorder.slice_ends()), ends, thinking, sent, waiting];
         let rest = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX) - now;
         let wait = present.pace.wait(due.map(|due| due - now), rest, self.exchanges.len() as u64);
         if wait.nap > Nanos::ZERO {

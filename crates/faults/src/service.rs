@@ -49,13 +49,13 @@ impl Service {
         let mut this = Self { child, address: SocketAddr::from(([127, 0, 0, 1], 0)) };
         began(this.child.id())?;
         let stdout = this.child.stdout.take().expect("it was asked to be piped");
-        let (tell, told) = mpsc::channel();
+        let (tell, told) = mpsc::sync_channel(1);
         // Reads to the end: a service that prints more must not stand still for it.
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 if let Some(address) = line.trim().strip_prefix(LISTENS) {
                     // Who waits may have given up.
-                    let _ = tell.send(address.trim_end_matches('/').to_owned());
+                    let _ = tell.try_send(address.trim_end_matches('/').to_owned());
                 }
             }
         });

@@ -3,8 +3,8 @@
 use crate::real_time;
 use crate::scene::{Finder, Scene};
 use crate::source::Source;
-use record::watch::{Look, SubjectWindow, Watched, Window};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use record::watch::{Look, Missing, SubjectWindow, Watched, Window};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use units::Nanos;
@@ -13,6 +13,10 @@ use units::Nanos;
 const WINDOW: Duration = Duration::from_secs(1);
 /// A window cut short by the end of the load is kept if it is at least this long.
 const LEAST: Duration = Duration::from_millis(200);
+
+/// Windows that wait to be heard: some minutes of them. The watch does not wait for whoever hears no more of them, and says
+/// that some are missing.
+const SEEN: usize = 256;
 
 /// How often it is looked who is watched.
 const LOOK: Duration = Duration::from_secs(1);
@@ -42,7 +46,9 @@ pub(crate) struct Desk {
     /// What was last said of what is watched.
     watched: Watched,
     sources: Vec<(Box<dyn Source>, Instant)>,
-    seen: Sender<Seen>,
+    seen: SyncSender<Seen>,
+    /// Something found no room there.
+    unheard: bool,
     /// The trial that goes on, when it began, and where its current window did.
     trial: Option<(u32, Instant, Instant)>,
     /// The trial that goes on, or the last one: a closer look may come after its end.
@@ -50,11 +56,20 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    pub fn new(finder: Finder, sources: Vec<Box<dyn Source>>, seen: Sender<Seen>) -> Self {
+    pub fn new(finder: Finder, sources: Vec<Box<dyn Source>>, seen: SyncSender<Seen>) -> Self {
         let now = Instant::now();
         let sources = sources.into_iter().map(|source| (source, now)).collect();
         let watched = Watched::default();
-        let mut desk = Self { finder, look: now + LOOK, watched, sources, seen, trial: None, looked_in: 0 };
+        let mut desk = Self {
+            finder,
+            look: now + LOOK,
+            watched,
+            sources,
+            seen,
+            unheard: false,
+            trial: None,
+            looked_in: 0,
+        };
         desk.say_watched();
         desk
     }
@@ -78,9 +93,9 @@ impl Desk {
             {
                 self.cut(now);
             }
-            for look in self.sources.iter_mut().flat_map(|(source, _)| source.looks()) {
-                // As with windows, whoever listened may have gone.
-                let _ = self.seen.send(Seen::Look(self.looked_in, look));
+            let looks: Vec<Look> = self.sources.iter_mut().flat_map(|(source, _)| source.looks()).collect();
+            for look in looks {
+                self.say(Seen::Look(self.looked_in, look));
             }
             let next = self.sources.iter().map(|(_, due)| *due);
             let next = next.chain(self.trial.map(|(_, _, from)| from + WINDOW)).fold(self.look, Instant::min);
@@ -119,8 +134,14 @@ impl Desk {
         };
         self.fill(&mut window);
         self.trial = Some((trial, began, now));
-        // Whoever listened may have gone; then the thread ends at its next command.
-        let _ = self.seen.send(Seen::Window(trial, Box::new(window)));
+        self.say(Seen::Window(trial, Box::new(window)));
+    }
+
+    /// Whether it will be heard. Whoever listened may have gone; then the thread ends at its next command.
+    fn say(&mut self, seen: Seen) -> bool {
+        let full = matches!(self.seen.try_send(seen), Err(TrySendError::Full(_)));
+        self.unheard |= full;
+        !full
     }
 
     fn fill(&mut self, window: &mut Window) {
@@ -145,15 +166,18 @@ impl Desk {
             source.describe(&mut watched);
             watched.missing.extend(source.missing());
         }
+        if self.unheard {
+            let text = "some seconds: who was to keep them was held up for minutes";
+            watched.missing.push(Missing::new("what was seen", text));
+        }
         let mut said = Vec::new();
         watched.missing.retain(|missing| {
             let is_new = !said.contains(missing);
             said.push(missing.clone());
             is_new
         });
-        if watched != self.watched {
+        if watched != self.watched && self.say(Seen::Watched(Box::new(watched.clone()))) {
             self.watched = watched;
-            let _ = self.seen.send(Seen::Watched(Box::new(self.watched.clone())));
         }
     }
 }
@@ -166,8 +190,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn start(make: impl FnOnce(Sender<Seen>) -> Desk) -> std::io::Result<Self> {
-        let (send, seen) = channel();
+    pub(crate) fn start(make: impl FnOnce(SyncSender<Seen>) -> Desk) -> std::io::Result<Self> {
+        let (send, seen) = sync_channel(SEEN);
         let (commands, inbox) = channel();
         let desk = make(send);
         let thread = std::thread::Builder::new().name("watch".to_owned()).spawn(move || {

@@ -27,13 +27,13 @@ impl Plan {
             Task::Try(experiment) => {
                 lines.extend(describe_experiment(experiment));
                 if experiment.probes.iter().any(|probe| probe.at == At::Limit) {
-                    lines.push(format!("search   {}", describe_find(&experiment.find)));
+                    lines.push(format!("search   {}", self.describe_find(&experiment.find)));
                 }
                 if experiment.probes.iter().any(|probe| probe.at != At::Limit) {
                     lines.push(format!("load     {}", describe_held(experiment)));
                 }
             }
-            Task::Find(find) => lines.push(format!("search   {}", describe_find(find))),
+            Task::Find(find) => lines.push(format!("search   {}", self.describe_find(find))),
         }
         lines.push(format!("goal     {}", describe_goal(&self.objective)));
         lines.push(format!("limits   {}", self.describe_limits()));
@@ -47,6 +47,23 @@ impl Plan {
             Target::Http(Origin { http: HttpVersion::Two, streams, .. }) => *streams,
             _ => 1,
         }
+    }
+
+    fn describe_find(&self, find: &Find) -> String {
+        let budget =
+            find.budget.map_or_else(String::new, |budget| format!(", done after {budget} at the latest"));
+        let least = self.least_trial();
+        let pauses =
+            if least > Nanos::ZERO { format!(", none below {least} for users pause") } else { String::new() };
+        format!(
+            "from {} up to {}, until the limit is known within {}; trials of {}{pauses}, {} decide a rate{budget}; arrivals {}",
+            find.from,
+            find.max,
+            find.width,
+            find.trial.max(least),
+            find.sum.max(least),
+            spacing(find.arrivals)
+        )
     }
 
     fn describe_target(&self) -> String {
@@ -243,20 +260,6 @@ fn describe_load(load: &Load, streams: u32) -> String {
 fn describe_stage(stage: &Stage) -> String {
     let Stage { duration, from, to } = stage;
     if from == to { format!("{to} for {duration}") } else { format!("{from} to {to} in {duration}") }
-}
-
-fn describe_find(find: &Find) -> String {
-    let budget =
-        find.budget.map_or_else(String::new, |budget| format!(", done after {budget} at the latest"));
-    format!(
-        "from {} up to {}, until the limit is known within {}; trials of {}, {} decide a rate{budget}; arrivals {}",
-        find.from,
-        find.max,
-        find.width,
-        find.trial,
-        find.sum,
-        spacing(find.arrivals)
-    )
 }
 
 fn spacing(arrivals: Arrivals) -> &'static str {

@@ -83,6 +83,11 @@ pub enum Check {
 }
 
 impl Flow {
+    /// How long its user pauses in all, at most.
+    fn pauses(&self) -> Nanos {
+        self.steps.iter().filter_map(|step| step.think).fold(Nanos::ZERO, |sum, (_, most)| sum + most)
+    }
+
     /// Whether it is one request that needs nothing of any answer: the cheapest kind.
     pub fn is_plain(&self) -> bool {
         let [step] = self.steps.as_slice() else { return false };
@@ -166,7 +171,21 @@ impl Step {
     }
 }
 
+/// A trial lasts so many times the longest flow's pauses: in the first of them the load only comes to its strength, for later
+/// steps are yet to come, and nothing is said of what grows; then as much again, twice, as it takes one user.
+const PAUSES_A_TRIAL: u64 = 3;
+
 impl crate::Plan {
+    /// How long the user of any flow pauses in all, at most.
+    pub fn longest_pauses(&self) -> Nanos {
+        self.flows.iter().map(Flow::pauses).max().unwrap_or(Nanos::ZERO)
+    }
+
+    /// A shorter trial says little of users who pause.
+    pub fn least_trial(&self) -> Nanos {
+        self.longest_pauses() * PAUSES_A_TRIAL
+    }
+
     /// The longest time-out of all requests.
     pub fn longest_timeout(&self) -> Nanos {
         self.flows.iter().flat_map(|flow| &flow.steps).map(|step| step.timeout).max().unwrap_or(Nanos::ZERO)

@@ -55,6 +55,8 @@ pub(crate) struct Conductor<'a, C = Engine> {
     stop: &'a Stop,
     reset: Option<Reset<'a>>,
     connections_limit: u64,
+    /// How long a trial may go on after its load, for users to come to the end of their pauses.
+    pauses: Nanos,
     trials: u32,
     /// Median response time while the target was calm.
     baseline: Option<Nanos>,
@@ -84,7 +86,8 @@ impl<'a> Conductor<'a> {
         let engine = Engine::start(&job)?;
         witness.watch(&plan.watch, &job.endpoint);
         let connections_limit = u64::from(job.generator.connections);
-        Ok(Self { engine, witness, stop, reset, connections_limit, trials: 0, baseline: None })
+        let pauses = plan.longest_pauses();
+        Ok(Self { engine, witness, stop, reset, connections_limit, pauses, trials: 0, baseline: None })
     }
 
     /// The fewest connections with which every loop has one.
@@ -92,9 +95,9 @@ impl<'a> Conductor<'a> {
         self.engine.loops()
     }
 
-    /// Opens connections until so many stand; requests go to them in turn.
+    /// Opens connections until so many stand, or the user asks for the end; requests go to them in turn.
     pub fn hold(&mut self, connections: u32) -> Held {
-        self.engine.hold(connections)
+        self.engine.hold(connections, &|| self.stop.asked())
     }
 
     /// Closes them all.
@@ -112,6 +115,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             stop,
             reset: None,
             connections_limit: u64::MAX,
+            pauses: Nanos::ZERO,
             trials: 0,
             baseline: None,
         }
@@ -218,7 +222,9 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             total: counted.total,
         };
         let whole = load.duration.is_some_and(|whole| result.loaded >= whole);
-        let interrupted = self.stop.asked() && !gave_up && !whole;
+        // After the load, too, users are not waited for once the end is asked for.
+        let cut = !whole || result.total.outcomes.unfinished > 0;
+        let interrupted = self.stop.asked() && !gave_up && cut;
         Done { number, result, answered, interrupted }
     }
 
@@ -241,7 +247,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
     pub fn recovers(&mut self) -> bool {
         let Some(baseline) = self.baseline else { return true };
         let band = Nanos::from_secs_f64(baseline.as_secs_f64() * BASELINE_BAND) + BASELINE_FLOOR;
-        let looks = RECOVERY_LIMIT.0 / PROBE_TIME.0;
+        let looks = (RECOVERY_LIMIT.0 / (PROBE_TIME + self.pauses).0).max(1);
         for _ in 0..looks {
             let load = Load {
                 purpose: Purpose::Recovery,

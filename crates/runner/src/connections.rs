@@ -112,7 +112,12 @@ fn climb(conductor: &mut Conductor<'_>, asked: &Connections, plan: &Plan, most: 
             continue;
         }
         let purpose = if search.limit(GOAL).upper.is_none() { Purpose::Climb } else { Purpose::Measure };
-        let Made { done, judgement, shown } = trial(conductor, asked, plan, level, purpose);
+        let held = conductor.hold(level);
+        if conductor.interrupted() {
+            search.interrupt(Ended::Interrupted);
+            continue;
+        }
+        let Made { done, judgement, shown } = trial(conductor, asked, plan, &held, level, purpose);
         trials += 1;
         loaded += done.result.loaded;
         let came_back = !matches!(done.result.recovery, Recovery::Not(_));
@@ -150,10 +155,10 @@ fn trial(
     conductor: &mut Conductor<'_>,
     asked: &Connections,
     plan: &Plan,
+    held: &Held,
     level: u32,
     purpose: Purpose,
 ) -> Made {
-    let held = conductor.hold(level);
     let (rate, duration) = offer(asked, level);
     let stage = Stage { duration, from: rate, to: rate };
     let load = Load {
@@ -171,8 +176,8 @@ fn trial(
     let holds = held.open >= u64::from(level) && open >= u64::from(level);
     judgement.good &= holds;
     if !holds {
-        done.result.caveats.push(missing(level, &held, open));
-        if let Some(why) = held.refused.filter(|why| OURS.iter().any(|ours| why.contains(ours))) {
+        done.result.caveats.push(missing(level, held, open));
+        if let Some(why) = held.refused.as_ref().filter(|why| OURS.iter().any(|ours| why.contains(ours))) {
             let text = format!("this machine could not make more than {} connections: {why}", held.open);
             judgement.invalid.push(Caveat::new("connections-ours", text));
         }

@@ -22,6 +22,8 @@ pub(crate) fn find<C: Carrier>(
         from: find.from,
         max: find.max,
         width: find.width,
+        least: plan.least_trial(),
+        pauses: plan.longest_pauses(),
         budget: find.budget,
         timeout: plan.longest_timeout(),
         seed: plan.generator.seed,

@@ -7,7 +7,7 @@ use engine::Offer;
 use plan::{Load as Planned, Plan, Stage};
 use record::{BLOCK, Caveat, Purpose, TrialResult, Verdict};
 use schedule::Schedule;
-use search::judge;
+use search::{judge, steady};
 use units::{Nanos, Rate, Share};
 
 /// The overload that the divergence rule looks for is a quarter of this, as in a search.
@@ -35,7 +35,8 @@ pub(crate) fn run<C: Carrier>(
     if let Planned::Open { stages, .. } = planned {
         done.result.rate = mean_rate(stages);
     }
-    let mut judgement = judge(&steady_part(&done.result, planned), &plan.objective, WIDTH, None);
+    let steady = steady_part(&done.result, planned, plan.longest_pauses());
+    let mut judgement = judge(&steady, &plan.objective, WIDTH, None);
     if done.interrupted {
         judgement.invalid.push(Caveat::new("interrupted", "the load was interrupted before its end"));
     }
@@ -69,8 +70,9 @@ fn mean_rate(stages: &[Stage]) -> Rate {
 /// For the judge: a queue may only be called growing while the rate stands still, so the divergence rule sees the last
 /// stretch of one rate alone, and nothing if the load ends in a ramp. What the step to that rate brings under way it leaves
 /// out, as it does at the start of a load. A closed loop cannot diverge.
-fn steady_part(result: &TrialResult, planned: &Planned) -> TrialResult {
-    let mut steady = result.clone();
+fn steady_part(result: &TrialResult, planned: &Planned, pauses: Nanos) -> TrialResult {
+    let total = steady(&result.total, pauses).into_owned();
+    let mut steady = TrialResult { total, ..result.clone() };
     let held: Nanos = match planned {
         Planned::Open { stages, .. } => {
             let ends_at = stages.last().map(|last| last.to);

@@ -3,6 +3,7 @@
 use crate::diverge::{Growth, growth, overload};
 use plan::Objective;
 use record::{BLOCK, Caveat, Judgement, Slice, TrialResult};
+use std::borrow::Cow;
 use units::{Nanos, Rate, Share};
 
 /// The slope's confidence in a whole trial, looked at once.
@@ -46,6 +47,17 @@ const SLOWING: [&str; 2] = ["generator-busy", "steal"];
 /// The overload that the divergence rule asks for, as a share of the rate: a quarter of the width.
 pub fn threshold(width: Share) -> f64 {
     (width.0 / 4.0).max(LEAST_OVERLOAD)
+}
+
+/// For whoever asks whether a queue grows: before the first users have come to the end of their pauses the load still rises, and
+/// with it what is outstanding.
+pub fn steady(total: &Slice, pauses: Nanos) -> Cow<'_, Slice> {
+    let skip = pauses.0.div_ceil(BLOCK.0) as usize;
+    if skip == 0 {
+        return Cow::Borrowed(total);
+    }
+    let outstanding = total.outstanding.iter().skip(skip).copied().collect();
+    Cow::Owned(Slice { outstanding, ..total.clone() })
 }
 
 /// What the trial means for `objective`; `width` sets the smallest overload looked for, `calm` is the mean response time of

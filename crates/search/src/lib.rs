@@ -19,6 +19,6 @@ mod threshold;
 mod warm;
 
 pub use classify::{Class, Seen, classify, conditional_throughput};
-pub use judge::judge;
+pub use judge::{judge, steady};
 pub use search::{Config, Proposal, Search, Step, TRIALS_MOST};
 pub use threshold::{Ahead, Range, Shown, Threshold};

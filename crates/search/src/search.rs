@@ -6,7 +6,7 @@ use crate::bounds::{Bounds, rounded};
 use crate::classify::{Class, classify};
 use crate::curve::{SHARES, point};
 use crate::drift::{Reference, Shift};
-use crate::judge::{hopeless, judge};
+use crate::judge::{hopeless, judge, steady};
 use crate::narrow::{Range, Want, want};
 use crate::warm::WarmUp;
 use plan::{Goal, Objective};
@@ -66,6 +66,10 @@ pub struct Config {
     pub max: Rate,
     /// The goals' width: how close the bounds must be.
     pub width: Share,
+    /// No trial is shorter: users who pause come to every step of their flow only in one that is longer than their pauses.
+    pub least: Nanos,
+    /// How long a user may pause altogether: not before does a load stand still, and what is outstanding is no queue that grows.
+    pub pauses: Nanos,
     /// Time under load after which the search ends with what it has.
     pub budget: Option<Nanos>,
     /// When a request is given up.
@@ -201,10 +205,11 @@ impl Search {
         if let Some(proposal) = self.pending {
             return Step::Try(proposal);
         }
-        let Some(proposal) = self.propose() else {
+        let Some(mut proposal) = self.propose() else {
             let verdict = self.over(self.ended.clone());
             return Step::Done(Box::new(verdict));
         };
+        proposal.duration = proposal.duration.max(self.config.least);
         let late = self.config.budget.is_some_and(|b| self.spent + proposal.duration > b);
         if late || self.trials >= TRIALS_MOST {
             let ended =
@@ -218,6 +223,7 @@ impl Search {
     /// Takes the result of the trial that [`Search::next`] proposed, and says what it means.
     pub fn take(&mut self, result: &TrialResult) -> Judgement {
         let judgement = self.judge(result);
+        let result = &self.settled(result);
         let Some(proposal) = self.pending.take() else { return judgement };
         self.trials += 1;
         self.spent += result.loaded;
@@ -258,14 +264,20 @@ impl Search {
 
     /// What a trial means, by what is known of the target; without taking it.
     pub fn judge(&self, result: &TrialResult) -> Judgement {
-        judge(result, &self.config.objective, self.config.width, self.calm_mean())
+        judge(&self.settled(result), &self.config.objective, self.config.width, self.calm_mean())
+    }
+
+    /// The result without what was outstanding before the first users had come to the end of their pauses.
+    fn settled(&self, result: &TrialResult) -> TrialResult {
+        let total = steady(&result.total, self.config.pauses).into_owned();
+        TrialResult { total, ..result.clone() }
     }
 
     /// Whether no later second can save the trial that is under way, from what was seen of it `so_far`.
     pub fn hopeless(&self, so_far: &Slice) -> bool {
-        let Config { objective, width, .. } = &self.config;
-        let calm = self.calm_mean();
-        self.pending.is_some_and(|p| hopeless(so_far, p.rate, p.duration, objective, *width, calm))
+        let Config { objective, width, pauses, .. } = &self.config;
+        let (calm, so_far) = (self.calm_mean(), steady(so_far, *pauses));
+        self.pending.is_some_and(|p| hopeless(&so_far, p.rate, p.duration, objective, *width, calm))
     }
 
     /// The bounds as they stand, one for each goal.

@@ -1,10 +1,10 @@
 use crate::label::tags_json;
 use crate::writer::Writer;
 use crate::{Error, Store};
-use record::{Answer, Event, Limit, RunId, Standing, Verdict};
+use record::{Answer, Caveat, Event, Limit, RunId, Standing, Verdict};
 use rusqlite::{Connection, TransactionBehavior, named_params, params};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,8 @@ const COMMIT_AFTER: Duration = Duration::from_secs(1);
 /// Nor do more bytes than this.
 const COMMIT_BYTES: usize = 1 << 20;
 /// Events on their way to the writing thread. A run makes a few a second, some 20 KiB each, so
-/// this bears a disk that stands still for a minute; then [`Recording::append`] waits.
+/// this bears a disk that stands still for a minute. Then what a trial's result sums up anyway is missed: the load, which
+/// cannot wait, does not wait for the disk. For anything else [`Recording::append`] waits.
 const QUEUE: usize = 256;
 
 /// A run being written. Dropped without [`Recording::finish`], it still keeps what it was given.
@@ -23,6 +24,10 @@ pub struct Recording {
     queue: Option<SyncSender<Entry>>,
     thread: Option<JoinHandle<Result<(), Error>>>,
     failed: Option<Error>,
+    /// Events that found no room in the queue, and have not been said.
+    missed: u64,
+    /// All of them.
+    missed_ever: u64,
 }
 
 /// One event on its way to the disk.
@@ -118,7 +123,14 @@ impl Store {
             std::thread::Builder::new().name("store".to_owned()).spawn(move || desk.work(&entries)).map_err(
                 |e| Error::Open { path: self.path.clone(), found: format!("no thread to write it: {e}") },
             )?;
-        Ok(Recording { id: id.clone(), queue: Some(queue), thread: Some(thread), failed: None })
+        Ok(Recording {
+            id: id.clone(),
+            queue: Some(queue),
+            thread: Some(thread),
+            failed: None,
+            missed: 0,
+            missed_ever: 0,
+        })
     }
 }
 
@@ -131,8 +143,32 @@ impl Recording {
     /// Adds the next event; it is committed within a second. Fails once, at the first event after
     /// the store could not be written; what comes later is dropped, and [`Recording::finish`] says
     /// so again. The run itself need not stop for that.
+    ///
+    /// Never waits for a disk that stands still while a load goes on: single seconds and what was observed in them are then
+    /// missed, and a caveat in their place says how many. What they come to is in the trial's result.
     pub fn append(&mut self, event: &Event) -> Result<(), Error> {
-        let Some(queue) = &self.queue else { return Ok(()) };
+        let may_be_missed = matches!(event, Event::SliceDone { .. } | Event::Observed { .. });
+        if self.missed > 0 {
+            let caveat = behind(self.missed);
+            if self.queue_up(&Event::Doubt { caveat }, may_be_missed)? {
+                self.missed = 0;
+            }
+        }
+        if self.missed > 0 || !self.queue_up(event, may_be_missed)? {
+            self.missed += 1;
+            self.missed_ever += 1;
+        }
+        Ok(())
+    }
+
+    /// What is to be said of it for all that it could not keep, if there is anything.
+    pub fn doubt(&self) -> Option<Caveat> {
+        (self.missed_ever > 0).then(|| behind(self.missed_ever))
+    }
+
+    /// Gives the event to the writing thread. False if there is no room, and it is not to be waited for.
+    fn queue_up(&mut self, event: &Event, may_be_missed: bool) -> Result<bool, Error> {
+        let Some(queue) = &self.queue else { return Ok(true) };
         let columns = match event {
             Event::Bounds { limits } => limits.first().cloned().map(Columns::Limit),
             Event::Stands { standing } => Some(Columns::Stands(standing.clone())),
@@ -144,9 +180,15 @@ impl Recording {
             }),
             _ => None,
         };
-        match queue.send(Entry { json: json(event), columns }) {
-            Ok(()) => Ok(()),
-            Err(_) => self.close(),
+        let entry = Entry { json: json(event), columns };
+        let sent = match may_be_missed {
+            true => queue.try_send(entry),
+            false => queue.send(entry).map_err(|gone| TrySendError::Disconnected(gone.0)),
+        };
+        match sent {
+            Ok(()) => Ok(true),
+            Err(TrySendError::Full(_)) => Ok(false),
+            Err(TrySendError::Disconnected(_)) => self.close().map(|()| true),
         }
     }
 
@@ -169,6 +211,14 @@ impl Drop for Recording {
         // Nobody is left to be told; whoever wants to know calls `finish`.
         let _ = self.close();
     }
+}
+
+fn behind(missed: u64) -> Caveat {
+    let text = format!(
+        "the disk of the store stood still: {missed} single seconds of the load, or what was observed in them, are not kept; \
+         the results are"
+    );
+    Caveat::new("store-behind", text)
 }
 
 /// Where the writing thread sits.

@@ -21,7 +21,7 @@ use std::os::fd::OwnedFd;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 use units::Nanos;
 
 /// Ends that are heard in one turn.
@@ -70,7 +70,7 @@ struct Child {
 pub(crate) struct Launcher {
     setup: Arc<Setup>,
     control: Arc<Control>,
-    reports: Sender<(usize, Report)>,
+    reports: SyncSender<(usize, Report)>,
     part: Part,
     epoll: OwnedFd,
     recorder: Recorder,
@@ -90,7 +90,7 @@ impl Launcher {
         setup: Arc<Setup>,
         control: Arc<Control>,
         part: Part,
-        reports: Sender<(usize, Report)>,
+        reports: SyncSender<(usize, Report)>,
     ) -> io::Result<Self> {
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,

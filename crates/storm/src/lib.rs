@@ -40,7 +40,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::task::Program;
@@ -50,6 +50,8 @@ use units::Nanos;
 const ASK: Duration = Duration::from_millis(50);
 /// From the order to start until the first arrival can be due.
 const LEAD: Nanos = Nanos::from_millis(2);
+/// Reports of the launchers that wait to be heard, as the engine's loops' do: a minute's, at the least.
+const REPORTS: usize = 60 * LAUNCHERS_MOST as usize;
 /// More launchers than this only take processor time from each other.
 const LAUNCHERS_MOST: u32 = 64;
 /// Descriptors of a launcher beside one for each process.
@@ -215,7 +217,7 @@ impl Storm {
     }
 
     fn start(&self, offer: &Offer, drain: Nanos, control: &Arc<Control>) -> io::Result<Trial> {
-        let (send, reports) = channel();
+        let (send, reports) = sync_channel(REPORTS);
         let drawn = Arc::new(AtomicU64::new(0));
         let load_ends = match offer {
             Offer::Open(schedule) => schedule.duration(),
@@ -311,6 +313,8 @@ impl Drop for Storm {
     fn drop(&mut self) {
         if let Some(trial) = self.trial.take() {
             trial.control.kill.store(true, Ordering::Relaxed);
+            // None waits until somebody hears what it has to say.
+            drop(trial.reports);
             // They use descriptors of ours until they end.
             trial.threads.into_iter().for_each(|thread| drop(thread.join()));
         }
@@ -331,7 +335,7 @@ fn launch(
     control: Arc<Control>,
     mut part: Part,
     files: &[std::os::fd::BorrowedFd<'_>; 2],
-    reports: &Sender<(usize, Report)>,
+    reports: &SyncSender<(usize, Report)>,
     ready: &Sender<io::Result<()>>,
     go: &Receiver<u64>,
 ) {

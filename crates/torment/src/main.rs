@@ -1,5 +1,6 @@
 //! The binary: arguments, wiring, exit codes.
 
+mod aloud;
 mod anatomy;
 mod args;
 mod attempt;
@@ -9,6 +10,7 @@ mod connections;
 mod export;
 mod forms;
 mod hidden;
+mod interrupt;
 mod label;
 mod measure;
 mod otlp;

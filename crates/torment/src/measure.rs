@@ -1,16 +1,16 @@
 //! `find` and `run`: plan, faces, store; then the runner does the work.
 
+use crate::aloud::Aloud;
 use crate::args::{Common, How};
 use crate::label::labelled;
 use crate::page::{self, Beside};
-use crate::{Failure, bytes, paper, result, runs, wrong};
+use crate::{Failure, bytes, interrupt, paper, result, runs, wrong};
 use anyhow::{Context, anyhow};
 use plan::{Error, Plan, ReadFile};
 use record::Event;
 use runner::{Outcome, Sink, Stop, exit};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use store::{Recording, Store};
 use tui::{Live, print};
 use view::{Line, Progress, RunView, Tone, run_json, summary};
@@ -63,28 +63,20 @@ pub fn carry_out(
     beside: Beside,
     live: bool,
     common: &Common,
-    work: impl FnOnce(&mut Faces<'_>, &Stop) -> Outcome,
+    work: impl FnOnce(&mut Faces, &Stop) -> Outcome,
 ) -> Result<u8, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // The second one ends at once: what was committed by then is kept.
-        signal_hook::flag::register_conditional_shutdown(
-            signal,
-            exit::INTERRUPTED.into(),
-            Arc::clone(&stop),
-        )?;
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
+    let stop = interrupt::asked_or_out()?;
+    let live = if live && !beside.is_announced() { Some(Live::start(Arc::clone(&stop))?) } else { None };
+    let aloud = if live.is_none() && !common.quiet { Some(Aloud::start(common)?) } else { None };
     let mut faces = Faces {
         view: RunView::default(),
         progress: Progress::default(),
-        live: if live && !beside.is_announced() { Some(Live::start(Arc::clone(&stop))?) } else { None },
+        live,
+        aloud,
         store,
         beside: Some(beside),
         recording: None,
         part: None,
-        quiet: common.quiet,
-        common,
         doubts: Vec::new(),
     };
     let outcome = work(&mut faces, &Stop::new(stop));
@@ -135,21 +127,20 @@ fn once(plan: &Plan) -> Result<u8, Failure> {
 
 /// Everyone who wants to hear what happens: the store, the live view or the progress lines, and the
 /// summary at the end.
-pub struct Faces<'a> {
+pub struct Faces {
     view: RunView,
     progress: Progress,
     live: Option<Live>,
+    aloud: Option<Aloud>,
     store: Option<Store>,
     beside: Option<Beside>,
     recording: Option<Recording>,
     /// Of the measurement within an experiment that goes on.
     part: Option<Recording>,
-    quiet: bool,
-    common: &'a Common,
     doubts: Vec<String>,
 }
 
-impl Sink for Faces<'_> {
+impl Sink for Faces {
     fn event(&mut self, event: &Event) {
         self.view.fold(event);
         let kept = keep(&mut self.recording, self.store.as_ref(), event);
@@ -159,13 +150,11 @@ impl Sink for Faces<'_> {
         {
             beside.shows(recording.id());
         }
-        match &self.live {
-            Some(live) => live.event(event),
-            None if self.quiet => {}
-            None => {
-                let lines = self.progress.event(event);
-                let _ = print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), self.common));
-            }
+        if let Some(live) = &self.live {
+            live.event(event);
+        }
+        if let Some(aloud) = &self.aloud {
+            aloud.say(self.progress.event(event));
         }
     }
 
@@ -193,7 +182,7 @@ fn keep(recording: &mut Option<Recording>, store: Option<&Store>, event: &Event)
     }
 }
 
-impl Faces<'_> {
+impl Faces {
     /// Goes on with an experiment that was cut short: what it came to before is told first.
     pub fn resume(&mut self, before: &[Event], recording: Recording) {
         if let Some(beside) = &self.beside {
@@ -221,6 +210,10 @@ impl Faces<'_> {
         if let Some(live) = self.live.take() {
             live.finish();
         }
-        self.recording.take().map_or(Ok(()), Recording::finish)
+        self.doubts.extend(self.recording.as_ref().and_then(Recording::doubt).map(|caveat| caveat.text));
+        let kept = self.recording.take().map_or(Ok(()), Recording::finish);
+        // The terminal last: it may have been stopped.
+        self.aloud = None;
+        kept
     }
 }

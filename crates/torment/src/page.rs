@@ -1,6 +1,7 @@
 //! `serve`, and `--page`: the page for as long as somebody wants it, or as a run lasts; and whoever else looks on then.
 
 use crate::args::{Common, PageArgs, ServeArgs};
+use crate::interrupt::Served;
 use crate::{Failure, otlp, paper, runs, wrong};
 use anyhow::anyhow;
 use meter::Push;
@@ -20,8 +21,7 @@ pub fn serve(args: &ServeArgs, common: &Common) -> Result<u8, Failure> {
     // Made if there is none: whoever serves first sees the runs that come.
     let store = runs::open(common)?;
     let token = args.token.clone().or_else(|| needed(args.listen));
-    let mut signals =
-        signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM])?;
+    let mut served = Served::listen()?;
     let serving = Serving { store: store.path(), at: args.listen, token, beside: None };
     let page = Page::start(&serving).map_err(|why| refused(args.listen, "--listen ", &why))?;
     let mut out = io::stdout().lock();
@@ -31,7 +31,7 @@ pub fn serve(args: &ServeArgs, common: &Common) -> Result<u8, Failure> {
     if !page::is_built() {
         eprintln!("torment: {NOT_BUILT}");
     }
-    signals.forever().next();
+    served.wait();
     page.end();
     Ok(exit::MET)
 }

@@ -63,12 +63,12 @@ fn words(args: &ProbeArgs) -> String {
 }
 
 /// Events go to a file as well, a line of JSON each.
-struct Saving<'a, 'b> {
-    faces: &'a mut Faces<'b>,
+struct Saving<'a> {
+    faces: &'a mut Faces,
     file: Option<&'a mut BufWriter<File>>,
 }
 
-impl Sink for Saving<'_, '_> {
+impl Sink for Saving<'_> {
     fn event(&mut self, event: &Event) {
         self.faces.event(event);
         if let Some(file) = &mut self.file {

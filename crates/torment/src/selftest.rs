@@ -1,7 +1,7 @@
 //! `selftest`: the fault matrix, a line for each cell while it goes on, and the table at the end.
 
 use crate::args::{Common, SelftestArgs};
-use crate::{Failure, paper, result, wrong};
+use crate::{Failure, interrupt, paper, result, wrong};
 use anyhow::{Context, anyhow};
 use faults::{Cell, Expected, Judged, Outcome, Progress, Report, Tried};
 use record::{Cause, Event};
@@ -10,8 +10,6 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use tui::print;
 use view::{Line, Tone};
 
@@ -39,12 +37,8 @@ pub fn selftest(args: &SelftestArgs, common: &Common) -> Result<u8, Failure> {
     if let Some(folder) = &args.keep {
         std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
     }
-    let asked = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // Always in order, however often it is asked for: what cells have started must end with them.
-        signal_hook::flag::register(signal, Arc::clone(&asked))?;
-    }
-    let stop = Stop::new(asked);
+    // Always in order, however often it is asked for: what cells have started must end with them.
+    let stop = Stop::new(interrupt::asked()?);
     let mut doubts = Vec::new();
     let report = faults::run(&cells, args.repetitions, &stop, &mut |progress| {
         if let (Progress::Ended { tried, events }, Some(folder)) = (&progress, &args.keep)

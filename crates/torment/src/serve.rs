@@ -1,6 +1,7 @@
 //! `target`: the built-in service.
 
 use crate::args::TargetArgs;
+use crate::interrupt::Served;
 use crate::{Failure, wrong};
 use anyhow::anyhow;
 use reference::Service;
@@ -9,8 +10,7 @@ use std::io::{self, Read, Write};
 
 pub fn serve(args: &TargetArgs) -> Result<u8, Failure> {
     let config = args.config().map_err(|why| wrong(anyhow!(why)))?;
-    let mut signals =
-        signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM])?;
+    let mut served = Served::listen()?;
     if !args.cores().is_empty() {
         // Before any thread is started: they all inherit it.
         sys::run_on(args.cores())?;
@@ -26,7 +26,7 @@ pub fn serve(args: &TargetArgs) -> Result<u8, Failure> {
         let mut rest = Vec::new();
         let _ = io::stdin().read_to_end(&mut rest);
     } else {
-        signals.forever().next();
+        served.wait();
     }
     service.stop();
     Ok(exit::MET)

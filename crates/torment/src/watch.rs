@@ -4,7 +4,7 @@ mod child;
 mod port;
 
 use crate::args::{Common, Format, Watching, Whom};
-use crate::{Failure, bytes, result, wrong};
+use crate::{Failure, bytes, interrupt, result, wrong};
 use anyhow::anyhow;
 use child::Child;
 use observe::{Seen, Where};
@@ -13,7 +13,6 @@ use record::watch::{Watched, Window};
 use runner::exit;
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tui::Board;
@@ -32,10 +31,7 @@ pub fn watch(
     common: &Common,
 ) -> Result<u8, Failure> {
     let watching = watching(&mut bytes).map_err(wrong)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
+    let stop = interrupt::asked()?;
     let mut asked = watching.asked.clone();
     let mut child = None;
     let target = match &watching.whom {

@@ -18,7 +18,7 @@ mod screen;
 mod target;
 
 pub use board::Board;
-pub use live::{Error, Live};
+pub use live::{Error, Live, give_back};
 pub use palette::Palette;
 pub use print::{Paper, print};
 pub use screen::draw;

@@ -5,6 +5,7 @@ use crossterm::{cursor, execute};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use record::Event;
+use rustix::process::{Signal, getpid, kill_process};
 use std::io::{self, BufWriter, IsTerminal, Stderr, stderr, stdin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
@@ -16,8 +17,6 @@ use view::{Kind, Ongoing};
 const FRAME: Duration = Duration::from_millis(200);
 /// The same while the machine itself is measured: drawing must not be what is measured.
 const RARE_FRAME: Duration = Duration::from_secs(1);
-/// The shell's code for a program ended by Ctrl-C.
-const INTERRUPTED: i32 = 130;
 
 /// Whether the terminal is ours now, so that it is given back exactly once.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -64,7 +63,7 @@ pub struct Live {
 #[derive(Debug)]
 struct Shared {
     view: Mutex<Ongoing>,
-    /// Set by `q` or Ctrl-C: the caller should end the run.
+    /// Set by `q`, and by the caller who hears of Ctrl-C: the run is to end.
     stop: Arc<AtomicBool>,
     over: AtomicBool,
 }
@@ -85,8 +84,8 @@ impl Live {
         stderr().is_terminal() && stdin().is_terminal() && foreground
     }
 
-    /// Takes the terminal. `q` or Ctrl-C set `stop`; a second Ctrl-C ends the process at once, with
-    /// exit code 130. Fails if standard error is no terminal.
+    /// Takes the terminal. `q` sets `stop`; Ctrl-C, which is a mere key now, is the signal that it was before: who began
+    /// this hears it as ever. Fails if standard error is no terminal.
     pub fn start(stop: Arc<AtomicBool>) -> Result<Self, Error> {
         if !stderr().is_terminal() {
             return Err(Error::NoTerminal);
@@ -140,8 +139,9 @@ fn take() -> io::Result<Screen> {
     Terminal::new(CrosstermBackend::new(BufWriter::new(stderr())))
 }
 
-/// Safe to call at any time, from any thread; what fails here cannot be helped.
-fn give_back() {
+/// Gives the terminal back, if a live view has it. Safe to call at any time, from any thread; what fails here cannot be
+/// helped.
+pub fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let _ = execute!(stderr(), LeaveAlternateScreen, cursor::Show);
         let _ = disable_raw_mode();
@@ -186,12 +186,9 @@ fn heed(shared: &Shared) -> io::Result<bool> {
         return Ok(true);
     }
     let control_c = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
-    if control_c && shared.stop.load(Ordering::SeqCst) {
-        give_back();
-        eprintln!("ended at once; what was measured is kept: torment show last");
-        std::process::exit(INTERRUPTED);
-    }
-    if control_c || key.code == KeyCode::Char('q') {
+    if control_c {
+        kill_process(getpid(), Signal::INT)?;
+    } else if key.code == KeyCode::Char('q') {
         shared.stop.store(true, Ordering::SeqCst);
     }
     Ok(true)

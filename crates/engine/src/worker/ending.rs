@@ -50,7 +50,8 @@ impl Worker {
             return self.tell_if_settled();
         }
         if told.untouched {
-            return self.backlog.push_front(Request { again: true, ..request });
+            let timeout = self.timeout_of(&request);
+            return self.backlog.put_back(request.due, timeout, Request { again: true, ..request });
         }
         match told.result {
             Ok(answer) => {
@@ -107,14 +108,17 @@ impl Worker {
 
     /// The user of this request goes on to the next step of the flow.
     pub(super) fn go_on(&mut self, request: &Request, received: Nanos, pause: Nanos, now: Nanos) {
-        let Some(present) = &mut self.present else { return };
         let mut next = Request { due: received + pause, step: request.step + 1, again: false, ..*request };
         if pause == Nanos::ZERO {
-            return self.backlog.push_back(next);
+            return self.wait(next);
         }
         next.arrival.paused += pause;
+        let (Some(present), Some(user)) = (&mut self.present, request.user) else { return };
         present.recorder.paused(&request.arrival, now);
-        let Some(user) = request.user else { return };
+        if present.stopped {
+            present.recorder.never_resumed();
+            return self.decided(request, now, true);
+        }
         if self.paused.len() <= user as usize {
             self.paused.resize(user as usize + 1, None);
         }
@@ -168,24 +172,43 @@ impl Worker {
         }
     }
 
-    /// Gives up on requests that are older than their time-out.
+    /// Gives up on requests that are older than their time-out, and on those that nobody waits for after the load.
     pub(super) fn expire(&mut self) {
         let now = self.now();
-        while let Some(key) = self.expiry.pop(now, |key| self.exchanges.holds(key)) {
-            let Some(exchange) = self.exchanges.remove(key.number) else { continue };
-            // Its answer may still come: unless that can be told from others, the connection is of no more use.
-            self.cut_off(exchange.connection, key.number);
-            self.give_up(&exchange.request, Outcome::Timeout, true, now);
+        let patience = self.present.as_ref().map_or(Nanos::MAX, |present| present.patience(now));
+        while let Some(key) = self.expiry.expired(now, patience, |key| self.exchanges.holds(*key)) {
+            let Some(exchange) = self.exchanges.get_mut(key.number) else { continue };
+            let (request, connection) = (exchange.request, exchange.connection);
+            let outcome = self.outcome_of(&request, now);
+            if outcome == Outcome::Unfinished {
+                self.leave(key.number);
+            } else {
+                // Its answer may still come: unless that can be told from others, the connection is of no more use.
+                self.exchanges.remove(key.number);
+                self.cut_off(connection, key.number);
+            }
+            self.give_up(&request, outcome, true, now);
         }
         while let Some(slot) = self.connections.overdue(self.setup.connect_limit) {
             self.connections.close(slot);
             self.no_connection(&io::ErrorKind::TimedOut.into());
         }
-        while let Some(request) = self.backlog.front().copied()
-            && request.due + self.timeout_of(&request) <= now
-        {
-            self.backlog.pop_front();
-            self.give_up(&request, Outcome::Timeout, false, now);
+        while let Some(request) = self.backlog.expired(now, patience, |_| true) {
+            self.give_up(&request, self.outcome_of(&request, now), false, now);
+        }
+    }
+
+    /// What a request comes to that is given up.
+    fn outcome_of(&self, request: &Request, now: Nanos) -> Outcome {
+        let timed_out = request.due + self.timeout_of(request) <= now;
+        if timed_out { Outcome::Timeout } else { Outcome::Unfinished }
+    }
+
+    /// The answer will be read and forgotten.
+    pub(super) fn leave(&mut self, exchange: u32) {
+        if let Some(exchange) = self.exchanges.get_mut(exchange) {
+            exchange.orphan = true;
+            self.orphans += 1;
         }
     }
 

@@ -26,6 +26,13 @@ impl Worker {
         self.hold = Some(Hold { wanted, dropped: 0, refused: None, told: false });
     }
 
+    /// Whoever asked waits no longer: those that are still being made are given up.
+    pub(super) fn hold_no_more(&mut self) {
+        let Some(hold) = self.hold.as_mut().filter(|hold| !hold.told) else { return };
+        self.connections.give_up_making();
+        hold.wanted = self.connections.len() + hold.dropped;
+    }
+
     pub(super) fn release(&mut self) {
         self.connections.shrink(0);
         self.connections.take_turns(false);

@@ -52,7 +52,7 @@ impl Worker {
             let arrival = Arrival { number, due, taken: now, paused: Nanos::ZERO };
             let flow = self.setup.script.choose(number);
             let user = self.new_user(flow);
-            self.backlog.push_back(Request { arrival, due, flow: flow as u32, step: 0, user, again: false });
+            self.wait(Request { arrival, due, flow: flow as u32, step: 0, user, again: false });
             self.dispatch();
         }
         true
@@ -67,23 +67,28 @@ impl Worker {
 
     /// Users whose pause is over go on.
     pub(super) fn wake_users(&mut self, now: Nanos) {
-        let Some(present) = &mut self.present else { return };
-        while let Some(Reverse((at, user))) = present.thinking.peek().copied()
+        while let Some(present) = &mut self.present
+            && let Some(Reverse((at, user))) = present.thinking.peek().copied()
             && at <= now
         {
             present.thinking.pop();
             let Some(mut request) = self.paused[user as usize].take() else { continue };
             request.arrival.taken = now;
             present.recorder.resumed(now);
-            self.backlog.push_back(request);
+            self.wait(request);
         }
+    }
+
+    /// The request is due, and waits for a connection.
+    pub(super) fn wait(&mut self, request: Request) {
+        self.backlog.push(request.due, self.timeout_of(&request), request);
     }
 
     /// Gives waiting requests to connections with room, and makes connections for those that remain.
     pub(super) fn dispatch(&mut self) {
         while !self.backlog.is_empty() {
             let Some(slot) = self.connections.roomy() else { break };
-            let Some(request) = self.backlog.pop_front() else { break };
+            let Some(request) = self.backlog.pop() else { break };
             self.send(slot, request);
         }
         if self.hold.is_some() {
@@ -151,7 +156,7 @@ impl Worker {
             // Whoever waits, waits for one of those that stand.
             return self.not_held(&crate::reason(why));
         }
-        if let Some(request) = self.backlog.pop_front() {
+        if let Some(request) = self.backlog.pop() {
             self.failed(&request, Failure::Connect(crate::reason(why)), false);
         }
     }

@@ -41,13 +41,18 @@ fn offer(job: &Job, count: u64) -> Slice {
 }
 
 fn run(engine: &mut Engine, count: u64, drain: Nanos) -> Slice {
+    run_until(engine, count, drain, || false)
+}
+
+/// The same; what goes on once it is `enough` is cut short.
+fn run_until(engine: &mut Engine, count: u64, drain: Nanos, enough: impl Fn() -> bool) -> Slice {
     let load = Offer::Open(Schedule::constant(Rate(400.0), MS * count * 5 / 2));
     let mut summed: Vec<Part> = Vec::new();
     let mut each = |slice: &Slice| {
         summed.resize_with(slice.parts.len().max(summed.len()), Part::default);
         summed.iter_mut().zip(&slice.parts).for_each(|(sum, part)| sum.merge(part));
     };
-    let total = engine.trial(&load, drain, &mut each, &mut |_| false).total;
+    let total = engine.trial(&load, drain, &mut each, &mut |_| enough()).total;
     engine.settle(Nanos::from_secs(10), &|| false).expect("everything is answered");
     assert_eq!((total.due, total.outcomes.total()), (count, count), "every arrival has one outcome");
     assert_eq!(total.parts, summed, "the seconds add up to the trial");

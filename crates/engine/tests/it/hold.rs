@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use torment_engine::{Endpoint, Engine, Held, Job, Offer};
 use units::{Nanos, Rate};
 
@@ -82,7 +83,7 @@ fn becomes(truth: impl Fn() -> bool) -> bool {
 fn so_many_stand_and_each_is_asked_in_its_turn() {
     let (port, seen) = serve(usize::MAX, u64::MAX);
     let mut engine = engine(port);
-    assert_eq!(engine.hold(200), Held { open: 200, refused: None });
+    assert_eq!(engine.hold(200, &|| false), Held { open: 200, refused: None });
     assert!(becomes(|| seen.open.load(Ordering::SeqCst) == 200));
     let total = offer(&mut engine, 600.0, Nanos::from_secs(1));
     assert_eq!((total.due, total.outcomes.ok, total.connections, total.connects), (600, 600, 200, 0));
@@ -91,9 +92,9 @@ fn so_many_stand_and_each_is_asked_in_its_turn() {
     let even = requests.iter().filter(|count| **count == 3).count();
     assert!(even >= 180 && requests.iter().all(|count| (1..=5).contains(count)), "{requests:?}");
     // Fewer, and more again.
-    assert_eq!(engine.hold(50).open, 50);
+    assert_eq!(engine.hold(50, &|| false).open, 50);
     assert!(becomes(|| seen.open.load(Ordering::SeqCst) == 50));
-    assert_eq!(engine.hold(60).open, 60);
+    assert_eq!(engine.hold(60, &|| false).open, 60);
     assert_eq!(offer(&mut engine, 100.0, Nanos::from_millis(500)).connections, 60);
     // Released, they are made when they are needed.
     engine.release();
@@ -107,7 +108,7 @@ fn so_many_stand_and_each_is_asked_in_its_turn() {
 fn what_the_target_closes_is_not_made_again() {
     let (port, _) = serve(30, u64::MAX);
     let mut engine = engine(port);
-    engine.hold(40);
+    engine.hold(40, &|| false);
     let total = offer(&mut engine, 100.0, Nanos::from_secs(1));
     assert_eq!(total.connections, 30);
     assert_eq!(total.outcomes.total(), 100);
@@ -117,7 +118,7 @@ fn what_the_target_closes_is_not_made_again() {
 fn what_it_closes_behind_an_answer_is() {
     let (port, seen) = serve(usize::MAX, 2);
     let mut engine = engine(port);
-    assert_eq!(engine.hold(20).open, 20);
+    assert_eq!(engine.hold(20, &|| false).open, 20);
     let total = offer(&mut engine, 200.0, Nanos::from_secs(1));
     assert_eq!((total.outcomes.ok, total.connections), (200, 20));
     assert!(total.connects >= 80, "{} were made anew", total.connects);
@@ -130,7 +131,20 @@ fn nobody_there_is_said() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = listener.local_addr().expect("it is bound").port();
     drop(listener);
-    let held = engine(port).hold(10);
+    let held = engine(port).hold(10, &|| false);
     assert_eq!(held.open, 0);
     assert!(held.refused.expect("a reason").contains("refused"));
+}
+
+/// A target that accepts nothing lets each connection wait for seconds: whoever no longer wants them was not heard.
+#[test]
+fn making_them_ends_when_it_is_interrupted() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let mut engine = engine(listener.local_addr().expect("it is bound").port());
+    let began = Instant::now();
+    let held = engine.hold(5_000, &|| began.elapsed() > Duration::from_millis(200));
+    assert!(began.elapsed() < Duration::from_millis(1500), "heard after {:?}", began.elapsed());
+    assert!((1..5_000).contains(&held.open), "{held:?}");
+    assert_eq!(held.refused, None);
+    assert_eq!(engine.hold(2, &|| false).open, 2, "and it can be asked again");
 }

@@ -240,6 +240,8 @@ pub fn usual(max: f64, seed: u64) -> Config {
         from: Rate(10.0),
         max: Rate(max),
         width,
+        least: Nanos::ZERO,
+        pauses: Nanos::ZERO,
         budget: None,
         timeout: TIMEOUT,
         seed,

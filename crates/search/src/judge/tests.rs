@@ -182,3 +182,14 @@ fn what_is_under_way_before_the_first_can_be_answered_is_no_queue() {
     assert_eq!(whole(&random, 2.0), None);
     assert!(whole(&|t| random(t) + t / 50.0, 1.0).is_some(), "and more than that is a queue");
 }
+
+/// While users come to their later steps the load rises, and with it what is outstanding: that is no queue that grows.
+#[test]
+fn a_load_that_rises_is_not_asked_whether_its_queue_grows() {
+    let outstanding: Vec<f64> = (0..40).map(f64::from).collect();
+    let total = Slice { due: 7, outstanding, ..Slice::default() };
+    assert!(matches!(steady(&total, Nanos::ZERO), std::borrow::Cow::Borrowed(_)));
+    let after = steady(&total, Nanos::from_millis(1_950));
+    assert_eq!((after.due, after.outstanding.len(), after.outstanding[0]), (7, 20, 20.0));
+    assert!(steady(&total, Nanos::from_secs(60)).outstanding.is_empty());
+}

@@ -236,6 +236,37 @@ fn a_store_that_fails_later_is_said_once_and_again_at_the_end() {
     assert_eq!(recording.finish(), Err(error), "but at the end it counts");
 }
 
+/// The load of a run once waited for its disk: what it counted meanwhile piled up in memory, and nobody heard Ctrl-C.
+#[test]
+fn a_disk_that_stands_still_holds_no_load_up() {
+    const SECONDS: u32 = 3_000;
+    let folder = folder();
+    let path = folder.path().join("t.db");
+    let store = Store::open(&path).expect("opens");
+    let first = started("a", 1);
+    let mut recording = store.begin(&first).expect("begins");
+    // Nobody can write now, as if the disk did not answer.
+    let db = rusqlite::Connection::open(&path).expect("opens");
+    db.execute_batch("BEGIN IMMEDIATE").expect("locks");
+    (0..SECONDS).for_each(|index| recording.append(&slice(index)).expect("is taken, or missed"));
+    db.execute_batch("ROLLBACK").expect("unlocks");
+    let end = ended(Some(limits_verdict()));
+    recording.append(&end).expect("waits for its place");
+    let doubt = recording.doubt().expect("it has missed some");
+    recording.finish().expect("commits");
+    let events = read(&store, &RunId("a".to_owned()));
+    let kept = events.iter().filter(|event| matches!(event, Event::SliceDone { .. })).count();
+    let said = events.iter().find_map(|event| match event {
+        Event::Doubt { caveat } => Some(caveat.text.clone()),
+        _ => None,
+    });
+    let said = said.expect("what is missed is said");
+    assert!(said.contains(&format!("{} single seconds", SECONDS as usize - kept)), "{kept} are kept: {said}");
+    assert_eq!(said, doubt.text);
+    assert!((256..SECONDS as usize).contains(&kept), "{kept}");
+    assert!(matches!(events.last(), Some(Event::RunEnded { .. })), "what a run comes to is never missed");
+}
+
 /// Waits until the store holds `count` events of the run; the commit needs no further event.
 fn wait_for(store: &Store, id: &str, count: usize) {
     let begin = Instant::now();

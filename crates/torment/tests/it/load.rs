@@ -5,6 +5,7 @@ mod clinic;
 mod connections;
 mod export;
 mod find;
+mod interrupts;
 mod metrics;
 mod page;
 mod plans;

@@ -1,10 +1,12 @@
 //! Flows that do not come to their end, and why.
 
-use super::{MS, counts, failures, job, offer, run};
+use super::{MS, counts, failures, job, offer, run, run_until};
 use crate::flows::server::{Reply, Server};
 use record::Failure;
-use std::time::Duration;
-use torment_engine::Engine;
+use schedule::Schedule;
+use std::time::{Duration, Instant};
+use torment_engine::{Engine, Offer};
+use units::Rate;
 
 /// A flow ends where it fails, whatever comes later; what failed is said in the plan's words.
 #[test]
@@ -95,8 +97,8 @@ fn connections_that_end_within_a_flow() {
     assert_eq!(total.outcomes.failed, 20, "{:?}", total.failures);
 }
 
-/// A trial that ends while users think, wait and queue: all are accounted for, and the next trial
-/// begins with new users.
+/// A trial that is stopped while users think, wait and queue: all are accounted for, nobody's pause is waited for, and the
+/// next trial begins with new users.
 #[test]
 fn users_do_not_outlive_their_trial() {
     let server = Server::start(|request| match request.path.as_str() {
@@ -115,12 +117,68 @@ fn users_do_not_outlive_their_trial() {
         url = "/two/{1..2}"
         [[flow.step]]
         url = "/three"
-        think = "5s"
+        think = "60s"
     "#;
     let mut engine = Engine::start(&job(server.address.port(), plan)).expect("starts");
     for _ in 0..2 {
-        let total = run(&mut engine, 40, MS * 200);
+        let began = Instant::now();
+        let total = run_until(&mut engine, 40, MS * 200, || began.elapsed() > Duration::from_millis(200));
         assert_eq!(total.outcomes.unfinished, 40, "{:?}", total.failures);
         assert_eq!(counts(&total), [(40, 40, 0), (40, 20, 20), (0, 0, 0)]);
+        assert!(began.elapsed() < Duration::from_secs(20), "the pauses were waited for");
     }
+}
+
+/// Whoever paused when the load ended, a little longer than the drain, once counted as one whom the target had failed: of
+/// users with pauses of seconds, no load was without such.
+#[test]
+fn pauses_run_out_after_the_load() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/three/1" => {
+            std::thread::sleep(Duration::from_millis(1500));
+            Reply::ok(&[], "")
+        }
+        _ => Reply::ok(&[], ""),
+    });
+    let plan = r#"
+        [[flow]]
+        [[flow.step]]
+        url = "/one"
+        [[flow.step]]
+        url = "/two"
+        think = "400ms..600ms"
+        [[flow.step]]
+        url = "/three/{1..2}"
+        think = "300ms"
+    "#;
+    let mut engine = Engine::start(&job(server.address.port(), plan)).expect("starts");
+    let total = run(&mut engine, 40, MS * 500);
+    // The last request has a drain of its own, from when it is due; what is not answered then is unfinished as ever.
+    assert_eq!((total.outcomes.ok, total.outcomes.unfinished), (20, 20), "{:?}", total.failures);
+    assert_eq!(counts(&total), [(40, 40, 0), (40, 40, 0), (40, 20, 20)]);
+    assert!(total.response.max().is_some_and(|longest| longest < MS * 1400), "{:?}", total.response.max());
+}
+
+/// A request that may wait for a moment once waited behind one that may wait for a minute, as long as that did.
+#[test]
+fn each_request_that_waits_has_its_own_time() {
+    let server = Server::start(|_| Reply::Silence);
+    let plan = r#"
+        [[request]]
+        url = "/patient"
+        timeout = "60s"
+        [[request]]
+        url = "/hasty"
+        timeout = "300ms"
+    "#;
+    let mut job = job(server.address.port(), plan);
+    job.generator.connections = 1;
+    let mut engine = Engine::start(&job).expect("starts");
+    let load = Offer::Open(Schedule::constant(Rate(400.0), MS * 100));
+    let total = engine.trial(&load, MS * 1500, &mut |_| {}, &mut |_| false).total;
+    // Which of the two an arrival is, is drawn: about half of them.
+    let (hasty, patient) = (total.outcomes.timeout, total.outcomes.unfinished);
+    assert!(hasty >= 8 && patient >= 8 && hasty + patient == 40, "{hasty} hasty, {patient} patient");
+    let slower = total.response.count_above(MS * 1000);
+    assert_eq!(slower, patient, "{slower} were given up late");
 }

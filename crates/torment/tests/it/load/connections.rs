@@ -8,6 +8,7 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// Answers on at most `room` connections at a time; one more is closed at once.
 fn serve(room: usize) -> String {
@@ -158,6 +159,28 @@ fn as_many_as_are_asked_for() {
         place.json(["find", "connections", &url, "--trial", "1s", "--max", "50", "--no-watch"]);
     assert_eq!((ended.code(), &find["ended"]), (0, &"max_reached".into()), "{ended}");
     assert!((number(limit(&find), "/lower") - 50.0).abs() < 1e-9);
+}
+
+/// While thousands of connections were being made, Ctrl-C was not heard.
+#[test]
+fn an_interrupt_is_heard_while_connections_are_made() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let url = format!("http://{}/", listener.local_addr().expect("it is bound"));
+    let running =
+        Running::start(place.command(["find", "connections", &url, "--from", "5000", "--no-watch"]));
+    // One answer, to the look before; what comes then waits in the kernel's queue until that is full.
+    let (mut stream, _) = listener.accept().expect("it comes");
+    let mut lines = BufReader::new(stream.try_clone().expect("a descriptor is free")).lines();
+    while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").expect("it listens");
+    std::thread::sleep(Duration::from_millis(800));
+    let asked = Instant::now();
+    running.signal(rustix::process::Signal::INT);
+    let ended = running.end().expect(130);
+    assert!(asked.elapsed() < Duration::from_secs(2), "it took {:?} to be heard", asked.elapsed());
+    assert!(ended.stdout.contains("interrupted"), "no summary: {ended}");
 }
 
 #[test]

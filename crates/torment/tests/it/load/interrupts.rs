@@ -1,0 +1,75 @@
+//! Ctrl-C, and what others send in its place: what was measured is told, once; whoever asks again gets out.
+
+use crate::program::strange;
+use crate::program::{Place, Running, Turn};
+use rustix::process::Signal;
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// As long as a busy machine may take for what needs no time.
+const SOON: Duration = Duration::from_secs(4);
+
+/// A service that answers the look before the load, and says nothing more. Its address, and how many requests came.
+fn falls_silent() -> (String, Arc<AtomicUsize>) {
+    let heard = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&heard);
+    let address = strange::server(move |mut stream| {
+        while matches!(stream.read(&mut [0; 4096]), Ok(1..)) {
+            if counted.fetch_add(1, Ordering::SeqCst) == 0 {
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+            }
+        }
+    });
+    (format!("http://{address}/"), heard)
+}
+
+#[track_caller]
+fn wait_for(what: &str, truth: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !truth() {
+        assert!(Instant::now() < until, "{what} does not come");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// `timeout 400 torment find …` once ended without a summary: it signals its child, then the whole group, and the
+/// second signal, a millisecond after the first, ended torment at once.
+#[test]
+fn two_signals_at_once_are_one_request() {
+    let _turn = Turn::shared();
+    for pause in [0, 2, 300] {
+        let place = Place::new();
+        let (url, heard) = falls_silent();
+        let arguments = ["run", &url, "-r", "20", "-d", "60s", "--timeout", "1s", "--no-watch"];
+        let running = Running::start(place.command(arguments));
+        wait_for("the load", || heard.load(Ordering::SeqCst) > 5);
+        running.signal(Signal::TERM);
+        sleep(Duration::from_millis(pause));
+        running.signal(Signal::TERM);
+        running.signal(Signal::INT);
+        let ended = running.end().expect(130);
+        assert!(ended.stdout.contains("interrupted"), "no summary: {ended}");
+    }
+}
+
+/// Requests that wait for their answers may take long: somebody who asks again, a second later or more, waits no longer.
+#[test]
+fn who_asks_again_gets_out_at_once() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let (url, heard) = falls_silent();
+    let arguments = ["run", &url, "-r", "20", "-d", "60s", "--timeout", "60s", "--no-watch"];
+    let mut running = Running::start(place.command(arguments));
+    wait_for("the load", || heard.load(Ordering::SeqCst) > 5);
+    running.signal(Signal::INT);
+    sleep(Duration::from_millis(2500));
+    assert!(running.is_running(), "it still waits for answers");
+    let again = Instant::now();
+    running.signal(Signal::INT);
+    let ended = running.end().expect(130);
+    assert!(again.elapsed() < SOON, "out after {:?}", again.elapsed());
+    assert_eq!(ended.stdout, "", "{ended}");
+}
