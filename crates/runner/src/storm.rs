@@ -5,7 +5,7 @@ mod split;
 use crate::conductor::{Carrier, Conductor};
 use crate::{Error, Outcome, Sink, Stop, Title, exit, find, id, load, recorded};
 use engine::Offer;
-use plan::{Plan, Task};
+use plan::{Plan, Secrets, Task};
 use record::{Counted, Event, Figure, Limit, Purpose, Slice, Unit, Verdict};
 use std::path::PathBuf;
 use storm::{Account, Bare, Command, Options, Storm, TABLE, Wish};
@@ -44,6 +44,7 @@ pub fn storm(asked: &Storming, version: &str, sink: &mut dyn Sink, stop: &Stop) 
         goal: asked.plan.objective.to_string(),
         plan: asked.words.clone(),
         parts: Vec::new(),
+        secrets: Secrets::default(),
     };
     recorded(id::new_id(), title, version, None, sink, |sink| carry_out(asked, sink, stop))
 }

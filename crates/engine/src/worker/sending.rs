@@ -152,7 +152,7 @@ impl Worker {
             return self.not_held(&crate::reason(why));
         }
         if let Some(request) = self.backlog.pop_front() {
-            self.failed(&request, Failure::Connect(crate::reason(why)), false);
+            self.failed(&request, crate::no_connection(why), false);
         }
     }
 

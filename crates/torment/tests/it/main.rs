@@ -18,6 +18,7 @@ mod reference;
 mod restart;
 mod run;
 mod runs;
+mod secrets;
 mod selftest;
 mod store;
 mod storm;
