@@ -5,7 +5,7 @@ use crate::recording::{Recording, Second};
 use crate::steps::{Part, Steps};
 use crate::workers::Workers;
 use record::watch::{Look, Role, Subject, SubjectWindow, Watched, Window};
-use record::{Caveat, Costs, Failure, Outcome};
+use record::{Caveat, Costs, Failure, Lack, Outcome};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use units::{Nanos, Rate};
@@ -23,7 +23,9 @@ pub(crate) struct Case<'a> {
     pub looks: Vec<&'a Look>,
     /// Why trials were void, if that was for the generator.
     pub void: Vec<&'a Caveat>,
-    /// The lowest rate at which one was.
+    /// Arrivals that failed because torment lacked something, in these trials and the degraded ones.
+    pub lacking: BTreeMap<Lack, u64>,
+    /// The lowest rate at which one was void.
     pub void_at: Option<Rate>,
     /// Later seconds of the same load, at the same rate, were well.
     pub recovered: bool,
@@ -187,6 +189,16 @@ impl<'a> Case<'a> {
         let well = Side::of(&steps.well, watched);
         let used = |number: &u32| steps.bad.trials.contains(number);
         let looks = recording.trials.iter().filter(|t| used(&t.number)).flat_map(|t| &t.looks).collect();
+        let void =
+            |trial: &&&crate::recording::Trial| steps.void.iter().any(|void| void.number == trial.number);
+        let mut lacking = BTreeMap::new();
+        for trial in recording.trials.iter().filter(|trial| used(&trial.number) || void(&trial)) {
+            for (failure, count) in trial.seconds.iter().flat_map(|second| &second.failures) {
+                if let Failure::Lacking(lack) = failure {
+                    *lacking.entry(*lack).or_default() += count;
+                }
+            }
+        }
         let invalid = |trial: &&'a crate::recording::Trial| trial.end.iter().flat_map(|end| &end.invalid);
         Self {
             watched,
@@ -196,6 +208,7 @@ impl<'a> Case<'a> {
             bad,
             looks,
             recovered: steps.recovered,
+            lacking,
             void: steps.void.iter().flat_map(invalid).collect(),
             void_at: steps.void.iter().filter_map(|t| t.rate).min_by(|a, b| a.0.total_cmp(&b.0)),
         }

@@ -3,6 +3,9 @@
 use crate::case::{Case, Moment};
 use record::{Arithmetic, Cause, Confidence, Evidence, Prediction};
 
+/// What is left of the independence of sources if a formula contradicts them: below what is *high*.
+const CONTRADICTED: f64 = 0.75;
+
 /// A rule that holds, before it is weighed against the others.
 pub(crate) struct Found {
     pub cause: Cause,
@@ -97,14 +100,15 @@ impl Found {
         self
     }
 
-    /// A formula that should give the rate measured; if it does, that is one more source.
+    /// A formula that should give the rate measured; if it does, that is one more source. After [`Found::sources`].
     pub fn arithmetic(mut self, arithmetic: Option<Arithmetic>) -> Self {
         if let Some(arithmetic) = &arithmetic {
             let c = &mut self.confidence;
             c.independence = match (arithmetic.agrees(), c.independence) {
                 (true, i) if i < 0.8 => 0.85,
                 (true, _) => 1.0,
-                (false, i) => i * 0.8,
+                // With one that contradicts it nothing is sure, however much else says so.
+                (false, i) => i * CONTRADICTED,
             };
         }
         self.arithmetic = arithmetic;
@@ -160,4 +164,31 @@ pub(crate) mod source {
     pub const LOAD: &str = "own load";
     pub const PROCESS: &str = "/proc/PID";
     pub const DUMP: &str = "thread dump";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Rate;
+
+    /// "0.2 / 5.53 ms = 36.2/s, but 48.1/s were measured" stood beside "confidence: high".
+    #[test]
+    fn nothing_is_sure_beside_a_formula_that_contradicts_it() {
+        let reckoned = |ceiling: f64| {
+            let arithmetic =
+                Arithmetic { formula: String::new(), ceiling: Rate(ceiling), measured: Rate(100.0) };
+            let found = Found::new(Cause::Cpu, "").margin(2.0, 1.0, 2.0).sources(3);
+            found.arithmetic(Some(arithmetic)).confidence.word()
+        };
+        for (ceiling, expected) in [
+            (100.0, "high"),
+            (114.0, "high"),
+            (86.0, "high"),
+            (116.0, "medium"),
+            (75.3, "medium"),
+            (0.0, "medium"),
+        ] {
+            assert_eq!(reckoned(ceiling), expected, "{ceiling}");
+        }
+    }
 }

@@ -33,6 +33,9 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
     if steps.bad.seconds.is_empty() && steps.void.is_empty() {
         return well(recording, &case);
     }
+    if recording.unlimited {
+        return held(recording, &case);
+    }
     verdict::judge(&case)
 }
 
@@ -43,6 +46,22 @@ pub fn glance(recording: &Recording) -> Diagnosis {
     let last = recording.trials.last().cloned();
     let now = last.map(|trial| Trial { purpose: Purpose::Load, end: Some(end), ..trial });
     diagnose(&Recording { trials: now.into_iter().collect(), ..recording.known() })
+}
+
+/// The search came to no limit: a trial that was not well on the way was so by chance, for the target held more.
+fn held(recording: &Recording, case: &Case<'_>) -> Diagnosis {
+    let mut diagnosis = verdict::frame(case);
+    diagnosis.none = Some(NoFinding::NotSaturated);
+    let is_good = |end: &End| end.good && end.invalid.is_empty();
+    let good = recording.trials.iter().filter(|trial| trial.end.as_ref().is_some_and(is_good));
+    diagnosis.well_at = good.filter_map(|trial| trial.rate).max_by(|a, b| a.0.total_cmp(&b.0));
+    let rate = |rate: Option<Rate>, words: &str| rate.map_or(String::new(), |rate| format!("{words}{rate}"));
+    diagnosis.sentences = vec![format!(
+        "Nothing gave: the target held the most that was allowed{}; that it was not well{} on the way was chance.",
+        rate(diagnosis.well_at, ", "),
+        rate(diagnosis.degraded_at, " at "),
+    )];
+    diagnosis
 }
 
 /// Never degraded.

@@ -1,7 +1,7 @@
 //! What the rules need of a run: its trials with their seconds and windows.
 
 use record::watch::{Look, Watched, Window};
-use record::{Caveat, Costs, Event, Failure, Judgement, Outcomes, Purpose, Slice};
+use record::{Caveat, Costs, Ended, Event, Failure, Judgement, Outcomes, Purpose, Slice, Verdict};
 use std::collections::BTreeMap;
 use units::{Nanos, Rate};
 
@@ -15,6 +15,8 @@ pub struct Recording {
     pub(crate) watched: Option<Watched>,
     pub(crate) costs: Option<Costs>,
     pub(crate) trials: Vec<Trial>,
+    /// The largest load that a search may offer was held.
+    pub(crate) unlimited: bool,
 }
 
 /// One trial.
@@ -94,7 +96,12 @@ impl Second {
 impl Recording {
     /// What is known beside its trials.
     pub(crate) fn known(&self) -> Self {
-        Self { watched: self.watched.clone(), costs: self.costs.clone(), trials: Vec::new() }
+        Self { watched: self.watched.clone(), costs: self.costs.clone(), ..Self::default() }
+    }
+
+    /// What the run came to; its last event says it as well.
+    pub fn came_to(&mut self, verdict: &Verdict) {
+        self.unlimited = matches!(verdict, Verdict::Limits { ended: Ended::MaxReached, .. });
     }
 
     /// Takes the next event in.
@@ -153,7 +160,8 @@ impl Recording {
             | Event::Bounds { .. }
             | Event::Doubt { .. }
             | Event::Diagnosed { .. }
-            | Event::RunEnded { .. } => {}
+            | Event::RunEnded { verdict: None, .. } => {}
+            Event::RunEnded { verdict: Some(verdict), .. } => self.came_to(verdict),
         }
     }
 

@@ -33,9 +33,10 @@ pub use once::{Exchange, connect_once, exchanges_once};
 pub use recorder::{Arrival, Open, Recorder};
 pub use source::Offer;
 
-use plan::{Flow, Generator};
-use record::{Counted, Gather, Slice};
+use plan::{Flow, Generator, Secrets};
+use record::{Counted, Failure, Gather, Lack, Slice};
 use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
 use script::Script;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -135,6 +136,12 @@ impl std::fmt::Display for Error {
                 "{to} does not answer within {} s; check the address, the route and the firewall",
                 CONNECT_LIMIT.as_secs()
             ),
+            Self::Connect { to, why } if let Some(lack) = lack(why) => {
+                write!(
+                    f,
+                    "cannot connect to {to}: torment has no {lack} left; see ulimit -n and ip_local_port_range"
+                )
+            }
             Self::Connect { to, why } => {
                 write!(f, "cannot connect to {to}: {}; check host and port", reason(why))
             }
@@ -167,6 +174,26 @@ pub fn reason(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
+/// Why a request failed that got no connection.
+pub(crate) fn no_connection(why: &io::Error) -> Failure {
+    match lack(why) {
+        Some(lack) => Failure::Lacking(lack),
+        // So says a login that the database has no session for.
+        None if why.kind() == io::ErrorKind::ResourceBusy => Failure::Full(reason(why)),
+        None => Failure::Connect(reason(why)),
+    }
+}
+
+/// What this machine has no more of for who loads, if that is what the kernel says.
+pub fn lack(error: &io::Error) -> Option<Lack> {
+    match Errno::from_io_error(error)? {
+        Errno::MFILE | Errno::NFILE => Some(Lack::Descriptor),
+        Errno::ADDRNOTAVAIL => Some(Lack::Port),
+        Errno::NOSPC => Some(Lack::Watch),
+        _ => None,
+    }
+}
+
 /// What stays the same over all trials of a run.
 #[derive(Debug, Clone)]
 pub struct Job {
@@ -180,6 +207,8 @@ pub struct Job {
     pub generator: Generator,
     /// An answer with a longer response time is `late`.
     pub deadline: Option<Nanos>,
+    /// What is left out of an [`Exchange`].
+    pub secrets: Secrets,
 }
 
 /// The loops, with the connections they keep from trial to trial.
@@ -422,7 +451,8 @@ impl Job {
         let step = plan::Step { name: path.to_owned(), think: None, ask, timeout, takes: Vec::new() };
         let flow = Flow { name: path.to_owned(), weight: 1.0, cookies: false, steps: vec![step] };
         let generator = Generator::default();
-        Self { endpoint, flows: vec![flow], arrivals_limit: None, generator, deadline: None }
+        let secrets = Secrets::default();
+        Self { endpoint, flows: vec![flow], arrivals_limit: None, generator, deadline: None, secrets }
     }
 }
 
@@ -461,5 +491,28 @@ impl Drop for Engine {
                 let _ = thread.join();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_lacking_is_told_by_the_kernels_number() {
+        let of = |errno: Errno| no_connection(&io::Error::from(errno));
+        for (errno, expected) in [
+            (Errno::MFILE, Failure::Lacking(Lack::Descriptor)),
+            (Errno::NFILE, Failure::Lacking(Lack::Descriptor)),
+            (Errno::ADDRNOTAVAIL, Failure::Lacking(Lack::Port)),
+            (Errno::NOSPC, Failure::Lacking(Lack::Watch)),
+            (Errno::CONNREFUSED, Failure::Connect("connection refused".to_owned())),
+        ] {
+            assert_eq!(of(errno), expected);
+        }
+        let full = io::Error::new(io::ErrorKind::ResourceBusy, "Sorry, too many clients");
+        assert_eq!(no_connection(&full), Failure::Full("sorry, too many clients".to_owned()));
+        let other = io::Error::other("too many open files, says a proxy");
+        assert_eq!(no_connection(&other), Failure::Connect("too many open files, says a proxy".to_owned()));
     }
 }

@@ -110,7 +110,10 @@ impl Line {
                 Error::Tls { to: to.clone(), why: why.to_string() }
             }
             // What a server says at login, or what is wrong with that.
-            io::ErrorKind::InvalidData | io::ErrorKind::PermissionDenied | io::ErrorKind::UnexpectedEof
+            io::ErrorKind::InvalidData
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::ResourceBusy
+            | io::ErrorKind::UnexpectedEof
                 if session.is_some() =>
             {
                 Error::Session { to: to.clone(), why: why.to_string() }
@@ -198,10 +201,16 @@ impl Line {
             }
             Err(why) => (None, Err(why), None),
         };
+        // It is for people: with a secret nothing leaves this place.
+        let told = |text: Vec<u8>| job.secrets.hide(&text).into_owned();
+        let verdict = verdict.map_err(|mut why: Failure| {
+            why.each_text(&mut |text| job.secrets.hide_in(text));
+            why
+        });
         let exchange = Exchange {
             to,
-            request,
-            answer: shown(self.protocol.name(), status, content.as_deref()),
+            request: told(request),
+            answer: told(shown(self.protocol.name(), status, content.as_deref())),
             status,
             verdict,
             connect: Nanos::ZERO,

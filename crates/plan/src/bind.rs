@@ -1,6 +1,6 @@
 use crate::error::{Error, Place};
 use crate::{
-    Arrivals, Data, Fit, Load, Order, Piece, Plan, Rows, SecretFrom, Stage, Task, Who, data, secret::Hidden,
+    Arrivals, Data, Fit, Load, Order, Piece, Plan, Rows, SecretFrom, Stage, Task, data, secret::Hidden,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -82,32 +82,6 @@ impl Plan {
             Task::Run(Load::Closed { requests, .. }) => *requests,
             _ => None,
         }
-    }
-
-    /// Every secret value as it may stand in a request or an answer, the longest first, so that
-    /// whoever shows one can leave them out. Complete after [`Plan::bind`].
-    pub fn secrets(&self) -> Vec<Vec<u8>> {
-        let mut secrets = Vec::new();
-        for template in self.templates() {
-            template.visit(&mut |piece| match piece {
-                Piece::Secret { fit, value, .. } => {
-                    let mut written = Vec::new();
-                    fit.write(value.bytes(), &mut written);
-                    secrets.extend([written, value.bytes().to_vec()]);
-                }
-                Piece::Base64(inner) if inner.is_constant() => {
-                    let mut written = Vec::new();
-                    let who = Who { number: 0, seed: 0, taken: &[] };
-                    crate::Template::of(vec![piece.clone()]).render(&who, 0, &mut written);
-                    secrets.push(written);
-                }
-                _ => {}
-            });
-        }
-        secrets.retain(|secret| !secret.is_empty());
-        secrets.sort_by(|a, b| (b.len(), b).cmp(&(a.len(), a)));
-        secrets.dedup();
-        secrets
     }
 }
 

@@ -19,6 +19,7 @@ mod fit;
 mod flow;
 mod form;
 mod goal;
+mod hiding;
 mod key;
 mod load;
 mod ndjson;
@@ -43,6 +44,7 @@ pub use experiment::{Arm, Asked, At, Change, Experiment, Hypothesis, Measure, Pr
 pub use fit::Fit;
 pub use flow::{Ask, Check, Flow, Statement, Step, Take, TakeFrom};
 pub use goal::{Goal, Objective};
+pub use hiding::Secrets;
 pub use key::Key;
 pub use load::{Arrivals, Find, Generator, Load, Stage, parse_cores};
 pub use reference::reference;

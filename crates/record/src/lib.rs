@@ -12,6 +12,7 @@ mod label;
 mod outcome;
 mod probe;
 mod slice;
+mod texts;
 mod trial;
 mod verdict;
 pub mod watch;
@@ -23,7 +24,7 @@ pub use experiment::{
 };
 pub use gather::{Counted, Gather};
 pub use label::Label;
-pub use outcome::{Failure, Outcome, Outcomes};
+pub use outcome::{Failure, Lack, Outcome, Outcomes};
 pub use probe::{CacheModel, Conditions, Costs, Figure, Gave, Room, Single, Unit};
 pub use slice::{BLOCK, BLOCKS_PER_SLICE, Part, SLICE, Slice};
 pub use trial::{Purpose, Recovery, TrialResult};

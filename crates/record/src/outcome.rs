@@ -114,14 +114,40 @@ impl Outcomes {
     }
 }
 
+/// Something of its own machine that torment had no more of. It says nothing about the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lack {
+    /// A descriptor: `RLIMIT_NOFILE` of the process, or `fs.file-max` (EMFILE, ENFILE).
+    Descriptor,
+    /// A local port to the target's address: `net.ipv4.ip_local_port_range` (EADDRNOTAVAIL).
+    Port,
+    /// A descriptor that epoll listens to: `fs.epoll.max_user_watches` (ENOSPC).
+    Watch,
+}
+
+impl std::fmt::Display for Lack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Descriptor => "descriptor",
+            Self::Port => "local port",
+            Self::Watch => "watch of epoll's",
+        })
+    }
+}
+
 /// Why an arrival ended [`Outcome::Failed`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", from = "Stored")]
 pub enum Failure {
     /// An answer with a status that the plan does not expect.
     Status(u16),
     /// The connection could not be made; the reason in the kernel's or TLS's words.
     Connect(String),
+    /// The database takes no more sessions (SQLSTATE 53300); its words.
+    Full(String),
+    /// torment itself could not go on, for want of this.
+    Lacking(Lack),
     /// The connection ended before the answer did.
     Closed,
     /// The answer is not what the protocol allows; what was wrong with it.
@@ -138,12 +164,91 @@ impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Status(code) => write!(f, "status {code}"),
-            Self::Connect(why) => write!(f, "no connection: {why}"),
+            Self::Connect(why) | Self::Full(why) => write!(f, "no connection: {why}"),
+            Self::Lacking(lack) => write!(f, "torment has no {lack} left"),
             Self::Closed => f.write_str("connection closed before the answer was complete"),
             Self::Protocol(why) => write!(f, "not understood: {why}"),
             Self::Reset(why) => write!(f, "stream reset: {why}"),
             Self::Database(why) => write!(f, "database: {why}"),
             Self::Check(why) => f.write_str(why),
         }
+    }
+}
+
+impl Failure {
+    /// The code of a database's error (PostgreSQL's documentation, appendix A), by which [`Failure::Database`] begins.
+    pub fn sqlstate(&self) -> Option<&str> {
+        match self {
+            Self::Database(why) => why.get(..5),
+            _ => None,
+        }
+    }
+}
+
+/// A failure as it is stored. Until what was lacking had names of its own, the words of [`Failure::Connect`] said it.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Stored {
+    Status(u16),
+    Connect(String),
+    Full(String),
+    Lacking(Lack),
+    Closed,
+    Protocol(String),
+    Reset(String),
+    Database(String),
+    Check(String),
+}
+
+impl From<Stored> for Failure {
+    fn from(stored: Stored) -> Self {
+        match stored {
+            Stored::Connect(why) if why.starts_with("too many open files") => Self::Lacking(Lack::Descriptor),
+            Stored::Connect(why)
+                if why == "cannot assign requested address" || why == "address not available" =>
+            {
+                Self::Lacking(Lack::Port)
+            }
+            Stored::Connect(why) if why.contains("(53300)") => Self::Full(why),
+            Stored::Connect(why) => Self::Connect(why),
+            Stored::Status(status) => Self::Status(status),
+            Stored::Full(why) => Self::Full(why),
+            Stored::Lacking(lack) => Self::Lacking(lack),
+            Stored::Closed => Self::Closed,
+            Stored::Protocol(why) => Self::Protocol(why),
+            Stored::Reset(why) => Self::Reset(why),
+            Stored::Database(why) => Self::Database(why),
+            Stored::Check(why) => Self::Check(why),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What torment itself lacked was told from the target's failures by the kernel's words, and taken for the database's
+    /// limit where they were alike. Runs that were stored so are read as what they meant.
+    #[test]
+    fn stored_failures_are_read_as_what_they_meant() {
+        let full = "the server says: sorry, too many clients already (53300); --pool is 5: lower it";
+        for (stored, expected) in [
+            (r#"{"connect":"too many open files"}"#, Failure::Lacking(Lack::Descriptor)),
+            (r#"{"connect":"too many open files in system"}"#, Failure::Lacking(Lack::Descriptor)),
+            (r#"{"connect":"cannot assign requested address"}"#, Failure::Lacking(Lack::Port)),
+            (r#"{"connect":"address not available"}"#, Failure::Lacking(Lack::Port)),
+            (r#"{"connect":"connection refused"}"#, Failure::Connect("connection refused".to_owned())),
+            (format!(r#"{{"connect":"{full}"}}"#).as_str(), Failure::Full(full.to_owned())),
+            (r#"{"status":503}"#, Failure::Status(503)),
+            (r#""closed""#, Failure::Closed),
+            (r#"{"database":"57014 canceled"}"#, Failure::Database("57014 canceled".to_owned())),
+            (r#"{"lacking":"port"}"#, Failure::Lacking(Lack::Port)),
+        ] {
+            let read: Failure = serde_json::from_str(stored).expect(stored);
+            assert_eq!(read, expected, "{stored}");
+            let again = serde_json::to_string(&read).expect("it can be stored");
+            assert_eq!(serde_json::from_str::<Failure>(&again).expect("it was stored"), expected, "{again}");
+        }
+        assert_eq!(Failure::Database("57014 canceled".to_owned()).sqlstate(), Some("57014"));
     }
 }

@@ -34,7 +34,7 @@ pub fn attempt(plan: &Plan, version: &str, before: &[Event], sink: &mut dyn Sink
     });
     let course = match begin(plan, experiment, begun_as, &made) {
         Ok(course) => course,
-        Err(error) => return failed(error),
+        Err(error) => return failed(error.without(&plan.secrets())),
     };
     let work = |sink: &mut dyn Sink| {
         let lab = Lab { id: id.clone(), plan, experiment, version, stop, guard: setup::guard()? };
@@ -42,7 +42,7 @@ pub fn attempt(plan: &Plan, version: &str, before: &[Event], sink: &mut dyn Sink
     };
     if begun.is_some() {
         sink.event(&Event::Resumed { at_unix_ms: unix_ms() });
-        return ended(id.clone(), sink, work);
+        return ended(id.clone(), &plan.secrets(), sink, work);
     }
     recorded(id.clone(), Title::of(plan), version, None, sink, work)
 }

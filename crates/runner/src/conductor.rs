@@ -4,7 +4,9 @@ use crate::carrier::Carrier;
 use crate::{Circumstances, Error, Reset, Sink, Stop, Witness, preflight};
 use engine::{Engine, Held, Job, Offer};
 use plan::{Plan, Target};
-use record::{Caveat, Event, Failure, Judgement, Purpose, Recovery, SLICE, Slice, TrialResult};
+use record::{
+    Caveat, Event, Failure, Judgement, Lack, Purpose, Recovery, SLICE, Slice, TrialResult, Verdict,
+};
 use schedule::Schedule;
 use std::cell::RefCell;
 use units::{Nanos, Rate};
@@ -28,6 +30,17 @@ const BUSY_SHARE: f64 = 0.95;
 const WORKING_SHARE: f64 = 0.8;
 /// With more processor time than this taken by the hypervisor a trial measures the neighbours.
 const STEAL_SHARE: f64 = 0.10;
+
+/// What a trial is void for, if torment lacked it; and what helps.
+const LACKS: [(Lack, &str, &str); 3] = [
+    (
+        Lack::Descriptor,
+        "descriptors-exhausted",
+        "raise ulimit -n, or have fewer open at once (--max-connections)",
+    ),
+    (Lack::Port, "ports-exhausted", "use keep-alive, or widen net.ipv4.ip_local_port_range"),
+    (Lack::Watch, "watches-exhausted", "raise fs.epoll.max_user_watches"),
+];
 
 /// What to offer, and what it is called.
 pub(crate) struct Load {
@@ -126,8 +139,8 @@ impl<'a, C: Carrier> Conductor<'a, C> {
     }
 
     /// Says what gave first.
-    pub fn conclude(&mut self) {
-        self.witness.conclude();
+    pub fn conclude(&mut self, came_to: &Verdict) {
+        self.witness.conclude(came_to);
     }
 
     /// The time that it is for what makes the load.
@@ -282,26 +295,11 @@ fn share(part: u64, whole: u64) -> f64 {
 fn noticed(total: &Slice, stolen: f64, crowded: Option<u64>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut add = |code: &str, text: String| caveats.push(Caveat::new(code, text));
-    let failed_for = |words: &str| -> u64 {
-        let named = |failure: &Failure| matches!(failure, Failure::Connect(why) if why.contains(words));
-        total.failures.iter().filter(|(failure, _)| named(failure)).map(|(_, count)| count).sum()
-    };
-    let (files, ports) = (failed_for("too many open files"), failed_for("cannot assign requested address"));
-    if files > 0 {
-        add(
-            "descriptors-exhausted",
-            format!(
-                "{files} connections failed for want of descriptors; raise ulimit -n or lower --max-connections"
-            ),
-        );
-    }
-    if ports > 0 {
-        add(
-            "ports-exhausted",
-            format!(
-                "{ports} connections failed for want of local ports; use keep-alive, or widen net.ipv4.ip_local_port_range"
-            ),
-        );
+    for (lack, code, advice) in LACKS {
+        if let Some(count) = total.failures.get(&Failure::Lacking(lack)) {
+            let arrivals = if *count == 1 { "arrival" } else { "arrivals" };
+            add(code, format!("{} {arrivals} failed for want of a {lack}; {advice}", units::grouped(*count)));
+        }
     }
     let span = (total.elapsed.as_secs_f64() * f64::from(total.loops.max(1))).max(f64::MIN_POSITIVE);
     let (cpu, waited) = (total.cpu.as_secs_f64() / span, total.run_delay.as_secs_f64() / span);

@@ -82,7 +82,7 @@ fn search(
     // Fewer if this process may not have as many; it has been told.
     let most = asked.most.min(u32::try_from(conductor.connections_limit()).unwrap_or(u32::MAX));
     let verdict = climb(&mut conductor, asked, &plan, most);
-    conductor.conclude();
+    conductor.conclude(&verdict);
     drop(conductor);
     drop(demo);
     let code = exit_code(&verdict);

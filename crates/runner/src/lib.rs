@@ -8,6 +8,7 @@ mod carrier;
 mod conductor;
 mod connections;
 mod demo;
+mod discreet;
 mod find;
 mod id;
 mod load;
@@ -35,7 +36,8 @@ pub use tasks::{Crowding, threads};
 pub use working_set::{Cached, WorkingSet, working_set};
 
 use conductor::Conductor;
-use plan::{Plan, Target, Task};
+use discreet::Discreet;
+use plan::{Plan, Secrets, Target, Task};
 use record::{Costs, Event, Failure, METHOD, RunId, Verdict};
 use std::time::{SystemTime, UNIX_EPOCH};
 use witness::Witness;
@@ -76,6 +78,8 @@ pub enum Error {
     Experiment(String),
     /// The machine itself cannot be measured.
     Machine(String),
+    /// Any of the others whose words held a secret; without it.
+    Told(String),
     /// This process may open too few files.
     Descriptors {
         /// How many it may open.
@@ -101,7 +105,9 @@ impl std::fmt::Display for Error {
                 write!(f, "; mend the request (--once prints all of it)")?;
                 status.map_or(Ok(()), |status| write!(f, ", or say --expect-status {status}"))
             }
-            Self::Setup(why) | Self::Experiment(why) | Self::Machine(why) => f.write_str(why),
+            Self::Setup(why) | Self::Experiment(why) | Self::Machine(why) | Self::Told(why) => {
+                f.write_str(why)
+            }
             Self::Service(error) => error.fmt(f),
             Self::Demo(why) => write!(f, "the built-in service did not start: {why}"),
             Self::Descriptors { allowed } => write!(
@@ -171,6 +177,8 @@ pub(crate) struct Title {
     pub plan: String,
     /// Names of the steps of all flows, if there are several.
     pub parts: Vec<String>,
+    /// What is said nowhere.
+    pub secrets: Secrets,
 }
 
 impl Title {
@@ -186,6 +194,7 @@ impl Title {
             goal: plan.objective.to_string(),
             plan: plan.to_toml(),
             parts: parts(plan),
+            secrets: plan.secrets(),
         }
     }
 
@@ -197,6 +206,7 @@ impl Title {
             goal: String::new(),
             plan: words.to_owned(),
             parts: Vec::new(),
+            secrets: Secrets::default(),
         }
     }
 }
@@ -210,7 +220,7 @@ pub(crate) fn recorded(
     sink: &mut dyn Sink,
     work: impl FnOnce(&mut dyn Sink) -> Result<(Verdict, u8), Error>,
 ) -> Outcome {
-    let Title { command, target, goal, plan, parts } = title;
+    let Title { command, target, goal, plan, parts, secrets } = title;
     sink.event(&Event::RunStarted {
         id: id.clone(),
         at_unix_ms: unix_ms(),
@@ -226,18 +236,20 @@ pub(crate) fn recorded(
         // Whoever starts a run knows what it is called, not who conducts it.
         label: Box::default(),
     });
-    ended(id, sink, work)
+    ended(id, &secrets, sink, work)
 }
 
 /// From what a run came to its last event.
 fn ended(
     id: RunId,
+    secrets: &Secrets,
     sink: &mut dyn Sink,
     work: impl FnOnce(&mut dyn Sink) -> Result<(Verdict, u8), Error>,
 ) -> Outcome {
+    let sink: &mut dyn Sink = &mut Discreet::before(sink, secrets);
     let (verdict, exit_code, error) = match work(sink) {
         Ok((verdict, exit_code)) => (Some(verdict), exit_code, None),
-        Err(error) => (None, exit::ERROR, Some(error)),
+        Err(error) => (None, exit::ERROR, Some(error.without(secrets))),
     };
     sink.event(&Event::RunEnded {
         at_unix_ms: unix_ms(),
@@ -275,7 +287,7 @@ fn measure(
         Task::Run(load) => load::run(&mut conductor, plan, load),
         Task::Try(_) => return Err(Error::Experiment("an experiment is no single measurement".to_owned())),
     };
-    conductor.conclude();
+    conductor.conclude(&result.0);
     drop(conductor);
     drop(demo);
     Ok(result)

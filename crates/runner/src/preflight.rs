@@ -31,30 +31,19 @@ pub fn job(plan: &Plan, target: &Target) -> Result<Job, Error> {
         arrivals_limit: plan.arrivals_limit(),
         generator,
         deadline: plan.objective.deadline,
+        secrets: plan.secrets(),
     })
 }
 
 /// `--once`: the requests of one user of each flow, all of them.
 pub fn preview(plan: &Plan) -> Result<Vec<Exchange>, Error> {
-    let (_demo, target) = demo::start_if_asked(plan)?;
-    let mut exchanges = exchanges_once(&job(plan, &target)?, false)?;
     let secrets = plan.secrets();
-    for exchange in &mut exchanges {
-        hide(&secrets, &mut exchange.request);
-        hide(&secrets, &mut exchange.answer);
-    }
-    Ok(exchanges)
+    asked_once(plan).map_err(|error| error.without(&secrets))
 }
 
-/// Puts stars in the place of every secret.
-fn hide(secrets: &[Vec<u8>], text: &mut Vec<u8>) {
-    for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
-        let mut from = 0;
-        while let Some(at) = text[from..].windows(secret.len()).position(|part| part == &secret[..]) {
-            text.splice(from + at..from + at + secret.len(), *b"***");
-            from += at + 3;
-        }
-    }
+fn asked_once(plan: &Plan) -> Result<Vec<Exchange>, Error> {
+    let (_demo, target) = demo::start_if_asked(plan)?;
+    Ok(exchanges_once(&job(plan, &target)?, false)?)
 }
 
 /// Raises the limit of descriptors and fits the connections into it, and into the ports there are.

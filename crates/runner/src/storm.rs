@@ -6,7 +6,7 @@ use crate::carrier::Carrier;
 use crate::conductor::Conductor;
 use crate::{Error, Outcome, Sink, Stop, Title, exit, find, id, load, recorded};
 use engine::Offer;
-use plan::{Plan, Task};
+use plan::{Plan, Secrets, Task};
 use record::{Counted, Event, Figure, Limit, Purpose, Slice, Unit, Verdict};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -46,6 +46,7 @@ pub fn storm(asked: &Storming, version: &str, sink: &mut dyn Sink, stop: &Stop) 
         goal: asked.plan.objective.to_string(),
         plan: asked.words.clone(),
         parts: Vec::new(),
+        secrets: Secrets::default(),
     };
     recorded(id::new_id(), title, version, None, sink, |sink| carry_out(asked, sink, stop))
 }

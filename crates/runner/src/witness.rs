@@ -6,7 +6,7 @@ use diagnosis::Recording;
 use engine::Endpoint;
 use observe::{Seen, Watch, Where};
 use record::watch::{Missing, Watched};
-use record::{Cause, Event, NoFinding};
+use record::{Cause, Event, NoFinding, Verdict};
 use std::time::{Duration, Instant};
 
 /// A closer look is waited for no longer than this: it is one more witness, not the verdict.
@@ -132,7 +132,7 @@ impl<'a> Witness<'a> {
     }
 
     /// What gave first, once all is measured.
-    pub fn conclude(&mut self) {
+    pub fn conclude(&mut self, came_to: &Verdict) {
         self.hear();
         while self.awaited.is_some_and(|since| since.elapsed() < LOOK_LIMIT) {
             std::thread::sleep(Duration::from_millis(20));
@@ -140,6 +140,7 @@ impl<'a> Witness<'a> {
         }
         let Some(watch) = self.watch.take() else { return };
         self.pass(watch.finish());
+        self.recording.came_to(came_to);
         let diagnosis = Box::new(diagnosis::diagnose(&self.recording));
         self.event(&Event::Diagnosed { diagnosis });
     }

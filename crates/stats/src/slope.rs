@@ -23,7 +23,8 @@ impl Slope {
         Self::through(&points)
     }
 
-    /// Fits points `(x, y)`, wherever they are; none for fewer than three points, or if all have the same x.
+    /// Fits points `(x, y)`, wherever they are; none for fewer than three points, if all have the same x, or where that
+    /// cannot be reckoned: one is no number, or their squares are too large for one.
     pub fn through(points: &[(f64, f64)]) -> Option<Self> {
         Self::weighted(&points.iter().map(|(x, y)| (*x, *y, 1.0)).collect::<Vec<_>>())
     }
@@ -45,14 +46,17 @@ impl Slope {
         let mean_x = points.iter().map(|(x, _, w)| w * x).sum::<f64>() / weights;
         let mean_y = points.iter().map(|(_, y, w)| w * y).sum::<f64>() / weights;
         let sxx: f64 = points.iter().map(|(x, _, w)| w * (x - mean_x).powi(2)).sum();
-        if sxx == 0.0 {
+        // Where all are at one place, rounding the mean leaves a spread that is none.
+        if points.iter().all(|(x, ..)| *x == points[0].0) {
             return None;
         }
         let per_unit = points.iter().map(|(x, y, w)| w * (x - mean_x) * (y - mean_y)).sum::<f64>() / sxx;
         let residual = |x: f64, y: f64| y - mean_y - per_unit * (x - mean_x);
         let squares: f64 = points.iter().map(|(x, y, w)| w * residual(*x, *y).powi(2)).sum();
         let freedom = points.len() as f64 - 2.0;
-        Some(Self { per_unit, error: (squares / freedom / sxx).sqrt(), freedom })
+        let error = (squares / freedom / sxx).sqrt();
+        let is_known = [sxx, per_unit, error].iter().all(|value| value.is_finite());
+        is_known.then_some(Self { per_unit, error, freedom })
     }
 
     /// The one-sided lower bound of the slope at `confidence` (0.95 = 95 %).
@@ -106,6 +110,20 @@ mod tests {
         assert!(plain.per_unit > 3.5, "{plain:?}");
         assert!((2.0..2.5).contains(&shares.per_unit), "{shares:?}");
         assert_eq!(Slope::by_shares(&[(0.0, 0.0), (1.0, 1.0), (2.0, 2.0)]), None, "two are left");
+    }
+
+    /// Three points at 0.1, whose mean is 0.10000000000000002, had a slope of 10 to the 16.
+    #[test]
+    fn points_at_one_place_have_no_slope() {
+        for points in [
+            [(0.1, 1.0), (0.1, 2.0), (0.1, 3.0)],
+            [(0.0, 1.0), (1.0, f64::NAN), (2.0, 1.0)],
+            [(0.0, 1.0), (1.0, f64::INFINITY), (2.0, 1.0)],
+            [(0.0, 1.0), (1e200, 2.0), (2e200, 1.0)],
+        ] {
+            assert_eq!(Slope::through(&points), None, "{points:?}");
+        }
+        assert_eq!(Slope::by_shares(&[(0.0, 1e-200), (1.0, 1e-200), (2.0, 1e-200)]), None);
     }
 
     #[test]

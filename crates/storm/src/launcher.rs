@@ -11,7 +11,7 @@ use crate::source::Source;
 use crate::status::judged;
 use engine::{Arrival, Open, Recorder};
 use record::{Failure, Outcome, Slice};
-use rustix::event::epoll;
+use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::process::{Pid, Signal, pidfd_send_signal};
 use rustix::time::Timespec;
 use std::collections::VecDeque;
@@ -41,9 +41,7 @@ pub(crate) struct Part {
     /// Arrivals that may wait for it.
     pub outstanding: u64,
     pub source: Source,
-    /// On the monotonic clock.
-    pub start_ns: u64,
-    /// The run's beginning, likewise.
+    /// The run's beginning, on the monotonic clock.
     pub run_ns: u64,
     pub load_ends: Nanos,
     pub drain: Nanos,
@@ -72,6 +70,8 @@ pub(crate) struct Launcher {
     control: Arc<Control>,
     reports: SyncSender<(usize, Report)>,
     part: Part,
+    /// The trial's beginning, on the monotonic clock.
+    start_ns: u64,
     epoll: OwnedFd,
     recorder: Recorder,
     backlog: VecDeque<Arrival>,
@@ -99,6 +99,7 @@ impl Launcher {
             control,
             reports,
             part,
+            start_ns: 0,
             backlog: VecDeque::new(),
             children: Vec::new(),
             free: Vec::new(),
@@ -110,8 +111,9 @@ impl Launcher {
         })
     }
 
-    /// Until the trial is over and nothing runs any more.
-    pub fn run(mut self) {
+    /// Until the trial that begins now, `start_ns`, is over and nothing runs any more.
+    pub fn run(mut self, start_ns: u64) {
+        self.start_ns = start_ns;
         let mut events = [MaybeUninit::<epoll::Event>::uninit(); ENDS_A_TURN];
         loop {
             let now = self.now();
@@ -137,7 +139,7 @@ impl Launcher {
 
     /// Now, as a moment of the trial.
     fn now(&self) -> Nanos {
-        Nanos(sys::monotonic_ns().saturating_sub(self.part.start_ns))
+        Nanos(sys::monotonic_ns().saturating_sub(self.start_ns))
     }
 
     fn obey(&mut self, now: Nanos) {
@@ -226,17 +228,22 @@ impl Launcher {
             Ok(begun) => begun,
             Err(why) => return self.not_started(&arrival, why, executed),
         };
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.children.push(None);
+            self.children.len() - 1
+        });
+        let data = epoll::EventData::new_u64(slot as u64);
+        if let Err(why) = epoll::add(&self.epoll, &handle, data, epoll::EventFlags::IN) {
+            // Its end would never be heard of: it goes as if it had never been started.
+            self.free.push(slot);
+            end(pid, &handle);
+            return self.not_started(&arrival, why.into(), executed);
+        }
         self.recorder.sent(&arrival, started);
         self.tally.spawn.record(executed - started);
         self.control.started.fetch_add(1, Ordering::Relaxed);
         let alive = self.control.alive.fetch_add(1, Ordering::Relaxed) + 1;
         self.control.most_alive.fetch_max(alive, Ordering::Relaxed);
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.children.push(None);
-            self.children.len() - 1
-        });
-        epoll::add(&self.epoll, &handle, epoll::EventData::new_u64(slot as u64), epoll::EventFlags::IN)
-            .expect("a new descriptor can be listened to");
         let serial = self.serial;
         self.serial += 1;
         self.expiry.push_back((arrival.due + self.setup.timeout, slot, serial));
@@ -257,17 +264,18 @@ impl Launcher {
 
     /// The program that cannot be executed now never can; that there is no room for a process may pass.
     fn not_started(&mut self, arrival: &Arrival, why: io::Error, now: Nanos) {
-        let passes = matches!(
-            why.kind(),
-            io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory | io::ErrorKind::Interrupted
-        ) || why.raw_os_error().is_some_and(|code| {
-            [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE, rustix::io::Errno::TXTBSY]
-                .iter()
-                .any(|errno| errno.raw_os_error() == code)
-        });
-        let said = format!("not started: {}", engine::reason(&why));
-        self.recorder.failed(arrival, Failure::Check(said), now);
-        if !passes {
+        let passes =
+            matches!(
+                why.kind(),
+                io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory | io::ErrorKind::Interrupted
+            ) || why.raw_os_error().is_some_and(|code| rustix::io::Errno::TXTBSY.raw_os_error() == code);
+        let lack = engine::lack(&why);
+        let failure = match lack {
+            Some(lack) => Failure::Lacking(lack),
+            None => Failure::Check(format!("not started: {}", engine::reason(&why))),
+        };
+        self.recorder.failed(arrival, failure, now);
+        if !passes && lack.is_none() {
             self.control.stop.store(true, Ordering::Relaxed);
             self.tell(Report::Fault(why));
         }
@@ -292,7 +300,7 @@ impl Launcher {
         if !child.given_up {
             self.count(&child, reaped.status, ended);
         }
-        let since_run = |at: Nanos| Nanos((self.part.start_ns + at.0).saturating_sub(self.part.run_ns));
+        let since_run = |at: Nanos| Nanos((self.start_ns + at.0).saturating_sub(self.part.run_ns));
         if let Some(log) = &mut self.part.log {
             log.job(Job {
                 trial: self.part.trial,
@@ -413,6 +421,15 @@ impl Launcher {
     }
 }
 
+/// Ends a process that was just started, and waits for it: killed, it ends as soon as it runs.
+fn end(pid: Pid, handle: &OwnedFd) {
+    let _ = pidfd_send_signal(handle, Signal::KILL);
+    let mut fds = [PollFd::new(handle, PollFlags::IN)];
+    while matches!(sys::reap(pid), Ok(None)) {
+        let _ = poll(&mut fds, None);
+    }
+}
+
 /// The processor that a process ran on last (proc_pid_stat(5), field 39); readable until it is waited for.
 fn last_cpu(pid: Pid) -> Option<u32> {
     let text = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
@@ -422,3 +439,6 @@ fn last_cpu(pid: Pid) -> Option<u32> {
 fn timespec(time: Nanos) -> Timespec {
     Timespec { tv_sec: (time.0 / 1_000_000_000) as i64, tv_nsec: (time.0 % 1_000_000_000) as i64 }
 }
+
+#[cfg(test)]
+mod tests;

@@ -233,7 +233,6 @@ impl Storm {
                 most: (parallel / launchers + u32::from(index < parallel % launchers)) as usize,
                 outstanding: (self.options.outstanding / u64::from(launchers)).max(1),
                 source: Source::of(offer, index, launchers, &drawn),
-                start_ns: 0,
                 run_ns: self.run_ns,
                 load_ends,
                 drain,
@@ -333,7 +332,7 @@ impl Account {
 fn launch(
     setup: Arc<Setup>,
     control: Arc<Control>,
-    mut part: Part,
+    part: Part,
     files: &[std::os::fd::BorrowedFd<'_>; 2],
     reports: &SyncSender<(usize, Report)>,
     ready: &Sender<io::Result<()>>,
@@ -345,20 +344,20 @@ fn launch(
         .and_then(|()| Ok(rustix::stdio::dup2_stdin(null)?))
         .and_then(|()| Ok(rustix::stdio::dup2_stdout(output)?))
         .and_then(|()| Ok(rustix::stdio::dup2_stderr(output)?));
-    if let Err(why) = own {
-        let _ = ready.send(Err(why));
-        return;
-    }
+    let launcher = own.and_then(|()| Launcher::new(setup, control, part, reports.clone()));
+    let launcher = match launcher {
+        Ok(launcher) => launcher,
+        Err(why) => {
+            let _ = ready.send(Err(why));
+            return;
+        }
+    };
     let _ = ready.send(Ok(()));
     // Whoever would say when has failed to start another.
     let Ok(start_ns) = go.recv() else { return };
     // A closed loop has no due times that would hold it back, and there is no moment before the trial.
     std::thread::sleep(Duration::from_nanos(start_ns.saturating_sub(sys::monotonic_ns())));
-    part.start_ns = start_ns;
-    match Launcher::new(setup, control, part, reports.clone()) {
-        Ok(launcher) => launcher.run(),
-        Err(_) => panic!("an own table of descriptors has room for one"),
-    }
+    launcher.run(start_ns);
     // The files kept are closed in this table before the thread that lent them goes on.
     let _ = sys::own_descriptors(&[]);
 }

@@ -12,7 +12,9 @@ const UNITS: [(&str, u64); 4] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 <
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match UNITS.iter().find(|(_, size)| self.0 >= *size) {
+        // From where one digit after the point would make it 1024 of the next smaller.
+        let is_it = |(_, size): &&(&str, u64)| self.0 >= size - size / 1024 / 20;
+        match UNITS.iter().find(is_it) {
             Some((unit, size)) => {
                 let text = format!("{:.1}", self.0 as f64 / *size as f64);
                 f.pad(&format!("{} {unit}", text.trim_end_matches(".0")))
@@ -36,7 +38,9 @@ impl FromStr for Bytes {
                 .map(|(_, size)| *size)
                 .ok_or_else(error)?,
         };
-        Ok(Self((number * factor as f64).round() as u64))
+        let bytes = (number * factor as f64).round();
+        // 2^64 is the first that is none.
+        if bytes >= u64::MAX as f64 { Err(error()) } else { Ok(Self(bytes as u64)) }
     }
 }
 
@@ -56,6 +60,14 @@ mod tests {
             assert_eq!(parsed.0, bytes, "{text}");
             assert_eq!(parsed.to_string(), printed);
         }
-        assert!("2 elephants".parse::<Bytes>().is_err());
+        // A size that no number holds was taken for the largest one.
+        for text in ["2 elephants", "99999999999TiB", "16777216TiB"] {
+            assert!(text.parse::<Bytes>().is_err(), "{text}");
+        }
+        for (bytes, printed) in
+            [(1023, "1023 B"), (1024, "1 KiB"), ((1 << 20) - 1, "1 MiB"), ((1 << 30) - (1 << 10), "1 GiB")]
+        {
+            assert_eq!(Bytes(bytes).to_string(), printed);
+        }
     }
 }

@@ -19,17 +19,18 @@ impl Nanos {
 
     /// From whole microseconds.
     pub const fn from_micros(us: u64) -> Self {
-        Self(us * 1_000)
+        Self(us.saturating_mul(1_000))
     }
     /// From whole milliseconds.
     pub const fn from_millis(ms: u64) -> Self {
-        Self(ms * 1_000_000)
+        Self(ms.saturating_mul(1_000_000))
     }
     /// From whole seconds.
     pub const fn from_secs(s: u64) -> Self {
-        Self(s * 1_000_000_000)
+        Self(s.saturating_mul(1_000_000_000))
     }
-    /// From seconds, rounded to the nearest nanosecond; negative and non-finite become zero.
+    /// From seconds, rounded to the nearest nanosecond. What is negative, or no number, is no time at all; what is too long,
+    /// or infinite, is [`Nanos::MAX`].
     pub fn from_secs_f64(s: f64) -> Self {
         Self((s * 1e9).round().max(0.0) as u64)
     }
@@ -97,7 +98,7 @@ impl fmt::Display for Nanos {
             999_500..=999_499_999 => (ns / 1e6, "ms"),
             999_500_000..=119_999_999_999 => (ns / 1e9, "s"),
             _ => {
-                let s = (self.0 + 500_000_000) / 1_000_000_000;
+                let s = self.0.saturating_add(500_000_000) / 1_000_000_000;
                 let (h, m, s) = (s / 3600, s / 60 % 60, s % 60);
                 let text = match (h, m, s) {
                     (0, m, 0) => format!("{m} min"),
@@ -181,6 +182,32 @@ mod tests {
         for text in ["", "10", "s", "1s1m", "5 parsecs", "-1s", "1e9s", "99999999999h"] {
             assert!(text.parse::<Nanos>().is_err(), "{text}");
         }
+    }
+
+    /// The longest time could not be printed: rounding it to seconds was an overflow.
+    #[test]
+    fn the_ends_of_the_scale_hold() {
+        for (seconds, expected) in [
+            (f64::INFINITY, Nanos::MAX),
+            (f64::MAX, Nanos::MAX),
+            (1e300, Nanos::MAX),
+            (f64::NEG_INFINITY, Nanos::ZERO),
+            (-1.0, Nanos::ZERO),
+            (-0.0, Nanos::ZERO),
+            (f64::NAN, Nanos::ZERO),
+            (4e-10, Nanos::ZERO),
+            (6e-10, Nanos(1)),
+        ] {
+            assert_eq!(Nanos::from_secs_f64(seconds), expected, "{seconds}");
+        }
+        for most in [Nanos::from_secs(u64::MAX), Nanos::from_millis(u64::MAX), Nanos::from_micros(u64::MAX)] {
+            assert_eq!(most, Nanos::MAX);
+        }
+        assert_eq!(Nanos::MAX.to_string(), "5124095 h 34 min");
+        assert_eq!(
+            (Nanos::MAX + Nanos(1), Nanos::MAX * 2, Nanos(1) - Nanos(2)),
+            (Nanos::MAX, Nanos::MAX, Nanos::ZERO)
+        );
     }
 
     #[test]

@@ -44,8 +44,17 @@ impl fmt::Display for Rate {
         let text = if self.0 >= 99.95 {
             format!("{}/s", grouped(self.0.round() as u64))
         } else {
-            let text = format!("{:.*}", if self.0 >= 9.995 { 1 } else { 2 }, self.0);
-            format!("{}/s", text.trim_end_matches('0').trim_end_matches('.'))
+            let decimals = match self.0.abs() {
+                rate if rate >= 9.995 => 1,
+                rate if rate >= 0.1 => 2,
+                0.0 => 0,
+                // Three digits that tell something.
+                rate => 2 + (-rate.log10().floor()).min(12.0) as usize,
+            };
+            let text = format!("{:.decimals$}", self.0);
+            let text =
+                if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+            format!("{text}/s")
         };
         f.pad(&text)
     }
@@ -89,6 +98,8 @@ mod tests {
             ("90/min", 1.5, "1.5/s"),
             ("0", 0.0, "0/s"),
             ("12.34", 12.34, "12.3/s"),
+            ("1/min", 1.0 / 60.0, "0.0167/s"),
+            ("1/h", 1.0 / 3600.0, "0.000278/s"),
         ] {
             let parsed: Rate = text.parse().expect(text);
             assert!((parsed.0 - rate).abs() < 1e-9, "{text}");

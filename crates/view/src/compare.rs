@@ -134,7 +134,7 @@ impl Comparison {
                 (value(first.unit, first.median), Tone::Plain),
                 (value(second.unit, second.median), Tone::Plain),
                 (better.map_or_else(String::new, |b| faster(b.median)), tone),
-                (better.map_or_else(String::new, |b| format!("{:.2}–{:.2}", b.low, b.high)), Tone::Faint),
+                (better.as_ref().map_or_else(String::new, interval), Tone::Faint),
             ]);
         }
         lines.extend(table.lines());
@@ -164,6 +164,14 @@ impl Comparison {
             })).collect::<Vec<_>>(),
             "only_one_has": self.alone,
         })
+    }
+}
+
+/// The ends of an interval; one that few blocks leave open has none.
+fn interval(better: &Median) -> String {
+    match better.high.is_finite() {
+        true => format!("{:.2}–{:.2}", better.low, better.high),
+        false => "too few blocks".to_owned(),
     }
 }
 

@@ -1,6 +1,6 @@
 use crate::words::number;
 use crate::{Tone, Trial};
-use record::{Failure, Outcome, Outcomes, Purpose};
+use record::{Failure, Lack, Outcome, Outcomes, Purpose};
 use units::{Share, grouped};
 
 /// What a trial is to the search, in one word.
@@ -81,6 +81,8 @@ fn reason(trial: &Trial, at: &str) -> Option<String> {
         Outcome::Failed => match trial.figures.worst_failure() {
             Some((Failure::Status(code), _)) => format!("it answers with status {code}"),
             Some((Failure::Connect(why), _)) => format!("connections cannot be made ({why})"),
+            Some((Failure::Full(why), _)) => format!("the database takes no more sessions ({why})"),
+            Some((Failure::Lacking(lack), _)) => format!("torment has no {lack} left"),
             Some((Failure::Closed, _)) => "it closes connections before the answer is complete".to_owned(),
             Some((Failure::Protocol(why), _)) => format!("its answers cannot be understood ({why})"),
             Some((Failure::Reset(why), _)) => format!("it refuses streams ({why})"),
@@ -132,6 +134,10 @@ pub(crate) fn what_to_check(failure: &Failure) -> &'static str {
             "look at the target's own log; --once shows one request and its answer in full"
         }
         Failure::Status(_) => "if that is the answer you expect, say so by --expect-status",
+        Failure::Full(_) => "lower --pool, or raise max_connections of the server",
+        Failure::Lacking(Lack::Descriptor) => "raise ulimit -n, or lower --max-connections",
+        Failure::Lacking(Lack::Port) => "use keep-alive, or widen net.ipv4.ip_local_port_range",
+        Failure::Lacking(Lack::Watch) => "raise fs.epoll.max_user_watches",
         Failure::Connect(_) => "check that the target runs and listens at this address",
         Failure::Closed => "look at the target's own log; it may expect TLS, or refuse kept connections",
         Failure::Reset(_) => "look at the target's own log; it may take fewer streams: try --streams",

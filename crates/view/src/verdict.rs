@@ -83,6 +83,10 @@ pub(crate) fn sentences(diagnosis: &Diagnosis) -> Vec<Line> {
 /// Why nothing is named, in one line.
 pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Line> {
     let (tone, words, usual) = match diagnosis.none? {
+        // Not well on the way, and well at more.
+        NoFinding::NotSaturated if diagnosis.degraded_at.is_some() => {
+            (Tone::Good, "not saturated", "the target held the most that was allowed")
+        }
         NoFinding::NotSaturated => {
             let up_to = diagnosis.well_at.map(|rate| format!(", up to {rate}")).unwrap_or_default();
             let text = format!(": the target was well at every rate offered{up_to}");
@@ -145,7 +149,8 @@ pub(crate) fn confidence(diagnosis: &Diagnosis) -> Line {
         _ => Tone::Warn,
     };
     let mut line = Line::empty().and(Tone::Faint, "  confidence: ").and(tone, confidence.word());
-    if let Some(why) = lacking(confidence) {
+    let contradicted = diagnosis.arithmetic.as_ref().is_some_and(|arithmetic| !arithmetic.agrees());
+    if let Some(why) = lacking(confidence, contradicted) {
         line = line.then(format!(", for {why}"));
     }
     match diagnosis.unless.first() {
@@ -155,16 +160,20 @@ pub(crate) fn confidence(diagnosis: &Diagnosis) -> Line {
 }
 
 /// What a confidence that is not high lacks most, and what would help.
-fn lacking(confidence: Confidence) -> Option<String> {
+fn lacking(confidence: Confidence, contradicted: bool) -> Option<String> {
     let Confidence { margin, persistence, independence, coverage } = confidence;
     let percent = |share: f64| Share((share * 100.0).round() / 100.0);
     let (shown, seen) = (percent(persistence), percent(coverage));
+    let sources = match contradicted {
+        true => "the reckoning does not give the rate that was measured",
+        false => "few independent sources say so (--postgres and --metrics add some)",
+    };
     let reasons = [
         (
             persistence,
             format!("it shows in {shown} of the degraded seconds only (a longer --trial has more of them)"),
         ),
-        (independence, "few independent sources say so (--postgres and --metrics add some)".to_owned()),
+        (independence, sources.to_owned()),
         (coverage, format!("{seen} of the looks at its threads could be made, or read")),
         (margin, "it is near to where it begins to count: a higher rate would tell".to_owned()),
     ];

@@ -345,14 +345,17 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
     )
 }
 
+/// too_many_connections (PostgreSQL's documentation, appendix A).
+const TOO_MANY: &str = "53300";
+
 pub(crate) fn connections(case: &Case<'_>) -> Option<Found> {
-    let refused = case.bad.load.failed(
-        |f| matches!(f, Failure::Database(why) | Failure::Connect(why) if why.contains("53300") || why.contains("too many")),
-    );
+    let refused = case
+        .bad
+        .load
+        .failed(|failure| matches!(failure, Failure::Full(_)) || failure.sqlstate() == Some(TOO_MANY));
     let postgres = case.bad.all.postgres.as_ref();
-    let said = postgres
-        .and_then(|p| p.error.as_ref())
-        .is_some_and(|why| why.contains("53300") || why.contains("too many"));
+    // What the watch was told begins with the code.
+    let said = postgres.and_then(|p| p.error.as_ref()).is_some_and(|why| why.starts_with(TOO_MANY));
     let info = case.watched.postgres.as_ref();
     let setting = |name: &str| info.and_then(|info| info.setting(name)?.parse::<f64>().ok());
     let most = setting("max_connections")

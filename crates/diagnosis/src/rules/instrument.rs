@@ -3,7 +3,7 @@
 use crate::case::{Case, cpu};
 use crate::found::{Found, fact, source};
 use crate::words::{number, percent, time};
-use record::{Cause, Failure};
+use record::{Cause, Lack};
 use units::grouped;
 
 /// Codes of caveats by which the one who loads voided a trial.
@@ -74,58 +74,60 @@ fn target_fills_the_machine(case: &Case<'_>) -> bool {
     idle <= 0.1 * f64::from(host.cpus) && case.cpu() + downstream >= 0.5 * busy
 }
 
+/// How many arrivals failed for want of it; also a trial whose seconds were not kept says so.
+fn lacked(case: &Case<'_>, lack: Lack, code: &str) -> Option<(u64, String)> {
+    let count = case.lacking.get(&lack).copied().unwrap_or(0);
+    let void = case.void.iter().find(|caveat| caveat.code == code);
+    match count {
+        0 => void.map(|caveat| (0, caveat.text.clone())),
+        1 => Some((1, format!("1 arrival failed for want of a {lack}"))),
+        _ => Some((count, format!("{} arrivals failed for want of a {lack}", grouped(count)))),
+    }
+}
+
 pub(crate) fn ports(case: &Case<'_>) -> Option<Found> {
-    let refused = case.bad.load.failed(
-        |f| matches!(f, Failure::Connect(why) if why.contains("cannot assign requested address") || why.contains("address not available")),
-    ) + case.void.iter().filter(|caveat| caveat.code == "ports-exhausted").count() as u64;
+    let lacked = lacked(case, Lack::Port, "ports-exhausted");
     let ports = case.bad.all.own.ports;
-    if refused == 0 && ports.share() < PORTS_SHARE {
+    if lacked.is_none() && ports.share() < PORTS_SHARE {
         return None;
     }
-    let text =
+    let said = match &lacked {
+        Some((_, text)) => format!("torment ran out of local ports: {text}."),
+        None => "torment is about to run out of local ports.".to_owned(),
+    };
+    let mut found = Found::new(Cause::Ports, format!("{said} This says nothing about the target."))
+        .margin(if lacked.is_some() { 1.0 } else { ports.share() }, PORTS_SHARE, 1.0)
+        .sources(if lacked.is_some() { 3 } else { 1 });
+    if let Some((count, text)) = lacked {
+        found = found.evidence(fact(text, count as f64, 1.0, "arrivals", source::LOAD));
+    }
+    let taken =
         format!("{} of {} local ports to the target are taken", grouped(ports.used), grouped(ports.limit));
     Some(
-        Found::new(
-            Cause::Ports,
-            format!(
-                "torment ran out of local ports: {} connections could not be made. This says nothing about the target.",
-                grouped(refused)
-            ),
-        )
-        .margin(if refused > 0 { 1.0 } else { ports.share() }, PORTS_SHARE, 1.0)
-        .sources(if refused > 0 { 3 } else { 1 })
-        .evidence(fact(
-            format!("{} connections refused by this machine's kernel", grouped(refused)),
-            refused as f64,
-            1.0,
-            "connections",
-            source::LOAD,
-        ))
-        .evidence(fact(text, ports.share(), PORTS_SHARE, "share", source::SOCKETS))
-        .chain(["load generator → local ports".to_owned()])
-        .next("keep connections alive, so that each serves many requests")
-        .next("or widen net.ipv4.ip_local_port_range, or load from more addresses"),
+        found
+            .evidence(fact(taken, ports.share(), PORTS_SHARE, "share", source::SOCKETS))
+            .chain(["load generator → local ports".to_owned()])
+            .next("keep connections alive, so that each serves many requests")
+            .next("or widen net.ipv4.ip_local_port_range, or load from more addresses"),
     )
 }
 
 pub(crate) fn descriptors(case: &Case<'_>) -> Option<Found> {
-    let refused =
-        case.bad.load.failed(|f| matches!(f, Failure::Connect(why) if why.contains("too many open files")))
-            + case.void.iter().filter(|caveat| caveat.code == "descriptors-exhausted").count() as u64;
-    (refused > 0).then(|| {
+    let files = lacked(case, Lack::Descriptor, "descriptors-exhausted");
+    let watches = lacked(case, Lack::Watch, "watches-exhausted");
+    let advice = match files {
+        Some(_) => "raise the limit (ulimit -n), or lower --max-connections",
+        None => "raise fs.epoll.max_user_watches",
+    };
+    let (count, text) = files.or(watches)?;
+    Some(
         Found::new(
             Cause::OwnDescriptors,
-            "torment ran out of descriptors. This says nothing about the target.",
+            format!("torment ran out of descriptors: {text}. This says nothing about the target."),
         )
         .sources(3)
-        .evidence(fact(
-            format!("{} connections failed for want of a descriptor", grouped(refused)),
-            refused as f64,
-            1.0,
-            "connections",
-            source::LOAD,
-        ))
+        .evidence(fact(text, count as f64, 1.0, "arrivals", source::LOAD))
         .chain(["load generator → descriptors".to_owned()])
-        .next("raise the limit (ulimit -n), or lower --max-connections")
-    })
+        .next(advice),
+    )
 }

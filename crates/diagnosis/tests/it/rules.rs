@@ -6,8 +6,8 @@ use record::watch::{
     PostgresInfo, Role, Sessions, State, Subject, SubjectWindow, Sweep, TaskLimit, Wait, Watched, Window,
 };
 use record::{
-    Cause, Caveat, Costs, Diagnosis, Event, Failure, Judgement, NoFinding, Outcome, Purpose, Recovery, RunId,
-    Slice, TrialResult,
+    Cause, Caveat, Costs, Diagnosis, Ended, Event, Failure, Judgement, Lack, NoFinding, Outcome, Purpose,
+    Recovery, RunId, Slice, TrialResult, Verdict,
 };
 use torment_diagnosis::{Recording, diagnose};
 use units::{Bytes, Nanos, Rate};
@@ -106,6 +106,10 @@ fn judge(watched: Watched, loads: Vec<Load>) -> Diagnosis {
 
 /// The same, where it is known what the machine costs.
 fn judge_knowing(costs: Option<Costs>, watched: Watched, loads: Vec<Load>) -> Diagnosis {
+    diagnose(&recorded(costs, watched, loads))
+}
+
+fn recorded(costs: Option<Costs>, watched: Watched, loads: Vec<Load>) -> Recording {
     let mut recording = Recording::default();
     if let Some(costs) = costs {
         recording.fold(&Event::Known { costs });
@@ -163,7 +167,7 @@ fn judge_knowing(costs: Option<Costs>, watched: Watched, loads: Vec<Load>) -> Di
             },
         });
     }
-    diagnose(&recording)
+    recording
 }
 
 fn sessions(state: &str, wait: Option<(&str, &str)>, count: f64) -> Sessions {
@@ -476,7 +480,7 @@ fn postgresql_says_what_its_sessions_wait_for() {
     expect(&judge(watched(), vec![well(), load(400.0, 200.0, 300.0, 900, busy)]), Cause::PostgresCpu);
 
     let mut refused = load(400.0, 200.0, 30.0, 900, reading());
-    refused.failures = vec![(Failure::Database("53300: too many clients already".to_owned()), 100)];
+    refused.failures = vec![(Failure::Database("53300 sorry, too many clients already".to_owned()), 100)];
     let mut about = watched();
     about.postgres = Some(PostgresInfo {
         settings: vec![("max_connections".to_owned(), "20".to_owned())],
@@ -552,6 +556,78 @@ fn a_generator_that_is_late_beyond_the_limit_is_not_the_limit() {
     late.invalid = vec![Caveat::new("generator-late", "the generator itself was 30 ms late at p99")];
     let bad = load(300.0, 190.0, 390.0, 1900, pool_of_ten());
     expect(&judge(watched(), vec![calm(), late, bad]), Cause::Pool);
+}
+
+/// "1 connections could not be made" was said of thousands of arrivals, for void trials were counted; and "too many open
+/// files" of our own was taken for the words of a full PostgreSQL.
+#[test]
+fn what_torment_lacks_is_its_own_and_counted_in_arrivals() {
+    let about = || Watched {
+        postgres: Some(PostgresInfo {
+            settings: vec![("max_connections".to_owned(), "20".to_owned())],
+            ..PostgresInfo::default()
+        }),
+        ..watched()
+    };
+    for (lack, code, cause, count, words) in [
+        (Lack::Port, "ports-exhausted", Cause::Ports, 700, "3,500 arrivals failed for want of a local port"),
+        (
+            Lack::Descriptor,
+            "descriptors-exhausted",
+            Cause::OwnDescriptors,
+            20,
+            "100 arrivals failed for want of a",
+        ),
+        (
+            Lack::Watch,
+            "watches-exhausted",
+            Cause::OwnDescriptors,
+            20,
+            "100 arrivals failed for want of a watch of",
+        ),
+    ] {
+        let mut void = load(900.0, 150.0, 30.0, 10, calm().window);
+        void.failures = vec![(Failure::Lacking(lack), count)];
+        void.invalid = vec![Caveat::new(code, "as the runner says it")];
+        let diagnosis = judge(about(), vec![calm(), void]);
+        expect(&diagnosis, cause);
+        assert!(diagnosis.sentences[0].contains(words), "{:?}", diagnosis.sentences);
+        assert!(diagnosis.findings.iter().all(|finding| finding.cause != Cause::PostgresConnections));
+    }
+}
+
+/// After "the limit was not reached" stood "I do not know what gave first": one trial on the way had failed by chance.
+#[test]
+fn a_limit_that_was_not_reached_has_no_cause() {
+    let odd = second(vec![workers(0.1, 0.1, &[(Wait::Other { what: "io_uring_enter".to_owned() }, 20.0)])]);
+    let trials = || {
+        vec![
+            load(50.0, 50.0, 1.0, 10, odd.clone()),
+            load(100.0, 50.0, 90.0, 900, odd.clone()),
+            load(100.0, 100.0, 1.0, 10, odd.clone()),
+        ]
+    };
+    let before = judge(watched(), trials());
+    assert_eq!(before.none, Some(NoFinding::Unexplained), "{before:#?}");
+    let ended = Event::RunEnded {
+        at_unix_ms: 0,
+        verdict: Some(Verdict::Limits {
+            limits: Vec::new(),
+            ended: Ended::MaxReached,
+            curve: Vec::new(),
+            detection_limit: 0.01,
+            trials: 3,
+            loaded: Nanos::from_secs(15),
+        }),
+        exit_code: 0,
+        error: None,
+    };
+    let mut recording = recorded(None, watched(), trials());
+    recording.fold(&ended);
+    let diagnosis = diagnose(&recording);
+    assert_eq!((diagnosis.cause(), diagnosis.none), (None, Some(NoFinding::NotSaturated)), "{diagnosis:#?}");
+    let said = "Nothing gave: the target held the most that was allowed, 100/s; that it was not well at 100/s on the way was chance.";
+    assert_eq!(diagnosis.sentences, [said]);
 }
 
 #[test]

@@ -157,7 +157,7 @@ impl Worker {
             return self.not_held(&crate::reason(why));
         }
         if let Some(request) = self.backlog.pop() {
-            self.failed(&request, Failure::Connect(crate::reason(why)), false);
+            self.failed(&request, crate::no_connection(why), false);
         }
     }
 

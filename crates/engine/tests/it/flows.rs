@@ -26,6 +26,7 @@ fn job(port: u16, plan: &str) -> Job {
     };
     let plan = checked().unwrap_or_else(|e| panic!("{plan}\n{e}"));
     Job {
+        secrets: plan.secrets(),
         endpoint: Endpoint::of(&plan.target).expect("an address"),
         arrivals_limit: plan.arrivals_limit(),
         flows: plan.flows,

@@ -26,6 +26,7 @@ fn job(url: &str, statements: &[&str]) -> Job {
     };
     let plan = checked().unwrap_or_else(|e| panic!("{text}\n{e}"));
     Job {
+        secrets: plan.secrets(),
         endpoint: Endpoint::of(&plan.target).expect("an address"),
         arrivals_limit: plan.arrivals_limit(),
         flows: plan.flows,

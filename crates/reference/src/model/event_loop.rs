@@ -91,6 +91,13 @@ impl<'a> Loop<'a> {
             .expect("the listener is watched while accepting is not paused");
     }
 
+    /// Where the kernel has no watch to spare (`fs.epoll.max_user_watches`), accepting pauses.
+    fn watch_again(&mut self) {
+        if self.watch_listener().is_err() {
+            self.accept_again = Some(Instant::now() + ACCEPT_PAUSE);
+        }
+    }
+
     /// Serves until the service stops.
     pub(super) fn run(&mut self) {
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
@@ -107,7 +114,9 @@ impl<'a> Loop<'a> {
             for event in &events {
                 match event.data.u64() {
                     STOP => return,
-                    LISTENER => self.accept(),
+                    LISTENER if self.accept_again.is_none() => self.accept(),
+                    // Accepting has paused since this was told.
+                    LISTENER => {}
                     MAIL => self.collect(),
                     key => self.on_event(key, event.flags, now),
                 }
@@ -116,7 +125,7 @@ impl<'a> Loop<'a> {
             }
             if self.accept_again.is_some_and(|at| at <= now) {
                 self.accept_again = None;
-                self.watch_listener().expect("the listener was removed when accepting paused");
+                self.watch_again();
             }
         }
     }
@@ -152,7 +161,7 @@ impl<'a> Loop<'a> {
             // Of those that sleep, the kernel wakes the one that has watched for longest.
             self.taken = 0;
             self.unwatch_listener();
-            self.watch_listener().expect("it was watched just now");
+            self.watch_again();
         }
     }
 

@@ -12,6 +12,7 @@ mod plans;
 mod restart;
 mod run;
 mod runs;
+mod secrets;
 mod selftest;
 mod store;
 mod storm;

@@ -99,11 +99,14 @@ impl Session {
     fn refused(&self, complaint: &Complaint) -> io::Error {
         let said = format!("the server says: {}", complaint.tell(None));
         match complaint.code.as_str() {
-            "53300" => broken(format!(
-                "{said}; --pool is {}: lower it, or raise max_connections of the server (or the limit of the \
-                 user or the database)",
-                self.pool
-            )),
+            "53300" => {
+                let why = format!(
+                    "{said}; --pool is {}: lower it, or raise max_connections of the server (or the limit of the \
+                     user or the database)",
+                    self.pool
+                );
+                io::Error::new(io::ErrorKind::ResourceBusy, why)
+            }
             code if code.starts_with("28") => {
                 let why = format!("{said}; check user and password, and the server's pg_hba.conf");
                 io::Error::new(io::ErrorKind::PermissionDenied, why)

@@ -1,0 +1,137 @@
+//! The words in events that are not our own: what a target, a kernel or a program said.
+
+use crate::watch::{Look, Watched, Window};
+use crate::{Caveat, Diagnosis, Event, Failure, Slice, Standing, TrialResult, Verdict};
+
+/// What changes a text.
+type With<'w> = &'w mut dyn FnMut(&mut String);
+
+impl Event {
+    /// Calls `with` for every text that may hold words of somebody else's. What is named and described from the plan
+    /// alone is left out, and so is what the machine itself is asked where there is no target.
+    pub fn each_text(&mut self, with: With<'_>) {
+        match self {
+            Self::SliceDone { slice, .. } => of_slice(slice, with),
+            Self::TrialDone { result, judgement, .. } => {
+                let TrialResult { total, caveats, .. } = &mut **result;
+                of_slice(total, with);
+                of_caveats(caveats, with);
+                of_caveats(&mut judgement.invalid, with);
+            }
+            Self::Doubt { caveat } => with(&mut caveat.text),
+            Self::WatchStarted { watched } => of_watched(watched, with),
+            Self::Observed { window, .. } => of_window(window, with),
+            Self::Looked { look, .. } => of_look(look, with),
+            Self::Logged { text, .. } | Self::Noted { text, .. } => with(text),
+            Self::Visited { visit } => {
+                visit.void.iter_mut().for_each(&mut *with);
+                for taken in &mut visit.taken {
+                    with(&mut taken.says);
+                    of_caveats(&mut taken.caveats, with);
+                }
+            }
+            Self::Stands { standing } => of_standing(standing, with),
+            Self::Diagnosed { diagnosis } => of_diagnosis(diagnosis, with),
+            Self::RunEnded { verdict, error, .. } => {
+                error.iter_mut().for_each(&mut *with);
+                if let Some(Verdict::Answers { standing }) = verdict {
+                    of_standing(standing, with);
+                }
+            }
+            Self::RunStarted { .. }
+            | Self::TrialStarted { .. }
+            | Self::Bounds { .. }
+            | Self::Known { .. }
+            | Self::Designed { .. }
+            | Self::Resumed { .. }
+            | Self::VisitStarted { .. }
+            | Self::Surveyed { .. }
+            | Self::Probing { .. }
+            | Self::Measured { .. }
+            | Self::Forecast { .. }
+            | Self::Ramped { .. } => {}
+        }
+    }
+}
+
+impl Failure {
+    /// As [`Event::each_text`].
+    pub fn each_text(&mut self, with: With<'_>) {
+        match self {
+            Self::Status(_) | Self::Lacking(_) | Self::Closed => {}
+            Self::Connect(why)
+            | Self::Full(why)
+            | Self::Protocol(why)
+            | Self::Reset(why)
+            | Self::Database(why)
+            | Self::Check(why) => with(why),
+        }
+    }
+}
+
+fn of_slice(slice: &mut Slice, with: With<'_>) {
+    for (mut failure, count) in std::mem::take(&mut slice.failures) {
+        failure.each_text(with);
+        *slice.failures.entry(failure).or_default() += count;
+    }
+}
+
+fn of_caveats(caveats: &mut [Caveat], with: With<'_>) {
+    caveats.iter_mut().for_each(|caveat| with(&mut caveat.text));
+}
+
+fn of_watched(watched: &mut Watched, with: With<'_>) {
+    for subject in &mut watched.subjects {
+        with(&mut subject.name);
+        with(&mut subject.command);
+        subject.java.iter_mut().for_each(&mut *with);
+    }
+    if let Some(postgres) = &mut watched.postgres {
+        with(&mut postgres.address);
+        postgres.settings.iter_mut().for_each(|(_, value)| with(value));
+    }
+    watched.metrics.iter_mut().for_each(&mut *with);
+    watched.missing.iter_mut().for_each(|missing| with(&mut missing.why));
+}
+
+fn of_window(window: &mut Window, with: With<'_>) {
+    window.changes.iter_mut().for_each(&mut *with);
+    for subject in &mut window.subjects {
+        subject.titles.iter_mut().for_each(|(title, _)| with(title));
+        subject.groups.iter_mut().for_each(|group| with(&mut group.name));
+    }
+    window.postgres.iter_mut().flat_map(|postgres| &mut postgres.error).for_each(&mut *with);
+    if let Some(metrics) = &mut window.metrics {
+        metrics.error.iter_mut().for_each(&mut *with);
+        metrics.series.iter_mut().for_each(|series| with(&mut series.name));
+    }
+}
+
+fn of_look(look: &mut Look, with: With<'_>) {
+    match look {
+        Look::Threads { at, .. } => at.iter_mut().for_each(|at| with(&mut at.group)),
+        Look::VirtualThreads(_) => {}
+        Look::Blockers { blocked } => blocked.iter_mut().for_each(|blocked| with(&mut blocked.statement)),
+        Look::Statements { statements } => {
+            statements.iter_mut().for_each(|statement| with(&mut statement.text))
+        }
+        Look::Refused { why, .. } => with(why),
+    }
+}
+
+fn of_standing(standing: &mut Standing, with: With<'_>) {
+    of_caveats(&mut standing.caveats, with);
+    for judged in &mut standing.judged {
+        with(&mut judged.says);
+        of_caveats(&mut judged.caveats, with);
+    }
+}
+
+fn of_diagnosis(diagnosis: &mut Diagnosis, with: With<'_>) {
+    let Diagnosis { sentences, findings, chain, next, unless, unseen, .. } = diagnosis;
+    [sentences, chain, next, unless, unseen].into_iter().flatten().for_each(&mut *with);
+    for finding in findings {
+        with(&mut finding.sentence);
+        finding.evidence.iter_mut().for_each(|evidence| with(&mut evidence.text));
+    }
+}

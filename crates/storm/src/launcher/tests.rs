@@ -1,0 +1,63 @@
+//! What the machine's state may do to a launcher.
+
+use super::*;
+use crate::program::Command;
+use crate::{Expected, Setup};
+use engine::Offer;
+use schedule::Schedule;
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::sync::mpsc::channel;
+use sys::task::Program;
+use units::Rate;
+
+/// A process whose end cannot be listened to, for want of resources of the kernel, was a panic, and the whole storm with it.
+/// Here epoll is none at all: every listening fails.
+#[test]
+fn a_process_that_cannot_be_listened_to_is_a_failure_of_ours() {
+    let command =
+        Command::find(&[OsString::from("/bin/sleep"), OsString::from("60")], None).expect("everyone has it");
+    let program = Program::new(&command.path, ["60"], std::env::vars_os());
+    let program = program.expect("it can be executed");
+    let setup =
+        Setup { program, expected: Expected::parse("0").expect("a status"), timeout: Nanos::from_secs(60) };
+    let load = Offer::Open(Schedule::constant(Rate(100.0), Nanos::from_millis(50)));
+    let part = Part {
+        index: 0,
+        trial: 1,
+        most: 4,
+        outstanding: 100,
+        source: Source::of(&load, 0, 1, &Arc::default()),
+        run_ns: 0,
+        load_ends: Nanos::from_millis(50),
+        drain: Nanos::from_secs(1),
+        deadline: None,
+        first_number: 0,
+        log: None,
+    };
+    let (send, reports) = channel();
+    let control = Arc::new(Control::default());
+    let mut launcher =
+        Launcher::new(Arc::new(setup), Arc::clone(&control), part, send).expect("there is an epoll");
+    let null = File::options().read(true).write(true).open("/dev/null").expect("everyone has it");
+    launcher.epoll = null.as_fd().try_clone_to_owned().expect("a descriptor is left");
+    launcher.run(sys::monotonic_ns());
+    let (mut failed, mut faults, mut settled) = (0, 0, 0);
+    for (_, report) in reports {
+        match report {
+            Report::Slice(slice) => {
+                assert_eq!(slice.sent, 0);
+                failed += slice.outcomes.failed;
+            }
+            Report::Fault(why) => {
+                assert_eq!(why.raw_os_error(), Some(rustix::io::Errno::INVAL.raw_os_error()));
+                faults += 1;
+            }
+            Report::Over(_) => {}
+            Report::Settled(tally) => settled += 1 + tally.ended,
+        }
+    }
+    assert!(failed >= 1 && failed == faults && settled == 1, "{failed} {faults} {settled}");
+    assert_eq!((control.alive.load(Ordering::Relaxed), control.started.load(Ordering::Relaxed)), (0, 0));
+}
