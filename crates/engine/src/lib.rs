@@ -18,6 +18,7 @@ mod expiry;
 pub mod fuzzing;
 mod json;
 mod once;
+mod outbox;
 mod pace;
 mod protocol;
 mod reading;

@@ -128,6 +128,8 @@ pub enum Failure {
     Protocol(String),
     /// The server refused one HTTP/2 stream; its error's name.
     Reset(String),
+    /// A call of gRPC did not end with status 0; its code, the code's name, and what the server says about it.
+    Grpc(String),
     /// The database answered with an error; its SQLSTATE and what that means.
     Database(String),
     /// The answer is not what the plan expects beside its status, or lacks what a later step needs.
@@ -142,8 +144,33 @@ impl std::fmt::Display for Failure {
             Self::Closed => f.write_str("connection closed before the answer was complete"),
             Self::Protocol(why) => write!(f, "not understood: {why}"),
             Self::Reset(why) => write!(f, "stream reset: {why}"),
+            Self::Grpc(why) => write!(f, "grpc-status {why}"),
             Self::Database(why) => write!(f, "database: {why}"),
             Self::Check(why) => f.write_str(why),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Failure;
+
+    /// Runs are stored with these names: one that changes makes old runs unreadable.
+    #[test]
+    fn failures_keep_the_names_that_they_are_stored_by() {
+        let text = || "x".to_owned();
+        for (failure, stored) in [
+            (Failure::Status(503), r#"{"status":503}"#),
+            (Failure::Connect(text()), r#"{"connect":"x"}"#),
+            (Failure::Closed, r#""closed""#),
+            (Failure::Protocol(text()), r#"{"protocol":"x"}"#),
+            (Failure::Reset(text()), r#"{"reset":"x"}"#),
+            (Failure::Grpc(text()), r#"{"grpc":"x"}"#),
+            (Failure::Database(text()), r#"{"database":"x"}"#),
+            (Failure::Check(text()), r#"{"check":"x"}"#),
+        ] {
+            assert_eq!(serde_json::to_string(&failure).expect("text"), stored);
+            assert_eq!(serde_json::from_str::<Failure>(stored).expect("it was stored"), failure);
         }
     }
 }
