@@ -18,6 +18,7 @@ pub mod fuzzing;
 mod json;
 mod lanes;
 mod once;
+mod outbox;
 mod pace;
 mod protocol;
 mod reading;

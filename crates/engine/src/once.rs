@@ -178,7 +178,7 @@ impl Line {
                 break told.result;
             }
             match received {
-                Ok(()) if wait(stream, PollFlags::IN, limit) => {}
+                Ok(()) if wait(stream, news(protocol.waits_for_room(stream)), limit) => {}
                 Ok(()) => return Err(Error::NoAnswer { to, waited: step.timeout }),
                 Err(Failure::Closed) if inbox.count == 0 => {
                     return Err(broken("the connection was closed without an answer".to_owned()));
@@ -193,10 +193,7 @@ impl Line {
         let now = sys::monotonic_ns();
         let (status, verdict, content) = match result {
             Ok(answer) => {
-                let expected =
-                    answer.status.is_none_or(|s| step.expect.iter().any(|range| range.contains(s)));
-                let verdict =
-                    if expected { Ok(()) } else { Err(Failure::Status(answer.status.unwrap_or(0))) };
+                let verdict = step.judge(&answer);
                 (answer.status, verdict, answer.content)
             }
             Err(why) => (None, Err(why), None),
@@ -238,6 +235,11 @@ fn shown(protocol: &str, status: Option<u16>, content: Option<&Content>) -> Vec<
     out.extend_from_slice(b"\r\n");
     out.extend_from_slice(&content.body);
     out
+}
+
+/// What is worth waiting for.
+fn news(waits_for_room: bool) -> PollFlags {
+    if waits_for_room { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN }
 }
 
 /// Waits for the socket until `limit`, on the monotonic clock; false when that has passed.

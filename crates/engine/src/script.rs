@@ -1,10 +1,11 @@
 //! The plan's flows, made ready to be sent: what one loop needs to choose, write and judge each step.
 
 use crate::cookies::Visit;
-use crate::protocol::{Http2RequestWriter, RequestWriter, Session, StatementWriter};
+use crate::protocol::{Answer, Http2RequestWriter, RequestWriter, Session, StatementWriter};
 use crate::reading::Reading;
 use crate::{Error, Job};
 use plan::{Ask, Piece, StatusRange, Target, Template, Who};
+use record::Failure;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use units::Nanos;
@@ -89,6 +90,18 @@ impl Words {
         match self {
             Self::Http(words) => words.one.bytes(who, cookies).to_vec(),
             Self::Sql { statement, .. } => statement.shown(who),
+        }
+    }
+}
+
+impl ReadyStep {
+    /// Why this is not the answer that the plan expects, by its status and by what it says of itself.
+    pub fn judge(&self, answer: &Answer) -> Result<(), Failure> {
+        match answer.status {
+            Some(status) if !self.expect.iter().any(|range| range.contains(status)) => {
+                Err(Failure::Status(status))
+            }
+            _ => answer.failure.clone().map_or(Ok(()), Err),
         }
     }
 }

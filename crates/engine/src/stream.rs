@@ -46,6 +46,10 @@ impl Inbox {
 pub(crate) struct TlsStream {
     socket: Socket,
     session: ClientConnection,
+    /// Whether the last look at the socket left nothing in it, its end included.
+    emptied: bool,
+    /// What is wrong behind the plain text that is still to be taken.
+    broken: Option<io::Error>,
 }
 
 /// What a null target answers.
@@ -86,7 +90,7 @@ impl Stream {
     fn secured(socket: Socket, tls: &Tls) -> io::Result<Self> {
         let session =
             ClientConnection::new(tls.config.clone(), tls.name.clone()).map_err(io::Error::other)?;
-        Ok(Self::Tls(Box::new(TlsStream { socket, session })))
+        Ok(Self::Tls(Box::new(TlsStream { socket, session, emptied: false, broken: None })))
     }
 
     /// From here on everything is encrypted; the handshake is carried on by [`Stream::established`].
@@ -148,7 +152,8 @@ impl Stream {
         }
     }
 
-    /// Writes what fits now; the count is less than `bytes` if the kernel's buffer is full.
+    /// Writes what fits now; the count is less than `bytes` only if the kernel's buffer is full, so that an event
+    /// tells when there is room (epoll(7), edge-triggered mode).
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Null { answered } => {
@@ -156,23 +161,22 @@ impl Stream {
                 Ok(bytes.len())
             }
             Self::Plain(socket) => unless_blocked(net::send(&socket.fd, bytes, SendFlags::NOSIGNAL)),
-            Self::Tls(tls) => {
-                let taken = tls.session.writer().write(bytes)?;
-                tls.pump_out()?;
-                Ok(taken)
-            }
+            Self::Tls(tls) => tls.write(bytes),
         }
     }
 
-    /// Sends on what an earlier [`Stream::write`] left inside; true when nothing is left.
+    /// Sends on what an earlier [`Stream::write`] left inside; true when nothing is left, and if not, the kernel's
+    /// buffer is full.
     pub fn flush(&mut self) -> io::Result<bool> {
         match self {
-            Self::Tls(tls) => {
-                tls.pump_out()?;
-                Ok(!tls.session.wants_write())
-            }
+            Self::Tls(tls) => tls.pump_out(),
             _ => Ok(true),
         }
+    }
+
+    /// Whether an earlier [`Stream::write`] left something inside.
+    pub fn holds_back(&self) -> bool {
+        matches!(self, Self::Tls(tls) if tls.session.wants_write())
     }
 
     /// Reads what is there. `None`: nothing now, wait for the next event. `Some(0)`: the peer has closed.
@@ -198,29 +202,54 @@ impl Stream {
         }
     }
 
-    /// Whether a read that did not fill the buffer has emptied the socket, so that no second one is
-    /// needed before the next event (epoll(7), edge-triggered mode).
-    pub fn short_read_is_last(&self) -> bool {
-        matches!(self, Self::Plain(_))
+    /// Whether the last read, of so many bytes, has emptied the socket, so that no second one is needed before the
+    /// next event: it did not fill the buffer (epoll(7), edge-triggered mode). What the end of the connection said
+    /// behind those bytes is not among them: with that announced, read up to it.
+    pub fn is_emptied(&self, count: usize, inbox: &Inbox) -> bool {
+        let has_more = match self {
+            Self::Null { answered } => !answered,
+            Self::Plain(_) => false,
+            Self::Tls(tls) => !tls.emptied,
+        };
+        !has_more && count < inbox.buffer.len()
     }
 }
 
 impl TlsStream {
-    fn pump_out(&mut self) -> io::Result<()> {
+    /// The session takes 64 KiB at a time, whatever room the socket has: it is filled anew until it cannot be emptied.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut taken = 0;
+        while taken < bytes.len() {
+            match self.session.writer().write(&bytes[taken..])? {
+                // Its keys are used up (RFC 8446 section 5.5), and it has said so to the peer.
+                0 if !self.session.wants_write() => return Err(io::ErrorKind::WriteZero.into()),
+                count => taken += count,
+            }
+            if !self.pump_out()? {
+                break;
+            }
+        }
+        Ok(taken)
+    }
+
+    /// True when nothing is left inside; if not, the socket is full.
+    fn pump_out(&mut self) -> io::Result<bool> {
         while self.session.wants_write() {
             match self.session.write_tls(&mut Records(&self.socket, &mut 0)) {
                 Ok(_) => {}
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(e) => return Err(e),
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Moves records both ways until the socket gives no more; false when the peer has closed.
     fn pump(&mut self, received_ns: &mut u64) -> io::Result<bool> {
+        self.emptied = false;
         loop {
-            self.pump_out()?;
+            // A peer that takes nothing more may have said why.
+            let written = self.pump_out();
             match self.session.read_tls(&mut Records(&self.socket, received_ns)) {
                 Ok(0) if self.session.is_handshaking() => {
                     return Err(io::Error::new(
@@ -237,7 +266,8 @@ impl TlsStream {
                     }
                 }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                    self.pump_out()?;
+                    written?;
+                    self.emptied = true;
                     return Ok(true);
                 }
                 // Plain text is waiting to be taken before more records fit.
@@ -248,9 +278,20 @@ impl TlsStream {
     }
 
     fn read(&mut self, inbox: &mut Inbox) -> io::Result<usize> {
-        let open = self.pump(&mut inbox.received_ns)?;
+        let pumped = match self.broken.take() {
+            Some(why) => Err(why),
+            None => self.pump(&mut inbox.received_ns),
+        };
         match self.session.reader().read(&mut inbox.buffer) {
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock && !open => Ok(0),
+            // What came before the end, of whatever kind, comes first.
+            Ok(count) if count > 0 => {
+                self.broken = pumped.err();
+                Ok(count)
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => match pumped? {
+                true => Err(e),
+                false => Ok(0),
+            },
             // Closed without a TLS farewell: as common as not; framing decides whether the answer is whole.
             Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
             other => other,

@@ -154,6 +154,8 @@ pub enum Failure {
     Protocol(String),
     /// The server refused one HTTP/2 stream; its error's name.
     Reset(String),
+    /// A call of gRPC did not end with status 0; its code, the code's name, and what the server says about it.
+    Grpc(String),
     /// The database answered with an error; its SQLSTATE and what that means.
     Database(String),
     /// The answer is not what the plan expects beside its status, or lacks what a later step needs.
@@ -169,6 +171,7 @@ impl std::fmt::Display for Failure {
             Self::Closed => f.write_str("connection closed before the answer was complete"),
             Self::Protocol(why) => write!(f, "not understood: {why}"),
             Self::Reset(why) => write!(f, "stream reset: {why}"),
+            Self::Grpc(why) => write!(f, "grpc-status {why}"),
             Self::Database(why) => write!(f, "database: {why}"),
             Self::Check(why) => f.write_str(why),
         }
@@ -196,6 +199,7 @@ enum Stored {
     Closed,
     Protocol(String),
     Reset(String),
+    Grpc(String),
     Database(String),
     Check(String),
 }
@@ -217,6 +221,7 @@ impl From<Stored> for Failure {
             Stored::Closed => Self::Closed,
             Stored::Protocol(why) => Self::Protocol(why),
             Stored::Reset(why) => Self::Reset(why),
+            Stored::Grpc(why) => Self::Grpc(why),
             Stored::Database(why) => Self::Database(why),
             Stored::Check(why) => Self::Check(why),
         }
@@ -250,5 +255,24 @@ mod tests {
             assert_eq!(serde_json::from_str::<Failure>(&again).expect("it was stored"), expected, "{again}");
         }
         assert_eq!(Failure::Database("57014 canceled".to_owned()).sqlstate(), Some("57014"));
+    }
+
+    /// Runs are stored with these names: one that changes makes old runs unreadable.
+    #[test]
+    fn failures_keep_the_names_that_they_are_stored_by() {
+        let text = || "x".to_owned();
+        for (failure, stored) in [
+            (Failure::Status(503), r#"{"status":503}"#),
+            (Failure::Connect(text()), r#"{"connect":"x"}"#),
+            (Failure::Closed, r#""closed""#),
+            (Failure::Protocol(text()), r#"{"protocol":"x"}"#),
+            (Failure::Reset(text()), r#"{"reset":"x"}"#),
+            (Failure::Grpc(text()), r#"{"grpc":"x"}"#),
+            (Failure::Database(text()), r#"{"database":"x"}"#),
+            (Failure::Check(text()), r#"{"check":"x"}"#),
+        ] {
+            assert_eq!(serde_json::to_string(&failure).expect("text"), stored);
+            assert_eq!(serde_json::from_str::<Failure>(stored).expect("it was stored"), failure);
+        }
     }
 }

@@ -86,6 +86,7 @@ fn reason(trial: &Trial, at: &str) -> Option<String> {
             Some((Failure::Closed, _)) => "it closes connections before the answer is complete".to_owned(),
             Some((Failure::Protocol(why), _)) => format!("its answers cannot be understood ({why})"),
             Some((Failure::Reset(why), _)) => format!("it refuses streams ({why})"),
+            Some((Failure::Grpc(why), _)) => format!("calls end with grpc-status {why}"),
             Some((Failure::Database(why), _)) => format!("statements fail ({why})"),
             Some((Failure::Check(why), _)) => format!("answers are not what the plan expects ({why})"),
             None => format!("{arrivals} fail"),
@@ -141,6 +142,9 @@ pub(crate) fn what_to_check(failure: &Failure) -> &'static str {
         Failure::Connect(_) => "check that the target runs and listens at this address",
         Failure::Closed => "look at the target's own log; it may expect TLS, or refuse kept connections",
         Failure::Reset(_) => "look at the target's own log; it may take fewer streams: try --streams",
+        Failure::Grpc(_) => {
+            "check the path (/package.Service/Method), the message in the body, and the target's own log"
+        }
         Failure::Database(_) => "look at the statement and at the server's log; --once runs it once",
         Failure::Check(_) => "--once shows one request and its answer in full",
         Failure::Protocol(_) => {

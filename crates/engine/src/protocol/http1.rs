@@ -1,6 +1,7 @@
 //! HTTP/1.1 on one connection: one request at a time.
 
 use super::{Answer, AnswerReader, Progress, RequestWriter, Told};
+use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
 use plan::Who;
 use record::Failure;
@@ -8,8 +9,7 @@ use std::io;
 
 pub(crate) struct Http1 {
     reader: AnswerReader,
-    /// Bytes of the request that did not fit into the kernel's buffer.
-    unwritten: Vec<u8>,
+    outbox: Outbox,
     /// The exchange that waits for its answer.
     waiting: Option<u32>,
     /// Whether both sides would have another request on this connection.
@@ -18,7 +18,7 @@ pub(crate) struct Http1 {
 
 impl Http1 {
     pub fn new() -> Self {
-        Self { reader: AnswerReader::default(), unwritten: Vec::new(), waiting: None, keep: true }
+        Self { reader: AnswerReader::default(), outbox: Outbox::default(), waiting: None, keep: true }
     }
 
     pub fn room(&self) -> usize {
@@ -36,12 +36,7 @@ impl Http1 {
     ) -> io::Result<()> {
         self.waiting = Some(exchange);
         self.reader.begin(request.is_head(), content);
-        let bytes = request.bytes(who, cookies);
-        let count = stream.write(bytes)?;
-        if count < bytes.len() {
-            self.unwritten.extend_from_slice(&bytes[count..]);
-        }
-        Ok(())
+        self.outbox.send(stream, request.bytes(who, cookies))
     }
 
     pub fn receive(
@@ -51,9 +46,11 @@ impl Http1 {
         ends: bool,
         told: &mut Vec<Told>,
     ) -> Result<(), Failure> {
-        self.write_rest(stream).map_err(|_| Failure::Closed)?;
+        // Who takes no more of the request may have answered already, and that is still to be read.
+        let refused = self.outbox.flush(stream).is_err();
         loop {
             let count = match stream.read(inbox).map_err(|_| Failure::Closed)? {
+                None if refused => return Err(Failure::Closed),
                 None => return Ok(()),
                 Some(0) => {
                     if let Some(answer) = self.reader.closed() {
@@ -70,17 +67,24 @@ impl Http1 {
             match self.reader.feed(&inbox.buffer[..count]) {
                 Ok(Progress::Done(answer)) => {
                     // Where the peer's end is near, no further event would tell of it.
-                    self.keep = answer.keep && self.unwritten.is_empty() && !ends;
+                    self.keep = answer.keep && self.outbox.is_empty() && !ends;
                     self.tell(answer.status, inbox, told);
-                    return if self.keep { Ok(()) } else { Err(Failure::Closed) };
+                    if !self.keep {
+                        return Err(Failure::Closed);
+                    }
                 }
                 Ok(Progress::More) => {}
                 Err(why) => return Err(Failure::Protocol(why)),
             }
-            if stream.short_read_is_last() && !ends && count < inbox.buffer.len() {
+            if stream.is_emptied(count, inbox) && !ends && !refused {
                 return Ok(());
             }
         }
+    }
+
+    /// Whether something waits until the socket has room.
+    pub fn waits_for_room(&self) -> bool {
+        !self.outbox.is_empty()
     }
 
     pub fn each_open(&self, each: &mut dyn FnMut(u32)) {
@@ -90,7 +94,7 @@ impl Http1 {
     fn tell(&mut self, status: u16, inbox: &Inbox, told: &mut Vec<Told>) {
         if let Some(exchange) = self.waiting.take() {
             let content = self.reader.take_content();
-            let answer = Answer { status: Some(status), content };
+            let answer = Answer { status: Some(status), failure: None, content };
             told.push(Told {
                 exchange,
                 result: Ok(answer),
@@ -98,14 +102,5 @@ impl Http1 {
                 untouched: false,
             });
         }
-    }
-
-    fn write_rest(&mut self, stream: &mut Stream) -> io::Result<()> {
-        stream.flush()?;
-        if !self.unwritten.is_empty() {
-            let count = stream.write(&self.unwritten)?;
-            self.unwritten.drain(..count);
-        }
-        Ok(())
     }
 }

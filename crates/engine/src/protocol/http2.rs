@@ -8,6 +8,7 @@ mod answers;
 mod control;
 mod fields;
 mod frame;
+mod grpc;
 mod hpack;
 mod huffman;
 mod memory;
@@ -17,6 +18,7 @@ mod text;
 mod upload;
 
 use super::Told;
+use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
 use control::Teller;
 use frame::{Broken, Code, Frames, MOST, kind, setting};
@@ -57,9 +59,7 @@ pub(crate) struct Http2 {
     window: i64,
     /// Streams with more of their body to send, each once.
     uploads: VecDeque<u32>,
-    out: Vec<u8>,
-    /// Bytes of `out` that are written already.
-    written: usize,
+    out: Outbox,
     /// Whether the socket did not take all that was written.
     blocked: bool,
     /// Whether something is in `out`, or may be now, that no request follows.
@@ -109,8 +109,7 @@ impl Http2 {
             taken: 0,
             window: i64::from(FIRST_WINDOW),
             uploads: VecDeque::new(),
-            out: Vec::new(),
-            written: 0,
+            out: Outbox::default(),
             blocked: false,
             urgent: false,
             replies: 0,
@@ -124,13 +123,13 @@ impl Http2 {
         if self.phase == Phase::New {
             self.phase = Phase::Greeted;
             let settings = [(setting::ENABLE_PUSH, 0), (setting::INITIAL_WINDOW_SIZE, WINDOW)];
-            self.out.extend_from_slice(frame::PREFACE);
-            frame::put_head(6 * settings.len(), kind::SETTINGS, 0, 0, &mut self.out);
+            self.out.bytes.extend_from_slice(frame::PREFACE);
+            frame::put_head(6 * settings.len(), kind::SETTINGS, 0, 0, &mut self.out.bytes);
             for (name, value) in settings {
-                self.out.extend_from_slice(&name.to_be_bytes());
-                self.out.extend_from_slice(&value.to_be_bytes());
+                self.out.bytes.extend_from_slice(&name.to_be_bytes());
+                self.out.bytes.extend_from_slice(&value.to_be_bytes());
             }
-            frame::put_number(kind::WINDOW_UPDATE, 0, WINDOW - FIRST_WINDOW, &mut self.out);
+            frame::put_number(kind::WINDOW_UPDATE, 0, WINDOW - FIRST_WINDOW, &mut self.out.bytes);
             self.flush(stream)?;
         }
         let result = self.receive(stream, inbox, true, &mut Vec::new());
@@ -178,10 +177,10 @@ impl Http2 {
             open.queued = true;
             self.uploads.push_back(stream);
         }
-        let start = self.out.len();
-        self.out.extend_from_slice(&[0; frame::HEAD]);
-        request.block(who, cookies, &mut self.memory, &mut self.out);
-        frame::finish_headers(&mut self.out, start, stream, ends, self.peer.payload);
+        let start = self.out.bytes.len();
+        self.out.bytes.extend_from_slice(&[0; frame::HEAD]);
+        request.block(who, cookies, &mut self.memory, &mut self.out.bytes);
+        frame::finish_headers(&mut self.out.bytes, start, stream, ends, self.peer.payload);
         self.open.insert(stream, open);
     }
 
@@ -189,21 +188,17 @@ impl Http2 {
     /// requests of a turn go out in one system call.
     pub fn flush(&mut self, stream: &mut Stream) -> io::Result<()> {
         self.urgent = false;
-        self.blocked = !stream.flush()?;
-        while !self.blocked {
+        loop {
             self.upload();
-            if self.out.is_empty() {
+            self.blocked = !self.out.flush(stream)?;
+            if self.blocked {
+                return Ok(());
+            }
+            if self.uploads.is_empty() || self.window <= 0 {
                 self.replies = 0;
                 return Ok(());
             }
-            self.written += stream.write(&self.out[self.written..])?;
-            self.blocked = self.written < self.out.len();
-            if !self.blocked {
-                self.written = 0;
-                self.out.clear();
-            }
         }
-        Ok(())
     }
 
     /// Writes what waits for room in the socket, reads what is there, and tells each exchange that
@@ -216,11 +211,11 @@ impl Http2 {
         ends: bool,
         told: &mut Vec<Told>,
     ) -> Result<(), Failure> {
-        if self.blocked {
-            self.flush(stream).map_err(|_| self.closed())?;
-        }
+        // A server that takes no more may have said why, and what it has not looked at.
+        let refused = self.blocked && self.flush(stream).is_err();
         loop {
             let count = match stream.read(inbox).map_err(|_| self.closed())? {
+                None if refused => return Err(self.closed()),
                 None => break,
                 Some(0) => return Err(self.closed()),
                 Some(count) => count,
@@ -230,26 +225,33 @@ impl Http2 {
             if let Err(broken) = self.hear(bytes, teller) {
                 return Err(self.broken(broken, bytes, stream));
             }
-            if stream.short_read_is_last() && !ends && count < inbox.buffer.len() {
+            if stream.is_emptied(count, inbox) && !ends && !refused {
                 break;
             }
         }
         if self.urgent {
             self.flush(stream).map_err(|_| self.closed())?;
         }
-        match self.phase {
-            Phase::Leaving(_) if self.open.len() == 0 => Err(self.closed()),
-            _ => Ok(()),
-        }
+        if self.is_left() { Err(self.closed()) } else { Ok(()) }
+    }
+
+    /// Whether something waits until the socket has room.
+    pub fn waits_for_room(&self) -> bool {
+        self.blocked
     }
 
     /// Nobody waits for this answer any longer: the server is told so with the next [`Http2::flush`].
-    /// True: the connection goes on.
+    /// False: that was the last of a connection that takes no more.
     pub fn cancel(&mut self, exchange: u32) -> bool {
         if let Some(stream) = self.open.find(exchange) {
             self.reset(stream, Code::CANCEL);
         }
-        true
+        !self.is_left()
+    }
+
+    /// Whether nothing more will come of this connection.
+    fn is_left(&self) -> bool {
+        matches!(self.phase, Phase::Leaving(_)) && self.open.len() == 0
     }
 
     /// Calls `each` with every exchange that is not told yet.
@@ -259,7 +261,7 @@ impl Http2 {
 
     /// Ends a stream from our side.
     fn reset(&mut self, stream: u32, code: Code) -> Option<Open> {
-        frame::put_number(kind::RST_STREAM, stream, code.0, &mut self.out);
+        frame::put_number(kind::RST_STREAM, stream, code.0, &mut self.out.bytes);
         self.open.remove(stream)
     }
 
@@ -273,9 +275,9 @@ impl Http2 {
 
     fn broken(&mut self, broken: Broken, bytes: &[u8], stream: &mut Stream) -> Failure {
         let new = self.phase == Phase::Greeted;
-        frame::put_head(8, kind::GOAWAY, 0, 0, &mut self.out);
-        self.out.extend_from_slice(&0_u32.to_be_bytes());
-        self.out.extend_from_slice(&broken.code.0.to_be_bytes());
+        frame::put_head(8, kind::GOAWAY, 0, 0, &mut self.out.bytes);
+        self.out.bytes.extend_from_slice(&0_u32.to_be_bytes());
+        self.out.bytes.extend_from_slice(&broken.code.0.to_be_bytes());
         self.uploads.clear();
         // That the server learns why is worth a try; the failure is the result.
         let _ = self.flush(stream);

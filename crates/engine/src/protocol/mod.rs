@@ -8,6 +8,7 @@ mod http1;
 mod http2;
 mod request;
 mod sql;
+mod words;
 
 use crate::content::Content;
 use crate::endpoint::Endpoint;
@@ -30,6 +31,8 @@ use std::sync::Arc;
 pub(crate) struct Answer {
     /// The HTTP status; none where the protocol has none.
     pub status: Option<u16>,
+    /// What the answer itself says went wrong, whatever its status.
+    pub failure: Option<Failure>,
     /// Headers and body, if they were asked for.
     pub content: Option<Box<Content>>,
 }
@@ -171,6 +174,17 @@ impl Protocol {
             Self::Http2(talk) => talk.receive(stream, inbox, ends, told),
             Self::Sql(talk) => talk.receive(stream, inbox, ends, told),
         }
+    }
+
+    /// Whether something that was sent waits until the socket has room.
+    pub fn waits_for_room(&self, stream: &Stream) -> bool {
+        let waits = match self {
+            Self::Undecided => false,
+            Self::Http1(talk) => talk.waits_for_room(),
+            Self::Http2(talk) => talk.waits_for_room(),
+            Self::Sql(talk) => talk.waits_for_room(),
+        };
+        waits || stream.holds_back()
     }
 
     /// Nobody waits for this answer any longer; false if only closing the connection helps.

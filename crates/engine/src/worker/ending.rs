@@ -16,6 +16,10 @@ impl Worker {
             Some(connection) if connection.is_being_made() => {
                 self.establish(slot);
                 self.dispatch();
+                // What came behind the last word of its making, the end included, no further event tells of.
+                if self.connections.get(slot).is_some_and(|connection| !connection.is_being_made()) {
+                    self.receive(slot, ends);
+                }
             }
             Some(_) => self.receive(slot, ends),
         }
@@ -70,11 +74,8 @@ impl Worker {
         let user = request.user.and_then(|user| users.get_mut(user));
         let Some(Present { recorder, pace, .. }) = present else { return };
         recorder.heard(answer.status);
-        let judged = match answer.status {
-            Some(status) if !step.expect.iter().any(|range| range.contains(status)) => {
-                Err(Failure::Status(status))
-            }
-            _ => match (&answer.content, user) {
+        let judged = step.judge(&answer).and_then(|()| {
+            match (&answer.content, user) {
                 (None, _) => Ok(()),
                 // One request by itself takes nothing: there is only something to check.
                 (Some(content), None) => step.reading.read(content, &mut Vec::new()),
@@ -86,8 +87,8 @@ impl Worker {
                     step.reading.read(content, &mut user.taken)
                 }
             }
-            .map_err(Failure::Check),
-        };
+            .map_err(Failure::Check)
+        });
         if let Err(why) = judged {
             return self.failed(request, why, true);
         }

@@ -213,6 +213,8 @@ impl Worker {
         while let Some(slot) = self.unflushed.pop() {
             let Some(connection) = self.connections.get(slot) else { continue };
             if connection.protocol.flush(&mut connection.stream).is_err() {
+                // Who takes no more may have said why, and what was not looked at.
+                self.receive(slot, true);
                 self.lost(slot, Failure::Closed);
             }
         }

@@ -91,6 +91,8 @@ enum Manner {
     Vanish,
     /// Every hundredth request is the last that its connection takes.
     Leave,
+    /// A service of gRPC, which lacks one method of ten.
+    Call,
 }
 
 /// A server with the h2 library; connections and requests that it has seen.
@@ -127,6 +129,7 @@ async fn converse(stream: tokio::net::TcpStream, manner: Manner, streams: u32, s
         match manner {
             Manner::Refuse if odd => respond.send_reset(Reason::REFUSED_STREAM),
             Manner::Forget if odd => forgotten.push(respond),
+            Manner::Call => drop(call(&mut respond, odd)),
             Manner::Vanish if number.is_multiple_of(100) => return,
             _ => {
                 if manner == Manner::Leave && number.is_multiple_of(100) {
@@ -139,6 +142,18 @@ async fn converse(stream: tokio::net::TcpStream, manner: Manner, streams: u32, s
             }
         }
     }
+}
+
+/// An answer of gRPC: its status comes behind the body, or with the head where there is none.
+fn call(respond: &mut h2::server::SendResponse<Bytes>, unknown: bool) -> Result<(), h2::Error> {
+    let head = Response::builder().header("content-type", "application/grpc");
+    if unknown {
+        let head = head.header("grpc-status", "12").header("grpc-message", "Method%20not found!");
+        return respond.send_response(head.body(()).expect("valid"), true).map(drop);
+    }
+    let mut body = respond.send_response(head.body(()).expect("valid"), false)?;
+    body.send_data(Bytes::from_static(&[0; 5]), false)?;
+    body.send_trailers(std::iter::once(("grpc-status".parse().expect("a name"), 0.into())).collect())
 }
 
 /// What came of so many requests, with the connections and requests that the server saw.
@@ -168,6 +183,20 @@ fn a_refused_stream_is_one_failure() {
     let refused = Failure::Reset("REFUSED_STREAM".to_owned());
     assert_eq!(total.failures.into_iter().collect::<Vec<_>>(), [(refused, 300)]);
     assert_eq!(connections, 1);
+}
+
+/// Calls that failed were counted as answered: their HTTP status is 200.
+#[test]
+fn a_call_is_answered_only_if_it_says_so() {
+    let (total, _, requests) = against(Manner::Call, 100, &closed(1, 1000), TIMEOUT);
+    assert_eq!(
+        (total.outcomes.ok, total.outcomes.failed, requests),
+        (900, 100, 1000),
+        "{:?}",
+        total.failures
+    );
+    let lacks = Failure::Grpc("12 UNIMPLEMENTED: Method not found!".to_owned());
+    assert_eq!((total.failures, total.statuses), ([(lacks, 100)].into(), [(200, 1000)].into()));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Real loads over real sockets, each held against what the other side saw.
 
+mod bodies;
 mod flows;
 mod hold;
 mod http2;

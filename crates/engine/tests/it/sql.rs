@@ -91,6 +91,17 @@ fn give(file: &Path, content: &str) {
     chown(file, Some(folder.uid()), Some(folder.gid())).expect("it may be given away");
 }
 
+/// From the next connection on, and with the other settings as they are in their files by now.
+fn turn_tls_on(other: &mut Client) {
+    let rcgen::CertifiedKey { cert, signing_key } =
+        rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let data = setting(other, "data_directory");
+    give(&Path::new(&data).join("server.crt"), &cert.pem());
+    give(&Path::new(&data).join("server.key"), &signing_key.serialize_pem());
+    other.batch_execute("alter system set ssl = on").expect("done");
+    other.batch_execute("select pg_reload_conf()").expect("done");
+}
+
 #[test]
 fn whoever_may_gets_in() {
     let Some(server) = Postgres::start() else { return };
@@ -135,14 +146,8 @@ fn whoever_may_gets_in() {
 
     let why = refused(&format!("{}?sslmode=require", server.url()), "select 1");
     assert!(why.contains("the server has no TLS"), "{why}");
-    let rcgen::CertifiedKey { cert, signing_key } =
-        rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
-    let data = setting(&mut other, "data_directory");
-    give(&Path::new(&data).join("server.crt"), &cert.pem());
-    give(&Path::new(&data).join("server.key"), &signing_key.serialize_pem());
     give(Path::new(&hba), &plain.replace("host ", "hostssl "));
-    other.batch_execute("alter system set ssl = on").expect("done");
-    other.batch_execute("select pg_reload_conf()").expect("done");
+    turn_tls_on(&mut other);
     let url = format!("{}?sslmode=require", login(&server, "s:gehe%27im%20%C3%A4"));
     // Fails unless the session is encrypted.
     let statement = "select 1 / count(*) from pg_stat_ssl where pid = pg_backend_pid() and ssl";
@@ -249,6 +254,23 @@ fn what_the_server_did_is_what_was_counted() {
     let long = job(&server.url(), &[&format!("select length('{}{{random:1..9}}')", "x".repeat(3_000_000))]);
     let total = offer(&long, 8.0, MS * 500, || {});
     assert_eq!(total.outcomes.ok, 4, "{:?}", failures(&total));
+}
+
+/// More than rustls takes at once, in the text of a statement and in a parameter: the rest waited for an event that
+/// never came, the one at the login and the other with every request.
+#[test]
+fn large_statements_arrive_whole_through_tls() {
+    let Some(server) = Postgres::start() else { return };
+    turn_tls_on(&mut client(&server));
+    let url = format!("{}?sslmode=require", server.url());
+    for size in [60 << 10, 64 << 10, 65 << 10, 100_000, 1_300_000] {
+        let text = "x".repeat(size);
+        for (what, length) in [(text.clone(), size), (format!("{text}{{random:1..9}}"), size + 1)] {
+            let statement = format!("select 1 / (length('{what}') = {length})::int");
+            let total = offer(&job(&url, &[&statement]), 40.0, MS * 50, || {});
+            assert_eq!((total.due, total.outcomes.ok), (2, 2), "{size}: {:?}", failures(&total));
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::super::Answer;
 use super::control::Teller;
 use super::frame::{self, Broken, Code, Frame, flag, kind};
+use super::grpc::{self, Call};
 use super::open::Open;
 use super::text::{Malformed, Text};
 use super::{Block, Http2, WINDOW};
@@ -12,15 +13,20 @@ use record::Failure;
 const BLOCK_LIMIT: usize = 64 * 1024;
 /// Nor is more text than this, however short the block that says it.
 const FIELDS_LIMIT: usize = 256 * 1024;
-/// `:status` and `content-length` as the Huffman code writes them.
+/// Names as the Huffman code writes them.
 const STATUS: &[u8] = &[0xb8, 0x84, 0x8d, 0x36, 0xa3];
 const CONTENT_LENGTH: &[u8] = &[0x21, 0xea, 0x49, 0x6a, 0x4a, 0xd4, 0x16, 0xa9, 0x93, 0x3f];
+const CONTENT_TYPE: &[u8] = &[0x21, 0xea, 0x49, 0x6a, 0x4a, 0xc9, 0xf5, 0x59, 0x7f];
+const GRPC_STATUS: &[u8] = &[0x9a, 0xca, 0xc8, 0xb2, 0x12, 0x34, 0xda, 0x8f];
+const GRPC_MESSAGE: &[u8] = &[0x9a, 0xca, 0xc8, 0xb5, 0x25, 0x42, 0x07, 0x31, 0x7f];
 
 /// What a header block says that matters here.
 #[derive(Default)]
 struct Head {
     status: Option<u16>,
     length: Option<u64>,
+    is_grpc: bool,
+    call: Call,
     /// What is wrong with it, though it can be read.
     wrong: Option<String>,
 }
@@ -71,6 +77,12 @@ impl Http2 {
                 head.says_status(value.read(room)?);
             } else if name.is(b"content-length", CONTENT_LENGTH) {
                 head.says_length(value.read(room)?);
+            } else if name.is(b"content-type", CONTENT_TYPE) {
+                head.is_grpc = grpc::is_grpc(value.read(room)?);
+            } else if name.is(b"grpc-status", GRPC_STATUS) {
+                head.call.says_status(value.read(room)?);
+            } else if name.is(b"grpc-message", GRPC_MESSAGE) {
+                head.call.says_message(value.read(room)?);
             }
             match &mut fields {
                 Some(fields) => keep(fields, name, value, &mut kept, room),
@@ -88,7 +100,7 @@ impl Http2 {
         let taken = frame.payload.len() as u32;
         self.taken += taken;
         if self.taken >= WINDOW / 2 {
-            frame::put_number(kind::WINDOW_UPDATE, 0, self.taken, &mut self.out);
+            frame::put_number(kind::WINDOW_UPDATE, 0, self.taken, &mut self.out.bytes);
             (self.taken, self.urgent) = (0, true);
         }
         let data = frame.unpadded()?;
@@ -100,7 +112,7 @@ impl Http2 {
         open.taken += taken;
         let result = open.whole_if(frame.has(flag::END_STREAM));
         if open.taken >= WINDOW / 2 {
-            frame::put_number(kind::WINDOW_UPDATE, frame.stream, open.taken, &mut self.out);
+            frame::put_number(kind::WINDOW_UPDATE, frame.stream, open.taken, &mut self.out.bytes);
             (open.taken, self.urgent) = (0, true);
         }
         self.end(frame.stream, result, teller);
@@ -125,10 +137,11 @@ impl Http2 {
         };
         let Some(open) = self.open.remove(stream) else { return };
         if result.is_err() || open.body.is_some() {
-            frame::put_number(kind::RST_STREAM, stream, rest.0, &mut self.out);
+            frame::put_number(kind::RST_STREAM, stream, rest.0, &mut self.out.bytes);
             self.urgent = true;
         }
-        let answer = |status| Answer { status, content: open.content };
+        let failure = open.call.and_then(Call::failure);
+        let answer = |status| Answer { status, failure, content: open.content };
         teller.tell(open.exchange, result.map(answer).map_err(Failure::Protocol));
     }
 }
@@ -140,13 +153,18 @@ impl Open {
         }
         match (self.status, head.status) {
             // Trailers.
-            (Some(_), None) => {}
+            (Some(_), None) => {
+                if let Some(call) = &mut self.call {
+                    *call = head.call;
+                }
+            }
             (Some(_), Some(_)) => return Err("two heads of one answer".to_owned()),
             (None, None) => return Err("an answer without :status".to_owned()),
             // An interim answer.
             (None, Some(100..=199)) => {}
             (None, Some(status)) => {
                 self.status = Some(status);
+                self.call = head.is_grpc.then_some(head.call);
                 let none = self.head_only || status == 204 || status == 304;
                 self.expected = if none { Some(0) } else { head.length };
             }
@@ -219,7 +237,13 @@ mod tests {
 
     #[test]
     fn known_names_are_compressed_as_said() {
-        for (compressed, name) in [(STATUS, ":status"), (CONTENT_LENGTH, "content-length")] {
+        for (compressed, name) in [
+            (STATUS, ":status"),
+            (CONTENT_LENGTH, "content-length"),
+            (CONTENT_TYPE, "content-type"),
+            (GRPC_STATUS, "grpc-status"),
+            (GRPC_MESSAGE, "grpc-message"),
+        ] {
             let mut text = Vec::new();
             huffman::decode(compressed, &mut text).expect("valid");
             assert_eq!(String::from_utf8(text).expect("text"), name);

@@ -99,8 +99,8 @@ impl Http2 {
         if self.replies > REPLIES_LIMIT {
             return Err(Broken::new(Code::ENHANCE_YOUR_CALM, "more PING and SETTINGS than it reads answers"));
         }
-        frame::put_head(payload.len(), kind, flag::ACK, 0, &mut self.out);
-        self.out.extend_from_slice(payload);
+        frame::put_head(payload.len(), kind, flag::ACK, 0, &mut self.out.bytes);
+        self.out.bytes.extend_from_slice(payload);
         self.urgent = true;
         Ok(())
     }

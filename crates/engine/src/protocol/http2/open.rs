@@ -1,5 +1,6 @@
 //! The streams of a connection that wait for their answers.
 
+use super::grpc::Call;
 use crate::content::Content;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -14,6 +15,8 @@ pub(super) struct Open {
     pub content: Option<Box<Content>>,
     /// Of the head of the answer, once that has come.
     pub status: Option<u16>,
+    /// How the call ended, if this is one of gRPC.
+    pub call: Option<Call>,
     /// How long the body of the answer is, if its head says so.
     pub expected: Option<u64>,
     pub received: u64,
@@ -34,6 +37,7 @@ impl Open {
             head_only,
             content: content.then(Box::default),
             status: None,
+            call: None,
             expected: None,
             received: 0,
             taken: 0,

@@ -8,7 +8,7 @@ mod server;
 
 use super::{Http2, RequestWriter};
 use crate::endpoint::Endpoint;
-use crate::protocol::Told;
+use crate::protocol::{Answer, Told};
 use crate::stream::{Inbox, Stream};
 use plan::{Origin, Request, Target, Template, Who};
 use record::Failure;
@@ -75,6 +75,7 @@ impl Client {
     fn results(&mut self) -> Vec<String> {
         self.told.sort_by_key(|told| told.exchange);
         let result = |told: Told| match told.result {
+            Ok(Answer { failure: Some(why), .. }) => why.to_string(),
             Ok(answer) => answer.status.expect("HTTP has a status").to_string(),
             Err(why) => why.to_string(),
         };

@@ -9,7 +9,7 @@ const AHEAD: usize = 256 * 1024;
 impl Http2 {
     /// Puts out what may be sent now.
     pub(super) fn upload(&mut self) {
-        while self.window > 0 && self.out.len() < AHEAD {
+        while self.window > 0 && self.out.bytes.len() < AHEAD {
             let Some(stream) = self.uploads.pop_front() else { return };
             let Some(open) = self.open.get(stream) else { continue };
             let Some((body, sent)) = &mut open.body else { continue };
@@ -23,8 +23,8 @@ impl Http2 {
             }
             let last = length == rest.len();
             let flags = if last { flag::END_STREAM } else { 0 };
-            frame::put_head(length, kind::DATA, flags, stream, &mut self.out);
-            self.out.extend_from_slice(&rest[..length]);
+            frame::put_head(length, kind::DATA, flags, stream, &mut self.out.bytes);
+            self.out.bytes.extend_from_slice(&rest[..length]);
             *sent += length;
             open.window -= length as i64;
             self.window -= length as i64;

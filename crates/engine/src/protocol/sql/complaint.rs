@@ -1,7 +1,7 @@
 //! What the server says is wrong, in words for people and in words to count by.
 
-/// Characters of a message that are shown.
-const SHOWN: usize = 200;
+use super::super::words::{general, is_part, shortened};
+
 /// Characters of a statement that are shown, from where its mistake is.
 const SHOWN_PLACE: usize = 30;
 
@@ -68,12 +68,6 @@ impl Complaint {
     }
 }
 
-/// The first line, up to a bearable length.
-fn shortened(text: &str) -> &str {
-    let line = text.lines().next().unwrap_or_default();
-    line.char_indices().nth(SHOWN).map_or(line, |(end, _)| &line[..end])
-}
-
 /// Whether the statement has this as a word of its own.
 fn names(statement: &str, word: &str) -> bool {
     word.starts_with(|c: char| c.is_alphabetic() || c == '_')
@@ -82,46 +76,9 @@ fn names(statement: &str, word: &str) -> bool {
         })
 }
 
-/// Whether a name may hold it.
-fn is_part(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-/// The message without its values: what it quotes, unless that is a name, and its numbers.
-fn general(message: &str, is_name: impl Fn(&str) -> bool) -> String {
-    let (mut out, mut rest) = (String::with_capacity(message.len()), message);
-    while let Some(first) = rest.chars().next() {
-        let after = &rest[first.len_utf8()..];
-        rest = after;
-        let in_word = out.ends_with(is_part);
-        let closing: &[char] = match first {
-            '"' => &['"'],
-            '“' | '„' => &['”', '“'],
-            '«' => &['»'],
-            // An apostrophe stands within a word.
-            '\'' if !in_word && after.contains('\'') => &['\''],
-            '0'..='9' if !in_word => {
-                out.push('…');
-                rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
-                continue;
-            }
-            _ => {
-                out.push(first);
-                continue;
-            }
-        };
-        out.push(first);
-        let end = after.find(closing).unwrap_or(after.len());
-        out += if is_name(&after[..end]) { &after[..end] } else { "…" };
-        let mut chars = after[end..].chars();
-        out.extend(chars.next());
-        rest = chars.as_str();
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::super::words::SHOWN;
     use super::*;
     use proptest::prelude::*;
 

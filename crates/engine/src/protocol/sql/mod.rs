@@ -14,6 +14,7 @@ mod tests;
 
 use super::Told;
 use crate::endpoint::Tls;
+use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
 use login::Login;
 pub(crate) use login::Session;
@@ -41,8 +42,7 @@ pub(crate) fn socket_path(database: &Database) -> Option<PathBuf> {
 pub(crate) struct Sql {
     session: Arc<Session>,
     messages: Messages,
-    /// Bytes that did not fit into the kernel's buffer.
-    unwritten: Vec<u8>,
+    outbox: Outbox,
     /// Until statements may be sent.
     login: Option<Box<Login>>,
     talk: Talk,
@@ -53,7 +53,7 @@ impl Sql {
         Self {
             session,
             messages: Messages::default(),
-            unwritten: Vec::new(),
+            outbox: Outbox::default(),
             login: Some(Box::new(Login::new())),
             talk: Talk::default(),
         }
@@ -64,7 +64,7 @@ impl Sql {
     ///
     /// `tls`: what the session is encrypted with, once the server has agreed.
     pub fn greet(&mut self, tls: Option<&Tls>, stream: &mut Stream, inbox: &mut Inbox) -> io::Result<bool> {
-        let Self { session, messages, unwritten, login, .. } = self;
+        let Self { session, messages, outbox, login, .. } = self;
         while let Some(open) = login {
             if open.is_new() {
                 watch(stream);
@@ -72,8 +72,8 @@ impl Sql {
             if open.is_securing() && !stream.established()? {
                 return Ok(false);
             }
-            open.speak(session, tls.is_some(), unwritten);
-            write_rest(stream, unwritten)?;
+            open.speak(session, tls.is_some(), &mut outbox.bytes);
+            outbox.flush(stream)?;
             let count = match stream.read(inbox)? {
                 None => return Ok(false),
                 Some(0) => {
@@ -88,10 +88,10 @@ impl Sql {
                 stream.secure(tls.expect("it is asked for only if there is one"))?;
                 continue;
             }
-            open.hear_all(bytes, messages, session, unwritten)?;
+            open.hear_all(bytes, messages, session, &mut outbox.bytes)?;
             if open.is_ready() {
                 *login = None;
-                *unwritten = Vec::new();
+                *outbox = Outbox::default();
             }
         }
         Ok(true)
@@ -111,10 +111,7 @@ impl Sql {
         content: bool,
     ) -> io::Result<()> {
         self.talk.begin(exchange, statement.number(), content);
-        let bytes = statement.bytes(who);
-        let count = stream.write(bytes)?;
-        self.unwritten.extend_from_slice(&bytes[count..]);
-        Ok(())
+        self.outbox.send(stream, statement.bytes(who))
     }
 
     pub fn receive(
@@ -124,15 +121,17 @@ impl Sql {
         ends: bool,
         told: &mut Vec<Told>,
     ) -> Result<(), Failure> {
-        write_rest(stream, &mut self.unwritten).map_err(|_| Failure::Closed)?;
+        // A server that takes no more may have said why.
+        let refused = self.outbox.flush(stream).is_err();
         loop {
             let count = match stream.read(inbox).map_err(|_| Failure::Closed)? {
+                None if refused => return Err(Failure::Closed),
                 None => return Ok(()),
                 Some(0) => return Err(Failure::Closed),
                 Some(count) => count,
             };
             self.hear(&inbox.buffer[..count], inbox.received_ns, told)?;
-            if stream.short_read_is_last() && !ends && count < inbox.buffer.len() {
+            if stream.is_emptied(count, inbox) && !ends && !refused {
                 return Ok(());
             }
         }
@@ -143,7 +142,7 @@ impl Sql {
         while let Some(message) = self.messages.next(&mut bytes).map_err(talk::strange)? {
             told.extend(self.talk.hear(&message, &self.session, received_ns)?);
             // Answered before it was asked, the server is no longer in step.
-            let too_soon = self.talk.is_idle() && !self.unwritten.is_empty();
+            let too_soon = self.talk.is_idle() && !self.outbox.is_empty();
             if self.talk.is_over() || too_soon {
                 return Err(Failure::Closed);
             }
@@ -159,6 +158,11 @@ impl Sql {
         true
     }
 
+    /// Whether something waits until the socket has room.
+    pub fn waits_for_room(&self) -> bool {
+        !self.outbox.is_empty()
+    }
+
     pub fn each_open(&self, each: &mut dyn FnMut(u32)) {
         self.talk.open().into_iter().for_each(each);
     }
@@ -172,13 +176,4 @@ fn watch(stream: &Stream) {
     let _ = sockopt::set_tcp_keepidle(socket, LOST);
     let _ = sockopt::set_tcp_keepintvl(socket, LOST / 4);
     let _ = sockopt::set_tcp_user_timeout(socket, 2 * LOST.as_millis() as u32);
-}
-
-fn write_rest(stream: &mut Stream, unwritten: &mut Vec<u8>) -> io::Result<()> {
-    stream.flush()?;
-    if !unwritten.is_empty() {
-        let count = stream.write(unwritten)?;
-        unwritten.drain(..count);
-    }
-    Ok(())
 }

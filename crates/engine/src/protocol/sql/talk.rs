@@ -96,7 +96,7 @@ impl Talk {
                     result = result.and(Err(Failure::Database(why.to_owned())));
                 }
                 self.under_way = None;
-                let result = result.map(|content| Answer { status: None, content });
+                let result = result.map(|content| Answer { status: None, failure: None, content });
                 let told = |exchange| Told { exchange, result, received_ns, untouched: false };
                 return Ok(exchange.map(told));
             }

@@ -219,10 +219,26 @@ fn a_server_may_leave() {
     client.talk.flush(&mut client.stream).expect("the server listens");
     client.hear(2).expect("one answer is still to come");
     assert_eq!((client.talk.room(), client.open()), (0, vec![0]));
-    client.talk.out = frame(kind::PING, flag::ACK, 0, b"12345678").repeat(120);
+    client.talk.out.bytes = frame(kind::PING, flag::ACK, 0, b"12345678").repeat(120);
     client.talk.flush(&mut client.stream).expect("the server listens");
     assert_eq!(client.end(), Failure::Closed);
     assert_eq!(client.results(), ["200", "200", "stream reset: GOAWAY NO_ERROR"]);
+    drop(client);
+    served.join().expect("the server has no complaint");
+}
+
+/// A server that leaves and forgets its last stream kept a connection that nothing could be sent on for good.
+#[test]
+fn a_connection_left_by_both_sides_is_of_no_more_use() {
+    let away = frame(kind::GOAWAY, 0, 0, &[0, 0, 0, 3, 0, 0, 0, 0]);
+    let (address, served) = server(vec![(24, settings(&[])), (GREETING + 20, away)], false);
+    let mut client = Client::connect(address, 8).expect("it greets");
+    (0..3).for_each(|_| client.send_only(&mut get("/"), false));
+    client.talk.flush(&mut client.stream).expect("the server listens");
+    client.hear(1).expect("two answers are still to come");
+    assert_eq!((client.talk.room(), client.results().len()), (0, 1));
+    assert!(client.talk.cancel(0), "another is still to come");
+    assert!(!client.talk.cancel(1));
     drop(client);
     served.join().expect("the server has no complaint");
 }

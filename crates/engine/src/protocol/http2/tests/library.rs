@@ -73,6 +73,23 @@ fn answers_of_every_kind() {
     }
 }
 
+/// Whatever a call came to, its answer has HTTP's status 200.
+#[test]
+fn calls_say_how_they_ended() {
+    let mut client = Client::connect(server(&Builder::new()).0, 100).expect("it greets");
+    let paths = ["/call/0", "/call/5", "/call-only/0", "/call-only/5", "/call-cut", "/status/200"];
+    // The second time the names are known to both sides.
+    for content in [false, true] {
+        paths.iter().for_each(|path| client.send_only(&mut get(path), content));
+        client.talk.flush(&mut client.stream).expect("the server listens");
+        client.hear(paths.len()).expect("the connection goes on");
+        assert!(client.told.iter().all(|told| told.result.as_ref().is_ok_and(|a| a.status == Some(200))));
+        let failed = "grpc-status 5 NOT_FOUND: no user …";
+        let cut = "grpc-status 2 UNKNOWN: the answer ends without a grpc-status";
+        assert_eq!(client.results(), ["200", failed, "200", failed, cut, "200"]);
+    }
+}
+
 /// The peer's table of fields, of every size: what we read is what the library has said, and what it
 /// reads is what we have.
 #[test]

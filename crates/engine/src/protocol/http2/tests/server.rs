@@ -88,6 +88,21 @@ async fn scene(
             trailers.insert("x-trailer", "late".parse().expect("valid"));
             stream.send_trailers(trailers)
         }
+        // A call of gRPC, whose status comes behind the body or, as `call-only`, without one; none: `call-cut`.
+        "call" | "call-only" | "call-cut" => {
+            let mut said = HeaderMap::new();
+            said.insert("grpc-status", number.into());
+            said.insert("grpc-message", "no user %221%22".parse().expect("valid"));
+            let mut response = plain(200);
+            response.headers_mut().insert("content-type", "application/grpc+proto".parse().expect("valid"));
+            if name == "call-only" {
+                response.headers_mut().extend(said);
+                return respond.send_response(response, true).map(drop);
+            }
+            let mut stream = respond.send_response(response, false)?;
+            stream.send_data(Bytes::from_static(&[0; 5]), name == "call-cut")?;
+            if name == "call" { stream.send_trailers(said) } else { Ok(()) }
+        }
         "interim" => {
             let hints = Response::builder().status(103).header("link", "</x>").body(()).expect("valid");
             respond.send_informational(hints)?;

@@ -1,0 +1,136 @@
+//! How a call of gRPC ended, which its answer says beside the HTTP status, mostly behind the body (gRPC over HTTP2,
+//! "Responses").
+
+use super::super::words::{general, shortened};
+use record::Failure;
+
+/// Names of the codes (gRPC, "Status codes and their use in gRPC").
+const NAMES: [&str; 17] = [
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+];
+/// What a client takes for the code where there is none.
+const UNKNOWN: u32 = 2;
+/// Bytes of a message that are kept: far more than is shown of it.
+const KEPT: usize = 1024;
+
+/// What the last header block has said of a call.
+#[derive(Default)]
+pub(super) struct Call {
+    code: Option<u32>,
+    message: Vec<u8>,
+}
+
+/// Whether this is the content of gRPC over HTTP/2; gRPC-Web, whose type begins alike, ends within the body.
+pub(super) fn is_grpc(content_type: &[u8]) -> bool {
+    let rest = content_type.strip_prefix(b"application/grpc");
+    rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';' | b' ')))
+}
+
+impl Call {
+    pub fn says_status(&mut self, digits: &[u8]) {
+        let code = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok());
+        self.code = Some(code.unwrap_or(UNKNOWN));
+    }
+
+    pub fn says_message(&mut self, encoded: &[u8]) {
+        self.message = encoded[..encoded.len().min(KEPT)].to_vec();
+    }
+
+    /// Why the call has failed, if it has.
+    pub fn failure(self) -> Option<Failure> {
+        let (code, message) = match self.code {
+            Some(0) => return None,
+            Some(code) => (code, kind(&decoded(&self.message))),
+            None => (UNKNOWN, "the answer ends without a grpc-status".to_owned()),
+        };
+        let name = NAMES.get(code as usize).unwrap_or(&"an unknown code");
+        let colon = if message.is_empty() { "" } else { ": " };
+        Some(Failure::Grpc(format!("{code} {name}{colon}{message}")))
+    }
+}
+
+/// The text without the percent signs that stand for what a header cannot hold.
+fn decoded(mut encoded: &[u8]) -> String {
+    let mut out = Vec::with_capacity(encoded.len());
+    while let Some((first, rest)) = encoded.split_first() {
+        let digit = |place: usize| rest.get(place).and_then(|digit| char::from(*digit).to_digit(16));
+        match (first, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push((high << 4 | low) as u8);
+                encoded = &rest[2..];
+            }
+            // What is encoded wrongly is better read as it came than not at all.
+            _ => {
+                out.push(*first);
+                encoded = rest;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The same words for all failures of the same kind: without what is quoted, and without words with a digit, such as
+/// numbers and identifiers.
+fn kind(message: &str) -> String {
+    let line: String = shortened(message.trim()).chars().filter(|c| !c.is_control()).collect();
+    let word = |word| if str::contains(word, |c: char| c.is_ascii_digit()) { "…" } else { word };
+    general(&line.split(' ').map(word).collect::<Vec<_>>().join(" "), |_| false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(status: Option<&str>, message: &str) -> Option<String> {
+        let mut call = Call::default();
+        status.iter().for_each(|status| call.says_status(status.as_bytes()));
+        call.says_message(message.as_bytes());
+        call.failure().map(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn a_status_is_named_and_its_message_read() {
+        let long = "long ".repeat(1000);
+        for (status, message, expected) in [
+            (Some("12"), "Method not found!", "grpc-status 12 UNIMPLEMENTED: Method not found!"),
+            (Some("5"), "", "grpc-status 5 NOT_FOUND"),
+            (Some("3"), "Gr%C3%b6%C3%9fe 100%25%0Asecond line", "grpc-status 3 INVALID_ARGUMENT: Größe …"),
+            (Some("3"), "50% off%2", "grpc-status 3 INVALID_ARGUMENT: … …"),
+            (Some("5"), "no user \"Ann\" (id 3fa8-b1)", "grpc-status 5 NOT_FOUND: no user \"…\" (id …"),
+            (Some("99"), "x", "grpc-status 99 an unknown code: x"),
+            (Some("-1"), "x", "grpc-status 2 UNKNOWN: x"),
+            (Some(""), "%FF%00", "grpc-status 2 UNKNOWN: \u{fffd}"),
+            (None, "x", "grpc-status 2 UNKNOWN: the answer ends without a grpc-status"),
+            (Some("13"), &long, &format!("grpc-status 13 INTERNAL: {}", "long ".repeat(40))),
+        ] {
+            assert_eq!(failure(status, message).as_deref(), Some(expected), "{status:?} {message}");
+        }
+        assert_eq!(failure(Some("0"), "x"), None);
+    }
+
+    #[test]
+    fn what_is_grpc_says_so() {
+        for yes in ["application/grpc", "application/grpc+proto", "application/grpc;charset=utf-8"] {
+            assert!(is_grpc(yes.as_bytes()), "{yes}");
+        }
+        for no in ["application/grpc-web", "application/grpc-web+proto", "application/json", ""] {
+            assert!(!is_grpc(no.as_bytes()), "{no}");
+        }
+    }
+}

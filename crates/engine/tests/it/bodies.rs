@@ -1,0 +1,108 @@
+//! Bodies of any size arrive whole, whoever is slow, through TLS and without.
+
+mod ends;
+mod front;
+mod server;
+
+use front::Front;
+use plan::{Ask, Generator, HttpVersion, Origin, Target, Template};
+use record::Slice;
+use server::BYTES;
+use std::net::SocketAddr;
+use torment_engine::{Endpoint, Engine, Job, Offer, exchanges_once};
+use units::Nanos;
+
+/// Far longer than any of this takes: what stands still shows as a time-out.
+const TIMEOUT: Nanos = Nanos::from_secs(20);
+/// Around what rustls takes at once (64 KiB), what a socket takes (some MiB), and beyond.
+const SIZES: [usize; 6] = [60 << 10, 64 << 10, 65 << 10, 100_000, 1_300_000, 16 << 20];
+const FRONTS: [(&str, Front); 3] =
+    [("no TLS", Front::None), ("rustls", Front::Rustls), ("OpenSSL", Front::OpenSsl)];
+
+/// Posts so much to this path.
+fn job(address: SocketAddr, tls: bool, http: HttpVersion, path: &str, size: usize) -> Job {
+    let origin = Origin {
+        insecure: true,
+        http,
+        streams: 2,
+        ..Origin::new(tls, address.ip().to_string(), address.port())
+    };
+    let endpoint = Endpoint::of(&Target::Http(origin)).expect("an address needs no look-up");
+    let generator = Generator { cores: vec![0], ..Generator::default() };
+    let mut job = Job { generator, ..Job::plain(endpoint, path, TIMEOUT) };
+    if let Ask::Http(request) = &mut job.flows[0].steps[0].ask
+        && size > 0
+    {
+        request.method = "POST".to_owned();
+        request.body = Template::literal(&BYTES[..size]);
+    }
+    job
+}
+
+fn run(job: &Job, requests: u64) -> Slice {
+    let mut engine = Engine::start(job).expect("starts");
+    let offer = Offer::Closed { connections: 1, requests: Some(requests), duration: None };
+    let total = engine.trial(&offer, TIMEOUT, &mut |_| {}, &mut |_| false).total;
+    assert_eq!((total.due, total.outcomes.total()), (requests, requests), "{total:?}");
+    total
+}
+
+/// All of it, by one request alone and by a load.
+fn arrives(name: &str, job: &Job, requests: u64) -> Slice {
+    let once = exchanges_once(job, true).unwrap_or_else(|why| panic!("{name}: {why}"));
+    assert_eq!((once[0].status, &once[0].verdict), (Some(200), &Ok(())), "{name}");
+    let total = run(job, requests);
+    assert_eq!(total.outcomes.ok, requests, "{name}: {:?} {:?}", total.outcomes, total.failures);
+    total
+}
+
+/// rustls takes 64 KiB at a time, and what was left over waited for an event that never came: the socket had
+/// never been full. One request alone waited for an answer only, and not for room to ask.
+fn uploads(http: HttpVersion, server: impl Fn() -> SocketAddr) {
+    for (front, open) in FRONTS {
+        let Some(open) = open.open(server()) else { continue };
+        for size in SIZES {
+            let requests = if size > 1 << 20 { 1 } else { 3 };
+            let job = job(open.address, open.tls, http, "/", size);
+            arrives(&format!("{size} bytes, {front}"), &job, requests);
+        }
+        let slow = job(open.address, open.tls, http, "/slow", 16 << 20);
+        arrives(&format!("slowly, {front}"), &slow, 1);
+    }
+}
+
+#[test]
+fn large_bodies_arrive_whole_by_http1() {
+    uploads(HttpVersion::One, server::http1);
+}
+
+#[test]
+fn large_bodies_arrive_whole_by_http2() {
+    uploads(HttpVersion::Two, || server::http2(1 << 24, 1 << 20));
+}
+
+/// Windows that are used up again and again.
+#[test]
+fn large_bodies_arrive_whole_through_small_windows() {
+    for (front, open) in FRONTS {
+        let Some(open) = open.open(server::http2(65_535, 16_384)) else { continue };
+        arrives(front, &job(open.address, open.tls, HttpVersion::Two, "/", 1_300_000), 2);
+    }
+}
+
+#[test]
+fn large_answers_are_read_to_their_end() {
+    for (http, server) in
+        [(HttpVersion::One, server::http1()), (HttpVersion::Two, server::http2(65_535, 16_384))]
+    {
+        for (front, open) in FRONTS {
+            let Some(open) = open.open(server) else { continue };
+            for size in [16_384, 65_536, 1_300_000, 16 << 20] {
+                let path = format!("/answer/{size}");
+                let name = format!("{size} bytes, {front}, {http:?}");
+                let total = arrives(&name, &job(open.address, open.tls, http, &path, 0), 2);
+                assert!(total.received_bytes > 2 * size as u64, "{name}: {}", total.received_bytes);
+            }
+        }
+    }
+}
