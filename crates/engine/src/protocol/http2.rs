@@ -8,6 +8,8 @@ mod answers;
 mod control;
 mod fields;
 mod frame;
+#[cfg(any(test, feature = "fuzzing"))]
+mod heard;
 mod hpack;
 mod huffman;
 mod memory;
@@ -20,6 +22,8 @@ use super::Told;
 use crate::stream::{Inbox, Stream};
 use control::Teller;
 use frame::{Broken, Code, Frames, MOST, kind, setting};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use heard::Http2Heard;
 use hpack::Decoder;
 use memory::Memory;
 use open::{Open, OpenStreams};
