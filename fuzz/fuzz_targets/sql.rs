@@ -1,4 +1,4 @@
 //! Nothing that a PostgreSQL server says makes torment panic.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| torment_engine::fuzzing::sql(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| torment_hostile::reader("sql")(bytes));

@@ -78,6 +78,13 @@ pub(crate) enum Auth {
 }
 
 impl Auth {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Basic(_) => "user with the password",
+            Self::Bearer(_) => "bearer token",
+        }
+    }
+
     fn text(&self) -> &[u8] {
         let (Self::Basic(text) | Self::Bearer(text)) = self;
         text.as_bytes()
@@ -121,7 +128,8 @@ impl Request {
                 .collect(),
             Body::None | Body::File(_) => Vec::new(),
         };
-        url.chain(headers).chain(body)
+        let auth = self.auth.iter().map(|auth| (auth.name().to_owned(), auth.text()));
+        url.chain(headers).chain(body).chain(auth)
     }
 }
 

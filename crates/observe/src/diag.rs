@@ -153,7 +153,7 @@ fn request(family: u8, states: &[State]) -> [u8; REQUEST] {
 }
 
 /// Reads the messages of one datagram; true if the last one says that it is done.
-fn messages(mut bytes: &[u8], visit: &mut dyn FnMut(Socket)) -> io::Result<bool> {
+pub(crate) fn messages(mut bytes: &[u8], visit: &mut dyn FnMut(Socket)) -> io::Result<bool> {
     while bytes.len() >= HEADER {
         let length = u32_at(bytes, 0) as usize;
         let kind = u16::from_ne_bytes([bytes[4], bytes[5]]);

@@ -21,10 +21,10 @@ pub(crate) fn parse(diskstats: &str, is_whole: impl Fn(&str) -> bool) -> HashMap
         let disk = Disk {
             name: name.to_owned(),
             reads: *n.first()?,
-            read_bytes: n.get(2)? * SECTOR,
+            read_bytes: n.get(2)?.checked_mul(SECTOR)?,
             read_ms: *n.get(3)?,
             writes: *n.get(4)?,
-            written_bytes: n.get(6)? * SECTOR,
+            written_bytes: n.get(6)?.checked_mul(SECTOR)?,
             write_ms: *n.get(7)?,
             flushes: flush(15),
             flush_ms: flush(16),
@@ -98,5 +98,6 @@ mod tests {
     #[test]
     fn nonsense_is_no_disk() {
         assert!(parse("x\n\n1 2\n8 0 sda a b\n", |_| true).is_empty());
+        assert!(parse(&format!("8 0 sda 1 1 {} 1 1 1 1 1 1 1 1\n", u64::MAX), |_| true).is_empty());
     }
 }

@@ -28,7 +28,7 @@ struct Counts {
 
 /// What /proc/stat says, in ticks.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Stat {
+pub(crate) struct Stat {
     cpus: u32,
     user: u64,
     system: u64,
@@ -39,7 +39,7 @@ struct Stat {
 }
 
 impl Stat {
-    fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let all = text.lines().next()?.strip_prefix("cpu ")?;
         // user nice system idle iowait irq softirq steal; guests are within user and nice.
         let n: Vec<u64> = all.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
@@ -47,8 +47,8 @@ impl Stat {
         let runnable = text.lines().find_map(|line| line.strip_prefix("procs_running "));
         Some(Self {
             cpus: text.lines().filter(is_cpu).count() as u32,
-            user: n.first()? + n.get(1)?,
-            system: n.get(2)? + n.get(5)? + n.get(6)?,
+            user: n.first()?.checked_add(*n.get(1)?)?,
+            system: n.get(2)?.checked_add(*n.get(5)?)?.checked_add(*n.get(6)?)?,
             idle: *n.get(3)?,
             iowait: *n.get(4)?,
             steal: *n.get(7)?,
@@ -58,13 +58,13 @@ impl Stat {
 }
 
 /// Bytes that could be had, of /proc/meminfo.
-fn available(meminfo: &str) -> Option<u64> {
+pub(crate) fn available(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// Threads of the machine, of /proc/loadavg: `0.20 0.18 0.12 1/80 11206`.
-fn tasks(loadavg: &str) -> Option<u64> {
+pub(crate) fn tasks(loadavg: &str) -> Option<u64> {
     loadavg.split(' ').nth(3)?.split_once('/')?.1.parse().ok()
 }
 
@@ -121,7 +121,7 @@ impl Source for Machine {
         let memory = self.text("memory of the machine", "/proc/meminfo", available);
         if let Some(before) = &self.before {
             let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
-            let ns = |now: u64, before: u64| now.saturating_sub(before) * tick;
+            let ns = |now: u64, before: u64| now.saturating_sub(before).saturating_mul(tick);
             let (new, old) = (&now.stat, &before.stat);
             window.host = Some(Host {
                 cpus: new.cpus,
@@ -172,6 +172,11 @@ procs_blocked 0
         assert_eq!(available("MemTotal:  9 kB\n"), None);
         assert_eq!(tasks("0.20 0.18 0.12 1/80 11206\n"), Some(80));
         assert_eq!(tasks("0.20\n"), None);
+        // What overflows is none: files here may come from who makes a container's.
+        let most = u64::MAX;
+        assert_eq!(available(&format!("MemAvailable: {most} kB\n")), None);
+        assert_eq!(Stat::parse(&format!("cpu  {most} 1 0 0 0 0 0 0\n")), None);
+        assert_eq!(Stat::parse(&format!("cpu  0 0 {most} 0 0 1 0 0\n")), None);
     }
 
     #[test]

@@ -9,6 +9,9 @@ mod cgroup;
 mod diag;
 mod disks;
 mod fold;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod host;
 mod jvm;
 mod metrics;

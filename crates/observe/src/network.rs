@@ -16,7 +16,7 @@ pub(crate) struct Networks {
 }
 
 /// What has the numbers of one name in files of two lines each: names, then numbers.
-fn named(text: &str, table: &str, name: &str) -> Option<u64> {
+pub(crate) fn named(text: &str, table: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter(|line| line.split(':').next() == Some(table));
     let (names, numbers) = (lines.next()?, lines.next()?);
     let at = names.split(' ').position(|word| word == name)?;
@@ -25,24 +25,24 @@ fn named(text: &str, table: &str, name: &str) -> Option<u64> {
 }
 
 /// Packets that processors dropped: the second column, in hexadecimal digits, of each.
-fn softnet(text: &str) -> Option<u64> {
-    let drops = text.lines().map(|line| u64::from_str_radix(line.split(' ').nth(1)?, 16).ok());
-    drops.sum()
+pub(crate) fn softnet(text: &str) -> Option<u64> {
+    let drops = |line: &str| u64::from_str_radix(line.split(' ').nth(1)?, 16).ok();
+    text.lines().try_fold(0_u64, |sum, line| sum.checked_add(drops(line)?))
 }
 
 /// Bytes received and sent, of all interfaces.
-fn bytes(dev: &str) -> Option<(u64, u64)> {
-    let mut sum = (0, 0);
+pub(crate) fn bytes(dev: &str) -> Option<(u64, u64)> {
+    let mut sum = (0_u64, 0_u64);
     for line in dev.lines().skip(2) {
         let mut numbers = line.split_once(':')?.1.split_ascii_whitespace();
-        sum.0 += numbers.next()?.parse::<u64>().ok()?;
-        sum.1 += numbers.nth(7)?.parse::<u64>().ok()?;
+        sum.0 = sum.0.checked_add(numbers.next()?.parse().ok()?)?;
+        sum.1 = sum.1.checked_add(numbers.nth(7)?.parse().ok()?)?;
     }
     Some(sum)
 }
 
 /// Sockets in TIME_WAIT, of both versions of IP: `TCP: inuse 1 orphan 0 tw 0 alloc 1 mem 143`.
-fn time_wait(sockstat: &str) -> Option<u64> {
+pub(crate) fn time_wait(sockstat: &str) -> Option<u64> {
     let line = sockstat.lines().find_map(|line| line.strip_prefix("TCP: "))?;
     let mut words = line.split(' ').skip_while(|word| *word != "tw");
     words.nth(1)?.parse().ok()
@@ -137,6 +137,10 @@ mod tests {
         assert_eq!(bytes(dev), Some((17, 19)));
         assert_eq!(time_wait("sockets: used 15\nTCP: inuse 1 orphan 0 tw 27 alloc 1 mem 3\n"), Some(27));
         assert_eq!(time_wait("sockets: used 15\n"), None);
+        // What overflows is none.
+        let much = format!("a:{0} 0 0 0 0 0 0 0 {0}\n", u64::MAX);
+        assert_eq!(bytes(&format!("\n\n{much}{much}")), None);
+        assert_eq!(softnet("0 ffffffffffffffff\n0 1\n"), None);
     }
 
     #[test]

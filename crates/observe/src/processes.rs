@@ -1,7 +1,7 @@
 //! The processes of each subject by their own account, and the neighbours.
 
-mod limits;
-mod stat;
+pub(crate) mod limits;
+pub(crate) mod stat;
 #[cfg(test)]
 mod tests;
 mod tree;

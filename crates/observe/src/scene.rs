@@ -5,7 +5,7 @@ mod downstream;
 mod finder;
 mod holders;
 mod level;
-mod listing;
+pub(crate) mod listing;
 mod service;
 #[cfg(test)]
 mod tests;

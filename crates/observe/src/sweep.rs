@@ -6,9 +6,9 @@ mod classify;
 mod crowd;
 mod ends;
 mod files;
-mod local;
+pub(crate) mod local;
 mod look;
-mod parse;
+pub(crate) mod parse;
 mod sweeper;
 #[cfg(test)]
 mod tests;

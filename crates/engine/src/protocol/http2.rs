@@ -9,6 +9,8 @@ mod control;
 mod fields;
 mod frame;
 mod grpc;
+#[cfg(any(test, feature = "fuzzing"))]
+mod heard;
 mod hpack;
 mod huffman;
 mod memory;
@@ -22,6 +24,8 @@ use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
 use control::Teller;
 use frame::{Broken, Code, Frames, MOST, kind, setting};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use heard::Http2Heard;
 use hpack::Decoder;
 use memory::Memory;
 use open::{Open, OpenStreams};

@@ -17,6 +17,8 @@ use crate::stream::{Inbox, Stream};
 pub(crate) use answer::{AnswerReader, Progress};
 use http1::Http1;
 use http2::Http2;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use http2::Http2Heard;
 pub(crate) use http2::RequestWriter as Http2RequestWriter;
 use plan::{HttpVersion, Target, Who};
 use record::Failure;

@@ -55,6 +55,19 @@ fn descriptions_are_plans() {
     }
 }
 
+/// Found by the fuzzer `import`: a user's name was not looked at.
+#[test]
+fn a_user_that_looks_like_a_placeholder_is_noted() {
+    for (user, says) in [
+        (":{env:PW", "the user with the password holds what looks like a placeholder and is none"),
+        ("{uuid}:x", "the user with the password holds '{uuid}', which torment takes for a placeholder"),
+    ] {
+        let imported = from_curl(&format!("curl -u '{user}' http://h/")).expect("it is a command");
+        assert!(imported.notes.iter().any(|note| note.contains(says)), "{:?}", imported.notes);
+        accepted(&imported).expect(user);
+    }
+}
+
 /// What people, and machines, put behind `curl`.
 fn argument() -> impl Strategy<Value = String> {
     let option = prop::sample::select(vec![

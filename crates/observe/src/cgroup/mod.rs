@@ -1,6 +1,6 @@
 //! The limits that control groups set, of version 1 and 2, and how often they were met.
 
-mod limits;
+pub(crate) mod limits;
 #[cfg(test)]
 mod live_tests;
 pub mod place;

@@ -36,14 +36,14 @@ pub struct Place {
 }
 
 /// Which group a process is in, in one hierarchy, as a line of /proc/PID/cgroup.
-struct Member<'a> {
+pub(crate) struct Member<'a> {
     /// None: version 2.
     controllers: Option<&'a str>,
     path: &'a str,
 }
 
 /// A mounted hierarchy.
-struct Mount {
+pub(crate) struct Mount {
     /// The group that is at the top of what is mounted.
     top: String,
     folder: PathBuf,
@@ -135,7 +135,7 @@ fn below<'a>(path: &'a str, top: &str) -> Option<&'a str> {
     (inside && !rest.contains("/..")).then(|| rest.trim_matches('/'))
 }
 
-fn member(line: &str) -> Option<Member<'_>> {
+pub(crate) fn member(line: &str) -> Option<Member<'_>> {
     let mut parts = line.splitn(3, ':');
     let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
     // A group may have been removed while a process is still in it.
@@ -144,7 +144,7 @@ fn member(line: &str) -> Option<Member<'_>> {
 }
 
 /// The hierarchies in a mountinfo(5), with their folders put below `root`.
-fn mounts(text: &str, root: &Path) -> Vec<Mount> {
+pub(crate) fn mounts(text: &str, root: &Path) -> Vec<Mount> {
     let mount = |line: &str| {
         let (place, kind) = line.split_once(" - ")?;
         let mut place = place.split(' ').skip(3);

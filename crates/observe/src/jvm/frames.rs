@@ -98,7 +98,7 @@ const MOST_PLACES: usize = 64;
 
 /// A thread as a dump shows it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Stack<'a> {
+pub(crate) struct Stack<'a> {
     pub name: &'a str,
     pub state: &'a str,
     /// Each as it is written, the innermost first: `java.lang.Thread.run(java.base@17.0.15/Thread.java:840)`.
@@ -167,7 +167,7 @@ struct Place {
 
 /// Threads by where they stand, counted.
 #[derive(Debug, Default)]
-pub(super) struct Places(HashMap<Place, u32>);
+pub(crate) struct Places(HashMap<Place, u32>);
 
 impl Places {
     /// Counts a thread. One without frames, such as a compiler's, stands nowhere.
@@ -191,7 +191,10 @@ impl Places {
             })
             .collect();
         places.sort_by(|a, b| {
-            let order = |p: &ThreadsAt| (p.group.clone(), p.frame.clone(), p.state.clone());
+            let asker = |a: &Asker| (a.method.clone(), a.place.clone());
+            let order = |p: &ThreadsAt| {
+                (p.group.clone(), p.frame.clone(), p.state.clone(), p.asked_by.as_ref().map(asker))
+            };
             b.threads.cmp(&a.threads).then_with(|| order(a).cmp(&order(b)))
         });
         places.truncate(MOST_PLACES);

@@ -4,16 +4,16 @@
 //! Nothing is loaded into it, and no signal is sent to anything but a HotSpot machine that is ready for it.
 
 mod attach;
-mod dump;
+pub(crate) mod dump;
 mod folder;
-mod frames;
+pub(crate) mod frames;
 mod look;
-mod perfdata;
+pub(crate) mod perfdata;
 mod process;
 mod source;
 #[cfg(test)]
 mod tests;
-mod virtuals;
+pub(crate) mod virtuals;
 
 pub(crate) use look::look;
 pub(crate) use perfdata::version;

@@ -19,7 +19,7 @@ const ENTRY_BYTES: usize = 20;
 
 /// The counters, as they were at one moment.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Counters {
+pub(crate) struct Counters {
     numbers: HashMap<String, i64>,
     texts: HashMap<String, String>,
 }
@@ -44,6 +44,21 @@ impl Counters {
     pub fn time_ns(&self, name: &str) -> Option<u64> {
         let frequency = u128::from(self.number("sun.os.hrt.frequency")?.max(1));
         u64::try_from(u128::from(self.number(name)?) * 1_000_000_000 / frequency).ok()
+    }
+}
+
+#[cfg(any(test, feature = "fuzzing"))]
+impl Counters {
+    /// Whether there is a number of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.numbers.contains_key(name)
+    }
+
+    /// Bytes of names and values.
+    pub fn held(&self) -> usize {
+        let numbers = self.numbers.keys().map(|name| name.len() + size_of::<i64>());
+        let texts = self.texts.iter().map(|(name, text)| name.len() + text.len());
+        numbers.chain(texts).sum()
     }
 }
 
@@ -84,7 +99,7 @@ pub(super) fn read(file: &mut File) -> io::Result<Vec<u8>> {
 /// before it counts.
 ///
 /// Fails if it is not such a file, or is not ready to be read.
-pub(super) fn parse(bytes: &[u8]) -> Result<Counters, &'static str> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Counters, &'static str> {
     if bytes.len() < HEADER_BYTES || bytes[..4] != MAGIC {
         return Err("it does not begin as the counters of a JVM do");
     }

@@ -4,7 +4,7 @@ use record::watch::VirtualThreads;
 
 /// What the commands `Thread.vthread_scheduler` and `Thread.vthread_pollers` say (JDK 24 and later).
 /// None if the first text is not of the kind known.
-pub(super) fn scheduler(pid: u32, scheduler: &str, pollers: &str) -> Option<VirtualThreads> {
+pub(crate) fn scheduler(pid: u32, scheduler: &str, pollers: &str) -> Option<VirtualThreads> {
     let inside = scheduler.split_once('[')?.1.split_once(']')?.0;
     let number = |name: &str| {
         let value = inside.split(", ").find_map(|part| part.strip_prefix(name)?.strip_prefix(" = "))?;
@@ -16,7 +16,7 @@ pub(super) fn scheduler(pid: u32, scheduler: &str, pollers: &str) -> Option<Virt
         parallelism: small("parallelism")?,
         mounted: small("active").unwrap_or(0),
         // Those that a carrier made ready, and those that others did.
-        queued: number("tasks").unwrap_or(0) + number("submissions").unwrap_or(0),
+        queued: number("tasks").unwrap_or(0).saturating_add(number("submissions").unwrap_or(0)),
         delayed: number("delayed").unwrap_or(0),
         reading: reading(pollers),
     })
@@ -29,13 +29,23 @@ fn reading(pollers: &str) -> u64 {
         let rest = line.split_once("registered = ")?.1;
         rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse::<u64>().ok()
     };
-    read.take_while(|line| line.starts_with('[')).filter_map(registered).sum()
+    read.take_while(|line| line.starts_with('[')).filter_map(registered).fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Found by the fuzzer `dump`: numbers that no sum can hold.
+    #[test]
+    fn sums_have_an_end() {
+        let most = u64::MAX;
+        let said = format!("x[parallelism = 1, tasks = {most}, submissions = 1]");
+        let line = format!("[0] x [registered = {most}, x]\n");
+        let all = scheduler(1, &said, &format!("Read\n{line}{line}")).expect("it is of that kind");
+        assert_eq!((all.queued, all.reading), (most, most));
+    }
 
     const POLLERS: &str = "Master I/O poller:\nsun.nio.ch.EPollPoller@3f54a6bb [registered = 1, owner = \
         Thread[#182,MasterPoller,5,InnocuousThreadGroup]]\n\nRead I/O pollers:\n[0] sun.nio.ch.EPollPoller@519df2eb \

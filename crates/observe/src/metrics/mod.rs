@@ -8,7 +8,7 @@ mod http;
 mod place;
 #[cfg(test)]
 mod tests;
-mod text;
+pub(crate) mod text;
 
 use crate::scene::Scene;
 use http::Connection;

@@ -4,9 +4,10 @@
 //! the value only, which is not read.
 
 use record::watch::Series;
+use std::collections::HashMap;
 
 /// The most that a window keeps.
-const MOST: usize = 200;
+pub(crate) const MOST: usize = 200;
 
 /// Names, or how they begin with `*`; those that matter most first. Histograms' buckets are not kept.
 const KEPT: [&str; 19] = [
@@ -37,9 +38,11 @@ const SUMMED: &str = "http_server_requests_";
 /// The series of a text that are worth keeping. Lines that are none are passed over.
 ///
 /// Fails if not one line is a series: then it is another text.
-pub(super) fn series(body: &[u8]) -> Result<Vec<Series>, String> {
+pub(crate) fn series(body: &[u8]) -> Result<Vec<Series>, String> {
     let text = String::from_utf8_lossy(body);
     let mut kept: Vec<(usize, Series)> = Vec::new();
+    // Where the sums of one name each are among them.
+    let mut sums = HashMap::new();
     let mut any = false;
     for (name, labels, value) in text.lines().filter_map(line) {
         any = true;
@@ -48,9 +51,12 @@ pub(super) fn series(body: &[u8]) -> Result<Vec<Series>, String> {
             continue;
         }
         let summed = name.starts_with(SUMMED);
-        if summed && let Some((_, sum)) = kept.iter_mut().find(|(r, s)| *r == rank && s.name == name) {
-            sum.value += value;
-            continue;
+        if summed {
+            let at = *sums.entry(name).or_insert(kept.len());
+            if let Some((_, sum)) = kept.get_mut(at) {
+                sum.value += value;
+                continue;
+            }
         }
         let name = if summed || labels.is_empty() { name.to_owned() } else { format!("{name}{{{labels}}}") };
         kept.push((rank, Series { name, value }));
@@ -58,6 +64,7 @@ pub(super) fn series(body: &[u8]) -> Result<Vec<Series>, String> {
     if !any {
         return Err("the answer is no text of metrics in Prometheus' format".to_owned());
     }
+    kept.retain(|(_, series)| series.value.is_finite());
     kept.sort_by_key(|(rank, _)| *rank);
     kept.truncate(MOST);
     Ok(kept.into_iter().map(|(_, series)| series).collect())
@@ -89,7 +96,8 @@ fn line(line: &str) -> Option<(&str, &str, f64)> {
     let (labels, rest) = match rest.strip_prefix('{') {
         Some(inside) => {
             let end = labels_end(inside)?;
-            (inside[..end].trim().trim_end_matches(','), &inside[end + 1..])
+            let labels = inside[..end].trim_start().trim_end_matches(|c: char| c == ',' || c.is_whitespace());
+            (labels, &inside[end + 1..])
         }
         None => ("", rest),
     };
@@ -144,6 +152,29 @@ mod tests {
         assert!(series(b"").is_err());
         // Metrics, but none that is used.
         assert_eq!(series(b"node_load1 0.5\n"), Ok(Vec::new()));
+    }
+
+    /// Two finite numbers may sum up to none, which no stored run could have been read with.
+    #[test]
+    fn a_sum_beyond_all_numbers_is_left_out() {
+        let text = "http_server_requests_seconds_sum{a=\"1\"} 1e308\nhttp_server_requests_seconds_sum{a=\"2\"} 1e308\ngo_goroutines 1\n";
+        assert_eq!(read(text), [("go_goroutines".to_owned(), 1.0)]);
+    }
+
+    /// Each of them was compared with all before: four megabytes took a processor for minutes.
+    #[test]
+    fn many_sums_take_no_longer_than_as_many_lines() {
+        let many: String = (0..120_000).map(|i| format!("http_server_requests_active_{i} 1\n")).collect();
+        assert_eq!(read(&many).len(), MOST);
+    }
+
+    /// Labels are those of a series, not how its exporter puts blanks.
+    #[test]
+    fn blanks_and_commas_at_the_end_are_no_labels() {
+        for text in ["go_goroutines{a=\"1\" , } 1", "go_goroutines{ a=\"1\",, }1", "go_goroutines{a=\"1\"} 1"]
+        {
+            assert_eq!(read(text), [("go_goroutines{a=\"1\"}".to_owned(), 1.0)], "{text}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 
 /// The soft limit of this name in a /proc/PID/limits; `u64::MAX` if there is none. None in an unknown format.
-pub(super) fn limit(limits: &str, name: &str) -> Option<u64> {
+pub(crate) fn limit(limits: &str, name: &str) -> Option<u64> {
     let rest = limits.lines().find_map(|line| line.strip_prefix(name))?;
     match rest.split_ascii_whitespace().next()? {
         "unlimited" => Some(u64::MAX),

@@ -27,7 +27,7 @@ impl Stat {
         Self::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    fn parse(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(bytes);
         // A name may hold blanks and parentheses: the last one ends it.
         let (head, rest) = text.rsplit_once(") ")?;
@@ -53,7 +53,7 @@ impl Stat {
 
     /// Ticks in nanoseconds.
     pub fn ns(&self, ticks: u64) -> u64 {
-        ticks * tick()
+        ticks.saturating_mul(tick())
     }
 }
 

@@ -56,7 +56,7 @@ fn from_files(pid: u32, states: &[State]) -> Vec<Socket> {
 }
 
 /// A line of `/proc/net/tcp` or `tcp6`; its heading is none.
-fn line(text: &str) -> Option<Socket> {
+pub(crate) fn line(text: &str) -> Option<Socket> {
     let mut words = text.split_ascii_whitespace().skip(1);
     let local = address(words.next()?)?;
     let remote = address(words.next()?)?;

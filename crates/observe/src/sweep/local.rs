@@ -46,7 +46,7 @@ pub(crate) fn local(inode: u64) -> io::Result<Option<Local>> {
 }
 
 /// An error, such as that there is none, is none.
-fn read(answer: &[u8]) -> Option<Local> {
+pub(crate) fn read(answer: &[u8]) -> Option<Local> {
     let u16_at = |at: usize| Some(u16::from_ne_bytes(answer.get(at..at + 2)?.try_into().ok()?));
     if u16_at(4)? != SOCK_DIAG_BY_FAMILY || answer.len() < MESSAGE {
         return None;

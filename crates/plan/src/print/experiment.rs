@@ -18,11 +18,9 @@ impl Lines {
         if *named {
             self.texts("workloads", experiment.workloads.iter().map(|workload| workload.name.clone()));
         }
-        if !cross.is_empty() {
-            self.texts("cross", cross.iter().cloned());
-            self.text("measure", measure.name());
-            self.raw("effect", exact_share(*effect));
-        }
+        self.texts("cross", cross.iter().cloned());
+        self.text("measure", measure.name());
+        self.raw("effect", exact_share(*effect));
         if !connections.is_empty() {
             self.list("connections", connections.iter().map(u32::to_string));
         }

@@ -291,6 +291,16 @@ prop_compose! {
     }
 }
 
+/// Found by the fuzzer `plan`: what `[try]` measures was printed only where variants are crossed.
+#[test]
+fn an_experiment_that_crosses_nothing_keeps_its_measure() {
+    let file = include_str!("../../../../plans/nothing.toml");
+    let plan = super::plan(Command::Try, file).expect("it is an experiment");
+    let Task::Try(experiment) = &plan.task else { unreachable!("it is read as one") };
+    assert_eq!(experiment.said.measure, Measure::Throughput);
+    assert_eq!(Plan::from_toml(&plan.to_toml(), Command::Try), Ok(plan));
+}
+
 proptest! {
     #[test]
     fn a_printed_plan_reads_back_as_it_was(plan in plans()) {

@@ -10,7 +10,7 @@ use super::{Block, Http2, WINDOW};
 use record::Failure;
 
 /// Longer header blocks are not sent in good faith.
-const BLOCK_LIMIT: usize = 64 * 1024;
+pub(super) const BLOCK_LIMIT: usize = 64 * 1024;
 /// Nor is more text than this, however short the block that says it.
 const FIELDS_LIMIT: usize = 256 * 1024;
 /// Names as the Huffman code writes them.

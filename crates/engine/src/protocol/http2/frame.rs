@@ -184,6 +184,14 @@ impl Frames {
     }
 }
 
+#[cfg(any(test, feature = "fuzzing"))]
+impl Frames {
+    /// Bytes of a frame that is not whole yet.
+    pub fn held(&self) -> usize {
+        self.partial.len()
+    }
+}
+
 /// How many bytes the frame that begins so has, as far as can be told.
 fn needed(bytes: &[u8]) -> Result<usize, Broken> {
     let Some(head) = bytes.first_chunk::<HEAD>() else { return Ok(HEAD) };

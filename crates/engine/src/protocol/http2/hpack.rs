@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 pub(super) const TABLE_SIZE: usize = 4096;
 /// What an entry counts beside its text (RFC 7541 section 4.1).
 pub(super) const ENTRY_SIZE: usize = 32;
+/// A block that means more text than this, as it came, is not sent in good faith, however short it is.
+pub(super) const FIELDS_LIMIT: usize = 256 * 1024;
 
 /// A field that the peer refers to by number.
 struct Entry {
@@ -52,12 +54,19 @@ impl Decoder {
         Self { entries: VecDeque::new(), text: Vec::new(), dropped: 0, size: 0, limit: TABLE_SIZE }
     }
 
-    /// Calls `each` with the name and value of every field.
+    /// Calls `each` with the name and value of every field. Fails if there is more text than [`FIELDS_LIMIT`]: one
+    /// byte may mean a field of thousands.
     pub fn decode(
         &mut self,
         mut block: &[u8],
         mut each: impl FnMut(&Text<'_>, &Text<'_>) -> Result<(), Malformed>,
     ) -> Result<(), Malformed> {
+        let mut room = FIELDS_LIMIT;
+        let mut each = |name: &Text<'_>, value: &Text<'_>| {
+            let left = room.checked_sub(name.bytes.len() + value.bytes.len());
+            room = left.ok_or_else(|| format!("headers of more than {FIELDS_LIMIT} bytes"))?;
+            each(name, value)
+        };
         while let Some(first) = block.first().copied() {
             match first {
                 0x80.. => {
@@ -162,6 +171,14 @@ impl Decoder {
     }
 }
 
+#[cfg(any(test, feature = "fuzzing"))]
+impl Decoder {
+    /// Bytes kept for fields to come.
+    pub fn held(&self) -> usize {
+        self.text.len() + self.entries.len() * size_of::<Entry>()
+    }
+}
+
 /// A name as a block gives it.
 enum Name<'a> {
     Said(Text<'a>),
@@ -175,7 +192,7 @@ fn nothing_there(index: usize) -> Malformed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::text::put_string;
+    use super::super::text::{put_integer, put_string};
     use super::*;
     use proptest::prelude::*;
 
@@ -284,6 +301,24 @@ mod tests {
             let error = decoded(&mut Decoder::new(), &bytes(block)).expect_err(why);
             assert!(error.contains(why), "{block}: {error}");
         }
+    }
+
+    /// A block of one byte after another that each mean a field of 15 KB took seconds to read: a server could
+    /// have held up the loop with frames of 16 KB.
+    #[test]
+    fn a_short_block_that_means_a_lot_is_refused() {
+        let mut block = b"\x48".to_vec();
+        // Ones are the end symbol: zeroes are `0`, of five bits.
+        put_integer(0x80, 7, 15_000, &mut block);
+        block.resize(block.len() + 15_000, 0);
+        block.resize(block.len() + 40, 0xbe);
+        let mut fields = 0;
+        let read = Decoder::new().decode(&block, |_, value| {
+            fields += 1;
+            value.read(&mut Vec::new()).map(|_| ())
+        });
+        assert_eq!(read, Err(format!("headers of more than {FIELDS_LIMIT} bytes")));
+        assert!(fields < 20, "{fields}");
     }
 
     #[test]

@@ -84,6 +84,6 @@ impl Http2 {
     }
 }
 
-fn too_wide() -> Broken {
+pub(super) fn too_wide() -> Broken {
     Broken::new(Code::FLOW_CONTROL_ERROR, "a window beyond all measure")
 }

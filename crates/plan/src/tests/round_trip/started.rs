@@ -200,7 +200,10 @@ pub(super) fn experiment() -> impl Strategy<Value = String> {
             let _ = writeln!(file, "at = {at:?}");
             if is_crossed && !factors.is_empty() {
                 let factors: Vec<String> = factors.iter().map(|factor| format!("f{factor}")).collect();
-                let _ = writeln!(file, "cross = {factors:?}\nmeasure = 'cpu'\neffect = 0.25");
+                let _ = writeln!(file, "cross = {factors:?}");
+            }
+            if is_crossed {
+                let _ = writeln!(file, "measure = 'cpu'\neffect = 0.25");
             }
             // Otherwise of some variants nothing might be asked.
             let _ = writeln!(file, "capacity = {}", capacity || connections.is_empty() && at.is_empty());

@@ -1,0 +1,84 @@
+//! A PostgreSQL server of which only the words are there.
+
+use crate::protocol::Protocol;
+use crate::script::Script;
+use crate::stream::{Inbox, Stream};
+use crate::{Endpoint, Job};
+use plan::{Ask, Database, Statement, Target, Template, Who};
+use std::io::Write;
+use std::os::unix::net::UnixListener;
+use units::Nanos;
+
+const PORT: u16 = 5432;
+
+/// Where connections lead; the other end is played by the bytes.
+pub(super) struct Server {
+    listener: UnixListener,
+    job: Job,
+}
+
+impl Server {
+    /// In a folder of its own, which goes with it.
+    pub fn new() -> Self {
+        let thread = format!("{:?}", std::thread::current().id());
+        let number: String = thread.chars().filter(char::is_ascii_digit).collect();
+        let folder = std::env::temp_dir().join(format!("torment-fuzz-{}-{number}", std::process::id()));
+        // Left behind by a process that had this number.
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("there is a temporary folder");
+        let listener =
+            UnixListener::bind(folder.join(format!(".s.PGSQL.{PORT}"))).expect("the folder is ours");
+        let database = Database {
+            host: folder.to_str().expect("a temporary folder is UTF-8").to_owned(),
+            port: PORT,
+            user: "me".to_owned(),
+            password: Some(Template::literal("secret")),
+            name: "db".to_owned(),
+            tls: false,
+            insecure: false,
+        };
+        let endpoint = Endpoint::of(&Target::Sql(database)).expect("a folder needs no look-up");
+        let mut job = Job::plain(endpoint, "/", Nanos::from_secs(1));
+        let statement = Statement { text: "select 1".to_owned(), parameters: Vec::new() };
+        job.flows[0].steps[0].ask = Ask::Sql(statement);
+        Self { listener, job }
+    }
+
+    /// One connection to its end: these bytes come, and statements go as soon as they may. How many
+    /// were answered, rightly or not.
+    pub fn says(&self, before: &[u8], said: &[u8], size: usize) -> usize {
+        let mut script = Script::new(&self.job).expect("the statement is ours");
+        let session = script.session.clone();
+        let words = &mut script.flows[0].steps[0].words;
+        let who = Who { number: 0, seed: 0, taken: &[] };
+        let endpoint = &self.job.endpoint;
+        let mut stream = Stream::connect(endpoint, 0).expect("it listens");
+        let (mut peer, _) = self.listener.accept().expect("somebody has just connected");
+        let (mut protocol, mut inbox, mut told) = (Protocol::Undecided, Inbox::new(), Vec::new());
+        let mut ready = false;
+        for piece in before.chunks(size).chain(said.chunks(size)) {
+            if peer.write_all(piece).is_err() {
+                break;
+            }
+            let heard = if ready {
+                protocol.receive(&mut stream, &mut inbox, false, &mut told).is_ok()
+            } else {
+                let made = protocol.establish(endpoint, session.as_ref(), &mut stream, &mut inbox);
+                ready = matches!(made, Ok(true));
+                made.is_ok()
+            };
+            let may_send = ready && protocol.room() > 0;
+            if !heard || (may_send && protocol.send(&mut stream, words, &who, &[], 0).is_err()) {
+                break;
+            }
+        }
+        told.len()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let Target::Sql(database) = &self.job.endpoint.target else { return };
+        let _ = std::fs::remove_dir_all(&database.host);
+    }
+}

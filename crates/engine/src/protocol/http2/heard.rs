@@ -1,0 +1,95 @@
+//! What comes of a server's words, without a socket: for the fuzzers.
+
+use super::control::Teller;
+use super::frame::{self, kind};
+use super::{Http2, Phase, answers, hpack, upload};
+use crate::fuzzing::{Kept, kept};
+use crate::protocol::{Http2RequestWriter, Told};
+use crate::stream::Stream;
+use plan::{Request, Template, Who};
+
+/// Longer than the first windows: some of it waits for the server.
+const BODY: usize = 100_000;
+
+/// Results of exchanges in their order, and how the connection ended if it did.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Http2Heard {
+    /// Exchange, status and content or failure, whether the server did nothing about it.
+    told: Vec<(u32, Result<(u16, Option<Kept>), String>, bool)>,
+    end: Option<String>,
+    /// Exchanges that wait for more.
+    open: Vec<u32>,
+}
+
+impl Http2Heard {
+    /// Of words in pieces of this size, either from the first on or once all requests are sent.
+    pub fn of(said: &[u8], size: usize, sent: bool) -> Self {
+        let mut talk = Http2::new(8);
+        talk.phase = Phase::Greeted;
+        let (mut told, mut end) = (Vec::new(), None);
+        if sent {
+            let mut settings = Vec::new();
+            frame::put_head(0, kind::SETTINGS, 0, 0, &mut settings);
+            talk.hear(&settings, teller(&mut told)).expect("it is what servers begin with");
+            for (exchange, (method, body, content)) in
+                (0..).zip([("GET", 0, true), ("HEAD", 0, false), ("POST", BODY, true), ("GET", 0, false)])
+            {
+                let who = Who { number: exchange.into(), seed: 1, taken: &[] };
+                talk.send(&mut request(method, body), &who, b"", exchange, content);
+            }
+        }
+        for piece in said.chunks(size) {
+            if let Err(broken) = talk.hear(piece, teller(&mut told)) {
+                end = Some(broken.why);
+                break;
+            }
+            // A server that reads all that it is told.
+            talk.flush(&mut Stream::Null { answered: true }).expect("nobody is there to refuse it");
+            talk.assert_bounded();
+        }
+        let mut open = Vec::new();
+        talk.each_open(&mut |exchange| open.push(exchange));
+        open.sort_unstable();
+        Self { told: told.into_iter().map(result).collect(), end, open }
+    }
+
+    /// Whether it ended because the server allowed more than there is.
+    pub fn is_too_wide(&self) -> bool {
+        self.end == Some(upload::too_wide().why)
+    }
+}
+
+fn teller(told: &mut Vec<Told>) -> Teller<'_> {
+    Teller { told, received_ns: 0 }
+}
+
+fn result(told: Told) -> (u32, Result<(u16, Option<Kept>), String>, bool) {
+    let answer = told.result.map(|answer| {
+        let status = answer.status.expect("HTTP has a status");
+        (status, answer.content.map(|content| kept(&content)))
+    });
+    (told.exchange, answer.map_err(|why| why.to_string()), told.untouched)
+}
+
+fn request(method: &str, body: usize) -> Http2RequestWriter {
+    let request = Request {
+        method: method.to_owned(),
+        path: Template::literal("/"),
+        headers: Vec::new(),
+        body: Template::literal(vec![b'x'; body]),
+        expect: Vec::new(),
+        checks: Vec::new(),
+    };
+    Http2RequestWriter::new(&request, "example", false)
+}
+
+impl Http2 {
+    /// What the server decides on stays small.
+    fn assert_bounded(&self) {
+        assert!(self.frames.held() <= frame::HEAD + frame::PAYLOAD);
+        assert!(self.block.as_ref().is_none_or(|block| block.bytes.len() <= answers::BLOCK_LIMIT));
+        assert!(self.decoder.held() <= 8 * hpack::TABLE_SIZE, "{}", self.decoder.held());
+        assert!(self.uploads.len() <= self.open.len() + 4, "{}", self.uploads.len());
+        assert!(self.out.is_empty() && !self.blocked);
+    }
+}

@@ -1,0 +1,53 @@
+//! What the fuzzers have kept: real samples, what reaches a part of a reader that nothing else does, and
+//! whatever once broke a promise.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use torment_hostile::READERS;
+
+const FUZZ: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz");
+
+/// What is in a folder, by name.
+fn list(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a folder can be read").path()).collect();
+    paths.sort();
+    paths
+}
+
+fn names(paths: &[PathBuf]) -> BTreeSet<&str> {
+    paths.iter().filter_map(|path| path.file_stem()?.to_str()).collect()
+}
+
+/// Says which bytes it was, if they make a reader panic.
+struct Fed<'a>(&'a Path);
+
+impl Drop for Fed<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("fed with {}", self.0.display());
+        }
+    }
+}
+
+#[test]
+fn what_the_fuzzers_kept_breaks_no_promise() {
+    for (name, read) in READERS {
+        let files = list(&Path::new(FUZZ).join("corpus").join(name));
+        assert!(!files.is_empty(), "fuzz/corpus/{name} is empty");
+        for file in &files {
+            let _fed = Fed(file);
+            read(&fs::read(file).expect("it is there"));
+        }
+    }
+}
+
+#[test]
+fn every_fuzzer_has_a_reader_and_what_it_kept() {
+    let readers: BTreeSet<&str> = READERS.iter().map(|(name, _)| *name).collect();
+    let (programs, folders) =
+        (list(&Path::new(FUZZ).join("fuzz_targets")), list(&Path::new(FUZZ).join("corpus")));
+    assert_eq!(names(&programs), readers);
+    assert_eq!(names(&folders), readers);
+}

@@ -1,0 +1,71 @@
+//! What the watched say of themselves, for the fuzzers in `fuzz/`: any bytes, to the very readers that a
+//! watch uses. Nothing here is for anybody else.
+
+use crate::jvm::{dump, perfdata, virtuals};
+use crate::metrics::text;
+use crate::sweep::{local, parse};
+use crate::{cgroup, diag, disks, host, network, processes, scene, titles, tree};
+use std::path::Path;
+
+/// The file of a Java virtual machine's counters: one cut short holds no others than the whole.
+pub fn perfdata(bytes: &[u8]) {
+    let Ok(counters) = perfdata::parse(bytes) else { return };
+    for (name, _) in counters.numbers() {
+        let _ = counters.time_ns(name);
+    }
+    // Each byte is of one entry, there of a name and of a value at most; one that is no UTF-8 becomes three.
+    assert!(counters.held() <= 6 * bytes.len(), "{} of {} bytes", counters.held(), bytes.len());
+    for part in [1, 2, 3] {
+        let Ok(cut) = perfdata::parse(&bytes[..bytes.len() * part / 4]) else { continue };
+        assert!(cut.numbers().all(|(name, _)| counters.has(name)));
+    }
+}
+
+/// What a Java virtual machine answers when it is asked for its threads, and for its virtual ones.
+pub fn dump(bytes: &[u8]) {
+    let text = &String::from_utf8_lossy(bytes);
+    let places = || dump::parse(text).places.list();
+    assert_eq!(places(), places());
+    let _ = virtuals::scheduler(1, text, text);
+}
+
+/// The body of an endpoint of metrics: what is kept of it, written as it came, is kept again.
+pub fn metrics(bytes: &[u8]) {
+    let Ok(kept) = text::series(bytes) else { return };
+    assert!(kept.len() <= text::MOST);
+    assert!(kept.iter().all(|series| series.value.is_finite()), "{kept:?}");
+    let again: String = kept.iter().map(|series| format!("{} {}\n", series.name, series.value)).collect();
+    if !kept.is_empty() {
+        assert_eq!(text::series(again.as_bytes()).as_ref(), Ok(&kept), "{again}");
+    }
+}
+
+/// The kernel's files, and its lists of sockets: the same bytes to each of their readers.
+pub fn kernel(bytes: &[u8]) {
+    let _ = (tree::stat(bytes), tree::socket_inode(bytes), titles::kind(bytes), local::read(bytes));
+    let _ = (parse::schedstat(bytes), parse::syscall(bytes), parse::running(bytes));
+    let _ = (diag::messages(bytes, &mut |_| {}), processes::Stat::parse(bytes).map(|stat| stat.ns(stat.cpu)));
+    let text = &String::from_utf8_lossy(bytes);
+    let _ = (cgroup::limits::stalls(text, text, text), cgroup::place::mounts(text, Path::new("/")));
+    let _ = (disks::parse(text, |_| true), host::Stat::parse(text), host::available(text), host::tasks(text));
+    let _ = (network::named(text, "Tcp", "OutSegs"), network::softnet(text), network::bytes(text));
+    let _ = (network::time_wait(text), processes::limits::limit(text, "Max open files"));
+    for line in text.lines() {
+        let _ = (cgroup::place::member(line), scene::listing::line(line));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn nothing_said_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            for read in [perfdata, dump, metrics, kernel] {
+                read(&bytes);
+            }
+        }
+    }
+}
