@@ -63,6 +63,7 @@ impl Failure {
             | Self::Full(why)
             | Self::Protocol(why)
             | Self::Reset(why)
+            | Self::Grpc(why)
             | Self::Database(why)
             | Self::Check(why) => with(why),
         }

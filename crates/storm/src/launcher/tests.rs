@@ -8,7 +8,7 @@ use schedule::Schedule;
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::sync_channel;
 use sys::task::Program;
 use units::Rate;
 
@@ -36,7 +36,7 @@ fn a_process_that_cannot_be_listened_to_is_a_failure_of_ours() {
         first_number: 0,
         log: None,
     };
-    let (send, reports) = channel();
+    let (send, reports) = sync_channel(1_000);
     let control = Arc::new(Control::default());
     let mut launcher =
         Launcher::new(Arc::new(setup), Arc::clone(&control), part, send).expect("there is an epoll");

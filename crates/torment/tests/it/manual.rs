@@ -74,7 +74,10 @@ mod load {
         };
         let wrong: Vec<String> = scope(|scope| {
             let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(read)).collect();
-            readers.into_iter().flat_map(|reader| reader.join().expect("it passes what it finds on")).collect()
+            readers
+                .into_iter()
+                .flat_map(|reader| reader.join().expect("it passes what it finds on"))
+                .collect()
         });
         assert!(wrong.is_empty(), "{} outputs are shown otherwise:\n\n{}", wrong.len(), wrong.join("\n"));
     }
