@@ -14,8 +14,7 @@ const BODY: usize = 100_000;
 /// Results of exchanges in their order, and how the connection ended if it did.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Http2Heard {
-    /// Exchange, status and content or failure, whether the server did nothing about it.
-    told: Vec<(u32, Result<(u16, Option<Kept>), String>, bool)>,
+    told: Vec<(u32, Ended)>,
     end: Option<String>,
     /// Exchanges that wait for more.
     open: Vec<u32>,
@@ -59,16 +58,19 @@ impl Http2Heard {
     }
 }
 
+/// Status and content or failure, and whether the server did nothing about it.
+type Ended = (Result<(u16, Option<Kept>), String>, bool);
+
 fn teller(told: &mut Vec<Told>) -> Teller<'_> {
     Teller { told, received_ns: 0 }
 }
 
-fn result(told: Told) -> (u32, Result<(u16, Option<Kept>), String>, bool) {
+fn result(told: Told) -> (u32, Ended) {
     let answer = told.result.map(|answer| {
         let status = answer.status.expect("HTTP has a status");
         (status, answer.content.map(|content| kept(&content)))
     });
-    (told.exchange, answer.map_err(|why| why.to_string()), told.untouched)
+    (told.exchange, (answer.map_err(|why| why.to_string()), told.untouched))
 }
 
 fn request(method: &str, body: usize) -> Http2RequestWriter {
