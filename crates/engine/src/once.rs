@@ -2,7 +2,7 @@
 
 use crate::content::Content;
 use crate::cookies::Jar;
-use crate::protocol::{Protocol, Session, Told};
+use crate::protocol::{News, Protocol, Session, Told};
 use crate::script::{ReadyStep, Script, Words};
 use crate::stream::{Inbox, Stream};
 use crate::{CONNECT_LIMIT, Error, Job};
@@ -170,7 +170,7 @@ impl Line {
         let (mut told, mut first): (Vec<Told>, Option<u64>) = (Vec::new(), None);
         let limit = sent + step.timeout.0;
         let result = loop {
-            let received = protocol.receive(stream, inbox, true, &mut told);
+            let received = protocol.receive(stream, inbox, News::End, &mut told);
             if inbox.count > 0 {
                 first.get_or_insert_with(sys::monotonic_ns);
             }

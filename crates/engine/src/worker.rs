@@ -13,7 +13,7 @@ use crate::endpoint::Endpoint;
 use crate::exchanges::{Exchanges, Request, Users};
 use crate::lanes::Lanes;
 use crate::pace::Pace;
-use crate::protocol::Told;
+use crate::protocol::{News, Told};
 use crate::recorder::{Open, Recorder};
 use crate::script::Script;
 use crate::slots::{Key, Slots};
@@ -226,7 +226,8 @@ impl Worker {
                         // With the peer's end of the connection comes no further event: read up to it.
                         let ends = epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR;
                         let flags = event.flags;
-                        self.ready(token as u32, flags.intersects(ends));
+                        let news = if flags.intersects(ends) { News::End } else { News::Bytes };
+                        self.ready(token as u32, news);
                     }
                 }
             }

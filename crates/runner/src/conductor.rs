@@ -214,6 +214,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
                 ends
             },
         );
+        let asked = stop.asked();
         self.witness.end();
         let stolen = self.engine.now().stolen_since(&before);
         let recovery = match self.engine.settle(RECOVERY_LIMIT, &|| stop.asked()) {
@@ -236,7 +237,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         };
         let whole = load.duration.is_some_and(|whole| result.loaded >= whole);
         // After the load, too, users are not waited for once the end is asked for.
-        let cut = !whole || result.total.outcomes.unfinished > 0;
+        let cut = !whole || asked && result.total.outcomes.unfinished > 0;
         let interrupted = self.stop.asked() && !gave_up && cut;
         Done { number, result, answered, interrupted }
     }

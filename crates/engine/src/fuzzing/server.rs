@@ -1,6 +1,6 @@
 //! A PostgreSQL server of which only the words are there.
 
-use crate::protocol::Protocol;
+use crate::protocol::{News, Protocol};
 use crate::script::Script;
 use crate::stream::{Inbox, Stream};
 use crate::{Endpoint, Job};
@@ -61,7 +61,7 @@ impl Server {
                 break;
             }
             let heard = if ready {
-                protocol.receive(&mut stream, &mut inbox, false, &mut told).is_ok()
+                protocol.receive(&mut stream, &mut inbox, News::Bytes, &mut told).is_ok()
             } else {
                 let made = protocol.establish(endpoint, session.as_ref(), &mut stream, &mut inbox);
                 ready = matches!(made, Ok(true));

@@ -1,6 +1,6 @@
 //! HTTP/1.1 on one connection: one request at a time.
 
-use super::{Answer, AnswerReader, Progress, RequestWriter, Told};
+use super::{Answer, AnswerReader, News, Progress, RequestWriter, Told};
 use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
 use plan::Who;
@@ -43,7 +43,7 @@ impl Http1 {
         &mut self,
         stream: &mut Stream,
         inbox: &mut Inbox,
-        ends: bool,
+        news: News,
         told: &mut Vec<Told>,
     ) -> Result<(), Failure> {
         // Who takes no more of the request may have answered already, and that is still to be read.
@@ -67,7 +67,7 @@ impl Http1 {
             match self.reader.feed(&inbox.buffer[..count]) {
                 Ok(Progress::Done(answer)) => {
                     // Where the peer's end is near, no further event would tell of it.
-                    self.keep = answer.keep && self.outbox.is_empty() && !ends;
+                    self.keep = answer.keep && self.outbox.is_empty() && news != News::End;
                     self.tell(answer.status, inbox, told);
                     if !self.keep {
                         return Err(Failure::Closed);
@@ -76,7 +76,7 @@ impl Http1 {
                 Ok(Progress::More) => {}
                 Err(why) => return Err(Failure::Protocol(why)),
             }
-            if stream.is_emptied(count, inbox) && !ends && !refused {
+            if stream.is_emptied(count, inbox) && news == News::Bytes && !refused {
                 return Ok(());
             }
         }

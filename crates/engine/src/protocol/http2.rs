@@ -19,7 +19,7 @@ mod request;
 mod text;
 mod upload;
 
-use super::Told;
+use super::{News, Told};
 use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
 use control::Teller;
@@ -136,7 +136,7 @@ impl Http2 {
             frame::put_number(kind::WINDOW_UPDATE, 0, WINDOW - FIRST_WINDOW, &mut self.out.bytes);
             self.flush(stream)?;
         }
-        let result = self.receive(stream, inbox, true, &mut Vec::new());
+        let result = self.receive(stream, inbox, News::End, &mut Vec::new());
         match (result, self.phase) {
             (_, Phase::Leaving(code)) => {
                 Err(io::Error::other(format!("the server takes no requests: GOAWAY {code}")))
@@ -212,7 +212,7 @@ impl Http2 {
         &mut self,
         stream: &mut Stream,
         inbox: &mut Inbox,
-        ends: bool,
+        news: News,
         told: &mut Vec<Told>,
     ) -> Result<(), Failure> {
         // A server that takes no more may have said why, and what it has not looked at.
@@ -229,7 +229,7 @@ impl Http2 {
             if let Err(broken) = self.hear(bytes, teller) {
                 return Err(self.broken(broken, bytes, stream));
             }
-            if stream.is_emptied(count, inbox) && !ends && !refused {
+            if stream.is_emptied(count, inbox) && news == News::Bytes && !refused {
                 break;
             }
         }

@@ -60,6 +60,17 @@ pub(crate) enum Protocol {
     Sql(Box<Sql>),
 }
 
+/// What the kernel said before a connection is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum News {
+    /// Bytes came. More of them, or the end, will have news of their own.
+    Bytes,
+    /// The peer's end of the connection is near: no further news comes of it.
+    End,
+    /// Nothing: whatever is there, the end included, may have come without news.
+    None,
+}
+
 impl Protocol {
     /// Carries connecting on, and what is said before the first request; true once requests may go.
     /// An error is final.
@@ -161,20 +172,19 @@ impl Protocol {
     }
 
     /// Writes what waits for room in the socket, reads what is there, and tells each exchange that
-    /// ends. `ends`: the peer's end of the connection is near, read up to it. An error breaks the
-    /// connection; the exchanges that it still carries end with it.
+    /// ends. An error breaks the connection; the exchanges that it still carries end with it.
     pub fn receive(
         &mut self,
         stream: &mut Stream,
         inbox: &mut Inbox,
-        ends: bool,
+        news: News,
         told: &mut Vec<Told>,
     ) -> Result<(), Failure> {
         match self {
             Self::Undecided => Ok(()),
-            Self::Http1(talk) => talk.receive(stream, inbox, ends, told),
-            Self::Http2(talk) => talk.receive(stream, inbox, ends, told),
-            Self::Sql(talk) => talk.receive(stream, inbox, ends, told),
+            Self::Http1(talk) => talk.receive(stream, inbox, news, told),
+            Self::Http2(talk) => talk.receive(stream, inbox, news, told),
+            Self::Sql(talk) => talk.receive(stream, inbox, news, told),
         }
     }
 

@@ -2,33 +2,34 @@
 
 use super::{Present, Worker};
 use crate::exchanges::{Exchange, Request};
-use crate::protocol::{Answer, Told};
+use crate::protocol::{Answer, News, Told};
 use record::{Failure, Outcome};
 use std::cmp::Reverse;
 use std::io;
 use units::Nanos;
 
 impl Worker {
-    pub(super) fn ready(&mut self, slot: u32, ends: bool) {
+    pub(super) fn ready(&mut self, slot: u32, news: News) {
         match self.connections.get(slot) {
             // Closed earlier in this very turn.
             None => {}
             Some(connection) if connection.is_being_made() => {
                 self.establish(slot);
                 self.dispatch();
-                // What came behind the last word of its making, the end included, no further event tells of.
+                // What came behind the last word of its making, the end included, no further event tells of; and an answer
+                // that is there already is none of which this event has told.
                 if self.connections.get(slot).is_some_and(|connection| !connection.is_being_made()) {
-                    self.receive(slot, ends);
+                    self.receive(slot, if news == News::End { news } else { News::None });
                 }
             }
-            Some(_) => self.receive(slot, ends),
+            Some(_) => self.receive(slot, news),
         }
     }
 
-    pub(super) fn receive(&mut self, slot: u32, ends: bool) {
+    pub(super) fn receive(&mut self, slot: u32, news: News) {
         let Some(connection) = self.connections.get(slot) else { return };
         let result =
-            connection.protocol.receive(&mut connection.stream, &mut self.inbox, ends, &mut self.told);
+            connection.protocol.receive(&mut connection.stream, &mut self.inbox, news, &mut self.told);
         let mut told = std::mem::take(&mut self.told);
         let answered = !told.is_empty();
         told.drain(..).for_each(|told| self.told(told));

@@ -3,6 +3,7 @@
 use super::Worker;
 use crate::cookies::Jar;
 use crate::exchanges::{Exchange, Request, User};
+use crate::protocol::News;
 use crate::recorder::Arrival;
 use plan::Who;
 use record::{Failure, Outcome};
@@ -202,7 +203,7 @@ impl Worker {
             }
         }
         match result {
-            Ok(()) if at_once => self.receive(slot, false),
+            Ok(()) if at_once => self.receive(slot, News::Bytes),
             Ok(()) => {}
             Err(_) => self.lost(slot, Failure::Closed),
         }
@@ -214,7 +215,7 @@ impl Worker {
             let Some(connection) = self.connections.get(slot) else { continue };
             if connection.protocol.flush(&mut connection.stream).is_err() {
                 // Who takes no more may have said why, and what was not looked at.
-                self.receive(slot, true);
+                self.receive(slot, News::End);
                 self.lost(slot, Failure::Closed);
             }
         }

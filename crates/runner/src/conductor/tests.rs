@@ -103,10 +103,11 @@ fn what_was_the_machines_own_doing_is_told() {
     assert_eq!(of(Simulated { stolen: 0.3, ..queue() }), ["steal"]);
     assert_eq!(of(Simulated { busy: 0.7, ..queue() }), Vec::<String>::new());
     assert_eq!(of(Simulated { busy: 0.97, ..queue() }), ["generator-busy"]);
-    let fails = |why: &str| Simulated { fails: Some((100, Failure::Connect(why.to_owned()))), ..queue() };
-    assert_eq!(of(fails("too many open files (os error 24)")), ["descriptors-exhausted"]);
-    assert_eq!(of(fails("cannot assign requested address (os error 99)")), ["ports-exhausted"]);
-    assert_eq!(of(fails("connection refused (os error 111)")), Vec::<String>::new());
+    let fails = |why: Failure| Simulated { fails: Some((100, why)), ..queue() };
+    assert_eq!(of(fails(Failure::Lacking(Lack::Descriptor))), ["descriptors-exhausted"]);
+    assert_eq!(of(fails(Failure::Lacking(Lack::Port))), ["ports-exhausted"]);
+    assert_eq!(of(fails(Failure::Lacking(Lack::Watch))), ["watches-exhausted"]);
+    assert_eq!(of(fails(Failure::Connect("connection refused".to_owned()))), Vec::<String>::new());
 }
 
 #[test]

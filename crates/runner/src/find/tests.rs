@@ -4,7 +4,7 @@ use super::*;
 use crate::simulated::{Breaks, Simulated, Told, plan};
 use crate::stop::Stop;
 use plan::Objective;
-use record::{Failure, Judgement, Limit, Purpose, TrialResult};
+use record::{Failure, Judgement, Lack, Limit, Purpose, TrialResult};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use units::{Nanos, Rate, Share};
@@ -238,10 +238,10 @@ fn a_target_that_does_not_come_back_is_left_alone() {
 
 #[test]
 fn what_was_the_machines_own_doing_is_not_the_targets() {
-    let connect = |why: &str| Some((50, Failure::Connect(why.to_owned())));
+    let lacking = |what: Lack| Some((50, Failure::Lacking(what)));
     let ours = [
-        Simulated { fails: connect("cannot assign requested address"), ..Simulated::queue() },
-        Simulated { fails: connect("too many open files"), ..Simulated::queue() },
+        Simulated { fails: lacking(Lack::Port), ..Simulated::queue() },
+        Simulated { fails: lacking(Lack::Descriptor), ..Simulated::queue() },
     ];
     for target in ours {
         let found = search(target, |_, find| find.from = Rate(100.0));

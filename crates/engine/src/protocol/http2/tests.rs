@@ -8,7 +8,7 @@ mod server;
 
 use super::{Http2, RequestWriter};
 use crate::endpoint::Endpoint;
-use crate::protocol::{Answer, Told};
+use crate::protocol::{Answer, News, Told};
 use crate::stream::{Inbox, Stream};
 use plan::{Origin, Request, Target, Template, Who};
 use record::Failure;
@@ -57,7 +57,7 @@ impl Client {
         let until = Instant::now() + PATIENCE;
         while self.told.len() < enough {
             assert!(Instant::now() < until, "{} of {enough} told: {:?}", self.told.len(), self.told);
-            let result = self.talk.receive(&mut self.stream, &mut self.inbox, true, &mut self.told);
+            let result = self.talk.receive(&mut self.stream, &mut self.inbox, News::End, &mut self.told);
             if self.told.len() < enough {
                 result?;
             }

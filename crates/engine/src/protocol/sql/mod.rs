@@ -12,7 +12,7 @@ mod talk;
 #[cfg(test)]
 mod tests;
 
-use super::Told;
+use super::{News, Told};
 use crate::endpoint::Tls;
 use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
@@ -118,7 +118,7 @@ impl Sql {
         &mut self,
         stream: &mut Stream,
         inbox: &mut Inbox,
-        ends: bool,
+        news: News,
         told: &mut Vec<Told>,
     ) -> Result<(), Failure> {
         // A server that takes no more may have said why.
@@ -131,7 +131,7 @@ impl Sql {
                 Some(count) => count,
             };
             self.hear(&inbox.buffer[..count], inbox.received_ns, told)?;
-            if stream.is_emptied(count, inbox) && !ends && !refused {
+            if stream.is_emptied(count, inbox) && news == News::Bytes && !refused {
                 return Ok(());
             }
         }

@@ -96,7 +96,7 @@ fn agree(trials: &[Value], target: &Target, written: impl Fn() -> Written) {
 
 #[track_caller]
 fn find(place: &Place, target: &Target, written: impl Fn() -> Written) {
-    let (ended, found) = post(place, "find", target, &["--from", "50", "--max", "400", "--trial", "1s"]);
+    let (ended, found) = post(place, "find", target, &["--from", "50", "--max", "100", "--trial", "1s"]);
     assert!([0, 91].contains(&ended.code()), "{ended}");
     let trials = found["trials"].as_array().expect("trials");
     assert!(
