@@ -21,11 +21,13 @@ struct Found {
 
 impl Found {
     fn trials(&self) -> Vec<(&TrialResult, &Judgement)> {
-        let trial = |event| match event {
-            &Event::TrialDone { ref result, ref judgement, .. } => Some((&**result, judgement)),
-            _ => None,
-        };
-        self.told.iter().filter_map(trial).collect()
+        let mut trials = Vec::new();
+        for event in &self.told {
+            if let Event::TrialDone { result, judgement, .. } = event {
+                trials.push((result.as_ref(), judgement));
+            }
+        }
+        trials
     }
 
     /// Without the looks after an overload.
