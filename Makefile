@@ -2,14 +2,19 @@
 TARGET := $(shell rustc -vV | sed -n 's/^host: //p')
 BIN := target/$(TARGET)/debug/torment
 SHIPPED := target/$(TARGET)/dist/torment
-# Load tests wait most of their time: so many side by side.
-SIDE_BY_SIDE := 4
+# Tests wait most of their time, for loads or for their turn: so many threads.
+SIDE_BY_SIDE := 8
 # Crates whose integration tests make no load.
 UNLOADED := anatomy diagnosis experiment faults import page search store trace tui view
+# What is tested, whatever folder a test runs in.
+ifdef TORMENT_BIN
+export TORMENT_BIN := $(abspath $(TORMENT_BIN))
+endif
+TESTED := $(or $(TORMENT_BIN),$(BIN))
 PAGE := crates/page/ui/dist/index.html
 PAGE_SOURCES := $(shell find crates/page/ui \( -name node_modules -o -name dist -o -name tests \) -prune -o -type f -print)
 
-.PHONY: demo build page test quick prepared built check dist truths bench bench-probes manual
+.PHONY: demo build page test targets browser quick prepared built check dist truths bench bench-probes manual
 
 demo: build ## Build, then find the limit of the built-in service.
 	$(SHIPPED) find demo
@@ -24,9 +29,14 @@ $(PAGE): $(PAGE_SOURCES)
 
 test: ## Everything, with a real PostgreSQL and nginx; installs them when root, says what is missing otherwise. TORMENT_BIN=PATH tries another binary.
 	$(MAKE) -j2 prepared built
-	cargo test --workspace --exclude torment-bench --no-fail-fast -- --test-threads=$(SIDE_BY_SIDE)
-	./tests/targets.sh $(or $(TORMENT_BIN),$(BIN))
-	./crates/page/tests/browser/run.sh $(or $(TORMENT_BIN),$(BIN))
+	cargo test --workspace --exclude torment-bench --tests --no-fail-fast -- --test-threads=$(SIDE_BY_SIDE)
+	$(MAKE) -j2 targets browser
+
+targets: ## The services in targets/, each started, loaded and ended.
+	./tests/targets.sh $(TESTED)
+
+browser: ## The page in a real browser.
+	./crates/page/tests/browser/run.sh $(TESTED)
 
 quick: page ## What needs no load: two minutes.
 	cargo test --workspace --exclude torment-bench --lib --bins
@@ -37,7 +47,7 @@ prepared:
 	./tests/prepare.sh
 
 built: page
-	cargo test --workspace --exclude torment-bench --no-run
+	cargo test --workspace --exclude torment-bench --tests --no-run
 
 check: ## Format and lints. Rules for dependencies are tests (crates/torment/tests/it/floors.rs, libraries.rs).
 	cargo fmt --all --check

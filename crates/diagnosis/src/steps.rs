@@ -166,7 +166,13 @@ fn by_trial<'a>(trials: &[&'a Trial]) -> Steps<'a> {
 
 /// Whether a trial was void because the one who loads could not go on, and not for other reasons.
 fn generator_was_the_limit(invalid: &[record::Caveat]) -> bool {
-    const CODES: [&str; 5] =
-        ["generator-busy", "generator-late", "descriptors-exhausted", "ports-exhausted", "watches-exhausted"];
+    const CODES: [&str; 6] = [
+        "generator-busy",
+        "generator-late",
+        "descriptors-exhausted",
+        "ports-exhausted",
+        "watches-exhausted",
+        "memory-exhausted",
+    ];
     invalid.iter().any(|caveat| CODES.contains(&caveat.code.as_str()))
 }

@@ -191,6 +191,7 @@ pub fn lack(error: &io::Error) -> Option<Lack> {
         Errno::MFILE | Errno::NFILE => Some(Lack::Descriptor),
         Errno::ADDRNOTAVAIL => Some(Lack::Port),
         Errno::NOSPC => Some(Lack::Watch),
+        Errno::NOBUFS | Errno::NOMEM => Some(Lack::Memory),
         _ => None,
     }
 }
@@ -237,7 +238,7 @@ pub struct Held {
     /// Those that do.
     pub open: u64,
     /// Why no more could be made.
-    pub refused: Option<String>,
+    pub refused: Option<Failure>,
 }
 
 impl Engine {
@@ -507,6 +508,8 @@ mod tests {
             (Errno::NFILE, Failure::Lacking(Lack::Descriptor)),
             (Errno::ADDRNOTAVAIL, Failure::Lacking(Lack::Port)),
             (Errno::NOSPC, Failure::Lacking(Lack::Watch)),
+            (Errno::NOBUFS, Failure::Lacking(Lack::Memory)),
+            (Errno::NOMEM, Failure::Lacking(Lack::Memory)),
             (Errno::CONNREFUSED, Failure::Connect("connection refused".to_owned())),
         ] {
             assert_eq!(of(errno), expected);

@@ -20,7 +20,7 @@ use crate::slots::{Key, Slots};
 use crate::source::Source;
 use crate::stream::Inbox;
 use holding::Hold;
-use record::{Outcome, Slice};
+use record::{Failure, Outcome, Slice};
 use rustix::event::epoll;
 use rustix::time::Timespec;
 use std::cmp::Reverse;
@@ -62,7 +62,7 @@ pub(crate) enum Report {
     /// So many connections stand open, and why no more.
     Held {
         open: u64,
-        refused: Option<String>,
+        refused: Option<Failure>,
     },
 }
 

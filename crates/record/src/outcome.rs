@@ -1,4 +1,4 @@
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What became of one arrival, by its due time. Every arrival ends in exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -124,6 +124,8 @@ pub enum Lack {
     Port,
     /// A descriptor that epoll listens to: `fs.epoll.max_user_watches` (ENOSPC).
     Watch,
+    /// Memory of the kernel for sockets (ENOBUFS, ENOMEM).
+    Memory,
 }
 
 impl std::fmt::Display for Lack {
@@ -132,13 +134,14 @@ impl std::fmt::Display for Lack {
             Self::Descriptor => "descriptor",
             Self::Port => "local port",
             Self::Watch => "watch of epoll's",
+            Self::Memory => "piece of the kernel's memory",
         })
     }
 }
 
 /// Why an arrival ended [`Outcome::Failed`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", from = "Stored")]
+#[serde(rename_all = "snake_case", remote = "Self")]
 pub enum Failure {
     /// An answer with a status that the plan does not expect.
     Status(u16),
@@ -188,43 +191,25 @@ impl Failure {
     }
 }
 
-/// A failure as it is stored. Until what was lacking had names of its own, the words of [`Failure::Connect`] said it.
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Stored {
-    Status(u16),
-    Connect(String),
-    Full(String),
-    Lacking(Lack),
-    Closed,
-    Protocol(String),
-    Reset(String),
-    Grpc(String),
-    Database(String),
-    Check(String),
+impl Serialize for Failure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
 }
 
-impl From<Stored> for Failure {
-    fn from(stored: Stored) -> Self {
-        match stored {
-            Stored::Connect(why) if why.starts_with("too many open files") => Self::Lacking(Lack::Descriptor),
-            Stored::Connect(why)
+/// Until what was lacking had names of its own, the words of [`Failure::Connect`] said it.
+impl<'de> Deserialize<'de> for Failure {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match Self::deserialize(deserializer)? {
+            Self::Connect(why) if why.starts_with("too many open files") => Self::Lacking(Lack::Descriptor),
+            Self::Connect(why)
                 if why == "cannot assign requested address" || why == "address not available" =>
             {
                 Self::Lacking(Lack::Port)
             }
-            Stored::Connect(why) if why.contains("(53300)") => Self::Full(why),
-            Stored::Connect(why) => Self::Connect(why),
-            Stored::Status(status) => Self::Status(status),
-            Stored::Full(why) => Self::Full(why),
-            Stored::Lacking(lack) => Self::Lacking(lack),
-            Stored::Closed => Self::Closed,
-            Stored::Protocol(why) => Self::Protocol(why),
-            Stored::Reset(why) => Self::Reset(why),
-            Stored::Grpc(why) => Self::Grpc(why),
-            Stored::Database(why) => Self::Database(why),
-            Stored::Check(why) => Self::Check(why),
-        }
+            Self::Connect(why) if why.contains("(53300)") => Self::Full(why),
+            failure => failure,
+        })
     }
 }
 

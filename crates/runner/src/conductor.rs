@@ -32,7 +32,7 @@ const WORKING_SHARE: f64 = 0.8;
 const STEAL_SHARE: f64 = 0.10;
 
 /// What a trial is void for, if torment lacked it; and what helps.
-const LACKS: [(Lack, &str, &str); 3] = [
+const LACKS: [(Lack, &str, &str); 4] = [
     (
         Lack::Descriptor,
         "descriptors-exhausted",
@@ -40,6 +40,11 @@ const LACKS: [(Lack, &str, &str); 3] = [
     ),
     (Lack::Port, "ports-exhausted", "use keep-alive, or widen net.ipv4.ip_local_port_range"),
     (Lack::Watch, "watches-exhausted", "raise fs.epoll.max_user_watches"),
+    (
+        Lack::Memory,
+        "memory-exhausted",
+        "raise net.ipv4.tcp_mem, or have fewer open at once (--max-connections)",
+    ),
 ];
 
 /// What to offer, and what it is called.

@@ -5,7 +5,7 @@ use crate::find::exit_code;
 use crate::{Circumstances, Error, Outcome, Sink, Stop, Title, demo, id, recorded, setup};
 use engine::{Held, Offer};
 use plan::{Arrivals, Plan, Stage};
-use record::{Caveat, Ended, Event, Judgement, Purpose, Recovery, Slice, Verdict};
+use record::{Caveat, Ended, Event, Failure, Judgement, Purpose, Recovery, Slice, Verdict};
 use schedule::Schedule;
 use search::{Ahead, Range, Shown, Threshold};
 use std::time::Duration;
@@ -20,9 +20,6 @@ const IDLE_LEAST: u32 = 10;
 const GOAL: &str = "strict";
 /// From the end of connections to the next that are made: the target must have heard of it.
 const PAUSE: Duration = Duration::from_millis(500);
-/// Reasons for want of a connection that are our own.
-const OURS: [&str; 4] =
-    ["too many open files", "cannot assign requested address", "no buffer space", "cannot allocate memory"];
 
 /// What is searched, beside what the plan says of target, requests and generator.
 #[derive(Debug, Clone)]
@@ -177,8 +174,8 @@ fn trial(
     judgement.good &= holds;
     if !holds {
         done.result.caveats.push(missing(level, held, open));
-        if let Some(why) = held.refused.as_ref().filter(|why| OURS.iter().any(|ours| why.contains(ours))) {
-            let text = format!("this machine could not make more than {} connections: {why}", held.open);
+        if let Some(Failure::Lacking(lack)) = &held.refused {
+            let text = format!("torment has no {lack} left for more than {} connections", held.open);
             judgement.invalid.push(Caveat::new("connections-ours", text));
         }
     }
@@ -204,8 +201,10 @@ fn offer(asked: &Connections, level: u32) -> (Rate, Nanos) {
 
 /// How many did not stand, and why.
 fn missing(level: u32, held: &Held, open: u64) -> Caveat {
+    let could_be_made = |why: &str| format!("{} of {level} connections could be made: {why}", held.open);
     let text = match &held.refused {
-        Some(why) => format!("{} of {level} connections could be made: {why}", held.open),
+        Some(Failure::Connect(why) | Failure::Full(why)) => could_be_made(why),
+        Some(lacking) => could_be_made(&lacking.to_string()),
         None if held.open < u64::from(level) => {
             format!(
                 "the target closed {} of {level} connections as soon as they were made",
@@ -253,7 +252,8 @@ mod tests {
     #[test]
     fn what_is_missing_is_said() {
         let of = |open, refused: Option<&str>, at_end| {
-            missing(100, &Held { open, refused: refused.map(str::to_owned) }, at_end).text
+            let refused = refused.map(|why| Failure::Connect(why.to_owned()));
+            missing(100, &Held { open, refused }, at_end).text
         };
         assert_eq!(
             of(40, Some("connection refused"), 40),

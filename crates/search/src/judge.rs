@@ -40,8 +40,14 @@ const DUE_SHARE: f64 = 0.01;
 const LATE_FEW: u64 = 5;
 /// Caveats of the runner that void a bad trial: the loss may have been ours. A good one was good all
 /// the same, and all the more.
-const VOIDING: [&str; 5] =
-    ["descriptors-exhausted", "ports-exhausted", "watches-exhausted", "generator-busy", "steal"];
+const VOIDING: [&str; 6] = [
+    "descriptors-exhausted",
+    "ports-exhausted",
+    "watches-exhausted",
+    "memory-exhausted",
+    "generator-busy",
+    "steal",
+];
 /// Those of them that make torment slow. What the target answers does not become wrong by that.
 const SLOWING: [&str; 2] = ["generator-busy", "steal"];
 

@@ -139,6 +139,7 @@ pub(crate) fn what_to_check(failure: &Failure) -> &'static str {
         Failure::Lacking(Lack::Descriptor) => "raise ulimit -n, or lower --max-connections",
         Failure::Lacking(Lack::Port) => "use keep-alive, or widen net.ipv4.ip_local_port_range",
         Failure::Lacking(Lack::Watch) => "raise fs.epoll.max_user_watches",
+        Failure::Lacking(Lack::Memory) => "raise net.ipv4.tcp_mem, or lower --max-connections",
         Failure::Connect(_) => "check that the target runs and listens at this address",
         Failure::Closed => "look at the target's own log; it may expect TLS, or refuse kept connections",
         Failure::Reset(_) => "look at the target's own log; it may take fewer streams: try --streams",

@@ -113,17 +113,21 @@ pub(crate) fn ports(case: &Case<'_>) -> Option<Found> {
 }
 
 pub(crate) fn descriptors(case: &Case<'_>) -> Option<Found> {
-    let files = lacked(case, Lack::Descriptor, "descriptors-exhausted");
-    let watches = lacked(case, Lack::Watch, "watches-exhausted");
-    let advice = match files {
-        Some(_) => "raise the limit (ulimit -n), or lower --max-connections",
-        None => "raise fs.epoll.max_user_watches",
-    };
-    let (count, text) = files.or(watches)?;
+    let ((count, text), advice) = [
+        (
+            Lack::Descriptor,
+            "descriptors-exhausted",
+            "raise the limit (ulimit -n), or lower --max-connections",
+        ),
+        (Lack::Watch, "watches-exhausted", "raise fs.epoll.max_user_watches"),
+        (Lack::Memory, "memory-exhausted", "raise net.ipv4.tcp_mem, or lower --max-connections"),
+    ]
+    .into_iter()
+    .find_map(|(lack, code, advice)| Some((lacked(case, lack, code)?, advice)))?;
     Some(
         Found::new(
             Cause::OwnDescriptors,
-            format!("torment ran out of descriptors: {text}. This says nothing about the target."),
+            format!("torment ran out of what connections need: {text}. This says nothing about the target."),
         )
         .sources(3)
         .evidence(fact(text, count as f64, 1.0, "arrivals", source::LOAD))

@@ -585,6 +585,13 @@ fn what_torment_lacks_is_its_own_and_counted_in_arrivals() {
             20,
             "100 arrivals failed for want of a watch of",
         ),
+        (
+            Lack::Memory,
+            "memory-exhausted",
+            Cause::OwnDescriptors,
+            20,
+            "want of a piece of the kernel's memory",
+        ),
     ] {
         let mut void = load(900.0, 150.0, 30.0, 10, calm().window);
         void.failures = vec![(Failure::Lacking(lack), count)];

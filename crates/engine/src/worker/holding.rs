@@ -1,6 +1,7 @@
 //! Connections that stand open whether or not there is a request for them.
 
 use super::{Report, Worker};
+use record::Failure;
 use units::Nanos;
 
 /// Connections being made at once: more would overflow a target's accept queue (128 in many services) by our doing.
@@ -14,7 +15,7 @@ pub(super) struct Hold {
     /// Those that the target closed although nothing was asked of them: they are not made again.
     dropped: usize,
     /// Why one could not be made: no more are tried.
-    refused: Option<String>,
+    refused: Option<Failure>,
     /// Whoever asked has been told.
     told: bool,
 }
@@ -68,9 +69,9 @@ impl Worker {
     }
 
     /// One could not be made.
-    pub(super) fn not_held(&mut self, why: &str) {
+    pub(super) fn not_held(&mut self, why: Failure) {
         if let Some(hold) = &mut self.hold {
-            hold.refused.get_or_insert_with(|| why.to_owned());
+            hold.refused.get_or_insert(why);
         }
     }
 }

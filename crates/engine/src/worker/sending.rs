@@ -155,7 +155,7 @@ impl Worker {
         }
         if self.hold.is_some() {
             // Whoever waits, waits for one of those that stand.
-            return self.not_held(&crate::reason(why));
+            return self.not_held(crate::no_connection(why));
         }
         if let Some(request) = self.backlog.pop() {
             self.failed(&request, crate::no_connection(why), false);

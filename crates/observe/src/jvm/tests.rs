@@ -147,7 +147,7 @@ fn threads_are_found_where_they_wait() {
             let asker = waiters.asked_by.as_ref().expect("it is an application");
             assert_eq!(
                 (asker.method.as_str(), asker.place.as_deref()),
-                ("Waits.enter", Some("Waits.java:7"))
+                ("Waits.enter", Some("Waits.java:10"))
             );
             assert_eq!(looks.len(), 1, "it has no virtual threads: {looks:?}");
         }

@@ -5,13 +5,14 @@ mod launch;
 mod memory;
 mod sides;
 
-fn main() {
-    let first = std::env::args().nth(1);
-    if first.as_deref() == Some("worker") {
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some("worker") {
         torment_probe::work().expect("it was started by the tests below");
-        return;
+        return ExitCode::SUCCESS;
     }
-    let tests: [(&str, fn()); 10] = [
+    testbed::checks(&[
         ("what a fork copies is paid for, and what is shared is not", launch::what_a_fork_copies_is_paid_for),
         ("a worker of 64 MiB has them", launch::a_worker_of_64_mib_has_them),
         ("only shared memory shows what a child wrote", launch::only_shared_memory_shows_what_a_child_wrote),
@@ -22,11 +23,5 @@ fn main() {
         ("who is killed takes its other side along", sides::who_is_killed_takes_its_other_side_along),
         ("tables are told and explained", sides::tables_are_told_and_explained),
         ("runtimes are measured or named", sides::runtimes_are_measured_or_named),
-    ];
-    for (name, test) in tests {
-        if first.as_ref().is_none_or(|part| name.contains(part.as_str())) {
-            println!("{name}");
-            test();
-        }
-    }
+    ])
 }

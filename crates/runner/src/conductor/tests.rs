@@ -107,6 +107,7 @@ fn what_was_the_machines_own_doing_is_told() {
     assert_eq!(of(fails(Failure::Lacking(Lack::Descriptor))), ["descriptors-exhausted"]);
     assert_eq!(of(fails(Failure::Lacking(Lack::Port))), ["ports-exhausted"]);
     assert_eq!(of(fails(Failure::Lacking(Lack::Watch))), ["watches-exhausted"]);
+    assert_eq!(of(fails(Failure::Lacking(Lack::Memory))), ["memory-exhausted"]);
     assert_eq!(of(fails(Failure::Connect("connection refused".to_owned()))), Vec::<String>::new());
 }
 

@@ -1,8 +1,8 @@
 //! How everything ends when torment says so.
 
-use crate::Check;
 use crate::scene::{Scene, alone, guard, on, read, setup, wait_until};
 use std::time::{Duration, Instant};
+use testbed::Check;
 use units::Nanos;
 
 pub const CHECKS: &[Check] = &[

@@ -1,6 +1,5 @@
 //! torment, and its guard, killed at any moment.
 
-use crate::Check;
 use crate::ends::DAEMONS;
 use crate::scene::{MARK, Scene, alone, guard, left_groups, marked, on, read, wait_until};
 use plan::Template;
@@ -12,6 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, SystemTime};
+use testbed::Check;
 
 pub const CHECKS: &[Check] = &[
     ("killed::torment_at_any_moment", torment_at_any_moment),

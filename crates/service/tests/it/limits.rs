@@ -1,11 +1,11 @@
 //! Limits, as the kernel says they are.
 
-use crate::Check;
 use crate::scene::{Scene, alone, guard, left_groups, on, read};
 use plan::Limits;
 use service::{Error, Guard};
 use std::fs;
 use std::path::PathBuf;
+use testbed::Check;
 use units::Bytes;
 
 pub const CHECKS: &[Check] = &[

@@ -13,9 +13,6 @@ mod starts;
 
 use std::process::ExitCode;
 
-/// A check and its name.
-type Check = (&'static str, fn());
-
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     let first = words.next().unwrap_or_default();
@@ -29,15 +26,7 @@ fn main() -> ExitCode {
         "victim" => return killed::victim(&words.collect::<Vec<_>>()),
         _ => {}
     }
-    let checks: Vec<Check> =
-        [starts::CHECKS, ends::CHECKS, limits::CHECKS, postgres::CHECKS, killed::CHECKS].concat();
-    // As the usual harness: a word that is no option chooses.
-    let chosen = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
-    let mut failed = 0;
-    for (name, check) in checks.iter().filter(|(name, _)| name.contains(&chosen)) {
-        let ok = std::panic::catch_unwind(check).is_ok();
-        println!("test {name} ... {}", if ok { "ok" } else { "FAILED" });
-        failed += u32::from(!ok);
-    }
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    testbed::checks(
+        &[starts::CHECKS, ends::CHECKS, limits::CHECKS, postgres::CHECKS, killed::CHECKS].concat(),
+    )
 }

@@ -1,12 +1,12 @@
 //! A real PostgreSQL: from an empty folder to seeded, put back, and gone.
 
-use crate::Check;
 use crate::scene::{Scene, free_port, guard, on};
 use ::postgres::{Client, NoTls};
 use plan::{Limits, Need, Postgres, Reset, Setup};
 use service::{Error, Guard};
 use std::fs;
 use std::path::Path;
+use testbed::Check;
 use units::Nanos;
 
 pub const CHECKS: &[Check] =

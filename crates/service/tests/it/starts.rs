@@ -1,11 +1,11 @@
 //! What starts, and what does not.
 
-use crate::Check;
 use crate::scene::{Scene, alone, free_port, guard, on, read, refused, setup, wait_until};
 use plan::{Ready, Template};
 use service::{Error, Guard};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};
+use testbed::Check;
 use units::Nanos;
 
 pub const CHECKS: &[Check] = &[

@@ -1,11 +1,11 @@
 //! torment killed in the middle of a ramp: nothing is left.
 
-use crate::Check;
 use crate::scene::{MARK, Wanted, is_root, marked, skipped, wait_until};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
+use testbed::Check;
 
 pub const CHECKS: &[Check] = &[
     ("killed::threads_end_with_torment", threads_end_with_torment),

@@ -1,10 +1,10 @@
 //! Each limit in turn.
 
-use crate::Check;
 use crate::scene::{Group, Limited, Ramp, Wanted, is_root, own, skipped};
 use record::Gave;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use testbed::Check;
 
 pub const CHECKS: &[Check] = &[
     ("limited::as_many_as_asked", as_many_as_asked),

@@ -13,9 +13,6 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use scene::{Limited, Wanted};
 use std::process::ExitCode;
 
-/// A check and its name.
-type Check = (&'static str, fn());
-
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     let first = words.next().unwrap_or_default();
@@ -26,16 +23,7 @@ fn main() -> ExitCode {
         "ramp" => return ramp(&words.next().expect("what is wanted")),
         _ => {}
     }
-    let checks: Vec<Check> = [limited::CHECKS, killed::CHECKS].concat();
-    // As the usual harness: a word that is no option chooses.
-    let chosen = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
-    let mut failed = 0;
-    for (name, check) in checks.iter().filter(|(name, _)| name.contains(&chosen)) {
-        let ok = std::panic::catch_unwind(check).is_ok();
-        println!("test {name} ... {}", if ok { "ok" } else { "FAILED" });
-        failed += u32::from(!ok);
-    }
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    testbed::checks(&[limited::CHECKS, killed::CHECKS].concat())
 }
 
 /// A torment that is limited as it was told to be: prints its events and its verdict, a line of JSON each.

@@ -5,12 +5,12 @@
 //! with the example plans and a store of its own, and what they print must be what is shown, but for numbers, times and ids
 //! (`alike.rs`). `…` leaves lines out, `^C` is Ctrl-C, `$ echo $?` shows the exit code of the command before it.
 //!
-//! `BLESS=1 cargo test -p torment-cli --test manual` puts what came in the place of what no longer fits; look at the difference.
+//! `BLESS=1 cargo test -p torment-cli --test it manual` puts what came in the place of what no longer fits; look at the difference.
 //!
 //! ```` ```console recorded=NAME ```` shows a command that takes too long, or needs too much, for a test: it was run once, and its
 //! events are kept in `tests/recorded/NAME.ndjson.gz`. `torment show NAME` must print what is shown. Such a run is in the store of
 //! every page, so that other commands may show it too. To make one anew, delete its file and run
-//! `cargo test --release -p torment-cli --test manual -- --ignored`.
+//! `cargo test -p torment-cli --test it manual -- --ignored`.
 //!
 //! Blocks ```` ```sh ````, and commands quoted in a text, are only read, by the parser of the command line.
 

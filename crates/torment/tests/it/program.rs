@@ -5,12 +5,11 @@ pub mod strange;
 pub mod target;
 
 use serde_json::Value;
-use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::LazyLock;
+use std::sync::{Condvar, LazyLock, Mutex};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -31,35 +30,43 @@ const PATIENCE: Duration = Duration::from_secs(170);
 /// for a connection; the rest is for a busy machine.
 pub const SOON: Duration = Duration::from_secs(15);
 
-/// Held by a test that makes a load. Files, because test programs may run side by side; they are free again when their holder
-/// ends, however that ends.
-pub struct Turn(#[allow(dead_code, reason = "they are held, not read")] [File; 2]);
+/// So many loads side by side: they wait most of their time. The harness has more threads than that, so that whoever waits for its turn holds up
+/// nobody else.
+const SIDE_BY_SIDE: u32 = 4;
+
+/// Held by a test that makes a load.
+pub struct Turn {
+    /// What it takes of all that there is.
+    part: u32,
+}
+
+/// What is taken, and who waits for that to change.
+static TAKEN: (Mutex<u32>, Condvar) = (Mutex::new(0), Condvar::new());
 
 impl Turn {
     /// Beside others: what is counted must be right on a busy machine too.
     pub fn shared() -> Self {
-        // Whoever wants to be alone is waiting behind the first; nobody else begins then.
-        let queue = Self::file("queue");
-        queue.lock_shared().expect("the file system knows locks");
-        let load = Self::file("load");
-        load.lock_shared().expect("the file system knows locks");
-        queue.unlock().expect("it was locked");
-        Self([queue, load])
+        Self::take(1)
     }
 
-    /// Without others: what is measured is the machine's, or takes all of it.
+    /// Without others, once none is left or waiting: what is measured is the machine's, or takes all of it.
     pub fn alone() -> Self {
-        let (queue, load) = (Self::file("queue"), Self::file("load"));
-        for file in [&queue, &load] {
-            file.lock().expect("the file system knows locks");
-        }
-        Self([queue, load])
+        Self::take(SIDE_BY_SIDE)
     }
 
-    fn file(name: &str) -> File {
-        let user = rustix::process::getuid().as_raw();
-        let path = std::env::temp_dir().join(format!("torment-tests-{user}.{name}"));
-        File::options().create(true).append(true).open(&path).expect("a temporary folder")
+    fn take(part: u32) -> Self {
+        let taken = TAKEN.0.lock().expect("nobody panics with it");
+        let mut taken =
+            TAKEN.1.wait_while(taken, |taken| *taken + part > SIDE_BY_SIDE).expect("nobody panics with it");
+        *taken += part;
+        Self { part }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *TAKEN.0.lock().expect("nobody panics with it") -= self.part;
+        TAKEN.1.notify_all();
     }
 }
 

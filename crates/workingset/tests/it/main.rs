@@ -11,18 +11,13 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("reader") {
         return if read().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
-    let checks: [(&str, fn()); 5] = [
+    testbed::checks(&[
         ("memory", memory),
         ("a file, and our own cache before it", file),
         ("what cannot be read is said", refused),
         ("it ends with its handle", ends),
         ("a table", table),
-    ];
-    for (name, check) in checks {
-        check();
-        println!("{name}: ok");
-    }
-    ExitCode::SUCCESS
+    ])
 }
 
 fn start(behind: &Behind) -> Result<Reader, Error> {

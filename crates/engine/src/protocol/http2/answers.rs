@@ -11,8 +11,6 @@ use record::Failure;
 
 /// Longer header blocks are not sent in good faith.
 pub(super) const BLOCK_LIMIT: usize = 64 * 1024;
-/// Nor is more text than this, however short the block that says it.
-const FIELDS_LIMIT: usize = 256 * 1024;
 /// Names as the Huffman code writes them.
 const STATUS: &[u8] = &[0xb8, 0x84, 0x8d, 0x36, 0xa3];
 const CONTENT_LENGTH: &[u8] = &[0x21, 0xea, 0x49, 0x6a, 0x4a, 0xd4, 0x16, 0xa9, 0x93, 0x3f];
@@ -71,7 +69,7 @@ impl Http2 {
         if let Some(fields) = &mut fields {
             fields.clear();
         }
-        let (mut head, room, mut kept) = (Head::default(), &mut self.room, 0);
+        let (mut head, room) = (Head::default(), &mut self.room);
         let read = self.decoder.decode(block, |name, value| {
             if name.is(b":status", STATUS) {
                 head.says_status(value.read(room)?);
@@ -85,7 +83,7 @@ impl Http2 {
                 head.call.says_message(value.read(room)?);
             }
             match &mut fields {
-                Some(fields) => keep(fields, name, value, &mut kept, room),
+                Some(fields) => keep(fields, name, value, room),
                 None => Ok(()),
             }
         });
@@ -215,15 +213,10 @@ fn keep(
     fields: &mut Vec<(String, Vec<u8>)>,
     name: &Text<'_>,
     value: &Text<'_>,
-    kept: &mut usize,
     room: &mut Vec<u8>,
 ) -> Result<(), Malformed> {
     let name = String::from_utf8_lossy(name.read(room)?).into_owned();
     let value = value.read(room)?.to_vec();
-    *kept += name.len() + value.len();
-    if *kept > FIELDS_LIMIT {
-        return Err(format!("headers of more than {FIELDS_LIMIT} bytes"));
-    }
     if !name.starts_with(':') {
         fields.push((name, value));
     }

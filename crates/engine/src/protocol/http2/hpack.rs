@@ -11,7 +11,7 @@ pub(super) const TABLE_SIZE: usize = 4096;
 /// What an entry counts beside its text (RFC 7541 section 4.1).
 pub(super) const ENTRY_SIZE: usize = 32;
 /// A block that means more text than this, as it came, is not sent in good faith, however short it is.
-pub(super) const FIELDS_LIMIT: usize = 256 * 1024;
+const FIELDS_LIMIT: usize = 256 * 1024;
 
 /// A field that the peer refers to by number.
 struct Entry {

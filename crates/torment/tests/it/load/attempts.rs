@@ -93,7 +93,7 @@ fn hypothesis<'a>(result: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn what_helps_is_better_and_what_does_not_is_no_difference() {
     let (place, port) = (Place::new(), port());
-    let _turn = Turn::alone();
+    let _turn = Turn::shared();
     let plan = place.write("workers.toml", &workers(port, ""));
     let (ended, result) = place.json(["try", plan.to_str().expect("a path"), "--quiet"]);
     let ended = ended.expect(0);

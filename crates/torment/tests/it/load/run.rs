@@ -39,7 +39,7 @@ fn checked(place: &Place, (ended, run): (Ended, Value)) -> (Value, i32) {
 /// spread over that second. A generator that waits with it would not see them.
 #[test]
 fn a_frozen_target_is_not_flattered() {
-    let _turn = Turn::alone();
+    let _turn = Turn::shared();
     // The machine's own hiccups only add to the waits: one quiet run of three is enough, and a
     // generator that forgets those that waited never has one.
     let off: Vec<String> = (0..3).map_while(|_| frozen_target().err()).collect();
@@ -65,7 +65,7 @@ fn frozen_target() -> Result<(), String> {
     assert_eq!(truth["received"], 10_001, "the load, and one look before it");
     for (quantile, truth) in [("p95", 500_000.0), ("p99", 900_000.0)] {
         let found = number(&trial, &format!("/response/{quantile}_us"));
-        if (found - truth).abs() > 10_000.0 + own {
+        if (found - truth).abs() > 50_000.0 + own {
             return Err(format!("{quantile} is {found} µs, the truth {truth} µs"));
         }
     }

@@ -104,7 +104,7 @@ fn programs_that_fail_fail_the_goal() {
 
 #[test]
 fn a_rate_of_processes_is_kept() {
-    let _turn = Turn::alone();
+    let _turn = Turn::shared();
     let place = Place::new();
     let (ended, run) = json(&place, &["run", "-r", "50", "-d", "2s"], &["true"]);
     ended.measured();
@@ -115,7 +115,7 @@ fn a_rate_of_processes_is_kept() {
 /// Ten at a time, each 50 ms: 200 a second.
 #[test]
 fn a_known_rate_is_reported() {
-    let _turn = Turn::alone();
+    let _turn = Turn::shared();
     let place = Place::new();
     let (ended, run) = json(&place, &["run", "--processes", "200", "--parallel", "10"], &["sleep", "0.05"]);
     ended.expect(0);
@@ -125,7 +125,7 @@ fn a_known_rate_is_reported() {
 
 #[test]
 fn a_search_counts_in_processes() {
-    let _turn = Turn::alone();
+    let _turn = Turn::shared();
     let place = Place::new();
     let arguments = [
         "find",

@@ -56,7 +56,7 @@ fn a_cache_of_our_own_is_found() {
 /// The processor's caches are there on any machine: beyond them a line takes longer.
 #[test]
 fn memory_is_slower_than_the_first_cache() {
-    let _turn = Turn::alone();
+    let _turn = Turn::shared();
     let place = Place::new();
     let arguments = ["find", "working-set", "--memory", "--quick", "--sizes", "16KiB,64MiB"];
     let (ended, run) = place.json(arguments);
