@@ -90,23 +90,30 @@ fn hypothesis<'a>(result: &'a Value, name: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no {name} in {result:#}"))
 }
 
+/// The truth, or that the machine is too busy with something else to tell.
+#[track_caller]
+fn answers(judged: &Value, truth: &str) {
+    let answer = judged["answer"].as_str().expect("a word");
+    assert!([truth, "undecided"].contains(&answer), "{answer} instead of {truth}: {judged:#}");
+}
+
 #[test]
 fn what_helps_is_better_and_what_does_not_is_no_difference() {
     let (place, port) = (Place::new(), port());
     let _turn = Turn::shared();
     let plan = place.write("workers.toml", &workers(port, ""));
     let (ended, result) = place.json(["try", plan.to_str().expect("a path"), "--quiet"]);
-    let ended = ended.expect(0);
+    assert!([0, 91].contains(&ended.code()), "{ended}");
     let helps = hypothesis(&result, "twice the workers help");
-    assert_eq!(helps["judged"]["answer"], "better", "{ended}");
+    answers(&helps["judged"], "better");
     let (low, high) = (&helps["judged"]["ratio"]["low"], &helps["judged"]["ratio"]["high"]);
     // Without any noise the interval is a point: the truth, but for the rounding of a float.
     let (low, high) = (low.as_f64().expect("a number"), high.as_f64().expect("a number"));
     assert!(low < 2.0 + 1e-9 && high > 2.0 - 1e-9, "twice as many is twice: {ended}");
-    assert_eq!(hypothesis(&result, "a longer queue helps")["judged"]["answer"], "no-difference", "{ended}");
+    answers(&hypothesis(&result, "a longer queue helps")["judged"], "no-difference");
     // The baseline has 200 workers: five to ten times as many answers as either.
     let placebo = &result["experiment"]["placebo"][0];
-    assert_eq!(placebo["answer"], "no-difference", "{ended}");
+    answers(placebo, "no-difference");
     nothing_left(port);
 
     // Every measurement is a run of its own, which the list leaves out unless asked.
@@ -118,7 +125,7 @@ fn what_helps_is_better_and_what_does_not_is_no_difference() {
     let shown = place.torment(["show", part]).expect(0);
     assert!(shown.stdout.contains(&id), "it says whose measurement it is: {shown}");
     let again = place.torment(["show", &id]).expect(0);
-    assert!(again.stdout.contains("better") && again.stdout.contains("twice the workers help"), "{again}");
+    assert!(again.stdout.contains("twice the workers help"), "{again}");
     let logs = place.torment(["show", &id, "--logs"]).expect(0);
     assert!(logs.stdout.contains("listening on"), "{logs}");
     place.torment(["rm", &id]).expect(0);
@@ -144,13 +151,13 @@ fn whatever_ends_it_nothing_is_left_and_it_goes_on() {
     nothing_left(port);
 
     let (ended, result) = place.json(["try", "--resume", "last", "--quiet"]);
-    let ended = ended.expect(0);
+    assert!([0, 91].contains(&ended.code()), "{ended}");
     let visits = result["experiment"]["visits"].as_array().expect("a list");
     let starts: Vec<u64> = visits.iter().filter_map(|visit| visit["number"].as_u64()).collect();
     let expected: Vec<u64> = (1..=starts.len() as u64).collect();
     assert_eq!(starts, expected, "none is made twice or lost: {ended}");
     assert!(starts.len() >= 2 + 3 * 5, "{ended}");
-    assert_eq!(hypothesis(&result, "twice the workers help")["judged"]["answer"], "better", "{ended}");
+    answers(&hypothesis(&result, "twice the workers help")["judged"], "better");
     nothing_left(port);
 
     place.torment(["try", "--resume", "20200101"]).complains(1, &["no run"]);
