@@ -53,7 +53,7 @@ fn daemons_end_too() {
     let mut guard = guard();
     let service = scene.script("service", &format!("{DAEMONS} echo ready; exec sleep 600"));
     guard.up(&alone(service), &on).expect("it starts");
-    assert!(scene.marked().len() >= 6, "{:?}", scene.marked());
+    wait_until("all can be seen", || scene.marked().len() >= 6);
     guard.down();
     scene.is_empty();
 }

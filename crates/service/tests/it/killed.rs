@@ -25,7 +25,7 @@ pub fn victim(words: &[String]) -> ExitCode {
     let [mark, folder] = words else { return ExitCode::FAILURE };
     let scene = Scene { folder: tempfile::tempdir_in(folder).expect("ours"), mark: mark.clone() };
     let mut service =
-        scene.script("service", &format!("trap '' TERM; {DAEMONS} echo ready; sleep 600 & wait"));
+        scene.script("service", &format!("trap '' TERM; {DAEMONS} sleep 600 & echo ready; wait"));
     // Before the end of its grace torment does not stop it, but its guard does.
     service.grace = units::Nanos::from_millis(100);
     service.folder = folder.clone();

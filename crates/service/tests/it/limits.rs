@@ -1,6 +1,6 @@
 //! Limits, as the kernel says they are.
 
-use crate::scene::{Scene, alone, guard, left_groups, on, read};
+use crate::scene::{Scene, alone, guard, left_groups, on, read, wait_until};
 use plan::Limits;
 use service::{Error, Guard};
 use std::fs;
@@ -50,7 +50,7 @@ fn says(pid: u32, file: &str) -> Option<String> {
 
 fn by_control_group() {
     let scene = Scene::new();
-    let mut service = scene.script("service", "echo ready; sleep 600 & wait");
+    let mut service = scene.script("service", "sleep 600 & echo ready; wait");
     service.limits =
         Limits { cpus: Some(0.5), memory: Some(Bytes(64 << 20)), pids: Some(50), cores: Vec::new() };
     let setup = alone(service);
@@ -59,8 +59,9 @@ fn by_control_group() {
     }
     let mut guard = guard();
     guard.up(&setup, &on).expect("it starts");
+    // One that is just executing something has no environment to be known by.
+    wait_until("both can be seen", || scene.marked().len() >= 2);
     let all = scene.marked();
-    assert!(all.len() >= 2, "{all:?}");
     for pid in all {
         let quota = says(pid, "cpu.max").or_else(|| {
             Some(format!("{} {}", says(pid, "cpu.cfs_quota_us")?, says(pid, "cpu.cfs_period_us")?))
@@ -84,7 +85,7 @@ fn by_affinity() {
     let allowed =
         allowed.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("it is said");
     let last: u32 = allowed.trim().rsplit([',', '-']).next().and_then(|n| n.parse().ok()).expect("a number");
-    let mut service = scene.script("service", "echo ready; sleep 600 & wait");
+    let mut service = scene.script("service", "sleep 600 & echo ready; wait");
     service.limits.cores = vec![last];
     let mut guard = guard();
     guard.up(&alone(service.clone()), &on).expect("it starts");
