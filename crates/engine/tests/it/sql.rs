@@ -330,8 +330,9 @@ fn a_pool_does_not_grow_with_its_time_outs() {
     // Eight can serve 80 a second.
     let total = offer(&job, 400.0, MS * 2000, || {});
     assert_eq!((total.due, total.connects), (800, 8), "{:?} {:?}", total.outcomes, failures(&total));
-    assert!(total.outcomes.timeout > 500 && total.outcomes.ok > 0, "{:?}", total.outcomes);
-    assert_eq!(total.outcomes.timeout + total.outcomes.ok, 800);
+    // Whoever has waited longest is served first, and most of them in vain: how many are answered is chance.
+    assert!(total.outcomes.timeout > 500, "{:?}", total.outcomes);
+    assert_eq!(total.outcomes.total(), 800);
     // What is left of it holds up nobody who can wait a little.
     job.flows[0].steps[0].timeout = MS * 5000;
     assert_eq!(offer(&job, 20.0, MS * 1000, || {}).outcomes.ok, 20);
