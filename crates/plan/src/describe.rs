@@ -42,7 +42,7 @@ impl Plan {
     }
 
     /// Requests at once on each connection of a closed loop.
-    fn streams(&self) -> u32 {
+    pub fn streams(&self) -> u32 {
         match &self.target {
             Target::Http(Origin { http: HttpVersion::Two, streams, .. }) => *streams,
             _ => 1,
@@ -55,13 +55,16 @@ impl Plan {
         let least = self.least_trial();
         let pauses =
             if least > Nanos::ZERO { format!(", none below {least} for users pause") } else { String::new() };
+        let decides = match find.strict {
+            true => format!("none of {} at a rate may be bad", find.sum.max(least)),
+            false => "one of ten may be bad".to_owned(),
+        };
         format!(
-            "from {} up to {}, until the limit is known within {}; trials of {}{pauses}, {} decide a rate{budget}; arrivals {}",
+            "from {} up to {}, until the limit is known within {}; trials of {}{pauses}, {decides}{budget}; arrivals {}",
             find.from,
             find.max,
             find.width,
             find.trial.max(least),
-            find.sum.max(least),
             spacing(find.arrivals)
         )
     }

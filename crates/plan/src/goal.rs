@@ -74,7 +74,7 @@ impl FromStr for Objective {
 /// (draft-ietf-bmwg-mlrsearch-15).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
-    /// `strict` or `typical`.
+    /// `nine-of-ten`, `half`, `strict` or `typical`.
     pub name: String,
     /// Goal loss ratio: a trial whose share of bad requests is above it is a bad trial.
     pub loss: Share,
@@ -89,19 +89,21 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// The two goals that are always searched together: `strict`, no trial may be bad, which is
-    /// the literal meaning of the objective; and `typical`, half of the trials may. Their
-    /// distance is the size of the target's hiccups.
-    pub fn pair(objective: &Objective, trial: Nanos, sum: Nanos, width: Share) -> [Self; 2] {
-        let goal = |name: &str, exceed| Self {
-            name: name.to_owned(),
-            loss: objective.loss,
-            exceed: Share(exceed),
-            trial,
-            sum,
-            width,
-        };
+    /// The two goals that are searched together unless told otherwise: the rate that nine of ten trials hold, and that which half of them hold. Their
+    /// distance is how much the target's capacity moves.
+    pub fn held(objective: &Objective, trial: Nanos, sum: Nanos, width: Share) -> [Self; 2] {
+        let goal = |name, exceed| Self::new(name, exceed, objective, trial, sum, width);
+        [goal("nine-of-ten", 0.1), goal("half", 0.5)]
+    }
+
+    /// `strict`, no trial may be bad, which is the literal meaning of the objective; and `typical`, half of the trials may.
+    pub fn strict(objective: &Objective, trial: Nanos, sum: Nanos, width: Share) -> [Self; 2] {
+        let goal = |name, exceed| Self::new(name, exceed, objective, trial, sum, width);
         [goal("strict", 0.0), goal("typical", 0.5)]
+    }
+
+    fn new(name: &str, exceed: f64, objective: &Objective, trial: Nanos, sum: Nanos, width: Share) -> Self {
+        Self { name: name.to_owned(), loss: objective.loss, exceed: Share(exceed), trial, sum, width }
     }
 }
 

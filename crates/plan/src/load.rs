@@ -68,6 +68,8 @@ pub struct Find {
     pub trial: Nanos,
     /// How much trial time decides a rate.
     pub sum: Nanos,
+    /// No trial may be bad at what is said to hold.
+    pub strict: bool,
     /// The search ends after this long with what it has.
     pub budget: Option<Nanos>,
     /// How arrivals are spaced.
@@ -82,6 +84,7 @@ impl Default for Find {
             width: Share(0.02),
             trial: Nanos::from_secs(10),
             sum: Nanos::from_secs(30),
+            strict: false,
             budget: None,
             arrivals: Arrivals::Even,
         }

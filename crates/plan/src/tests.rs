@@ -187,7 +187,7 @@ fn a_message_says_where_what_and_what_else() {
         ("[laod]\nrate = 1", "1:2: unknown key 'laod' at the top; did you mean 'load'?"),
         (
             "[find]\nspeed = 1",
-            "2:1: unknown key 'speed' in [find]; expected one of: from, max, width, trial, sum, careful, budget",
+            "2:1: unknown key 'speed' in [find]; expected one of: from, max, width, trial, sum, careful, strict, budget",
         ),
         (
             "colour = 1",

@@ -1,4 +1,4 @@
-use crate::{CacheModel, Gave, Outcomes, Standing};
+use crate::{CacheModel, Failure, Gave, Outcomes, Standing};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate};
 
@@ -21,8 +21,11 @@ impl Caveat {
 /// The interval found for one goal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
-    /// The goal's name: `strict` or `typical`.
+    /// The goal's name: `nine-of-ten` and `half`, or `strict` and `typical`.
     pub goal: String,
+    /// The rate that is held, if it was estimated from all trials; `lower` and `upper` are then its 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<f64>,
     /// The highest rate shown to meet the goal (relevant lower bound).
     pub lower: Option<f64>,
     /// The lowest rate shown to fail it (relevant upper bound).
@@ -76,6 +79,8 @@ pub enum Ended {
     BelowMin,
     /// The time given was used up.
     BudgetSpent,
+    /// The target's own noise leaves the limit less sharp than asked for, after as long as a search takes.
+    Noisy,
     /// The generator was the limit, again and again: at least the lower bound.
     GeneratorLimit,
     /// The target kept changing, so that no bound stood.
@@ -86,6 +91,21 @@ pub enum Ended {
     Interrupted,
     /// Only errors came back: nothing to search.
     TargetFails,
+}
+
+/// Requests that are lost at any rate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Background {
+    /// Lost, in the trials without a growing queue.
+    pub bad: u64,
+    /// Due in them.
+    pub due: u64,
+    /// A quarter of the rate at which it was noticed, requests per second.
+    pub at: f64,
+    /// Whether any was lost there too; they may be too rare to tell.
+    pub seen: bool,
+    /// How most of them failed.
+    pub failure: Option<Failure>,
 }
 
 /// What a run came to.
@@ -106,6 +126,9 @@ pub enum Verdict {
         trials: u32,
         /// Time under load.
         loaded: Nanos,
+        /// What is lost at any rate, if anything is: the limits are those without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        background: Option<Background>,
     },
     /// Of `torment try`.
     Answers {

@@ -138,7 +138,15 @@ fn climb(conductor: &mut Conductor<'_>, asked: &Connections, plan: &Plan, most: 
     // Where this machine ends is not where the target does.
     let ended = if ended == Ended::MaxReached && most < asked.most { Ended::GeneratorLimit } else { ended };
     let limits = vec![search.limit(GOAL)];
-    Verdict::Limits { limits, ended, curve: Vec::new(), detection_limit: 0.0, trials, loaded }
+    Verdict::Limits {
+        limits,
+        ended,
+        curve: Vec::new(),
+        detection_limit: 0.0,
+        trials,
+        loaded,
+        background: None,
+    }
 }
 
 /// A trial, what it means, and what that means for the search.

@@ -9,6 +9,9 @@ use record::{Ended, Event, Recovery, Verdict};
 use schedule::Schedule;
 use search::{Config, Search, Step};
 
+/// A search whose target moves is worth so many full trials: three minutes with those of 10 s.
+const PATIENCE: u64 = 18;
+
 pub(crate) fn find<C: Carrier>(
     conductor: &mut Conductor<'_, C>,
     plan: &Plan,
@@ -16,8 +19,9 @@ pub(crate) fn find<C: Carrier>(
     curve: bool,
 ) -> (Verdict, u8) {
     let began = conductor.now();
+    let goals = if find.strict { Goal::strict } else { Goal::held };
     let mut search = Search::new(Config {
-        goals: Goal::pair(&plan.objective, find.trial, find.sum, find.width).to_vec(),
+        goals: goals(&plan.objective, find.trial, find.sum, find.width).to_vec(),
         objective: plan.objective,
         from: find.from,
         max: find.max,
@@ -25,6 +29,7 @@ pub(crate) fn find<C: Carrier>(
         least: plan.least_trial(),
         pauses: plan.longest_pauses(),
         budget: find.budget,
+        patience: find.budget.unwrap_or(find.trial * PATIENCE),
         timeout: plan.longest_timeout(),
         seed: plan.generator.seed,
         curve,
@@ -43,10 +48,19 @@ pub(crate) fn find<C: Carrier>(
         let stage = Stage { duration: proposal.duration, from: proposal.rate, to: proposal.rate };
         // Each trial draws its own arrivals: the same again would repeat the same luck.
         let seed = plan.generator.seed.wrapping_add(u64::from(conductor.trials()));
+        let offer = match proposal.closed {
+            // Each connection of a closed loop has several requests under way if it can.
+            Some(users) => Offer::Closed {
+                connections: users.div_ceil(plan.streams()),
+                requests: None,
+                duration: Some(proposal.duration),
+            },
+            None => Offer::Open(Schedule::new(&[stage], find.arrivals, seed)),
+        };
         let load = Load {
             purpose: proposal.purpose,
-            offer: Offer::Open(Schedule::new(&[stage], find.arrivals, seed)),
-            rate: Some(proposal.rate),
+            offer,
+            rate: Some(proposal.rate).filter(|_| proposal.closed.is_none()),
             duration: Some(proposal.duration),
             drain: search.drain(),
         };
@@ -70,9 +84,12 @@ pub(crate) fn find<C: Carrier>(
 }
 
 pub(crate) fn exit_code(verdict: &Verdict) -> u8 {
-    let Verdict::Limits { limits, ended, .. } = verdict else { return exit::ERROR };
+    let Verdict::Limits { limits, ended, background, .. } = verdict else { return exit::ERROR };
     match ended {
-        Ended::Converged | Ended::MaxReached => exit::MET,
+        _ if background.as_ref().is_some_and(|lost| lost.seen) && *ended != Ended::Interrupted => {
+            exit::NOT_MET
+        }
+        Ended::Converged | Ended::MaxReached | Ended::Noisy => exit::MET,
         Ended::BudgetSpent if limits.iter().all(|limit| limit.regular) => exit::MET,
         Ended::BudgetSpent | Ended::NonStationary => exit::UNDECIDED,
         Ended::BelowMin | Ended::TargetFails => exit::NOT_MET,

@@ -103,14 +103,10 @@ fn has_room(parallel: u32) -> Result<(), Error> {
 /// The same search counts processes here.
 fn in_processes(verdict: Verdict) -> Verdict {
     match verdict {
-        Verdict::Limits { limits, ended, curve, detection_limit, trials, loaded } => Verdict::Limits {
-            limits: limits.into_iter().map(renamed).collect(),
-            ended,
-            curve,
-            detection_limit,
-            trials,
-            loaded,
-        },
+        Verdict::Limits { limits, ended, curve, detection_limit, trials, loaded, background } => {
+            let limits = limits.into_iter().map(renamed).collect();
+            Verdict::Limits { limits, ended, curve, detection_limit, trials, loaded, background }
+        }
         other => other,
     }
 }

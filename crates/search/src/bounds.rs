@@ -3,6 +3,7 @@
 use crate::classify::{Class, Seen, classify, conditional_throughput, leans_bad};
 use plan::Goal;
 use record::Limit;
+use units::Share;
 
 /// Two rates closer than this share are the same level.
 const SAME: f64 = 1e-6;
@@ -62,6 +63,13 @@ impl Bounds {
         self.levels.retain(|l| !l.trials.is_empty());
     }
 
+    /// What was excused is so no more: a trial that has lost more than allowed was bad.
+    pub fn spoil(&mut self, allowed: Share) {
+        for trial in self.levels.iter_mut().flat_map(|level| &mut level.trials) {
+            trial.good &= Share::of(trial.bad, trial.due).0 <= allowed.0;
+        }
+    }
+
     /// Gives way to newer trials; such as only failed join these, for they suggest no lower bound.
     pub fn give_way(&mut self, newer: Self) {
         if newer.levels.iter().flat_map(|l| &l.trials).any(|t| t.good) {
@@ -116,6 +124,7 @@ impl Bounds {
             level.map_or(0, |l| l.trials.iter().filter(|t| t.good == good).count() as u32)
         };
         Limit {
+            held: None,
             goal: goal.name.clone(),
             lower: lower.map(|l| l.rate),
             upper: upper.map(|l| l.rate),
@@ -134,7 +143,7 @@ impl Bounds {
 mod tests {
     use super::*;
     use plan::Objective;
-    use units::{Nanos, Share};
+    use units::Nanos;
 
     fn bounds(text: &str) -> Bounds {
         let mut bounds = Bounds::default();
@@ -151,7 +160,7 @@ mod tests {
     #[test]
     fn the_smallest_upper_wins() {
         let [strict, typical] =
-            Goal::pair(&Objective::ZERO_DROP, Nanos::from_secs(10), Nanos::from_secs(30), Share(0.02));
+            Goal::strict(&Objective::ZERO_DROP, Nanos::from_secs(10), Nanos::from_secs(30), Share(0.02));
         let b = bounds("980g 980g 980g 990b 990g 990g 1000g 1000g 1000g 1005b 1005b");
         let s = b.limit(&strict);
         assert_eq!((s.lower, s.upper, s.regular, s.lower_due), (Some(980.0), Some(990.0), true, 300));
@@ -163,7 +172,7 @@ mod tests {
     #[test]
     fn what_is_not_proven_is_marked() {
         let [strict, typical] =
-            Goal::pair(&Objective::ZERO_DROP, Nanos::from_secs(10), Nanos::from_secs(30), Share(0.02));
+            Goal::strict(&Objective::ZERO_DROP, Nanos::from_secs(10), Nanos::from_secs(30), Share(0.02));
         let b = bounds("640g 1280g 2560b");
         for goal in [&strict, &typical] {
             let l = b.limit(goal);

@@ -19,6 +19,11 @@ const HOPELESS_LOSS: f64 = 0.05;
 /// and beyond this many times the goal.
 const HOPELESS_TIMES: f64 = 10.0;
 
+/// A queue grows as a straight line does if the doubt about it is within this part of the width.
+pub const STEADILY: f64 = 0.1;
+/// This share of the rate is far beyond the limit.
+const PLAINLY: f64 = 0.3;
+
 /// More arrivals than this share left unsent make a trial invalid.
 const UNSENT_MOST: f64 = 0.001;
 /// The generator's own lateness may reach this share of the deadline,
@@ -92,7 +97,8 @@ pub fn judge(result: &TrialResult, objective: &Objective, width: Share, calm: Op
     }
 }
 
-/// Whether no later second can save a running trial, from what was seen of it `so_far`; `calm` as for [`judge`].
+/// Whether no later second can save a running trial, from what was seen of it `so_far`; `calm` as for [`judge`]. One that is wanted as a
+/// `whole` goes on unless its queue grows as a straight line does, or is far beyond the limit.
 ///
 /// A single bad request decides a trial of a zero-drop goal, but does not stop it: its loss ratio is worth
 /// knowing. Stopped is what loses far more than the goal, or what surely and steadily grows.
@@ -103,6 +109,7 @@ pub(crate) fn hopeless(
     objective: &Objective,
     width: Share,
     calm: Option<Nanos>,
+    whole: bool,
 ) -> bool {
     let all = planned_rate.over(planned);
     if so_far.outcomes.bad() as f64 > all * HOPELESS_LOSS.max(HOPELESS_TIMES * objective.loss.0) {
@@ -113,7 +120,13 @@ pub(crate) fn hopeless(
         return false;
     }
     let share = threshold(width).max(objective.loss.0);
+    // What a target that moves can do in three seconds says little of what it can do in ten.
+    let plain = |g: &Growth| {
+        g.per_second - g.at_least < STEADILY * width.0 * planned_rate.0
+            || g.per_second > PLAINLY * planned_rate.0
+    };
     growth_of(so_far, planned_rate.0, calm, VERY_SURE)
+        .filter(|g| !whole || plain(g))
         .is_some_and(|g| overload(g, share, planned_rate.0, seconds))
 }
 
@@ -135,10 +148,30 @@ pub fn kept_up(result: &TrialResult, calm: Option<Nanos>) -> Option<KeptUp> {
         result.total.due.saturating_sub(o.failed + o.timeout + o.refused + o.unsent) as f64 / seconds;
     let offered = Rate::of(result.total.due, result.loaded).0;
     let grows = growth_of(&result.total, offered, calm, SURE);
-    let rate = passed - grows.map_or(0.0, |g| g.per_second.max(0.0));
+    // What piled up is seen growing, or else when the time is up.
+    let piled_up = match grows.filter(|g| overload(*g, 0.0, offered, seconds)) {
+        Some(growth) => growth.per_second,
+        None => o.unfinished as f64 / seconds,
+    };
+    let rate = passed - piled_up;
     // The bound lies some 1.94 standard errors below: Student's t with six degrees of freedom.
     let doubt = grows.map_or(0.0, |g| (g.per_second - g.at_least) / 1.94 / rate);
     (rate > 0.0).then_some(KeptUp { rate, doubt })
+}
+
+/// The largest rate at which all arrivals of this trial would have been answered by the end of its drain, as far as what piled up tells: what was
+/// outstanding at the end has piled up since any moment before at a rate that the target lacked, but for what it can do in the drain.
+pub fn would_have_held(result: &TrialResult, calm: Option<Nanos>, can: f64) -> f64 {
+    let offered = Rate::of(result.total.due, result.loaded).0;
+    let under_way = offered * calm.map_or(0.0, Nanos::as_secs_f64);
+    let drained = can * result.drain.as_secs_f64();
+    let outstanding = &result.total.outstanding;
+    let Some(last) = outstanding.last() else { return offered };
+    let since = outstanding.iter().rev().skip(1).enumerate().map(|(blocks, before)| {
+        let seconds = (blocks + 1) as f64 * BLOCK.as_secs_f64();
+        offered - (last - before.max(under_way) - drained) / seconds
+    });
+    since.fold(offered, f64::min)
 }
 
 /// The growth of the queue at `rate`: of what is outstanding beyond what a calm target has under way, which by Little's law is

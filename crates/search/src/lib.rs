@@ -7,11 +7,14 @@
 //! Pure: this crate never sleeps, never reads a clock, never sends a request; its only randomness comes
 //! from the seed it is given.
 
+mod background;
 mod bounds;
+mod capacity;
 mod classify;
 mod curve;
 mod diverge;
 mod drift;
+mod held;
 mod judge;
 mod narrow;
 mod search;

@@ -2,15 +2,19 @@
 
 mod course;
 
+use crate::background::Loss;
 use crate::bounds::{Bounds, rounded};
 use crate::classify::{Class, classify};
 use crate::curve::{SHARES, point};
 use crate::drift::{Reference, Shift};
+use crate::held::Held;
 use crate::judge::{hopeless, judge, steady};
 use crate::narrow::{Range, Want, want};
 use crate::warm::WarmUp;
 use plan::{Goal, Objective};
-use record::{CurvePoint, Ended, Judgement, Limit, Purpose, Recovery, Slice, TrialResult, Verdict};
+use record::{
+    Background, CurvePoint, Ended, Failure, Judgement, Limit, Purpose, Recovery, Slice, TrialResult, Verdict,
+};
 use units::{Nanos, Rate, Share};
 
 /// A search makes no more trials than this, whatever happens.
@@ -35,6 +39,14 @@ const PLAIN: f64 = 0.15;
 const FLOOR: f64 = 1.0 / 1024.0;
 /// The load of warm-up and sentinel, as a share of the estimated capacity: busy, never overloaded.
 const CALM: f64 = 0.5;
+/// A median that has fallen by this much (as a logarithm) is that of a target that was not warm.
+const WARMER: f64 = 0.08;
+/// The first window of a warm-up that was over too early, in seconds.
+const WARM_AGAIN: u64 = 8;
+/// A warm-up has so many times as many requests outstanding as the target has in work when it does what it can: it is never idle, and nobody waits long.
+const BUSY: f64 = 1.25;
+/// No more than that.
+const BUSY_MOST: f64 = 10_000.0;
 /// The warmed-up target is first overloaded by this factor: its goodput there is the estimate.
 const PROBE: f64 = 1.1;
 /// An estimate this much larger than that before the warm-up calls for another.
@@ -48,8 +60,18 @@ const NARROWER: f64 = 0.5;
 /// The least drain, and the drain in baseline p99s.
 const DRAIN_LEAST: Nanos = Nanos::from_millis(100);
 const DRAIN_TIMES: u64 = 3;
+/// An answer is late because everything stood still if it took longer than this,
+const STALL_LEAST: Nanos = Nanos::from_millis(100);
+/// and so many medians. The drain then covers what piled up meanwhile,
+const STALL_TIMES: u64 = 10;
+/// with some air: it is answered no faster than the target can.
+const STALL_AIR: f64 = 1.5;
+/// Below this share of the capacity an answer that takes long has not waited in a queue.
+const QUIET: f64 = 0.6;
 /// A short trial lasts at least so many baseline medians, or a slow target only fills up in it.
 const FILLS_UP: u64 = 10;
+/// The curve takes about so many seconds.
+const CURVE: f64 = 10.0;
 /// A trial within this share of a curve's rate serves as its point.
 const NEAR: f64 = 0.02;
 
@@ -72,6 +94,8 @@ pub struct Config {
     pub pauses: Nanos,
     /// Time under load after which the search ends with what it has.
     pub budget: Option<Nanos>,
+    /// Time under load, after the warm-up, that the target's own noise is worth.
+    pub patience: Nanos,
     /// When a request is given up.
     pub timeout: Nanos,
     /// Orders the confirming trials.
@@ -85,10 +109,12 @@ pub struct Config {
 pub struct Proposal {
     /// Why.
     pub purpose: Purpose,
-    /// Offered rate.
+    /// Offered rate; what is expected of a closed loop.
     pub rate: Rate,
     /// How long.
     pub duration: Nanos,
+    /// So many requests are outstanding all the time, instead of arrivals at a rate.
+    pub closed: Option<u32>,
 }
 
 /// What to do next.
@@ -104,12 +130,16 @@ pub enum Step {
 enum Phase {
     /// From below until the first bad step; downwards if the first step is bad already.
     Climb { rate: f64, down: bool },
-    /// Gentle load until the response time is level.
-    Warm(WarmUp),
+    /// Load until what the target does is level: gentle, or a closed loop of so many, which keeps it busy and cannot overload it.
+    Warm { warm: WarmUp, closed: Option<u32> },
+    /// The warm target at a gentle load.
+    Calm,
     /// A mild overload of the warm target, for the estimate; upwards until one is found.
     Probe { rate: f64, factor: f64 },
     /// Both bounds of all goals.
     Narrow,
+    /// A quarter of the rate at which a little was lost while no queue grew.
+    Look { rate: f64, duration: Nanos },
     /// A bound is tried because the sentinel saw a shift.
     Suspect { rate: f64, shift: Shift },
     /// Shares still to be measured.
@@ -133,6 +163,12 @@ pub struct Search {
     phase: Phase,
     pending: Option<Proposal>,
     bounds: Bounds,
+    held: Held,
+    loss: Loss,
+    /// How a request fails that is lost at any rate.
+    failure: Option<Failure>,
+    /// Time under load when the target had been warmed up.
+    warm: Nanos,
     /// The bounds that expired last: only a suggestion, should the search end before there are others.
     expired: Bounds,
     /// Capacity, as far as overloads have shown it.
@@ -146,6 +182,8 @@ pub struct Search {
     calm: f64,
     reference: Option<Reference>,
     baseline: Option<Baseline>,
+    /// The longest that the target stood still.
+    stall: Nanos,
     points: Vec<(f64, CurvePoint)>,
     curve: Vec<CurvePoint>,
     ended: Ended,
@@ -170,6 +208,10 @@ impl Search {
             phase: Phase::Climb { rate, down: false },
             pending: None,
             bounds: Bounds::default(),
+            held: Held::default(),
+            loss: Loss::Unseen,
+            failure: None,
+            warm: Nanos::ZERO,
             expired: Bounds::default(),
             estimate: None,
             doubt: 0.0,
@@ -178,6 +220,7 @@ impl Search {
             calm: rate,
             reference: None,
             baseline: None,
+            stall: Nanos::ZERO,
             points: Vec::new(),
             curve: Vec::new(),
             ended: Ended::Converged,
@@ -242,14 +285,26 @@ impl Search {
             return judgement;
         }
         self.invalid_row = 0;
+        if judgement.good && self.estimate.is_some_and(|estimate| rate <= estimate * QUIET) {
+            self.stalls(result);
+        }
+        if judgement.good {
+            let excused =
+                Share::of(result.total.outcomes.bad(), result.total.due).0 > self.config.objective.loss.0;
+            self.loss.take(rate, result, excused);
+            let worst = result.total.failures.iter().max_by_key(|(_, count)| **count);
+            self.failure = worst.map(|(failure, _)| failure.clone()).or(self.failure.take());
+        }
         if self.trials == 1 && result.total.outcomes.answered() == 0 {
             self.over(Ended::TargetFails);
             return judgement;
         }
         match self.phase.clone() {
             Phase::Climb { down, .. } => self.climbed(rate, down, result, &judgement),
-            Phase::Warm(warm) => self.warmed(warm, result, &judgement),
+            Phase::Warm { warm, closed } => self.warmed(warm, closed, result, &judgement),
+            Phase::Calm => self.calmed(result),
             Phase::Probe { factor, .. } => self.probed(rate, factor, result, &judgement),
+            Phase::Look { .. } => self.looked_below(rate, result),
             Phase::Narrow if proposal.purpose == Purpose::Sentinel => self.looked(result),
             Phase::Narrow => self.measured(rate, result, &judgement),
             Phase::Suspect { shift, .. } => self.suspected(rate, shift, result, &judgement),
@@ -264,7 +319,10 @@ impl Search {
 
     /// What a trial means, by what is known of the target; without taking it.
     pub fn judge(&self, result: &TrialResult) -> Judgement {
-        judge(&self.settled(result), &self.config.objective, self.config.width, self.calm_mean())
+        let mut judgement =
+            judge(&self.settled(result), &self.config.objective, self.config.width, self.calm_mean());
+        judgement.good |= self.estimates() && self.loss.excuses(result, &judgement);
+        judgement
     }
 
     /// The result without what was outstanding before the first users had come to the end of their pauses.
@@ -277,12 +335,16 @@ impl Search {
     pub fn hopeless(&self, so_far: &Slice) -> bool {
         let Config { objective, width, pauses, .. } = &self.config;
         let (calm, so_far) = (self.calm_mean(), steady(so_far, *pauses));
-        self.pending.is_some_and(|p| hopeless(&so_far, p.rate, p.duration, objective, *width, calm))
+        self.pending
+            .is_some_and(|p| hopeless(&so_far, p.rate, p.duration, objective, *width, calm, self.is_full(&p)))
     }
 
     /// The bounds as they stand, one for each goal.
     pub fn limits(&self) -> Vec<Limit> {
         let limit = |goal: &Goal| {
+            if let Some(limit) = self.held.limit(goal, self.range().top).filter(|_| self.estimates()) {
+                return limit;
+            }
             let (now, before) = (self.bounds.limit(goal), self.expired.limit(goal));
             let suggested = before.lower.filter(|l| now.lower.is_none() && now.upper.is_none_or(|u| *l < u));
             match suggested {
@@ -313,24 +375,63 @@ impl Search {
     /// that.
     pub fn drain(&self) -> Nanos {
         let timeout = self.config.timeout;
-        self.baseline.map_or(timeout, |calm| (calm.p99 * DRAIN_TIMES).max(DRAIN_LEAST).min(timeout))
+        let stall = Nanos::from_secs_f64(self.stall.as_secs_f64() * STALL_AIR);
+        self.baseline
+            .map_or(timeout, |calm| (calm.p99 * DRAIN_TIMES).max(DRAIN_LEAST).max(stall).min(timeout))
+    }
+
+    fn background(&self) -> Option<Background> {
+        let Loss::Background { lost, seen, at } = self.loss else { return None };
+        Some(Background { bad: lost.bad, due: lost.due, at, seen, failure: self.failure.clone() })
     }
 
     fn calm_mean(&self) -> Option<Nanos> {
         self.baseline.map(|calm| calm.mean)
     }
 
+    /// Whether this trial is one of those that the limits are estimated from.
+    fn is_full(&self, proposal: &Proposal) -> bool {
+        self.estimates() && matches!(self.phase, Phase::Narrow) && proposal.duration >= self.trial()
+    }
+
+    /// Whether the limits are quantiles of what the target can do, which all trials together tell. That no trial may be bad is none: it is
+    /// an extreme value, and has to be shown.
+    fn estimates(&self) -> bool {
+        self.config.goals.iter().all(|goal| goal.exceed.0 > 0.0)
+    }
+
+    /// Whether one more full trial is more than the target's noise is worth: it may last beyond the patience, or the width cannot be reached in it.
+    fn is_late(&self) -> bool {
+        let patience = self.config.patience.as_secs_f64() - CURVE;
+        let loaded = (self.spent - self.warm).as_secs_f64();
+        let next = loaded + self.trial().as_secs_f64();
+        let reached = self.held.width(&self.config.goals).unwrap_or(f64::INFINITY);
+        let needed = loaded * (reached / self.config.width.0).powi(2);
+        next > patience || next > patience / 2.0 && needed > patience
+    }
+
     fn propose(&mut self) -> Option<Proposal> {
         loop {
             let secs = Nanos::from_secs;
+            if let (Phase::Narrow, Some((rate, duration))) = (&self.phase, self.loss.look(self.range().floor))
+            {
+                self.phase = Phase::Look { rate: rounded(rate), duration };
+            }
             let (purpose, rate, duration) = match &self.phase {
                 Phase::Climb { rate, .. } => (Purpose::Climb, *rate, self.short(*rate, secs(1), 10.0)),
-                Phase::Warm(warm) => (
-                    Purpose::WarmUp,
-                    self.calm,
-                    self.short(self.calm, warm.window(), 10.0).max(warm.window()),
-                ),
+                Phase::Warm { warm, closed } => {
+                    let rate = if closed.is_some() { self.calm / CALM } else { self.calm };
+                    let duration = self.short(rate, warm.window(), 10.0).max(warm.window());
+                    return Some(Proposal {
+                        purpose: Purpose::WarmUp,
+                        rate: Rate(rate),
+                        duration,
+                        closed: *closed,
+                    });
+                }
+                Phase::Calm => (Purpose::WarmUp, self.calm, self.short(self.calm, secs(2), 2000.0)),
                 Phase::Probe { rate, .. } => (Purpose::Measure, *rate, self.short(*rate, secs(2), 100.0)),
+                Phase::Look { rate, duration } => (Purpose::Sentinel, *rate, *duration),
                 Phase::Suspect { rate, .. } => (Purpose::Confirm, *rate, self.trial()),
                 Phase::Narrow => match self.narrow() {
                     Some(p) => p,
@@ -345,7 +446,7 @@ impl Search {
                 }
                 Phase::Over(_) => return None,
             };
-            return Some(Proposal { purpose, rate: Rate(rate), duration });
+            return Some(Proposal { purpose, rate: Rate(rate), duration, closed: None });
         }
     }
 
@@ -373,6 +474,18 @@ impl Search {
             let least = seconds.clamp(Nanos::from_secs(2), self.trial().max(Nanos::from_secs(2)));
             (Purpose::Sentinel, self.calm, self.short(self.calm, least, 100.0))
         };
+        if self.estimates() && self.held.is_known() && self.void.is_none() {
+            let want = self.held.want(&self.config.goals, self.config.width.0, self.range());
+            let wanted = want.rate().filter(|_| !self.is_late());
+            let looks = match wanted {
+                Some(_) => SENTINEL_EVERY,
+                None => SENTINEL_LAST,
+            };
+            if self.since_sentinel >= looks && self.reference.is_some() {
+                return Some(look());
+            }
+            return wanted.map(|rate| (Purpose::Measure, rate, self.trial()));
+        }
         if self.since_sentinel >= SENTINEL_EVERY && self.reference.is_some() {
             return Some(look());
         }
@@ -404,7 +517,7 @@ impl Search {
 
     /// The capacity that the curve divides: the lower bound of the first goal that has one.
     fn capacity(&self) -> Option<f64> {
-        self.limits().iter().find_map(|l| l.lower)
+        self.limits().iter().find_map(|l| l.held.or(l.lower))
     }
 
     /// The bounds stand: says why, and lists the shares that no trial so far can serve.
@@ -422,6 +535,8 @@ impl Search {
             Ended::GeneratorLimit
         } else if limits.iter().all(|l| l.regular) {
             Ended::Converged
+        } else if self.estimates() && self.held.is_known() {
+            Ended::Noisy
         } else {
             Ended::BelowMin
         };
@@ -451,6 +566,7 @@ impl Search {
             detection_limit: self.drain().as_secs_f64() / final_trial.as_secs_f64(),
             trials: self.trials,
             loaded: self.spent,
+            background: self.background(),
         };
         self.pending = None;
         self.phase = Phase::Over(Box::new(verdict.clone()));

@@ -168,6 +168,7 @@ impl Threshold {
             self.is_narrow(lower.at, upper.at) && lower.stands() && upper.stands()
         });
         Limit {
+            held: None,
             goal: goal.to_owned(),
             lower: lower.map(|level| level.at),
             upper: upper.map(|level| level.at),

@@ -4,6 +4,7 @@
 //! falling. Windows double, so that a slow fall has ever more time to show.
 //! A very slow warm-up still looks level; the drift sentinel is there for it.
 
+use record::Slice;
 use stats::Histogram;
 use units::Nanos;
 
@@ -39,6 +40,15 @@ impl Median {
         let at = |q: f64| times.quantile(q.clamp(0.0, 1.0)).map(Nanos::as_secs_f64);
         let value = at(0.5)?;
         Some(Self { value, doubt: (at(0.5 + ranks)? - at(0.5 - ranks)?) / 2.0 / value })
+    }
+
+    /// The time between two useful answers, on average. None of nothing.
+    pub fn of_goodput(total: &Slice, loaded: Nanos) -> Option<Self> {
+        let answered = total.outcomes.answered();
+        (answered > 0).then(|| {
+            let count = answered as f64;
+            Self { value: loaded.as_secs_f64() / count, doubt: 2.0 / count.sqrt() }
+        })
     }
 }
 

@@ -91,6 +91,7 @@ fn keep(store: &Store, nth: u64, count: u64) {
     };
     let rate = 1000.0 + (nth % 900) as f64;
     let limit = Limit {
+        held: None,
         goal: "strict".to_owned(),
         lower: Some(rate),
         upper: Some(rate * 1.02),
@@ -111,6 +112,7 @@ fn keep(store: &Store, nth: u64, count: u64) {
             detection_limit: 0.01,
             trials: 20,
             loaded: Nanos::from_secs(200),
+            background: None,
         }
     } else {
         Verdict::Goal {

@@ -111,6 +111,7 @@ impl Play {
     fn limits(&self) -> Vec<Limit> {
         let (lower, upper) = self.bounds;
         vec![Limit {
+            held: None,
             goal: "strict".to_owned(),
             lower,
             upper,
@@ -168,6 +169,7 @@ fn main() {
             detection_limit: 0.006,
             trials,
             loaded,
+            background: None,
         })
     };
     play.event(&Event::RunEnded { at_unix_ms: now_unix_ms(), verdict, exit_code: 0, error: None });

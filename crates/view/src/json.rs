@@ -4,7 +4,7 @@ mod experiment;
 mod watched;
 
 use crate::{Figures, Kind, Ramped, RunView, Times, Trial, caveats};
-use record::{Caveat, CurvePoint, Limit, Outcome, Recovery, Verdict};
+use record::{Background, Caveat, CurvePoint, Limit, Outcome, Recovery, Verdict};
 use serde_json::{Map, Value, json};
 use units::{Nanos, Rate};
 
@@ -63,12 +63,13 @@ pub fn run_json(view: &RunView) -> Value {
     } else if view.kind() == Kind::Search {
         put("limits", view.limits.iter().map(limit).collect());
         put("trials", view.trials.iter().map(|t| trial(view, t)).collect());
-        let (ended, points, detection) = match verdict {
-            Some(Verdict::Limits { ended, curve, detection_limit, .. }) => {
-                (json!(ended), curve.as_slice(), json!(detection_limit))
+        let (ended, points, detection, background) = match verdict {
+            Some(Verdict::Limits { ended, curve, detection_limit, background, .. }) => {
+                (json!(ended), curve.as_slice(), json!(detection_limit), background.as_ref())
             }
-            _ => (Value::Null, [].as_slice(), Value::Null),
+            _ => (Value::Null, [].as_slice(), Value::Null, None),
         };
+        put("background", background.map_or(Value::Null, lost_anyway));
         put("ended", ended);
         put("curve", points.iter().map(curve_point).collect());
         put("detection_limit", detection);
@@ -88,9 +89,19 @@ fn ramped(ramped: &Ramped) -> Value {
     json!({ "tasks": ramped.tasks, "free_bytes": ramped.free, "after_seconds": seconds(ramped.after) })
 }
 
+fn lost_anyway(lost: &Background) -> Value {
+    json!({
+        "bad": lost.bad,
+        "due": lost.due,
+        "also_at_per_second": lost.seen.then(|| rate_value(lost.at)),
+        "reason": lost.failure.as_ref().map(ToString::to_string),
+    })
+}
+
 fn limit(limit: &Limit) -> Value {
     json!({
         "goal": limit.goal,
+        "held": limit.held.map(rate_value),
         "lower": limit.lower.map(rate_value),
         "upper": limit.upper.map(rate_value),
         "unit": limit.unit,

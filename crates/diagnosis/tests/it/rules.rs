@@ -625,6 +625,7 @@ fn a_limit_that_was_not_reached_has_no_cause() {
             detection_limit: 0.01,
             trials: 3,
             loaded: Nanos::from_secs(15),
+            background: None,
         }),
         exit_code: 0,
         error: None,

@@ -152,7 +152,8 @@ impl Section {
                 format!("not enough for one trial of {trial}; give more, or shorten the trial"),
             ));
         }
-        Ok(Find { from, max, width, trial, sum, budget, arrivals: self.arrivals()? })
+        let strict = self.flag(Key::Strict)?.unwrap_or(false);
+        Ok(Find { from, max, width, trial, sum, strict, budget, arrivals: self.arrivals()? })
     }
 
     fn arrivals(&self) -> Result<Arrivals, Error> {

@@ -86,6 +86,8 @@ keys! {
     Sum: "sum", FINDS, TIME, "'60s'", Means("three trials");
     /// One trial of 60 s for each rate, and a width of 1 %.
     Careful: "careful", FINDS, Flag, "true", Is("false");
+    /// No trial may be bad at the rate that is said to hold; otherwise one of ten may.
+    Strict: "strict", FINDS, Flag, "true", Is("false");
     /// The search ends after this long, with what it has.
     Budget: "budget", &["find"], TIME, "'10min'", Means("none");
     /// The most connections of an open loop; of a database all of them, as `pool`.

@@ -19,6 +19,9 @@ impl Lines {
         self.raw("width", exact_share(find.width));
         self.text("trial", &exact_time(find.trial));
         self.text("sum", &exact_time(find.sum));
+        if find.strict {
+            self.raw("strict", true);
+        }
         if let Some(budget) = find.budget {
             self.text("budget", &exact_time(budget));
         }

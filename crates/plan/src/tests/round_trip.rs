@@ -226,9 +226,17 @@ fn task() -> impl Strategy<Value = Task> {
         .prop_map(|(connections, requests, duration)| {
             Task::Run(Load::Closed { connections, requests, duration })
         });
-    let find =
-        (rate(), 1.1..100.0_f64, 0.001..0.5_f64, time(), 1_u64..9, prop::option::of(1_u64..9), arrivals());
-    let find = find.prop_map(|(from, factor, width, trial, n, budget, arrivals)| {
+    let find = (
+        rate(),
+        1.1..100.0_f64,
+        0.001..0.5_f64,
+        time(),
+        1_u64..9,
+        any::<bool>(),
+        prop::option::of(1_u64..9),
+        arrivals(),
+    );
+    let find = find.prop_map(|(from, factor, width, trial, n, strict, budget, arrivals)| {
         let budget = budget.map(|n| trial * n);
         Task::Find(Find {
             from,
@@ -236,6 +244,7 @@ fn task() -> impl Strategy<Value = Task> {
             width: Share(width),
             trial,
             sum: trial * n,
+            strict,
             budget,
             arrivals,
         })

@@ -188,6 +188,9 @@ impl<'a> Account<'a> {
 /// The middle of the bounds of the typical goal (on a logarithmic scale), or the lower one alone; and the lower one.
 fn capacity(limit: &Limit) -> Option<(f64, f64)> {
     let lower = limit.lower?;
+    if let Some(held) = limit.held {
+        return Some((held, lower));
+    }
     Some((limit.upper.map_or(lower, |upper| (lower * upper).sqrt()), lower))
 }
 
@@ -206,6 +209,7 @@ mod tests {
     fn limit(lower: Option<f64>, upper: Option<f64>) -> Limit {
         Limit {
             goal: "typical".to_owned(),
+            held: None,
             lower,
             upper,
             unit: "requests/s".to_owned(),
@@ -220,7 +224,15 @@ mod tests {
 
     fn ended(limit: Limit, ended: Ended) -> Event {
         let (limits, curve, loaded) = (vec![limit], Vec::new(), Nanos::from_secs(9));
-        let verdict = Verdict::Limits { limits, ended, curve, detection_limit: 0.01, trials: 3, loaded };
+        let verdict = Verdict::Limits {
+            limits,
+            ended,
+            curve,
+            detection_limit: 0.01,
+            trials: 3,
+            loaded,
+            background: None,
+        };
         Event::RunEnded { at_unix_ms: 0, verdict: Some(verdict), exit_code: 0, error: None }
     }
 

@@ -3,12 +3,13 @@
 //! `cargo run --release -p torment-search --example truths -- --seeds 200` prints the table of
 //! `docs/method/search.md`; `-- --show ROW SEED` prints every trial of one search.
 
+mod noise;
 #[allow(dead_code, reason = "the tests read what the table does not print")]
 mod simulate;
 #[allow(dead_code, reason = "the tests read what the table does not print")]
 mod table;
 
-use table::{Found, Row, Truth, find, rows};
+use table::{Found, Row, Truth, find, held, rows};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -17,6 +18,11 @@ fn main() {
         (Some("--seeds"), Some(seeds), only) => print_table(seeds, only),
         (Some("--show"), Some(row), Some(seed)) if (row as usize) < rows().len() => {
             find(&rows()[row as usize], seed, true);
+        }
+        (Some("--held"), Some(row), Some(near)) => {
+            let row = &rows()[row as usize];
+            let (most, half) = held(row, near as f64, 100);
+            println!("{}: nine of ten hold {most:.1}/s, half {half:.1}/s", row.system.name);
         }
         _ => {
             eprintln!("usage: truths --seeds COUNT [ROW] | --show ROW SEED");
@@ -39,9 +45,10 @@ fn print_table(seeds: u64, only: Option<u64>) {
 fn line(row: &Row, found: &[Found]) -> String {
     let (truth, unit) = match row.truth {
         Truth::Capacity(c) => (format!("{c}/s"), c),
-        Truth::Typical(low, high) => (format!("typical {low} to {high}/s"), 2000.0),
+        Truth::Between(low, high) => (format!("{low} to {high}/s"), 2000.0),
         Truth::Warm(c) => (format!("{c}/s when warm"), c),
         Truth::Fading(c) => (format!("{c}/s, falling"), c),
+        Truth::Held(most, half) => (format!("{most:.0} and {half:.0}/s"), most),
         Truth::Max => (format!("at least {}/s", row.max), row.max),
         Truth::Generator(c) => (format!("generator: {c}/s"), c),
         Truth::Broken => ("does not recover".to_owned(), 2000.0),
@@ -71,14 +78,38 @@ fn line(row: &Row, found: &[Found]) -> String {
     let mut trials: Vec<u32> = found.iter().map(|f| f.trials).collect();
     trials.sort_unstable();
     format!(
-        "| {} | {truth} | {:.1} % | {} | {} | {} | {} | {:.0}, {:.0} |",
+        "| {} | {truth} | {:.1} % | {} | {} | {} | {} | {} | {:.0}, {:.0} |",
         row.system.name,
         right as f64 / found.len() as f64 * 100.0,
-        spread(found.iter().map(|f| f.strict).collect()),
-        spread(found.iter().map(|f| f.typical).collect()),
+        spread(found.iter().map(|f| f.limits[0].held.or(f.limits[0].lower)).collect()),
+        spread(found.iter().map(|f| f.limits[1].held.or(f.limits[1].lower)).collect()),
+        widths(found) + &misses(row, found),
         ends.join(", "),
         trials[trials.len() / 2],
         loads[loads.len() / 2],
         loads[loads.len() - 1],
     )
+}
+
+fn misses(row: &Row, found: &[Found]) -> String {
+    let Truth::Held(most, half) = row.truth else { return String::new() };
+    let count = |is: &dyn Fn(&Found) -> bool| found.iter().filter(|f| is(f)).count();
+    let low = |place: usize, truth: f64| count(&|f| f.limits[place].upper.is_some_and(|u| u * 1.005 < truth));
+    let high = |place: usize, truth: f64| count(&|f| f.limits[place].lower.is_none_or(|l| l * 0.995 > truth));
+    format!(" (too low {} {}, too high {} {})", low(0, most), low(1, half), high(0, most), high(1, half))
+}
+
+fn widths(found: &[Found]) -> String {
+    let of = |place: usize| {
+        let mut all: Vec<f64> = found
+            .iter()
+            .filter_map(|f| {
+                let limit = &f.limits[place];
+                Some(1.0 - limit.lower? / limit.upper?)
+            })
+            .collect();
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).map_or(f64::NAN, |w| w * 100.0)
+    };
+    format!("{:.1} %, {:.1} %", of(0), of(1))
 }

@@ -7,7 +7,7 @@ use record::{Failure, Outcome, Recovery, Slice, TrialResult};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use torment_search::{Proposal, Search};
-use units::Nanos;
+use units::{Nanos, Rate};
 
 const SECOND: u64 = 1_000_000_000;
 const BLOCK: u64 = record::BLOCK.0;
@@ -55,6 +55,12 @@ pub enum Trait {
     Breaks(usize),
     /// Each request fails with this probability.
     Fails(f64),
+    /// What it can do differs from second to second, as this series does from its mean.
+    Moves(&'static [u16]),
+    /// So many times slower for this share of the time; it stays as it is for so many seconds on average.
+    States(f64, f64, f64),
+    /// Slower by half after so many requests.
+    Fills(f64),
     /// The generator makes at most so many requests a second.
     Lags(f64),
 }
@@ -77,6 +83,7 @@ pub struct System {
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
+#[derive(Clone)]
 struct Random(u64);
 
 impl Random {
@@ -100,6 +107,7 @@ impl Random {
 }
 
 /// A system in time.
+#[derive(Clone)]
 pub struct Target {
     system: System,
     random: Random,
@@ -109,6 +117,8 @@ pub struct Target {
     served: u64,
     broken: bool,
     offset: f64,
+    slow: bool,
+    until: u64,
 }
 
 /// A request on its way: when its outcome is decided, when it was due, when taken up, and the outcome.
@@ -125,7 +135,12 @@ impl Target {
             _ => BinaryHeap::new(),
         };
         let free = idle(system.servers.unwrap_or(0));
-        Self { system, random, now: 0, free, behind, served: 0, broken: false, offset }
+        Self { system, random, now: 0, free, behind, served: 0, broken: false, offset, slow: false, until: 0 }
+    }
+
+    /// Some time passes.
+    pub fn wait(&mut self) {
+        self.now += (self.random.exponential(20.0) * 1e9) as u64;
     }
 
     /// Seconds since it was started.
@@ -134,11 +149,24 @@ impl Target {
     }
 
     /// Service takes so many times its mean now.
-    fn factor(&self, at: u64) -> f64 {
+    fn factor(&mut self, at: u64) -> f64 {
         match self.system.special {
             Some(Trait::Warms(times, requests)) => {
                 1.0 + (times - 1.0) * (-4.0 * self.served as f64 / requests).exp()
             }
+            Some(Trait::Moves(series)) => {
+                let second = at as f64 / 1e9 + self.offset * series.len() as f64;
+                let mean = series.iter().map(|n| f64::from(*n)).sum::<f64>() / series.len() as f64;
+                mean / f64::from(series[second as usize % series.len()])
+            }
+            Some(Trait::States(slower, share, stays)) => {
+                while self.until <= at {
+                    self.slow = self.random.uniform() <= share;
+                    self.until += (self.random.exponential(stays) * 1e9) as u64;
+                }
+                if self.slow { slower } else { 1.0 }
+            }
+            Some(Trait::Fills(requests)) => 1.0 + 0.5 * self.served as f64 / requests,
             Some(Trait::Slows(doubles)) => 1.0 + at as f64 / 1e9 / doubles,
             Some(Trait::Breaks(_)) if self.broken => 5.0,
             _ => 1.0,
@@ -169,11 +197,11 @@ impl Target {
     /// When a request that arrives `at` will be done.
     fn serve(&mut self, at: u64) -> u64 {
         self.served += 1;
-        let factor = self.factor(at);
         let mut start = at;
         if self.system.servers.is_some() {
             start = start.max(self.free.pop().expect("a server for each place in the heap").0);
         }
+        let factor = self.factor(start);
         let work = self.random.service(self.system.service) * factor;
         let mut done = self.finish(start, work);
         if let Some(Trait::Behind(_, service)) = self.system.special {
@@ -189,6 +217,9 @@ impl Target {
 
     /// Makes a trial as the runner would for this search, and lets its time pass.
     pub fn trial(&mut self, search: &Search, p: &Proposal, deadline: Option<Nanos>) -> TrialResult {
+        if let Some(users) = p.closed {
+            return self.closed(users, p);
+        }
         let drain = search.drain();
         let mut total = Slice { loops: 1, ..Slice::default() };
         let mut open: BinaryHeap<Reverse<Open>> = BinaryHeap::new();
@@ -273,6 +304,45 @@ impl Target {
             hopeless: gave_up,
             total,
             recovery,
+            caveats: Vec::new(),
+        }
+    }
+
+    /// A closed loop of so many, each of which asks again as soon as it is answered.
+    fn closed(&mut self, users: u32, p: &Proposal) -> TrialResult {
+        let mut total = Slice { loops: 1, elapsed: p.duration, ..Slice::default() };
+        let mut asks: BinaryHeap<Reverse<u64>> = (0..users).map(|_| Reverse(0)).collect();
+        let mut over = p.duration.0;
+        while let Some(Reverse(at)) = asks.pop() {
+            if at >= p.duration.0 {
+                continue;
+            }
+            total.due += 1;
+            total.sent += 1;
+            let mut done = self.serve(self.now + at) - self.now;
+            if let Some(Trait::Lags(most)) = self.system.special {
+                done = done.max(at + (f64::from(users) / most * 1e9) as u64);
+            }
+            let outcome = if matches!(self.system.special, Some(Trait::Fails(p)) if self.random.uniform() <= p)
+            {
+                Outcome::Failed
+            } else {
+                Outcome::Ok
+            };
+            close(&mut total, done, at, at, outcome);
+            over = over.max(done);
+            asks.push(Reverse(done));
+        }
+        self.now += over + PAUSE;
+        TrialResult {
+            purpose: p.purpose,
+            rate: Rate::of(total.due, p.duration),
+            planned: p.duration,
+            loaded: p.duration,
+            drain: Nanos::ZERO,
+            hopeless: false,
+            total,
+            recovery: self.recover(),
             caveats: Vec::new(),
         }
     }

@@ -1,5 +1,6 @@
 //! The systems, what counts as right for each, and what a search makes of them.
 
+use crate::noise::{ASGI_READS, JVM_READS, JVM_WRITES};
 use crate::simulate::{Arrivals, Service, System, Target, Trait};
 use plan::{Goal, Objective};
 use record::{Ended, Limit, Purpose, Verdict};
@@ -14,18 +15,23 @@ pub const TIMEOUT: Nanos = Nanos::from_secs(5);
 /// When one is that takes long.
 const PATIENT: Nanos = Nanos::from_secs(30);
 
+/// The share of trials that must be right at the rate that is held.
+const MOST: f64 = 0.9;
+
 /// What a search should say.
 #[derive(Debug, Clone, Copy)]
 pub enum Truth {
     /// Both lower bounds within a width of this rate.
     Capacity(f64),
-    /// The typical lower bound between these rates, the strict one not above it.
-    Typical(f64, f64),
+    /// What nine of ten trials hold, and half of them, are between these rates.
+    Between(f64, f64),
     /// The lower bounds at least 0.95 of this rate and at most a width above, or `NonStationary`.
     Warm(f64),
     /// The lower bounds within a width of what the target could do from the first trial at the strict one
     /// until the search ended, or `NonStationary`.
     Fading(f64),
+    /// The rates that nine of ten trials hold, and half of them: both intervals contain them, give or take a quarter of the width.
+    Held(f64, f64),
     /// `MaxReached` with the lower bounds at the largest rate.
     Max,
     /// `GeneratorLimit` with the lower bounds between 0.85 of this rate and this rate.
@@ -74,7 +80,7 @@ pub fn rows() -> Vec<Row> {
             Some(1),
             Fixed(ms(0.5)),
             None,
-            Truth::Capacity(2000.0),
+            Truth::Held(2001.0, 2005.0),
         ),
         row(
             "10 servers of 20 ms, even arrivals",
@@ -82,39 +88,45 @@ pub fn rows() -> Vec<Row> {
             Some(10),
             Fixed(ms(20.0)),
             None,
-            Truth::Capacity(500.0),
+            Truth::Held(500.2, 501.2),
         ),
         Row {
             max: 3000.0,
             ..row("delay of 10 ms, no limit, `max` 3,000/s", Even, None, Fixed(ms(10.0)), None, Truth::Max)
         },
-        row("M/D/1, 500 µs", Poisson, Some(1), Fixed(ms(0.5)), None, Truth::Capacity(2000.0)),
-        row("M/M/16, 8 ms", Poisson, sixteen, Exponential(ms(8.0)), None, Truth::Capacity(2000.0)),
-        row("D/M/16, 8 ms", Even, sixteen, Exponential(ms(8.0)), None, Truth::Capacity(2000.0)),
-        row(
-            "100 workers of 2 ms before 10 connections of 5 ms (exponential), Poisson",
-            Poisson,
-            Some(100),
-            Fixed(ms(2.0)),
-            Some(Trait::Behind(10, Exponential(ms(5.0)))),
-            Truth::Capacity(2000.0),
-        ),
+        row("M/D/1, 500 µs", Poisson, Some(1), Fixed(ms(0.5)), None, Truth::Held(1996.0, 2015.0)),
+        row("M/M/16, 8 ms", Poisson, sixteen, Exponential(ms(8.0)), None, Truth::Held(1978.0, 2007.0)),
+        row("D/M/16, 8 ms", Even, sixteen, Exponential(ms(8.0)), None, Truth::Held(1991.0, 2013.0)),
+        Row {
+            asked: Some(0.9),
+            ..row(
+                "100 workers of 2 ms before 10 connections of 5 ms (exponential), Poisson",
+                Poisson,
+                Some(100),
+                Fixed(ms(2.0)),
+                Some(Trait::Behind(10, Exponential(ms(5.0)))),
+                Truth::Held(1976.0, 2008.0),
+            )
+        },
         row(
             "D/D/16, 8 ms, answers 503 beyond 64 waiting",
             Even,
             sixteen,
             Fixed(ms(8.0)),
             Some(Trait::Sheds(64)),
-            Truth::Capacity(2000.0),
+            Truth::Held(2001.0, 2005.0),
         ),
-        row(
-            "D/D/16, 8 ms, stands still 0.3 s in every 15 s",
-            Even,
-            sixteen,
-            Fixed(ms(8.0)),
-            Some(Trait::Stalls(15.0, 0.3)),
-            Truth::Typical(1862.0, 2020.0),
-        ),
+        Row {
+            asked: None,
+            ..row(
+                "D/D/16, 8 ms, stands still 0.3 s in every 15 s",
+                Even,
+                sixteen,
+                Fixed(ms(8.0)),
+                Some(Trait::Stalls(15.0, 0.3)),
+                Truth::Between(1862.0, 2020.0),
+            )
+        },
         row(
             "M/M/16 warming five-fold over 40,000 requests",
             Poisson,
@@ -123,14 +135,17 @@ pub fn rows() -> Vec<Row> {
             Some(Trait::Warms(5.0, 40e3)),
             Truth::Warm(2000.0),
         ),
-        row(
-            "M/M/16 warming five-fold over 400,000 requests",
-            Poisson,
-            sixteen,
-            Exponential(ms(8.0)),
-            Some(Trait::Warms(5.0, 400e3)),
-            Truth::Warm(2000.0),
-        ),
+        Row {
+            asked: Some(0.8),
+            ..row(
+                "M/M/16 warming five-fold over 400,000 requests",
+                Poisson,
+                sixteen,
+                Exponential(ms(8.0)),
+                Some(Trait::Warms(5.0, 400e3)),
+                Truth::Warm(2000.0),
+            )
+        },
         row(
             "D/M/16 slowing to half over an hour",
             Even,
@@ -181,7 +196,7 @@ pub fn rows() -> Vec<Row> {
                     Some(2000),
                     Fixed(2.0),
                     None,
-                    Truth::Capacity(1000.0),
+                    Truth::Held(1004.0, 1006.0),
                 ),
                 1e6,
             )
@@ -201,6 +216,123 @@ pub fn rows() -> Vec<Row> {
             )
         },
         Row {
+            asked: Some(0.8),
+            ..row(
+                "16 servers of 8 ms, as a JVM reads",
+                Even,
+                sixteen,
+                Fixed(ms(8.0)),
+                Some(Trait::Moves(JVM_READS)),
+                Truth::Held(1664.0, 2013.0),
+            )
+        },
+        Row {
+            asked: Some(0.9),
+            ..row(
+                "16 servers of 8 ms, as a JVM writes",
+                Even,
+                sixteen,
+                Fixed(ms(8.0)),
+                Some(Trait::Moves(JVM_WRITES)),
+                Truth::Held(1870.0, 1988.0),
+            )
+        },
+        Row {
+            asked: Some(0.8),
+            ..row(
+                "16 servers of 8 ms, as an event loop reads",
+                Even,
+                sixteen,
+                Fixed(ms(8.0)),
+                Some(Trait::Moves(ASGI_READS)),
+                Truth::Held(1693.0, 1995.0),
+            )
+        },
+        Row {
+            asked: None,
+            ..row(
+                "16 servers of 8 ms, twice as slow for 0.3 of the time, 3 s each",
+                Even,
+                sixteen,
+                Fixed(ms(8.0)),
+                Some(Trait::States(2.0, 0.3, 3.0)),
+                Truth::Held(1006.0, 1667.0),
+            )
+        },
+        Row {
+            asked: None,
+            ..row(
+                "16 servers of 8 ms, a fifth slower for half of the time, 5 s each",
+                Even,
+                sixteen,
+                Fixed(ms(8.0)),
+                Some(Trait::States(1.25, 0.5, 5.0)),
+                Truth::Held(1597.0, 1614.0),
+            )
+        },
+        row(
+            "stands still 0.1 s in every 3 s",
+            Even,
+            sixteen,
+            Fixed(ms(8.0)),
+            Some(Trait::Stalls(3.0, 0.1)),
+            Truth::Between(1833.0, 2020.0),
+        ),
+        Row {
+            asked: None,
+            ..row(
+                "stands still 1 s in every 10 s",
+                Even,
+                sixteen,
+                Fixed(ms(8.0)),
+                Some(Trait::Stalls(10.0, 1.0)),
+                Truth::Between(1620.0, 2020.0),
+            )
+        },
+        Row {
+            asked: None,
+            ..row(
+                "stands still 2 s in every 60 s",
+                Even,
+                sixteen,
+                Fixed(ms(8.0)),
+                Some(Trait::Stalls(60.0, 2.0)),
+                Truth::Between(1740.0, 2020.0),
+            )
+        },
+        row(
+            "one of 10,000 requests fails",
+            Even,
+            sixteen,
+            Fixed(ms(8.0)),
+            Some(Trait::Fails(1e-4)),
+            Truth::Held(2001.0, 2005.0),
+        ),
+        row(
+            "one of 1,000 requests fails",
+            Even,
+            sixteen,
+            Fixed(ms(8.0)),
+            Some(Trait::Fails(1e-3)),
+            Truth::Held(2001.0, 2005.0),
+        ),
+        row(
+            "one of 100 requests fails",
+            Even,
+            sixteen,
+            Fixed(ms(8.0)),
+            Some(Trait::Fails(1e-2)),
+            Truth::Held(2001.0, 2005.0),
+        ),
+        row(
+            "slower by half after 500,000 requests",
+            Even,
+            sixteen,
+            Fixed(ms(8.0)),
+            Some(Trait::Fills(500e3)),
+            Truth::Between(1300.0, 2000.0),
+        ),
+        Row {
             asked: None,
             ..row(
                 "M/M/4, 20 ms: capacity 200/s, too few requests for the width",
@@ -219,6 +351,8 @@ pub fn rows() -> Vec<Row> {
 pub struct Found {
     /// Whether it is right.
     pub right: bool,
+    /// What was published.
+    pub limits: Vec<Limit>,
     /// Lower bound of the strict goal.
     pub strict: Option<f64>,
     /// Of the typical one.
@@ -235,7 +369,7 @@ pub struct Found {
 pub fn usual(max: f64, seed: u64) -> Config {
     let (objective, width) = (Objective::ZERO_DROP, Share(WIDTH));
     Config {
-        goals: Goal::pair(&objective, Nanos::from_secs(10), Nanos::from_secs(30), width).to_vec(),
+        goals: Goal::held(&objective, Nanos::from_secs(10), Nanos::from_secs(30), width).to_vec(),
         objective,
         from: Rate(10.0),
         max: Rate(max),
@@ -243,6 +377,7 @@ pub fn usual(max: f64, seed: u64) -> Config {
         least: Nanos::ZERO,
         pauses: Nanos::ZERO,
         budget: None,
+        patience: Nanos::from_secs(180),
         timeout: TIMEOUT,
         seed,
         curve: true,
@@ -252,8 +387,8 @@ pub fn usual(max: f64, seed: u64) -> Config {
 /// The same for a row.
 pub fn config(row: &Row, seed: u64) -> Config {
     let (trial, width) = (Nanos::from_secs(row.trial), Share(WIDTH));
-    let goals = Goal::pair(&Objective::ZERO_DROP, trial, trial * 3, width).to_vec();
-    Config { goals, timeout: row.system.timeout, ..usual(row.max, seed) }
+    let goals = Goal::held(&Objective::ZERO_DROP, trial, trial * 3, width).to_vec();
+    Config { goals, timeout: row.system.timeout, patience: trial * 18, ..usual(row.max, seed) }
 }
 
 /// Searches `row` once. With `show`, every trial is printed.
@@ -304,6 +439,7 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
                 let fade = (1.0 + first / 3600.0, 1.0 + target.age() / 3600.0);
                 return Found {
                     right: right(row, &limits, &ended, fade),
+                    limits: limits.clone(),
                     strict,
                     typical: limits[1].lower,
                     ended,
@@ -316,20 +452,76 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
 }
 
 fn right(row: &Row, limits: &[Limit], ended: &Ended, fade: (f64, f64)) -> bool {
+    let held = |low: f64, high: f64| {
+        limits.iter().all(|l| l.held.or(l.lower).is_some_and(|rate| rate >= low && rate <= high))
+    };
     let both = |low: f64, high: f64| limits.iter().all(|l| l.lower.is_some_and(|r| r >= low && r <= high));
     let near = |truth: f64| both(truth * (1.0 - WIDTH), truth * (1.0 + WIDTH));
     match row.truth {
         Truth::Capacity(c) => near(c) && *ended == Ended::Converged,
-        Truth::Typical(low, high) => {
-            let [strict, typical] = [limits[0].lower.unwrap_or(0.0), limits[1].lower.unwrap_or(0.0)];
-            typical >= low && typical <= high && strict <= typical
-        }
-        Truth::Warm(c) => *ended == Ended::NonStationary || both(c * 0.95, c * (1.0 + WIDTH)),
+        Truth::Between(low, high) => held(low, high),
+        Truth::Warm(c) => *ended == Ended::NonStationary || held(c * 0.95, c * (1.0 + WIDTH)),
         Truth::Fading(c) => {
-            *ended == Ended::NonStationary || both(c / fade.1 * (1.0 - WIDTH), c / fade.0 * (1.0 + WIDTH))
+            let within = |limit: &Limit| {
+                limit.lower.is_some_and(|low| low <= c / fade.0 * (1.0 + WIDTH))
+                    && limit.upper.is_some_and(|high| high >= c / fade.1 * (1.0 - WIDTH))
+            };
+            *ended == Ended::NonStationary || limits.iter().all(within)
+        }
+        Truth::Held(most, half) => {
+            let slack = WIDTH / 4.0;
+            let within = |limit: &Limit, truth: f64| {
+                limit.lower.is_some_and(|low| low * (1.0 - slack) <= truth)
+                    && limit.upper.is_some_and(|high| high * (1.0 + slack) >= truth)
+            };
+            within(&limits[0], most) && within(&limits[1], half)
         }
         Truth::Max => *ended == Ended::MaxReached && both(row.max, row.max),
         Truth::Generator(c) => *ended == Ended::GeneratorLimit && both(c * 0.85, c),
         Truth::Broken => *ended == Ended::NotRecovered,
     }
+}
+
+/// The rates that nine of ten trials hold, and half of them, by brute force: `times` trials at each rate, of a target that has been
+/// warmed up, each a while after the one before.
+pub fn held(row: &Row, near: f64, times: usize) -> (f64, f64) {
+    let config = config(row, 1);
+    let deadline = config.objective.deadline;
+    let (mut target, mut search) = (Target::new(row.system, 1), Search::new(config));
+    let mut full = 0;
+    let trial = loop {
+        let Step::Try(proposal) = search.next() else { unreachable!("it has not begun") };
+        if proposal.purpose == Purpose::Measure && proposal.duration.as_secs_f64() >= row.trial as f64 {
+            full += 1;
+            if full > 4 {
+                break proposal;
+            }
+        }
+        let result = target.trial(&search, &proposal, deadline);
+        search.take(&result);
+    };
+    let mut shares: Vec<(f64, f64)> = Vec::new();
+    for step in 0..=60 {
+        let rate = near * (0.4 + 0.012 * f64::from(step));
+        let good = (0..times).filter(|_| {
+            target.wait();
+            let proposal = torment_search::Proposal { rate: Rate(rate), ..trial };
+            search.judge(&target.trial(&search, &proposal, deadline)).good
+        });
+        shares.push((rate, good.count() as f64 / times as f64));
+        if shares.iter().rev().take(4).all(|(_, share)| *share < 0.2) && shares.len() > 4 {
+            break;
+        }
+    }
+    let at = |asked: f64| {
+        let above = shares.iter().rposition(|(_, share)| *share >= asked);
+        above.map_or(0.0, |place| match shares.get(place + 1) {
+            Some(next) => {
+                let here = shares[place];
+                here.0 + (next.0 - here.0) * (here.1 - asked) / (here.1 - next.1).max(1e-9)
+            }
+            None => shares[place].0,
+        })
+    };
+    (at(MOST), at(0.5))
 }

@@ -1,14 +1,17 @@
 //! What each phase makes of a trial, and which phase follows.
 
 use super::{
-    Baseline, CALM, CHANGES_MOST, FASTER, PLAIN, PROBE, Phase, REWARMS_MOST, ROUNDS_MOST, SLOWER_MOST,
-    Search, TELLING,
+    BUSY, BUSY_MOST, Baseline, CALM, CHANGES_MOST, FASTER, PLAIN, PROBE, Phase, REWARMS_MOST, ROUNDS_MOST,
+    SLOWER_MOST, STALL_LEAST, STALL_TIMES, Search, TELLING, WARM_AGAIN, WARMER,
 };
+use crate::background::Loss;
 use crate::bounds::rounded;
+use crate::capacity::Said;
 use crate::classify::Seen;
 use crate::curve::point;
 use crate::drift::{Reference, Shift};
-use crate::judge::kept_up;
+use crate::held::Held;
+use crate::judge::{STEADILY, kept_up, threshold, would_have_held};
 use crate::warm::{Median, WarmUp};
 use record::{Ended, Judgement, TrialResult};
 use units::Nanos;
@@ -56,12 +59,34 @@ impl Search {
     fn warm_up(&mut self, capacity: f64) {
         self.calm = rounded((capacity * CALM).clamp(self.range().floor, self.range().top));
         // The more often the target has changed, the less a short look is believed.
-        self.phase = Phase::Warm(WarmUp::new(Nanos::from_secs(1 << self.changes.min(6))));
+        let first = match self.changes {
+            0 => 1,
+            changes if self.estimates() => WARM_AGAIN << (changes - 1).min(3),
+            changes => 1 << changes.min(6),
+        };
+        let warm = WarmUp::new(Nanos::from_secs(first));
+        self.phase = Phase::Warm { warm, closed: self.busy(capacity) };
     }
 
-    pub(super) fn warmed(&mut self, mut warm: WarmUp, result: &TrialResult, judgement: &Judgement) {
-        let median =
-            Median::of(&result.total.response).filter(|_| judgement.good || judgement.loss < TELLING);
+    /// How many outstanding requests keep a target of this capacity busy, by Little's law; none where users pause between them, or where no
+    /// capacity is known.
+    fn busy(&self, capacity: f64) -> Option<u32> {
+        let mean = self.calm_mean().filter(|_| self.config.pauses == Nanos::ZERO && self.estimates())?;
+        self.estimate.map(|_| (capacity * mean.as_secs_f64() * BUSY).ceil().clamp(1.0, BUSY_MOST) as u32)
+    }
+
+    pub(super) fn warmed(
+        &mut self,
+        mut warm: WarmUp,
+        closed: Option<u32>,
+        result: &TrialResult,
+        judgement: &Judgement,
+    ) {
+        let median = match closed {
+            Some(_) => Median::of_goodput(&result.total, result.loaded),
+            None => Median::of(&result.total.response),
+        };
+        let median = median.filter(|_| judgement.good || judgement.loss < TELLING);
         let Some(median) = median else {
             self.rewarms += 1;
             self.stumbles += 1;
@@ -77,12 +102,39 @@ impl Search {
         self.stumbles = 0;
         let first = warm.level().is_none();
         warm.push(result.loaded, median);
-        self.calmer(result, first);
+        if closed.is_none() {
+            self.calmer(result, first);
+        }
         if !warm.done() {
-            self.phase = Phase::Warm(warm);
+            self.phase = Phase::Warm { warm, closed };
             return;
         }
-        self.reference = warm.level().map(|(length, median)| Reference::new(median, length.as_secs_f64()));
+        match (closed, warm.level()) {
+            (Some(_), Some((_, level))) => {
+                // What it does while it is never idle is nearly all that it can do.
+                let goodput = 1.0 / level.value;
+                self.estimate = Some(goodput);
+                self.calm = rounded((goodput * CALM).clamp(self.range().floor, self.range().top));
+                self.phase = Phase::Calm;
+            }
+            (None, Some((length, median))) => self.is_warm(length, median, result),
+            (_, None) => unreachable!("a window was just added"),
+        }
+    }
+
+    /// The warm target was looked at under a gentle load.
+    pub(super) fn calmed(&mut self, result: &TrialResult) {
+        self.calmer(result, true);
+        match Median::of(&result.total.response) {
+            Some(median) => self.is_warm(result.loaded, median, result),
+            None => self.warm_up(self.calm / CALM),
+        }
+    }
+
+    /// The warm-up is over, and has ended in this.
+    fn is_warm(&mut self, length: Nanos, median: Median, result: &TrialResult) {
+        self.warm = self.spent;
+        self.reference = Some(Reference::new(median, length.as_secs_f64()));
         self.since_sentinel = 0;
         self.expire();
         self.points.extend(point(0.0, result).map(|p| (self.calm, p)));
@@ -126,12 +178,68 @@ impl Search {
         let single_bad = earlier.len() == 1 && !earlier[0].good;
         self.remember(rate, result, judgement);
         self.since_sentinel += 1;
+        if self.estimates() {
+            self.say(rate, result, judgement);
+        }
         if judgement.good && single_bad && self.rounds < ROUNDS_MOST {
             self.rounds += 1;
             self.bounds.expire_bad(rate);
         }
         if !judgement.good && judgement.loss > TELLING {
             self.estimate = kept_up(result, self.calm_mean()).map(|k| k.rate).or(self.estimate);
+        }
+    }
+
+    /// What a full trial says of the capacity.
+    fn say(&mut self, rate: f64, result: &TrialResult, judgement: &Judgement) {
+        if result.planned < self.trial() {
+            return;
+        }
+        // An overload that is not looked for is none: so much above its capacity a trial is held. And what is lost at any rate is not lost by overload.
+        let (unseen, passed) = (1.0 + threshold(self.config.width), 1.0 - self.loss.share());
+        let kept = kept_up(result, self.calm_mean());
+        let steadily = kept.is_some_and(|kept| kept.doubt < STEADILY * self.config.width.0);
+        let kept = kept.map(|kept| kept.rate / passed);
+        let measured = judgement.growth_per_second.is_some()
+            || judgement.loss > TELLING
+            || result.total.outcomes.unfinished > 0;
+        let said = match kept.filter(|_| measured) {
+            _ if judgement.good => Said::AtLeast(rate),
+            // What a target that moves did in a few seconds says little of what it does in a whole trial.
+            Some(_) if result.hopeless && !steadily => Said::Below(rate),
+            Some(kept) => {
+                let held = would_have_held(result, self.calm_mean(), kept);
+                Said::Was((kept * unseen).min(held).min(rate))
+            }
+            None => Said::Below(rate),
+        };
+        self.held.push(rate, said, result.total.due, result.total.outcomes.bad());
+        if let Some(faster) = self.held.rises(self.config.width.0) {
+            self.changes += 1;
+            if self.changes > CHANGES_MOST {
+                self.over(Ended::NonStationary);
+                return;
+            }
+            self.estimate = Some(faster);
+            self.expire();
+            self.warm_up(faster);
+            return;
+        }
+        if self.held.changed(self.config.width.0).is_some() {
+            self.changes += 1;
+            if self.changes > CHANGES_MOST {
+                self.over(Ended::NonStationary);
+            }
+        }
+    }
+
+    /// A quarter of the rate was looked at: whether as much is lost there.
+    pub(super) fn looked_below(&mut self, rate: f64, result: &TrialResult) {
+        self.loss.looked(rate, result);
+        self.phase = Phase::Narrow;
+        if self.loss == Loss::OfLoad {
+            self.held.spoil(self.config.objective.loss);
+            self.bounds.spoil(self.config.objective.loss);
         }
     }
 
@@ -147,6 +255,13 @@ impl Search {
             self.points.extend(point(0.0, result).map(|p| (self.calm, p)));
             return;
         };
+        if self.estimates() {
+            // What a target does slower now is part of how it moves; one that was not warm has to be begun again.
+            if matches!(shift, Shift::Faster(ratio) if ratio.ln() < -WARMER) {
+                self.change_point(shift);
+            }
+            return;
+        }
         let proven = self.config.goals.iter().map(|g| self.bounds.proven(g));
         let bound = match shift {
             Shift::Faster(_) => proven.filter_map(|(_, u)| Some(u?.rate)).max_by(f64::total_cmp),
@@ -189,6 +304,7 @@ impl Search {
     /// No trial so far counts any more, for the target is not what it was.
     fn expire(&mut self) {
         self.expired.give_way(std::mem::take(&mut self.bounds));
+        self.held = Held::default();
         self.points.clear();
     }
 
@@ -202,16 +318,25 @@ impl Search {
                     self.over(Ended::GeneratorLimit);
                 }
             },
-            Phase::Warm(_) => {
+            Phase::Warm { .. } | Phase::Calm => {
                 self.over(Ended::GeneratorLimit);
             }
-            Phase::Probe { .. } | Phase::Suspect { .. } => self.phase = Phase::Narrow,
+            Phase::Probe { .. } | Phase::Suspect { .. } | Phase::Look { .. } => self.phase = Phase::Narrow,
             Phase::Narrow if rate <= self.range().floor * 2.0 => {
                 self.over(Ended::GeneratorLimit);
             }
             Phase::Narrow => self.since_sentinel = 0,
             Phase::Curve(shares) => self.phase = Phase::Curve(shares[1..].to_vec()),
             Phase::Over(_) => {}
+        }
+    }
+
+    /// Notes for how long the target stands still now and then: what is under way then is answered later.
+    pub(super) fn stalls(&mut self, result: &TrialResult) {
+        let times = &result.total.response;
+        let Some((longest, q)) = times.quantile(1.0).zip(times.quantiles()) else { return };
+        if longest > STALL_LEAST && longest > q.p50 * STALL_TIMES {
+            self.stall = self.stall.max(longest);
         }
     }
 
@@ -222,7 +347,8 @@ impl Search {
         let Some((q, mean)) = times.quantiles().zip(times.mean()) else { return };
         let before = self.baseline;
         let mean = before.filter(|_| !anew).map_or(mean, |calm| calm.mean.min(mean));
-        let quicker = before.filter(|calm| !matches!(self.phase, Phase::Warm(_)) && calm.p99 <= q.p99);
+        let quicker = before
+            .filter(|calm| !matches!(self.phase, Phase::Warm { .. } | Phase::Calm) && calm.p99 <= q.p99);
         let (p50, p99) = quicker.map_or((q.p50, q.p99), |calm| (calm.p50, calm.p99));
         self.baseline = Some(Baseline { mean, p50, p99 });
     }

@@ -61,7 +61,7 @@ fn honest(_: &mut TrialResult) {}
 
 fn with_objective(objective: Objective) -> Config {
     let width = Share(0.02);
-    let goals = Goal::pair(&objective, Nanos::from_secs(10), Nanos::from_secs(30), width).to_vec();
+    let goals = Goal::strict(&objective, Nanos::from_secs(10), Nanos::from_secs(30), width).to_vec();
     Config { goals, objective, ..usual(1e6, 1) }
 }
 
@@ -78,7 +78,7 @@ fn begins_from_below_and_says_all_that_was_asked() {
     let c = search(usual(1e6, 1), server(0.0005), honest);
     assert_eq!(c.ended, Ended::Converged);
     assert!(c.limits.iter().all(|l| l.regular && l.lower_bad == 0 && l.good_trials >= 3), "{:?}", c.limits);
-    assert_eq!(c.limits[0].goal, "strict");
+    assert_eq!((c.limits[0].goal.as_str(), c.limits[1].goal.as_str()), ("nine-of-ten", "half"));
     let shares: Vec<f64> = c.curve.iter().map(|p| p.share).collect();
     assert_eq!(shares, [0.25, 0.5, 0.8, 0.9, 0.95]);
     assert!((c.detection_limit - 0.01).abs() < 1e-9);
@@ -191,7 +191,7 @@ fn careful_is_only_longer() {
     let objective = Objective::ZERO_DROP;
     let (minute, width) = (Nanos::from_secs(60), Share(0.01));
     let config =
-        Config { goals: Goal::pair(&objective, minute, minute, width).to_vec(), width, ..usual(1e6, 1) };
+        Config { goals: Goal::strict(&objective, minute, minute, width).to_vec(), width, ..usual(1e6, 1) };
     let c = search(config, server(0.0005), honest);
     assert_eq!(c.ended, Ended::Converged);
     assert!(

@@ -1,6 +1,8 @@
 //! Searches of systems that are simulated, so that their capacity is known.
 
 mod course;
+#[path = "../../examples/truths/noise.rs"]
+mod noise;
 #[path = "../../examples/truths/simulate.rs"]
 #[allow(dead_code, reason = "shared with the example that prints the table")]
 mod simulate;

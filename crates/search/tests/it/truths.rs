@@ -26,7 +26,7 @@ fn a_noiseless_target_is_found_while_a_person_waits() {
         for seed in 0..10 {
             let found = find(row, seed, false);
             let truth = match row.truth {
-                Truth::Capacity(c) => c,
+                Truth::Held(most, _) => most,
                 _ => row.max,
             };
             let strict = found.strict.expect("a lower bound");

@@ -30,6 +30,7 @@ fn slice(index: u32) -> Event {
 
 fn limit(lower: f64, upper: f64) -> Limit {
     Limit {
+        held: None,
         goal: "strict".to_owned(),
         lower: Some(lower),
         upper: Some(upper),
@@ -55,6 +56,7 @@ fn limits_verdict() -> Verdict {
         detection_limit: 0.006,
         trials: 14,
         loaded: Nanos::from_secs(71),
+        background: None,
     }
 }
 

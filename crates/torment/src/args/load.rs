@@ -140,7 +140,10 @@ pub(super) struct SearchArgs {
     /// Trials of 60 s, and a limit known within 1%
     #[arg(long)]
     careful: bool,
-    /// End after this long with what is known by then
+    /// No trial may be bad at the rate that holds; otherwise one of ten may
+    #[arg(long)]
+    strict: bool,
+    /// End after this long with what is known by then [default: after some three minutes]
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
 }
@@ -153,6 +156,7 @@ impl SearchArgs {
         set(draft, Key::Width, "--width", &self.width);
         set(draft, Key::Trial, "--trial", &self.trial);
         flag(draft, Key::Careful, "--careful", self.careful);
+        flag(draft, Key::Strict, "--strict", self.strict);
         set(draft, Key::Budget, "--budget", &self.budget);
     }
 }

@@ -52,6 +52,7 @@ fn trial(view: &mut Ongoing, number: u32, rate: f64, good: bool, bounds: (Option
     let judgement = Judgement { loss: 0.0, good, growth_per_second: None, invalid: Vec::new() };
     view.fold(&Event::TrialDone { trial: number, result: Box::new(result), judgement }, STARTED);
     let limit = Limit {
+        held: None,
         goal: "strict".to_owned(),
         lower: bounds.0,
         upper: bounds.1,

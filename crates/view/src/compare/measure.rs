@@ -185,13 +185,15 @@ fn goal((view, _): Run<'_>) -> Option<Figure> {
     }
 }
 
-/// What a search has found for its strict goal: the highest rate that holds, and at most the lowest that does not.
+/// What a search has found for its first goal: the rate that is held, and its interval; or the highest rate that was shown to hold, and at most
+/// the lowest that was shown not to.
 fn capacity((view, _): Run<'_>) -> Option<Figure> {
-    let Limit { lower, upper, .. } = view.limits.first()?;
+    let Limit { held, lower, upper, .. } = view.limits.first()?;
     match (*lower, *upper) {
         (None, None) => None,
         (Some(low), high) => {
-            Some(Figure::sure(Estimate { value: low, low, high: high.unwrap_or(f64::INFINITY) }))
+            let value = held.unwrap_or(low);
+            Some(Figure::sure(Estimate { value, low, high: high.unwrap_or(f64::INFINITY) }))
         }
         (None, Some(high)) => Some(Figure::sure(Estimate { value: 0.0, low: 0.0, high })),
     }

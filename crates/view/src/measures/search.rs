@@ -17,7 +17,7 @@ pub(super) fn tell(view: &RunView, samples: &mut Samples) {
     let classes = view.trials.iter().map(|trial| [trial.purpose.name(), class(TrialState::of(trial))]);
     each(classes, |labels, count| samples.count(&family::TRIALS, labels, count));
     for limit in &view.limits {
-        for (bound, at) in [("lower", limit.lower), ("upper", limit.upper)] {
+        for (bound, at) in [("held", limit.held), ("lower", limit.lower), ("upper", limit.upper)] {
             if let Some(at) = at {
                 samples.number(&family::LIMIT, &[&limit.goal, bound, &limit.unit], at);
             }

@@ -226,6 +226,7 @@ fn watched() -> Event {
 /// A run in which everything happens that can be told.
 fn everything() -> Snapshot {
     let limit = Limit {
+        held: None,
         goal: "strict".to_owned(),
         lower: Some(190.0),
         upper: Some(200.0),

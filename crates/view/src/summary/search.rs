@@ -3,19 +3,23 @@ use crate::reason::what_to_check;
 use crate::table::Table;
 use crate::words::number;
 use crate::{Line, RunView, Tone, Trial, TrialState, Words, verdict, why_bad};
-use record::{CurvePoint, Ended, Failure, Limit, Outcome, Outcomes, Purpose, Recovery, Verdict};
+use record::{Background, CurvePoint, Ended, Failure, Limit, Outcome, Outcomes, Purpose, Recovery, Verdict};
 use std::collections::BTreeMap;
 use units::{Nanos, Share, grouped};
+
+/// Two rates whose quotient is below this are alike to a reader.
+const ALIKE: f64 = 1.01;
 
 pub(super) fn lines(view: &RunView) -> Vec<Line> {
     let mut lines = Vec::new();
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
     let strict = view.limits.first();
-    if let Some(Verdict::Limits { ended, curve, detection_limit, trials, loaded, .. }) = verdict {
+    if let Some(Verdict::Limits { ended, curve, detection_limit, trials, loaded, background, .. }) = verdict {
         let mut head = headline(view, strict, ended).into_iter();
+        lines.extend(background.as_ref().map(|lost| lost_anyway(view.words(), lost)));
         lines.extend(head.next());
         lines.extend(above(view, strict, ended));
-        lines.extend(typical(view.words().arrivals(), &view.limits));
+        lines.extend(second(view.words().arrivals(), &view.limits));
         lines.extend(head);
         lines.push(Line::empty());
         lines.extend(verdict::lines(view));
@@ -37,11 +41,11 @@ pub(super) fn first(view: &RunView) -> Vec<Line> {
     let strict = view.limits.first();
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
     match verdict {
-        Some(Verdict::Limits { ended, .. }) => {
-            let mut lines = headline(view, strict, ended);
-            lines.extend(above(view, strict, ended));
-            lines.extend(typical(view.words().arrivals(), &view.limits));
-            lines
+        Some(Verdict::Limits { ended, background, .. }) => {
+            let lost = background.as_ref().map(|lost| lost_anyway(view.words(), lost));
+            let head = lost.into_iter().chain(headline(view, strict, ended));
+            let above = above(view, strict, ended);
+            head.chain(above).chain(second(view.words().arrivals(), &view.limits)).collect()
         }
         _ if view.end.is_some() => vec![Line::plain("  ").and(Tone::Bad, "no verdict")],
         _ => {
@@ -74,12 +78,13 @@ fn verdict_apart(view: &RunView) -> Vec<Line> {
 
 /// What holds, and how far the search came.
 fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> {
-    let lower = strict.and_then(|l| l.lower);
+    let held = strict.and_then(|l| l.held.or(l.lower));
     let raised = view.words().raised();
     let unit = strict.map_or(view.words().unit(), |l| l.unit.as_str());
+    let of = if moves(&view.limits).is_some() { " in nine of ten trials" } else { "" };
     let holds = |words: &str, tone| {
-        let holds = match lower {
-            Some(lower) => Line::plain("  ").and(tone, format!("{words} {} {unit}", number(lower))),
+        let holds = match held {
+            Some(held) => Line::plain("  ").and(tone, format!("{words} {} {unit}{of}", number(held))),
             None => Line::plain("  ").and(Tone::Bad, format!("no {raised} was shown to hold")),
         };
         holds.then(strict.map(|l| evidence(view, l)).unwrap_or_default())
@@ -98,6 +103,7 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> 
             holds("holds", Tone::Strong),
             note("the time was up before the bounds were close enough; give more by --budget".to_owned()),
         ],
+        Ended::Noisy => vec![holds("holds", Tone::Strong), note(noise(view, strict))],
         Ended::GeneratorLimit => {
             let why = view.trials.iter().rev().find_map(|t| t.judgement.as_ref()?.invalid.first());
             let usual = "give torment more or idle processors, or another machine than the target's";
@@ -162,14 +168,56 @@ fn evidence(view: &RunView, limit: &Limit) -> String {
     if parts.is_empty() { String::new() } else { format!("   ({})", parts.join("; ")) }
 }
 
-/// How long the good trials at a rate lasted, if all lasted the same to the second.
+/// What is lost at any rate.
+fn lost_anyway(words: Words, lost: &Background) -> Line {
+    let each = (lost.due as f64 / lost.bad.max(1) as f64).round() as u64;
+    let how = lost.failure.as_ref().map(|failure| format!(" ({failure})")).unwrap_or_default();
+    let (one, unit) = (words.count(each), words.unit());
+    let text = format!("1 of {one} fails{how}");
+    let rest = if lost.seen {
+        format!(
+            " at any rate, also at {} {unit}: zero-drop is met at none. The limit is that of the others",
+            number(lost.at)
+        )
+    } else {
+        format!(
+            ", too rarely to tell whether also at {} {unit}. The limit is that of the others",
+            number(lost.at)
+        )
+    };
+    Line::plain("  ").and(Tone::Bad, text).then(rest)
+}
+
+/// How well a limit is known that was as well known as the target's noise allowed, and what more time would buy.
+fn noise(view: &RunView, limit: Option<&Limit>) -> String {
+    let bounds = limit.and_then(|limit| limit.lower.zip(limit.upper));
+    let known = match bounds {
+        Some((lower, upper)) => format!("known to ±{}", percent((upper - lower) / (upper + lower))),
+        None => "not known better".to_owned(),
+    };
+    let more = Nanos::from_secs((4.0 * view.loaded().as_secs_f64() / 60.0).ceil() as u64 * 60);
+    format!(
+        "what it can do moves, so that the limit is {known}; half of that takes four times as long: --budget {more}"
+    )
+}
+
+/// What half of the trials hold, if that is another rate than what nine of ten hold.
+fn moves(limits: &[Limit]) -> Option<&Limit> {
+    let (most, half) = (limits.first()?.held?, limits.get(1)?.held?);
+    (half > most * ALIKE).then(|| &limits[1])
+}
+
+/// How long the good trials at a rate lasted, if all lasted the same to the second. Of a limit that was estimated, those at any rate.
 fn length_at(view: &RunView, rate: f64) -> Option<Nanos> {
     let seconds = |t: &Trial| t.loaded.as_secs_f64().round() as u64;
-    let mut at = view
-        .trials
-        .iter()
-        .filter(|t| t.is_at(rate) && t.purpose != Purpose::Curve && TrialState::of(t) == TrialState::Good)
-        .map(seconds);
+    let estimated = view.limits.first().is_some_and(|limit| limit.held.is_some());
+    let good = view.trials.iter().filter(|t| {
+        matches!(t.purpose, Purpose::Measure | Purpose::Confirm) && TrialState::of(t) == TrialState::Good
+    });
+    if estimated {
+        return good.map(seconds).max().map(Nanos::from_secs);
+    }
+    let mut at = good.filter(|t| t.is_at(rate)).map(seconds);
     let first = at.next()?;
     at.all(|next| next == first).then(|| Nanos::from_secs(first))
 }
@@ -179,11 +227,12 @@ fn known(raised: &str, strict: Option<&Limit>) -> Option<Line> {
     let unit = &limit.unit;
     let text = match (limit.lower, limit.upper) {
         (Some(lower), Some(upper)) => {
-            return Some(
-                Line::plain("  ")
-                    .and(Tone::Strong, format!("holds {} {unit}", number(lower)))
-                    .then(format!(", fails at {}; the limit lies between", number(upper))),
-            );
+            let rest = match limit.held {
+                Some(_) => format!(" so far (between {} and {})", number(lower), number(upper)),
+                None => format!(", fails at {}; the limit lies between", number(upper)),
+            };
+            let held = number(limit.held.unwrap_or(lower));
+            return Some(Line::plain("  ").and(Tone::Strong, format!("holds {held} {unit}")).then(rest));
         }
         (Some(lower), None) => format!("holds {} {unit}, perhaps more", number(lower)),
         (None, Some(upper)) => format!("fails at {} {unit}; no {raised} was shown to hold", number(upper)),
@@ -204,7 +253,7 @@ fn above(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Option<Line> 
     if *ended == Ended::TargetFails {
         return None;
     }
-    let upper = strict?.upper?;
+    let upper = strict?.held.or(strict?.upper)?;
     let bad = view.trials.iter().rev().filter(|t| TrialState::of(t) == TrialState::Bad);
     let bad = bad.filter(|t| t.is_at(upper) || t.rate.is_some_and(|r| r.0 > upper));
     let rate = |t: &&Trial| t.rate.map_or(f64::INFINITY, |r| r.0);
@@ -214,8 +263,19 @@ fn above(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Option<Line> 
 }
 
 /// The second goal, if it tells anything that the first does not.
-fn typical(arrivals: &str, limits: &[Limit]) -> Option<Line> {
+fn second(arrivals: &str, limits: &[Limit]) -> Option<Line> {
     let (strict, typical) = (limits.first()?, limits.get(1)?);
+    if strict.held.is_some() {
+        let half = moves(limits)?;
+        let between = half.lower.zip(half.upper);
+        let between =
+            between.map(|(l, u)| format!(" (between {} and {})", number(l), number(u))).unwrap_or_default();
+        return Some(Line::plain(format!(
+            "  half of the trials hold {} {}{between}",
+            number(half.held?),
+            half.unit
+        )));
+    }
     let lower = typical.lower?;
     if strict.lower.is_some_and(|s| (lower - s).abs() <= s * 0.005) {
         return None;

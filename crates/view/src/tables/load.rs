@@ -48,20 +48,16 @@ impl TrialOf {
 #[derive(Default)]
 pub(super) struct Bounds {
     unit: Option<String>,
-    strict: (Option<f64>, Option<f64>),
-    typical: (Option<f64>, Option<f64>),
+    /// Of the first goal and of the second: what is held, and between which bounds.
+    goals: [[Option<f64>; 3]; 2],
 }
 
 impl Bounds {
     pub fn of(limits: &[Limit]) -> Self {
-        let goal = |name| {
-            limits.iter().find(|limit| limit.goal == name).map_or((None, None), |l| (l.lower, l.upper))
+        let goal = |place: usize| {
+            limits.get(place).map_or([None; 3], |limit| [limit.held, limit.lower, limit.upper])
         };
-        Self {
-            unit: limits.first().map(|limit| limit.unit.clone()),
-            strict: goal("strict"),
-            typical: goal("typical"),
-        }
+        Self { unit: limits.first().map(|limit| limit.unit.clone()), goals: [goal(0), goal(1)] }
     }
 }
 
@@ -128,12 +124,16 @@ pub(super) fn trials() -> Columns<TrialOf> {
         .text("caveats", "codes of the reasons for doubt, those that void it first", |t| {
             joined(of_trial(&t.trial).into_iter().map(|caveat| (&caveat.code, None)))
         })
-        .number("strict_lower", "highest load shown to meet the strict goal, after this trial", |t| {
-            t.bounds.strict.0
+        .number("held", "what nine of ten trials hold, estimated after this trial", |t| t.bounds.goals[0][0])
+        .number("held_lower", "its 95 % interval begins here; or the highest load shown to hold", |t| {
+            t.bounds.goals[0][1]
         })
-        .number("strict_upper", "lowest load shown to fail it", |t| t.bounds.strict.1)
-        .number("typical_lower", "highest load shown to meet the typical goal", |t| t.bounds.typical.0)
-        .number("typical_upper", "lowest load shown to fail it", |t| t.bounds.typical.1)
+        .number("held_upper", "it ends here; or the lowest load shown not to hold", |t| t.bounds.goals[0][2])
+        .number("half", "what half of them hold", |t| t.bounds.goals[1][0])
+        .number("half_lower", "its 95 % interval begins here; or as above, for half of the trials", |t| {
+            t.bounds.goals[1][1]
+        })
+        .number("half_upper", "it ends here; or as above", |t| t.bounds.goals[1][2])
         .text("bounds_unit", "unit of these four, such as `requests/s`", |t| t.bounds.unit.clone())
 }
 

@@ -206,6 +206,7 @@ impl Run {
             detection_limit: 0.006,
             trials,
             loaded: Nanos::from_secs(71),
+            background: None,
         };
         self.end(Some(verdict), 0, None)
     }
@@ -230,6 +231,7 @@ impl Run {
 pub fn limit(goal: &str, lower: Option<f64>, upper: Option<f64>) -> Limit {
     let good = lower.map_or(0, |_| 3);
     Limit {
+        held: None,
         goal: goal.to_owned(),
         lower,
         upper,

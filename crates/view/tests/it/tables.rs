@@ -60,10 +60,10 @@ fn a_search_has_its_trials_with_the_bounds_after_each() {
     assert_eq!(column("trial"), [1, 2, 3, 4].map(Cell::Whole));
     assert_eq!(column("class"), [Cell::Nothing, text("good"), text("bad"), text("void")]);
     assert_eq!(
-        column("strict_lower"),
+        column("held_lower"),
         [Cell::Nothing, Cell::Number(500.0), Cell::Number(500.0), Cell::Nothing]
     );
-    assert_eq!(column("strict_upper"), [Cell::Nothing, Cell::Nothing, Cell::Number(800.0), Cell::Nothing]);
+    assert_eq!(column("held_upper"), [Cell::Nothing, Cell::Nothing, Cell::Number(800.0), Cell::Nothing]);
     assert_eq!(column("timeout"), [0, 0, 7, 0].map(Cell::Whole));
     assert_eq!(column("caveats")[3], text("generator-late"));
     assert_eq!(column("statuses")[0], text("200=100"));

@@ -14,7 +14,7 @@ pub(super) fn section(pages: &Pages) -> Section {
         .column("achieved", Role::Achieved, "achieved")
         .column("goodput", Role::Good, "goodput");
     let strict = pages.limits.first().filter(|_| pages.kind() == Kind::Search);
-    let rate = rate.bound("holds", strict.and_then(|limit| limit.lower), Tone::Good).bound(
+    let rate = rate.bound("holds", strict.and_then(|limit| limit.held.or(limit.lower)), Tone::Good).bound(
         "fails",
         strict.and_then(|limit| limit.upper),
         Tone::Bad,

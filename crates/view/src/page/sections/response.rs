@@ -78,7 +78,7 @@ fn by_rate(pages: &Pages) -> Chart {
         .points("p50, measured apart", Role::Nth(0), at_share(|at| at.response_p50))
         .points("p99, measured apart", Role::Nth(1), at_share(|at| at.response_p99))
         .upright("knee", knee, Tone::Warn)
-        .upright("holds", strict.and_then(|limit| limit.lower), Tone::Good)
+        .upright("holds", strict.and_then(|limit| limit.held.or(limit.lower)), Tone::Good)
         .upright("fails", strict.and_then(|limit| limit.upper), Tone::Bad)
 }
 

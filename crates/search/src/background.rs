@@ -1,0 +1,156 @@
+//! Loss that does not depend on the load: one request of a thousand that is answered 500 at any rate says nothing about a limit.
+//!
+//! A few requests that fail while no queue grows are suspected to be such. The search goes on as if they had not failed, and looks at a
+//! quarter of the rate: what is lost there too, or too rarely to tell, is no overload.
+
+use record::{Judgement, TrialResult};
+use units::Nanos;
+
+/// A larger share that is lost is overload, or leaves nothing to look for a limit in.
+const LITTLE: f64 = 0.02;
+/// The look is to see so many lost requests, if as large a share is lost there,
+const EXPECTED: f64 = 10.0;
+/// in at least this time, and at most that.
+const LOOK: [Nanos; 2] = [Nanos::from_secs(2), Nanos::from_secs(20)];
+/// The look is made at this share of the rate.
+pub const LOOK_SHARE: f64 = 0.25;
+/// As few as were seen there must be as unlikely as this, or the loss is taken to be the same.
+const UNLIKELY: f64 = 0.01;
+/// What is lost may exceed what is expected by so many standard deviations, and a few.
+const DEVIATIONS: f64 = 3.3;
+const FEW: f64 = 1.0;
+
+/// Lost requests among those that came due.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Lost {
+    /// Lost.
+    pub bad: u64,
+    /// Due.
+    pub due: u64,
+}
+
+impl Lost {
+    fn of(result: &TrialResult) -> Self {
+        Self { bad: result.total.outcomes.bad(), due: result.total.due }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { bad: self.bad + other.bad, due: self.due + other.due }
+    }
+
+    fn share(self) -> f64 {
+        self.bad as f64 / self.due.max(1) as f64
+    }
+
+    /// Whether it is no more than this share explains.
+    fn is_within(self, share: f64) -> bool {
+        let expected = share * self.due as f64;
+        self.bad as f64 <= expected + DEVIATIONS * expected.sqrt() + FEW
+    }
+}
+
+/// What is known of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum Loss {
+    /// Nothing is lost but by overload, as far as is known.
+    #[default]
+    Unseen,
+    /// So much was lost, at this rate, and nobody has looked at a quarter of it.
+    Suspected(Lost, f64),
+    /// It is lost at any rate.
+    Background {
+        /// In all trials without a queue that grows, since it was suspected.
+        lost: Lost,
+        /// Whether any was seen at a quarter of the rate: they may be too rare to tell.
+        seen: bool,
+        /// That quarter.
+        at: f64,
+    },
+    /// Much less is lost at a quarter of the rate: it is overload.
+    OfLoad,
+}
+
+impl Loss {
+    /// Whether what was lost in this trial is no overload, as far as is known. A request that is late or still open is no such loss: it waited.
+    pub fn excuses(&self, result: &TrialResult, judgement: &Judgement) -> bool {
+        let outcomes = &result.total.outcomes;
+        let failed = outcomes.failed + outcomes.timeout;
+        if failed != outcomes.bad() || judgement.growth_per_second.is_some() || result.hopeless {
+            return false;
+        }
+        let lost = Lost::of(result);
+        match self {
+            Self::Unseen | Self::Suspected(..) => lost.is_within(LITTLE),
+            Self::Background { lost: known, .. } => lost.is_within(known.share()),
+            Self::OfLoad => false,
+        }
+    }
+
+    /// Takes a trial at `rate` that is good, if only because it is `excused`.
+    pub fn take(&mut self, rate: f64, result: &TrialResult, excused: bool) {
+        let lost = Lost::of(result);
+        match self {
+            Self::Unseen if excused => *self = Self::Suspected(lost, rate),
+            Self::Suspected(known, at) if rate >= *at => *known = known.and(lost),
+            Self::Background { lost: known, .. } => *known = known.and(lost),
+            Self::Unseen | Self::Suspected(..) | Self::OfLoad => {}
+        }
+    }
+
+    /// The share that is lost at any rate.
+    pub fn share(&self) -> f64 {
+        match self {
+            Self::Background { lost, .. } | Self::Suspected(lost, _) => lost.share(),
+            Self::Unseen | Self::OfLoad => 0.0,
+        }
+    }
+
+    /// The look that is needed: its rate, and how long it takes.
+    pub fn look(&self, floor: f64) -> Option<(f64, Nanos)> {
+        let Self::Suspected(lost, rate) = self else { return None };
+        let at = (rate * LOOK_SHARE).max(floor);
+        let seconds = EXPECTED / (lost.share() * at).max(f64::MIN_POSITIVE);
+        Some((at, Nanos::from_secs_f64(seconds.min(LOOK[1].as_secs_f64())).max(LOOK[0])))
+    }
+
+    /// The look was made.
+    pub fn looked(&mut self, rate: f64, result: &TrialResult) {
+        let Self::Suspected(lost, _) = *self else { return };
+        let found = Lost::of(result);
+        let expected = lost.share() * found.due as f64;
+        *self = match at_most(found.bad, expected) < UNLIKELY {
+            true => Self::OfLoad,
+            false => Self::Background { lost: lost.and(found), seen: found.bad > 0, at: rate },
+        };
+    }
+}
+
+/// The probability of at most so many where `expected` are (Poisson).
+fn at_most(count: u64, expected: f64) -> f64 {
+    let (mut term, mut sum) = ((-expected).exp(), 0.0);
+    for n in 0..=count {
+        sum += term;
+        term *= expected / (n + 1) as f64;
+    }
+    sum.min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_are_as_unlikely_as_they_are() {
+        for (count, expected, probability) in [(0, 10.0, 4.54e-5), (3, 3.0, 0.647), (0, 0.5, 0.607)] {
+            assert!((at_most(count, expected) / probability - 1.0).abs() < 1e-2, "{count} of {expected}");
+        }
+    }
+
+    #[test]
+    fn as_much_as_is_usual_is_no_more_than_that() {
+        assert!(Lost { bad: 2, due: 10 }.is_within(0.02) && !Lost { bad: 3, due: 10 }.is_within(0.02));
+        assert!(
+            Lost { bad: 30, due: 20_000 }.is_within(0.001) && !Lost { bad: 60, due: 20_000 }.is_within(0.001)
+        );
+    }
+}

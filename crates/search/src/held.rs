@@ -1,0 +1,175 @@
+//! The limit as a distribution: what the trials so far say of it, which rate tells most next, and when it is known.
+
+use crate::bounds::rounded;
+use crate::capacity::{Capacity, Known, Said};
+use crate::narrow::{Range, Want};
+use plan::Goal;
+use record::Limit;
+use stats::Slope;
+use units::Share;
+
+/// The trials that anchor the answer lie so many widths below it,
+const BELOW: f64 = 0.43;
+/// those that measure the capacity so many above the middle: far enough for the divergence rule to see it,
+const ABOVE: f64 = 0.55;
+/// and so many spreads, for most of them shall measure it.
+const SPREADS_ABOVE: f64 = 0.8;
+/// So many clean trials at what is published, and so many that were not above it.
+const GOOD_LEAST: usize = 3;
+const BAD_LEAST: usize = 2;
+/// A spread of so many widths is that of a target that moves: a few of its trials may be alike by chance.
+const STEADY: f64 = 0.2;
+const BAD_MOVING: usize = 6;
+/// Two halves of the trials that differ by so many standard errors are of two targets.
+const CHANGED: f64 = 4.0;
+/// So many measurements that surely rise one after the other are of a target that gets faster.
+const RISING_LEAST: usize = 4;
+const RISING: f64 = 0.999;
+/// Fewer trials have no halves.
+const HALVES: usize = 6;
+
+/// A full trial, and what it says.
+#[derive(Debug, Clone, Copy)]
+struct Trial {
+    rate: f64,
+    said: Said,
+    due: u64,
+    bad: u64,
+}
+
+impl Trial {
+    fn good(&self) -> bool {
+        matches!(self.said, Said::AtLeast(_))
+    }
+}
+
+/// All full trials since the last warm-up, and the capacity that they show.
+#[derive(Debug, Clone, Default)]
+pub struct Held {
+    trials: Vec<Trial>,
+    capacity: Option<Capacity>,
+}
+
+impl Held {
+    /// Takes a full trial.
+    pub fn push(&mut self, rate: f64, said: Said, due: u64, bad: u64) {
+        self.trials.push(Trial { rate, said, due, bad });
+        self.look();
+    }
+
+    fn look(&mut self) {
+        let said: Vec<Said> = self.trials.iter().map(|trial| trial.said).collect();
+        let good = self.trials.iter().any(Trial::good);
+        self.capacity = Capacity::of(&said).filter(|_| good);
+    }
+
+    /// What was excused is so no more: a trial that has lost more than allowed was bad.
+    pub fn spoil(&mut self, allowed: Share) {
+        let lost = |trial: &Trial| Share::of(trial.bad, trial.due).0 > allowed.0;
+        for trial in self.trials.iter_mut().filter(|trial| trial.good() && lost(trial)) {
+            trial.said = Said::Below(trial.rate);
+        }
+        self.look();
+    }
+
+    /// Whether it can say something: it has seen both sides.
+    pub fn is_known(&self) -> bool {
+        self.capacity.is_some()
+    }
+
+    /// What a target that surely gets faster from trial to trial did in the last that measured it: it was not warm.
+    pub fn rises(&self, width: f64) -> Option<f64> {
+        let measured: Vec<f64> = self
+            .trials
+            .iter()
+            .filter_map(|trial| match trial.said {
+                Said::Was(rate) => Some(rate.ln()),
+                Said::AtLeast(_) | Said::Below(_) => None,
+            })
+            .collect();
+        let line = Slope::fit(&measured, 1.0).filter(|_| measured.len() >= RISING_LEAST)?;
+        let surely = line.lower_bound(RISING) > 0.0;
+        let by = line.per_unit * (measured.len() - 1) as f64;
+        measured.last().filter(|_| surely && by > 2.0 * width).map(|last| last.exp())
+    }
+
+    /// If the later half of the trials is of another target than the earlier one, forgets the earlier; tells how many times
+    /// the capacity is what it was.
+    pub fn changed(&mut self, width: f64) -> Option<f64> {
+        let half = self.trials.len() / 2;
+        if self.trials.len() < HALVES {
+            return None;
+        }
+        let middle = |trials: &[Trial]| {
+            let said: Vec<Said> = trials.iter().map(|trial| trial.said).collect();
+            let known = Capacity::of(&said)?.held_by(0.5);
+            Some((known.middle.ln(), (known.high / known.low).ln() / 4.0))
+        };
+        let (before, after) = (middle(&self.trials[..half])?, middle(&self.trials[half..])?);
+        let by = after.0 - before.0;
+        let surely = by.abs() > CHANGED * before.1.hypot(after.1) && by.abs() > 2.0 * width;
+        surely.then(|| {
+            self.trials.drain(..half);
+            self.look();
+            by.exp()
+        })
+    }
+
+    /// The next rate; nothing once all goals are known to the width.
+    pub fn want(&self, goals: &[Goal], width: f64, range: Range) -> Want {
+        let Some(capacity) = &self.capacity else { return Want::Nothing };
+        let known: Vec<Known> = goals.iter().map(|goal| capacity.held_by(1.0 - goal.exceed.0)).collect();
+        let least = known.iter().min_by(|a, b| a.middle.total_cmp(&b.middle)).expect("there is a goal");
+        let most = known.iter().max_by(|a, b| a.middle.total_cmp(&b.middle)).expect("there is a goal");
+        let good = self.good_near(least, width).count();
+        let bad = self.trials.iter().filter(|trial| !trial.good()).count();
+        let steady = capacity.spread() <= STEADY * width;
+        let bad_least = if steady { BAD_LEAST } else { BAD_MOVING };
+        if known.iter().all(|known| known.width() <= width) && good >= GOOD_LEAST && bad >= bad_least {
+            return Want::Nothing;
+        }
+        let clamp = |rate: f64| rounded(rate).clamp(range.floor, range.top);
+        let anchors = good < GOOD_LEAST && good <= bad;
+        if anchors {
+            Want::Final(clamp(least.middle * (1.0 - BELOW * width)))
+        } else {
+            let above = (ABOVE * width).max(SPREADS_ABOVE * capacity.spread());
+            Want::Final(clamp(most.middle * (1.0 + above)))
+        }
+    }
+
+    /// How well the goals are known: the widest interval.
+    pub fn width(&self, goals: &[Goal]) -> Option<f64> {
+        let capacity = self.capacity.as_ref()?;
+        goals.iter().map(|goal| capacity.held_by(1.0 - goal.exceed.0).width()).max_by(f64::total_cmp)
+    }
+
+    /// Clean trials that stand for this rate.
+    fn good_near(&self, known: &Known, width: f64) -> impl Iterator<Item = &Trial> {
+        let least = known.low * (1.0 - width);
+        self.trials.iter().filter(move |trial| trial.good() && trial.rate >= least)
+    }
+
+    /// What to publish for `goal`.
+    pub fn limit(&self, goal: &Goal, top: f64) -> Option<Limit> {
+        let known = self.capacity.as_ref()?.held_by(1.0 - goal.exceed.0);
+        // No more is said to be held than was held once.
+        let shown = self.trials.iter().filter(|t| t.good()).map(|t| t.rate).fold(0.0, f64::max);
+        let held = rounded(known.middle.min(shown));
+        let lower = rounded(known.low).min(held);
+        let near = || self.good_near(&known, goal.width.0);
+        Some(Limit {
+            goal: goal.name.clone(),
+            held: Some(held),
+            lower: Some(lower),
+            upper: Some(rounded(known.high)).filter(|_| known.low < top),
+            unit: "requests/s".to_owned(),
+            regular: known.width() <= goal.width.0,
+            good_trials: near().count() as u32,
+            bad_trials: self.trials.iter().filter(|trial| !trial.good()).count() as u32,
+            lower_due: near().map(|trial| trial.due).sum(),
+            lower_bad: near().map(|trial| trial.bad).sum(),
+            throughput: None,
+        })
+    }
+}
