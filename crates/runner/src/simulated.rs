@@ -8,6 +8,7 @@ use crate::stop::Stop;
 use engine::Offer;
 use plan::Plan;
 use record::{BLOCK, Counted, Event, Failure, Gather, Outcome, SLICE, Slice};
+use schedule::Schedule;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -132,10 +133,14 @@ impl Carrier for Simulated {
         on_slice: &mut dyn FnMut(&Slice),
         stop: &mut dyn FnMut(&Slice, Nanos) -> bool,
     ) -> Counted {
-        let Offer::Open(schedule) = offer else { panic!("a simulated load is an open one") };
         let began = self.past.now;
-        let mut due = schedule.arrivals(0, 1).map(|arrival| arrival.due).peekable();
-        let mut account = Account::new(schedule.duration(), self);
+        let (duration, mut due) = match offer {
+            Offer::Open(schedule) => (schedule.duration(), Due::of(schedule)),
+            Offer::Closed { connections, duration, .. } => {
+                (duration.expect("a simulated load has an end"), Due::again(*connections))
+            }
+        };
+        let mut account = Account::new(duration, self);
         let mut gather = Gather::of(1);
         let mut stopped = false;
         loop {
@@ -144,11 +149,14 @@ impl Carrier for Simulated {
             let until = Nanos((account.at.0 / ASK.0 + 1) * ASK.0).min(account.slice_ends).min(edge);
             loop {
                 let ends = account.open.peek().map(|Reverse((end, _))| *end).filter(|end| *end <= until);
-                let next = due.peek().copied().filter(|due| *due < until.min(account.load_ends));
+                let next = due.first().filter(|due| *due < until.min(account.load_ends));
                 match (ends, next) {
-                    (Some(end), next) if next.is_none_or(|due| end <= due) => account.decide(end),
+                    (Some(end), next) if next.is_none_or(|due| end <= due) => {
+                        account.decide(end);
+                        due.answered(end);
+                    }
                     (_, Some(at)) => {
-                        due.next();
+                        due.pop();
                         account.advance(at);
                         account.slice.due += 1;
                         self.past.served += 1;
@@ -156,6 +164,7 @@ impl Carrier for Simulated {
                             self.fails.as_ref().filter(|(each, _)| self.past.served.is_multiple_of(*each));
                         if let Some((_, why)) = failure {
                             account.fail(why);
+                            due.answered(at + self.service);
                         } else {
                             let done = self.serve(began + at, account.open.len()) - began;
                             account.send(at, done);
@@ -207,6 +216,36 @@ impl Carrier for Simulated {
         let stolen = (ms * self.stolen) as u64;
         let ticks = Ticks { user: 0, system: 0, idle: ms as u64 - stolen, stolen };
         Moment { steady: self.past.now, unix_ms: 1_700_000_000_000 + ms as u64, ticks: Some(ticks) }
+    }
+}
+
+/// When requests come due: all at moments known before, or each as soon as another is answered.
+struct Due {
+    at: BinaryHeap<Reverse<Nanos>>,
+    again: bool,
+}
+
+impl Due {
+    fn of(schedule: &Schedule) -> Self {
+        Self { at: schedule.arrivals(0, 1).map(|arrival| Reverse(arrival.due)).collect(), again: false }
+    }
+
+    fn again(users: u32) -> Self {
+        Self { at: (0..users).map(|_| Reverse(Nanos::ZERO)).collect(), again: true }
+    }
+
+    fn first(&self) -> Option<Nanos> {
+        self.at.peek().map(|Reverse(at)| *at)
+    }
+
+    fn pop(&mut self) {
+        self.at.pop();
+    }
+
+    fn answered(&mut self, at: Nanos) {
+        if self.again {
+            self.at.push(Reverse(at));
+        }
     }
 }
 

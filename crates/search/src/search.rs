@@ -29,6 +29,8 @@ const SLOWER_MOST: u32 = 2;
 const REWARMS_MOST: u32 = 8;
 /// Upper bounds taken back because they passed when repeated.
 const ROUNDS_MOST: u32 = 2;
+/// A target that has changed so often moves, and is looked at for that no more.
+const LOOKED_MOST: u32 = 3;
 /// Trials between two looks at the reference load.
 const SENTINEL_EVERY: u32 = 8;
 /// Before publishing, one more look if the last is at least so many trials ago.
@@ -481,7 +483,7 @@ impl Search {
                 Some(_) => SENTINEL_EVERY,
                 None => SENTINEL_LAST,
             };
-            if self.since_sentinel >= looks && self.reference.is_some() {
+            if self.since_sentinel >= looks && self.reference.is_some() && self.changes < LOOKED_MOST {
                 return Some(look());
             }
             return wanted.map(|rate| (Purpose::Measure, rate, self.trial()));

@@ -271,7 +271,7 @@ pub fn rows() -> Vec<Row> {
             )
         },
         row(
-            "stands still 0.1 s in every 3 s",
+            "16 servers of 8 ms, stands still 0.1 s in every 3 s",
             Even,
             sixteen,
             Fixed(ms(8.0)),
@@ -281,7 +281,7 @@ pub fn rows() -> Vec<Row> {
         Row {
             asked: None,
             ..row(
-                "stands still 1 s in every 10 s",
+                "16 servers of 8 ms, stands still 1 s in every 10 s",
                 Even,
                 sixteen,
                 Fixed(ms(8.0)),
@@ -292,7 +292,7 @@ pub fn rows() -> Vec<Row> {
         Row {
             asked: None,
             ..row(
-                "stands still 2 s in every 60 s",
+                "16 servers of 8 ms, stands still 2 s in every 60 s",
                 Even,
                 sixteen,
                 Fixed(ms(8.0)),
@@ -301,7 +301,7 @@ pub fn rows() -> Vec<Row> {
             )
         },
         row(
-            "one of 10,000 requests fails",
+            "16 servers of 8 ms, one of 10,000 requests fails",
             Even,
             sixteen,
             Fixed(ms(8.0)),
@@ -309,7 +309,7 @@ pub fn rows() -> Vec<Row> {
             Truth::Held(2001.0, 2005.0),
         ),
         row(
-            "one of 1,000 requests fails",
+            "16 servers of 8 ms, one of 1,000 requests fails",
             Even,
             sixteen,
             Fixed(ms(8.0)),
@@ -317,7 +317,7 @@ pub fn rows() -> Vec<Row> {
             Truth::Held(2001.0, 2005.0),
         ),
         row(
-            "one of 100 requests fails",
+            "16 servers of 8 ms, one of 100 requests fails",
             Even,
             sixteen,
             Fixed(ms(8.0)),
@@ -325,7 +325,7 @@ pub fn rows() -> Vec<Row> {
             Truth::Held(2001.0, 2005.0),
         ),
         row(
-            "slower by half after 500,000 requests",
+            "16 servers of 8 ms, slower by half after 500,000 requests",
             Even,
             sixteen,
             Fixed(ms(8.0)),

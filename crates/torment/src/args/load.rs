@@ -134,7 +134,7 @@ pub(super) struct SearchArgs {
     /// How well the limit is to be known [default: 2%]
     #[arg(long, value_name = "SHARE")]
     width: Option<String>,
-    /// How long one trial lasts [default: 10s]; three of them decide a rate
+    /// How long one trial lasts [default: 10s]
     #[arg(long, value_name = "TIME")]
     trial: Option<String>,
     /// Trials of 60 s, and a limit known within 1%
