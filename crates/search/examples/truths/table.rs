@@ -27,7 +27,7 @@ pub enum Truth {
     Between(f64, f64),
     /// The lower bounds at least 0.95 of this rate and at most a width above, or `NonStationary`.
     Warm(f64),
-    /// The lower bounds within a width of what the target could do from the first trial at the strict one
+    /// The lower bounds within a width of what the target could do from the first trial at that rate
     /// until the search ended, or `NonStationary`.
     Fading(f64),
     /// The rates that nine of ten trials hold, and half of them: both intervals contain them, give or take a quarter of the width.
@@ -353,10 +353,8 @@ pub struct Found {
     pub right: bool,
     /// What was published.
     pub limits: Vec<Limit>,
-    /// Lower bound of the strict goal.
-    pub strict: Option<f64>,
-    /// Of the typical one.
-    pub typical: Option<f64>,
+    /// Lower bound of what nine of ten trials hold.
+    pub most: Option<f64>,
     /// Why it ended.
     pub ended: Ended,
     /// Trials made.
@@ -433,15 +431,13 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
                 let Verdict::Limits { limits, ended, trials, loaded, .. } = *verdict else {
                     unreachable!("a search ends in limits")
                 };
-                let strict = limits[0].lower;
-                let first =
-                    tried.iter().find(|(rate, _)| Some(*rate) == strict).map_or(target.age(), |t| t.1);
+                let most = limits[0].lower;
+                let first = tried.iter().find(|(rate, _)| Some(*rate) == most).map_or(target.age(), |t| t.1);
                 let fade = (1.0 + first / 3600.0, 1.0 + target.age() / 3600.0);
                 return Found {
                     right: right(row, &limits, &ended, fade),
                     limits: limits.clone(),
-                    strict,
-                    typical: limits[1].lower,
+                    most,
                     ended,
                     trials,
                     loaded: loaded.as_secs_f64(),
