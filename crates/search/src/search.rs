@@ -404,12 +404,14 @@ impl Search {
 
     /// Whether one more full trial is more than the target's noise is worth: it may last beyond the patience, or the width cannot be reached in it.
     fn is_late(&self) -> bool {
-        let patience = self.config.patience.as_secs_f64() - CURVE;
+        let patience = self.config.patience.as_secs_f64();
+        let patience = (patience - CURVE).max(patience / 2.0);
         let loaded = (self.spent - self.warm).as_secs_f64();
         let next = loaded + self.trial().as_secs_f64();
         let reached = self.held.width(&self.config.goals).unwrap_or(f64::INFINITY);
         let needed = loaded * (reached / self.config.width.0).powi(2);
-        next > patience || next > patience / 2.0 && needed > patience
+        // Who gives a budget wants all of it used.
+        next > patience || self.config.budget.is_none() && next > patience / 2.0 && needed > patience
     }
 
     fn propose(&mut self) -> Option<Proposal> {
@@ -538,7 +540,7 @@ impl Search {
         } else if limits.iter().all(|l| l.regular) {
             Ended::Converged
         } else if self.estimates() && self.held.is_known() {
-            Ended::Noisy
+            if self.config.budget.is_some() { Ended::BudgetSpent } else { Ended::Noisy }
         } else {
             Ended::BelowMin
         };

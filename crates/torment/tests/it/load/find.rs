@@ -1,7 +1,7 @@
 //! `torment find` against the built-in service, whose limits are known.
 
 use crate::program::target::Target;
-use crate::program::{Ended, Place, Turn, adds_up, number, outcome, strict};
+use crate::program::{Ended, Place, Turn, adds_up, held, number, outcome};
 use serde_json::Value;
 
 fn trials(find: &Value) -> &Vec<Value> {
@@ -27,13 +27,14 @@ fn is_consistent(place: &Place, ended: &Ended, find: &Value) {
 /// and the curve below it.
 #[track_caller]
 fn is_regular(ended: &Ended, find: &Value, width: f64) {
-    let limit = strict(find);
+    let limit = held(find);
     assert_eq!(ended.code(), 0, "{ended}");
     assert_eq!((&find["ended"], &limit["regular"]), (&"converged".into(), &true.into()), "{ended}");
     let (lower, upper) = (number(limit, "/lower"), number(limit, "/upper"));
     assert!(lower < upper && (upper - lower) / upper <= width + 1e-3, "{lower} to {upper}");
     assert_eq!(limit["lower_bad"], 0, "zero drop is zero: {limit}");
-    let good = trials(find).iter().filter(|t| t["good"] == true && t["offered_per_second"] == limit["lower"]);
+    let near = |t: &&Value| t["offered_per_second"].as_f64().is_some_and(|rate| rate >= lower * 0.98);
+    let good = trials(find).iter().filter(|t| t["good"] == true).filter(near);
     assert!(good.count() as f64 >= number(limit, "/good_trials"), "{limit}");
     for trial in trials(find) {
         assert_eq!(outcome(trial, "refused"), 0, "it ends before the cap is reached: {trial:#}");
@@ -68,8 +69,13 @@ fn the_demo_holds_two_thousand_a_second() {
     let place = Place::new();
     let Some((ended, find)) = undisturbed(|| place.json(["find", "demo"])) else { return };
     is_consistent(&place, &ended, &find);
+    let (lower, upper) = (number(held(&find), "/lower"), number(held(&find), "/upper"));
+    if find["ended"] == "noisy" {
+        // Others took so much of this machine that the built-in service moved.
+        assert!(lower <= 2_020.0 && upper >= 1_960.0, "{lower} to {upper}: {ended}");
+        return;
+    }
     is_regular(&ended, &find, 0.02);
-    let (lower, upper) = (number(strict(&find), "/lower"), number(strict(&find), "/upper"));
     assert!((1_960.0..=2_000.0).contains(&lower), "at least {lower}");
     assert!(upper <= 2_060.0, "below {upper}");
 }
@@ -89,7 +95,7 @@ fn a_search_keeps_to_its_budget_and_sends_what_it_says() {
     assert_eq!(target.truth("/pool")["received"], sent as u64 + 1);
     let seconds = (number(&find, "/ended_unix_ms") - number(&find, "/started_unix_ms")) / 1e3;
     assert!(seconds < 30.0, "a search of a minute with a budget of 8 s took {seconds} s");
-    let limit = strict(&find);
+    let limit = held(&find);
     match (find["ended"].as_str().expect("a reason"), ended.code()) {
         // What is known by then is true, and is not called more than it is.
         ("budget_spent", 91) => {
@@ -113,7 +119,7 @@ fn a_limit_out_of_reach_is_at_least_the_highest_rate() {
     is_consistent(&place, &ended, &find);
     let ended = ended.expect(0);
     assert_eq!(find["ended"], "max_reached", "{ended}");
-    let limit = strict(&find);
+    let limit = held(&find);
     assert_eq!((&limit["lower"], &limit["upper"]), (&300.into(), &Value::Null), "{limit}");
     let text = place.torment(["show"]).expect(0).stdout;
     assert!(text.contains("at least 300"), "{text}");
@@ -131,7 +137,7 @@ fn a_goal_that_no_rate_meets_is_not_met() {
     is_consistent(&place, &ended, &find);
     let ended = ended.expect(99);
     assert_eq!(find["goal"], "p99<1ms", "{ended}");
-    assert_eq!((&find["ended"], &strict(&find)["lower"]), (&"below_min".into(), &Value::Null), "{ended}");
+    assert_eq!((&find["ended"], &held(&find)["lower"]), (&"below_min".into(), &Value::Null), "{ended}");
     let text = place.torment(["show"]).expect(0).stdout;
     assert!(text.contains("does not hold") && text.contains("--goal"), "{text}");
 }
@@ -147,7 +153,7 @@ fn a_real_server_gets_an_honest_verdict() {
         place.json(["find", &nginx.url(), "--from", "1000", "--trial", "1s", "--budget", "18s"]);
     println!("{}", ended.stderr);
     is_consistent(&place, &ended, &find);
-    let limit = strict(&find);
+    let limit = held(&find);
     match (find["ended"].as_str().expect("a reason"), ended.code()) {
         // The time may be up just when the bounds are close enough.
         ("converged" | "budget_spent", 0) => assert_eq!(limit["regular"], true, "{ended}"),
