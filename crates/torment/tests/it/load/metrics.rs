@@ -212,13 +212,13 @@ fn a_collector_over_tls_is_trusted_by_its_authority_only() {
     let place = Place::new();
     let tls = tls();
     let url = format!("https://localhost:{}", tls.address.port());
-    let ended = load(&place, &url, "1s", None);
+    let ended = load(&place, &url, "3s", None);
     assert!(
         ended.stderr.contains("failed; the last of them: ") && ended.stderr.contains("certificate"),
         "{ended}"
     );
     place.write("authority.pem", &tls.authority);
-    let mut command = place.command(["run", "null", "-r", "100", "-d", "1s", "--otlp", &url]);
+    let mut command = place.command(["run", "null", "-r", "100", "-d", "3s", "--otlp", &url]);
     command.env("SSL_CERT_FILE", place.path("authority.pem"));
     let ended = Running::start(command).end().measured();
     assert!(!ended.stderr.contains("certificate"), "{ended}");
