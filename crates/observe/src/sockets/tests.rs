@@ -30,10 +30,12 @@ fn queues_clients_and_peers() {
     let mut pool: Vec<TcpStream> =
         (0..3).map(|_| TcpStream::connect(there).expect("there is room")).collect();
     sockets.read(&scene);
+    // What is only dropped stays open while another test's child that is about to execute something has it too.
+    let close = |stream: TcpStream| stream.shutdown(std::net::Shutdown::Both).expect("it is connected");
     for _ in 0..4 {
-        drop(service.accept().expect("there are four"));
+        close(service.accept().expect("there are four").0);
     }
-    pool.pop();
+    close(pool.pop().expect("there are three"));
     let (accepted, _) = downstream.accept().expect("there are some");
     let window = cut(&mut sockets, &scene);
     let part = &window.subjects[0];
