@@ -9,9 +9,6 @@ use record::{Ended, Event, Recovery, Verdict};
 use schedule::Schedule;
 use search::{Config, Search, Step};
 
-/// A search whose target moves is worth so many full trials: three minutes with those of 10 s.
-const PATIENCE: u64 = 18;
-
 pub(crate) fn find<C: Carrier>(
     conductor: &mut Conductor<'_, C>,
     plan: &Plan,
@@ -29,7 +26,6 @@ pub(crate) fn find<C: Carrier>(
         least: plan.least_trial(),
         pauses: plan.longest_pauses(),
         budget: find.budget,
-        patience: find.budget.unwrap_or(find.trial * PATIENCE),
         timeout: plan.longest_timeout(),
         seed: plan.generator.seed,
         curve,

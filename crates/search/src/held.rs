@@ -93,26 +93,27 @@ impl Held {
         measured.last().filter(|_| surely && by > 2.0 * width).map(|last| last.exp())
     }
 
-    /// If the later half of the trials is of another target than the earlier one, forgets the earlier; tells how many times
-    /// the capacity is what it was.
-    pub fn changed(&mut self, width: f64) -> Option<f64> {
+    /// If the later half of the trials is of another target than the earlier one, forgets the earlier; tells whether it was.
+    pub fn changed(&mut self, width: f64) -> bool {
         let half = self.trials.len() / 2;
         if self.trials.len() < HALVES {
-            return None;
+            return false;
         }
         let middle = |trials: &[Trial]| {
             let said: Vec<Said> = trials.iter().map(|trial| trial.said).collect();
             let known = Capacity::of(&said)?.held_by(0.5);
             Some((known.middle.ln(), (known.high / known.low).ln() / 4.0))
         };
-        let (before, after) = (middle(&self.trials[..half])?, middle(&self.trials[half..])?);
-        let by = after.0 - before.0;
-        let surely = by.abs() > CHANGED * before.1.hypot(after.1) && by.abs() > 2.0 * width;
-        surely.then(|| {
+        let halves = middle(&self.trials[..half]).zip(middle(&self.trials[half..]));
+        let changed = halves.is_some_and(|(before, after)| {
+            let by = (after.0 - before.0).abs();
+            by > CHANGED * before.1.hypot(after.1) && by > 2.0 * width
+        });
+        if changed {
             self.trials.drain(..half);
             self.look();
-            by.exp()
-        })
+        }
+        changed
     }
 
     /// The next rate; nothing once all goals are known to the width.

@@ -72,6 +72,8 @@ const STALL_AIR: f64 = 1.5;
 const QUIET: f64 = 0.6;
 /// A short trial lasts at least so many baseline medians, or a slow target only fills up in it.
 const FILLS_UP: u64 = 10;
+/// A target that moves is worth so many full trials: three minutes with those of 10 s.
+const PATIENCE: u64 = 18;
 /// The curve takes about so many seconds.
 const CURVE: f64 = 10.0;
 /// A trial within this share of a curve's rate serves as its point.
@@ -96,8 +98,6 @@ pub struct Config {
     pub pauses: Nanos,
     /// Time under load after which the search ends with what it has.
     pub budget: Option<Nanos>,
-    /// Time under load, after the warm-up, that the target's own noise is worth.
-    pub patience: Nanos,
     /// When a request is given up.
     pub timeout: Nanos,
     /// Orders the confirming trials.
@@ -404,7 +404,7 @@ impl Search {
 
     /// Whether one more full trial is more than the target's noise is worth: it may last beyond the patience, or the width cannot be reached in it.
     fn is_late(&self) -> bool {
-        let patience = self.config.patience.as_secs_f64();
+        let patience = self.config.budget.unwrap_or(self.trial() * PATIENCE).as_secs_f64();
         let patience = (patience - CURVE).max(patience / 2.0);
         let loaded = (self.spent - self.warm).as_secs_f64();
         let next = loaded + self.trial().as_secs_f64();

@@ -375,7 +375,6 @@ pub fn usual(max: f64, seed: u64) -> Config {
         least: Nanos::ZERO,
         pauses: Nanos::ZERO,
         budget: None,
-        patience: Nanos::from_secs(180),
         timeout: TIMEOUT,
         seed,
         curve: true,
@@ -386,7 +385,7 @@ pub fn usual(max: f64, seed: u64) -> Config {
 pub fn config(row: &Row, seed: u64) -> Config {
     let (trial, width) = (Nanos::from_secs(row.trial), Share(WIDTH));
     let goals = Goal::held(&Objective::ZERO_DROP, trial, trial * 3, width).to_vec();
-    Config { goals, timeout: row.system.timeout, patience: trial * 18, ..usual(row.max, seed) }
+    Config { goals, timeout: row.system.timeout, ..usual(row.max, seed) }
 }
 
 /// Searches `row` once. With `show`, every trial is printed.

@@ -225,7 +225,7 @@ impl Search {
             self.warm_up(faster);
             return;
         }
-        if self.held.changed(self.config.width.0).is_some() {
+        if self.held.changed(self.config.width.0) {
             self.changes += 1;
             if self.changes > CHANGES_MOST {
                 self.over(Ended::NonStationary);

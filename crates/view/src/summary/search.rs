@@ -176,7 +176,7 @@ fn lost_anyway(words: Words, lost: &Background) -> Line {
     let text = format!("1 of {one} fails{how}");
     let rest = if lost.seen {
         format!(
-            " at any rate, also at {} {unit}: zero-drop is met at none. The limit is that of the others",
+            " at any rate, also at {} {unit}: the goal is met at none. The limit is that of the others",
             number(lost.at)
         )
     } else {

@@ -134,7 +134,7 @@ pub(super) fn trials() -> Columns<TrialOf> {
             t.bounds.goals[1][1]
         })
         .number("half_upper", "it ends here; or as above", |t| t.bounds.goals[1][2])
-        .text("bounds_unit", "unit of these four, such as `requests/s`", |t| t.bounds.unit.clone())
+        .text("bounds_unit", "unit of these six, such as `requests/s`", |t| t.bounds.unit.clone())
 }
 
 /// What is counted and timed of a second as of a whole trial.
