@@ -10,37 +10,55 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use torment_reference::{Listen, Model};
 
-/// Accepting rests instead of spinning, says so in the log, and goes on when descriptors are back.
 #[test]
-fn accepting_pauses_and_resumes() {
-    if !testbed::is_alone("descriptors::accepting_pauses_and_resumes") {
+fn accepting_pauses_in_a_pool() {
+    accepting_pauses("descriptors::accepting_pauses_in_a_pool", Model::POOL);
+}
+
+#[test]
+fn accepting_pauses_in_threads() {
+    accepting_pauses("descriptors::accepting_pauses_in_threads", Model::Threads);
+}
+
+#[test]
+fn accepting_pauses_in_a_loop() {
+    accepting_pauses("descriptors::accepting_pauses_in_a_loop", Model::ASYNC);
+}
+
+#[test]
+fn accepting_pauses_in_two_loops() {
+    accepting_pauses("descriptors::accepting_pauses_in_two_loops", Model::Async { loops: 2 });
+}
+
+/// Accepting rests instead of spinning, says so in the log, and goes on when descriptors are back. In a process of its own: a service
+/// that has ended before may still close what it held.
+fn accepting_pauses(test: &str, model: Model) {
+    if !testbed::is_alone(test) {
         return;
     }
-    for model in MODELS {
-        let service = service(model);
-        let Listen::Tcp(address) = service.address().clone() else { panic!("a TCP address") };
-        let before = getrlimit(Resource::Nofile);
-        let clients = sockets(60);
-        // A new descriptor gets the lowest free number: three more can be opened in our table, and
-        // fewer than twenty in that of a loop.
-        let lowest = { rustix::fd::AsRawFd::as_raw_fd(&socket()) as u64 };
-        let (current, most) = match model {
-            Model::Async { loops } => (20, 20 * loops),
-            _ => (lowest + 3, 3),
-        };
-        setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..before }).expect("lower");
-        for client in &clients {
-            connect(client, address);
-        }
-        while service.truth()["connections"]["accept_pauses"].as_u64() < Some(2) {
-            std::thread::yield_now();
-        }
-        let accepted = service.truth()["connections"]["accepted"].as_u64();
-        setrlimit(Resource::Nofile, before).expect("as it was");
-        assert!(accepted <= Some(most as u64), "{model:?}: {accepted:?}");
-        for client in &clients {
-            assert!(ask(client).starts_with(b"HTTP/1.1 200 "), "{model:?}");
-        }
+    let service = service(model);
+    let Listen::Tcp(address) = service.address().clone() else { panic!("a TCP address") };
+    let before = getrlimit(Resource::Nofile);
+    let clients = sockets(60);
+    // A new descriptor gets the lowest free number: three more can be opened in our table, and
+    // fewer than twenty in that of a loop.
+    let lowest = { rustix::fd::AsRawFd::as_raw_fd(&socket()) as u64 };
+    let (current, most) = match model {
+        Model::Async { loops } => (20, 20 * loops),
+        _ => (lowest + 3, 3),
+    };
+    setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..before }).expect("lower");
+    for client in &clients {
+        connect(client, address);
+    }
+    while service.truth()["connections"]["accept_pauses"].as_u64() < Some(2) {
+        std::thread::yield_now();
+    }
+    let accepted = service.truth()["connections"]["accepted"].as_u64();
+    setrlimit(Resource::Nofile, before).expect("as it was");
+    assert!(accepted <= Some(most as u64), "{model:?}: {accepted:?}");
+    for client in &clients {
+        assert!(ask(client).starts_with(b"HTTP/1.1 200 "), "{model:?}");
     }
 }
 
