@@ -28,7 +28,7 @@ pub use outcome::{Failure, Lack, Outcome, Outcomes};
 pub use probe::{CacheModel, Conditions, Costs, Figure, Gave, Room, Single, Unit};
 pub use slice::{BLOCK, BLOCKS_PER_SLICE, Part, SLICE, Slice};
 pub use trial::{Purpose, Recovery, TrialResult};
-pub use verdict::{Background, Caveat, CurvePoint, Ended, Limit, Verdict};
+pub use verdict::{Background, Caveat, CurvePoint, Ended, Limit, Verdict, WarmedUp};
 
 /// Raised whenever a change makes measured figures incomparable with earlier ones; stored with each run.
 /// 2: an answer is done when the kernel received its last byte, not when the loop came to read it.

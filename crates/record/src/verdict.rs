@@ -108,6 +108,17 @@ pub struct Background {
     pub failure: Option<Failure>,
 }
 
+/// What a warm-up came to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct WarmedUp {
+    /// Time under load.
+    pub loaded: Nanos,
+    /// Answers in it.
+    pub answered: u64,
+    /// So many times quicker was the target at the end than in the first window; 1 if it was warm already.
+    pub times: f64,
+}
+
 /// What a run came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -129,6 +140,9 @@ pub enum Verdict {
         /// What is lost at any rate, if anything is: the limits are those without it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         background: Option<Background>,
+        /// How the target was warmed up, if it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        warmed_up: Option<WarmedUp>,
     },
     /// Of `torment try`.
     Answers {

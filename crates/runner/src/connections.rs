@@ -146,6 +146,7 @@ fn climb(conductor: &mut Conductor<'_>, asked: &Connections, plan: &Plan, most: 
         trials,
         loaded,
         background: None,
+        warmed_up: None,
     }
 }
 

@@ -103,9 +103,9 @@ fn has_room(parallel: u32) -> Result<(), Error> {
 /// The same search counts processes here.
 fn in_processes(verdict: Verdict) -> Verdict {
     match verdict {
-        Verdict::Limits { limits, ended, curve, detection_limit, trials, loaded, background } => {
+        Verdict::Limits { limits, ended, curve, detection_limit, trials, loaded, background, warmed_up } => {
             let limits = limits.into_iter().map(renamed).collect();
-            Verdict::Limits { limits, ended, curve, detection_limit, trials, loaded, background }
+            Verdict::Limits { limits, ended, curve, detection_limit, trials, loaded, background, warmed_up }
         }
         other => other,
     }

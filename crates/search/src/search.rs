@@ -14,6 +14,7 @@ use crate::warm::WarmUp;
 use plan::{Goal, Objective};
 use record::{
     Background, CurvePoint, Ended, Failure, Judgement, Limit, Purpose, Recovery, Slice, TrialResult, Verdict,
+    WarmedUp,
 };
 use units::{Nanos, Rate, Share};
 
@@ -62,18 +63,12 @@ const NARROWER: f64 = 0.5;
 /// The least drain, and the drain in baseline p99s.
 const DRAIN_LEAST: Nanos = Nanos::from_millis(100);
 const DRAIN_TIMES: u64 = 3;
-/// An answer is late because everything stood still if it took longer than this,
-const STALL_LEAST: Nanos = Nanos::from_millis(100);
-/// and so many medians. The drain then covers what piled up meanwhile,
-const STALL_TIMES: u64 = 10;
-/// with some air: it is answered no faster than the target can.
-const STALL_AIR: f64 = 1.5;
-/// Below this share of the capacity an answer that takes long has not waited in a queue.
-const QUIET: f64 = 0.6;
 /// A short trial lasts at least so many baseline medians, or a slow target only fills up in it.
 const FILLS_UP: u64 = 10;
 /// A target that moves is worth so many full trials: three minutes with those of 10 s.
 const PATIENCE: u64 = 18;
+/// With all that was forgotten since, it may be so many times that.
+const AGAIN: f64 = 1.2;
 /// The curve takes about so many seconds.
 const CURVE: f64 = 10.0;
 /// A trial within this share of a curve's rate serves as its point.
@@ -171,6 +166,10 @@ pub struct Search {
     failure: Option<Failure>,
     /// Time under load when the target had been warmed up.
     warm: Nanos,
+    /// All warm-ups together.
+    warmed_up: WarmedUp,
+    /// Time under load since it was warmed up first, but for later warm-ups.
+    measured: Nanos,
     /// The bounds that expired last: only a suggestion, should the search end before there are others.
     expired: Bounds,
     /// Capacity, as far as overloads have shown it.
@@ -184,8 +183,6 @@ pub struct Search {
     calm: f64,
     reference: Option<Reference>,
     baseline: Option<Baseline>,
-    /// The longest that the target stood still.
-    stall: Nanos,
     points: Vec<(f64, CurvePoint)>,
     curve: Vec<CurvePoint>,
     ended: Ended,
@@ -214,6 +211,8 @@ impl Search {
             loss: Loss::Unseen,
             failure: None,
             warm: Nanos::ZERO,
+            warmed_up: WarmedUp { loaded: Nanos::ZERO, answered: 0, times: 1.0 },
+            measured: Nanos::ZERO,
             expired: Bounds::default(),
             estimate: None,
             doubt: 0.0,
@@ -222,7 +221,6 @@ impl Search {
             calm: rate,
             reference: None,
             baseline: None,
-            stall: Nanos::ZERO,
             points: Vec::new(),
             curve: Vec::new(),
             ended: Ended::Converged,
@@ -272,6 +270,9 @@ impl Search {
         let Some(proposal) = self.pending.take() else { return judgement };
         self.trials += 1;
         self.spent += result.loaded;
+        if self.warm > Nanos::ZERO && proposal.purpose != Purpose::WarmUp {
+            self.measured += result.loaded;
+        }
         let rate = proposal.rate.0;
         if let Recovery::Not(_) = result.recovery {
             self.remember(rate, result, &judgement);
@@ -287,9 +288,6 @@ impl Search {
             return judgement;
         }
         self.invalid_row = 0;
-        if judgement.good && self.estimate.is_some_and(|estimate| rate <= estimate * QUIET) {
-            self.stalls(result);
-        }
         if judgement.good {
             let excused =
                 Share::of(result.total.outcomes.bad(), result.total.due).0 > self.config.objective.loss.0;
@@ -377,9 +375,7 @@ impl Search {
     /// that.
     pub fn drain(&self) -> Nanos {
         let timeout = self.config.timeout;
-        let stall = Nanos::from_secs_f64(self.stall.as_secs_f64() * STALL_AIR);
-        self.baseline
-            .map_or(timeout, |calm| (calm.p99 * DRAIN_TIMES).max(DRAIN_LEAST).max(stall).min(timeout))
+        self.baseline.map_or(timeout, |calm| (calm.p99 * DRAIN_TIMES).max(DRAIN_LEAST).min(timeout))
     }
 
     fn background(&self) -> Option<Background> {
@@ -407,11 +403,14 @@ impl Search {
         let patience = self.config.budget.unwrap_or(self.trial() * PATIENCE).as_secs_f64();
         let patience = (patience - CURVE).max(patience / 2.0);
         let loaded = (self.spent - self.warm).as_secs_f64();
-        let next = loaded + self.trial().as_secs_f64();
+        let trial = self.trial().as_secs_f64();
+        let (next, all) = (loaded + trial, self.measured.as_secs_f64() + trial);
         let reached = self.held.width(&self.config.goals).unwrap_or(f64::INFINITY);
         let needed = loaded * (reached / self.config.width.0).powi(2);
         // Who gives a budget wants all of it used.
-        next > patience || self.config.budget.is_none() && next > patience / 2.0 && needed > patience
+        next > patience
+            || all > patience * AGAIN
+            || self.config.budget.is_none() && next > patience / 2.0 && needed > patience
     }
 
     fn propose(&mut self) -> Option<Proposal> {
@@ -571,6 +570,7 @@ impl Search {
             trials: self.trials,
             loaded: self.spent,
             background: self.background(),
+            warmed_up: Some(self.warmed_up).filter(|warm| warm.answered > 0),
         };
         self.pending = None;
         self.phase = Phase::Over(Box::new(verdict.clone()));

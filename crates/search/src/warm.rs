@@ -88,6 +88,12 @@ impl WarmUp {
         level || self.windows.len() >= WINDOWS_MOST
     }
 
+    /// How many times quicker the target became: the first window against the last.
+    pub fn times(&self) -> f64 {
+        let ends = self.windows.first().zip(self.windows.last());
+        ends.map_or(1.0, |((_, first), (_, last))| first.value / last.value)
+    }
+
     /// The last window: what the level is, and how long it was looked at.
     pub fn level(&self) -> Option<(Nanos, Median)> {
         self.windows.last().copied()

@@ -4,7 +4,7 @@ mod experiment;
 mod watched;
 
 use crate::{Figures, Kind, Ramped, RunView, Times, Trial, caveats};
-use record::{Background, Caveat, CurvePoint, Limit, Outcome, Recovery, Verdict};
+use record::{Background, Caveat, CurvePoint, Limit, Outcome, Recovery, Verdict, WarmedUp};
 use serde_json::{Map, Value, json};
 use units::{Nanos, Rate};
 
@@ -63,13 +63,14 @@ pub fn run_json(view: &RunView) -> Value {
     } else if view.kind() == Kind::Search {
         put("limits", view.limits.iter().map(limit).collect());
         put("trials", view.trials.iter().map(|t| trial(view, t)).collect());
-        let (ended, points, detection, background) = match verdict {
-            Some(Verdict::Limits { ended, curve, detection_limit, background, .. }) => {
-                (json!(ended), curve.as_slice(), json!(detection_limit), background.as_ref())
+        let (ended, points, detection, background, warmed_up) = match verdict {
+            Some(Verdict::Limits { ended, curve, detection_limit, background, warmed_up, .. }) => {
+                (json!(ended), curve.as_slice(), json!(detection_limit), background.as_ref(), *warmed_up)
             }
-            _ => (Value::Null, [].as_slice(), Value::Null, None),
+            _ => (Value::Null, [].as_slice(), Value::Null, None, None),
         };
         put("background", background.map_or(Value::Null, lost_anyway));
+        put("warmed_up", warmed_up.map_or(Value::Null, warm));
         put("ended", ended);
         put("curve", points.iter().map(curve_point).collect());
         put("detection_limit", detection);
@@ -87,6 +88,14 @@ pub fn run_json(view: &RunView) -> Value {
 
 fn ramped(ramped: &Ramped) -> Value {
     json!({ "tasks": ramped.tasks, "free_bytes": ramped.free, "after_seconds": seconds(ramped.after) })
+}
+
+fn warm(warm: WarmedUp) -> Value {
+    json!({
+        "loaded_seconds": seconds(warm.loaded),
+        "answered": warm.answered,
+        "times_quicker": warm.times,
+    })
 }
 
 fn lost_anyway(lost: &Background) -> Value {

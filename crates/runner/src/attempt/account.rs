@@ -232,6 +232,7 @@ mod tests {
             trials: 3,
             loaded,
             background: None,
+            warmed_up: None,
         };
         Event::RunEnded { at_unix_ms: 0, verdict: Some(verdict), exit_code: 0, error: None }
     }

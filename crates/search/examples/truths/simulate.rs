@@ -15,6 +15,12 @@ const BLOCK: u64 = record::BLOCK.0;
 const PAUSE: u64 = SECOND / 5;
 /// The recovery gate's patience.
 const RECOVERY_MOST: u64 = 60 * SECOND;
+/// Nothing answered for so long is a silence,
+const SILENT: u64 = SECOND / 10;
+/// which the drain covers so many times over,
+const SILENCE_AIR: f64 = 1.1;
+/// up to this.
+const SILENCE_MOST: u64 = 5 * SECOND;
 /// The in-flight cap.
 const CAP: usize = 10_000;
 /// A generator this late does not send at all.
@@ -224,6 +230,7 @@ impl Target {
         let mut total = Slice { loops: 1, ..Slice::default() };
         let mut open: BinaryHeap<Reverse<Open>> = BinaryHeap::new();
         let mut held = Held::new(p.duration.0);
+        let mut silence = Silence::default();
         let gap = 1e9 / p.rate.0;
         let (mut due, mut lag_free, mut second) = (self.gap(gap), 0f64, SECOND);
         let mut stop = p.duration.0;
@@ -231,7 +238,7 @@ impl Target {
         while due < p.duration.0 as f64 {
             let at = due as u64;
             if at >= second {
-                decide(&mut total, &mut open, second);
+                decide(&mut total, &mut open, second, &mut silence);
                 total.outstanding = held.blocks(second);
                 if search.hopeless(&total) {
                     (stop, gave_up) = (second, true);
@@ -240,7 +247,7 @@ impl Target {
                 second += SECOND;
                 continue;
             }
-            decide(&mut total, &mut open, at);
+            decide(&mut total, &mut open, at, &mut silence);
             total.due += 1;
             let mut taken = at;
             if let Some(Trait::Lags(most)) = self.system.special {
@@ -285,8 +292,18 @@ impl Target {
             held.add(taken, end);
             open.push(Reverse((end, at, taken, index(outcome))));
         }
-        let last = stop + drain.0;
-        decide(&mut total, &mut open, last);
+        // As the engine does: the drain lasts at least as long as the target was silent, with some air, and a silence is waited for.
+        let mut last = stop + drain.0;
+        while let Some(Reverse((end, _, taken, _))) = open.peek().copied() {
+            let silent = last.saturating_sub(silence.since.max(taken)) >= SILENT;
+            if end > last && !(silent && end <= stop + SILENCE_MOST) {
+                break;
+            }
+            decide(&mut total, &mut open, end, &mut silence);
+            let covered = (silence.longest as f64 * SILENCE_AIR) as u64;
+            last = last.max(end).max(stop + covered.min(SILENCE_MOST));
+        }
+        let drain = Nanos(last - stop);
         let drained = if open.is_empty() { stop + PAUSE } else { last };
         for Reverse((_, at, taken, _)) in open.drain() {
             close(&mut total, last, at, taken, Outcome::Unfinished);
@@ -372,13 +389,30 @@ fn index(outcome: Outcome) -> u8 {
     Outcome::ALL.iter().position(|o| *o == outcome).expect("ALL lists every outcome") as u8
 }
 
+/// How long nothing was answered.
+#[derive(Default)]
+struct Silence {
+    since: u64,
+    longest: u64,
+}
+
+impl Silence {
+    /// A request that was sent at `sent` is answered.
+    fn answer(&mut self, at: u64, sent: u64) {
+        let lasted = at - self.since.max(sent);
+        self.longest = self.longest.max(if lasted < SILENT { 0 } else { lasted });
+        self.since = at;
+    }
+}
+
 /// Decides everything that ends up to `until`.
-fn decide(total: &mut Slice, open: &mut BinaryHeap<Reverse<Open>>, until: u64) {
+fn decide(total: &mut Slice, open: &mut BinaryHeap<Reverse<Open>>, until: u64, silence: &mut Silence) {
     while let Some(Reverse((end, at, taken, outcome))) = open.peek().copied() {
         if end > until {
             return;
         }
         open.pop();
+        silence.answer(end, taken);
         close(total, end, at, taken, Outcome::ALL[usize::from(outcome)]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     BUSY, BUSY_MOST, Baseline, CALM, CHANGES_MOST, FASTER, PLAIN, PROBE, Phase, REWARMS_MOST, ROUNDS_MOST,
-    SLOWER_MOST, STALL_LEAST, STALL_TIMES, Search, TELLING, WARM_AGAIN, WARMER,
+    SLOWER_MOST, Search, TELLING, WARM_AGAIN, WARMER,
 };
 use crate::background::Loss;
 use crate::bounds::rounded;
@@ -82,6 +82,8 @@ impl Search {
         result: &TrialResult,
         judgement: &Judgement,
     ) {
+        self.warmed_up.loaded += result.loaded;
+        self.warmed_up.answered += result.total.outcomes.answered();
         let median = match closed {
             Some(_) => Median::of_goodput(&result.total, result.loaded),
             None => Median::of(&result.total.response),
@@ -109,6 +111,7 @@ impl Search {
             self.phase = Phase::Warm { warm, closed };
             return;
         }
+        self.warmed_up.times *= warm.times();
         match (closed, warm.level()) {
             (Some(_), Some((_, level))) => {
                 // What it does while it is never idle is nearly all that it can do.
@@ -328,15 +331,6 @@ impl Search {
             Phase::Narrow => self.since_sentinel = 0,
             Phase::Curve(shares) => self.phase = Phase::Curve(shares[1..].to_vec()),
             Phase::Over(_) => {}
-        }
-    }
-
-    /// Notes for how long the target stands still now and then: what is under way then is answered later.
-    pub(super) fn stalls(&mut self, result: &TrialResult) {
-        let times = &result.total.response;
-        let Some((longest, q)) = times.quantile(1.0).zip(times.quantiles()) else { return };
-        if longest > STALL_LEAST && longest > q.p50 * STALL_TIMES {
-            self.stall = self.stall.max(longest);
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::simulate::{Arrivals, Service, System, Target, Trait};
 use crate::table::{TIMEOUT, config, rows, usual};
 use plan::{Goal, Objective};
-use record::{Caveat, CurvePoint, Ended, Limit, Purpose, TrialResult, Verdict};
+use record::{Caveat, CurvePoint, Ended, Limit, Purpose, TrialResult, Verdict, WarmedUp};
 use torment_search::{Config, Search, Step, TRIALS_MOST};
 use units::{Nanos, Rate, Share};
 
@@ -14,6 +14,7 @@ struct Course {
     curve: Vec<CurvePoint>,
     detection_limit: f64,
     loaded: f64,
+    warmed_up: Option<WarmedUp>,
     trials: Vec<TrialResult>,
 }
 
@@ -35,11 +36,13 @@ fn search(config: Config, system: System, spoil: impl Fn(&mut TrialResult)) -> C
             }
             Step::Done(verdict) => {
                 assert_eq!(search.next(), Step::Done(verdict.clone()), "over is over");
-                let Verdict::Limits { limits, ended, curve, detection_limit, loaded, .. } = *verdict else {
+                let Verdict::Limits { limits, ended, curve, detection_limit, loaded, warmed_up, .. } =
+                    *verdict
+                else {
                     panic!("a search ends in limits")
                 };
                 let loaded = loaded.as_secs_f64();
-                return Course { limits, ended, curve, detection_limit, loaded, trials };
+                return Course { limits, ended, curve, detection_limit, loaded, warmed_up, trials };
             }
         }
     }
@@ -240,4 +243,17 @@ fn a_bound_once_said_is_said_until_the_end() {
         }
         assert!(said, "{}", system.name);
     }
+}
+
+#[test]
+fn what_a_warm_up_took_is_told() {
+    let warms = System { special: Some(Trait::Warms(5.0, 40e3)), ..server(0.0005) };
+    let cold = search(usual(1e6, 1), warms, honest);
+    let told = cold.warmed_up.expect("it was warmed up");
+    let windows = || cold.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp);
+    assert_eq!(told.answered, windows().map(|trial| trial.total.outcomes.answered()).sum::<u64>());
+    assert_eq!(told.loaded, windows().fold(Nanos::ZERO, |sum, trial| sum + trial.loaded));
+    assert!(told.times > 2.0 && told.times < 5.5, "{told:?}");
+    let warm = search(usual(1e6, 1), server(0.0005), honest).warmed_up.expect("it was tried");
+    assert!((warm.times - 1.0).abs() < 0.05, "{warm:?}");
 }

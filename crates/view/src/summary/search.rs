@@ -3,23 +3,38 @@ use crate::reason::what_to_check;
 use crate::table::Table;
 use crate::words::number;
 use crate::{Line, RunView, Tone, Trial, TrialState, Words, verdict, why_bad};
-use record::{Background, CurvePoint, Ended, Failure, Limit, Outcome, Outcomes, Purpose, Recovery, Verdict};
+use record::{
+    Background, CurvePoint, Ended, Failure, Limit, Outcome, Outcomes, Purpose, Recovery, Verdict, WarmedUp,
+};
 use std::collections::BTreeMap;
 use units::{Nanos, Share, grouped};
 
 /// Two rates whose quotient is below this are alike to a reader.
 const ALIKE: f64 = 1.01;
+/// A warm-up that made a target so much quicker is worth a line.
+const QUICKER: f64 = 1.2;
 
 pub(super) fn lines(view: &RunView) -> Vec<Line> {
     let mut lines = Vec::new();
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
     let strict = view.limits.first();
-    if let Some(Verdict::Limits { ended, curve, detection_limit, trials, loaded, background, .. }) = verdict {
+    if let Some(Verdict::Limits {
+        ended,
+        curve,
+        detection_limit,
+        trials,
+        loaded,
+        background,
+        warmed_up,
+        ..
+    }) = verdict
+    {
         let mut head = headline(view, strict, ended).into_iter();
         lines.extend(background.as_ref().map(|lost| lost_anyway(view.words(), lost)));
         lines.extend(head.next());
         lines.extend(above(view, strict, ended));
         lines.extend(second(view.words().arrivals(), &view.limits));
+        lines.extend(warm(view.words(), *warmed_up));
         lines.extend(head);
         lines.push(Line::empty());
         lines.extend(verdict::lines(view));
@@ -41,11 +56,12 @@ pub(super) fn first(view: &RunView) -> Vec<Line> {
     let strict = view.limits.first();
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
     match verdict {
-        Some(Verdict::Limits { ended, background, .. }) => {
+        Some(Verdict::Limits { ended, background, warmed_up, .. }) => {
             let lost = background.as_ref().map(|lost| lost_anyway(view.words(), lost));
             let head = lost.into_iter().chain(headline(view, strict, ended));
             let above = above(view, strict, ended);
-            head.chain(above).chain(second(view.words().arrivals(), &view.limits)).collect()
+            let half = second(view.words().arrivals(), &view.limits);
+            head.chain(above).chain(half).chain(warm(view.words(), *warmed_up)).collect()
         }
         _ if view.end.is_some() => vec![Line::plain("  ").and(Tone::Bad, "no verdict")],
         _ => {
@@ -260,6 +276,16 @@ fn above(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Option<Line> 
     let why = why_bad(bad.min_by(|a, b| rate(a).total_cmp(&rate(b)))?)?;
     let words = if *ended == Ended::BelowMin { "there" } else { "above that" };
     Some(Line::plain(format!("  {words} ")).and(Tone::Strong, why))
+}
+
+/// How the target was warmed up, if that made a difference.
+fn warm(words: Words, warmed_up: Option<WarmedUp>) -> Option<Line> {
+    let WarmedUp { loaded, answered, times } = warmed_up.filter(|warm| warm.times >= QUICKER)?;
+    let times = if times < 10.0 { format!("{times:.1}") } else { format!("{times:.0}") };
+    Some(Line::plain(format!(
+        "  {times} times quicker after a warm-up of {loaded} and {}",
+        words.count(answered)
+    )))
 }
 
 /// The second goal, if it tells anything that the first does not.

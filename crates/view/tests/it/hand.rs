@@ -6,7 +6,7 @@ pub mod watched;
 
 use record::{
     Caveat, CurvePoint, Ended, Event, Failure, Judgement, Limit, Machine, Outcome, Purpose, Recovery, RunId,
-    Slice, TrialResult, Verdict,
+    Slice, TrialResult, Verdict, WarmedUp,
 };
 use std::path::PathBuf;
 use units::{Nanos, Rate};
@@ -207,6 +207,7 @@ impl Run {
             trials,
             loaded: Nanos::from_secs(71),
             background: None,
+            warmed_up: Some(WarmedUp { loaded: Nanos::from_secs(41), answered: 9_300, times: 6.04 }),
         };
         self.end(Some(verdict), 0, None)
     }
