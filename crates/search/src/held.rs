@@ -4,7 +4,7 @@ use crate::bounds::rounded;
 use crate::capacity::{Capacity, Known, Said};
 use crate::narrow::{Range, Want};
 use plan::Goal;
-use record::Limit;
+use record::{Limit, Slice};
 use stats::Slope;
 use units::Share;
 
@@ -14,6 +14,8 @@ const BELOW: f64 = 0.43;
 const ABOVE: f64 = 0.55;
 /// and so many spreads, for most of them shall measure it.
 const SPREADS_ABOVE: f64 = 0.8;
+/// A target that no overload measures is tried so many widths beside where it fails.
+const BESIDE: f64 = 0.3;
 /// So many clean trials at what is published, and so many that were not above it.
 const GOOD_LEAST: usize = 3;
 const BAD_LEAST: usize = 2;
@@ -25,6 +27,8 @@ const CHANGED: f64 = 4.0;
 /// So many measurements that surely rise one after the other are of a target that gets faster.
 const RISING_LEAST: usize = 4;
 const RISING: f64 = 0.999;
+/// Who does less than this part of what it held, when asked for more, is busy with turning away.
+const COLLAPSED: f64 = 0.8;
 /// Fewer trials have no halves.
 const HALVES: usize = 6;
 
@@ -35,11 +39,21 @@ struct Trial {
     said: Said,
     due: u64,
     bad: u64,
+    /// What was lost was answered so.
+    refused: bool,
 }
 
 impl Trial {
     fn good(&self) -> bool {
         matches!(self.said, Said::AtLeast(_))
+    }
+
+    /// What it says where another trial held so much. Who is busy with turning away gets less done than it can: the overload did not measure it.
+    fn against(&self, held: f64) -> Said {
+        match self.said {
+            Said::Was(did) if self.refused && did < held * COLLAPSED && self.rate > held => Said::Below(self.rate),
+            said => said,
+        }
     }
 }
 
@@ -52,13 +66,15 @@ pub struct Held {
 
 impl Held {
     /// Takes a full trial.
-    pub fn push(&mut self, rate: f64, said: Said, due: u64, bad: u64) {
-        self.trials.push(Trial { rate, said, due, bad });
+    pub fn push(&mut self, rate: f64, said: Said, total: &Slice) {
+        let (due, bad) = (total.due, total.outcomes.bad());
+        self.trials.push(Trial { rate, said, due, bad, refused: 2 * total.outcomes.failed > bad });
         self.look();
     }
 
     fn look(&mut self) {
-        let said: Vec<Said> = self.trials.iter().map(|trial| trial.said).collect();
+        let most = self.most();
+        let said: Vec<Said> = self.trials.iter().map(|trial| trial.against(most)).collect();
         let good = self.trials.iter().any(Trial::good);
         self.capacity = Capacity::of(&said).filter(|_| good);
     }
@@ -75,6 +91,11 @@ impl Held {
     /// Whether it can say something: it has seen both sides.
     pub fn is_known(&self) -> bool {
         self.capacity.is_some()
+    }
+
+    /// The highest rate that a trial held; 0 if none did.
+    pub fn most(&self) -> f64 {
+        self.trials.iter().filter(|trial| trial.good()).map(|trial| trial.rate).fold(0.0, f64::max)
     }
 
     /// What a target that surely gets faster from trial to trial did in the last that measured it: it was not warm.
@@ -133,10 +154,22 @@ impl Held {
         let anchors = good < GOOD_LEAST && good <= bad;
         if anchors {
             Want::Final(clamp(least.middle * (1.0 - BELOW * width)))
+        } else if let Some((held, lost)) = self.bracket() {
+            let middle = (held * lost).sqrt();
+            let side = if good <= bad { 1.0 - BESIDE * width } else { 1.0 + BESIDE * width };
+            Want::Final(clamp(if lost > held * (1.0 + width / 2.0) { middle } else { middle * side }))
         } else {
             let above = (ABOVE * width).max(SPREADS_ABOVE * capacity.spread());
             Want::Final(clamp(most.middle * (1.0 + above)))
         }
+    }
+
+    /// The highest rate that was held and the lowest that was not, of a target that no overload measures.
+    fn bracket(&self) -> Option<(f64, f64)> {
+        let most = self.most();
+        let least = self.trials.iter().filter(|trial| !trial.good()).map(|trial| trial.rate).reduce(f64::min)?;
+        let measured = self.trials.iter().any(|trial| matches!(trial.against(most), Said::Was(_)));
+        (!measured && least > most).then_some((most, least))
     }
 
     /// How well the goals are known: the widest interval.
@@ -155,8 +188,7 @@ impl Held {
     pub fn limit(&self, goal: &Goal, top: f64) -> Option<Limit> {
         let known = self.capacity.as_ref()?.held_by(1.0 - goal.exceed.0);
         // No more is said to be held than was held once.
-        let shown = self.trials.iter().filter(|t| t.good()).map(|t| t.rate).fold(0.0, f64::max);
-        let held = rounded(known.middle.min(shown));
+        let held = rounded(known.middle.min(self.most()));
         let lower = rounded(known.low).min(held);
         let near = || self.good_near(&known, goal.width.0);
         Some(Limit {

@@ -166,6 +166,8 @@ pub struct Search {
     failure: Option<Failure>,
     /// Time under load when the target had been warmed up.
     warm: Nanos,
+    /// Whether it turns away what is too much: a closed loop would only be turned away the faster.
+    refuses: bool,
     /// All warm-ups together.
     warmed_up: WarmedUp,
     /// Time under load since it was warmed up first, but for later warm-ups.
@@ -211,6 +213,7 @@ impl Search {
             loss: Loss::Unseen,
             failure: None,
             warm: Nanos::ZERO,
+            refuses: false,
             warmed_up: WarmedUp { loaded: Nanos::ZERO, answered: 0, times: 1.0 },
             measured: Nanos::ZERO,
             expired: Bounds::default(),
@@ -270,7 +273,10 @@ impl Search {
         let Some(proposal) = self.pending.take() else { return judgement };
         self.trials += 1;
         self.spent += result.loaded;
-        if self.warm > Nanos::ZERO && proposal.purpose != Purpose::WarmUp {
+        if proposal.purpose == Purpose::WarmUp {
+            self.warmed_up.loaded += result.loaded;
+            self.warmed_up.answered += result.total.outcomes.answered();
+        } else if self.warm > Nanos::ZERO {
             self.measured += result.loaded;
         }
         let rate = proposal.rate.0;

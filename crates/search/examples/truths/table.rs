@@ -117,6 +117,14 @@ pub fn rows() -> Vec<Row> {
             Truth::Held(2001.0, 2005.0),
         ),
         row(
+            "one server of 5 ms, answers 503 if it is busy",
+            Even,
+            Some(1),
+            Fixed(ms(5.0)),
+            Some(Trait::Sheds(0)),
+            Truth::Held(200.0, 200.0),
+        ),
+        row(
             "D/D/16, 8 ms, stands still 0.3 s in every 15 s",
             Even,
             sixteen,

@@ -46,6 +46,7 @@ impl Search {
             return;
         }
         self.estimate = kept_up(result, self.calm_mean()).map(|k| k.rate);
+        self.refuses = 2 * result.total.outcomes.failed > result.total.outcomes.bad();
         match self.climbed {
             Some(passed) => self.warm_up(self.estimate.unwrap_or(passed).max(passed)),
             None if rate <= range.floor => {
@@ -68,10 +69,11 @@ impl Search {
         self.phase = Phase::Warm { warm, closed: self.busy(capacity) };
     }
 
-    /// How many outstanding requests keep a target of this capacity busy, by Little's law; none where users pause between them, or where no
-    /// capacity is known.
+    /// How many outstanding requests keep a target of this capacity busy, by Little's law; none where users pause between them, where what is too
+    /// much is refused, or where no capacity is known.
     fn busy(&self, capacity: f64) -> Option<u32> {
-        let mean = self.calm_mean().filter(|_| self.config.pauses == Nanos::ZERO && self.estimates())?;
+        let can_loop = self.config.pauses == Nanos::ZERO && self.estimates() && !self.refuses;
+        let mean = self.calm_mean().filter(|_| can_loop)?;
         self.estimate.map(|_| (capacity * mean.as_secs_f64() * BUSY).ceil().clamp(1.0, BUSY_MOST) as u32)
     }
 
@@ -82,8 +84,6 @@ impl Search {
         result: &TrialResult,
         judgement: &Judgement,
     ) {
-        self.warmed_up.loaded += result.loaded;
-        self.warmed_up.answered += result.total.outcomes.answered();
         let median = match closed {
             Some(_) => Median::of_goodput(&result.total, result.loaded),
             None => Median::of(&result.total.response),
@@ -216,7 +216,7 @@ impl Search {
             }
             None => Said::Below(rate),
         };
-        self.held.push(rate, said, result.total.due, result.total.outcomes.bad());
+        self.held.push(rate, said, &result.total);
         if let Some(faster) = self.held.rises(self.config.width.0) {
             self.changes += 1;
             if self.changes > CHANGES_MOST {

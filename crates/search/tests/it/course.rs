@@ -257,3 +257,12 @@ fn what_a_warm_up_took_is_told() {
     let warm = search(usual(1e6, 1), server(0.0005), honest).warmed_up.expect("it was tried");
     assert!((warm.times - 1.0).abs() < 0.05, "{warm:?}");
 }
+
+#[test]
+fn who_turns_away_what_is_too_much_is_warmed_up_below_it() {
+    let refuses = System { special: Some(Trait::Sheds(0)), ..server(0.005) };
+    let course = search(usual(1e6, 1), refuses, honest);
+    assert_near(&course, 200.0);
+    let warming = course.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp);
+    assert_eq!(warming.map(|trial| trial.total.outcomes.bad()).sum::<u64>(), 0);
+}
