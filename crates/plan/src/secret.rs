@@ -175,13 +175,19 @@ pub(crate) fn masked_url(url: &str) -> String {
     masked
 }
 
-/// Where the secrets of a URL stand: in its userinfo, or as a parameter.
+/// Where the secrets of a URL stand, in order and apart: in its userinfo, or as a parameter. In a URL that is none, the one may hold the other.
 pub(crate) fn url_secrets(url: &str) -> Vec<Range<usize>> {
     let parameter = url.find(PARAMETER).map(|at| {
         let start = at + PARAMETER.len();
         start..url[start..].find(['&', '"', '\'']).map_or(url.len(), |end| start + end)
     });
-    userinfo_secret(url).into_iter().chain(parameter).collect()
+    match (userinfo_secret(url), parameter) {
+        (Some(one), Some(other)) if one.start < other.end && other.start < one.end => {
+            vec![one.start.min(other.start)..one.end.max(other.end)]
+        }
+        (Some(one), Some(other)) if other.start < one.start => vec![other, one],
+        (one, other) => one.into_iter().chain(other).collect(),
+    }
 }
 
 /// Where the secret of `scheme://user:secret@host` stands; of `http://token@host` it is all before the `@`.
@@ -250,6 +256,17 @@ pub(crate) fn masked_lines(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secrets_of_a_url_may_overlap() {
+        for (url, masked) in [
+            ("postgres:password=/a{env:P}@host", "postgres:***@host"),
+            ("postgres:password=a@host/b", "postgres:***"),
+            ("postgres://u:secret@host/a?password=other&x=1", "postgres://u:***@host/a?password=***&x=1"),
+        ] {
+            assert_eq!(masked_url(url), masked, "{url}");
+        }
+    }
 
     #[test]
     fn hides_what_is_secret_of_a_header() {

@@ -51,7 +51,9 @@ impl Trial {
     /// What it says where another trial held so much. Who is busy with turning away gets less done than it can: the overload did not measure it.
     fn against(&self, held: f64) -> Said {
         match self.said {
-            Said::Was(did) if self.refused && did < held * COLLAPSED && self.rate > held => Said::Below(self.rate),
+            Said::Was(did) if self.refused && did < held * COLLAPSED && self.rate > held => {
+                Said::Below(self.rate)
+            }
             said => said,
         }
     }
@@ -167,7 +169,8 @@ impl Held {
     /// The highest rate that was held and the lowest that was not, of a target that no overload measures.
     fn bracket(&self) -> Option<(f64, f64)> {
         let most = self.most();
-        let least = self.trials.iter().filter(|trial| !trial.good()).map(|trial| trial.rate).reduce(f64::min)?;
+        let least =
+            self.trials.iter().filter(|trial| !trial.good()).map(|trial| trial.rate).reduce(f64::min)?;
         let measured = self.trials.iter().any(|trial| matches!(trial.against(most), Said::Was(_)));
         (!measured && least > most).then_some((most, least))
     }

@@ -18,8 +18,10 @@ const PRECISION: f64 = 0.05;
 const LONG_ENOUGH: Nanos = Nanos::from_secs(8);
 /// No window is longer.
 const WINDOW_MOST: Nanos = Nanos::from_secs(64);
-/// Level or not, a warm-up ends after so many windows (four minutes if the first lasts a second).
+/// Level or not, a warm-up ends after so many windows (four minutes if the first lasts a second),
 const WINDOWS_MOST: usize = 9;
+/// and a gentle one, which a target that wavers keeps from being level for ever, after so many (a minute).
+const GENTLE_MOST: usize = 7;
 /// One comparison may be luck.
 const COMPARISONS: usize = 2;
 
@@ -56,13 +58,15 @@ impl Median {
 #[derive(Debug, Clone)]
 pub struct WarmUp {
     first: Nanos,
+    most: usize,
     windows: Vec<(Nanos, Median)>,
 }
 
 impl WarmUp {
-    /// A warm-up whose first window lasts so long.
-    pub fn new(first: Nanos) -> Self {
-        Self { first: first.clamp(Nanos::from_secs(1), WINDOW_MOST), windows: Vec::new() }
+    /// A warm-up whose first window lasts so long; `gentle` if the target is not kept busy in it.
+    pub fn new(first: Nanos, gentle: bool) -> Self {
+        let most = if gentle { GENTLE_MOST } else { WINDOWS_MOST };
+        Self { first: first.clamp(Nanos::from_secs(1), WINDOW_MOST), most, windows: Vec::new() }
     }
 
     /// How long the next window lasts: the first length twice, then doubling.
@@ -85,7 +89,7 @@ impl WarmUp {
                 before.value - after.value <= (before.value * (FALL + noise)).max(JITTER.as_secs_f64())
             })
             && self.windows.last().is_some_and(|(length, m)| m.doubt <= PRECISION || *length >= LONG_ENOUGH);
-        level || self.windows.len() >= WINDOWS_MOST
+        level || self.windows.len() >= self.most
     }
 
     /// How many times quicker the target became: the first window against the last.
@@ -106,7 +110,7 @@ mod tests {
 
     /// Windows until done for a median that follows `curve` (seconds since the start).
     fn windows(curve: impl Fn(f64) -> f64) -> usize {
-        let mut warm = WarmUp::new(Nanos::from_secs(1));
+        let mut warm = WarmUp::new(Nanos::from_secs(1), false);
         let (mut now, mut count) = (0.0, 0);
         while !warm.done() {
             let window = warm.window();

@@ -65,8 +65,10 @@ impl Search {
             changes if self.estimates() => WARM_AGAIN << (changes - 1).min(3),
             changes => 1 << changes.min(6),
         };
-        let warm = WarmUp::new(Nanos::from_secs(first));
-        self.phase = Phase::Warm { warm, closed: self.busy(capacity) };
+        let closed = self.busy(capacity);
+        // Without quantiles, every trial from the first on must be of a target that is warm.
+        let warm = WarmUp::new(Nanos::from_secs(first), closed.is_none() && self.estimates());
+        self.phase = Phase::Warm { warm, closed };
     }
 
     /// How many outstanding requests keep a target of this capacity busy, by Little's law; none where users pause between them, where what is too
