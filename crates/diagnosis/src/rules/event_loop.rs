@@ -26,7 +26,7 @@ pub(super) struct Carriers<'a> {
     pub loops: bool,
 }
 
-/// Those threads of a group that have no rest, if they are few and do nearly all of its work: how many, and their
+/// Those threads of a group that have no rest, if they do nearly all of its work: how many, and their
 /// processor time. Where nobody looked for such it is all of the group or nobody.
 pub(super) fn restless(group: &Group, seconds: f64) -> Option<(f64, u64)> {
     let (threads, on_cpu_ns) = match group.full {
@@ -38,7 +38,7 @@ pub(super) fn restless(group: &Group, seconds: f64) -> Option<(f64, u64)> {
         }
     };
     let most = on_cpu_ns as f64 >= MOST * group.on_cpu_ns as f64;
-    (threads >= ONE_THREAD && threads < FEW && most && seconds > 0.0).then_some((threads, on_cpu_ns))
+    (threads >= ONE_THREAD && most && seconds > 0.0).then_some((threads, on_cpu_ns))
 }
 
 /// Threads that carry the whole service.
@@ -53,7 +53,7 @@ pub(super) fn carriers<'a>(case: &'a Case<'_>) -> Option<Carriers<'a>> {
         (on_cpu_ns as f64 >= MOST * all as f64).then_some((group, threads, on_cpu_ns))
     })?;
     let used = on_cpu_ns as f64 / 1e9 / seconds / threads;
-    (used >= HAD).then(|| Carriers { group, threads, used, loops: were_waiting(case, group) })
+    (used >= HAD && threads < FEW).then(|| Carriers { group, threads, used, loops: were_waiting(case, group) })
 }
 
 /// The same, where it has more processors than they can use.

@@ -1,6 +1,6 @@
 //! Processors: a quota before the processors themselves, for the threads look the same.
 
-use super::event_loop::{Carriers, carriers, few};
+use super::event_loop::{Carriers, carriers, few, restless};
 use super::neighbour::others;
 use crate::case::{Case, Moment, Side, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
@@ -46,12 +46,8 @@ pub(super) fn host_cpus(window: &Window) -> f64 {
 /// requests outstanding is its share of the response time. Or all pass through a few threads that are never idle.
 pub(super) fn starved(case: &Case<'_>) -> bool {
     const SHARE: f64 = 0.15;
-    let time = case.bad.all.length().0 as f64;
-    let never_idle = |group: &record::watch::Group| {
-        group.threads >= 0.9
-            && group.threads < 2.0 * host_cpus(&case.bad.all) + 1.0
-            && (group.on_cpu_ns + group.run_delay_ns) as f64 >= ONE_THREAD * time * group.threads
-    };
+    let seconds = case.bad.seen();
+    let never_idle = |group: &record::watch::Group| restless(group, seconds).is_some();
     case.runnable() >= SHARE * case.bad.load.outstanding || case.bad.service().groups.iter().any(never_idle)
 }
 

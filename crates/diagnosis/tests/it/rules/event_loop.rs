@@ -1,7 +1,7 @@
 //! One event loop that uses a processor alone.
 
 use crate::hand::*;
-use record::watch::{Full, Group, Role, Subject, Wait, Watched, Window};
+use record::watch::{Full, Group, Listener, Neighbour, Role, Subject, Wait, Watched, Window};
 use record::{Cause, Diagnosis};
 
 fn service(name: &str, command: &str, cpus: f64) -> Watched {
@@ -107,6 +107,36 @@ fn several_loops_are_counted_and_one_that_rests_is_none() {
     assert!(both.next[0].contains("worker_processes 4"), "{:?}", both.next);
     let rests = judged(about(), nginx(0.6, 0.0), nginx(1.2, 0.0));
     assert_ne!(rests.cause(), Some(Cause::Cpu), "each rests 40 % of its time: {rests:#?}");
+}
+
+/// "Others use 58 % of the processors in use" was said of a loop that had its processor nearly all the time.
+#[test]
+fn neighbours_take_nothing_from_a_loop_that_has_its_processor() {
+    let uvicorn = |run: f64, full: f64, delay: f64| {
+        let mut group = threads("uvicorn", run, full, &[(Wait::Running, 1.0)]);
+        group.run_delay_ns = ns(delay);
+        let mut window = second(vec![group]);
+        let host = window.host.as_mut().expect("it is there");
+        (host.idle_ns, host.neighbours_cpu_ns) = (0, ns(2.0 - run - 0.1));
+        host.neighbours = vec![Neighbour { pid: 77, name: "rustc".to_owned(), cpu_ns: ns(1.0) }];
+        window
+    };
+    let well = || {
+        let states = [(Wait::Events, 0.4), (Wait::Running, 0.6)];
+        second(vec![threads("uvicorn", 0.6, 0.0, &states)])
+    };
+    let about = || service("python3.11", "uvicorn asgi:app", 2.0);
+    expect(&judged(about(), well(), uvicorn(0.93, 1.0, 0.06)), Cause::Cpu);
+    // Of several threads of its name the one that has no rest is starved, though the queue of new connections is full as well.
+    let states = [(futex(None), 5.0), (Wait::Events, 1.0), (Wait::Running, 1.0)];
+    let mut node = uvicorn(0.34, 1.0, 0.7);
+    node.subjects[0].groups[0] = Group { run_delay_ns: ns(0.7), ..threads("node", 0.34, 1.0, &states) };
+    node.subjects[0].listeners =
+        vec![Listener { address: "127.0.0.1:80".to_owned(), queued: 512, backlog: 511 }];
+    let diagnosis = judged(service("node", "node server.js", 2.0), well(), node);
+    expect(&diagnosis, Cause::Neighbour);
+    // One that has it for two thirds of the time lacks the rest.
+    expect(&judged(about(), well(), uvicorn(0.65, 1.0, 0.34)), Cause::Neighbour);
 }
 
 /// A thread that did not wait for events when well is no event loop, and two that pass the processor to each other are not one.
