@@ -1,5 +1,6 @@
 //! What every rule is given: the degraded part of a run beside the part where the target was well.
 
+use crate::bystanders::Bystanders;
 use crate::merge::merge;
 use crate::recording::{Recording, Second};
 use crate::steps::{Part, Steps};
@@ -19,6 +20,8 @@ pub(crate) struct Case<'a> {
     pub bad: Side<'a>,
     /// Where it was well; none if it never was, or was not looked at then.
     pub well: Option<Side<'a>>,
+    /// Threads of the service that serve nobody.
+    pub bystanders: Bystanders,
     /// What was looked at once.
     pub looks: Vec<&'a Look>,
     /// Why trials were void, if that was for the generator.
@@ -119,15 +122,14 @@ fn median(times: impl Iterator<Item = Nanos>) -> Option<f64> {
 }
 
 impl<'a> Side<'a> {
-    fn of(part: &Part<'a>, watched: &Watched) -> Self {
+    /// Without its workers: who those are is known when there are two sides to compare.
+    fn of(part: &Part<'a>) -> Self {
         let load = LoadThere::of(&part.seconds);
         let each: Vec<Moment<'a>> =
             part.windows.iter().map(|&(window, outstanding)| Moment { window, outstanding }).collect();
         let all = merge(&each.iter().map(|moment| moment.window).collect::<Vec<_>>());
         let service = all.subjects.first().cloned().unwrap_or_default();
-        let about = watched.subjects.first();
-        let workers = Workers::find(&service, about);
-        Self { load, all, each, service, workers }
+        Self { load, all, each, service, workers: None }
     }
 
     /// The subject that the load meets.
@@ -185,8 +187,14 @@ pub(crate) fn runnable(subject: &SubjectWindow, length: Nanos) -> f64 {
 impl<'a> Case<'a> {
     /// None if the target was never degraded, or nothing was seen of it when it was.
     pub fn of(recording: &'a Recording, watched: &'a Watched, steps: &Steps<'a>) -> Self {
-        let bad = Side::of(&steps.bad, watched);
-        let well = Side::of(&steps.well, watched);
+        let mut bad = Side::of(&steps.bad);
+        let mut well = Some(Side::of(&steps.well)).filter(|w| !w.each.is_empty() || w.load.seconds > 0.0);
+        let bystanders =
+            well.as_ref().map_or_else(Bystanders::default, |well| Bystanders::between(well, &bad));
+        let about = watched.subjects.first();
+        for side in std::iter::once(&mut bad).chain(&mut well) {
+            side.workers = Workers::find(&side.service, about, &bystanders);
+        }
         let used = |number: &u32| steps.bad.trials.contains(number);
         let looks = recording.trials.iter().filter(|t| used(&t.number)).flat_map(|t| &t.looks).collect();
         let void =
@@ -204,8 +212,9 @@ impl<'a> Case<'a> {
             watched,
             costs: recording.costs.as_ref(),
             since: steps.bad.trials.iter().min().copied(),
-            well: (!well.each.is_empty() || well.load.seconds > 0.0).then_some(well),
+            well,
             bad,
+            bystanders,
             looks,
             recovered: steps.recovered,
             lacking,
@@ -217,6 +226,11 @@ impl<'a> Case<'a> {
     /// The service as it was looked for.
     pub fn about(&self) -> Option<&'a Subject> {
         self.watched.subjects.first()
+    }
+
+    /// Its workers in a window, if it has any.
+    pub fn workers(&self, subject: &SubjectWindow) -> Option<Workers> {
+        Workers::find(subject, self.about(), &self.bystanders)
     }
 
     /// What people call it.
@@ -258,7 +272,7 @@ impl<'a> Case<'a> {
     }
 
     /// The service's figure while it was well, from the same function.
-    pub fn when_well(&self, of: impl Fn(&Side<'a>) -> f64) -> Option<f64> {
+    pub fn when_well<T>(&self, of: impl Fn(&Side<'a>) -> T) -> Option<T> {
         self.well.as_ref().filter(|well| !well.each.is_empty()).map(of)
     }
 }

@@ -80,6 +80,10 @@ impl Found {
         self
     }
 
+    pub fn evidences(self, evidence: impl IntoIterator<Item = Evidence>) -> Self {
+        evidence.into_iter().fold(self, Self::evidence)
+    }
+
     pub fn chain(mut self, links: impl IntoIterator<Item = String>) -> Self {
         self.chain.extend(links);
         self
@@ -100,7 +104,8 @@ impl Found {
         self
     }
 
-    /// A formula that should give the rate measured; if it does, that is one more source. After [`Found::sources`].
+    /// A formula that should give the rate measured; if it does, that is one more source. One that does not is withdrawn,
+    /// and makes all else less sure. After [`Found::sources`].
     pub fn arithmetic(mut self, arithmetic: Option<Arithmetic>) -> Self {
         if let Some(arithmetic) = &arithmetic {
             let c = &mut self.confidence;
@@ -111,7 +116,7 @@ impl Found {
                 (false, i) => i * CONTRADICTED,
             };
         }
-        self.arithmetic = arithmetic;
+        self.arithmetic = arithmetic.filter(Arithmetic::agrees);
         self
     }
 }
@@ -171,22 +176,23 @@ mod tests {
     use super::*;
     use units::Rate;
 
-    /// "0.2 / 5.53 ms = 36.2/s, but 48.1/s were measured" stood beside "confidence: high".
+    /// "0.2 / 5.53 ms = 36.2/s, but 48.1/s were measured" stood beside "confidence: high", and later beside "medium".
     #[test]
-    fn nothing_is_sure_beside_a_formula_that_contradicts_it() {
+    fn a_formula_that_contradicts_what_was_measured_is_withdrawn_and_nothing_is_sure() {
         let reckoned = |ceiling: f64| {
             let arithmetic =
                 Arithmetic { formula: String::new(), ceiling: Rate(ceiling), measured: Rate(100.0) };
-            let found = Found::new(Cause::Cpu, "").margin(2.0, 1.0, 2.0).sources(3);
-            found.arithmetic(Some(arithmetic)).confidence.word()
+            let found =
+                Found::new(Cause::Cpu, "").margin(2.0, 1.0, 2.0).sources(3).arithmetic(Some(arithmetic));
+            (found.confidence.word(), found.arithmetic.is_some())
         };
         for (ceiling, expected) in [
-            (100.0, "high"),
-            (114.0, "high"),
-            (86.0, "high"),
-            (116.0, "medium"),
-            (75.3, "medium"),
-            (0.0, "medium"),
+            (100.0, ("high", true)),
+            (114.0, ("high", true)),
+            (86.0, ("high", true)),
+            (116.0, ("medium", false)),
+            (75.3, ("medium", false)),
+            (0.0, ("medium", false)),
         ] {
             assert_eq!(reckoned(ceiling), expected, "{ceiling}");
         }

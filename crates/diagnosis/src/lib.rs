@@ -5,6 +5,7 @@
 //! they found (`verdict`): what explains what, which came first, how sure. A rule is a pure function of
 //! what was recorded, so that a better one can judge an old run anew.
 
+mod bystanders;
 mod case;
 mod found;
 mod merge;

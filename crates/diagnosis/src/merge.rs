@@ -2,7 +2,7 @@
 
 use record::watch::{
     Cgroup, Disk, Group, Host, Jvm, Listener, Neighbour, Network, Own, Peer, Postgres, Pressure, Sessions,
-    State, SubjectWindow, Sweep, Wait, Window,
+    State, SubjectWindow, Sweep, Usage, Wait, Window,
 };
 use std::collections::BTreeMap;
 use units::Nanos;
@@ -67,6 +67,11 @@ fn sum(into: &mut Option<u64>, next: Option<u64>) {
     option(into, next.as_ref(), |mine, theirs| *mine += theirs);
 }
 
+/// That which leaves less.
+fn fuller(a: &Usage, b: &Usage) -> Usage {
+    if a.share() > b.share() { *a } else { *b }
+}
+
 fn subject(into: &mut SubjectWindow, next: &SubjectWindow, weights: Weights) {
     let first = weights.before == 0.0;
     into.processes = next.processes;
@@ -78,8 +83,6 @@ fn subject(into: &mut SubjectWindow, next: &SubjectWindow, weights: Weights) {
     into.major_faults += next.major_faults;
     sum(&mut into.read_bytes, next.read_bytes);
     sum(&mut into.written_bytes, next.written_bytes);
-    let fuller =
-        |a: &record::watch::Usage, b: &record::watch::Usage| if a.share() > b.share() { *a } else { *b };
     option(&mut into.descriptors, next.descriptors.as_ref(), |a, b| *a = fuller(a, b));
     option(&mut into.user_tasks, next.user_tasks.as_ref(), |a, b| *a = fuller(a, b));
     option(&mut into.sweep, next.sweep.as_ref(), |a, b| sweep(a, b, weights));
@@ -110,6 +113,7 @@ fn sweep(into: &mut Sweep, next: &Sweep, weights: Weights) {
 fn groups(into: &mut Vec<Group>, next: &[Group], weights: Weights) {
     for group in into.iter_mut() {
         group.threads *= weights.before;
+        group.full.iter_mut().for_each(|full| full.threads *= weights.before);
         group.states.iter_mut().for_each(|state| state.threads *= weights.before);
     }
     for theirs in next {
@@ -122,6 +126,11 @@ fn groups(into: &mut Vec<Group>, next: &[Group], weights: Weights) {
         mine.on_cpu_ns += theirs.on_cpu_ns;
         mine.run_delay_ns += theirs.run_delay_ns;
         mine.switches += theirs.switches;
+        if let Some(theirs) = theirs.full {
+            let full = mine.full.get_or_insert_default();
+            full.threads += weights.next * theirs.threads;
+            full.on_cpu_ns += theirs.on_cpu_ns;
+        }
         let mut states: BTreeMap<Wait, f64> = mine.states.drain(..).map(|s| (s.wait, s.threads)).collect();
         for state in &theirs.states {
             *states.entry(state.wait.clone()).or_default() += weights.next * state.threads;
@@ -235,6 +244,14 @@ fn network(into: &mut Network, next: &Network) {
     into.received_bytes += next.received_bytes;
     into.sent_bytes += next.sent_bytes;
     into.time_wait = next.time_wait;
+    into.interface_drops += next.interface_drops;
+    into.tracking_drops += next.tracking_drops;
+    option(&mut into.tracked, next.tracked.as_ref(), |a, b| *a = fuller(a, b));
+    option(&mut into.link, next.link.as_ref(), |mine, theirs| {
+        mine.received_bytes += theirs.received_bytes;
+        mine.sent_bytes += theirs.sent_bytes;
+        mine.bits_per_second = theirs.bits_per_second;
+    });
 }
 
 fn jvm(into: &mut Jvm, next: &Jvm) {
@@ -292,6 +309,9 @@ fn postgres(into: &mut Postgres, next: &Postgres) {
     option(&mut into.wal_sync_ms, next.wal_sync_ms.as_ref(), add);
     into.checkpoints_timed += next.checkpoints_timed;
     into.checkpoints_requested += next.checkpoints_requested;
+    into.checkpoint_write_ms += next.checkpoint_write_ms;
+    into.checkpoint_sync_ms += next.checkpoint_sync_ms;
+    into.backend_syncs += next.backend_syncs;
 }
 
 fn own(into: &mut Own, next: &Own) {

@@ -33,6 +33,8 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
                     | ColdJit
                     | Gc
                     | PostgresIdleInTransaction
+                    | PacketDrops
+                    | Retransmissions
             )
         }
         // Who waits for a lock or a pool while processors are to be had does not wait for compilers.
@@ -51,7 +53,15 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
         ),
         Cpu => matches!(
             symptom,
-            Lock | Pool | Workers | Downstream | Inside | AcceptQueue | Safepoint | PostgresIdleInTransaction
+            Lock | Pool
+                | Workers
+                | Downstream
+                | Inside
+                | AcceptQueue
+                | Safepoint
+                | PostgresIdleInTransaction
+                | PacketDrops
+                | Retransmissions
         ),
         PostgresLock
         | PostgresWal
@@ -63,6 +73,24 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
                 || cause == PostgresLock && matches!(symptom, PostgresIdleInTransaction)
                 || cause == PostgresWal && matches!(symptom, PostgresLock)
         }
+        PostgresCheckpoints => matches!(
+            symptom,
+            PostgresWal
+                | PostgresReads
+                | PostgresLock
+                | Pool
+                | Workers
+                | Downstream
+                | Inside
+                | AcceptQueue
+                | Lock
+                | Disk
+        ),
+        Bandwidth => {
+            matches!(symptom, PacketDrops | Retransmissions | Workers | Downstream | Inside | AcceptQueue)
+        }
+        Tracking => matches!(symptom, PacketDrops | Retransmissions | Downstream | Inside),
+        PacketDrops => matches!(symptom, Retransmissions | Downstream | Inside),
         MemoryLimit => {
             matches!(symptom, Disk | PostgresReads | Gc | Inside | AcceptQueue | Workers | Lock | Pool | Cpu)
         }
@@ -71,8 +99,9 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
         Disk => matches!(symptom, Workers | Lock | Pool | AcceptQueue | Inside),
         Lock => matches!(symptom, Workers | AcceptQueue | Inside),
         Workers => matches!(symptom, Downstream | AcceptQueue | Inside),
-        Downstream => matches!(symptom, Inside | AcceptQueue),
-        AcceptQueue | Safepoint | Inside => false,
+        Downstream | Retransmissions => matches!(symptom, Inside | AcceptQueue),
+        AcceptQueue => symptom == Retransmissions,
+        Safepoint | Inside => false,
     }
 }
 
@@ -133,12 +162,8 @@ pub(crate) fn judge(case: &Case<'_>) -> Diagnosis {
 
 fn reckoned(arithmetic: &Arithmetic) -> String {
     let Arithmetic { formula, ceiling, measured } = arithmetic;
-    if arithmetic.agrees() {
-        let about = if arithmetic.is_near() { "" } else { "about " };
-        format!("{formula} = {ceiling}: that is {about}the limit; {measured} were measured.")
-    } else {
-        format!("{formula} would be {ceiling}, but {measured} were measured: this is not all of it.")
-    }
+    let about = if arithmetic.is_near() { "" } else { "about " };
+    format!("{formula} = {ceiling}: that is {about}the limit; {measured} were measured.")
 }
 
 /// A cause in words.
@@ -170,6 +195,11 @@ pub(crate) fn name(cause: Cause) -> &'static str {
         Safepoint => "safepoints",
         ColdJit => "cold code",
         Disk => "a disk",
+        Retransmissions => "segments lost on the way",
+        PacketDrops => "packets dropped",
+        Tracking => "the firewall's table of connections",
+        Bandwidth => "the network link",
+        PostgresCheckpoints => "PostgreSQL's checkpoints",
     }
 }
 

@@ -1,5 +1,6 @@
 //! The threads, or processes, that serve requests, and where they stand.
 
+use crate::bystanders::Bystanders;
 use record::watch::{FutexOp, Subject, SubjectWindow, Wait};
 use std::collections::BTreeMap;
 
@@ -60,6 +61,8 @@ pub(crate) struct Workers {
     pub idle: f64,
     /// The group has threads of its service beside its workers, of the same name.
     mixed: bool,
+    /// One of its threads at a time computes: Python's and Ruby's interpreters have a lock, waited for by milliseconds at a time.
+    pub interpreted: bool,
     /// Anything else.
     pub other: f64,
 }
@@ -67,7 +70,7 @@ pub(crate) struct Workers {
 impl Workers {
     /// The group that serves requests: of all groups that can be one, and do some of the work, that with the
     /// most threads that are not waiting for events.
-    pub fn find(subject: &SubjectWindow, about: Option<&Subject>) -> Option<Self> {
+    pub fn find(subject: &SubjectWindow, about: Option<&Subject>, others: &Bystanders) -> Option<Self> {
         /// Threads that never run serve nobody.
         const WORK: f64 = 0.1;
         let java = about.is_some_and(|subject| subject.java.is_some());
@@ -77,10 +80,14 @@ impl Workers {
         let group = candidates()
             .filter(|group| group.on_cpu_ns as f64 >= WORK * work as f64)
             .max_by(|a, b| busy(a).total_cmp(&busy(b)).then(a.threads.total_cmp(&b.threads)))?;
-        let mut workers =
-            Self { name: group.name.clone(), all: group.threads, mixed: java, ..Self::default() };
+        let interpreted = about
+            .is_some_and(|subject| subject.name.starts_with("python") || subject.name.starts_with("ruby"));
+        let (name, all) = (group.name.clone(), group.threads);
+        let mut workers = Self { name, all, mixed: java, interpreted, ..Self::default() };
         for state in &group.states {
-            workers.take(&state.wait, state.threads, java);
+            let bystanders = others.of(&group.name, &state.wait).min(state.threads);
+            workers.all -= bystanders;
+            workers.take(&state.wait, state.threads - bystanders, java);
         }
         workers.peers.sort_by(|a, b| b.1.total_cmp(&a.1));
         Some(workers)
@@ -88,7 +95,7 @@ impl Workers {
 
     fn take(&mut self, wait: &Wait, threads: f64, java: bool) {
         if let Wait::Futex { within_s, op, .. } = wait
-            && *within_s != Some(1)
+            && (*within_s != Some(1) || self.interpreted)
             && !(java && *op == FutexOp::Wait && within_s.is_none())
         {
             *self.queues.entry(*within_s).or_default() += threads;
@@ -98,7 +105,7 @@ impl Workers {
             // HotSpot's safepoint barrier; everywhere else that operation is a plain mutex.
             Wait::Futex { op: FutexOp::Wait, within_s: None, .. } if java => {}
             // Java sleeps so, too; and who waits for a lock or a connection waits longer than a second for it.
-            Wait::Futex { within_s: Some(1), .. } => self.sleeping += threads,
+            Wait::Futex { within_s: Some(1), .. } if !self.interpreted => self.sleeping += threads,
             Wait::Futex { within_s: Some(_), .. } => self.timed += threads,
             Wait::Futex { within_s: None, .. } => self.untimed += threads,
             Wait::Peer { address } => match self.peers.iter_mut().find(|(peer, _)| peer == address) {

@@ -48,7 +48,8 @@ pub fn kernel(bytes: &[u8]) {
     let text = &String::from_utf8_lossy(bytes);
     let _ = (cgroup::limits::stalls(text, text, text), cgroup::place::mounts(text, Path::new("/")));
     let _ = (disks::parse(text, |_| true), host::Stat::parse(text), host::available(text), host::tasks(text));
-    let _ = (network::named(text, "Tcp", "OutSegs"), network::softnet(text), network::bytes(text));
+    let _ = (network::named(text, "Tcp", "OutSegs"), network::softnet(text));
+    let _ = (network::interfaces(text), network::tracking(text));
     let _ = (network::time_wait(text), processes::limits::limit(text, "Max open files"));
     for line in text.lines() {
         let _ = (cgroup::place::member(line), scene::listing::line(line));

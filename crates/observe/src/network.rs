@@ -3,15 +3,16 @@
 use crate::said::Said;
 use crate::scene::Scene;
 use crate::source::{ONLY_AT_CUTS, Source};
-use record::watch::{Missing, Network, Window};
+use crate::tree;
+use record::watch::{Link, Missing, Network, Usage, Window};
 use std::time::Duration;
 use std::{fs, io};
 
 /// Reads /proc/PID/net of the service's first process.
 #[derive(Debug, Default)]
 pub(crate) struct Networks {
-    /// Of which process, and its counters.
-    before: Option<(u32, Network)>,
+    /// Of which process, its counters, and those of its interfaces.
+    before: Option<(u32, Network, Vec<Interface>)>,
     said: Said,
 }
 
@@ -30,15 +31,53 @@ pub(crate) fn softnet(text: &str) -> Option<u64> {
     text.lines().try_fold(0_u64, |sum, line| sum.checked_add(drops(line)?))
 }
 
-/// Bytes received and sent, of all interfaces.
-pub(crate) fn bytes(dev: &str) -> Option<(u64, u64)> {
-    let mut sum = (0_u64, 0_u64);
-    for line in dev.lines().skip(2) {
-        let mut numbers = line.split_once(':')?.1.split_ascii_whitespace();
-        sum.0 = sum.0.checked_add(numbers.next()?.parse().ok()?)?;
-        sum.1 = sum.1.checked_add(numbers.nth(7)?.parse().ok()?)?;
+/// An interface's counters.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Interface {
+    pub name: String,
+    pub received_bytes: u64,
+    pub sent_bytes: u64,
+    /// Packets dropped, both ways.
+    pub drops: u64,
+}
+
+/// All interfaces; none if their counters cannot be summed.
+pub(crate) fn interfaces(dev: &str) -> Option<Vec<Interface>> {
+    let one = |line: &str| {
+        let (name, numbers) = line.split_once(':')?;
+        let numbers: Vec<u64> =
+            numbers.split_ascii_whitespace().map(|n| n.parse().ok()).collect::<Option<_>>()?;
+        Some(Interface {
+            name: name.trim().to_owned(),
+            received_bytes: *numbers.first()?,
+            sent_bytes: *numbers.get(8)?,
+            drops: numbers.get(3)?.checked_add(*numbers.get(11)?)?,
+        })
+    };
+    dev.lines().skip(2).map(one).collect()
+}
+
+/// Sums one of the interfaces' counters.
+fn sum<'a>(interfaces: impl Iterator<Item = &'a Interface>, of: impl Fn(&Interface) -> u64) -> Option<u64> {
+    interfaces.map(of).try_fold(0_u64, u64::checked_add)
+}
+
+/// Connections tracked, and packets dropped because one more could not be (/proc/net/stat/nf_conntrack: names, then a line of
+/// hexadecimal digits for each processor).
+pub(crate) fn tracking(stat: &str) -> Option<(u64, u64)> {
+    let mut lines = stat.lines();
+    let names: Vec<&str> = lines.next()?.split_ascii_whitespace().collect();
+    let at = |name: &str| names.iter().position(|n| *n == name);
+    let (entries, drop) = (at("entries")?, at("drop")?);
+    let (mut used, mut drops) = (None, 0_u64);
+    for line in lines {
+        let row = line.split_ascii_whitespace().map(|n| u64::from_str_radix(n, 16).ok());
+        let row: Vec<u64> = row.collect::<Option<_>>()?;
+        // Each processor's line has the same number of entries.
+        used.get_or_insert(*row.get(entries)?);
+        drops = drops.checked_add(*row.get(drop)?)?;
     }
-    Some(sum)
+    Some((used?, drops))
 }
 
 /// Sockets in TIME_WAIT, of both versions of IP: `TCP: inuse 1 orphan 0 tw 0 alloc 1 mem 143`.
@@ -48,13 +87,44 @@ pub(crate) fn time_wait(sockstat: &str) -> Option<u64> {
     words.nth(1)?.parse().ok()
 }
 
-fn read(pid: u32) -> io::Result<Network> {
+/// The most connections that are tracked; 0 if that is not known.
+fn tracked_most() -> u64 {
+    let text = fs::read_to_string("/proc/sys/net/netfilter/nf_conntrack_max").unwrap_or_default();
+    text.trim().parse().unwrap_or(0)
+}
+
+/// Bits a second that an interface carries by its driver's account; none if it says nothing: most virtual ones do not.
+fn speed(name: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("/sys/class/net/{name}/speed")).ok()?;
+    let megabits: u64 = text.trim().parse().ok()?;
+    (1..1_000_000).contains(&megabits).then_some(megabits * 1_000_000)
+}
+
+/// Of the interfaces whose speed is known that which used most of it.
+fn fullest(now: &[Interface], before: &[Interface], speed: impl Fn(&str) -> Option<u64>) -> Option<Link> {
+    let grown = |now: &Interface| {
+        let before = before.iter().find(|before| before.name == now.name)?;
+        Some(Link {
+            received_bytes: now.received_bytes.saturating_sub(before.received_bytes),
+            sent_bytes: now.sent_bytes.saturating_sub(before.sent_bytes),
+            bits_per_second: speed(&now.name)?,
+        })
+    };
+    let share = |link: &Link| link.received_bytes.max(link.sent_bytes) as f64 / link.bits_per_second as f64;
+    now.iter().filter_map(grown).max_by(|a, b| share(a).total_cmp(&share(b)))
+}
+
+fn read(pid: u32) -> io::Result<(Network, Vec<Interface>)> {
     let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/net/{name}"));
     let (netstat, snmp, dev, sockstat) = (read("netstat")?, read("snmp")?, read("dev")?, read("sockstat")?);
     let softnet_stat = read("softnet_stat")?;
+    // Readable by root alone, and there only where connections are tracked.
+    let tracked = read("stat/nf_conntrack").ok().and_then(|stat| tracking(&stat));
+    let unknown = || io::Error::new(io::ErrorKind::InvalidData, "a file in it is in no known format");
+    let interfaces = interfaces(&dev).ok_or_else(unknown)?;
+    let others = || interfaces.iter().filter(|interface| interface.name != "lo");
     let all = || {
         let extended = |name: &str| named(&netstat, "TcpExt", name);
-        let (received_bytes, sent_bytes) = bytes(&dev)?;
         Some(Network {
             listen_overflows: extended("ListenOverflows")?,
             listen_drops: extended("ListenDrops")?,
@@ -62,12 +132,18 @@ fn read(pid: u32) -> io::Result<Network> {
             segments_retransmitted: named(&snmp, "Tcp", "RetransSegs")?,
             backlog_drops: extended("TCPBacklogDrop")?,
             softnet_drops: softnet(&softnet_stat)?,
-            received_bytes,
-            sent_bytes,
+            received_bytes: sum(interfaces.iter(), |i| i.received_bytes)?,
+            sent_bytes: sum(interfaces.iter(), |i| i.sent_bytes)?,
             time_wait: time_wait(&sockstat)?,
+            interface_drops: sum(others(), |i| i.drops)?,
+            tracked: tracked.map(|(used, _)| Usage { used, limit: tracked_most() }).filter(|u| u.limit > 0),
+            tracking_drops: tracked.map_or(0, |(_, drops)| drops),
+            // Which is the fuller one is known when they have grown.
+            link: None,
         })
     };
-    all().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a file in it is in no known format"))
+    let network = all().ok_or_else(unknown)?;
+    Ok((network, interfaces))
 }
 
 fn grown(now: Network, before: Network) -> Network {
@@ -82,6 +158,10 @@ fn grown(now: Network, before: Network) -> Network {
         received_bytes: since(now.received_bytes, before.received_bytes),
         sent_bytes: since(now.sent_bytes, before.sent_bytes),
         time_wait: now.time_wait,
+        interface_drops: since(now.interface_drops, before.interface_drops),
+        tracked: now.tracked,
+        tracking_drops: since(now.tracking_drops, before.tracking_drops),
+        link: None,
     }
 }
 
@@ -95,13 +175,16 @@ impl Source for Networks {
     fn cut(&mut self, scene: &Scene, window: &mut Window) {
         let Some(&pid) = scene.subjects.first().and_then(|cast| cast.pids.first()) else { return };
         match read(pid) {
-            Ok(now) => {
-                if let Some((of, before)) = self.before
-                    && of == pid
+            Ok((now, interfaces)) => {
+                if let Some((of, before, them)) = &self.before
+                    && *of == pid
                 {
-                    window.network = Some(grown(now, before));
+                    // Speeds are read where torment is: of another namespace they would be another machine's.
+                    let ours = tree::namespace(pid, "net") == tree::namespace(std::process::id(), "net");
+                    let link = fullest(&interfaces, them, |name| if ours { speed(name) } else { None });
+                    window.network = Some(Network { link, ..grown(now, *before) });
                 }
-                self.before = Some((pid, now));
+                self.before = Some((pid, now, interfaces));
             }
             // It has just ended: a folder that is gone, or (EINVAL) a namespace that is.
             Err(error) if matches!(error.raw_os_error(), Some(2 | 3 | 22)) => self.before = None,
@@ -134,13 +217,37 @@ mod tests {
         assert_eq!(softnet("0a 0000000f 1\n0b 00000001 0\n"), Some(16));
         assert_eq!(softnet("x\n"), None);
         let dev = "Inter-| Receive\n face |bytes\n    lo: 10 1 0 0 0 0 0 0 10 1 0 0 0 0 0 0\neth0:7 1 0 0 0 0 0 0 9 1 0 0 0 0 0 0\n";
-        assert_eq!(bytes(dev), Some((17, 19)));
+        let both = interfaces(dev).expect("two interfaces");
+        assert_eq!(
+            (sum(both.iter(), |i| i.received_bytes), sum(both.iter(), |i| i.sent_bytes)),
+            (Some(17), Some(19))
+        );
         assert_eq!(time_wait("sockets: used 15\nTCP: inuse 1 orphan 0 tw 27 alloc 1 mem 3\n"), Some(27));
         assert_eq!(time_wait("sockets: used 15\n"), None);
         // What overflows is none.
-        let much = format!("a:{0} 0 0 0 0 0 0 0 {0}\n", u64::MAX);
-        assert_eq!(bytes(&format!("\n\n{much}{much}")), None);
+        let much = format!("a:{0} 0 0 0 0 0 0 0 {0} 0 0 0\n", u64::MAX);
+        let both = interfaces(&format!("\n\n{much}{much}")).expect("each has its own");
+        assert_eq!(sum(both.iter(), |i| i.sent_bytes), None);
         assert_eq!(softnet("0 ffffffffffffffff\n0 1\n"), None);
+    }
+
+    #[test]
+    fn drops_tracking_and_speed() {
+        let dev = "\n\n lo: 10 1 0 5 0 0 0 0 10 1 0 6 0 0 0 0\neth0:7 1 0 2 0 0 0 0 9 1 0 3 0 0 0 0\n";
+        let drops: Vec<u64> = interfaces(dev).expect("two").iter().map(|i| i.drops).collect();
+        assert_eq!(drops, [11, 5]);
+        assert_eq!(interfaces("\n\neth0: 7 x\n"), None);
+        let stat = "entries  searched drop early_drop\n0000000a  0 00000001 0\n0000000a  0 00000010 0\n";
+        assert_eq!(tracking(stat), Some((10, 17)));
+        assert_eq!(tracking("entries drop\n"), None, "no processor");
+        assert_eq!(tracking("entries found\n1 2\n"), None);
+        let at =
+            |name: &str, sent_bytes| Interface { name: name.to_owned(), sent_bytes, ..Interface::default() };
+        let before = [at("eth0", 100), at("eth1", 0), at("tun0", 0)];
+        let now = [at("eth0", 1_100), at("eth1", 900), at("tun0", 1_000_000), at("new0", 5)];
+        let speed = |name: &str| name.strip_prefix("eth").map(|n| if n == "0" { 10_000 } else { 1_000 });
+        let link = fullest(&now, &before, speed).expect("two have a speed");
+        assert_eq!((link.sent_bytes, link.bits_per_second), (900, 1_000));
     }
 
     #[test]

@@ -107,6 +107,16 @@ pub enum Cause {
     ColdJit,
     /// A disk.
     Disk,
+    /// What is sent is lost on the way, and sent again.
+    Retransmissions,
+    /// An interface, or the kernel behind it, drops packets.
+    PacketDrops,
+    /// The firewall's table of connections.
+    Tracking,
+    /// The speed of a network link.
+    Bandwidth,
+    /// PostgreSQL: checkpoints that come too often.
+    PostgresCheckpoints,
 }
 
 /// One cause, with how sure it is and why.

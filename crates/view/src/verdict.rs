@@ -41,7 +41,7 @@ fn found(diagnosis: &Diagnosis) -> Vec<Line> {
     let rest: Vec<Line> = (diagnosis.chain.len() > 1)
         .then(|| chain(diagnosis))
         .into_iter()
-        .chain(diagnosis.arithmetic.as_ref().filter(|a| !is_said(a, diagnosis)).map(arithmetic))
+        .chain(agreeing(diagnosis).filter(|a| !is_said(a, diagnosis)).map(arithmetic))
         .collect();
     let facts = verdict.evidence.iter().take(EVIDENCE - rest.len());
     lines.extend(facts.map(|fact| evidence(fact, diagnosis)));
@@ -128,17 +128,15 @@ pub(crate) fn chain(diagnosis: &Diagnosis) -> Line {
 /// Whether the verdict reproduces what was measured.
 pub(crate) fn arithmetic(arithmetic: &Arithmetic) -> Line {
     let Arithmetic { formula, ceiling, measured } = arithmetic;
-    let line = Line::plain(format!("    {formula} = {} a second", number(ceiling.0)));
-    if arithmetic.agrees() {
-        let about = if arithmetic.is_near() { "" } else { "about " };
-        line.and(Tone::Good, format!(": that is {about}the limit"))
-            .then(format!("; measured: {}", number(measured.0)))
-    } else {
-        line.and(
-            Tone::Warn,
-            format!("; measured: {}: this does not explain the rate by itself", number(measured.0)),
-        )
-    }
+    let about = if arithmetic.is_near() { "" } else { "about " };
+    Line::plain(format!("    {formula} = {} a second", number(ceiling.0)))
+        .and(Tone::Good, format!(": that is {about}the limit"))
+        .then(format!("; measured: {}", number(measured.0)))
+}
+
+/// What was reckoned, if it gives what was measured: runs of earlier versions kept what did not, too.
+pub(crate) fn agreeing(diagnosis: &Diagnosis) -> Option<&Arithmetic> {
+    diagnosis.arithmetic.as_ref().filter(|arithmetic| arithmetic.agrees())
 }
 
 pub(crate) fn confidence(diagnosis: &Diagnosis) -> Line {
@@ -149,8 +147,7 @@ pub(crate) fn confidence(diagnosis: &Diagnosis) -> Line {
         _ => Tone::Warn,
     };
     let mut line = Line::empty().and(Tone::Faint, "  confidence: ").and(tone, confidence.word());
-    let contradicted = diagnosis.arithmetic.as_ref().is_some_and(|arithmetic| !arithmetic.agrees());
-    if let Some(why) = lacking(confidence, contradicted) {
+    if let Some(why) = lacking(confidence) {
         line = line.then(format!(", for {why}"));
     }
     match diagnosis.unless.first() {
@@ -160,14 +157,11 @@ pub(crate) fn confidence(diagnosis: &Diagnosis) -> Line {
 }
 
 /// What a confidence that is not high lacks most, and what would help.
-fn lacking(confidence: Confidence, contradicted: bool) -> Option<String> {
+fn lacking(confidence: Confidence) -> Option<String> {
     let Confidence { margin, persistence, independence, coverage } = confidence;
     let percent = |share: f64| Share((share * 100.0).round() / 100.0);
     let (shown, seen) = (percent(persistence), percent(coverage));
-    let sources = match contradicted {
-        true => "the reckoning does not give the rate that was measured",
-        false => "few independent sources say so (--postgres and --metrics add some)",
-    };
+    let sources = "few independent sources say so (--postgres and --metrics add some)";
     let reasons = [
         (
             persistence,

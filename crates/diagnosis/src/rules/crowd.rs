@@ -1,5 +1,6 @@
 //! Workers that wait for each other: what locks and pools have in common.
 
+use super::event_loop::restless;
 use crate::case::{Case, Moment, cpu as cpu_of};
 use crate::found::{Contrast, fact, source};
 use crate::words::number;
@@ -48,11 +49,16 @@ pub(super) fn crowd_of(workers: Workers, outstanding: f64, well: Option<&Workers
 pub(super) fn crowded(case: &Case<'_>, moment: &Moment<'_>) -> Option<Crowd> {
     let subject = moment.subjects.first()?;
     let crowd = crowd_of(
-        Workers::find(subject, case.about())?,
+        case.workers(subject)?,
         moment.outstanding,
         case.well.as_ref().and_then(|well| well.workers.as_ref()),
     );
     let calm = cpu_of(subject, moment.length()) < CALM * case.cpus();
+    // Where a thread has no rest the others wait for that one, or for nothing.
+    let group = subject.groups.iter().find(|group| group.name == crowd.workers.name)?;
+    if restless(group, moment.length().as_secs_f64()).is_some() {
+        return None;
+    }
     (crowd.engaged >= LEAST && crowd.waiting >= MOST * crowd.engaged && calm).then_some(crowd)
 }
 

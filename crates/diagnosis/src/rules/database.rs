@@ -36,7 +36,10 @@ fn waits_for_lock(s: &Sessions) -> bool {
 
 fn waits_for_reads(s: &Sessions) -> bool {
     let named = |name: &str| {
-        name.starts_with("DataFile") || name.starts_with("Aio") || name.starts_with("BufFileRead")
+        name.starts_with("DataFileRead")
+            || name.starts_with("DataFilePrefetch")
+            || name.starts_with("Aio")
+            || name.starts_with("BufFileRead")
     };
     s.state == "active"
         && s.wait_type.as_deref().is_some_and(|t| t == "IO" || t == "LWLock" || t == "BufferPin")

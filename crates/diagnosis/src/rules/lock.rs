@@ -8,6 +8,15 @@ use record::{Arithmetic, Cause, Prediction};
 use units::Rate;
 
 pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
+    // Who waits as where it was well, while nobody does anything, waits for work: requests do not come this far.
+    let before = case.well.as_ref().and_then(|well| well.workers.as_ref());
+    if crowd.holding < 0.1
+        && before.is_some_and(|w| w.queues.get(&crowd.within).is_some_and(|n| *n >= crowd.waiting))
+    {
+        return None;
+    }
+    // An interpreter's lock is waited for by milliseconds at a time, and who holds it computes.
+    let interpreter = crowd.workers.interpreted && crowd.within == Some(1);
     let hold = case.well.as_ref().and_then(|well| well.load.response_p50);
     let arithmetic = hold.filter(|hold| *hold > 0.0).map(|hold| Arithmetic {
         formula: format!("1 / {} held per request", time(hold)),
@@ -17,10 +26,14 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     let mut found = Found::new(
         Cause::Lock,
         format!(
-            "{} of {}'s {} workers wait for one lock: one request at a time gets through.",
+            "{} of {}'s {} workers wait for {}.",
             number(crowd.waiting),
             case.name(),
-            number(crowd.workers.all)
+            number(crowd.workers.all),
+            match interpreter {
+                true => "the interpreter's lock: one thread at a time computes",
+                false => "one lock: one request at a time gets through",
+            }
         ),
     )
     .margin(crowd.waiting, MOST * crowd.engaged, crowd.engaged * 0.9)
@@ -33,6 +46,7 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     if let Some(dump) = dumped(case, |at| at.state == "BLOCKED" || waits_in_application(at)) {
         found = found.evidence(dump).sources(3);
     }
+    let hold = hold.filter(|_| arithmetic.as_ref().is_some_and(Arithmetic::agrees));
     let ceiling = hold.map_or(String::new(), |hold| format!(" (held {} per request)", time(hold)));
     Some(
         found
@@ -42,8 +56,14 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
                 format!("one lock{ceiling}"),
                 "its holder".to_owned(),
             ])
-            .next("do less while it is held, or hold one lock for each key instead of one for all")
-            .next("more workers or processors will not help")
+            .next(match interpreter {
+                true => "more processes instead of threads: each has an interpreter of its own",
+                false => "do less while it is held, or hold one lock for each key instead of one for all",
+            })
+            .next(match interpreter {
+                true => "more threads will not help, nor will more processors alone",
+                false => "more workers or processors will not help",
+            })
             .predicts(Prediction {
                 change: "half the time under the lock".to_owned(),
                 capacity: Some(Rate(2.0 * case.bad.load.answered)),

@@ -1,12 +1,15 @@
 //! The rules: each a pure function of a case to what it found, if it holds.
 
+mod checkpoints;
 mod crowd;
 mod database;
+mod event_loop;
 mod inside;
 mod instrument;
 mod java;
 mod lock;
 mod neighbour;
+mod network;
 mod outside;
 mod pool;
 mod processors;
@@ -16,7 +19,7 @@ use crate::case::Case;
 use crate::found::Found;
 
 /// Every rule.
-pub(crate) const ALL: [fn(&Case<'_>) -> Option<Found>; 24] = [
+pub(crate) const ALL: [fn(&Case<'_>) -> Option<Found>; 29] = [
     instrument::generator,
     instrument::ports,
     instrument::descriptors,
@@ -35,6 +38,11 @@ pub(crate) const ALL: [fn(&Case<'_>) -> Option<Found>; 24] = [
     outside::downstream,
     outside::disk,
     inside::inside,
+    network::bandwidth,
+    network::tracking,
+    network::drops,
+    network::retransmissions,
+    checkpoints::checkpoints,
     database::wal,
     database::locks,
     database::cpu,

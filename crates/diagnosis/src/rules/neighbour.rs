@@ -1,5 +1,6 @@
 //! Somebody else on the machine uses the processors that the service lacks.
 
+use super::event_loop::carriers;
 use super::processors::{HOST_IDLE, THROTTLED, host_cpus, idle, starved};
 use crate::case::{Case, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
@@ -22,8 +23,10 @@ pub(super) fn others(case: &Case<'_>) -> Option<f64> {
     // Where it may use all processors and some are idle, others do not take them from it.
     let all_of_them = case.cpus() >= host_cpus(all);
     let full = idle(all) <= HOST_IDLE * host_cpus(all) || !all_of_them;
-    let lacks = case.cpus() - case.cpu() - behind;
-    let takes_it = taken >= 0.5 * lacks && lacks >= 0.25 * case.cpus();
+    // A few threads can use no more than a processor each, whatever else there is.
+    let wants = carriers(case).map_or(case.cpus(), |carriers| carriers.threads.min(case.cpus()));
+    let lacks = wants - case.cpu() - behind;
+    let takes_it = taken >= 0.5 * lacks && lacks >= 0.25 * wants;
     (full && !held_back && takes_it && starved(case)).then_some(taken / busy.max(0.01))
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
     let workers = case.bad.workers.clone()?;
     let all_taken = |window: &Moment<'_>| {
         let subject = window.subjects.first();
-        let there = subject.and_then(|subject| Workers::find(subject, case.about()));
+        let there = subject.and_then(|subject| case.workers(subject));
         there.is_some_and(|w| {
             w.name == workers.name && w.all >= 0.9 * workers.all && w.outside() + w.running >= 0.8 * w.all
         })
@@ -26,11 +26,13 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
     // A thread for each request is no limited number of them.
     let all = |window: &Moment<'_>| {
         let subject = window.subjects.first()?;
-        Workers::find(subject, case.about()).map(|workers| workers.all)
+        case.workers(subject).map(|workers| workers.all)
     };
     let counts: Vec<f64> = case.bad.each.iter().filter_map(all).collect();
-    let (least, most) = counts.iter().fold((f64::MAX, 0.0_f64), |(a, b), n| (a.min(*n), b.max(*n)));
-    let grows = counts.len() >= 2 && least < 0.85 * most && counts.last() > counts.first();
+    // Threads that are only made when they are needed are there by the second half.
+    let half = &counts[counts.len() / 2..];
+    let (least, most) = half.iter().fold((f64::MAX, 0.0_f64), |(a, b), n| (a.min(*n), b.max(*n)));
+    let grows = half.len() >= 2 && least < 0.85 * most && half.last() > half.first();
     if grows || !(waits && full && more && calm && workers.all >= 1.5) {
         return None;
     }
@@ -53,12 +55,13 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
         )
         .margin(workers.outside(), MOST * workers.all, 0.9 * workers.all)
         .holding(case, all_taken)
-        .sources(2)
+        // Without a second side nobody knows which of them are workers.
+        .sources(if case.well.is_some() { 2 } else { 1 })
         .seen_by_sweeps(case)
         .evidence(
             fact(
                 format!(
-                    "{} of {} workers ({}) {what}",
+                    "{} of {} workers ({}) wait for something else: {what}",
                     number(workers.outside()),
                     number(workers.all),
                     workers.name
@@ -71,6 +74,7 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
             .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside))),
         )
         .evidence(outstanding_fact(case))
+        .evidences(bystanders(case, &workers))
         .arithmetic(arithmetic)
         .chain([count(workers.all.round(), "worker"), short])
         .next("shorten what they wait for")
@@ -83,6 +87,13 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
         })
         .unless("workers are idle while requests wait"),
     )
+}
+
+/// Who is of the same name, and no worker.
+fn bystanders(case: &Case<'_>, workers: &Workers) -> Option<record::Evidence> {
+    let others = case.bystanders.in_group(&workers.name);
+    let text = format!("{} more of that name: the same at any load, no worker", number(others));
+    (others > 0.0).then(|| fact(text, others, 1.0, "threads", source::SWEEP))
 }
 
 /// With what twice as many would take, where it is known what a thread takes here.
@@ -124,7 +135,7 @@ pub(crate) fn downstream(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     let reading = |window: &Moment<'_>| {
-        let there = window.subjects.first().and_then(|subject| Workers::find(subject, case.about()));
+        let there = window.subjects.first().and_then(|subject| case.workers(subject));
         there.is_some_and(|w| w.peers.iter().any(|(p, n)| *p == peer && *n >= MOST * engaged))
     };
     let place = named(case, &peer);
@@ -167,7 +178,7 @@ pub(crate) fn downstream(case: &Case<'_>) -> Option<Found> {
 pub(crate) fn disk(case: &Case<'_>) -> Option<Found> {
     const SHARE: f64 = 0.3;
     let there = |subject: &SubjectWindow| -> (f64, Option<String>) {
-        let workers = Workers::find(subject, case.about()).unwrap_or_default();
+        let workers = case.workers(subject).unwrap_or_default();
         (workers.disk, workers.disk_what)
     };
     let (waiting, what) = there(case.bad.service());

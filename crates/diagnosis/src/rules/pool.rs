@@ -98,6 +98,8 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
         ceiling: Rate(used / hold),
         measured,
     });
+    // A time that does not give the rate measured is no time to reckon with.
+    let hold = hold.filter(|_| arithmetic.as_ref().is_some_and(Arithmetic::agrees));
     let at = peer.as_ref().map(|peer| format!(" to {}", named(case, peer))).unwrap_or_default();
     let mut found = Found::new(
         Cause::Pool,

@@ -1,5 +1,6 @@
 //! Processors: a quota before the processors themselves, for the threads look the same.
 
+use super::event_loop::{Carriers, carriers, few, restless};
 use super::neighbour::others;
 use crate::case::{Case, Moment, Side, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
@@ -9,7 +10,7 @@ use record::{Arithmetic, Cause, Prediction};
 use units::Rate;
 
 /// So much of what it may use has a saturated service in use.
-const FULL: f64 = 0.85;
+pub(super) const FULL: f64 = 0.85;
 /// A machine is full with no more than this share idle.
 pub(super) const HOST_IDLE: f64 = 0.07;
 /// Periods in which a quota is used up, from which on it counts.
@@ -19,7 +20,7 @@ const COLD: f64 = 0.7;
 /// Context switches that take less than this share of what the service uses explain nothing.
 const SWITCHING: f64 = 0.03;
 /// A thread that always wants a processor, and has one this share of the time, is a limit by itself.
-const ONE_THREAD: f64 = 0.9;
+pub(super) const ONE_THREAD: f64 = 0.9;
 
 fn service_cpu(window: &Window) -> f64 {
     window.subjects.first().map_or(0.0, |subject| cpu_of(subject, window.length()))
@@ -45,12 +46,8 @@ pub(super) fn host_cpus(window: &Window) -> f64 {
 /// requests outstanding is its share of the response time. Or all pass through a few threads that are never idle.
 pub(super) fn starved(case: &Case<'_>) -> bool {
     const SHARE: f64 = 0.15;
-    let time = case.bad.all.length().0 as f64;
-    let never_idle = |group: &record::watch::Group| {
-        group.threads >= 0.9
-            && group.threads < 2.0 * host_cpus(&case.bad.all) + 1.0
-            && (group.on_cpu_ns + group.run_delay_ns) as f64 >= ONE_THREAD * time * group.threads
-    };
+    let seconds = case.bad.seen();
+    let never_idle = |group: &record::watch::Group| restless(group, seconds).is_some();
     case.runnable() >= SHARE * case.bad.load.outstanding || case.bad.service().groups.iter().any(never_idle)
 }
 
@@ -133,7 +130,7 @@ fn gain(now: f64, most: f64) -> f64 {
 }
 
 /// Ceiling from what a request cost while the target was well.
-fn by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<Arithmetic> {
+pub(super) fn by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<Arithmetic> {
     let cost = case.when_well(|side| {
         cpu_of(side.service(), side.all.length()) / side.load.answered.max(f64::MIN_POSITIVE)
     })?;
@@ -166,7 +163,8 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
     if others(case).is_some() {
         return None;
     }
-    one_thread(case).or_else(|| all_of_them(case))
+    let found = |carriers: Carriers<'_>| carriers.found(case);
+    few(case).map(found).or_else(|| all_of_them(case)).or_else(|| carriers(case).map(found))
 }
 
 fn all_of_them(case: &Case<'_>) -> Option<Found> {
@@ -250,7 +248,11 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
     for group in by_group(&case.bad).into_iter().chain(switching(case)) {
         found = found.evidence(group);
     }
-    let more = if sharing {
+    // More processors are of no use to a loop that cannot use them.
+    let alone = carriers(case).filter(|carriers| carriers.loops && carriers.threads < cpus + 0.5);
+    let more = if let Some(carriers) = alone {
+        format!("more processors only with as many processes: {}", carriers.more(case))
+    } else if sharing {
         format!(
             "give torment a machine of its own first: it used {} of the {} processors",
             number(own),
@@ -320,56 +322,4 @@ fn switching(case: &Case<'_>) -> Option<record::Evidence> {
         number(case.cpu())
     );
     Some(fact(text, used, least, "processors", source::SCHEDSTAT).well(case.when_well(taken)))
-}
-
-/// A service with fewer threads than processors is full when they are.
-fn one_thread(case: &Case<'_>) -> Option<Found> {
-    let seconds = case.bad.seen() * 1e9;
-    let wants = |group: &record::watch::Group| {
-        let time = seconds * group.threads.max(f64::MIN_POSITIVE);
-        let (on, delay) = (group.on_cpu_ns as f64 / time, group.run_delay_ns as f64 / time);
-        group.threads >= 0.9 && group.threads < 4.5 && on + delay >= 0.97 && on >= 0.6
-    };
-    let java = case.about().is_some_and(|subject| subject.java.is_some());
-    if java || seconds == 0.0 || case.cpu() >= FULL * case.cpus() {
-        return None;
-    }
-    let group = case.bad.service().groups.iter().find(|group| wants(group))?;
-    let used = group.on_cpu_ns as f64 / seconds / group.threads;
-    let threads = count(group.threads.round(), "thread");
-    Some(
-        Found::new(
-            Cause::Cpu,
-            format!(
-                "All requests pass through {threads} of {} ({}), and {} running all the time.",
-                case.name(),
-                group.name,
-                if group.threads < 1.5 { "it is" } else { "they are" }
-            ),
-        )
-        .margin(used, 0.6, ONE_THREAD)
-        .holding(case, |window| {
-            let time = window.length().0 as f64;
-            let there = window.subjects.first().and_then(|s| s.groups.iter().find(|g| g.name == group.name));
-            there.is_some_and(|g| (g.on_cpu_ns + g.run_delay_ns) as f64 >= 0.9 * time * g.threads)
-        })
-        .sources(2)
-        .evidence(fact(
-            format!("{}: {} of {threads} used", group.name, number(used * group.threads)),
-            used,
-            ONE_THREAD,
-            "share",
-            source::SCHEDSTAT,
-        ))
-        .arithmetic(by_cost(case, group.threads, "processors that its threads can use"))
-        .chain(["requests".to_owned(), format!("{threads} ({})", group.name), "processor".to_owned()])
-        .next("have more such threads or processes, up to the number of processors")
-        .next("or make a request cheaper: profile it (perf record -g -p PID)")
-        .predicts(Prediction {
-            change: "one more such thread".to_owned(),
-            capacity: Some(Rate(case.bad.load.answered * (1.0 + 1.0 / group.threads.round().max(1.0)))),
-            then: "the processors of the machine are the next limit".to_owned(),
-        })
-        .unless("the thread is idle part of the time in a run that is as slow"),
-    )
 }

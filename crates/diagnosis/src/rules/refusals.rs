@@ -11,6 +11,9 @@ fn service(window: &Window) -> Option<&SubjectWindow> {
     window.subjects.first()
 }
 
+/// A backlog below this is not what anybody would choose for a service that is loaded.
+const SHORT: u32 = 64;
+
 pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
     let full = |subject: &SubjectWindow| subject.listeners.iter().any(|l| l.queued > l.backlog);
     let there = case.bad.service();
@@ -24,6 +27,15 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
         listener.queued, listener.address, listener.backlog
     );
     let load = &case.bad.load;
+    let accept = "look at what keeps the accepting threads: more of them, or an event loop for connections";
+    // Who is turned away comes back after a second: so few places are too few for a service that is idle meanwhile.
+    let [first, then] = match listener.backlog < SHORT && case.cpu() < 0.5 {
+        true => [
+            "listen with a longer backlog, 128 or more: the service is idle while connections are turned away",
+            accept,
+        ],
+        false => [accept, "raise the backlog (and net.core.somaxconn) only if connections come in bursts"],
+    };
     Some(
         Found::new(
             Cause::AcceptQueue,
@@ -65,8 +77,8 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
             format!("accept queue of {}", listener.backlog),
             format!("{} accepts too slowly", case.name()),
         ])
-        .next("look at what keeps the accepting threads: more of them, or an event loop for connections")
-        .next("raise the backlog (and net.core.somaxconn) only if connections come in bursts")
+        .next(first)
+        .next(then)
         .unless("the queue stays below its backlog once clients keep their connections alive"),
     )
 }

@@ -1,3 +1,4 @@
 //! Rules, and what they make of recordings.
 
+mod hand;
 mod rules;

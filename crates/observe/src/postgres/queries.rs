@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 /// Counters read; [`counters`] gives that many columns.
-pub(super) const COUNTERS: usize = 13;
+pub(super) const COUNTERS: usize = 16;
 
 /// Ours can be told by it, in the database's log and in `pg_stat_statements`.
 pub(super) const MARK: &str = "/* torment */";
@@ -101,6 +101,22 @@ pub(super) fn counters(columns: &Columns) -> String {
         ("pg_stat_checkpointer", "num_requested", "(SELECT num_requested FROM pg_stat_checkpointer)"),
         ("pg_stat_bgwriter", "checkpoints_req", "(SELECT checkpoints_req FROM pg_stat_bgwriter)"),
     ]);
+    let write_ms = columns.first(&[
+        ("pg_stat_checkpointer", "write_time", "(SELECT write_time FROM pg_stat_checkpointer)"),
+        ("pg_stat_bgwriter", "checkpoint_write_time", "(SELECT checkpoint_write_time FROM pg_stat_bgwriter)"),
+    ]);
+    let sync_ms = columns.first(&[
+        ("pg_stat_checkpointer", "sync_time", "(SELECT sync_time FROM pg_stat_checkpointer)"),
+        ("pg_stat_bgwriter", "checkpoint_sync_time", "(SELECT checkpoint_sync_time FROM pg_stat_bgwriter)"),
+    ]);
+    let backend_syncs = columns.first(&[
+        ("pg_stat_bgwriter", "buffers_backend_fsync", "(SELECT buffers_backend_fsync FROM pg_stat_bgwriter)"),
+        (
+            "pg_stat_io",
+            "backend_type",
+            "(SELECT sum(fsyncs) FROM pg_stat_io WHERE backend_type = 'client backend' AND object = 'relation')",
+        ),
+    ]);
     let each: [String; COUNTERS] = [
         of_database("xact_commit"),
         of_database("xact_rollback"),
@@ -116,6 +132,9 @@ pub(super) fn counters(columns: &Columns) -> String {
         format!("CASE WHEN current_setting('track_wal_io_timing', true) = 'on' THEN {wal_sync_ms} END"),
         timed,
         requested,
+        write_ms,
+        sync_ms,
+        backend_syncs,
     ];
     let each: Vec<String> = each.iter().map(|expression| format!("({expression})::float8")).collect();
     format!("{MARK}\nSELECT {}\nFROM pg_stat_database WHERE datname = current_database()", each.join(",\n  "))
@@ -144,7 +163,10 @@ mod tests {
         }
         views.push(match version {
             17.. => ("pg_stat_checkpointer", "num_timed num_requested write_time sync_time"),
-            _ => ("pg_stat_bgwriter", "checkpoints_timed checkpoints_req buffers_backend"),
+            _ => (
+                "pg_stat_bgwriter",
+                "checkpoints_timed checkpoints_req checkpoint_write_time checkpoint_sync_time buffers_backend_fsync",
+            ),
         });
         let names = |(view, names): (&str, &str)| {
             let view = view.to_owned();
@@ -172,9 +194,21 @@ mod tests {
                 "wal_sync_time active_time wal_bytes checkpoints_req",
                 "pg_current_wal_lsn pg_stat_checkpointer",
             ),
-            (16, "wal_sync_time wal_bytes checkpoints_timed", "pg_stat_io pg_stat_checkpointer"),
-            (17, "wal_sync_time wal_bytes num_timed num_requested", "pg_stat_io pg_stat_bgwriter"),
-            (18, "sum(fsyncs) sum(fsync_time) wal_bytes num_timed", "wal_sync_time pg_stat_bgwriter"),
+            (
+                16,
+                "wal_sync_time wal_bytes checkpoints_timed buffers_backend_fsync checkpoint_sync_time",
+                "pg_stat_io pg_stat_checkpointer",
+            ),
+            (
+                17,
+                "wal_sync_time wal_bytes num_timed num_requested sum(fsyncs)",
+                "sum(fsync_time) pg_stat_bgwriter",
+            ),
+            (
+                18,
+                "sum(fsyncs) sum(fsync_time) wal_bytes num_timed write_time sync_time",
+                "wal_sync_time pg_stat_bgwriter",
+            ),
         ] {
             let sql = counters(&columns(version));
             for part in has.split(' ') {

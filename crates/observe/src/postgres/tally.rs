@@ -55,7 +55,8 @@ impl Tally {
         // Counts of less than 2^53, which a float holds exactly.
         let whole = |counter: Option<f64>| counter.map(|c| c as u64);
         let [commits, rollbacks, read, hit, temporary, deadlocks, grown @ ..] = grown;
-        let [active_ms, idle_in_transaction_ms, wal_bytes, wal_syncs, wal_sync_ms, timed, requested] = grown;
+        let [active_ms, idle_in_transaction_ms, wal_bytes, wal_syncs, wal_sync_ms, checkpoints @ ..] = grown;
+        let [timed, requested, write_ms, sync_ms, backend_syncs] = checkpoints;
         Postgres {
             looks,
             failed,
@@ -76,6 +77,9 @@ impl Tally {
             wal_sync_ms,
             checkpoints_timed: whole(timed).unwrap_or_default(),
             checkpoints_requested: whole(requested).unwrap_or_default(),
+            checkpoint_write_ms: write_ms.unwrap_or_default(),
+            checkpoint_sync_ms: sync_ms.unwrap_or_default(),
+            backend_syncs: whole(backend_syncs).unwrap_or_default(),
         }
     }
 }

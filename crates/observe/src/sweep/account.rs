@@ -1,7 +1,7 @@
 //! Adds up what was seen of the threads until a window is cut.
 
 use super::waits::{Number, Waits};
-use record::watch::{Group, State, Wait};
+use record::watch::{Full, Group, State, Wait};
 
 /// Threads of one name, of one subject.
 #[derive(Debug, Default)]
@@ -13,6 +13,8 @@ pub(crate) struct Tally {
     pub on_cpu_ns: u64,
     pub run_delay_ns: u64,
     pub switches: u64,
+    /// See [`super::crowd::Crowd::full`].
+    pub full: Full,
     /// Numbers of threads, summed over looks.
     threads: f64,
     states: Vec<(Number, f64)>,
@@ -75,6 +77,7 @@ impl Tally {
             on_cpu_ns: std::mem::take(&mut self.on_cpu_ns),
             run_delay_ns: std::mem::take(&mut self.run_delay_ns),
             switches: std::mem::take(&mut self.switches),
+            full: Some(std::mem::take(&mut self.full)),
             states,
         };
         self.threads = 0.0;

@@ -9,6 +9,7 @@ use super::waits::Seen;
 use crate::fold;
 use crate::scene::of_process;
 use crate::tree;
+use record::watch::Full;
 use rustix::fs::{RawDir, SeekFrom, seek};
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
@@ -20,6 +21,9 @@ const SPARE: usize = 64;
 const KEPT_WHOLE: usize = 2_000;
 /// The most threads watched: a page each.
 const MOST_THREADS: usize = 50_000;
+
+/// A thread that wants a processor for this share of a window has no rest.
+const FULL: f64 = 0.9;
 
 /// One thread.
 #[derive(Debug)]
@@ -36,6 +40,9 @@ pub(crate) struct Thread {
     pub stat: Option<OwnedFd>,
     pub syscall: Option<OwnedFd>,
     pub sched: Sched,
+    /// Time on a processor, and ready for one, since the last cut.
+    pub on_cpu_ns: u64,
+    pub delay_ns: u64,
     /// What it was last seen to do; none: it has to be looked into.
     pub seen: Option<Seen>,
     /// That could not be read.
@@ -195,6 +202,8 @@ impl Crowd {
             stat,
             syscall,
             sched: Sched::default(),
+            on_cpu_ns: 0,
+            delay_ns: 0,
             seen: None,
             refused: false,
             listed: self.listing,
@@ -283,7 +292,10 @@ impl Crowd {
                 let tally = &mut self.tallies[thread.tally as usize];
                 let cpu = now.on_cpu_ns.saturating_sub(before.on_cpu_ns);
                 tally.on_cpu_ns += cpu;
-                tally.run_delay_ns += now.delay_ns.saturating_sub(before.delay_ns);
+                let delay = now.delay_ns.saturating_sub(before.delay_ns);
+                tally.run_delay_ns += delay;
+                thread.on_cpu_ns += cpu;
+                thread.delay_ns += delay;
                 tally.switches += now.count.saturating_sub(before.count);
                 process.cpu_seen_ns += cpu;
                 let moved = now.count != before.count;
@@ -318,6 +330,21 @@ impl Crowd {
             process.unseen_ns = process.unseen_ns.max(missing);
         }
         unseen
+    }
+
+    /// Of each group the threads that had no rest since the last cut, so long ago; begins anew.
+    pub fn full(&mut self, since_ns: u64) {
+        let Self { threads, tallies, .. } = self;
+        tallies.iter_mut().for_each(|tally| tally.full = Full::default());
+        for thread in threads {
+            let on_cpu_ns = std::mem::take(&mut thread.on_cpu_ns);
+            let ready_ns = on_cpu_ns + std::mem::take(&mut thread.delay_ns);
+            if ready_ns as f64 >= FULL * since_ns as f64 {
+                let full = &mut tallies[thread.tally as usize].full;
+                full.threads += 1.0;
+                full.on_cpu_ns += on_cpu_ns;
+            }
+        }
     }
 
     /// All waits are to be found anew.

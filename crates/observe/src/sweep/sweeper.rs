@@ -76,6 +76,7 @@ pub(crate) struct Sweeper {
     is_loaded: bool,
     next: Instant,
     list_at: Instant,
+    cut_at: Instant,
     /// What a look at one thread costs, and what everything else does in a second.
     cost_ns: f64,
     other_ns: f64,
@@ -103,6 +104,7 @@ impl Sweeper {
             is_loaded: false,
             next: now,
             list_at: now,
+            cut_at: now,
             cost_ns: FIRST_COST_NS,
             other_ns: 0.0,
             other_now_ns: 0,
@@ -235,6 +237,8 @@ impl Sweeper {
             self.next = now;
         }
         self.looking.run();
+        let since = std::mem::replace(&mut self.cut_at, Instant::now()).elapsed();
+        self.looking.crowd.full(since.as_nanos() as u64);
         let Looking { files, crowd, waits, .. } = &mut self.looking;
         let unseen = crowd.unseen(files, self.sums.len());
         let looks = f64::from(self.done.max(1));

@@ -97,6 +97,12 @@ pub struct Postgres {
     pub checkpoints_timed: u64,
     /// See `checkpoints_timed`.
     pub checkpoints_requested: u64,
+    /// Time that checkpoints took to write, told when one ends.
+    pub checkpoint_write_ms: f64,
+    /// Time that they took to flush, told when one ends.
+    pub checkpoint_sync_ms: f64,
+    /// Files that clients' sessions had to flush themselves, for the checkpointer did not come to it.
+    pub backend_syncs: u64,
 }
 
 /// Sessions of a database that do the same.

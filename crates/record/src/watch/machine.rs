@@ -189,6 +189,26 @@ pub struct Network {
     pub sent_bytes: u64,
     /// Sockets in TIME_WAIT, at the end.
     pub time_wait: u64,
+    /// Packets that interfaces dropped, both ways; the loopback's are none of them.
+    pub interface_drops: u64,
+    /// Connections tracked by the firewall, at the end; none where it tracks none, or that may not be read.
+    pub tracked: Option<Usage>,
+    /// Packets dropped because one more could not be tracked.
+    pub tracking_drops: u64,
+    /// The interface that used most of its speed; none where no speed is known.
+    pub link: Option<Link>,
+}
+
+/// What passed through an interface whose speed is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Link {
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// What it carries each way, by its driver's account.
+    pub bits_per_second: u64,
 }
 
 /// torment itself within a window.

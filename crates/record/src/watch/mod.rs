@@ -15,9 +15,9 @@ pub use inside::{
     VirtualThreads,
 };
 pub use machine::{
-    Cgroup, CpuQuota, Disk, Host, MemoryLimit, Neighbour, Network, Own, Pressure, TaskLimit, Usage,
+    Cgroup, CpuQuota, Disk, Host, Link, MemoryLimit, Neighbour, Network, Own, Pressure, TaskLimit, Usage,
 };
-pub use threads::{FutexOp, Group, State, Sweep, Wait};
+pub use threads::{Full, FutexOp, Group, State, Sweep, Wait};
 pub use window::{Listener, Peer, SubjectWindow, Window};
 
 use serde::{Deserialize, Serialize};

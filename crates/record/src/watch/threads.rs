@@ -15,8 +15,20 @@ pub struct Group {
     /// Times that one of them was given a processor, which is how often one was switched to: its third.
     #[serde(default)]
     pub switches: u64,
+    /// Those that had no rest; none where that was not looked for.
+    pub full: Option<Full>,
     /// Where they were: average numbers of threads, the largest first; they sum to `threads`.
     pub states: Vec<State>,
+}
+
+/// Threads that were on a processor, or ready for one, for at least nine tenths of the window.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Full {
+    /// How many: of several windows the average.
+    pub threads: f64,
+    /// Their processor time.
+    pub on_cpu_ns: u64,
 }
 
 /// How many threads were in one state.

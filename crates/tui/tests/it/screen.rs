@@ -133,6 +133,7 @@ fn watched() -> Ongoing {
         on_cpu_ns: 1_850_000_000,
         run_delay_ns: 9_500_000_000,
         switches: 0,
+        full: None,
         states: vec![State { wait, threads: 188.8 }, State { wait: Wait::Running, threads: 11.2 }],
     };
     let service = SubjectWindow { groups: vec![group], ..SubjectWindow::default() };

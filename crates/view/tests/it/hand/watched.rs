@@ -62,6 +62,7 @@ fn group(name: &str, cpu_ms: u64, delay_ms: u64, states: &[(Wait, f64)]) -> Grou
         on_cpu_ns: cpu_ms * 1_000_000,
         run_delay_ns: delay_ms * 1_000_000,
         switches: 0,
+        full: None,
         states: states
             .iter()
             .map(|(wait, threads)| State { wait: wait.clone(), threads: *threads })

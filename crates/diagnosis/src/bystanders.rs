@@ -1,0 +1,110 @@
+//! Threads that bear the name of workers and serve nobody: supervisors, helpers, who accepts or dispatches.
+//!
+//! A worker's state changes with the load. Who does the same at rest, when well and when degraded is a bystander. Nobody
+//! looked at the target at rest: what was in a state then is reckoned from the other two, for what requests occupy grows
+//! with the rate that is answered (Little's law, at a constant time of service).
+
+use crate::case::Side;
+use record::watch::{Group, Wait};
+use std::collections::BTreeMap;
+
+/// How many more than it has processes a service may have: a supervisor of its own, and who it set apart.
+const MORE: f64 = 2.0;
+/// The rate answered when degraded is at least so many times that when well, or nothing is reckoned from the two.
+const APART: f64 = 1.2;
+
+/// Whole threads, by the name of their group and what they wait for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Bystanders {
+    by: BTreeMap<String, BTreeMap<Wait, f64>>,
+}
+
+impl Bystanders {
+    /// Those that both sides show.
+    pub fn between(well: &Side<'_>, bad: &Side<'_>) -> Self {
+        let processes = f64::from(bad.service().processes.max(well.service().processes));
+        let mut by = BTreeMap::new();
+        for group in &bad.service().groups {
+            let Some(before) = well.service().groups.iter().find(|before| before.name == group.name) else {
+                continue;
+            };
+            let mut found = in_group(well, bad, before, group);
+            // Many that look idle under any load may be workers that wait for each other all the same.
+            found.sort_by(|a, b| a.1.total_cmp(&b.1));
+            let mut room = (processes + MORE).min(group.threads - 1.0);
+            found.retain(|(wait, count)| {
+                let queueing = matches!(wait, Wait::Futex { .. }) && !busy(wait);
+                let fits = *count <= room && !(queueing && *count > processes);
+                room -= if fits { *count } else { 0.0 };
+                fits
+            });
+            by.insert(group.name.clone(), found.into_iter().collect());
+        }
+        Self { by }
+    }
+
+    /// How many of a group are among those that wait for this.
+    pub fn of(&self, group: &str, wait: &Wait) -> f64 {
+        self.by.get(group).and_then(|states| states.get(wait)).copied().unwrap_or(0.0)
+    }
+
+    /// All of a group.
+    pub fn in_group(&self, group: &str) -> f64 {
+        self.by.get(group).map_or(0.0, |states| states.values().sum())
+    }
+}
+
+fn in_group(well: &Side<'_>, bad: &Side<'_>, before: &Group, after: &Group) -> Vec<(Wait, f64)> {
+    let answered = (well.load.answered, bad.load.answered);
+    let apart = answered.0 > 0.0 && answered.1 >= APART * answered.0;
+    // One request occupies one thread at most: no more of the busy ones stand by than there are above that.
+    let mut spare = spare(well, &after.name);
+    let mut found = Vec::new();
+    for state in &after.states {
+        let (then, now) = (threads(before, &state.wait), state.threads);
+        let at_rest = then - answered.0 * (now - then) / (answered.1 - answered.0);
+        let mut same = then.min(now);
+        match (busy(&state.wait), apart) {
+            (true, true) => same = same.min(at_rest).min(spare),
+            (true, false) => continue,
+            (false, true) => same = same.min(at_rest),
+            (false, false) => {}
+        }
+        let same = same.round();
+        if same >= 1.0 {
+            if busy(&state.wait) {
+                spare -= same;
+            }
+            found.push((state.wait.clone(), same));
+        }
+    }
+    found
+}
+
+/// Threads of a group that look busy beyond the requests outstanding, in the median window where the target was well.
+fn spare(well: &Side<'_>, name: &str) -> f64 {
+    let of = |moment: &crate::case::Moment<'_>| {
+        let groups = &moment.subjects.first()?.groups;
+        let group = groups.iter().find(|group| group.name == name)?;
+        let busy = group.states.iter().filter(|state| busy(&state.wait)).map(|state| state.threads);
+        Some(busy.sum::<f64>() - moment.outstanding)
+    };
+    let mut all: Vec<f64> = well.each.iter().filter_map(of).collect();
+    all.sort_by(f64::total_cmp);
+    all.get(all.len() / 2).copied().unwrap_or(0.0).round()
+}
+
+fn threads(group: &Group, wait: &Wait) -> f64 {
+    group.states.iter().filter(|state| state.wait == *wait).map(|state| state.threads).sum()
+}
+
+/// What a worker does with a request, as far as one can tell; all else it may do for want of one, too.
+fn busy(wait: &Wait) -> bool {
+    match wait {
+        Wait::Running | Wait::Peer { .. } | Wait::Sleep | Wait::Disk { .. } | Wait::PageFault => true,
+        // Java sleeps so.
+        Wait::Futex { within_s, .. } => *within_s == Some(1),
+        Wait::Client | Wait::Accept | Wait::Events | Wait::Pipe | Wait::Child => false,
+        Wait::Other { .. } | Wait::Unknown => false,
+    }
+}

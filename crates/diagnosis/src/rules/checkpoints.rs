@@ -1,0 +1,144 @@
+//! PostgreSQL's checkpoints: they come because so much was written, and all who write wait for the disk meanwhile.
+
+use crate::case::{Case, Moment, Side};
+use crate::found::{Contrast, Found, fact, source};
+use crate::rules::inside::active;
+use crate::words::{number, percent, time};
+use record::watch::{Postgres, Sessions};
+use record::{Cause, Prediction};
+use units::grouped;
+
+/// Of the degraded seconds a checkpoint was under way in this share.
+const UNDER_WAY: f64 = 0.5;
+/// Where it was well in no more than this share of that.
+const BEFORE: f64 = 0.5;
+/// Of the busy sessions this share waits for what a checkpoint does to the disk.
+const WAITING: f64 = 0.3;
+/// With fewer busy sessions nothing is said of them.
+const LEAST: f64 = 1.5;
+
+/// The time that a checkpoint which ended in this window took, in seconds; its counters grow when it ends.
+fn ended_after(postgres: &Postgres) -> f64 {
+    (postgres.checkpoint_write_ms + postgres.checkpoint_sync_ms) / 1e3
+}
+
+/// Share of the windows in which a checkpoint was under way: those before its end, for as long as it took, and those after it was asked
+/// for, if the load ended first.
+fn under_way(side: &Side<'_>) -> f64 {
+    let counted = |moment: &&Moment<'_>| moment.postgres.is_some();
+    let windows: Vec<&Moment<'_>> = side.each.iter().filter(counted).collect();
+    let mut during = vec![false; windows.len()];
+    let mut asked = false;
+    for at in 0..windows.len() {
+        let Some(postgres) = &windows[at].postgres else { continue };
+        // Another trial begins: what went on at the end of the last one is not known.
+        asked &= at > 0 && windows[at].from >= windows[at - 1].to;
+        let took = ended_after(postgres);
+        if took > 0.0 {
+            let mut left = took;
+            for back in (0..=at).rev() {
+                if left <= 0.0 || (back < at && windows[back].to > windows[back + 1].from) {
+                    break;
+                }
+                during[back] = true;
+                left -= windows[back].length().as_secs_f64();
+            }
+        }
+        // One that ended now may be the one that was asked for now.
+        asked = (asked && took == 0.0) || (postgres.checkpoints_requested > 0 && took == 0.0);
+        during[at] |= asked;
+    }
+    during.iter().filter(|during| **during).count() as f64 / windows.len().max(1) as f64
+}
+
+/// Sessions that wait for a disk, or for those who do: what is written, the log, and the pages that are just being written.
+fn waits_for_writes(session: &Sessions) -> bool {
+    let kind = session.wait_type.as_deref().unwrap_or("");
+    let event = session.wait_event.as_deref().unwrap_or("").to_ascii_lowercase();
+    let writes = ["wal", "datafilewrite", "datafilesync", "datafileflush", "datafileextend", "slruwrite"];
+    session.state == "active"
+        && (kind == "IO" && writes.iter().any(|write| event.starts_with(write))
+            || kind == "LWLock"
+                && ["walwrite", "walinsert", "buffercontent", "bufferio"].contains(&event.as_str()))
+}
+
+fn waiting(postgres: &Postgres) -> f64 {
+    postgres.sessions.iter().filter(|s| waits_for_writes(s)).map(|s| s.count).sum()
+}
+
+pub(crate) fn checkpoints(case: &Case<'_>) -> Option<Found> {
+    let postgres = case.bad.all.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
+    let (busy, waits) = (active(postgres), waiting(postgres));
+    let (now, well) = (under_way(&case.bad), case.when_well(under_way));
+    // Those that the time brings are spread over it, and harm nobody.
+    let pressed = postgres.checkpoints_requested > 0 || postgres.backend_syncs > 0;
+    let is_new = well.is_none_or(|well| well <= BEFORE * now);
+    if !pressed || now < UNDER_WAY || !is_new || busy < LEAST || waits < WAITING * busy {
+        return None;
+    }
+    let share = |postgres: &Postgres| waiting(postgres) / active(postgres).max(LEAST);
+    let synced = postgres.checkpoint_sync_ms / 1e3 >= 0.1 * case.bad.seen();
+    let setting = |name: &str| case.watched.postgres.as_ref().and_then(|info| info.setting(name));
+    let limit = setting("max_wal_size").map_or(String::new(), |size| format!(", now {size}"));
+    let mut found = Found::new(
+        Cause::PostgresCheckpoints,
+        format!(
+            "PostgreSQL makes checkpoints for the amount that is written: one is under way in {} of the slow seconds, and {} of {} busy sessions wait for the disk.",
+            percent(now),
+            number(waits),
+            number(busy)
+        ),
+    )
+    .margin(now, UNDER_WAY, 0.8)
+    .holding(case, |w| w.postgres.as_ref().is_some_and(|p| share(p) >= WAITING))
+    // Where there is nothing to compare with it may be as usual.
+    .sources(1 + u32::from(well.is_some()) + u32::from(synced || postgres.backend_syncs > 0))
+    .evidence(
+        fact(
+            format!(
+                "a checkpoint under way in {} of the seconds; {} asked for by the amount, {} by the time",
+                percent(now),
+                postgres.checkpoints_requested,
+                postgres.checkpoints_timed
+            ),
+            now,
+            UNDER_WAY,
+            "share",
+            "pg_stat_bgwriter, pg_stat_checkpointer",
+        )
+        .well(well),
+    )
+    .evidence(
+        fact(
+            format!("{} of {} busy sessions wait for writes", number(waits), number(busy)),
+            waits / busy,
+            WAITING,
+            "share",
+            source::ACTIVITY,
+        )
+        .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, share))),
+    );
+    if ended_after(postgres) > 0.0 {
+        let (write, sync) = (postgres.checkpoint_write_ms / 1e3, postgres.checkpoint_sync_ms / 1e3);
+        let text = format!("those that ended took {} to write and {} to flush", time(write), time(sync));
+        found = found.evidence(fact(text, write + sync, 0.0, "s", "pg_stat_bgwriter, pg_stat_checkpointer"));
+    }
+    if postgres.backend_syncs > 0 {
+        let text = format!("{} files flushed by sessions themselves", grouped(postgres.backend_syncs));
+        let well = case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, |p| p.backend_syncs as f64));
+        let source = "buffers_backend_fsync, pg_stat_io";
+        found = found.evidence(fact(text, postgres.backend_syncs as f64, 1.0, "files", source).well(well));
+    }
+    Some(
+        found
+            .chain(["requests".to_owned(), "sessions that write".to_owned(), "checkpoint".to_owned(), "disk".to_owned()])
+            .next(format!("raise max_wal_size{limit}: until the time brings them, checkpoints are rare and spread"))
+            .next("write less: fewer indexes, updates that change something, several changes in one transaction")
+            .predicts(Prediction {
+                change: "max_wal_size four times as large".to_owned(),
+                capacity: None,
+                then: "the slow seconds are a quarter as many; if they stay, the log or the disk is the limit".to_owned(),
+            })
+            .unless("a run that is as slow has no checkpoint under way"),
+    )
+}

@@ -1,0 +1,255 @@
+//! The network, by the counters of the namespace that the service is in.
+
+use crate::case::{Case, Side};
+use crate::found::{Contrast, Found, fact, source};
+use crate::words::{bytes, number, percent};
+use record::Cause;
+use record::watch::{Link, Network, Window};
+use units::grouped;
+
+/// Of the segments sent this share is sent again.
+const AGAIN: f64 = 0.01;
+/// Fewer segments sent again in a second are chance.
+const LEAST_AGAIN: f64 = 2.0;
+/// A share of dropped packets that is worth a word, and the fewest in a second.
+const DROPPED: f64 = 0.001;
+const LEAST_DROPPED: f64 = 1.0;
+/// Of its speed so much of a link is in use when it is full; headers of frames are not counted.
+const LINK_FULL: f64 = 0.9;
+/// Of the table of tracked connections.
+const TABLE_FULL: f64 = 0.95;
+/// Where it was well the same figure is no more than this share of it.
+const BEFORE: f64 = 0.5;
+/// The least time after which Linux sends a segment again (TCP_RTO_MIN), in seconds.
+const RETRY: f64 = 0.2;
+
+fn again(network: &Network) -> f64 {
+    network.segments_retransmitted as f64 / network.segments_sent.max(1) as f64
+}
+
+/// Packets dropped on their way in or out, before a socket could have them.
+fn dropped(network: &Network) -> u64 {
+    network.interface_drops + network.softnet_drops + network.backlog_drops
+}
+
+/// Of the segments sent, for packets are not counted.
+fn dropped_share(network: &Network) -> f64 {
+    dropped(network) as f64 / network.segments_sent.max(1) as f64
+}
+
+/// A figure of the network where the target was well, if it was seen there.
+fn before(case: &Case<'_>, of: impl Fn(&Network) -> f64) -> Option<f64> {
+    case.when_well(|side| side.all.network.as_ref().map_or(0.0, &of))
+}
+
+/// Whether there was much less of it where the target was well; or nothing to compare with.
+fn is_new(now: f64, before: Option<f64>) -> bool {
+    before.is_none_or(|before| before <= BEFORE * now)
+}
+
+fn in_window(window: &Window, is: impl Fn(&Network) -> bool) -> bool {
+    window.network.as_ref().is_some_and(is)
+}
+
+/// Segments are lost on the way, and sent again.
+pub(crate) fn retransmissions(case: &Case<'_>) -> Option<Found> {
+    let network = case.bad.all.network.as_ref()?;
+    let (share, well) = (again(network), before(case, again));
+    let often = case.bad.per_second(network.segments_retransmitted) >= LEAST_AGAIN;
+    // A connection that a full queue turned away is asked for again: that is the queue's doing.
+    let turned_away = network.listen_overflows + network.listen_drops;
+    if share < AGAIN || !often || !is_new(share, well) || turned_away * 2 >= network.segments_retransmitted {
+        return None;
+    }
+    // Who waits for a segment to be sent again waits for at least that long.
+    let shows = case.bad.load.response_p99.is_some_and(|p99| p99 >= RETRY);
+    let drops = dropped(network);
+    Some(
+        Found::new(
+            Cause::Retransmissions,
+            format!(
+                "What is sent is lost on the way: {} of the segments were sent again, each after {} ms or more.",
+                percent(share),
+                number(RETRY * 1e3)
+            ),
+        )
+        .margin(share, AGAIN, 3.0 * AGAIN)
+        .holding(case, |w| in_window(w, |network| again(network) >= AGAIN))
+        .sources(1 + u32::from(shows) + u32::from(drops > 0))
+        .evidence(
+            fact(
+                format!(
+                    "{} of {} segments sent again",
+                    grouped(network.segments_retransmitted),
+                    grouped(network.segments_sent)
+                ),
+                share,
+                AGAIN,
+                "share",
+                "/proc/PID/net/snmp RetransSegs",
+            )
+            .well(well),
+        )
+        .evidences(drops_fact(case, network))
+        .chain(["requests".to_owned(), "segments lost".to_owned(), "sent again after a time".to_owned()])
+        .next("find where they are lost: ip -s link, ethtool -S, tc -s qdisc, and the same on the way to the clients")
+        .unless(format!("less than {} are sent again in a run that is as slow", percent(AGAIN))),
+    )
+}
+
+/// Where packets were dropped, by who dropped them.
+fn drops_fact(case: &Case<'_>, network: &Network) -> Option<record::Evidence> {
+    let by = [
+        (network.interface_drops, "by interfaces"),
+        (network.softnet_drops, "by processors that did not come to them"),
+        (network.backlog_drops, "at sockets whose owner was busy"),
+    ];
+    let by: Vec<String> =
+        by.iter().filter(|(n, _)| *n > 0).map(|(n, by)| format!("{} {by}", grouped(*n))).collect();
+    let text = format!("packets dropped: {}", by.join(", "));
+    let well = case.when_well(|side| side.all.network.as_ref().map_or(0.0, |n| dropped(n) as f64));
+    (!by.is_empty()).then(|| fact(text, dropped(network) as f64, 1.0, "packets", "/proc/PID/net").well(well))
+}
+
+/// An interface, or the kernel behind it, drops packets.
+pub(crate) fn drops(case: &Case<'_>) -> Option<Found> {
+    let network = case.bad.all.network.as_ref()?;
+    let (share, well) = (dropped_share(network), before(case, dropped_share));
+    let often = case.bad.per_second(dropped(network)) >= LEAST_DROPPED;
+    if share < DROPPED || !often || !is_new(share, well) {
+        return None;
+    }
+    let (who, advice) = if network.softnet_drops * 2 >= dropped(network) {
+        (
+            "the processor that handles packets does not come to them",
+            "spread packets over the processors: more queues (ethtool -L), RPS (rps_cpus), net.core.netdev_max_backlog",
+        )
+    } else if network.interface_drops * 2 >= dropped(network) {
+        (
+            "the interface drops them",
+            "a longer ring (ethtool -G), a faster interface, or fewer and larger packets",
+        )
+    } else {
+        (
+            "sockets drop them, for their owner does not come to read",
+            "look at what keeps the threads that read; net.core.rmem_max only hides it",
+        )
+    };
+    Some(
+        Found::new(
+            Cause::PacketDrops,
+            format!(
+                "{} packets a second are dropped on this machine: {who}.",
+                number(case.bad.per_second(dropped(network)))
+            ),
+        )
+        .margin(share, DROPPED, 5.0 * DROPPED)
+        .holding(case, |w| in_window(w, |network| dropped_share(network) >= DROPPED))
+        .sources(1 + u32::from(again(network) >= AGAIN) + u32::from(case.bad.load.timeouts > 0))
+        .evidences(drops_fact(case, network))
+        .chain(["requests".to_owned(), "packets".to_owned(), "dropped".to_owned()])
+        .next(advice)
+        .unless("nothing is dropped in a run that is as slow"),
+    )
+}
+
+/// The firewall's table of connections is full.
+pub(crate) fn tracking(case: &Case<'_>) -> Option<Found> {
+    let network = case.bad.all.network.as_ref()?;
+    let table = network.tracked?;
+    let full = |network: &Network| network.tracked.is_some_and(|table| table.share() >= TABLE_FULL);
+    if network.tracking_drops == 0 || !full(network) {
+        return None;
+    }
+    Some(
+        Found::new(
+            Cause::Tracking,
+            format!(
+                "The firewall tracks no more connections: {} of {} are taken, and packets of new ones are dropped.",
+                grouped(table.used),
+                grouped(table.limit)
+            ),
+        )
+        .holding(case, |w| in_window(w, |network| network.tracking_drops > 0))
+        .sources(2 + u32::from(case.bad.load.timeouts > 0))
+        .evidence(
+            fact(
+                format!("{} of {} connections tracked", grouped(table.used), grouped(table.limit)),
+                table.share(),
+                TABLE_FULL,
+                "share",
+                "nf_conntrack",
+            )
+            .well(before(case, |network| network.tracked.map_or(0.0, |table| table.share()))),
+        )
+        .evidence(
+            fact(
+                format!("{} packets dropped for it", grouped(network.tracking_drops)),
+                network.tracking_drops as f64,
+                1.0,
+                "packets",
+                "/proc/PID/net/stat/nf_conntrack",
+            )
+            .well(before(case, |network| network.tracking_drops as f64)),
+        )
+        .chain(["connections".to_owned(), format!("a table of {}", grouped(table.limit))])
+        .next("keep connections alive; net.netfilter.nf_conntrack_max; or do not track this port (NOTRACK)")
+        .unless("the table has room in a run that fails the same way"),
+    )
+}
+
+/// Share of a link's speed in use, the fuller way, in so many seconds.
+fn link_share(link: &Link, seconds: f64) -> f64 {
+    let way = link.received_bytes.max(link.sent_bytes) as f64;
+    way * 8.0 / (link.bits_per_second as f64 * seconds).max(1.0)
+}
+
+/// A link carries what it can.
+pub(crate) fn bandwidth(case: &Case<'_>) -> Option<Found> {
+    let link = case.bad.all.network.as_ref()?.link?;
+    let of = |side: &Side<'_>| {
+        side.all.network.and_then(|network| network.link).map_or(0.0, |link| link_share(&link, side.seen()))
+    };
+    let share = of(&case.bad);
+    if share < LINK_FULL {
+        return None;
+    }
+    let way = if link.sent_bytes >= link.received_bytes { "sent" } else { "received" };
+    let a_second = case.bad.per_second(link.sent_bytes.max(link.received_bytes)) as u64;
+    let speed = units::Bytes(link.bits_per_second / 8);
+    Some(
+        Found::new(
+            Cause::Bandwidth,
+            format!(
+                "The network link is full: {} a second {way}, of {speed} that it carries.",
+                bytes(a_second)
+            ),
+        )
+        .margin(share, LINK_FULL, 0.97)
+        .holding(case, |window| {
+            let seconds = window.length().as_secs_f64();
+            in_window(window, |network| network.link.is_some_and(|l| link_share(&l, seconds) >= LINK_FULL))
+        })
+        .sources(2)
+        .evidence(
+            fact(
+                format!("{} of its speed in use", percent(share)),
+                share,
+                LINK_FULL,
+                "share",
+                "/proc/PID/net/dev, /sys/class/net/*/speed",
+            )
+            .well(case.when_well(of)),
+        )
+        .evidence(fact(
+            format!("{} answers a second", number(case.bad.load.answered)),
+            case.bad.load.answered,
+            0.0,
+            "1/s",
+            source::LOAD,
+        ))
+        .chain(["answers".to_owned(), format!("a link of {speed} a second")])
+        .next("send less: compress, cache nearer to clients, smaller answers; or a faster link")
+        .unless("the link has room in a run that is as slow"),
+    )
+}

@@ -1,0 +1,227 @@
+//! Windows made by hand, after what was measured of real services, and the searches that they were seen in.
+
+use record::watch::{
+    FutexOp, Group, Host, Peer, Postgres, Role, Sessions, State, Subject, SubjectWindow, Sweep, Wait,
+    Watched, Window,
+};
+use record::{
+    Cause, Caveat, Costs, Diagnosis, Event, Failure, Judgement, Outcome, Purpose, Recovery, Slice,
+    TrialResult,
+};
+use torment_diagnosis::{Recording, diagnose};
+use units::{Nanos, Rate};
+
+pub const CPUS: f64 = 2.0;
+
+pub fn ns(processors: f64) -> u64 {
+    (processors * 1e9) as u64
+}
+
+pub fn futex(within_s: Option<u32>) -> Wait {
+    Wait::Futex { op: FutexOp::WaitBitset, within_s, shared: false }
+}
+
+pub fn peer() -> Wait {
+    Wait::Peer { address: "127.0.0.1:5432".to_owned() }
+}
+
+pub fn workers(on_cpu: f64, runnable: f64, states: &[(Wait, f64)]) -> Group {
+    let states: Vec<State> =
+        states.iter().map(|(wait, threads)| State { wait: wait.clone(), threads: *threads }).collect();
+    Group {
+        name: "http-nio-N-exec-N".to_owned(),
+        threads: states.iter().map(|s| s.threads).sum(),
+        on_cpu_ns: ns(on_cpu),
+        run_delay_ns: ns(runnable),
+        switches: 0,
+        states,
+        full: None,
+    }
+}
+
+/// A second in which the service is seen in full.
+pub fn second(groups: Vec<Group>) -> Window {
+    let used: f64 = groups.iter().map(|g| g.on_cpu_ns as f64 / 1e9).sum();
+    let sweep =
+        Sweep { due: 20, done: 20, threads: 200.0, looked_at: 200.0, readable: 200.0, ..Sweep::default() };
+    Window {
+        subjects: vec![SubjectWindow {
+            groups,
+            sweep: Some(sweep),
+            processes: 1,
+            cpu_ns: ns(used),
+            ..SubjectWindow::default()
+        }],
+        host: Some(Host { cpus: 2, user_ns: ns(used), idle_ns: ns(CPUS - used), ..Host::default() }),
+        ..Window::default()
+    }
+}
+
+/// A load of some seconds: what was offered, answered, outstanding, and what was seen.
+pub struct Load {
+    pub rate: f64,
+    pub answered: f64,
+    pub outstanding: f64,
+    pub response_ms: u64,
+    pub window: Window,
+    pub good: bool,
+    pub invalid: Vec<Caveat>,
+    pub failures: Vec<(Failure, u64)>,
+    /// What was seen in each of its five seconds, if that is not the same.
+    pub each: Vec<Window>,
+}
+
+pub fn load(rate: f64, answered: f64, outstanding: f64, response_ms: u64, window: Window) -> Load {
+    let good = answered >= 0.99 * rate;
+    Load {
+        rate,
+        answered,
+        outstanding,
+        response_ms,
+        window,
+        good,
+        invalid: Vec::new(),
+        failures: Vec::new(),
+        each: Vec::new(),
+    }
+}
+
+pub fn watched() -> Watched {
+    Watched {
+        level: record::watch::Level::Full,
+        subjects: vec![
+            Subject {
+                pid: 1,
+                name: "java".to_owned(),
+                cpus: CPUS,
+                java: Some("25".to_owned()),
+                ..Subject::default()
+            },
+            Subject {
+                pid: 2,
+                role: Role::Downstream,
+                name: "postgres".to_owned(),
+                cpus: CPUS,
+                listens: vec!["127.0.0.1:5432".to_owned()],
+                is_postgres: true,
+                ..Subject::default()
+            },
+        ],
+        ..Watched::default()
+    }
+}
+
+/// A search's trials of five seconds each.
+pub fn judge(watched: Watched, loads: Vec<Load>) -> Diagnosis {
+    judge_knowing(None, watched, loads)
+}
+
+/// The same, where it is known what the machine costs.
+pub fn judge_knowing(costs: Option<Costs>, watched: Watched, loads: Vec<Load>) -> Diagnosis {
+    diagnose(&recorded(costs, watched, loads))
+}
+
+pub fn recorded(costs: Option<Costs>, watched: Watched, loads: Vec<Load>) -> Recording {
+    let mut recording = Recording::default();
+    if let Some(costs) = costs {
+        recording.fold(&Event::Known { costs });
+    }
+    recording.fold(&Event::WatchStarted { watched: Box::new(watched) });
+    for (number, load) in (1..).zip(loads) {
+        let rate = Rate(load.rate);
+        recording.fold(&Event::TrialStarted {
+            trial: number,
+            purpose: Purpose::Measure,
+            rate: Some(rate),
+            duration: Some(Nanos::from_secs(5)),
+            at_unix_ms: 0,
+        });
+        let mut total = Slice::default();
+        for index in 0..5u32 {
+            let mut slice = Slice {
+                index,
+                due: load.rate as u64,
+                elapsed: Nanos::from_secs(1),
+                loops: 1,
+                ..Slice::default()
+            };
+            slice.outcomes.add(Outcome::Ok, load.answered as u64);
+            for (failure, count) in &load.failures {
+                slice.failures.insert(failure.clone(), *count);
+                slice.outcomes.add(Outcome::Failed, *count);
+            }
+            slice.response.record_many(Nanos::from_millis(load.response_ms), load.answered.max(1.0) as u64);
+            slice.outstanding_ns = ns(load.outstanding);
+            recording.fold(&Event::SliceDone { trial: number, slice: Box::new(slice.clone()) });
+            total.merge_after(&slice);
+            let (from, to) = (Nanos::from_secs(index.into()), Nanos::from_secs(u64::from(index) + 1));
+            let seen = load.each.get(index as usize).unwrap_or(&load.window);
+            let window = Window { from, to, ..seen.clone() };
+            recording.fold(&Event::Observed { trial: number, window: Box::new(window) });
+        }
+        recording.fold(&Event::TrialDone {
+            trial: number,
+            result: Box::new(TrialResult {
+                purpose: Purpose::Measure,
+                rate,
+                planned: Nanos::from_secs(5),
+                loaded: Nanos::from_secs(5),
+                drain: Nanos::ZERO,
+                hopeless: false,
+                total,
+                recovery: Recovery::NotNeeded,
+                caveats: Vec::new(),
+            }),
+            judgement: Judgement {
+                loss: 0.0,
+                good: load.good,
+                growth_per_second: None,
+                invalid: load.invalid,
+            },
+        });
+    }
+    recording
+}
+
+pub fn sessions(state: &str, wait: Option<(&str, &str)>, count: f64) -> Sessions {
+    Sessions {
+        state: state.to_owned(),
+        wait_type: wait.map(|w| w.0.to_owned()),
+        wait_event: wait.map(|w| w.1.to_owned()),
+        count,
+    }
+}
+
+pub fn with_sessions(mut window: Window, sessions: Vec<Sessions>) -> Window {
+    window.postgres =
+        Some(Postgres { looks: 5, sessions, commits: 100, wal_syncs: Some(100), ..Postgres::default() });
+    window.subjects.push(SubjectWindow { processes: 10, cpu_ns: ns(0.1), ..SubjectWindow::default() });
+    window
+}
+
+#[track_caller]
+pub fn expect(diagnosis: &Diagnosis, cause: Cause) {
+    assert_eq!(diagnosis.cause(), Some(cause), "{diagnosis:#?}");
+    assert!(!diagnosis.sentences.is_empty() && !diagnosis.chain.is_empty(), "{diagnosis:#?}");
+    let finding = &diagnosis.findings[0];
+    assert!(!finding.evidence.is_empty() && finding.confidence.value() > 0.3, "{finding:#?}");
+}
+
+/// Most of 200 workers idle; two in the database.
+pub fn calm() -> Load {
+    let window = second(vec![workers(0.02, 0.01, &[(futex(Some(60)), 198.0), (peer(), 2.0)])]);
+    load(40.0, 40.0, 2.1, 51, window)
+}
+
+pub fn pool_of_ten() -> Window {
+    let mut window =
+        second(vec![workers(0.09, 0.21, &[(futex(Some(30)), 189.9), (peer(), 9.9), (Wait::Running, 0.2)])]);
+    window.subjects[0].peers = vec![Peer {
+        address: "127.0.0.1:5432".to_owned(),
+        established: 10.0,
+        least: 10,
+        most: 10,
+        time_wait: 0,
+    }];
+    window
+}

@@ -1,0 +1,160 @@
+//! One event loop that uses a processor alone.
+
+use crate::hand::*;
+use record::watch::{Full, Group, Listener, Neighbour, Role, Subject, Wait, Watched, Window};
+use record::{Cause, Diagnosis};
+
+fn service(name: &str, command: &str, cpus: f64) -> Watched {
+    let subject = Subject {
+        pid: 1,
+        role: Role::Service,
+        name: name.to_owned(),
+        command: command.to_owned(),
+        cpus,
+        ..Subject::default()
+    };
+    Watched { level: record::watch::Level::Full, subjects: vec![subject], ..Watched::default() }
+}
+
+/// A group of which some threads had no rest.
+fn threads(name: &str, on_cpu: f64, full: f64, states: &[(Wait, f64)]) -> Group {
+    let had = if full > 0.0 { on_cpu } else { 0.0 };
+    let group = workers(on_cpu, 0.05, states);
+    Group { name: name.to_owned(), full: Some(Full { threads: full, on_cpu_ns: ns(had) }), ..group }
+}
+
+fn judged(about: Watched, well: Window, bad: Window) -> Diagnosis {
+    judge(about, vec![load(600.0, 600.0, 0.4, 1, well), load(2000.0, 1000.0, 300.0, 900, bad)])
+}
+
+/// "A pool of 1 permits", for five of Node's seven threads wait for work that never comes; and of nginx "I do not know".
+#[test]
+fn it_is_named_and_given_more_processes_in_its_own_words() {
+    // As they were seen: those that wait do so at any load.
+    let node = |run: f64, full: f64| {
+        let states = [(futex(None), 5.0), (Wait::Events, 2.0 - run), (Wait::Running, run)];
+        second(vec![threads("node", run, full, &states)])
+    };
+    let lone = |name: &'static str| {
+        move |run: f64, full: f64| {
+            second(vec![threads(name, run, full, &[(Wait::Events, 1.0 - run), (Wait::Running, run)])])
+        }
+    };
+    let nginx = |run: f64, full: f64| {
+        let master = Wait::Other { what: "rt_sigsuspend".to_owned() };
+        let states = [(master, 1.0), (Wait::Events, 1.0 - run), (Wait::Running, run)];
+        second(vec![threads("nginx", run, full, &states)])
+    };
+    let at = |make: &dyn Fn(f64, f64) -> Window| (make(0.6, 0.0), make(0.99, 1.0));
+    for (name, command, (well, bad), advice) in [
+        ("node", "node server.js", at(&node), "node:cluster, or 2 of it"),
+        (
+            "python3.11",
+            "/venv/bin/python3 /venv/bin/uvicorn asgi:app",
+            at(&lone("uvicorn")),
+            "uvicorn --workers 2",
+        ),
+        ("nginx", "nginx: master process nginx", at(&nginx), "worker_processes 2 in nginx.conf"),
+        ("served", "/opt/served", at(&lone("served")), "2 processes of it"),
+    ] {
+        let diagnosis = judged(service(name, command, 2.0), well, bad);
+        expect(&diagnosis, Cause::Cpu);
+        let (said, next) = (&diagnosis.sentences[0], &diagnosis.next[0]);
+        assert!(
+            said.contains("one event loop") && said.contains("more processes, not more threads"),
+            "{said}"
+        );
+        assert!(next.contains(advice), "{next}");
+        assert_eq!(diagnosis.findings[0].confidence.word(), "high", "{:#?}", diagnosis.findings[0]);
+        assert!(
+            diagnosis.findings.iter().all(|f| !matches!(f.cause, Cause::Pool | Cause::Lock)),
+            "{diagnosis:#?}"
+        );
+    }
+}
+
+/// Held to one processor it has none to give to more processes.
+#[test]
+fn a_loop_with_one_processor_needs_both() {
+    let run = |run: f64, full: f64| {
+        second(vec![threads("uvicorn", run, full, &[(Wait::Events, 1.0 - run), (Wait::Running, run)])])
+    };
+    // Alone on it, and with another thread that is ready.
+    for delay in [0.05, 1.1] {
+        let mut bad = run(0.99, 1.0);
+        bad.subjects[0].groups[0].run_delay_ns = ns(delay);
+        let diagnosis = judged(service("python3.11", "uvicorn asgi:app", 1.0), run(0.6, 0.0), bad);
+        expect(&diagnosis, Cause::Cpu);
+        let next = diagnosis.next.join("; ");
+        assert!(next.contains("more processors only with as many processes: uvicorn --workers 2"), "{next}");
+    }
+}
+
+/// Two nginx workers on four processors; one of two leaves room.
+#[test]
+fn several_loops_are_counted_and_one_that_rests_is_none() {
+    let nginx = |run: f64, full: f64| {
+        let mut window =
+            second(vec![threads("nginx", run, full, &[(Wait::Events, 2.0 - run), (Wait::Running, run)])]);
+        let host = window.host.as_mut().expect("it is there");
+        (host.cpus, host.idle_ns) = (4, ns(4.0 - run));
+        window
+    };
+    let about = || service("nginx", "nginx: master process nginx", 4.0);
+    let both = judged(about(), nginx(1.0, 0.0), nginx(1.98, 2.0));
+    expect(&both, Cause::Cpu);
+    assert!(both.sentences[0].contains("2 event loops of nginx"), "{:?}", both.sentences);
+    assert!(both.next[0].contains("worker_processes 4"), "{:?}", both.next);
+    let rests = judged(about(), nginx(0.6, 0.0), nginx(1.2, 0.0));
+    assert_ne!(rests.cause(), Some(Cause::Cpu), "each rests 40 % of its time: {rests:#?}");
+}
+
+/// "Others use 58 % of the processors in use" was said of a loop that had its processor nearly all the time.
+#[test]
+fn neighbours_take_nothing_from_a_loop_that_has_its_processor() {
+    let uvicorn = |run: f64, full: f64, delay: f64| {
+        let mut group = threads("uvicorn", run, full, &[(Wait::Running, 1.0)]);
+        group.run_delay_ns = ns(delay);
+        let mut window = second(vec![group]);
+        let host = window.host.as_mut().expect("it is there");
+        (host.idle_ns, host.neighbours_cpu_ns) = (0, ns(2.0 - run - 0.1));
+        host.neighbours = vec![Neighbour { pid: 77, name: "rustc".to_owned(), cpu_ns: ns(1.0) }];
+        window
+    };
+    let well = || {
+        let states = [(Wait::Events, 0.4), (Wait::Running, 0.6)];
+        second(vec![threads("uvicorn", 0.6, 0.0, &states)])
+    };
+    let about = || service("python3.11", "uvicorn asgi:app", 2.0);
+    expect(&judged(about(), well(), uvicorn(0.93, 1.0, 0.06)), Cause::Cpu);
+    // Of several threads of its name the one that has no rest is starved, though the queue of new connections is full as well.
+    let states = [(futex(None), 5.0), (Wait::Events, 1.0), (Wait::Running, 1.0)];
+    let mut node = uvicorn(0.34, 1.0, 0.7);
+    node.subjects[0].groups[0] = Group { run_delay_ns: ns(0.7), ..threads("node", 0.34, 1.0, &states) };
+    node.subjects[0].listeners =
+        vec![Listener { address: "127.0.0.1:80".to_owned(), queued: 512, backlog: 511 }];
+    let diagnosis = judged(service("node", "node server.js", 2.0), well(), node);
+    expect(&diagnosis, Cause::Neighbour);
+    // One that has it for two thirds of the time lacks the rest.
+    expect(&judged(about(), well(), uvicorn(0.65, 1.0, 0.34)), Cause::Neighbour);
+}
+
+/// A thread that did not wait for events when well is no event loop, and two that pass the processor to each other are not one.
+#[test]
+fn what_is_no_loop_is_not_called_one() {
+    let one = |run: f64, full: f64| {
+        second(vec![threads("crunch", run, full, &[(futex(None), 1.0 - run), (Wait::Running, run)])])
+    };
+    let diagnosis = judged(service("crunch", "./crunch", 2.0), one(0.6, 0.0), one(0.99, 1.0));
+    expect(&diagnosis, Cause::Cpu);
+    assert!(!diagnosis.sentences[0].contains("loop"), "{:?}", diagnosis.sentences);
+    // Sixteen threads of Python share one interpreter: none of them has no rest.
+    let shared = |run: f64| {
+        let states = [(futex(Some(1)), 15.0), (Wait::Running, run), (Wait::Events, 2.0 - run)];
+        second(vec![threads("python3", run, 0.0, &states)])
+    };
+    let diagnosis = judged(service("python3.11", "python3 app.py", 2.0), shared(0.6), shared(0.99));
+    expect(&diagnosis, Cause::Lock);
+    assert!(diagnosis.sentences[0].contains("interpreter's lock"), "{:?}", diagnosis.sentences);
+    assert!(diagnosis.next[0].contains("more processes"), "{:?}", diagnosis.next);
+}

@@ -1,0 +1,13 @@
+//! Each rule against windows made by hand: what it says, and that its neighbours keep quiet.
+
+mod checkpoints;
+mod event_loop;
+mod generator;
+mod java;
+mod network;
+mod nothing;
+mod pool;
+mod postgres;
+mod processors;
+mod refusals;
+mod workers;

@@ -1,0 +1,61 @@
+//! Nothing gave, or nothing can be said.
+
+use crate::hand::*;
+use record::watch::{Wait, Watched, Window};
+use record::{Ended, Event, NoFinding, Verdict};
+use torment_diagnosis::diagnose;
+use units::Nanos;
+
+/// After "the limit was not reached" stood "I do not know what gave first": one trial on the way had failed by chance.
+#[test]
+fn a_limit_that_was_not_reached_has_no_cause() {
+    let odd = second(vec![workers(0.1, 0.1, &[(Wait::Other { what: "io_uring_enter".to_owned() }, 20.0)])]);
+    let trials = || {
+        vec![
+            load(50.0, 50.0, 1.0, 10, odd.clone()),
+            load(100.0, 50.0, 90.0, 900, odd.clone()),
+            load(100.0, 100.0, 1.0, 10, odd.clone()),
+        ]
+    };
+    let before = judge(watched(), trials());
+    assert_eq!(before.none, Some(NoFinding::Unexplained), "{before:#?}");
+    let ended = Event::RunEnded {
+        at_unix_ms: 0,
+        verdict: Some(Verdict::Limits {
+            limits: Vec::new(),
+            ended: Ended::MaxReached,
+            curve: Vec::new(),
+            detection_limit: 0.01,
+            trials: 3,
+            loaded: Nanos::from_secs(15),
+            background: None,
+            warmed_up: None,
+        }),
+        exit_code: 0,
+        error: None,
+    };
+    let mut recording = recorded(None, watched(), trials());
+    recording.fold(&ended);
+    let diagnosis = diagnose(&recording);
+    assert_eq!((diagnosis.cause(), diagnosis.none), (None, Some(NoFinding::NotSaturated)), "{diagnosis:#?}");
+    let said = "Nothing gave: the target held the most that was allowed, 100/s; that it was not well at 100/s on the way was chance.";
+    assert_eq!(diagnosis.sentences, [said]);
+}
+
+#[test]
+fn nothing_gave() {
+    let diagnosis = judge(watched(), vec![calm()]);
+    assert_eq!((diagnosis.cause(), diagnosis.none), (None, Some(NoFinding::NotSaturated)));
+}
+
+#[test]
+fn what_is_not_known_is_said() {
+    // Outside only.
+    let diagnosis = judge(Watched::default(), vec![load(100.0, 50.0, 90.0, 900, Window::default())]);
+    assert_eq!((diagnosis.cause(), diagnosis.none), (None, Some(NoFinding::NotObservable)));
+    // Seen, and nothing fits: half of the workers in some unknown call.
+    let odd = second(vec![workers(0.1, 0.1, &[(Wait::Other { what: "io_uring_enter".to_owned() }, 20.0)])]);
+    let diagnosis = judge(watched(), vec![load(100.0, 50.0, 10.0, 900, odd)]);
+    assert_eq!((diagnosis.cause(), diagnosis.none), (None, Some(NoFinding::Unexplained)), "{diagnosis:#?}");
+    assert!(diagnosis.sentences[0].contains("io_uring_enter"), "{:?}", diagnosis.sentences);
+}

@@ -1,0 +1,70 @@
+//! A crowd that waits for one of a few, or for one lock.
+
+use crate::hand::*;
+use record::Cause;
+use record::watch::{Group, Jvm, Wait};
+use units::Rate;
+
+#[test]
+fn a_pool_of_ten() {
+    let sleeping = |n| sessions("active", Some(("Timeout", "PgSleep")), n);
+    let mut well = calm();
+    well.window = with_sessions(well.window, vec![sleeping(2.0)]);
+    let bad = load(300.0, 190.0, 390.0, 1900, with_sessions(pool_of_ten(), vec![sleeping(9.9)]));
+    let diagnosis = judge(watched(), vec![well, bad]);
+    expect(&diagnosis, Cause::Pool);
+    let arithmetic = diagnosis.arithmetic.as_ref().expect("ten connections over the time held");
+    assert!(arithmetic.agrees() && (arithmetic.ceiling.0 - 200.0).abs() < 5.0, "{arithmetic:?}");
+    assert_eq!(diagnosis.findings[0].confidence.word(), "high", "{:#?}", diagnosis.findings[0]);
+    assert_eq!(
+        diagnosis.chain,
+        ["200 workers", "10 connections to 127.0.0.1:5432 (postgres)", "10 sessions in Timeout:PgSleep"]
+    );
+    for word in ["10 connections", "5432", "190", "50 ms"] {
+        assert!(diagnosis.sentences.join(" ").contains(word), "{word}: {:?}", diagnosis.sentences);
+    }
+    assert!(diagnosis.prediction.is_some_and(|p| p.capacity == Some(Rate(380.0))));
+}
+
+#[test]
+fn a_pool_before_sessions_that_wait_for_a_row() {
+    let lock =
+        |n| vec![sessions("active", Some(("Lock", "transactionid")), n), sessions("active", None, 1.0)];
+    let bad = load(300.0, 190.0, 390.0, 1900, with_sessions(pool_of_ten(), lock(9.0)));
+    let diagnosis = judge(watched(), vec![calm(), bad]);
+    expect(&diagnosis, Cause::PostgresLock);
+    let pool = diagnosis.findings.iter().find(|f| f.cause == Cause::Pool).expect("it is seen as well");
+    assert_eq!(pool.follows_from, Some(Cause::PostgresLock));
+}
+
+#[test]
+fn one_lock() {
+    let window = second(vec![workers(0.08, 0.06, &[(futex(None), 198.9), (Wait::Sleep, 1.0)])]);
+    let well = second(vec![workers(0.02, 0.01, &[(futex(Some(60)), 199.8), (Wait::Sleep, 0.2)])]);
+    let diagnosis =
+        judge(watched(), vec![load(40.0, 40.0, 0.2, 5, well), load(300.0, 188.0, 390.0, 2000, window)]);
+    expect(&diagnosis, Cause::Lock);
+    assert!(
+        diagnosis.arithmetic.as_ref().is_some_and(record::Arithmetic::agrees),
+        "{:?}",
+        diagnosis.arithmetic
+    );
+}
+
+/// A JVM is never quite done compiling; a pool that is exhausted meanwhile is exhausted all the same.
+#[test]
+fn a_pool_in_a_jvm_that_still_compiles() {
+    let mut window = pool_of_ten();
+    window.subjects[0].groups.push(Group {
+        name: "C2 CompilerThre".to_owned(),
+        threads: 1.0,
+        on_cpu_ns: ns(0.3),
+        run_delay_ns: ns(0.1),
+        switches: 0,
+        states: vec![],
+        full: None,
+    });
+    window.subjects[0].jvm = Some(Jvm { compiles: 1_000, classes: 3, ..Jvm::default() });
+    window.host.as_mut().expect("it is there").idle_ns = 0;
+    expect(&judge(watched(), vec![calm(), load(300.0, 190.0, 390.0, 1900, window)]), Cause::Pool);
+}

@@ -1,0 +1,106 @@
+//! Processors: too few of them, a quota, a neighbour.
+
+use crate::hand::*;
+use record::watch::{Cgroup, CpuQuota, Neighbour, Wait};
+use record::{Cause, Costs, Diagnosis, RunId};
+use units::{Bytes, Nanos};
+
+#[test]
+fn processors() {
+    let burning = || {
+        let mut window = second(vec![workers(
+            1.85,
+            95.0,
+            &[(Wait::Running, 97.0), (futex(None), 34.0), (futex(Some(60)), 69.0)],
+        )]);
+        window.own.cpu_ns = ns(0.1);
+        window
+    };
+    let well = || {
+        load(
+            100.0,
+            100.0,
+            1.0,
+            10,
+            second(vec![workers(0.45, 0.2, &[(Wait::Running, 0.6), (futex(Some(60)), 199.4)])]),
+        )
+    };
+    let diagnosis = judge(watched(), vec![well(), load(600.0, 412.0, 400.0, 900, burning())]);
+    expect(&diagnosis, Cause::Cpu);
+    assert!(
+        diagnosis.arithmetic.as_ref().is_some_and(record::Arithmetic::agrees),
+        "{:?}",
+        diagnosis.arithmetic
+    );
+
+    let mut held = second(vec![workers(0.48, 36.9, &[(Wait::Running, 37.4), (futex(Some(60)), 12.0)])]);
+    held.subjects[0].cgroup = Some(Cgroup {
+        cpu: Some(CpuQuota {
+            group: "/app".to_owned(),
+            cpus: 0.5,
+            periods: 10,
+            throttled: 10,
+            throttled_ns: ns(1.5),
+        }),
+        ..Cgroup::default()
+    });
+    let diagnosis = judge(watched(), vec![well(), load(600.0, 93.0, 400.0, 900, held)]);
+    expect(&diagnosis, Cause::CpuQuota);
+
+    let mut crowded = second(vec![workers(
+        0.6,
+        95.0,
+        &[(Wait::Running, 96.0), (futex(None), 34.0), (futex(Some(60)), 70.0)],
+    )]);
+    let host = crowded.host.as_mut().expect("it is there");
+    (host.idle_ns, host.neighbours_cpu_ns) = (0, ns(1.3));
+    host.neighbours = vec![Neighbour { pid: 77, name: "ffmpeg".to_owned(), cpu_ns: ns(1.3) }];
+    let diagnosis = judge(watched(), vec![well(), load(600.0, 130.0, 400.0, 900, crowded)]);
+    expect(&diagnosis, Cause::Neighbour);
+    assert!(diagnosis.sentences[0].contains("ffmpeg"), "{:?}", diagnosis.sentences);
+}
+
+#[test]
+fn what_switches_take_is_told_where_it_is_known_and_matters() {
+    let judged = |costs: Option<Costs>, switches: u64| {
+        let mut threads = workers(1.85, 95.0, &[(Wait::Running, 97.0), (futex(None), 103.0)]);
+        threads.switches = switches;
+        judge_knowing(costs, watched(), vec![calm(), load(600.0, 412.0, 400.0, 900, second(vec![threads]))])
+    };
+    let told = |diagnosis: &Diagnosis| {
+        expect(diagnosis, Cause::Cpu);
+        let evidence = diagnosis.findings.iter().flat_map(|finding| &finding.evidence);
+        evidence.map(|one| one.text.clone()).find(|text| text.contains("context switches"))
+    };
+    let costs = Costs {
+        run: RunId("p1".to_owned()),
+        switch: Some(Nanos::from_micros(2)),
+        thread: Some(Bytes(36_300)),
+    };
+    let text = told(&judged(Some(costs.clone()), 100_000)).expect("they take 0.2 processors of 1.85");
+    assert!(text.contains("at 2 µs each (torment probe, run p1): 0.2 of the 1.9 processors"), "{text}");
+    assert_eq!(told(&judged(Some(costs), 1_000)), None, "0.002 processors explain nothing");
+    assert_eq!(told(&judged(None, 100_000)), None, "nobody knows what one costs");
+}
+
+/// A Tomcat and its database held to one processor: the pool's waiters and the transactions that stay open are symptoms.
+#[test]
+fn one_processor_for_the_service_and_its_database() {
+    let threads = workers(0.58, 17.0, &[(futex(Some(30)), 180.0), (Wait::Running, 17.0)]);
+    let idle = sessions("idle in transaction", None, 6.5);
+    let mut window = with_sessions(second(vec![threads]), vec![idle, sessions("active", None, 0.2)]);
+    window.subjects[1].cpu_ns = ns(0.37);
+    let together = |processors: [Vec<u32>; 2]| {
+        let mut watched = watched();
+        for (subject, processors) in watched.subjects.iter_mut().zip(processors) {
+            subject.cpus = 1.0;
+            subject.processors = processors;
+        }
+        judge(watched, vec![calm(), load(3000.0, 2000.0, 900.0, 800, window.clone())])
+    };
+    let diagnosis = together([vec![0], vec![0]]);
+    expect(&diagnosis, Cause::Cpu);
+    assert!(diagnosis.sentences[0].contains("shares 1 processor with postgres"), "{:?}", diagnosis.sentences);
+    let apart = together([vec![0], vec![1]]);
+    assert_ne!(apart.cause(), Some(Cause::Cpu), "each has room on its own");
+}

@@ -1,0 +1,145 @@
+//! All workers are taken; and who is one.
+
+use crate::hand::*;
+use record::watch::{Group, Role, State, Subject, Wait, Watched, Window};
+use record::{Cause, Diagnosis};
+
+#[test]
+fn workers_that_sleep_or_wait_for_another_service() {
+    let well = || {
+        load(
+            400.0,
+            400.0,
+            40.0,
+            100,
+            second(vec![workers(0.1, 0.1, &[(futex(Some(60)), 160.0), (Wait::Sleep, 40.0)])]),
+        )
+    };
+    let asleep = second(vec![workers(0.18, 0.2, &[(Wait::Sleep, 197.8), (Wait::Running, 2.2)])]);
+    let diagnosis = judge(watched(), vec![well(), load(3000.0, 1949.0, 900.0, 400, asleep)]);
+    expect(&diagnosis, Cause::Workers);
+    assert!(
+        diagnosis.arithmetic.as_ref().is_some_and(record::Arithmetic::agrees),
+        "{:?}",
+        diagnosis.arithmetic
+    );
+    let elsewhere = Wait::Peer { address: "10.0.0.7:80".to_owned() };
+    let calling = second(vec![workers(0.18, 0.2, &[(elsewhere, 199.0), (Wait::Running, 1.0)])]);
+    let diagnosis = judge(watched(), vec![well(), load(3000.0, 1949.0, 900.0, 400, calling)]);
+    expect(&diagnosis, Cause::Workers);
+    assert!(diagnosis.findings.iter().any(|f| f.cause == Cause::Downstream), "{diagnosis:#?}");
+    assert!(diagnosis.chain.contains(&"10.0.0.7:80".to_owned()));
+}
+
+/// Requests that take 100 ms each in a server of Python: a group of threads that bear its name.
+fn python(states: &[(Wait, f64)], processes: u32) -> Window {
+    let states: Vec<State> =
+        states.iter().map(|(wait, threads)| State { wait: wait.clone(), threads: *threads }).collect();
+    let threads = states.iter().map(|state| state.threads).sum();
+    let group =
+        Group { name: "gunicorn".to_owned(), threads, on_cpu_ns: ns(0.03), states, ..Group::default() };
+    let mut window = second(vec![group]);
+    window.subjects[0].processes = processes;
+    window
+}
+
+fn gunicorn(well: (f64, Window), bad: (f64, f64, Window)) -> Diagnosis {
+    let subject = Subject {
+        pid: 1,
+        role: Role::Service,
+        name: "python3.11".to_owned(),
+        cpus: CPUS,
+        ..Subject::default()
+    };
+    let about = Watched { level: record::watch::Level::Full, subjects: vec![subject], ..Watched::default() };
+    let (rate, calm) = well;
+    let (offered, answered, full) = bad;
+    judge(about, vec![load(rate, rate, rate / 10.0, 101, calm), load(offered, answered, 96.0, 1_700, full)])
+}
+
+/// "All 6 workers are taken" was said of four, and "19" of sixteen: a supervisor, its helper and who accepts for a pool of
+/// threads have the same name. As they were seen.
+#[test]
+fn who_does_the_same_at_any_load_is_no_worker() {
+    let diagnosis = gunicorn(
+        (20.0, python(&[(Wait::Events, 3.0), (Wait::Sleep, 2.0), (futex(Some(1)), 1.0)], 5)),
+        (
+            60.0,
+            39.4,
+            python(
+                &[(Wait::Sleep, 3.93), (futex(Some(1)), 1.0), (Wait::Events, 1.0), (Wait::Running, 0.07)],
+                5,
+            ),
+        ),
+    );
+    expect(&diagnosis, Cause::Workers);
+    assert!(diagnosis.sentences[0].starts_with("All 4 workers of python3.11"), "{:?}", diagnosis.sentences);
+    let arithmetic = diagnosis.arithmetic.as_ref().expect("4 / 101 ms");
+    assert!(arithmetic.is_near(), "{arithmetic:?}");
+    assert_eq!(diagnosis.findings[0].confidence.word(), "high");
+    let others =
+        |d: &Diagnosis| d.findings[0].evidence.iter().find(|e| e.text.contains("no worker")).map(|e| e.value);
+    assert_eq!(others(&diagnosis), Some(2.0));
+
+    let diagnosis = gunicorn(
+        (
+            60.0,
+            python(&[(Wait::Sleep, 6.0), (Wait::Events, 2.0), (futex(None), 1.0), (futex(Some(1)), 1.0)], 2),
+        ),
+        (
+            240.0,
+            158.0,
+            python(
+                &[(Wait::Sleep, 15.8), (Wait::Events, 1.92), (futex(Some(1)), 1.02), (Wait::Running, 0.26)],
+                2,
+            ),
+        ),
+    );
+    expect(&diagnosis, Cause::Workers);
+    assert!(diagnosis.sentences[0].starts_with("All 16 workers of"), "{:?}", diagnosis.sentences);
+    assert_eq!((diagnosis.findings[0].confidence.word(), others(&diagnosis)), ("high", Some(3.0)));
+}
+
+/// Six workers, all of them asleep with a request when degraded and three of them when well, are six; and what is known of one
+/// side alone is not sure.
+#[test]
+fn who_is_busy_with_a_request_is_a_worker() {
+    let full = || python(&[(Wait::Sleep, 5.9), (Wait::Running, 0.1)], 7);
+    let diagnosis =
+        gunicorn((30.0, python(&[(Wait::Events, 3.0), (Wait::Sleep, 3.0)], 7)), (90.0, 59.0, full()));
+    expect(&diagnosis, Cause::Workers);
+    assert!(diagnosis.sentences[0].starts_with("All 6 workers"), "{:?}", diagnosis.sentences);
+    // Near to the limit nothing can be reckoned from the two: those asleep count.
+    let near = python(&[(Wait::Events, 1.0), (Wait::Sleep, 5.0)], 7);
+    let diagnosis = gunicorn((50.0, near), (90.0, 59.0, full()));
+    assert!(diagnosis.sentences[0].starts_with("All 6 workers"), "{:?}", diagnosis.sentences);
+    let alone = judge(watched(), vec![load(90.0, 59.0, 96.0, 1_700, full())]);
+    expect(&alone, Cause::Workers);
+    assert_ne!(alone.findings[0].confidence.word(), "high", "{:#?}", alone.findings[0]);
+}
+
+/// 199 of 200 wait for a lock as they waited for work: they look the same at any load, and are workers all the same.
+#[test]
+fn a_crowd_that_looks_idle_is_no_crowd_of_bystanders() {
+    let well = second(vec![workers(0.02, 0.01, &[(futex(None), 199.8), (Wait::Sleep, 0.2)])]);
+    let full = second(vec![workers(0.08, 0.06, &[(futex(None), 198.9), (Wait::Sleep, 1.1)])]);
+    let diagnosis =
+        judge(watched(), vec![load(40.0, 40.0, 0.2, 5, well), load(300.0, 188.0, 390.0, 2000, full)]);
+    expect(&diagnosis, Cause::Lock);
+    assert!(diagnosis.sentences[0].contains("200 workers"), "{:?}", diagnosis.sentences);
+}
+
+/// Threads that are made when they are needed are no thread for each request once there are no more of them; those that grow to the
+/// end are.
+#[test]
+fn a_pool_that_fills_is_a_number_of_workers() {
+    let window = |n: f64| second(vec![workers(0.1, 0.1, &[(Wait::Sleep, n)])]);
+    let well = || load(40.0, 40.0, 4.0, 100, window(4.0));
+    for (counts, is_limit) in [([8.0, 14.0, 16.0, 16.0, 16.0], true), ([8.0, 16.0, 24.0, 32.0, 40.0], false)]
+    {
+        let mut bad = load(200.0, 158.0, 380.0, 900, window(16.0));
+        bad.each = counts.map(window).to_vec();
+        let named = judge(watched(), vec![well(), bad]).findings.iter().any(|f| f.cause == Cause::Workers);
+        assert_eq!(named, is_limit, "{counts:?}");
+    }
+}
