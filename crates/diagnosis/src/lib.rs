@@ -7,6 +7,7 @@
 
 mod case;
 mod found;
+mod freezes;
 mod merge;
 mod recording;
 mod rules;
@@ -15,6 +16,7 @@ mod verdict;
 mod words;
 mod workers;
 
+pub use freezes::{Freeze, Freezes, Meanwhile, Stillness};
 pub use merge::{add, merge};
 pub use recording::Recording;
 
