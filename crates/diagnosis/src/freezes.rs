@@ -131,11 +131,11 @@ pub struct Freezes {
 }
 
 impl Freezes {
-    /// Half of them were not longer.
+    /// Half of them, at least, were not longer.
     pub fn median(&self) -> Nanos {
         let mut lengths: Vec<Nanos> = self.each.iter().map(Freeze::length).collect();
         lengths.sort_unstable();
-        lengths[lengths.len() / 2]
+        lengths[(lengths.len() - 1) / 2]
     }
 
     /// The longest.

@@ -166,3 +166,27 @@ impl Worker {
         self.hush.forget();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_knows_how_long_it_stood_still_itself() {
+        let ms = |count: u64| count * 1_000_000;
+        let mut hush = Hush::new(LastWord::default());
+        hush.sleeps(ms(100), Some(Nanos::from_millis(50)));
+        hush.stood_still(ms(155));
+        assert_eq!(hush.still, 0, "sleeps end late by that much");
+        hush.sleeps(ms(200), Some(Nanos::from_millis(50)));
+        hush.stood_still(ms(950));
+        hush.stood_still(ms(950));
+        assert_eq!(hush.still, ms(700));
+        // Nothing was to wake it but news.
+        hush.sleeps(ms(1000), None);
+        hush.stood_still(ms(9000));
+        assert_eq!(hush.still, ms(700));
+        hush.forget();
+        assert_eq!(hush.still, 0);
+    }
+}

@@ -72,50 +72,6 @@ fn frozen_target() -> Result<(), String> {
     Ok(())
 }
 
-/// Frozen for 0.4 s in every two: told of at any rate, with length and period.
-#[test]
-fn freezes_are_found_at_any_rate() {
-    let _turn = Turn::shared();
-    for rate in ["50", "1000"] {
-        let off: Vec<String> = (0..3).map_while(|_| freezes(rate).err()).collect();
-        assert!(off.len() < 3, "{rate}/s: {off:?}");
-    }
-}
-
-fn freezes(rate: &str) -> Result<(), String> {
-    let place = Place::new();
-    let arguments = ["run", "demo/stall?every=2s&for=400ms", "-r", rate, "-d", "12s"];
-    let (ended, run) = place.load(arguments);
-    let found = &run["freezes"];
-    let seconds = |key: &str| found[key].as_f64().unwrap_or(0.0);
-    println!("{ended}{found:#}");
-    let is_near = |found: f64, truth: f64| (found / truth - 1.0).abs() < 0.1;
-    let right = matches!(found["count"].as_u64(), Some(5..=6))
-        && is_near(seconds("median_seconds"), 0.4)
-        && is_near(seconds("period_seconds"), 2.0);
-    if !right {
-        return Err(format!("{found:#}"));
-    }
-    let shown = place.torment(["show"]).expect(0);
-    assert!(shown.stdout.contains("stood still"), "{shown}");
-    Ok(())
-}
-
-#[test]
-fn a_steady_target_never_stands_still() {
-    let _turn = Turn::shared();
-    let off: Vec<String> = (0..3)
-        .map_while(|_| {
-            let place = Place::new();
-            let (ended, run) =
-                place.load(["run", "demo/delay?ms=300", "-r", "20", "-d", "4s", "--arrivals", "poisson"]);
-            println!("{ended}");
-            run["freezes"].is_object().then(|| run["freezes"].to_string())
-        })
-        .collect();
-    assert!(off.len() < 3, "{off:?}");
-}
-
 #[test]
 fn stages_ramp_in_straight_lines() {
     let _turn = Turn::shared();
