@@ -8,6 +8,7 @@
 mod bystanders;
 mod case;
 mod found;
+mod freezes;
 mod merge;
 mod recording;
 mod rules;
@@ -16,6 +17,7 @@ mod verdict;
 mod words;
 mod workers;
 
+pub use freezes::{Freeze, Freezes, Meanwhile, Stillness};
 pub use merge::{add, merge};
 pub use recording::Recording;
 

@@ -46,7 +46,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel}
 use std::thread::JoinHandle;
 use std::time::Duration;
 use units::Nanos;
-use worker::{Command, Report, Setup, Trial, Worker};
+use worker::{Command, LastWord, Report, Setup, Trial, Worker};
 
 /// How long a first connection may take before the target is called unreachable.
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(5);
@@ -253,6 +253,7 @@ impl Engine {
         sys::check_processors(cores).map_err(Error::Start)?;
         let count = loops(&job.generator, descriptors_a_loop());
         let (send, reports) = sync_channel(REPORTS);
+        let last_word = LastWord::default();
         let mut loops = Vec::new();
         for index in 0..count {
             let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
@@ -260,7 +261,7 @@ impl Engine {
             let wake = Arc::new(wake);
             let theirs = Arc::clone(&wake);
             let (commands, inbox) = channel();
-            let setup = Setup::new(job, index, count)?;
+            let setup = Setup::new(job, index, count, &last_word)?;
             let core = cores.get(index as usize % cores.len().max(1)).copied();
             let (send, (started, has_started)) = (send.clone(), channel());
             let thread = std::thread::Builder::new()
@@ -459,7 +460,7 @@ impl Job {
 }
 
 impl Setup {
-    fn new(job: &Job, index: u32, count: u32) -> Result<Self, Error> {
+    fn new(job: &Job, index: u32, count: u32, last_word: &LastWord) -> Result<Self, Error> {
         let script = Script::new(job)?;
         let shortest = script.steps().map(|step| step.timeout).min().unwrap_or(Nanos::MAX);
         Ok(Self {
@@ -471,6 +472,7 @@ impl Setup {
             outstanding_limit: u64::from(job.generator.outstanding.div_ceil(count)),
             arrivals_limit: job.arrivals_limit.unwrap_or(u64::MAX),
             serial: (u64::from(index), u64::from(count)),
+            last_word: LastWord::clone(last_word),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! One loop's account of a trial, cut into slices.
 
-use record::{BLOCK, Failure, Outcome, Part, SLICE, Slice};
+use record::{BLOCK, Failure, Outcome, Part, SLICE, Silence, Slice};
 use units::Nanos;
 
 /// An arrival that has been taken up and not decided. Times count from the trial's start.
@@ -159,6 +159,11 @@ impl Recorder {
         self.outstanding -= 1;
         self.slice.outcomes.add(outcome, 1);
         self.slice.waited_ns += (now - arrival.taken).0;
+    }
+
+    /// The target was silent, as was just seen.
+    pub fn silent(&mut self, silence: Silence) {
+        self.slice.silences.push(silence);
     }
 
     /// A connection was made.

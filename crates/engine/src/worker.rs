@@ -7,6 +7,7 @@
 mod ending;
 mod holding;
 mod sending;
+mod silence;
 
 use crate::connections::Connections;
 use crate::endpoint::Endpoint;
@@ -23,6 +24,8 @@ use holding::Hold;
 use record::{Failure, Outcome, Slice};
 use rustix::event::epoll;
 use rustix::time::Timespec;
+use silence::Hush;
+pub(crate) use silence::LastWord;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
@@ -93,6 +96,7 @@ pub(crate) struct Setup {
     pub arrivals_limit: u64,
     /// Serial number of this loop's first connection, and the step to its next.
     pub serial: (u64, u64),
+    pub last_word: LastWord,
 }
 
 struct Present {
@@ -140,6 +144,7 @@ pub(crate) struct Worker {
     present: Option<Present>,
     /// Connections that are to stand open.
     hold: Option<Hold>,
+    hush: Hush,
     unsettled: bool,
     inbox: Inbox,
     /// What the connection at hand has told; empty between events.
@@ -160,6 +165,7 @@ impl Worker {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE), epoll::EventFlags::IN)?;
         let connections = Connections::new(setup.serial);
+        let hush = Hush::new(LastWord::clone(&setup.last_word));
         Ok(Self {
             setup,
             epoll,
@@ -176,6 +182,7 @@ impl Worker {
             orphans: 0,
             present: None,
             hold: None,
+            hush,
             unsettled: false,
             inbox: Inbox::new(),
             told: Vec::new(),
@@ -193,7 +200,9 @@ impl Worker {
             if !self.obey() {
                 return Ok(());
             }
-            let now = self.now();
+            let turn = sys::monotonic_ns();
+            self.turn_begins(turn);
+            let now = self.moment(turn);
             self.cut_slices(now);
             self.wake_users(now);
             let more = self.take_up();
@@ -204,6 +213,7 @@ impl Worker {
             self.end_if_over();
             let listen = if more { Some(Nanos::ZERO) } else { self.nap() };
             let began = sys::monotonic_ns();
+            self.hush.sleeps(began, listen);
             let (ready, _) = match epoll::wait(&self.epoll, &mut events, listen.map(timespec).as_ref()) {
                 Ok(ready) => ready,
                 Err(rustix::io::Errno::INTR) => continue,
@@ -317,6 +327,7 @@ impl Worker {
         if now < ends || !idle {
             return;
         }
+        self.silent_to_the_end(now);
         self.cut_slices(now);
         let open = self.open();
         let Some(Present { mut trial, mut recorder, .. }) = self.present.take() else { return };
@@ -357,7 +368,8 @@ impl Worker {
         let thinking = present.thinking.peek().map(|Reverse((at, _))| *at);
         let patience = present.patience(now);
         let (sent, waiting) = (self.expiry.next(patience), self.backlog.next(patience));
-        let moments = [Some(present.recorder.slice_ends()), ends, thinking, sent, waiting];
+        let look = (self.exchanges.len() > 0).then(|| now + silence::LOOK);
+        let moments = [Some(present.recorder.slice_ends()), ends, thinking, sent, waiting, look];
         let rest = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX) - now;
         let wait = present.pace.wait(due.map(|due| due - now), rest, self.exchanges.len() as u64);
         if wait.nap > Nanos::ZERO {

@@ -1,4 +1,4 @@
-use crate::{Failure, Outcomes};
+use crate::{Failure, Outcomes, Silence};
 use serde::{Deserialize, Serialize};
 use stats::Histogram;
 use std::collections::BTreeMap;
@@ -68,6 +68,10 @@ pub struct Slice {
     pub waited_ns: u64,
     /// Integral of outstanding arrivals over time, in nanoseconds: the other side.
     pub outstanding_ns: u64,
+    /// Stretches without any answer, of which became known in this second; a whole trial has none. They do not overlap and
+    /// are [`crate::SILENCE`] long at least, so that there are not many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub silences: Vec<Silence>,
 }
 
 /// What happened to one step of a flow, or to one of several requests.
@@ -109,6 +113,7 @@ impl Slice {
         self.connections += other.connections;
         self.elapsed = self.elapsed.max(other.elapsed);
         self.loops += other.loops;
+        self.silences.extend_from_slice(&other.silences);
     }
 
     /// Appends the second that follows.

@@ -3,7 +3,7 @@
 mod experiment;
 mod watched;
 
-use crate::{Figures, Kind, Ramped, RunView, Times, Trial, caveats};
+use crate::{Figures, Kind, Ramped, RunView, Times, Trial, caveats, freezes};
 use record::{Background, Caveat, CurvePoint, Limit, Outcome, Recovery, Verdict, WarmedUp};
 use serde_json::{Map, Value, json};
 use units::{Nanos, Rate};
@@ -61,6 +61,7 @@ pub fn run_json(view: &RunView) -> Value {
     } else if matches!(view.kind(), Kind::Sheet | Kind::WorkingSet) {
         put("verdict", json!(verdict));
     } else if view.kind() == Kind::Search {
+        put("freezes", freezes::json(view));
         put("limits", view.limits.iter().map(limit).collect());
         put("trials", view.trials.iter().map(|t| trial(view, t)).collect());
         let (ended, points, detection, background, warmed_up) = match verdict {
@@ -81,6 +82,7 @@ pub fn run_json(view: &RunView) -> Value {
             _ => Value::Null,
         };
         put("goal_met", met);
+        put("freezes", freezes::json(view));
         put("trial", view.load().as_ref().map_or(Value::Null, |t| trial(view, t)));
     }
     Value::Object(run)
@@ -232,7 +234,7 @@ pub(crate) fn rate_value(value: f64) -> Value {
     count((value * 1e3).round() / 1e3)
 }
 
-fn seconds(time: Nanos) -> Value {
+pub(crate) fn seconds(time: Nanos) -> Value {
     rate_value(time.as_secs_f64())
 }
 

@@ -10,6 +10,7 @@ mod compare;
 mod experiment;
 mod explain;
 mod figures;
+mod freezes;
 mod grid;
 mod json;
 mod line;

@@ -166,6 +166,9 @@ pub struct Chart {
     pub bounds: Vec<Bound>,
     /// Only for [`Form::Heat`].
     pub heat: Option<Heat>,
+    /// What happened for a while, marked along the lower edge of a chart over time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Phase>,
 }
 
 /// How a chart is drawn.

@@ -1,6 +1,7 @@
 mod fold;
 
 use crate::{Figures, PartFigures, Second, Trial, Words};
+use diagnosis::{Freezes, Stillness};
 use record::watch::{Look, Watched, Window};
 use record::{Caveat, Conditions, Design, Diagnosis, Figure, Label, Limit, Machine, Purpose, Recovery};
 use record::{Room, RunId, Slice, Standing, Verdict, Visit};
@@ -178,6 +179,8 @@ pub struct RunView {
     pub looks: Vec<Look>,
     /// What gave first.
     pub diagnosis: Option<Diagnosis>,
+    /// What tells whether the target stood still.
+    pub stillness: Stillness,
     /// What an experiment is to find out.
     pub design: Option<Design>,
     /// The starts of an experiment's arms that are done.
@@ -247,6 +250,11 @@ impl RunView {
     pub fn parts<'a>(&'a self, load: &'a Trial) -> impl Iterator<Item = (&'a str, &'a PartFigures)> {
         let names = self.started.iter().flat_map(|started| &started.parts).map(String::as_str);
         names.zip(&load.figures.parts)
+    }
+
+    /// Whether the target stood still, how often, how long, and what it did then; none if it did not.
+    pub fn freezes(&self) -> Option<Freezes> {
+        self.stillness.freezes()
     }
 
     /// Time under load, of all trials.

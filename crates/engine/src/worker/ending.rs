@@ -50,6 +50,7 @@ impl Worker {
         let Some(Exchange { request, sent, orphan, .. }) = self.exchanges.remove(told.exchange) else {
             return;
         };
+        self.heard(told.received_ns, (!orphan).then_some(sent));
         if orphan {
             self.orphans -= 1;
             return self.tell_if_settled();
@@ -181,6 +182,8 @@ impl Worker {
         while let Some(key) = self.expiry.expired(now, patience, |key| self.exchanges.holds(*key)) {
             let Some(exchange) = self.exchanges.get_mut(key.number) else { continue };
             let (request, connection) = (exchange.request, exchange.connection);
+            let start = self.present.as_ref().map_or(0, |present| present.trial.start_ns);
+            self.hush.gave_up(start + exchange.sent.0);
             let outcome = self.outcome_of(&request, now);
             if outcome == Outcome::Unfinished {
                 self.leave(key.number);

@@ -1,7 +1,7 @@
 //! The engine against the reference service, whose truth is known by arithmetic or by its own log.
 
 use plan::{Origin, Target};
-use record::{Outcomes, Slice};
+use record::{Outcomes, Silence, Slice};
 use reference::{Config, Listen, Model, Service};
 use schedule::Schedule;
 use torment_engine::{Endpoint, Engine, Job, Offer, exchanges_once};
@@ -23,12 +23,20 @@ fn job(service: &Service, path: &str) -> Job {
 }
 
 fn offer(job: &Job, rate: f64, time: Nanos) -> Slice {
+    offered(job, rate, time).0
+}
+
+/// With the silences that were heard.
+fn offered(job: &Job, rate: f64, time: Nanos) -> (Slice, Vec<Silence>) {
+    let mut silences = Vec::new();
     let mut engine = Engine::start(job).expect("starts");
     let load = Offer::Open(Schedule::constant(Rate(rate), time));
-    let counted = engine.trial(&load, Nanos::from_secs(6), &mut |_| {}, &mut |_| false);
+    let counted =
+        engine
+            .trial(&load, Nanos::from_secs(6), &mut |slice| silences.extend(&slice.silences), &mut |_| false);
     assert_eq!(counted.total.outcomes.total(), counted.total.due, "every arrival has one outcome");
     engine.settle(Nanos::from_secs(6), &|| false).expect("everything is answered");
-    counted.total
+    (counted.total, silences)
 }
 
 fn near(found: Option<Nanos>, truth: Nanos, within: Nanos) -> Result<(), String> {
@@ -50,11 +58,65 @@ fn once_quiet(measure: impl Fn() -> Result<(), String>) {
 fn a_frozen_server_is_not_flattered() {
     once_quiet(|| {
         let service = serve(Model::ASYNC);
-        let total = offer(&job(&service, "/stall"), 500.0, Nanos::from_secs(20));
+        let (total, silences) = offered(&job(&service, "/stall"), 500.0, Nanos::from_secs(20));
         assert_eq!((total.due, total.outcomes.ok), (10_000, 10_000));
         near(total.response.quantile(0.95), MS * 500, MS * 10)?;
         near(total.response.quantile(0.99), MS * 900, MS * 10)?;
-        near(total.response.max(), MS * 1000, MS * 20)
+        near(total.response.max(), MS * 1000, MS * 20)?;
+        let [first, second] = silences[..] else { return Err(format!("{silences:?}")) };
+        near(Some(second.to - first.to), MS * 10_000, MS * 20)?;
+        is_silent(&first, 500.0, MS * 1000)
+    });
+}
+
+/// So long, with all that came due in it waiting, and all of them answered at its end.
+fn is_silent(silence: &Silence, rate: f64, long: Nanos) -> Result<(), String> {
+    near(Some(silence.to - silence.from), long, MS * 30)?;
+    let waiting = rate * long.as_secs_f64();
+    let all = |count: u64| (count as f64 / waiting - 1.0).abs() < 0.1;
+    let is_so = all(silence.waiting) && silence.freed.is_some_and(all);
+    if is_so { Ok(()) } else { Err(format!("{silence:?}, and {waiting} came due")) }
+}
+
+/// Two loops hear of one silence, and neither of one where the target is merely slow: one of its answers always comes.
+#[test]
+fn loops_hear_a_silence_together() {
+    once_quiet(|| {
+        let service = serve(Model::ASYNC);
+        let with_two = |path: &str| {
+            let mut job = job(&service, path);
+            job.generator.cores = vec![0, 1];
+            job
+        };
+        if sys::check_processors(&[0, 1]).is_err() {
+            eprintln!("SKIPPED: there are no two processors");
+            return Ok(());
+        }
+        let (_, silences) = offered(&with_two("/stall?every=2s&for=300ms"), 400.0, Nanos::from_secs(3));
+        let [silence] = silences[..] else { return Err(format!("{silences:?}")) };
+        // Each loop sends half.
+        is_silent(&silence, 200.0, MS * 300)?;
+        let (_, silences) = offered(&with_two("/delay?ms=400"), 100.0, Nanos::from_secs(2));
+        if silences.is_empty() { Ok(()) } else { Err(format!("slow, not silent: {silences:?}")) }
+    });
+}
+
+/// Who does not answer any more while anybody listens has been silent to the end; who was never asked has not.
+#[test]
+fn a_silence_lasts_to_the_end_if_need_be() {
+    once_quiet(|| {
+        let service = serve(Model::ASYNC);
+        let mut engine = Engine::start(&job(&service, "/stall?every=1s&for=900ms")).expect("starts");
+        let load = Offer::Open(Schedule::constant(Rate(200.0), MS * 1300));
+        let mut silences: Vec<Silence> = Vec::new();
+        engine.trial(&load, MS * 100, &mut |slice| silences.extend(&slice.silences), &mut |_| false);
+        engine.settle(Nanos::from_secs(6), &|| false).expect("everything is answered");
+        let last = silences.last().copied().ok_or("none")?;
+        // By where in its second the service was when the load began, it is frozen at the end, or has just thawed.
+        if last.freed.is_some() {
+            return Err(format!("{silences:?}"));
+        }
+        near(Some(last.to), MS * 1400, MS * 30)
     });
 }
 

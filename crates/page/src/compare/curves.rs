@@ -71,6 +71,7 @@ mod tests {
             series: vec![series("half", Role::Half), series("99 %", Role::NinetyNine)],
             bounds: Vec::new(),
             heat: None,
+            marks: Vec::new(),
         };
         let section = Section { charts: vec![chart], ..Section::default() };
         let front = Front { sections: vec![section], ..Front::default() };

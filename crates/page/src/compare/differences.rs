@@ -82,6 +82,7 @@ pub(super) fn charts(compared: &RunComparison) -> Vec<Chart> {
             }],
             bounds: vec![Bound { name: "the same".to_owned(), at: 1.0, along_x: true, tone: Tone::Plain }],
             heat: None,
+            marks: Vec::new(),
         })
     })
     .collect()

@@ -44,6 +44,7 @@ const chart = (id, title, form, x, y, series, more = {}) => ({
   series,
   bounds: [],
   heat: null,
+  marks: [],
   ...more,
 });
 const line = (name, role, column) => ({ name, role, column, points: [] });

@@ -122,6 +122,7 @@ export interface Chart {
   series: Series[];
   bounds: Bound[];
   heat: Heat | null;
+  marks: Phase[];
 }
 
 export interface Section {

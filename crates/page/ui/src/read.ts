@@ -167,6 +167,7 @@ function readChart(value: unknown): Chart {
     series: list(from.series, readSeries),
     bounds: list(from.bounds, readBound).filter((bound) => Number.isFinite(bound.at)),
     heat: isObject(from.heat) ? readHeat(from.heat) : null,
+    marks: list(from.marks, readPhase).filter((mark) => mark.to >= mark.from),
   };
 }
 

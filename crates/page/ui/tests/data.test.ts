@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { find } from '../samples/documents.mjs';
-import { cellOf, chartData, heatColumn, nearestRow, phaseAt, stacked, timeRange } from '../src/chart/data';
+import { cellOf, chartData, heatColumn, marksAt, nearestRow, phaseAt, stacked, timeRange } from '../src/chart/data';
 import { chartTable } from '../src/chart/table';
 import type { Chart, Document, Point } from '../src/document';
 import { readDocument } from '../src/read';
@@ -73,6 +73,12 @@ test('the phase of a moment', () => {
   expect(phaseAt(phases, 48)).toBeNull();
 });
 
+test('the marks of a row are those that any of it holds', () => {
+  const mark = (from: number, to: number) => ({ from, to, label: 'stood still', tone: 'bad' as const });
+  const at = (row: number) => plain(marksAt([mark(2.5, 3.2), mark(9, 9.5)], [1, 2, 3, 4, 9], row));
+  expect([0, 1, 2, 3, 4].map(at)).toEqual(['', 'stood still for 700 ms', 'stood still for 700 ms', '', 'stood still for 500 ms']);
+});
+
 test('all charts over time have one range, from the start to the last that any shows', () => {
   const document = sample();
   expect(timeRange(document)).toEqual([0, 180]);
@@ -95,6 +101,14 @@ describe('as a table', () => {
     expect(head).toEqual(['time', 'offered', 'achieved', 'good', 'phase']);
     expect(rows.length + left).toBe(180);
     expect(rows.some((row) => row[1] === '320/s' && row[4] === 'trial 4: 320/s, bad')).toBe(true);
+  });
+
+  test('a chart with marks says which rows they are of', () => {
+    const document = sample();
+    const marks = [{ from: 40.2, to: 41.2, label: 'stood still', tone: 'bad' as const }];
+    const { head, rows, text } = chartTable({ ...chart('rate', document), marks }, document.timeline, []);
+    expect([head.at(-1), text]).toEqual(['mark', [4]]);
+    expect(rows.filter((row) => row.at(-1) !== '').length).toBeGreaterThan(0);
   });
 
   test('points say what they are and what they mean', () => {

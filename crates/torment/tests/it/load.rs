@@ -5,6 +5,7 @@ mod clinic;
 mod connections;
 mod export;
 mod find;
+mod freezes;
 mod interrupts;
 mod metrics;
 mod page;

@@ -1,7 +1,7 @@
 //! Charts in a few words.
 
 use super::pages::Pages;
-use super::{Axis, Bound, Chart, Form, Point, Role, Section, Series, Table, Text, Unit};
+use super::{Axis, Bound, Chart, Form, Phase, Point, Role, Section, Series, Table, Text, Unit};
 use crate::{Tone, table};
 
 impl Axis {
@@ -39,6 +39,7 @@ impl Chart {
             series: Vec::new(),
             bounds: Vec::new(),
             heat: None,
+            marks: Vec::new(),
         }
     }
 
@@ -90,6 +91,12 @@ impl Chart {
     pub(super) fn bound(mut self, name: impl Into<String>, at: Option<f64>, tone: Tone) -> Self {
         let bound = at.filter(|at| at.is_finite());
         self.bounds.extend(bound.map(|at| Bound { name: name.into(), at, along_x: false, tone }));
+        self
+    }
+
+    /// What happened for a while.
+    pub(super) fn marks(mut self, marks: Vec<Phase>) -> Self {
+        self.marks = marks;
         self
     }
 

@@ -10,6 +10,7 @@ const SECONDS_KEPT: usize = 86_400;
 impl RunView {
     /// Takes the next event in.
     pub fn fold(&mut self, event: &Event) {
+        self.stillness.fold(event);
         match event {
             Event::RunStarted {
                 id,

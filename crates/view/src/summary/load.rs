@@ -2,7 +2,7 @@ use super::{how_sure, unfinished};
 use crate::reason::why_bad_there;
 use crate::table::Table;
 use crate::words::number;
-use crate::{Figures, Line, RunView, Times, Tone, Trial, Words, verdict};
+use crate::{Figures, Line, RunView, Times, Tone, Trial, Words, freezes, verdict};
 use record::{Failure, Outcome, Verdict};
 use stats::Quantiles;
 use units::{Bytes, Nanos, Rate, Share, grouped};
@@ -38,7 +38,9 @@ pub(super) fn lines(view: &RunView) -> Vec<Line> {
 
 /// Whether the goal is met, and what was lost.
 pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Line> {
-    let Some(end) = &view.end else { return unfinished(view).into_iter().collect() };
+    let Some(end) = &view.end else {
+        return unfinished(view).into_iter().chain(freezes::line(view)).collect();
+    };
     let Some(Verdict::Goal { met, goal, outcomes, loss }) = &end.verdict else {
         return vec![Line::plain("  ").and(Tone::Bad, "no verdict")];
     };
@@ -64,6 +66,7 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Line> {
                 .then(format!(": {counted}{why}")),
         );
     }
+    lines.extend(freezes::line(view));
     lines
 }
 

@@ -2,7 +2,7 @@ use super::{how_sure, unfinished};
 use crate::reason::what_to_check;
 use crate::table::Table;
 use crate::words::number;
-use crate::{Line, RunView, Tone, Trial, TrialState, Words, verdict, why_bad};
+use crate::{Line, RunView, Tone, Trial, TrialState, Words, freezes, verdict, why_bad};
 use record::{
     Background, CurvePoint, Ended, Failure, Limit, Outcome, Outcomes, Purpose, Recovery, Verdict, WarmedUp,
 };
@@ -36,6 +36,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Line> {
         lines.extend(second(view.words().arrivals(), &view.limits));
         lines.extend(warm(view.words(), *warmed_up));
         lines.extend(head);
+        lines.extend(freezes::line(view));
         lines.push(Line::empty());
         lines.extend(verdict::lines(view));
         lines.extend(curve_lines(curve));
@@ -45,6 +46,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Line> {
         lines.extend(unfinished(view).or_else(|| Some(Line::plain("  ").and(Tone::Bad, "no verdict"))));
         lines.extend(known(view.words().raised(), strict));
         lines.extend(above(view, strict, &Ended::Interrupted));
+        lines.extend(freezes::line(view));
         lines.extend(verdict_apart(view));
         lines.extend(spent(view.trials.len() as u64, view.loaded()));
     }
@@ -61,12 +63,14 @@ pub(super) fn first(view: &RunView) -> Vec<Line> {
             let head = lost.into_iter().chain(headline(view, strict, ended));
             let above = above(view, strict, ended);
             let half = second(view.words().arrivals(), &view.limits);
-            head.chain(above).chain(half).chain(warm(view.words(), *warmed_up)).collect()
+            let rest = warm(view.words(), *warmed_up).into_iter().chain(freezes::line(view));
+            head.chain(above).chain(half).chain(rest).collect()
         }
         _ if view.end.is_some() => vec![Line::plain("  ").and(Tone::Bad, "no verdict")],
         _ => {
             let known = known(view.words().raised(), strict).into_iter().chain(unfinished(view));
-            known.chain(above(view, strict, &Ended::Interrupted)).collect()
+            let above = above(view, strict, &Ended::Interrupted);
+            known.chain(above).chain(freezes::line(view)).collect()
         }
     }
 }

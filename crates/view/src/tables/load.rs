@@ -17,13 +17,15 @@ pub(super) struct SliceOf {
     elapsed: Nanos,
     in_flight: u64,
     backlog: u64,
+    silent: Nanos,
     figures: Figures,
 }
 
 impl SliceOf {
     pub fn new(at: At, purpose: Option<Purpose>, slice: &Slice) -> Self {
         let Slice { index, elapsed, in_flight, backlog, .. } = *slice;
-        Self { at, purpose, index, elapsed, in_flight, backlog, figures: Figures::of(slice) }
+        let silent = slice.silences.iter().fold(Nanos::ZERO, |sum, each| sum + (each.to - each.from));
+        Self { at, purpose, index, elapsed, in_flight, backlog, silent, figures: Figures::of(slice) }
     }
 
     fn rate(&self, count: u64) -> Option<f64> {
@@ -76,6 +78,11 @@ pub(super) fn slices() -> Columns<SliceOf> {
     counted(columns, |s| &s.figures)
         .whole("in_flight", "sent and not done, at its end", |s| Some(s.in_flight))
         .whole("backlog", "due and not sent, at its end", |s| Some(s.backlog))
+        .number(
+            "silent_seconds",
+            "no answer came for so long although requests were under way, of silences of 100 ms or more that were over by then",
+            |s| Some(seconds(s.silent)),
+        )
 }
 
 pub(super) fn trials() -> Columns<TrialOf> {

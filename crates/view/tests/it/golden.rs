@@ -98,6 +98,22 @@ fn find_ends_of_every_kind() {
 }
 
 #[test]
+fn a_target_that_stood_still_is_told_of() {
+    let beat = (1..6).fold(load(Purpose::Load, 1000.0, 60), |load, nth| load.still(10_000 * nth - 980, 980));
+    let run = Run::start("run").trial(beat).judged(Some(true));
+    check_summary("run-froze", &run);
+    check(
+        "run-froze.json",
+        &(serde_json::to_string_pretty(&run_json(&RunView::of(&run.events))["freezes"]).expect("serialises")
+            + "\n"),
+    );
+    let search =
+        Run::start("find").trial(good(2000.0).still(3_000, 200)).trial(good(2000.0).still(5_100, 1_700));
+    let search = search.found(Ended::MaxReached, pair(Some(2000.0), None), curve(2000.0));
+    check_summary("find-froze", &search);
+}
+
+#[test]
 fn find_sheds_load() {
     let run = climbed().trial(good(2100.0).grows(3.0).failed(Failure::Status(503), 900));
     let run = run.found(Ended::Converged, pair(Some(1984.0), Some(2100.0)), Vec::new());

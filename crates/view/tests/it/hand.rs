@@ -6,7 +6,7 @@ pub mod watched;
 
 use record::{
     Caveat, CurvePoint, Ended, Event, Failure, Judgement, Limit, Machine, Outcome, Purpose, Recovery, RunId,
-    Slice, TrialResult, Verdict, WarmedUp,
+    Silence, Slice, TrialResult, Verdict, WarmedUp,
 };
 use std::path::PathBuf;
 use units::{Nanos, Rate};
@@ -32,6 +32,7 @@ pub struct Load {
     pub recovery: Recovery,
     pub hopeless: bool,
     pub loaded: Option<u64>,
+    pub still: Vec<Silence>,
 }
 
 pub fn load(purpose: Purpose, rate: f64, seconds: u64) -> Load {
@@ -48,6 +49,7 @@ pub fn load(purpose: Purpose, rate: f64, seconds: u64) -> Load {
         recovery: Recovery::NotNeeded,
         hopeless: false,
         loaded: None,
+        still: Vec::new(),
     }
 }
 
@@ -60,6 +62,13 @@ impl Load {
     pub fn failed(mut self, failure: Failure, count: u64) -> Self {
         self.failures.push((failure, count));
         self.bad(Outcome::Failed, count)
+    }
+    /// For so many milliseconds from one on it answered nothing.
+    pub fn still(mut self, from: u64, length: u64) -> Self {
+        let waiting = (self.rate * length as f64 / 1e3) as u64;
+        let [from, to] = [from, from + length].map(Nanos::from_millis);
+        self.still.push(Silence { from, to, waiting, freed: Some(waiting) });
+        self
     }
     pub fn grows(mut self, per_second: f64) -> Self {
         self.growth = Some(per_second);
@@ -113,6 +122,8 @@ impl Load {
         slice.connections = 4;
         slice.received_bytes = good * 512;
         slice.cpu = Nanos::from_millis(80);
+        let within = |at: Nanos| at.0 / 1_000_000_000 == u64::from(index);
+        slice.silences = self.still.iter().filter(|silence| within(silence.to)).copied().collect();
         slice
     }
 }

@@ -1,5 +1,6 @@
 /** From what a document holds to what can be drawn: every series in one list of places from left to right. */
 
+import { format } from '../format';
 import { overTime, type Chart, type Document, type Heat, type Phase, type Point, type Timeline } from '../document';
 
 /** A chart's figures, in rows. */
@@ -107,6 +108,16 @@ function hasValue(values: readonly (number | null)[], row: number): boolean {
 /** The phase that holds a moment; of two that overlap the later. */
 export function phaseAt(phases: readonly Phase[], at: number): Phase | null {
   return phases.findLast((phase) => at >= phase.from && at <= phase.to) ?? null;
+}
+
+/** The marks of a row: what happened between it and the next. */
+export function marksAt(marks: readonly Phase[], x: readonly number[], row: number): string {
+  const from = x[row]!;
+  const to = x[row + 1] ?? from + 1;
+  return marks
+    .filter((mark) => mark.from < to && mark.to > from)
+    .map((mark) => `${mark.label} for ${format(mark.to - mark.from, 'seconds')}`)
+    .join(', ');
 }
 
 /** From the start of the run to the last that any chart over time shows, so that all have one axis. */

@@ -5,7 +5,7 @@ import { overTime, type Chart, type Phase } from '../document';
 import { format } from '../format';
 import { look, palette, shade, toneColour } from '../palette';
 import { scheme } from '../theme';
-import { cellOf, heatColumn, phaseAt } from './data';
+import { cellOf, heatColumn, marksAt, phaseAt } from './data';
 import { strokes } from './hatch';
 import { largest, strip } from './marks';
 import type { At, Drawn } from './plot';
@@ -48,6 +48,7 @@ export function Legend({ drawn, at, hidden, toggle }: Props): JSX.Element {
           })}
           {points && <Shapes chart={chart} />}
           {overTime(chart) && <Strips phases={phases} />}
+          <Marked marks={chart.marks} />
         </ul>
       )}
     </div>
@@ -68,7 +69,8 @@ export function reading({ chart, data, phases }: Drawn, at: At | null): string {
   }
   const x = data.x[at.row]!;
   const phase = overTime(chart) ? phaseAt(phases, x) : null;
-  return [format(x, chart.x.unit), phase?.label ?? ''].filter((part) => part !== '').join(' · ');
+  const parts = [format(x, chart.x.unit), phase?.label ?? '', marksAt(chart.marks, data.x, at.row)];
+  return parts.filter((part) => part !== '').join(' · ');
 }
 
 /** The same with the values of all series that are shown. */
@@ -170,6 +172,23 @@ function Strips({ phases }: { phases: readonly Phase[] }): JSX.Element {
             {`load ${word(tone)}`}
           </li>
         ))}
+    </>
+  );
+}
+
+/** What is marked along the lower edge. */
+function Marked({ marks }: { marks: readonly Phase[] }): JSX.Element {
+  const tones = new Map(marks.map((mark) => [mark.label, mark.tone]));
+  return (
+    <>
+      {[...tones].map(([label, tone]) => (
+        <li key={label} class="shape">
+          <svg class="swatch" width="12" height="8" viewBox="0 0 12 8" aria-hidden="true">
+            <rect width="12" height="8" fill={toneColour(tone, scheme())} />
+          </svg>
+          {label}
+        </li>
+      ))}
     </>
   );
 }

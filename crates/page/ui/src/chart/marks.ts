@@ -37,6 +37,27 @@ export function drawPhases(plot: uPlot, phases: readonly Phase[], scheme: Scheme
   ctx.restore();
 }
 
+/** How high the strip of marks is, in CSS pixels. */
+const MARK = 7;
+
+/** Along the lower edge what happened for a while, each at least as wide as can be seen. */
+export function drawMarks(plot: uPlot, marks: readonly Phase[], scheme: Scheme): void {
+  const { ctx, bbox } = plot;
+  const px = ratio();
+  ctx.save();
+  clip(plot);
+  for (const mark of marks) {
+    const left = plot.valToPos(mark.from, 'x', true);
+    const width = Math.max(3 * px, plot.valToPos(mark.to, 'x', true) - left);
+    if (left + width < bbox.left || left > bbox.left + bbox.width) continue;
+    ctx.fillStyle = clear(toneColour(mark.tone, scheme), 0.1);
+    ctx.fillRect(left, bbox.top, width, bbox.height);
+    ctx.fillStyle = toneColour(mark.tone, scheme);
+    ctx.fillRect(left, bbox.top + bbox.height - MARK * px, width, MARK * px);
+  }
+  ctx.restore();
+}
+
 /** A line across for each bound, with its name; one that lies beyond the axis is named at the edge. */
 export function drawBounds(plot: uPlot, chart: Chart, scheme: Scheme): void {
   const { ctx, bbox } = plot;

@@ -9,7 +9,7 @@ import { niceRange, ticks } from '../ticks';
 import { nearestRow, stacked, type Data } from './data';
 import type { Group, Range } from './group';
 import { hatched } from './hatch';
-import { drawBounds, drawHeat, drawPhases, drawPoints, nearestPoint } from './marks';
+import { drawBounds, drawHeat, drawMarks, drawPhases, drawPoints, nearestPoint } from './marks';
 import { onTouch } from './touch';
 
 /** Where the cursor is. */
@@ -265,6 +265,7 @@ export class Plot {
             const { chart, data } = this.drawn;
             if (points) drawPoints(plot, chart, data, this.hidden, scheme());
             drawBounds(plot, chart, scheme());
+            if (time) drawMarks(plot, chart.marks, scheme());
           },
         ],
         setCursor: [(plot) => this.moved(this.at(plot))],

@@ -3,7 +3,7 @@
 import type { Chart, Phase, Point, Timeline, Tone } from '../document';
 import { format } from '../format';
 import { thinRows } from '../thin';
-import { chartData, heatColumn, phaseAt } from './data';
+import { chartData, heatColumn, marksAt, phaseAt } from './data';
 
 /** As many rows as one looks through. */
 const ROOM = 60;
@@ -21,16 +21,24 @@ export function chartTable(chart: Chart, timeline: Timeline, phases: readonly Ph
   if (chart.form === 'heat') return heatTable(chart);
   if (chart.form === 'intervals' || chart.form === 'points') return pointTable(chart);
   const data = chartData(chart, timeline);
-  const rows = thinRows(data.values, data.x.length, ROOM);
+  const marks = data.x.map((_, row) => marksAt(chart.marks, data.x, row));
+  const rows = thinRows([...data.values, marks.map((mark) => (mark === '' ? 0 : 1))], data.x.length, ROOM);
   const within = chart.x.unit === 'time' && phases.length > 0;
+  const marked = chart.marks.length > 0;
   return {
-    head: [chart.x.name || 'x', ...chart.series.map((series) => series.name), ...(within ? ['phase'] : [])],
+    head: [
+      chart.x.name || 'x',
+      ...chart.series.map((series) => series.name),
+      ...(within ? ['phase'] : []),
+      ...(marked ? ['mark'] : []),
+    ],
     rows: rows.map((row) => [
       format(data.x[row], chart.x.unit),
       ...data.values.map((values) => format(values[row], chart.y.unit)),
       ...(within ? [phaseAt(phases, data.x[row]!)?.label ?? ''] : []),
+      ...(marked ? [marks[row]!] : []),
     ]),
-    text: within ? [chart.series.length + 1] : [],
+    text: [within, marked].filter((there) => there).map((_, index) => chart.series.length + 1 + index),
     left: data.x.length - rows.length,
   };
 }

@@ -69,6 +69,11 @@ impl Target {
         count["owners"].as_u64().expect("a count")
     }
 
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        rustix::process::kill_process(pid.expect("a process has an id"), signal).expect("it is our child");
+    }
+
     /// Ends it as a crash would.
     pub fn kill(mut self) {
         self.child.kill().expect("it is our child");

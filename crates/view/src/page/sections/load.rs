@@ -2,9 +2,10 @@
 
 use crate::page::pages::Pages;
 use crate::page::text::all_said;
-use crate::page::{Chart, Form, Role, Section, Unit, second};
+use crate::page::{Chart, Form, Phase, Role, Section, Unit, second};
 use crate::summary::{counts, parts, rates, times};
-use crate::{Kind, Tone};
+use crate::{Kind, Tone, freezes};
+use diagnosis::Freeze;
 use record::Outcome;
 
 pub(super) fn section(pages: &Pages) -> Section {
@@ -19,6 +20,7 @@ pub(super) fn section(pages: &Pages) -> Section {
         strict.and_then(|limit| limit.upper),
         Tone::Bad,
     );
+    let rate = rate.marks(still(pages));
     let response = Chart::over_time(
         "response-time",
         "response time",
@@ -32,7 +34,8 @@ pub(super) fn section(pages: &Pages) -> Section {
     .column("p99", Role::NinetyNine, "response_p99")
     .column("max", Role::Largest, "response_max")
     .column("lateness p99", Role::Waiting, "lateness_p99")
-    .column("service p99", Role::Busy, "service_p99");
+    .column("service p99", Role::Busy, "service_p99")
+    .marks(still(pages));
     let waiting = Chart::over_time("waiting", "requests that wait", Form::Lines, ("requests", Unit::Count))
         .note("in flight: sent and not done; backlog: due and not sent; at the end of each second")
         .column("in flight", Role::Busy, "in_flight")
@@ -68,5 +71,25 @@ pub(super) fn section(pages: &Pages) -> Section {
             .table("", times(&load.figures))
             .table("each step", parts(pages, &load));
     }
-    section.chart(pages, rate).chart(pages, response).chart(pages, waiting).chart(pages, outcomes)
+    section
+        .texts(all_said(&freezes::line(pages)))
+        .chart(pages, rate)
+        .chart(pages, response)
+        .chart(pages, waiting)
+        .chart(pages, outcomes)
+}
+
+/// Marks at most, the last ones: more could not be told apart.
+const MARKS: usize = 1_000;
+
+/// Where the target stood still.
+fn still(pages: &Pages) -> Vec<Phase> {
+    let Some(found) = pages.freezes() else { return Vec::new() };
+    let early = found.each.len().saturating_sub(MARKS);
+    let mark = |freeze: &Freeze| {
+        let (began, _) = pages.stretches.get(&freeze.trial)?;
+        let [from, to] = [freeze.from, freeze.to].map(|at| began + at.as_secs_f64());
+        Some(Phase { from, to, label: "stood still".to_owned(), tone: Tone::Bad })
+    };
+    found.each[early..].iter().filter_map(mark).collect()
 }

@@ -1,0 +1,331 @@
+//! Whether the target stood still: a run's silences ▶ freezes, their period, and what the target did meanwhile.
+//!
+//! A silence is any stretch without an answer while requests were under way; most are ordinary. What makes one a freeze,
+//! with the reasons for each bound, is told in `docs/method/freezes.md`.
+
+mod meanwhile;
+mod period;
+#[cfg(test)]
+mod tests;
+
+pub use meanwhile::Meanwhile;
+
+use meanwhile::Sight;
+use record::{Event, Purpose, SLICE, Silence, Slice};
+use std::collections::BTreeMap;
+use units::{Nanos, Share};
+
+/// A freeze is longer than so many ordinary response times;
+const TIMES_ORDINARY: u64 = 4;
+/// and than so many, if few requests bear witness to it.
+const TIMES_ORDINARY_WEAK: u64 = 10;
+/// From so many answers that were due and did not come on, a silence is a freeze by itself: where answers come independently
+/// of each other, one such lull is met in 3 million.
+const PROOF: f64 = 15.0;
+/// With fewer, but at least so many,
+const PROOF_WEAK: f64 = 3.0;
+/// it takes so many like it.
+const REPEATED: usize = 3;
+/// Of those who waited so large a part has its answer soon after: what held them up was the same for all. Whoever came
+/// meanwhile has to queue, at a target that has little room;
+const FREED: f64 = 0.5;
+/// in a closed loop nobody comes meanwhile, and all of a few who wait are slow ones by chance now and then: there, little
+/// proof is none.
+const FREED_CLOSED: f64 = 0.9;
+/// What is ordinary is what the seconds around are like: so many before, and so many after.
+const AROUND: usize = 5;
+/// Freezes with little proof must explain such a part of the answers that took half as long or longer.
+const EXPLAINED: f64 = 0.5;
+/// How long such answers take, at least.
+const SLOW_STEPS: [Nanos; 9] = [
+    Nanos::from_millis(50),
+    Nanos::from_millis(100),
+    Nanos::from_millis(200),
+    Nanos::from_millis(400),
+    Nanos::from_millis(800),
+    Nanos::from_millis(1_600),
+    Nanos::from_millis(3_200),
+    Nanos::from_millis(6_400),
+    Nanos::from_millis(12_800),
+];
+/// Two freezes are one if a straggler was answered between: the gap is this part of both.
+const STRAGGLER: u64 = 10;
+/// Seconds kept of one trial, the first: a day, some 3 MB;
+const KEPT: usize = 86_400;
+/// silences, some 5 MB;
+const SILENCES: usize = 100_000;
+/// and windows, the last: an hour, some 5 MB.
+const SEEN: usize = 3_600;
+
+/// What a run tells of freezes: fold its events in their order, then ask.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Stillness {
+    trials: Vec<Trial>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Trial {
+    number: u32,
+    at_unix_ms: u64,
+    /// Nobody comes while others wait.
+    closed: bool,
+    /// How long the load is: as planned, or as it was.
+    load: Nanos,
+    seconds: Vec<Second>,
+    silences: Vec<Silence>,
+    /// Loops that make the load.
+    loops: u32,
+    /// Answers that took longer than each of [`SLOW_STEPS`].
+    slow: [u64; SLOW_STEPS.len()],
+    seen: Vec<Sight>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Second {
+    answers: u64,
+    elapsed: Nanos,
+    /// Median response time.
+    p50: Option<Nanos>,
+}
+
+/// A silence that may be a freeze.
+struct Found {
+    freeze: Freeze,
+    /// It is one, by itself.
+    proven: bool,
+    /// How many waited in it.
+    waited: u64,
+}
+
+/// One freeze.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Freeze {
+    /// In which trial.
+    pub trial: u32,
+    /// Since that began.
+    pub from: Nanos,
+    /// Since that began.
+    pub to: Nanos,
+    /// It answered again while anybody listened.
+    pub ended: bool,
+}
+
+impl Freeze {
+    /// How long it lasted.
+    pub fn length(&self) -> Nanos {
+        self.to - self.from
+    }
+}
+
+/// All freezes of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Freezes {
+    /// In their order, at least one.
+    pub each: Vec<Freeze>,
+    /// Time under load, in which they were looked for.
+    pub loaded: Nanos,
+    /// From the end of one to the end of the next, if that is always the same.
+    pub period: Option<Nanos>,
+    /// What the target did in them.
+    pub meanwhile: Meanwhile,
+}
+
+impl Freezes {
+    /// Half of them, at least, were not longer.
+    pub fn median(&self) -> Nanos {
+        let mut lengths: Vec<Nanos> = self.each.iter().map(Freeze::length).collect();
+        lengths.sort_unstable();
+        lengths[(lengths.len() - 1) / 2]
+    }
+
+    /// The longest.
+    pub fn longest(&self) -> Nanos {
+        self.each.iter().map(Freeze::length).max().unwrap_or_default()
+    }
+
+    /// All of them together.
+    pub fn total(&self) -> Nanos {
+        self.each.iter().fold(Nanos::ZERO, |sum, freeze| sum + freeze.length())
+    }
+
+    /// Of the time under load.
+    pub fn share(&self) -> Share {
+        Share((self.total().as_secs_f64() / self.loaded.as_secs_f64().max(f64::MIN_POSITIVE)).min(1.0))
+    }
+}
+
+impl Stillness {
+    /// Takes the next event in.
+    pub fn fold(&mut self, event: &Event) {
+        match event {
+            // A target that warms up, or recovers from an overload, is not what it is like.
+            Event::TrialStarted { trial, purpose, rate, duration, at_unix_ms }
+                if !matches!(purpose, Purpose::WarmUp | Purpose::Recovery) =>
+            {
+                self.trials.push(Trial {
+                    number: *trial,
+                    at_unix_ms: *at_unix_ms,
+                    closed: rate.is_none(),
+                    load: duration.unwrap_or(Nanos::MAX),
+                    seconds: Vec::new(),
+                    silences: Vec::new(),
+                    loops: 1,
+                    slow: [0; SLOW_STEPS.len()],
+                    seen: Vec::new(),
+                });
+            }
+            Event::SliceDone { trial, slice } => {
+                if let Some(trial) = self.trial(*trial).filter(|trial| trial.seconds.len() < KEPT) {
+                    trial.take(slice);
+                }
+            }
+            Event::Observed { trial, window } => {
+                if let Some(trial) = self.trial(*trial) {
+                    if trial.seen.len() == SEEN {
+                        trial.seen.drain(..SEEN / 2);
+                    }
+                    trial.seen.push(Sight::of(window));
+                }
+            }
+            Event::TrialDone { trial, result, .. } => {
+                if let Some(trial) = self.trial(*trial) {
+                    trial.load = result.loaded;
+                    if trial.silences.is_empty() {
+                        // Nothing will be asked of it.
+                        (trial.seconds, trial.seen) = (Vec::new(), Vec::new());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether those who waited in freezes are most of all who waited half as long: otherwise it is usual that some do.
+    fn explain_the_slow(&self, found: &[Found]) -> bool {
+        let shortest = found.iter().map(|found| found.freeze.length()).min().unwrap_or_default();
+        let step = SLOW_STEPS.iter().rposition(|step| *step * 2 <= shortest).unwrap_or(0);
+        let here = |trial: &&Trial| found.iter().any(|found| found.freeze.trial == trial.number);
+        let slow: u64 = self.trials.iter().filter(here).map(|trial| trial.slow[step]).sum();
+        let waited: u64 = found.iter().map(|found| found.waited).sum();
+        waited as f64 >= EXPLAINED * slow as f64
+    }
+
+    fn trial(&mut self, number: u32) -> Option<&mut Trial> {
+        self.trials.last_mut().filter(|trial| trial.number == number)
+    }
+
+    /// All freezes so far, if there are any.
+    pub fn freezes(&self) -> Option<Freezes> {
+        let found: Vec<Found> = self.trials.iter().flat_map(Trial::freezes).collect();
+        let enough = found.len() >= REPEATED && self.explain_the_slow(&found);
+        let each = found.into_iter().filter(|found| enough || found.proven);
+        let each: Vec<Freeze> = each.map(|found| found.freeze).collect();
+        if each.is_empty() {
+            return None;
+        }
+        let began: BTreeMap<u32, &Trial> = self.trials.iter().map(|trial| (trial.number, trial)).collect();
+        let moment = |trial: &Trial, at: Nanos| trial.at_unix_ms as f64 / 1e3 + at.as_secs_f64();
+        let ends: Vec<f64> = each
+            .iter()
+            .filter(|freeze| freeze.ended)
+            .map(|freeze| moment(began[&freeze.trial], freeze.to))
+            .collect();
+        let lasted = each.iter().map(|freeze| freeze.length().as_secs_f64()).fold(0.0, f64::max);
+        // Where one would have been seen to end, had it been there from its beginning.
+        let looked: Vec<(f64, f64)> = self
+            .trials
+            .iter()
+            .map(|trial| (moment(trial, Nanos::ZERO) + lasted, moment(trial, trial.loaded())))
+            .collect();
+        Some(Freezes {
+            period: period::of(&ends, &looked).map(Nanos::from_secs_f64),
+            meanwhile: meanwhile::of(&self.trials, &each),
+            loaded: self.trials.iter().fold(Nanos::ZERO, |sum, trial| sum + trial.loaded()),
+            each,
+        })
+    }
+}
+
+impl Trial {
+    fn take(&mut self, slice: &Slice) {
+        self.loops = self.loops.max(slice.loops);
+        let room = SILENCES - self.silences.len();
+        self.silences.extend(slice.silences.iter().take(room));
+        for (count, step) in self.slow.iter_mut().zip(SLOW_STEPS) {
+            *count += slice.response.count_above(step);
+        }
+        self.seconds.push(Second {
+            answers: slice.outcomes.answered() + slice.outcomes.failed,
+            elapsed: slice.elapsed,
+            p50: slice.response.quantile(0.5),
+        });
+    }
+
+    /// How long it has been under load.
+    fn loaded(&self) -> Nanos {
+        let lasted = self.seconds.iter().fold(Nanos::ZERO, |sum, second| sum + second.elapsed);
+        if self.load == Nanos::MAX || !self.seconds.is_empty() { self.load.min(lasted) } else { self.load }
+    }
+
+    fn freezes(&self) -> Vec<Found> {
+        let mut silences = self.silences.clone();
+        silences.sort_unstable_by_key(|silence| silence.from);
+        let mut found: Vec<Found> = Vec::new();
+        for silence in &silences {
+            let Some(proven) = self.is_freeze(silence) else { continue };
+            let Silence { from, to, freed, waiting } = *silence;
+            let waiting = waiting * u64::from(self.loops);
+            let ended = freed.is_some();
+            match found.last_mut() {
+                Some(Found { freeze, proven: known, waited })
+                    if (from - freeze.to) * STRAGGLER <= to - freeze.from =>
+                {
+                    (freeze.to, freeze.ended, *known) = (to, ended, *known || proven);
+                    *waited = (*waited).max(waiting);
+                }
+                _ => {
+                    let freeze = Freeze { trial: self.number, from, to, ended };
+                    found.push(Found { freeze, proven, waited: waiting });
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a silence is a freeze by itself, or only with others like it; none if it is ordinary.
+    fn is_freeze(&self, silence: &Silence) -> Option<bool> {
+        // What is still under way after the load is only waited for.
+        let to = silence.to.min(self.load);
+        let length = (to > silence.from).then(|| to - silence.from)?;
+        let place = |at: Nanos| (at.0 / SLICE.0) as usize;
+        let (first, last) = (place(silence.from), place(to));
+        let near = first.saturating_sub(AROUND)..(last + 1 + AROUND).min(self.seconds.len());
+        let ordinary = self.seconds.get(near.clone())?.iter().filter_map(|second| second.p50).min()?;
+        if length < ordinary * TIMES_ORDINARY {
+            return None;
+        }
+        let in_load = self.load.0.div_ceil(SLICE.0) as usize;
+        let rate = |from: usize, to: usize| {
+            let seconds = self.seconds.get(from..to.min(in_load)).filter(|seconds| !seconds.is_empty())?;
+            let time: f64 = seconds.iter().map(|second| second.elapsed.as_secs_f64()).sum();
+            (time > 0.0).then(|| seconds.iter().map(|second| second.answers).sum::<u64>() as f64 / time)
+        };
+        let (before, after) = (rate(near.start, first), rate(last + 1, near.end));
+        // A load of less than three seconds has nothing around it.
+        let around = before.into_iter().chain(after).min_by(f64::total_cmp).or_else(|| rate(0, in_load))?;
+        let waited = (silence.waiting * u64::from(self.loops)) as f64;
+        let missed = (around * length.as_secs_f64()).min(waited);
+        let part = if self.closed { FREED_CLOSED } else { FREED };
+        let together = silence.freed.is_none_or(|freed| freed as f64 >= part * silence.waiting as f64);
+        match missed {
+            _ if !together => None,
+            PROOF.. => Some(true),
+            PROOF_WEAK..
+                if !self.closed && silence.freed.is_some() && length >= ordinary * TIMES_ORDINARY_WEAK =>
+            {
+                Some(false)
+            }
+            _ => None,
+        }
+    }
+}

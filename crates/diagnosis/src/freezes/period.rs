@@ -1,0 +1,72 @@
+//! Whether things that happened recur after the same time.
+
+/// With fewer, that they do may be chance.
+const FEWEST: usize = 4;
+/// They stray from an even beat by so much of it at most, as a standard deviation; even chance strays by 0.29.
+const STRAY: f64 = 0.08;
+/// So many of the beats that fell into a time looked at must have been met.
+const MET: f64 = 0.75;
+
+/// The time from one to the next, in seconds, of rising moments; between the stretches in which was looked they may be missing.
+pub(super) fn of(moments: &[f64], looked: &[(f64, f64)]) -> Option<f64> {
+    let (first, last) = (*moments.first()?, *moments.last()?);
+    if moments.len() < FEWEST {
+        return None;
+    }
+    let gaps: Vec<f64> = moments.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let mut period = gaps.iter().copied().min_by(f64::total_cmp)?;
+    // Each gap counts by beats of the length that is known by then.
+    let mut beats = vec![0.0];
+    for gap in &gaps {
+        let (passed, at) = (beats[beats.len() - 1], beats.len());
+        let beat = passed + (gap / period).round().max(1.0);
+        beats.push(beat);
+        period = (moments[at] - first) / beat;
+    }
+    let count = moments.len() as f64;
+    let (mean_at, mean_beat) = (moments.iter().sum::<f64>() / count, beats.iter().sum::<f64>() / count);
+    let both = || moments.iter().zip(&beats).map(|(at, beat)| (at - mean_at, beat - mean_beat));
+    let period =
+        both().map(|(at, beat)| at * beat).sum::<f64>() / both().map(|(_, beat)| beat * beat).sum::<f64>();
+    let stray = (both().map(|(at, beat)| (at - period * beat).powi(2)).sum::<f64>() / count).sqrt();
+    if stray > STRAY * period {
+        return None;
+    }
+    let start = mean_at - period * mean_beat;
+    let is_seen = |at: f64| looked.iter().any(|(from, to)| *from <= at && at <= *to);
+    let due = beats_within(first, last, period).filter(|beat| is_seen(start + beat * period)).count();
+    (count >= MET * due as f64).then_some(period)
+}
+
+fn beats_within(first: f64, last: f64, period: f64) -> impl Iterator<Item = f64> {
+    /// More than that in one run are not counted: that many are enough.
+    const MOST: f64 = 1e5;
+    (0..=((last - first) / period).round().min(MOST) as u64).map(|beat| beat as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(moments: &[f64], looked: &[(f64, f64)], expected: Option<f64>) {
+        let found = of(moments, looked);
+        let near = found.zip(expected).is_none_or(|(found, expected)| (found / expected - 1.0).abs() < 0.02);
+        assert!(
+            near && found.is_some() == expected.is_some(),
+            "{found:?}, expected {expected:?}: {moments:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_even_has_a_period_and_nothing_else() {
+        let all = [(0.0, 100.0)];
+        check(&[9.9, 20.1, 30.0, 39.8, 50.1], &all, Some(10.0));
+        check(&[10.0, 20.0, 30.0], &all, None);
+        check(&[3.0, 4.5, 11.0, 29.0, 31.0, 47.0], &all, None);
+        // One was missed, which may be; of most it may not.
+        check(&[10.0, 20.0, 30.0, 50.0, 60.0], &all, Some(10.0));
+        check(&[10.0, 20.0, 50.0, 90.0], &all, None);
+        // Between two trials nobody looks.
+        check(&[10.0, 20.0, 50.0, 90.0], &[(5.0, 25.0), (45.0, 55.0), (85.0, 95.0)], Some(10.0));
+    }
+}

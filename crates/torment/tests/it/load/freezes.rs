@@ -1,0 +1,103 @@
+//! A target that stands still now and then, and what only looks like it.
+
+use crate::program::target::{Target, unix};
+use crate::program::{Place, Running, Turn};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Frozen for 0.4 s in every two: told of at any rate, with length and period.
+#[test]
+fn freezes_are_found_at_any_rate() {
+    let _turn = Turn::shared();
+    for rate in ["50", "1000"] {
+        let off: Vec<String> = (0..3).map_while(|_| freezes(rate).err()).collect();
+        assert!(off.len() < 3, "{rate}/s: {off:?}");
+    }
+}
+
+fn freezes(rate: &str) -> Result<(), String> {
+    let place = Place::new();
+    let arguments = ["run", "demo/stall?every=2s&for=400ms", "-r", rate, "-d", "12s"];
+    let (ended, run) = place.load(arguments);
+    let found = &run["freezes"];
+    let seconds = |key: &str| found[key].as_f64().unwrap_or(0.0);
+    println!("{ended}{found:#}");
+    let is_near = |found: f64, truth: f64| (found / truth - 1.0).abs() < 0.1;
+    let right = matches!(found["count"].as_u64(), Some(5..=6))
+        && is_near(seconds("median_seconds"), 0.4)
+        && is_near(seconds("period_seconds"), 2.0);
+    if !right {
+        return Err(format!("{found:#}"));
+    }
+    let shown = place.torment(["show"]).expect(0);
+    assert!(shown.stdout.contains("stood still"), "{shown}");
+    Ok(())
+}
+
+#[test]
+fn a_steady_target_never_stands_still() {
+    let _turn = Turn::shared();
+    let off: Vec<String> = (0..3)
+        .map_while(|_| {
+            let place = Place::new();
+            let (ended, run) =
+                place.load(["run", "demo/delay?ms=300", "-r", "20", "-d", "4s", "--arrivals", "poisson"]);
+            println!("{ended}");
+            run["freezes"].is_object().then(|| run["freezes"].to_string())
+        })
+        .collect();
+    assert!(off.len() < 3, "{off:?}");
+}
+
+/// A load of six seconds, in which something is done; what it says of freezes.
+fn meanwhile(place: &Place, arguments: &[&str], act: impl Fn(&Running)) -> Value {
+    let load = ["run", "-r", "200", "-d", "6s", "--format", "json"];
+    let running = Running::start(place.command(load.iter().chain(arguments).copied()));
+    sleep(Duration::from_millis(1_500));
+    act(&running);
+    let ended = running.end();
+    println!("{ended}");
+    ended.json()["freezes"].clone()
+}
+
+const PAUSE: Duration = Duration::from_millis(600);
+
+/// A Unix socket does not say when an answer came, so that only torment itself can know that it stood still.
+#[test]
+fn that_torment_stood_still_is_not_laid_to_the_target() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let socket = place.path("service.sock");
+    let _target = Target::listen(&place, &unix(&socket), &[]);
+    let socket = socket.to_str().expect("a temporary path is UTF-8");
+    let arguments = ["http://clinic.example/delay?ms=20", "--unix-socket", socket];
+    let found = meanwhile(&place, &arguments, |running| {
+        for _ in 0..3 {
+            running.signal(Signal::STOP);
+            sleep(PAUSE);
+            running.signal(Signal::CONT);
+            sleep(PAUSE);
+        }
+    });
+    assert_eq!(found, Value::Null);
+}
+
+/// Stopped as a debugger, a snapshot or a freezer of control groups does it.
+#[test]
+fn a_target_that_was_stopped_is_said_to_have_been() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let found = meanwhile(&place, &[&target.url("/json")], |_| {
+        for _ in 0..3 {
+            target.signal(Signal::STOP);
+            sleep(PAUSE);
+            target.signal(Signal::CONT);
+            sleep(PAUSE);
+        }
+    });
+    assert!(found["count"].as_u64().is_some_and(|count| count >= 3), "{found:#}");
+    assert_eq!(found["meanwhile"]["code"], "stopped", "{found:#}");
+}

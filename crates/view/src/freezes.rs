@@ -1,0 +1,67 @@
+//! That the target stood still, in words and as JSON.
+
+use crate::json::{rate_value, seconds};
+use crate::{Line, RunView, Tone};
+use diagnosis::Freezes;
+use serde_json::{Value, json};
+use units::{Nanos, grouped};
+
+/// Lengths that differ by more than this are not told as one.
+const ALIKE: f64 = 1.2;
+
+/// In one line, if it did.
+pub(crate) fn line(view: &RunView) -> Option<Line> {
+    let found = view.freezes()?;
+    Some(Line::plain("  ").and(Tone::Bad, times(&found)).then(format!(
+        "{} ({} of the time under load: the slowest answers waited for that); {}",
+        lengths(&found),
+        found.share(),
+        found.meanwhile.text
+    )))
+}
+
+fn times(found: &Freezes) -> String {
+    match found.each.len() {
+        1 => "stood still once".to_owned(),
+        2 => "stood still twice".to_owned(),
+        count => format!("stood still {} times", grouped(count as u64)),
+    }
+}
+
+/// How long, and how often.
+fn lengths(found: &Freezes) -> String {
+    let (median, longest) = (shown(found.median()), shown(found.longest()));
+    let alike = found.longest().as_secs_f64() <= ALIKE * found.median().as_secs_f64();
+    let most = if alike { String::new() } else { format!(", at most {longest}") };
+    let every = found.period.map(|period| format!(", every {}", shown(period))).unwrap_or_default();
+    format!(" for {median}{most}{every}")
+}
+
+/// To the tenth of a second where it is longer than a few, else to ten milliseconds.
+fn shown(time: Nanos) -> Nanos {
+    let step = if time >= Nanos::from_secs(3) { 100_000_000 } else { 10_000_000 };
+    Nanos((time.0 + step / 2) / step * step)
+}
+
+/// For programs; null if it never stood still.
+pub(crate) fn json(view: &RunView) -> Value {
+    let Some(found) = view.freezes() else { return Value::Null };
+    let each = found.each.iter().map(|freeze| {
+        json!({
+            "trial": freeze.trial,
+            "from_seconds": seconds(freeze.from),
+            "to_seconds": seconds(freeze.to),
+            "ended": freeze.ended,
+        })
+    });
+    json!({
+        "count": found.each.len(),
+        "loaded_seconds": seconds(found.loaded),
+        "share": rate_value(found.share().0),
+        "median_seconds": seconds(found.median()),
+        "longest_seconds": seconds(found.longest()),
+        "period_seconds": found.period.map(seconds),
+        "meanwhile": { "code": found.meanwhile.code, "text": found.meanwhile.text },
+        "each": each.collect::<Vec<_>>(),
+    })
+}
