@@ -14,7 +14,7 @@ TESTED := $(or $(TORMENT_BIN),$(BIN))
 PAGE := crates/page/ui/dist/index.html
 PAGE_SOURCES := $(shell find crates/page/ui \( -name node_modules -o -name dist -o -name tests \) -prune -o -type f -print)
 
-.PHONY: demo build page test targets browser quick prepared built check dist truths bench bench-probes manual
+.PHONY: demo build page test targets zoo zoo-cheap browser quick prepared built check dist truths bench bench-probes manual
 
 demo: build ## Build, then find the limit of the built-in service.
 	$(SHIPPED) find demo
@@ -30,10 +30,17 @@ $(PAGE): $(PAGE_SOURCES)
 test: ## Everything, with a real PostgreSQL and nginx; installs them when root, says what is missing otherwise. TORMENT_BIN=PATH tries another binary.
 	$(MAKE) -j2 prepared built
 	cargo test --workspace --exclude torment-bench --tests --no-fail-fast -- --test-threads=$(SIDE_BY_SIDE)
-	$(MAKE) -j2 targets browser
+	$(MAKE) -j3 targets zoo-cheap browser
 
 targets: ## The services in targets/, each started, loaded and ended.
 	./tests/targets.sh $(TESTED)
+
+zoo: build ## Services as people run them, each with a known truth: the table of docs/method/zoo.md. ROWS='fails uvicorn' measures some of them.
+	./tests/prepare.sh zoo
+	./tests/zoo.sh $(SHIPPED) $(ROWS)
+
+zoo-cheap: ## Five rows of it, in short, which want no quiet machine.
+	./tests/zoo.sh $(TESTED) --cheap
 
 browser: ## The page in a real browser.
 	./crates/page/tests/browser/run.sh $(TESTED)

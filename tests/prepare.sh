@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what the tests need beside Rust and a C compiler: PostgreSQL, nginx and curl, and for the services in targets/
-# a JDK with Maven, Node with npm, and Go; and chromium, in which the page is tried. Builds those services; what cannot be had
-# is skipped, and says so.
+# a JDK with Maven, Node with npm, Go, and gunicorn; and chromium, in which the page is tried. Builds those services; what cannot
+# be had is skipped, and says so.
+# Usage: tests/prepare.sh [zoo]      zoo: also what only `make zoo` needs
 set -eu
 has() { command -v "$1" >/dev/null 2>&1; }
 
@@ -15,7 +16,16 @@ has mvn || runtimes="$runtimes maven"
 has node || runtimes="$runtimes nodejs"
 has npm || runtimes="$runtimes npm"
 has go || runtimes="$runtimes golang-go"
+has gunicorn || runtimes="$runtimes gunicorn"
 has chromium || runtimes="$runtimes chromium"
+if [ "${1:-}" = zoo ]; then
+    [ -x /usr/bin/uvicorn ] || runtimes="$runtimes uvicorn python3-uvloop python3-httptools"
+    has apache2 || [ -x /usr/sbin/apache2 ] || runtimes="$runtimes apache2"
+    [ -n "$(ls /usr/lib/apache2/modules/libphp* 2>/dev/null)" ] || runtimes="$runtimes libapache2-mod-php"
+    [ -n "$(ls /usr/sbin/php-fpm* 2>/dev/null)" ] || runtimes="$runtimes php-fpm"
+    has haproxy || [ -x /usr/sbin/haproxy ] || runtimes="$runtimes haproxy"
+    has wrk || runtimes="$runtimes wrk"
+fi
 
 if [ -n "$missing$runtimes" ] && [ "$(id -u)" = 0 ] && has apt-get; then
     export DEBIAN_FRONTEND=noninteractive

@@ -1,0 +1,3 @@
+<?php
+usleep(50000);
+echo "ok\n";
