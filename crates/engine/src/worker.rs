@@ -109,16 +109,27 @@ struct Present {
     thinking: BinaryHeap<Reverse<(Nanos, u32)>>,
     /// The load was ended before its time: nobody thinks any longer.
     stopped: bool,
+    heard: LastWord,
 }
 
 impl Present {
+    /// How long the load drains, as far as is known `now`: longer after a silence.
+    fn drain(&self, now: Nanos) -> Nanos {
+        let (start, ends) = (self.trial.start_ns, self.trial.load_ends);
+        match self.stopped || now < ends {
+            true => self.trial.drain,
+            false => self.heard.drain(self.trial.drain, [start, start + ends.0, start + now.0]),
+        }
+    }
+
     /// How long a request may be open at `now`, whatever its own time-out: once the drain of the load is over, as long as
     /// a drain of its own; after a load that was stopped, no longer.
     fn patience(&self, now: Nanos) -> Nanos {
-        let drained = now >= self.trial.load_ends + self.trial.drain;
+        let drain = self.drain(now);
+        let drained = now >= self.trial.load_ends + drain;
         match (drained, self.stopped) {
             (false, _) => Nanos::MAX,
-            (true, false) => self.trial.drain,
+            (true, false) => drain,
             (true, true) => Nanos::ZERO,
         }
     }
@@ -264,9 +275,17 @@ impl Worker {
                     let pace = Pace::new(self.setup.lateness, trial.gap);
                     let streams = self.setup.endpoint.streams();
                     let eager_for = trial.source.users().map(|users| users.div_ceil(streams));
-                    let thinking = BinaryHeap::new();
-                    self.present =
-                        Some(Present { trial: *trial, recorder, pace, eager_for, thinking, stopped: false });
+                    let heard = LastWord::clone(&self.setup.last_word);
+                    heard.begin();
+                    self.present = Some(Present {
+                        trial: *trial,
+                        recorder,
+                        pace,
+                        eager_for,
+                        thinking: BinaryHeap::new(),
+                        stopped: false,
+                        heard,
+                    });
                     self.unsettled = true;
                 }
                 Ok(Command::Stop(at)) => self.stop(at),
@@ -364,7 +383,7 @@ impl Worker {
         let present = self.present.as_mut()?;
         let load_ends = present.trial.load_ends;
         let due = present.trial.source.next_due().filter(|due| *due < load_ends);
-        let ends = [load_ends, load_ends + present.trial.drain].into_iter().find(|end| now < *end);
+        let ends = [load_ends, load_ends + present.drain(now)].into_iter().find(|end| now < *end);
         let thinking = present.thinking.peek().map(|Reverse((at, _))| *at);
         let patience = present.patience(now);
         let (sent, waiting) = (self.expiry.next(patience), self.backlog.next(patience));

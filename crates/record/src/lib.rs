@@ -27,7 +27,7 @@ pub use gather::{Counted, Gather};
 pub use label::Label;
 pub use outcome::{Failure, Lack, Outcome, Outcomes};
 pub use probe::{CacheModel, Conditions, Costs, Figure, Gave, Room, Single, Unit};
-pub use silence::{SILENCE, Silence, freed_within};
+pub use silence::{SILENCE, Silence, WAITED_FOR, drained_after, freed_within};
 pub use slice::{BLOCK, BLOCKS_PER_SLICE, Part, SLICE, Slice};
 pub use trial::{Purpose, Recovery, TrialResult};
 pub use verdict::{Background, Caveat, CurvePoint, Ended, Limit, Verdict, WarmedUp};

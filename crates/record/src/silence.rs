@@ -19,6 +19,16 @@ pub struct Silence {
     pub freed: Option<u64>,
 }
 
+/// What gathered in a silence is answered no faster than the target can: a drain lasts at least so many times as long,
+const AIR: f64 = 1.1;
+/// up to this. A silence that goes on at the end of a load is waited for as long.
+pub const WAITED_FOR: Nanos = Nanos::from_secs(5);
+
+/// How long a load of which the longest silence is known drains, where `drain` would do without one.
+pub fn drained_after(drain: Nanos, silence: Nanos) -> Nanos {
+    drain.max(Nanos::from_secs_f64(silence.as_secs_f64() * AIR).min(WAITED_FOR))
+}
+
 /// Who waited in a silence is freed with the others if the answer comes within this part of its length: what has gathered needs
 /// time to be answered; in a closed loop nothing gathers.
 pub fn freed_within(is_closed: bool) -> u64 {

@@ -53,7 +53,12 @@ pub(super) fn carriers<'a>(case: &'a Case<'_>) -> Option<Carriers<'a>> {
         (on_cpu_ns as f64 >= MOST * all as f64).then_some((group, threads, on_cpu_ns))
     })?;
     let used = on_cpu_ns as f64 / 1e9 / seconds / threads;
-    (used >= HAD && threads < FEW).then(|| Carriers { group, threads, used, loops: were_waiting(case, group) })
+    (used >= HAD && threads < FEW).then(|| Carriers {
+        group,
+        threads,
+        used,
+        loops: were_waiting(case, group),
+    })
 }
 
 /// The same, where it has more processors than they can use.

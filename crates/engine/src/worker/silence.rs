@@ -4,13 +4,36 @@
 //! loops together saw it. Whether that is more than a slow answer is judged by others (`diagnosis`).
 
 use super::Worker;
-use record::{SILENCE, Silence, freed_within};
+use record::{SILENCE, Silence, WAITED_FOR, drained_after, freed_within};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use units::Nanos;
 
-/// When any loop last heard of the target, on the monotonic clock; told by each loop once a turn.
-pub(crate) type LastWord = Arc<AtomicU64>;
+/// What all loops share.
+#[derive(Default)]
+pub(crate) struct Heard {
+    /// When any loop last heard of the target, on the monotonic clock; told by each loop once a turn.
+    last: AtomicU64,
+    /// The longest silence of this trial, in nanoseconds.
+    longest: AtomicU64,
+}
+
+pub(crate) type LastWord = Arc<Heard>;
+
+impl Heard {
+    /// How long the load that began at `start` and ended at `ends` drains, as far as is known `now`; all on the monotonic clock.
+    pub fn drain(&self, drain: Nanos, [start, ends, now]: [u64; 3]) -> Nanos {
+        let last = self.last.load(Ordering::Relaxed);
+        let goes_on = last >= start && last < ends && now.saturating_sub(last) >= SILENCE.0;
+        let least = if goes_on { WAITED_FOR } else { Nanos::ZERO };
+        drained_after(drain, Nanos(self.longest.load(Ordering::Relaxed))).max(least)
+    }
+
+    /// A trial begins.
+    pub fn begin(&self) {
+        self.longest.store(0, Ordering::Relaxed);
+    }
+}
 
 /// While something is under way a loop looks at the clock so often, to know whether it stood still itself.
 pub(super) const LOOK: Nanos = Nanos::from_millis(50);
@@ -19,8 +42,7 @@ const LATE: u64 = 10_000_000;
 
 /// What one loop knows of it. All moments are of the monotonic clock, in nanoseconds.
 pub(super) struct Hush {
-    /// Shared by all loops.
-    last: LastWord,
+    shared: LastWord,
     /// When this loop last heard of the target.
     heard: u64,
     /// What of that the others were told.
@@ -43,9 +65,9 @@ struct Ended {
 }
 
 impl Hush {
-    pub fn new(last: LastWord) -> Self {
+    pub fn new(shared: LastWord) -> Self {
         Self {
-            last,
+            shared,
             heard: 0,
             passed_on: 0,
             given_up: 0,
@@ -102,7 +124,7 @@ impl Worker {
     /// This loop has heard nothing for long. If no other has either, and something was under way, that was a silence.
     fn silence_ends(&mut self, at: u64, sent: Option<Nanos>, answered: bool) {
         self.hush.stood_still(sys::monotonic_ns());
-        let before = self.hush.last.fetch_max(at, Ordering::Relaxed).max(self.hush.heard);
+        let before = self.hush.shared.last.fetch_max(at, Ordering::Relaxed).max(self.hush.heard);
         let (Some(present), Some(sent)) = (&self.present, sent) else { return };
         let (start, is_closed) = (present.trial.start_ns, present.trial.source.is_closed());
         // Who has not answered at all yet has not begun to stand still.
@@ -123,6 +145,9 @@ impl Worker {
             return;
         }
         self.tell_silence();
+        if answered {
+            self.hush.shared.longest.fetch_max(long, Ordering::Relaxed);
+        }
         let silence = Silence {
             from: Nanos(from - start),
             to: Nanos(at - start),
@@ -146,7 +171,7 @@ impl Worker {
         let hush = &mut self.hush;
         if hush.heard > hush.passed_on {
             hush.passed_on = hush.heard;
-            hush.last.fetch_max(hush.heard, Ordering::Relaxed);
+            hush.shared.last.fetch_max(hush.heard, Ordering::Relaxed);
         }
         hush.stood_still(now_ns);
         if self.hush.ended.as_ref().is_some_and(|ended| now_ns > ended.counts_until) {

@@ -15,12 +15,6 @@ const BLOCK: u64 = record::BLOCK.0;
 const PAUSE: u64 = SECOND / 5;
 /// The recovery gate's patience.
 const RECOVERY_MOST: u64 = 60 * SECOND;
-/// Nothing answered for so long is a silence,
-const SILENT: u64 = SECOND / 10;
-/// which the drain covers so many times over,
-const SILENCE_AIR: f64 = 1.1;
-/// up to this.
-const SILENCE_MOST: u64 = 5 * SECOND;
 /// The in-flight cap.
 const CAP: usize = 10_000;
 /// A generator this late does not send at all.
@@ -295,13 +289,13 @@ impl Target {
         // As the engine does: the drain lasts at least as long as the target was silent, with some air, and a silence is waited for.
         let mut last = stop + drain.0;
         while let Some(Reverse((end, _, taken, _))) = open.peek().copied() {
-            let silent = last.saturating_sub(silence.since.max(taken)) >= SILENT;
-            if end > last && !(silent && end <= stop + SILENCE_MOST) {
+            let silent =
+                silence.since < stop && last.saturating_sub(silence.since.max(taken)) >= record::SILENCE.0;
+            if end > last && !(silent && end <= stop + record::WAITED_FOR.0) {
                 break;
             }
             decide(&mut total, &mut open, end, &mut silence);
-            let covered = (silence.longest as f64 * SILENCE_AIR) as u64;
-            last = last.max(end).max(stop + covered.min(SILENCE_MOST));
+            last = last.max(end).max(stop + record::drained_after(drain, Nanos(silence.longest)).0);
         }
         let drain = Nanos(last - stop);
         let drained = if open.is_empty() { stop + PAUSE } else { last };
@@ -400,7 +394,7 @@ impl Silence {
     /// A request that was sent at `sent` is answered.
     fn answer(&mut self, at: u64, sent: u64) {
         let lasted = at - self.since.max(sent);
-        self.longest = self.longest.max(if lasted < SILENT { 0 } else { lasted });
+        self.longest = self.longest.max(if lasted < record::SILENCE.0 { 0 } else { lasted });
         self.since = at;
     }
 }
