@@ -15,6 +15,7 @@ mod exchanges;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod idle;
 mod json;
 mod lanes;
 mod once;
@@ -471,6 +472,7 @@ impl Setup {
             outstanding_limit: u64::from(job.generator.outstanding.div_ceil(count)),
             arrivals_limit: job.arrivals_limit.unwrap_or(u64::MAX),
             serial: (u64::from(index), u64::from(count)),
+            resend: job.generator.resend,
         })
     }
 }

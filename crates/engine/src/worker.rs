@@ -6,6 +6,7 @@
 
 mod ending;
 mod holding;
+mod resending;
 mod sending;
 
 use crate::connections::Connections;
@@ -93,6 +94,8 @@ pub(crate) struct Setup {
     pub arrivals_limit: u64,
     /// Serial number of this loop's first connection, and the step to its next.
     pub serial: (u64, u64),
+    /// Whether a request may be sent once more.
+    pub resend: bool,
 }
 
 struct Present {
