@@ -1,6 +1,7 @@
 //! One loop's connections: which are being made, and which have room for another request.
 
 use crate::endpoint::Endpoint;
+use crate::idle::{IdleLimit, is_near};
 use crate::protocol::Protocol;
 use crate::stream::Stream;
 use std::collections::VecDeque;
@@ -8,9 +9,17 @@ use std::io;
 use std::os::fd::OwnedFd;
 use units::Nanos;
 
+/// Connections that are too old to be used, and are closed instead, before another is made: each costs a system call,
+/// and somebody waits.
+const TOO_OLD_AT_ONCE: usize = 16;
+
 pub(crate) struct Connection {
     pub stream: Stream,
     pub protocol: Protocol,
+    /// Whether it has carried an answer.
+    pub used: bool,
+    /// When the last one came, or when it was begun, on the monotonic clock.
+    idle_since_ns: u64,
     /// When it was begun, on the monotonic clock, while it is being made.
     begun_ns: Option<u64>,
     /// Its place in the list of those with room.
@@ -34,6 +43,7 @@ pub(crate) struct Connections {
     /// Where each is to be used as often as the others: whose turn it is, with its serial number; those closed meanwhile
     /// are passed over.
     turns: Option<VecDeque<(u32, u64)>>,
+    idle: IdleLimit,
 }
 
 impl Connections {
@@ -47,6 +57,7 @@ impl Connections {
             made_next: VecDeque::new(),
             serial,
             turns: None,
+            idle: IdleLimit::default(),
         }
     }
 
@@ -98,6 +109,8 @@ impl Connections {
         self.slots[slot as usize] = Some(Connection {
             stream,
             protocol: Protocol::Undecided,
+            used: false,
+            idle_since_ns: begun_ns,
             begun_ns: Some(begun_ns),
             listed: None,
             serial,
@@ -140,8 +153,23 @@ impl Connections {
         self.list(slot);
     }
 
-    /// A connection with room for a request.
+    /// A connection with room for a request. Those that the server is about to close are closed first; but not where each
+    /// is held, for then it is asked how long they stand.
     pub fn roomy(&mut self) -> Option<u32> {
+        if self.turns.is_some() {
+            return self.next_in_turn();
+        }
+        for _ in 0..TOO_OLD_AT_ONCE {
+            let warmest = self.roomy.last().copied()?;
+            if !self.is_too_old(warmest) {
+                return Some(warmest);
+            }
+            self.close(warmest);
+        }
+        None
+    }
+
+    fn next_in_turn(&mut self) -> Option<u32> {
         let warmest = self.roomy.last().copied()?;
         while let Some((slot, serial)) = self.turns.as_mut().and_then(VecDeque::pop_front) {
             let Some(connection) = self.get(slot).filter(|c| c.serial == serial) else { continue };
@@ -154,6 +182,30 @@ impl Connections {
             }
         }
         Some(warmest)
+    }
+
+    /// Whether it has been idle for nearly as long as the server keeps such connections.
+    fn is_too_old(&mut self, slot: u32) -> bool {
+        let learned = self.idle.learned();
+        let Some(connection) = self.get(slot) else { return false };
+        let told = connection.protocol.idle_limit();
+        let Some(limit) = told.into_iter().chain(learned).min() else { return false };
+        if !connection.protocol.is_idle() {
+            return false;
+        }
+        let idle = connection.idle_for(sys::monotonic_ns());
+        self.idle.outlived(idle);
+        is_near(idle, limit)
+    }
+
+    /// The server has closed the connection, on which nothing had been asked up to this moment of the monotonic clock.
+    pub fn closed(&mut self, slot: u32, asked_ns: u64) {
+        if let Some(connection) = self.get(slot)
+            && connection.used
+        {
+            let idle = connection.idle_for(asked_ns);
+            self.idle.closed(idle, asked_ns);
+        }
     }
 
     /// Notes whether the connection has room, after something changed that.
@@ -194,6 +246,15 @@ impl Connections {
 }
 
 impl Connection {
+    /// An answer came on it, at this moment of the monotonic clock.
+    pub fn answered(&mut self, received_ns: u64) {
+        (self.used, self.idle_since_ns) = (true, received_ns);
+    }
+
+    fn idle_for(&self, now_ns: u64) -> Nanos {
+        Nanos(now_ns.saturating_sub(self.idle_since_ns))
+    }
+
     pub fn is_being_made(&self) -> bool {
         self.begun_ns.is_some()
     }

@@ -16,7 +16,7 @@ pub(crate) struct Request {
     pub step: u32,
     /// Who makes it, where that matters.
     pub user: Option<u32>,
-    /// Whether it was sent before, to a server that did nothing about it: it counts as sent then.
+    /// Whether it was sent before, and came to nothing with its connection: it counts as sent then.
     pub again: bool,
 }
 
@@ -26,6 +26,8 @@ pub(crate) struct Exchange {
     pub sent: Nanos,
     /// The slot of its connection.
     pub connection: u32,
+    /// Whether that had carried an answer before.
+    pub used: bool,
     /// The arrival was decided when its trial ended; the answer is read and forgotten.
     pub orphan: bool,
 }

@@ -48,9 +48,11 @@ impl<T> Lanes<T> {
         self.lane(timeout).push_back((due, thing));
     }
 
-    /// Has waited before, and goes on where it was.
+    /// Has waited before, and goes on where it was: before all that were due later.
     pub fn put_back(&mut self, due: Nanos, timeout: Nanos, thing: T) {
-        self.lane(timeout).push_front((due, thing));
+        let lane = self.lane(timeout);
+        let at = lane.iter().position(|(other, _)| *other >= due).unwrap_or(lane.len());
+        lane.insert(at, (due, thing));
     }
 
     /// What was due first.
@@ -120,6 +122,15 @@ mod tests {
         assert_eq!(expired(&mut lanes, 10, s(5)), ["old"]);
         assert_eq!((lanes.len(), lanes.next(s(5))), (1, Some(s(14))));
         assert_eq!(expired(&mut lanes, 10, Nanos::ZERO), ["young"]);
+    }
+
+    #[test]
+    fn who_goes_on_waiting_is_given_up_in_its_turn() {
+        let mut lanes = Lanes::new();
+        [1, 3, 5].into_iter().for_each(|due| lanes.push(s(due), s(60), "other"));
+        lanes.put_back(s(4), s(60), "back");
+        assert!(expired(&mut lanes, 62, Nanos::MAX) == ["other"] && lanes.len() == 3);
+        assert_eq!(expired(&mut lanes, 64, Nanos::MAX), ["other", "back"]);
     }
 
     #[test]

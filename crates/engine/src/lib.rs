@@ -15,6 +15,7 @@ mod exchanges;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod idle;
 mod json;
 mod lanes;
 mod once;
@@ -473,6 +474,7 @@ impl Setup {
             arrivals_limit: job.arrivals_limit.unwrap_or(u64::MAX),
             serial: (u64::from(index), u64::from(count)),
             last_word: LastWord::clone(last_word),
+            resend: job.generator.resend,
         })
     }
 }

@@ -88,6 +88,11 @@ impl Recorder {
         self.slice.lateness.record(now - arrival.due);
     }
 
+    /// A request is sent for a second time.
+    pub fn resent(&mut self) {
+        self.slice.resent += 1;
+    }
+
     /// A request of this step was handed to the kernel.
     pub fn part_sent(&mut self, part: usize) {
         if let Some(part) = self.slice.parts.get_mut(part) {

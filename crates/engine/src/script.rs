@@ -4,7 +4,7 @@ use crate::cookies::Visit;
 use crate::protocol::{Answer, Http2RequestWriter, RequestWriter, Session, StatementWriter};
 use crate::reading::Reading;
 use crate::{Error, Job};
-use plan::{Ask, Piece, StatusRange, Target, Template, Who};
+use plan::{Ask, Piece, Request, StatusRange, Target, Template, Who};
 use record::Failure;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -40,6 +40,10 @@ pub(crate) struct ReadyStep {
     pub reading: Reading,
     /// The path as far as it is the same for all, for cookies that are bound to one.
     pub path: String,
+    /// Its method, of a statement nothing.
+    pub method: String,
+    /// Whether it may be sent twice, for all the server knows of it then (RFC 9110 section 9.2.2).
+    pub idempotent: bool,
     pub timeout: Nanos,
     pub think: Option<(Nanos, Nanos)>,
 }
@@ -138,6 +142,8 @@ impl Script {
                     expect: request.map_or_else(Vec::new, |request| request.expect.clone()),
                     reading,
                     path: request.map_or_else(String::new, |request| fixed_path(&request.path)),
+                    method: request.map_or_else(String::new, |request| request.method.clone()),
+                    idempotent: request.is_some_and(Request::is_idempotent),
                     timeout: step.timeout,
                     think: step.think,
                 });

@@ -6,6 +6,7 @@
 
 mod ending;
 mod holding;
+mod resending;
 mod sending;
 mod silence;
 
@@ -97,6 +98,8 @@ pub(crate) struct Setup {
     /// Serial number of this loop's first connection, and the step to its next.
     pub serial: (u64, u64),
     pub last_word: LastWord,
+    /// Whether a request may be sent once more.
+    pub resend: bool,
 }
 
 struct Present {

@@ -203,6 +203,7 @@ impl Draft {
             outstanding: outstanding.transpose()?.unwrap_or(base.outstanding),
             cores: top.cores()?,
             lateness,
+            resend: top.flag(Key::Resend)?.unwrap_or(base.resend),
             seed: top.one(Key::Seed).map(|g| g.whole(0, "a seed")).transpose()?.unwrap_or(base.seed),
         })
     }

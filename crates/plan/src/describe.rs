@@ -133,6 +133,9 @@ impl Plan {
             let word = if cores.len() == 1 { "processor" } else { "processors" };
             text += &format!("on {word} {}; ", cores.join(", "));
         }
+        if !generator.resend {
+            text += "nothing is sent again; ";
+        }
         text + &format!("seed {}", generator.seed)
     }
 }

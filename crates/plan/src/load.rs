@@ -111,6 +111,8 @@ pub struct Generator {
     /// How late a request may be sent to save processor time: the loop sleeps so much longer, and
     /// sends what is due meanwhile together.
     pub lateness: Nanos,
+    /// Whether a request that met a connection which the server was closing is sent once more.
+    pub resend: bool,
     /// Seed of everything random.
     pub seed: u64,
 }
@@ -122,6 +124,7 @@ impl Default for Generator {
             outstanding: 20_000,
             cores: Vec::new(),
             lateness: DEFAULT_LATENESS,
+            resend: true,
             seed: 1,
         }
     }

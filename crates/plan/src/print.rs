@@ -251,12 +251,15 @@ impl Lines {
 
     fn generator(&mut self, generator: &Generator) {
         self.section("[generator]");
-        let Generator { connections, outstanding, cores, lateness, seed } = generator;
+        let Generator { connections, outstanding, cores, lateness, resend, seed } = generator;
         self.raw("connections", connections);
         self.raw("outstanding", outstanding);
         self.text("lateness", &exact_time(*lateness));
         if !cores.is_empty() {
             self.list("cores", cores.iter().map(u32::to_string));
+        }
+        if !resend {
+            self.raw("resend", false);
         }
         // TOML's whole numbers end at 2⁶³.
         match i64::try_from(*seed) {

@@ -120,6 +120,11 @@ pub struct Request {
 }
 
 impl Request {
+    /// Whether to send it twice is meant to have the effect of sending it once (RFC 9110 section 9.2.2).
+    pub fn is_idempotent(&self) -> bool {
+        matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE")
+    }
+
     /// Appends the path that this arrival asks for.
     pub fn render_path(&self, who: &Who<'_>, out: &mut Vec<u8>) {
         self.path.render(who, 0, out);

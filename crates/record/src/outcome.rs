@@ -153,6 +153,8 @@ pub enum Failure {
     Lacking(Lack),
     /// The connection ended before the answer did.
     Closed,
+    /// A connection that had answered before ended without a byte of this answer; and why the request was not sent again.
+    Dropped(String),
     /// The answer is not what the protocol allows; what was wrong with it.
     Protocol(String),
     /// The server refused one HTTP/2 stream; its error's name.
@@ -172,6 +174,7 @@ impl std::fmt::Display for Failure {
             Self::Connect(why) | Self::Full(why) => write!(f, "no connection: {why}"),
             Self::Lacking(lack) => write!(f, "torment has no {lack} left"),
             Self::Closed => f.write_str("connection closed before the answer was complete"),
+            Self::Dropped(why) => write!(f, "the server closed a used connection; {why}"),
             Self::Protocol(why) => write!(f, "not understood: {why}"),
             Self::Reset(why) => write!(f, "stream reset: {why}"),
             Self::Grpc(why) => write!(f, "grpc-status {why}"),
@@ -250,6 +253,7 @@ mod tests {
             (Failure::Status(503), r#"{"status":503}"#),
             (Failure::Connect(text()), r#"{"connect":"x"}"#),
             (Failure::Closed, r#""closed""#),
+            (Failure::Dropped(text()), r#"{"dropped":"x"}"#),
             (Failure::Protocol(text()), r#"{"protocol":"x"}"#),
             (Failure::Reset(text()), r#"{"reset":"x"}"#),
             (Failure::Grpc(text()), r#"{"grpc":"x"}"#),

@@ -23,6 +23,10 @@ pub struct Slice {
     pub due: u64,
     /// Arrivals whose request, of a flow the first, was handed to the kernel.
     pub sent: u64,
+    /// Requests that were sent once more, for their connection had closed without a byte of an answer: each counts once,
+    /// however often, and ends like any other.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resent: u64,
     /// Arrivals whose outcome was decided.
     pub outcomes: Outcomes,
     /// Answers by status, expected or not.
@@ -130,6 +134,7 @@ impl Slice {
     fn add_counts(&mut self, other: &Self) {
         self.due += other.due;
         self.sent += other.sent;
+        self.resent += other.resent;
         self.outcomes.merge(&other.outcomes);
         for (status, count) in &other.statuses {
             *self.statuses.entry(*status).or_default() += count;
@@ -156,6 +161,11 @@ impl Slice {
     }
 }
 
+/// What is mostly nothing is not stored.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// Maps as lists of pairs: JSON keys must be strings, and serde reads numbers back from such keys
 /// only outside of tagged enums, which events are.
 mod pairs {
@@ -178,7 +188,8 @@ mod tests {
     use crate::{Event, Outcome};
 
     fn filled(index: u32) -> Slice {
-        let mut slice = Slice { index, due: 3, sent: 2, loops: 1, elapsed: SLICE, ..Slice::default() };
+        let mut slice =
+            Slice { index, due: 3, sent: 2, resent: 1, loops: 1, elapsed: SLICE, ..Slice::default() };
         slice.outcomes.add(Outcome::Ok, 1);
         slice.outcomes.add(Outcome::Failed, 2);
         slice.statuses.insert(200, 1);
@@ -202,6 +213,15 @@ mod tests {
     }
 
     #[test]
+    fn a_slice_stored_before_anything_was_resent_is_read() {
+        let json = serde_json::to_string(&Slice { resent: 0, ..filled(2) }).expect("serialises");
+        assert!(!json.contains("resent"), "{json}");
+        assert_eq!(serde_json::from_str::<Slice>(&json).expect("reads back").resent, 0);
+        let json = serde_json::to_string(&filled(2)).expect("serialises");
+        assert_eq!(serde_json::from_str::<Slice>(&json).expect("reads back").resent, 1);
+    }
+
+    #[test]
     fn loops_side_by_side_and_seconds_in_a_row_add_up() {
         let mut second = filled(0);
         second.merge_parallel(&filled(0));
@@ -209,6 +229,7 @@ mod tests {
         assert_eq!(second.outstanding.len(), BLOCKS_PER_SLICE);
         second.merge_after(&filled(1));
         assert_eq!((second.due, second.loops, second.elapsed), (9, 2, SLICE * 2));
+        assert_eq!(second.resent, 3);
         assert_eq!(second.outstanding.len(), 2 * BLOCKS_PER_SLICE);
         assert_eq!(second.failures[&Failure::Status(503)], 3);
         assert_eq!(second.response.count(), 3);

@@ -58,7 +58,7 @@ impl Failure {
     /// As [`Event::each_text`].
     pub fn each_text(&mut self, with: With<'_>) {
         match self {
-            Self::Status(_) | Self::Lacking(_) | Self::Closed => {}
+            Self::Status(_) | Self::Lacking(_) | Self::Closed | Self::Dropped(_) => {}
             Self::Connect(why)
             | Self::Full(why)
             | Self::Protocol(why)

@@ -84,6 +84,7 @@ fn reason(trial: &Trial, at: &str) -> Option<String> {
             Some((Failure::Full(why), _)) => format!("the database takes no more sessions ({why})"),
             Some((Failure::Lacking(lack), _)) => format!("torment has no {lack} left"),
             Some((Failure::Closed, _)) => "it closes connections before the answer is complete".to_owned(),
+            Some((Failure::Dropped(why), _)) => format!("it closes used connections ({why})"),
             Some((Failure::Protocol(why), _)) => format!("its answers cannot be understood ({why})"),
             Some((Failure::Reset(why), _)) => format!("it refuses streams ({why})"),
             Some((Failure::Grpc(why), _)) => format!("calls end with grpc-status {why}"),
@@ -142,6 +143,9 @@ pub(crate) fn what_to_check(failure: &Failure) -> &'static str {
         Failure::Lacking(Lack::Memory) => "raise net.ipv4.tcp_mem, or lower --max-connections",
         Failure::Connect(_) => "check that the target runs and listens at this address",
         Failure::Closed => "look at the target's own log; it may expect TLS, or refuse kept connections",
+        Failure::Dropped(_) => {
+            "the target keeps idle connections for a shorter time than you use them: raise its keep-alive time-out"
+        }
         Failure::Reset(_) => "look at the target's own log; it may take fewer streams: try --streams",
         Failure::Grpc(_) => {
             "check the path (/package.Service/Method), the message in the body, and the target's own log"

@@ -15,6 +15,8 @@ pub struct Answer {
     pub status: u16,
     /// Whether the connection may carry another request.
     pub keep: bool,
+    /// Seconds after which the server closes the connection if nothing is asked (`Keep-Alive: timeout=`); 0 if it does not say.
+    pub idle_s: u32,
 }
 
 /// How far a piece brought us.
@@ -230,7 +232,7 @@ enum Framing {
 fn framing(head: &httparse::Response<'_, '_>, head_only: bool) -> Result<(Answer, Framing), Malformed> {
     let status = head.code.expect("a complete head has a status");
     let mut keep = head.version == Some(1);
-    let (mut length, mut chunked) = (None, false);
+    let (mut length, mut chunked, mut idle_s) = (None, false, 0);
     for field in head.headers.iter() {
         let is = |name: &str| field.name.eq_ignore_ascii_case(name);
         let has = |token: &str| {
@@ -251,9 +253,11 @@ fn framing(head: &httparse::Response<'_, '_>, head_only: bool) -> Result<(Answer
             } else if has("keep-alive") {
                 keep = true;
             }
+        } else if is("keep-alive") {
+            idle_s = timeout(field.value);
         }
     }
-    let answer = Answer { status, keep };
+    let answer = Answer { status, keep, idle_s };
     let framing = match status {
         101 => return Err("101 Switching Protocols to a request that asked for none".to_owned()),
         100..=199 => Framing::Interim,
@@ -262,10 +266,21 @@ fn framing(head: &httparse::Response<'_, '_>, head_only: bool) -> Result<(Answer
         _ => match length {
             Some(0) => Framing::NoBody,
             Some(length) => Framing::Body(Phase::Length(length)),
-            None => return Ok((Answer { status, keep: false }, Framing::Body(Phase::UntilClose))),
+            None => return Ok((Answer { keep: false, ..answer }, Framing::Body(Phase::UntilClose))),
         },
     };
     Ok((answer, framing))
+}
+
+/// The seconds of `timeout=5, max=100` (draft-thomson-hybi-http-timeout-03, section 2.1; RFC 9112 appendix C.2.2 knows the
+/// field); 0 if there are none.
+fn timeout(keep_alive: &[u8]) -> u32 {
+    let seconds = |part: &[u8]| {
+        let (name, value) = part.trim_ascii().split_at_checked(b"timeout=".len())?;
+        let value = name.eq_ignore_ascii_case(b"timeout=").then_some(value)?;
+        std::str::from_utf8(value).ok()?.trim().trim_matches('"').parse().ok()
+    };
+    keep_alive.split(|b| *b == b',').find_map(seconds).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -325,6 +340,27 @@ mod tests {
             for step in 1..=text.len() {
                 assert_eq!(read(text, step, false), Ok((*status, *keep)), "{text:?} by {step}");
             }
+        }
+    }
+
+    #[test]
+    fn a_server_may_say_how_long_it_waits() {
+        for (value, expected) in [
+            ("timeout=5", 5),
+            ("timeout=5, max=100", 5),
+            ("max=100 , Timeout=\"72\"", 72),
+            ("max=100", 0),
+            ("timeout=", 0),
+            ("timeout=-1", 0),
+            ("timeout=99999999999", 0),
+            ("time", 0),
+            ("", 0),
+        ] {
+            let text = format!("HTTP/1.1 200 OK\r\nKeep-Alive: {value}\r\nContent-Length: 0\r\n\r\n");
+            let mut reader = AnswerReader::default();
+            reader.begin(false, false);
+            let answer = Answer { status: 200, keep: true, idle_s: expected };
+            assert_eq!(reader.feed(text.as_bytes()), Ok(Progress::Done(answer)), "{value}");
         }
     }
 

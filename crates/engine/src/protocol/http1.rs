@@ -1,24 +1,36 @@
 //! HTTP/1.1 on one connection: one request at a time.
 
-use super::{Answer, AnswerReader, News, Progress, RequestWriter, Told};
+use super::{Answer, AnswerReader, News, Progress, RequestWriter, Told, Touch};
 use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
 use plan::Who;
 use record::Failure;
 use std::io;
+use units::Nanos;
 
 pub(crate) struct Http1 {
     reader: AnswerReader,
     outbox: Outbox,
     /// The exchange that waits for its answer.
     waiting: Option<u32>,
+    /// Whether a byte has come since that was sent.
+    heard: bool,
     /// Whether both sides would have another request on this connection.
     keep: bool,
+    /// Seconds after which the server closes it if nothing is asked, as it last said; 0: it has not.
+    idle_s: u32,
 }
 
 impl Http1 {
     pub fn new() -> Self {
-        Self { reader: AnswerReader::default(), outbox: Outbox::default(), waiting: None, keep: true }
+        Self {
+            reader: AnswerReader::default(),
+            outbox: Outbox::default(),
+            waiting: None,
+            heard: false,
+            keep: true,
+            idle_s: 0,
+        }
     }
 
     pub fn room(&self) -> usize {
@@ -34,7 +46,7 @@ impl Http1 {
         exchange: u32,
         content: bool,
     ) -> io::Result<()> {
-        self.waiting = Some(exchange);
+        (self.waiting, self.heard) = (Some(exchange), false);
         self.reader.begin(request.is_head(), content);
         self.outbox.send(stream, request.bytes(who, cookies))
     }
@@ -64,9 +76,11 @@ impl Http1 {
                 // Nobody asked: a 408 before closing, or no HTTP at all.
                 return Err(Failure::Closed);
             }
+            self.heard = true;
             match self.reader.feed(&inbox.buffer[..count]) {
                 Ok(Progress::Done(answer)) => {
                     // Where the peer's end is near, no further event would tell of it.
+                    self.idle_s = answer.idle_s;
                     self.keep = answer.keep && self.outbox.is_empty() && news != News::End;
                     self.tell(answer.status, inbox, told);
                     if !self.keep {
@@ -87,20 +101,25 @@ impl Http1 {
         !self.outbox.is_empty()
     }
 
-    pub fn each_open(&self, each: &mut dyn FnMut(u32)) {
-        self.waiting.into_iter().for_each(each);
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_none()
+    }
+
+    pub fn idle_limit(&self) -> Option<Nanos> {
+        (self.idle_s > 0).then(|| Nanos::from_secs(self.idle_s.into()))
+    }
+
+    pub fn each_open(&self, each: &mut dyn FnMut(u32, Touch)) {
+        let touch = if self.heard { Touch::Answered } else { Touch::Unknown };
+        self.waiting.into_iter().for_each(|exchange| each(exchange, touch));
     }
 
     fn tell(&mut self, status: u16, inbox: &Inbox, told: &mut Vec<Told>) {
         if let Some(exchange) = self.waiting.take() {
             let content = self.reader.take_content();
             let answer = Answer { status: Some(status), failure: None, content };
-            told.push(Told {
-                exchange,
-                result: Ok(answer),
-                received_ns: inbox.received_ns,
-                untouched: false,
-            });
+            let received_ns = inbox.received_ns;
+            told.push(Told { exchange, result: Ok(answer), received_ns, touch: Touch::Answered });
         }
     }
 }

@@ -19,7 +19,7 @@ mod request;
 mod text;
 mod upload;
 
-use super::{News, Told};
+use super::{News, Told, Touch};
 use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
 use control::Teller;
@@ -258,9 +258,15 @@ impl Http2 {
         matches!(self.phase, Phase::Leaving(_)) && self.open.len() == 0
     }
 
-    /// Calls `each` with every exchange that is not told yet.
-    pub fn each_open(&self, each: &mut dyn FnMut(u32)) {
-        self.open.iter().for_each(|open| each(open.exchange));
+    pub fn is_idle(&self) -> bool {
+        self.open.len() == 0
+    }
+
+    /// Calls `each` with every exchange that is not told yet, and what the server is known to have done about it.
+    pub fn each_open(&self, each: &mut dyn FnMut(u32, Touch)) {
+        for open in self.open.iter() {
+            each(open.exchange, if open.heard { Touch::Answered } else { Touch::Unknown });
+        }
     }
 
     /// Ends a stream from our side.

@@ -27,6 +27,7 @@ use sql::Sql;
 pub(crate) use sql::{Session, StatementWriter, socket_path};
 use std::io;
 use std::sync::Arc;
+use units::Nanos;
 
 /// A complete answer.
 #[derive(Debug)]
@@ -46,9 +47,21 @@ pub(crate) struct Told {
     pub result: Result<Answer, Failure>,
     /// When the kernel received its last byte, on the monotonic clock; zero if that is not known.
     pub received_ns: u64,
-    /// The server has said that it did nothing about it, which is nobody's fault: to send it again is
-    /// not to try again (RFC 9113 section 8.7).
-    pub untouched: bool,
+    /// What the server is known to have done about it.
+    pub touch: Touch,
+}
+
+/// What the server is known to have done about a request, by which it may be sent once more or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Touch {
+    /// It has answered, well or not, if only in part.
+    Answered,
+    /// Its connection ended before a byte of the answer: nobody knows.
+    Unknown,
+    /// Nothing: it has refused this stream (RFC 9113 section 8.7).
+    Refused,
+    /// Nothing: it leaves, which is nobody's fault, and has said that it did not look at this stream any more.
+    Left,
 }
 
 /// One connection's conversation.
@@ -208,8 +221,27 @@ impl Protocol {
         }
     }
 
-    /// Calls `each` with every exchange that is not told yet.
-    pub fn each_open(&self, each: &mut dyn FnMut(u32)) {
+    /// Whether nothing is under way on a connection that carries HTTP.
+    pub fn is_idle(&self) -> bool {
+        match self {
+            Self::Undecided | Self::Sql(_) => false,
+            Self::Http1(talk) => talk.is_idle(),
+            Self::Http2(talk) => talk.is_idle(),
+        }
+    }
+
+    /// After how long the server closes it if nothing is asked, if it has said so.
+    pub fn idle_limit(&self) -> Option<Nanos> {
+        match self {
+            Self::Http1(talk) => talk.idle_limit(),
+            // HTTP/2 has no words for it.
+            Self::Undecided | Self::Http2(_) | Self::Sql(_) => None,
+        }
+    }
+
+    /// Calls `each` with every exchange that is not told yet, and what the server is known to have done about it should
+    /// the connection end now.
+    pub fn each_open(&self, each: &mut dyn FnMut(u32, Touch)) {
         match self {
             Self::Undecided => {}
             Self::Http1(talk) => talk.each_open(each),

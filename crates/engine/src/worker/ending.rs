@@ -2,7 +2,7 @@
 
 use super::{Present, Worker};
 use crate::exchanges::{Exchange, Request};
-use crate::protocol::{Answer, News, Told};
+use crate::protocol::{Answer, News, Told, Touch};
 use record::{Failure, Outcome};
 use std::cmp::Reverse;
 use std::io;
@@ -32,6 +32,9 @@ impl Worker {
             connection.protocol.receive(&mut connection.stream, &mut self.inbox, news, &mut self.told);
         let mut told = std::mem::take(&mut self.told);
         let answered = !told.is_empty();
+        if told.iter().any(|told| told.result.is_ok()) {
+            connection.answered(self.inbox.received_ns);
+        }
         told.drain(..).for_each(|told| self.told(told));
         self.told = told;
         match result {
@@ -47,7 +50,7 @@ impl Worker {
 
     /// An exchange has ended.
     pub(super) fn told(&mut self, told: Told) {
-        let Some(Exchange { request, sent, orphan, .. }) = self.exchanges.remove(told.exchange) else {
+        let Some(Exchange { request, sent, orphan, used, .. }) = self.exchanges.remove(told.exchange) else {
             return;
         };
         self.heard(told.received_ns, (!orphan).then_some(sent));
@@ -55,16 +58,16 @@ impl Worker {
             self.orphans -= 1;
             return self.tell_if_settled();
         }
-        if told.untouched {
-            let timeout = self.timeout_of(&request);
-            return self.backlog.put_back(request.due, timeout, Request { again: true, ..request });
-        }
         match told.result {
             Ok(answer) => {
                 let received = self.moment(told.received_ns).max(sent);
                 self.answered(&request, sent, received, answer);
             }
-            Err(why) => self.failed(&request, why, true),
+            Err(why) => {
+                if let Err(why) = self.send_again(&request, used, told.touch, why) {
+                    self.failed(&request, why, true);
+                }
+            }
         }
     }
 
@@ -134,7 +137,7 @@ impl Worker {
         let now = self.now();
         let part = self.setup.script.flows[request.flow as usize].steps[request.step as usize].part;
         if let Some(present) = &mut self.present {
-            if connected {
+            if connected || request.again {
                 present.recorder.part_ended(part, false, None);
             }
             present.recorder.failed(&request.arrival, why, now);
@@ -145,7 +148,7 @@ impl Worker {
     pub(super) fn give_up(&mut self, request: &Request, outcome: Outcome, sent: bool, now: Nanos) {
         let part = self.setup.script.flows[request.flow as usize].steps[request.step as usize].part;
         if let Some(present) = &mut self.present {
-            if sent {
+            if sent || request.again {
                 present.recorder.part_ended(part, false, Some(now - request.due));
             }
             present.recorder.given_up(&request.arrival, outcome, now);
@@ -164,14 +167,33 @@ impl Worker {
         self.tell_if_settled();
     }
 
-    /// The connection broke. What it carried has failed.
+    /// The connection broke. What it carried has failed, or is sent on another.
     pub(super) fn lost(&mut self, slot: u32, why: Failure) {
         let Some(connection) = self.connections.get(slot) else { return };
         let mut open = Vec::new();
-        connection.protocol.each_open(&mut |exchange| open.push(exchange));
+        connection.protocol.each_open(&mut |exchange, touch| open.push((exchange, touch)));
+        let closed = why == Failure::Closed;
+        if closed {
+            self.learn(slot, &open);
+        }
         self.connections.close(slot);
-        for exchange in open {
-            self.told(Told { exchange, result: Err(why.clone()), received_ns: 0, untouched: false });
+        for (exchange, touch) in open {
+            // Whatever else is wrong with it was said in so many words.
+            let touch = if closed { touch } else { Touch::Answered };
+            self.told(Told { exchange, result: Err(why.clone()), received_ns: 0, touch });
+        }
+    }
+
+    /// The server has closed a connection that carries these: how long had nothing been asked on it?
+    fn learn(&mut self, slot: u32, open: &[(u32, Touch)]) {
+        let Self { connections, exchanges, present, .. } = self;
+        let start_ns = present.as_ref().map_or(0, |present| present.trial.start_ns);
+        let of = |exchange: &Exchange| (!exchange.orphan).then_some(start_ns + exchange.sent.0);
+        let asked =
+            open.iter().filter_map(|(number, _)| exchanges.get_mut(*number).map(|open| of(open))).min();
+        // What was sent in an earlier trial, by another clock, is the first of all.
+        if let Some(asked_ns) = asked.unwrap_or_else(|| Some(sys::monotonic_ns())) {
+            connections.closed(slot, asked_ns);
         }
     }
 

@@ -183,10 +183,15 @@ impl Worker {
         }
         let taken = user.map_or(&[][..], |user| &user.taken);
         let who = Who { number: request.arrival.number, seed: setup.script.seed, taken };
-        let key = exchanges.insert(Exchange { request, sent, connection: slot, orphan: false });
-        self.expiry.push(request.due, step.timeout, key);
         let (part, is_first) = (step.part, request.step == 0);
         let Some(connection) = connections.get(slot) else { return };
+        let used = connection.used;
+        let key = exchanges.insert(Exchange { request, sent, connection: slot, used, orphan: false });
+        if request.again {
+            self.expiry.put_back(request.due, step.timeout, key);
+        } else {
+            self.expiry.push(request.due, step.timeout, key);
+        }
         let result =
             connection.protocol.send(&mut connection.stream, &mut step.words, &who, cookies, key.number);
         let at_once = connection.stream.answers_at_once();

@@ -4,7 +4,7 @@ mod ends;
 mod front;
 mod server;
 
-use front::Front;
+pub use front::Front;
 use plan::{Ask, Generator, HttpVersion, Origin, Target, Template};
 use record::Slice;
 use server::BYTES;

@@ -1,7 +1,9 @@
 //! Users who make several requests in a row, as the target sees them and as the engine counts them.
 
 mod ends;
+mod idle;
 mod mix;
+mod resent;
 mod server;
 mod users;
 

@@ -176,10 +176,12 @@ fn the_server_sets_how_many_streams_there_are() {
     }
 }
 
+/// What a server has refused it has not looked at: it is asked once more, and has then refused it.
 #[test]
 fn a_refused_stream_is_one_failure() {
     let (total, connections, requests) = against(Manner::Refuse, 100, &closed(1, 3000), TIMEOUT);
-    assert_eq!((total.outcomes.ok, total.outcomes.failed, requests), (2700, 300, 3000));
+    assert_eq!((total.outcomes.ok, total.outcomes.failed), (2700, 300));
+    assert_eq!((total.resent, requests), (300, 3300));
     let refused = Failure::Reset("REFUSED_STREAM".to_owned());
     assert_eq!(total.failures.into_iter().collect::<Vec<_>>(), [(refused, 300)]);
     assert_eq!(connections, 1);
@@ -210,10 +212,92 @@ fn a_stream_that_times_out_does_not_end_the_others() {
 
 #[test]
 fn connections_that_break_take_with_them_what_they_carry() {
-    let (total, connections, requests) = against(Manner::Vanish, 100, &closed(1, 3000), TIMEOUT);
+    let (address, seen) = server(Manner::Vanish, 100);
+    let mut job = job(&format!("http://{address}/"), HttpVersion::Two, 16, "/{0..9}", TIMEOUT);
+    job.generator.resend = false;
+    let total = trial(&job, &closed(1, 3000));
+    let (connections, requests) = (seen[0].load(Ordering::SeqCst), seen[1].load(Ordering::SeqCst));
     let failed = total.outcomes.failed;
-    assert_eq!((total.outcomes.ok + failed, total.failures.get(&Failure::Closed)), (3000, Some(&failed)));
+    assert_eq!((total.outcomes.ok + failed, total.resent), (3000, 0), "{:?}", total.failures);
+    assert!(total.failures.keys().all(|why| matches!(why, Failure::Dropped(_) | Failure::Closed)));
     assert!(connections >= requests / 100 && failed >= requests / 100, "{connections}, {failed}, {requests}");
+}
+
+/// By one stream at a time, so that none is cut off twice, nor on a connection that has not answered.
+#[test]
+fn what_a_broken_connection_carried_is_sent_again() {
+    let (address, seen) = server(Manner::Vanish, 1);
+    let url = format!("http://{address}/");
+    let mut job = job(&url, HttpVersion::Two, 1, "/{0..9}", TIMEOUT);
+    let total = trial(&job, &closed(1, 988));
+    assert_eq!((total.outcomes.ok, total.resent), (988, 9), "{:?}", total.failures);
+    assert_eq!(seen[1].load(Ordering::SeqCst), 997);
+    let plan::Ask::Http(request) = &mut job.flows[0].steps[0].ask else { panic!("it is HTTP") };
+    request.method = "POST".to_owned();
+    let total = trial(&job, &closed(1, 1000));
+    let why = Failure::Dropped("POST is not sent again".to_owned());
+    assert_eq!((total.failures, total.resent), ([(why, 10)].into(), 0));
+}
+
+/// A server in bytes, which takes two of three streams on each connection, says so and leaves, then answers. Its number of
+/// answers, and of connections.
+fn leaves_with_one_untouched() -> (SocketAddr, Arc<[AtomicU64; 2]>) {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it is bound");
+    let counts = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+    let seen = counts.clone();
+    let serve = move |mut stream: std::net::TcpStream| -> std::io::Result<()> {
+        stream.read_exact(&mut [0; 24])?;
+        stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0])?;
+        let mut head = [0; 9];
+        loop {
+            stream.read_exact(&mut head)?;
+            let [_, a, b, kind, _, _, _, _, number] = head;
+            stream.read_exact(&mut vec![0; usize::from(a) * 256 + usize::from(b)])?;
+            // The third of a connection is stream 5.
+            if kind == 1 && number == 5 {
+                stream.write_all(&[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0])?;
+                for number in [1, 3] {
+                    stream.write_all(&[0, 0, 1, 1, 5, 0, 0, 0, number, 0x88])?;
+                    seen[0].fetch_add(1, Ordering::SeqCst);
+                }
+            }
+        }
+    };
+    let connections = counts.clone();
+    std::thread::spawn(move || {
+        while let Ok((stream, _)) = listener.accept() {
+            connections[1].fetch_add(1, Ordering::SeqCst);
+            // It ends when its client closes.
+            let _ = serve(stream);
+        }
+    });
+    (address, counts)
+}
+
+/// What a server says that it has not looked at is sent again, whatever its method.
+#[test]
+fn what_a_leaving_server_has_not_looked_at_is_sent_again() {
+    let (address, seen) = leaves_with_one_untouched();
+    let mut job = job(&format!("http://{address}/"), HttpVersion::Two, 3, "/", TIMEOUT);
+    let plan::Ask::Http(request) = &mut job.flows[0].steps[0].ask else { panic!("it is HTTP") };
+    request.method = "POST".to_owned();
+    let load = Offer::Closed { connections: 1, requests: None, duration: Some(Nanos::from_millis(500)) };
+    let mut engine = Engine::start(&job).expect("starts");
+    let total = engine.trial(&load, Nanos::from_millis(300), &mut |_| {}, &mut |_| false).total;
+    assert_eq!((total.outcomes.failed, total.outcomes.timeout), (0, 0), "{:?}", total.failures);
+    let [answers, connections] = [0, 1].map(|at| seen[at].load(Ordering::SeqCst));
+    assert!(total.outcomes.ok >= 20 && total.outcomes.ok == answers, "{} of {answers}", total.outcomes.ok);
+    assert!(
+        total.resent + 2 >= connections && total.resent <= connections,
+        "{} on {connections}",
+        total.resent
+    );
+    drop(engine);
+    job.generator.resend = false;
+    let total = trial(&job, &closed(1, 3));
+    assert_eq!(total.failures, [(Failure::Reset("GOAWAY NO_ERROR".to_owned()), 1)].into());
 }
 
 /// The library says first that it will leave, and only then what it has not looked at, which is nothing.

@@ -100,6 +100,8 @@ keys! {
     Lateness: "lateness", &["generator"], TIME, "0", Is("'50us'");
     /// Processors to run on, of whatever the section is about; of torment one loop on each.
     Cores: "cores", &["generator", "service", "need", "postgres", "variant"], List, "[0, '2-3']", Means("any; torment has one loop");
+    /// Send a request once more if the server closed its connection without a byte of an answer.
+    Resend: "resend", &["generator"], Flag, "false", Is("true");
     /// The seed of everything random.
     Seed: "seed", &["generator"], NUMBER, "7", Is("1");
     /// Watch the target; `false`: nothing is watched.

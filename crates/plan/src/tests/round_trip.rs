@@ -280,12 +280,12 @@ prop_compose! {
         loss in prop_oneof![Just(0.0), (0_u32..1_000_000).prop_map(|n| f64::from(n) / 1e8)],
         deadline in prop::option::of(time()),
         connections in 1_u32..100_000, outstanding in 1_u32.., seed: u64, lateness in 0_u64..1_000_000_000,
-        cores in prop::collection::btree_set(0_u32..64, 0..3), setup in prop::option::of(started::setup()),
+        cores in prop::collection::btree_set(0_u32..64, 0..3), resend: bool, setup in prop::option::of(started::setup()),
     ) -> Plan {
         let cores = cores.into_iter().collect();
         let is_sql = matches!(target, Target::Sql(_));
         let mut generator =
-            Generator { connections, outstanding, cores, lateness: Nanos(lateness), seed };
+            Generator { connections, outstanding, cores, lateness: Nanos(lateness), resend, seed };
         if let (true, Task::Run(Load::Closed { connections, .. })) = (is_sql, &task) {
             generator.connections = generator.connections.max(*connections);
         }

@@ -104,6 +104,9 @@ pub(super) struct GeneratorArgs {
     /// Most requests due and not answered; one more is refused and counted [default: 20000]
     #[arg(long, value_name = "COUNT")]
     max_outstanding: Option<String>,
+    /// Count a request as failed that met a connection which the server was closing, instead of sending it once more
+    #[arg(long)]
+    no_resend: bool,
 }
 
 impl RequestArgs {
@@ -147,6 +150,9 @@ impl GeneratorArgs {
         set(draft, Key::MaxConnections, "--max-connections", &self.max_connections);
         set(draft, Key::Pool, "--pool", &self.pool);
         set(draft, Key::MaxOutstanding, "--max-outstanding", &self.max_outstanding);
+        if self.no_resend {
+            draft.set(Key::Resend, "--no-resend", "false");
+        }
     }
 }
 

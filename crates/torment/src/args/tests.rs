@@ -101,6 +101,8 @@ fn lines_make_plans() {
         ),
         ("run h -r 1 --lateness 0", "lateness = \"0\""),
         ("run h -r 1 --lateness 2ms", "lateness = \"2ms\""),
+        ("run h -r 1 --no-resend", "lateness = \"50us\"\nresend = false\n"),
+        ("find h --no-resend", "resend = false\n"),
         (
             "find postgres://me@h/d --sql '3: select {1..9}' --sql 'select 1' --pool 4",
             "[[request]]\nname = \"select {1..9}\"\nweight = 3\nsql = \"select {1..9}\"\ntimeout = \"10s\"\n\n\

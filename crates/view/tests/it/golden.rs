@@ -38,6 +38,9 @@ fn climbed() -> Run {
 fn find_converged() {
     let run = climbed().found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), curve(1984.0));
     check_summary("find-converged", &run);
+    let limits = pair(Some(1984.0), Some(2016.0));
+    let run = climbed().trial(good(1984.0).resent(4)).trial(good(1984.0).resent(3));
+    check_summary("find-resent", &run.found(Ended::Converged, limits, Vec::new()));
 }
 
 #[test]
@@ -160,6 +163,9 @@ fn run_of_every_kind() {
     stopped.loaded = Some(12);
     check_summary("run-interrupted", &Run::start("run").trial(stopped).judged(Some(true)));
 
+    let closed = "POST is not sent again".to_owned();
+    let resent = steady().resent(12).failed(Failure::Dropped(closed), 3);
+    check_summary("run-resent", &Run::start("run").trial(resent).judged(Some(false)));
     check_summary("run-cut-short", &Run::start("run").begin(&steady(), 7));
     check_summary("run-cut-at-once", &Run::start("run"));
 }

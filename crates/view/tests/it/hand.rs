@@ -33,6 +33,7 @@ pub struct Load {
     pub hopeless: bool,
     pub loaded: Option<u64>,
     pub still: Vec<Silence>,
+    pub resent: u64,
 }
 
 pub fn load(purpose: Purpose, rate: f64, seconds: u64) -> Load {
@@ -50,6 +51,7 @@ pub fn load(purpose: Purpose, rate: f64, seconds: u64) -> Load {
         hopeless: false,
         loaded: None,
         still: Vec::new(),
+        resent: 0,
     }
 }
 
@@ -68,6 +70,10 @@ impl Load {
         let waiting = (self.rate * length as f64 / 1e3) as u64;
         let [from, to] = [from, from + length].map(Nanos::from_millis);
         self.still.push(Silence { from, to, waiting, freed: Some(waiting) });
+        self
+    }
+    pub fn resent(mut self, count: u64) -> Self {
+        self.resent = count;
         self
     }
     pub fn grows(mut self, per_second: f64) -> Self {
@@ -90,6 +96,7 @@ impl Load {
             ..Slice::default()
         };
         slice.sent = slice.due;
+        slice.resent = part(self.resent);
         let mut good = slice.due;
         for (outcome, count) in &self.bad {
             let count = part(*count).min(good);

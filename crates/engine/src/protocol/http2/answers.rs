@@ -1,6 +1,6 @@
 //! Answers to requests: heads, bodies, and streams that the server ends.
 
-use super::super::Answer;
+use super::super::{Answer, Touch};
 use super::control::Teller;
 use super::frame::{self, Broken, Code, Frame, flag, kind};
 use super::grpc::{self, Call};
@@ -38,6 +38,9 @@ impl Http2 {
         let ends = frame.has(flag::END_STREAM);
         if frame.has(flag::END_HEADERS) {
             return self.head(frame.stream, ends, payload, teller);
+        }
+        if let Some(open) = self.open.get(frame.stream) {
+            open.heard = true;
         }
         self.block = Some(Block { stream: frame.stream, ends, bytes: payload.to_vec() });
         Ok(())
@@ -89,6 +92,7 @@ impl Http2 {
         });
         read.map_err(|why| Broken::new(Code::COMPRESSION_ERROR, why))?;
         let Some(open) = self.open.get(stream) else { return Ok(()) };
+        open.heard = true;
         let result = open.take_head(head).and_then(|()| open.whole_if(ends));
         self.end(stream, result, teller);
         Ok(())
@@ -106,6 +110,7 @@ impl Http2 {
         if let Some(content) = &mut open.content {
             content.append(data);
         }
+        open.heard = true;
         open.received += data.len() as u64;
         open.taken += taken;
         let result = open.whole_if(frame.has(flag::END_STREAM));
@@ -120,7 +125,8 @@ impl Http2 {
     pub(super) fn was_reset(&mut self, frame: Frame<'_>, teller: &mut Teller<'_>) -> Result<(), Broken> {
         let code = Code(frame.number("RST_STREAM")?);
         if let Some(open) = self.open.remove(frame.stream) {
-            teller.tell(open.exchange, Err(Failure::Reset(code.to_string())));
+            let touch = if code == Code::REFUSED_STREAM { Touch::Refused } else { Touch::Answered };
+            teller.fail(open.exchange, Failure::Reset(code.to_string()), touch);
         }
         Ok(())
     }

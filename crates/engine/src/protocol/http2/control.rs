@@ -1,6 +1,6 @@
 //! What the server says, frame by frame; here what is about the connection, in `answers` the rest.
 
-use super::super::{Answer, Told};
+use super::super::{Answer, Told, Touch};
 use super::frame::{self, Broken, Code, Frame, flag, kind, setting};
 use super::open::Open;
 use super::{Http2, Phase, REPLIES_LIMIT};
@@ -14,7 +14,11 @@ pub(super) struct Teller<'a> {
 
 impl Teller<'_> {
     pub fn tell(&mut self, exchange: u32, result: Result<Answer, Failure>) {
-        self.told.push(Told { exchange, result, received_ns: self.received_ns, untouched: false });
+        self.told.push(Told { exchange, result, received_ns: self.received_ns, touch: Touch::Answered });
+    }
+
+    pub fn fail(&mut self, exchange: u32, why: Failure, touch: Touch) {
+        self.told.push(Told { exchange, result: Err(why), received_ns: self.received_ns, touch });
     }
 }
 
@@ -114,10 +118,14 @@ impl Http2 {
         let code = Code(u32::from_be_bytes([*e, *f, *g, *h]));
         self.phase = Phase::Leaving(code);
         for Open { exchange, .. } in self.open.above(last) {
-            let result = Err(Failure::Reset(format!("GOAWAY {code}")));
-            // nginx, for one, leaves after every thousand requests, with others under way.
-            let untouched = code == Code::NO_ERROR;
-            teller.told.push(Told { exchange, result, received_ns: teller.received_ns, untouched });
+            // nginx, for one, leaves after every thousand requests, with others under way. Who goes in anger, or before it has
+            // taken any, says what is wrong: that is not passed over.
+            let touch = match code {
+                Code::NO_ERROR if last > 0 => Touch::Left,
+                Code::NO_ERROR => Touch::Refused,
+                _ => Touch::Answered,
+            };
+            teller.fail(exchange, Failure::Reset(format!("GOAWAY {code}")), touch);
         }
         Ok(())
     }

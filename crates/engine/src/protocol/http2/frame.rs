@@ -53,6 +53,7 @@ impl Code {
     pub const PROTOCOL_ERROR: Self = Self(1);
     pub const FLOW_CONTROL_ERROR: Self = Self(3);
     pub const FRAME_SIZE_ERROR: Self = Self(6);
+    pub const REFUSED_STREAM: Self = Self(7);
     pub const CANCEL: Self = Self(8);
     pub const COMPRESSION_ERROR: Self = Self(9);
     pub const ENHANCE_YOUR_CALM: Self = Self(11);

@@ -4,7 +4,7 @@ use super::control::Teller;
 use super::frame::{self, kind};
 use super::{Http2, Phase, answers, hpack, upload};
 use crate::fuzzing::{Kept, kept};
-use crate::protocol::{Http2RequestWriter, Told};
+use crate::protocol::{Http2RequestWriter, Told, Touch};
 use crate::stream::Stream;
 use plan::{Request, Template, Who};
 
@@ -17,7 +17,7 @@ pub(crate) struct Http2Heard {
     told: Vec<(u32, Ended)>,
     end: Option<String>,
     /// Exchanges that wait for more.
-    open: Vec<u32>,
+    open: Vec<(u32, Touch)>,
 }
 
 impl Http2Heard {
@@ -47,8 +47,8 @@ impl Http2Heard {
             talk.assert_bounded();
         }
         let mut open = Vec::new();
-        talk.each_open(&mut |exchange| open.push(exchange));
-        open.sort_unstable();
+        talk.each_open(&mut |exchange, touch| open.push((exchange, touch)));
+        open.sort_unstable_by_key(|(exchange, _)| *exchange);
         Self { told: told.into_iter().map(result).collect(), end, open }
     }
 
@@ -58,8 +58,8 @@ impl Http2Heard {
     }
 }
 
-/// Status and content or failure, and whether the server did nothing about it.
-type Ended = (Result<(u16, Option<Kept>), String>, bool);
+/// Status and content or failure, and what the server did about it.
+type Ended = (Result<(u16, Option<Kept>), String>, Touch);
 
 fn teller(told: &mut Vec<Told>) -> Teller<'_> {
     Teller { told, received_ns: 0 }
@@ -70,7 +70,7 @@ fn result(told: Told) -> (u32, Ended) {
         let status = answer.status.expect("HTTP has a status");
         (status, answer.content.map(|content| kept(&content)))
     });
-    (told.exchange, (answer.map_err(|why| why.to_string()), told.untouched))
+    (told.exchange, (answer.map_err(|why| why.to_string()), told.touch))
 }
 
 fn request(method: &str, body: usize) -> Http2RequestWriter {

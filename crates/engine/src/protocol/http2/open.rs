@@ -13,6 +13,8 @@ pub(super) struct Open {
     pub head_only: bool,
     /// What headers and body are kept in, if they are wanted.
     pub content: Option<Box<Content>>,
+    /// Whether any part of the answer has come.
+    pub heard: bool,
     /// Of the head of the answer, once that has come.
     pub status: Option<u16>,
     /// How the call ended, if this is one of gRPC.
@@ -36,6 +38,7 @@ impl Open {
             exchange,
             head_only,
             content: content.then(Box::default),
+            heard: false,
             status: None,
             call: None,
             expected: None,

@@ -84,7 +84,7 @@ impl Client {
 
     fn open(&self) -> Vec<u32> {
         let mut open = Vec::new();
-        self.talk.each_open(&mut |exchange| open.push(exchange));
+        self.talk.each_open(&mut |exchange, _| open.push(exchange));
         open.sort_unstable();
         open
     }

@@ -12,7 +12,7 @@ mod talk;
 #[cfg(test)]
 mod tests;
 
-use super::{News, Told};
+use super::{News, Told, Touch};
 use crate::endpoint::Tls;
 use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
@@ -163,8 +163,9 @@ impl Sql {
         !self.outbox.is_empty()
     }
 
-    pub fn each_open(&self, each: &mut dyn FnMut(u32)) {
-        self.talk.open().into_iter().for_each(each);
+    /// A statement is never sent again: what it has done cannot be told.
+    pub fn each_open(&self, each: &mut dyn FnMut(u32, Touch)) {
+        self.talk.open().into_iter().for_each(|exchange| each(exchange, Touch::Answered));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The conversation after the login: what became of the statement that is under way.
 
-use super::super::{Answer, Told};
+use super::super::{Answer, Told, Touch};
 use super::complaint::Complaint;
 use super::login::Session;
 use super::message::{Message, kind};
@@ -97,7 +97,7 @@ impl Talk {
                 }
                 self.under_way = None;
                 let result = result.map(|content| Answer { status: None, failure: None, content });
-                let told = |exchange| Told { exchange, result, received_ns, untouched: false };
+                let told = |exchange| Told { exchange, result, received_ns, touch: Touch::Answered };
                 return Ok(exchange.map(told));
             }
             (kind::COPY_IN_RESPONSE | kind::COPY_OUT_RESPONSE | kind::COPY_BOTH_RESPONSE, Some(_)) => {

@@ -122,7 +122,7 @@ fn what_nobody_waits_for_keeps_the_connection_busy_until_it_is_over() {
     let mut told = Vec::new();
     sql.talk.begin(5, 1, false);
     assert!(sql.cancel(5));
-    sql.each_open(&mut |exchange| panic!("{exchange} is forgotten"));
+    sql.each_open(&mut |exchange, _| panic!("{exchange} is forgotten"));
     sql.hear(&said(&[(b'2', b""), (b'D', ROW)]), 0, &mut told).expect("valid");
     assert_eq!(sql.room(), 0);
     sql.hear(&said(&[(b'C', b"SELECT 1\0"), (b'Z', b"I")]), 0, &mut told).expect("valid");

@@ -11,6 +11,8 @@ use std::time::Instant;
 pub struct Heard {
     /// Its turn among all requests, from 0.
     pub number: usize,
+    /// Its turn on its connection, from 0.
+    pub turn: usize,
     pub at: Instant,
     pub method: String,
     pub path: String,
@@ -32,6 +34,8 @@ pub enum Reply {
     Answer(u16, Vec<String>, String),
     /// Closes the connection in the middle of the answer.
     Break,
+    /// Closes the connection without a byte of an answer.
+    Vanish,
     /// Says nothing, as long as the client waits.
     Silence,
 }
@@ -90,11 +94,11 @@ fn converse(
 ) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut out = stream.try_clone()?;
-    let mut lines = BufReader::new(stream);
+    let (mut lines, mut turn) = (BufReader::new(stream), 0);
     while let Some(mut request) = read_request(&mut lines)? {
         {
             let mut log = log.lock().expect("no thread panics while it logs");
-            request.number = log.len();
+            (request.number, request.turn) = (log.len(), turn);
             log.push(request.clone());
         }
         match script(&request) {
@@ -110,8 +114,10 @@ fn converse(
                 }
             }
             Reply::Break => return out.write_all(b"HTTP/1.1 200 X\r\nContent-Length: 100\r\n\r\nhalf of it"),
+            Reply::Vanish => return Ok(()),
             Reply::Silence => {}
         }
+        turn += 1;
     }
     Ok(())
 }
@@ -132,7 +138,7 @@ fn read_request(lines: &mut impl BufRead) -> std::io::Result<Option<Heard>> {
         let Some((name, value)) = line.split_once(':') else { break };
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let mut request = Heard { number: 0, at, method, path, headers, body: String::new() };
+    let mut request = Heard { number: 0, turn: 0, at, method, path, headers, body: String::new() };
     let length = request.header("content-length").parse().unwrap_or(0);
     lines.take(length).read_to_string(&mut request.body)?;
     Ok(Some(request))

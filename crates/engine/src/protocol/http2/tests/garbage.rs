@@ -25,7 +25,7 @@ fn survives(bytes: &[u8], step: usize) {
         }
     }
     let mut all: Vec<u32> = told.iter().map(|told| told.exchange).collect();
-    talk.each_open(&mut |exchange| all.push(exchange));
+    talk.each_open(&mut |exchange, _| all.push(exchange));
     all.sort_unstable();
     assert_eq!(all, (0..12).collect::<Vec<_>>());
 }

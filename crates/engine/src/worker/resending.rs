@@ -1,0 +1,54 @@
+//! Requests that met a connection which the server was closing: sent once more, or why not.
+
+use super::Worker;
+use crate::exchanges::Request;
+use crate::protocol::Touch;
+use crate::script::ReadyStep;
+use record::Failure;
+
+impl Worker {
+    /// Has the request wait for another connection, still by its own due time. An error is what it has failed for instead.
+    ///
+    /// `used`: it was sent on a connection that had carried an answer before.
+    pub(super) fn send_again(
+        &mut self,
+        request: &Request,
+        used: bool,
+        touch: Touch,
+        why: Failure,
+    ) -> Result<(), Failure> {
+        let step = &self.setup.script.flows[request.flow as usize].steps[request.step as usize];
+        may_go_again(step, self.setup.resend, request.again, used, touch, why)?;
+        if let Some(present) = &mut self.present
+            && !request.again
+        {
+            present.recorder.resent();
+        }
+        self.backlog.put_back(request.due, step.timeout, Request { again: true, ..*request });
+        Ok(())
+    }
+}
+
+/// A server may close a connection at any moment, also in the one in which a request is on its way: that is no failure, so
+/// clients send it again (RFC 9112 section 9.3.1). But one who refuses or drops a new connection has no room, and that is to
+/// be seen; so is whatever happens twice.
+fn may_go_again(
+    step: &ReadyStep,
+    resend: bool,
+    again: bool,
+    used: bool,
+    touch: Touch,
+    why: Failure,
+) -> Result<(), Failure> {
+    let dropped = |why: &str| Err(Failure::Dropped(why.to_owned()));
+    match touch {
+        // However often: each connection takes some, and leaves only after those.
+        Touch::Left if resend => Ok(()),
+        Touch::Refused if resend && !again => Ok(()),
+        Touch::Unknown if again => dropped("the request was sent again, and that connection closed too"),
+        Touch::Unknown if used && !resend => dropped("nothing is sent again, as the plan says"),
+        Touch::Unknown if used && !step.idempotent => dropped(&format!("{} is not sent again", step.method)),
+        Touch::Unknown if used => Ok(()),
+        Touch::Answered | Touch::Unknown | Touch::Refused | Touch::Left => Err(why),
+    }
+}

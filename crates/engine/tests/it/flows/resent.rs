@@ -1,0 +1,216 @@
+//! Requests that meet a connection which the server is closing.
+
+use super::{MS, counts, failures, job, offer};
+use crate::bodies::Front;
+use crate::flows::server::{Heard, Reply, Server};
+use plan::{HttpVersion, Origin, Target};
+use record::{Failure, Slice};
+use std::collections::HashSet;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::sync::Mutex;
+use std::time::Duration;
+use torment_engine::{Endpoint, Job};
+
+/// Each of its connections has carried four answers when it is closed.
+const FIFTH: usize = 4;
+const PUT: &str = "[request]\nmethod = 'PUT'\nurl = '/{counter}'\nbody = 'it is {counter}'";
+
+/// By one connection at a time, so that all that happens has an order.
+fn one_by_one(server: &Server, plan: &str) -> Job {
+    let mut job = job(server.address.port(), plan);
+    job.generator.connections = 1;
+    job
+}
+
+/// A server that does so with the fifth request on each connection.
+fn fifth(odd: impl Fn(&Heard) -> Reply + Send + Sync + 'static) -> Server {
+    Server::start(move |request| match request.turn {
+        FIFTH => odd(request),
+        _ => Reply::ok(&["Set-Cookie: a=b"], if request.method == "HEAD" { "" } else { "{\"t\": 7}" }),
+    })
+}
+
+/// Twenty requests, of which four meet the end of their connection, and all are answered.
+fn all_answered(name: &str, job: &Job, server: &Server) -> Slice {
+    let total = offer(job, 20);
+    assert_eq!((total.outcomes.ok, total.resent), (20, 4), "{name}: {:?}", total.failures);
+    assert_eq!((total.sent, total.lateness.count(), total.response.count()), (20, 20, 20), "{name}");
+    assert_eq!(server.heard().len(), 24, "{name}");
+    total
+}
+
+#[test]
+fn it_is_sent_again_and_counts_once() {
+    for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"] {
+        let server = fifth(|_| Reply::Vanish);
+        let plan = format!("[request]\nmethod = '{method}'\nurl = '/{{counter}}'");
+        all_answered(method, &one_by_one(&server, &plan), &server);
+        let heard: Vec<_> = server.heard().into_iter().map(|request| request.path).collect();
+        assert_eq!(heard.windows(2).filter(|two| two[0] == two[1]).count(), 4, "{heard:?}");
+    }
+}
+
+#[test]
+fn its_time_counts_from_when_it_was_due() {
+    let server = fifth(|_| {
+        std::thread::sleep(Duration::from_millis(300));
+        Reply::Vanish
+    });
+    let total = all_answered("slowly", &one_by_one(&server, ""), &server);
+    assert!(total.response.count_above(MS * 299) >= 4, "{:?}", total.response.quantiles());
+    let service = total.service.quantile(0.5);
+    assert!(service < Some(MS * 250), "the service time is that of the second sending: {service:?}");
+}
+
+#[test]
+fn a_body_is_sent_again_as_it_was() {
+    let server = fifth(|_| Reply::Vanish);
+    all_answered("PUT", &one_by_one(&server, PUT), &server);
+    let heard = server.heard();
+    assert!(heard.iter().all(|request| request.body == format!("it is {}", &request.path[1..])), "{heard:?}");
+    let distinct: HashSet<_> = heard.iter().map(|request| &request.body).collect();
+    assert_eq!(distinct.len(), 20);
+}
+
+#[test]
+fn what_is_not_idempotent_is_not_sent_again() {
+    for method in ["POST", "PATCH"] {
+        let server = fifth(|_| Reply::Vanish);
+        let total = offer(&one_by_one(&server, &format!("[request]\nmethod = '{method}'\nurl = '/'")), 20);
+        let why = format!("the server closed a used connection; {method} is not sent again");
+        assert_eq!((failures(&total), total.resent), (vec![(why, 4)], 0));
+        assert_eq!((total.outcomes.ok, server.heard().len()), (16, 20));
+    }
+}
+
+#[test]
+fn nothing_is_sent_again_where_the_plan_says_so() {
+    let server = fifth(|_| Reply::Vanish);
+    let total = offer(&one_by_one(&server, "[generator]\nresend = false"), 20);
+    let why = "the server closed a used connection; nothing is sent again, as the plan says";
+    assert_eq!((failures(&total), total.resent), (vec![(why.to_owned(), 4)], 0));
+    assert_eq!(server.heard().len(), 20);
+}
+
+/// Whoever closes a new connection has no room: that is overload, and not to be passed over.
+#[test]
+fn a_new_connection_that_is_closed_is_a_failure() {
+    let server = Server::start(|_| Reply::Vanish);
+    let total = offer(&one_by_one(&server, ""), 20);
+    assert_eq!((total.failures.get(&Failure::Closed), total.resent), (Some(&20), 0), "{:?}", total.failures);
+    assert_eq!(server.heard().len(), 20);
+}
+
+#[test]
+fn half_an_answer_is_a_failure() {
+    let server = fifth(|_| Reply::Break);
+    let total = offer(&one_by_one(&server, ""), 20);
+    assert_eq!((total.failures.get(&Failure::Closed), total.resent), (Some(&4), 0), "{:?}", total.failures);
+    assert_eq!(server.heard().len(), 20);
+}
+
+#[test]
+fn a_request_is_sent_again_only_once() {
+    // Who was turned away once is so again, and then the connection is a new one.
+    let turned_away = Mutex::new(HashSet::new());
+    let server = Server::start(move |request| {
+        let mut turned_away = turned_away.lock().expect("nobody panics");
+        let again = !turned_away.insert(request.path.clone()) && request.turn == 0;
+        if again || request.turn == FIFTH {
+            return Reply::Vanish;
+        }
+        turned_away.remove(&request.path);
+        Reply::ok(&[], "")
+    });
+    let total = offer(&one_by_one(&server, "[request]\nurl = '/{counter}'"), 20);
+    let why =
+        "the server closed a used connection; the request was sent again, and that connection closed too";
+    assert_eq!(failures(&total), [(why.to_owned(), 4)]);
+    assert_eq!((total.outcomes.ok, total.resent, server.heard().len()), (16, 4, 24));
+}
+
+/// Of a flow each request is one of its own, and the user who makes it stays the same.
+#[test]
+fn a_flow_goes_on() {
+    let server = fifth(|_| Reply::Vanish);
+    let plan = r#"
+        [[flow]]
+        [[flow.step]]
+        url = "/one"
+        take = { t = "json:/t" }
+        [[flow.step]]
+        url = "/two/{t}"
+        [[flow.step]]
+        url = "/three/{t}"
+    "#;
+    let total = offer(&one_by_one(&server, plan), 8);
+    assert_eq!((total.outcomes.ok, total.resent), (8, 5), "{:?}", total.failures);
+    assert_eq!(counts(&total), [(8, 8, 0); 3]);
+    let heard = server.heard();
+    let without = heard.iter().filter(|request| request.header("cookie") != "a=b" && request.path != "/one");
+    assert_eq!((heard.len(), without.count()), (29, 0));
+}
+
+/// Sent once and then given up, it has come to something: the figures of its step once lacked it.
+#[test]
+fn who_finds_no_other_connection_has_failed() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = listener.local_addr().expect("it is bound").port();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("somebody comes");
+        drop(listener);
+        let mut piece = [0; 1000];
+        for _ in 0..FIFTH {
+            if stream.read(&mut piece).expect("it asks") > 0 {
+                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").expect("it listens");
+            }
+        }
+        let _ = stream.read(&mut piece);
+    });
+    let mut job = job(port, "[[flow]]\n[[flow.step]]\nurl = '/'\n[[flow.step]]\nurl = '/'");
+    job.generator.connections = 1;
+    let total = offer(&job, 20);
+    assert_eq!((total.outcomes.ok + total.outcomes.failed, total.resent), (20, 1), "{:?}", total.failures);
+    let sent: u64 = counts(&total).iter().map(|(sent, ..)| sent).sum();
+    assert_eq!(sent, FIFTH as u64 + 1);
+}
+
+#[test]
+fn it_is_the_same_through_tls() {
+    let server = fifth(|_| Reply::Vanish);
+    let front = Front::Rustls.open(server.address).expect("it is ours");
+    let mut job = one_by_one(&server, PUT);
+    let origin = Origin::new(true, "127.0.0.1".to_owned(), front.address.port());
+    let origin = Origin { insecure: true, http: HttpVersion::One, ..origin };
+    job.endpoint = Endpoint::of(&Target::Http(origin)).expect("an address");
+    all_answered("TLS", &job, &server);
+}
+
+#[test]
+fn it_is_the_same_over_a_unix_socket() {
+    let server = fifth(|_| Reply::Vanish);
+    let path = std::env::temp_dir().join(format!("torment-resent-{}.sock", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).expect("the path is free");
+    let address = server.address;
+    std::thread::spawn(move || {
+        while let Ok((client, _)) = listener.accept() {
+            let server = std::net::TcpStream::connect(address).expect("it listens");
+            let (mut from, mut to) = (client.try_clone().expect("free"), server.try_clone().expect("free"));
+            std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+            std::thread::spawn(move || {
+                let (mut from, mut to) = (server, client);
+                let _ = std::io::copy(&mut from, &mut to);
+                let _ = to.shutdown(std::net::Shutdown::Both);
+            });
+        }
+    });
+    let mut job = one_by_one(&server, PUT);
+    let origin = Origin::new(false, "localhost".to_owned(), 80);
+    let origin = Origin { unix_socket: Some(path.clone()), ..origin };
+    job.endpoint = Endpoint::of(&Target::Http(origin)).expect("a path");
+    all_answered("a Unix socket", &job, &server);
+    let _ = std::fs::remove_file(&path);
+}
