@@ -57,7 +57,7 @@ pub(super) fn carriers<'a>(case: &'a Case<'_>) -> Option<Carriers<'a>> {
         group,
         threads,
         used,
-        loops: were_waiting(case, group),
+        loops: were_waiting(case, group, threads),
     })
 }
 
@@ -66,14 +66,16 @@ pub(super) fn few<'a>(case: &'a Case<'_>) -> Option<Carriers<'a>> {
     carriers(case).filter(|_| case.cpu() < FULL * case.cpus())
 }
 
-/// Whether what the group does more than when well it took from waiting for events.
-fn were_waiting(case: &Case<'_>, group: &Group) -> bool {
+/// Whether they waited for nothing but events where the service was well.
+fn were_waiting(case: &Case<'_>, group: &Group, threads: f64) -> bool {
     let is_loop = |side: &Side<'_>| {
         let before = side.service().groups.iter().find(|before| before.name == group.name);
         before.is_some_and(|before| {
-            let more = of(group, &Wait::Running) - of(before, &Wait::Running);
-            let less = of(before, &Wait::Events) - of(group, &Wait::Events);
-            less >= 0.5 * more && less >= 0.1
+            // How often a thread is seen running says little: who is looked at as regularly as requests come is always seen alike.
+            let else_where = |g: &Group| g.threads - of(g, &Wait::Running) - of(g, &Wait::Events);
+            let waited = of(before, &Wait::Events) - of(group, &Wait::Events);
+            (else_where(before) - else_where(group)).abs() <= 0.1 * threads
+                && (waited >= 0.1 * threads || more_of(case).is_some())
         })
     };
     case.when_well(is_loop).unwrap_or_else(|| more_of(case).is_some())
@@ -177,11 +179,17 @@ impl Carriers<'_> {
             });
             found = found.evidence(fact(text, there, 0.0, "threads", source::SWEEP).well(before));
         }
-        let found = found.arithmetic(by_cost(case, *threads, "processors that its threads can use")).chain([
-            "requests".to_owned(),
-            format!("{some} ({name})"),
-            if one { "one processor".to_owned() } else { count(threads.round(), "processor") },
-        ]);
+        let found = found
+            .arithmetic(by_cost(
+                case,
+                *threads,
+                if one { "processor that it can use" } else { "processors that they can use" },
+            ))
+            .chain([
+                "requests".to_owned(),
+                format!("{some} ({name})"),
+                if one { "one processor".to_owned() } else { count(threads.round(), "processor") },
+            ]);
         let first = match (loops, held) {
             (true, true) => format!("more processors only with as many processes: {}", self.more(case)),
             (true, false) => format!("more processes, one for each processor: {}", self.more(case)),

@@ -75,6 +75,9 @@ pub(crate) struct Sweeper {
     took: Duration,
     is_loaded: bool,
     next: Instant,
+    /// How much later than that, and the how many'th it is: see [`later`].
+    later: Duration,
+    turn: u32,
     list_at: Instant,
     cut_at: Instant,
     /// What a look at one thread costs, and what everything else does in a second.
@@ -103,6 +106,8 @@ impl Sweeper {
             took: Duration::ZERO,
             is_loaded: false,
             next: now,
+            later: Duration::ZERO,
+            turn: 0,
             list_at: now,
             cut_at: now,
             cost_ns: FIRST_COST_NS,
@@ -120,7 +125,7 @@ impl Sweeper {
 
     pub fn work(mut self, commands: &Receiver<Command>) {
         loop {
-            let wait = self.next.saturating_duration_since(Instant::now());
+            let wait = (self.next + self.later).saturating_duration_since(Instant::now());
             match commands.recv_timeout(wait) {
                 Ok(command) => self.obey(command),
                 Err(RecvTimeoutError::Timeout) => self.sweep(),
@@ -200,7 +205,7 @@ impl Sweeper {
         let now = Instant::now();
         let (rate, most) = self.pace();
         let period = Duration::from_secs_f64(1.0 / rate);
-        self.due += 1 + missed(now.saturating_duration_since(self.next), period);
+        self.due += 1 + missed(now.saturating_duration_since(self.next + self.later), period);
         let start_ns = thread_cpu_ns();
         if now >= self.list_at {
             self.list(MOST_NEW);
@@ -224,14 +229,16 @@ impl Sweeper {
         }
         // In time with the last one; and never, whatever it cost, more than a fifth of a processor.
         let rest = Duration::from_nanos((after - start_ns) * 4);
-        self.next = (self.next + period).max(now + period / 2).max(Instant::now() + rest);
+        self.next = (self.next + period).max(now + period / 2 - self.later).max(Instant::now() + rest);
+        self.turn = self.turn.wrapping_add(1);
+        self.later = later(self.turn, period);
     }
 
     fn cut(&mut self) -> Vec<(Sweep, Vec<Group>)> {
         let before = thread_cpu_ns();
         let now = Instant::now();
         let period = Duration::from_secs_f64(1.0 / self.pace().0);
-        let late = now.saturating_duration_since(self.next);
+        let late = now.saturating_duration_since(self.next + self.later);
         if late > period {
             self.due += missed(late, period);
             self.next = now;
@@ -277,6 +284,14 @@ impl Sweeper {
     }
 }
 
+/// By how much a sweep comes later than at equal distances. Requests come at equal distances, and who looks as regularly would see
+/// the same moment of each: a thread that works a quarter of its time was seen at work in nineteen of twenty looks. The
+/// golden section spreads the looks evenly over the period.
+fn later(turn: u32, period: Duration) -> Duration {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    period.mul_f64(0.9 * (f64::from(turn) * GOLDEN).fract())
+}
+
 /// Sweeps that should have been made while one was late.
 fn missed(late: Duration, period: Duration) -> u32 {
     (late.as_secs_f64() / period.as_secs_f64()) as u32
@@ -288,4 +303,19 @@ fn started(files: &mut Files) -> u64 {
     let text = String::from_utf8_lossy(&text).into_owned();
     let seconds = text.split(' ').next().and_then(|word| word.parse::<f64>().ok());
     seconds.map_or(0, |seconds| (seconds * 100.0) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looks 20 times a second at what comes 20 times a second and lasts for a quarter of that.
+    #[test]
+    fn looks_do_not_keep_step_with_requests() {
+        let period = Duration::from_millis(50);
+        let at = |turn: u32| (period * turn + later(turn, period)).as_secs_f64() / period.as_secs_f64();
+        let seen = (0..100).filter(|turn| at(*turn).fract() < 0.25).count();
+        assert!((22..=32).contains(&seen), "{seen} of 100");
+        assert!((1..100).all(|turn| at(turn) > at(turn - 1)), "one after the other");
+    }
 }

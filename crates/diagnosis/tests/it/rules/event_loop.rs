@@ -73,6 +73,18 @@ fn it_is_named_and_given_more_processes_in_its_own_words() {
     }
 }
 
+/// As Node was seen at 800/s, 20 looks a second: "running" in 19 of 20 looks, and on a processor for a quarter of the time.
+#[test]
+fn a_loop_that_was_always_looked_at_in_the_same_moment() {
+    let at = |on: f64, full: f64, run: f64| {
+        let states = [(futex(None), 5.0), (Wait::Events, 2.0 - run), (Wait::Running, run)];
+        second(vec![threads("node", on, full, &states)])
+    };
+    let diagnosis = judged(service("node", "node server.js", 2.0), at(0.25, 0.0, 0.95), at(0.94, 1.0, 0.98));
+    expect(&diagnosis, Cause::Cpu);
+    assert!(diagnosis.sentences[0].contains("one event loop of node"), "{:?}", diagnosis.sentences);
+}
+
 /// Held to one processor it has none to give to more processes.
 #[test]
 fn a_loop_with_one_processor_needs_both() {
