@@ -101,22 +101,34 @@ fn loops_hear_a_silence_together() {
     });
 }
 
-/// Who does not answer any more while anybody listens has been silent to the end; who was never asked has not.
+/// A silence that goes on at the end of the load is waited for, and then as long as it takes to answer what gathered; but not for ever.
 #[test]
-fn a_silence_lasts_to_the_end_if_need_be() {
-    once_quiet(|| {
+fn a_silence_at_the_end_is_waited_for() {
+    let silent = |path: &str, load: Nanos| {
         let service = serve(Model::ASYNC);
-        let mut engine = Engine::start(&job(&service, "/stall?every=1s&for=900ms")).expect("starts");
-        let load = Offer::Open(Schedule::constant(Rate(200.0), MS * 1300));
+        let mut engine = Engine::start(&job(&service, path)).expect("starts");
+        let load = Offer::Open(Schedule::constant(Rate(200.0), load));
         let mut silences: Vec<Silence> = Vec::new();
-        engine.trial(&load, MS * 100, &mut |slice| silences.extend(&slice.silences), &mut |_| false);
-        engine.settle(Nanos::from_secs(6), &|| false).expect("everything is answered");
-        let last = silences.last().copied().ok_or("none")?;
-        // By where in its second the service was when the load began, it is frozen at the end, or has just thawed.
-        if last.freed.is_some() {
-            return Err(format!("{silences:?}"));
+        let on_slice = &mut |slice: &Slice| silences.extend(&slice.silences);
+        let outcomes = engine.trial(&load, MS * 100, on_slice, &mut |_| false).total.outcomes;
+        engine.settle(Nanos::from_secs(9), &|| false).expect("everything is answered");
+        (outcomes, silences.last().copied())
+    };
+    once_quiet(|| {
+        let (outcomes, last) = silent("/stall?every=2s&for=900ms", MS * 1500);
+        let last = last.ok_or("none")?;
+        match last.freed {
+            Some(_) if outcomes.ok == 300 => near(Some(last.to - last.from), MS * 900, MS * 60),
+            _ => Err(format!("{outcomes:?}, {last:?}")),
         }
-        near(Some(last.to), MS * 1400, MS * 30)
+    });
+    once_quiet(|| {
+        let (outcomes, last) = silent("/stall?every=8s&for=7500ms", MS * 1000);
+        let last = last.ok_or("none")?;
+        match last.freed {
+            None if outcomes.unfinished > 90 => near(Some(last.to), MS * 1000 + record::WAITED_FOR, MS * 60),
+            _ => Err(format!("{outcomes:?}, {last:?}")),
+        }
     });
 }
 
