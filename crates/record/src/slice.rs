@@ -198,6 +198,8 @@ mod tests {
         slice.failures.insert(Failure::Connect("connection refused".to_owned()), 1);
         slice.response.record(Nanos::from_millis(u64::from(index) + 1));
         slice.outstanding = vec![f64::from(index); BLOCKS_PER_SLICE];
+        let [from, to] = [300, 700].map(Nanos::from_millis);
+        slice.silences.push(Silence { from, to, waiting: 20, freed: Some(19) });
         slice
     }
 
@@ -210,6 +212,10 @@ mod tests {
         let back: Event = serde_json::from_str(&json).expect("reads back");
         assert_eq!(serde_json::to_string(&back).expect("serialises"), json);
         assert!(matches!(back, Event::SliceDone { slice, .. } if slice.statuses == filled(4).statuses));
+        // As it was written before there were any.
+        let before = json.replace(&json[json.find(",\"silences\"").expect("it has one")..], "}}");
+        let back: Event = serde_json::from_str(&before).expect("reads back");
+        assert!(matches!(back, Event::SliceDone { slice, .. } if slice.silences.is_empty()));
     }
 
     #[test]
@@ -233,5 +239,6 @@ mod tests {
         assert_eq!(second.outstanding.len(), 2 * BLOCKS_PER_SLICE);
         assert_eq!(second.failures[&Failure::Status(503)], 3);
         assert_eq!(second.response.count(), 3);
+        assert_eq!(second.silences.len(), 2, "of both loops, and of one second only");
     }
 }

@@ -6,8 +6,8 @@ use super::{Doubt, Front, Head, Phase, State, Text, sections};
 use crate::experiment::{Names, answer_word, ratio, rows};
 use crate::reason::TrialState;
 use crate::summary::{headline, machine_words};
-use crate::{Kind, Line, RunView, Tone, Trial, caveats, experiment, sheet, verdict};
-use record::{Purpose, Standing};
+use crate::{Kind, Line, RunView, Tone, Trial, caveats, experiment, freezes, sheet, verdict};
+use record::{Cause, Purpose, Standing};
 use units::{Nanos, grouped};
 
 /// Phases at most, the last ones: more could not be told apart.
@@ -89,6 +89,11 @@ fn both(view: &RunView) -> Vec<Text> {
         .end
         .as_ref()
         .and_then(|end| Some(Line::empty().and(Tone::Bad, "error: ").then(end.error.as_ref()?)))
+        .or_else(|| {
+            // That requests wait somewhere inside says less than that all of it stood still.
+            let inside = view.diagnosis.as_ref().is_some_and(|found| found.cause() == Some(Cause::Inside));
+            if inside { freezes::line(view) } else { None }
+        })
         .or_else(|| {
             let found = view.diagnosis.as_ref()?;
             if found.findings.is_empty() { None } else { verdict::sentences(found).into_iter().next() }
