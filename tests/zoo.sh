@@ -53,6 +53,7 @@ plateau() {
 row() {
     name=$1 folder=targets/zoo/$1
     rate= wrk= path=/ warm=0 from= to= loss=0 gave= needs= cheap=
+    [ -f "$folder/truth" ] || { echo "| $name | | | | | | | no: there is no $folder/truth |"; return; }
     . "./$folder/truth"
     for program in $needs ${wrk:+wrk}; do
         (cd "$folder" && has "$program") || { echo "SKIPPED: $name, for there is no $program" >&2; return; }
