@@ -53,6 +53,7 @@ plateau() {
 row() {
     name=$1 folder=targets/zoo/$1
     rate= wrk= path=/ warm=0 from= to= loss=0 gave= needs= cheap=
+    [ -f "$folder/truth" ] || { echo "| $name | | | | | | | no: there is no $folder/truth |"; return; }
     . "./$folder/truth"
     for program in $needs ${wrk:+wrk}; do
         (cd "$folder" && has "$program") || { echo "SKIPPED: $name, for there is no $program" >&2; return; }
@@ -83,6 +84,7 @@ judged() {
     awk -v name="$name" -v rate="$rate" -v wrk="$wrk" -v from="$from" -v to="$to" -v lower="$(found limits.0.lower)" -v upper="$(found limits.0.upper)" \
         -v held="$(found limits.0.held)" -v seconds="$seconds" -v resent="$resent" -v loss="$loss" -v due="$due" -v bad="$bad" -v cause="$cause" \
         -v confidence="$confidence" -v gave="$gave" -v ended="$(found ended)" -v code="$code" -v in_short="$in_short" '
+        function whole(number) { return number == "" ? "–" : int(number) }
         function wrong(what) { words = words (words == "" ? "no: " : ", ") what }
         BEGIN {
             if (from == "") from = wrk == "" ? 0.93 : 0.75
@@ -101,7 +103,7 @@ judged() {
             if (gave != "" && cause != "" && index(" " gave " ", " " cause " ") == 0) { other = ", not " gave; if (!in_short && confidence == "high") wrong("cause") }
             if (in_short && code == 92) words = "busy"
             printf "| %s | %d/s%s | %s | %d s | %s | %s | %s%s | %s |\n", name, rate, wrk == "" ? "" : " (wrk)",
-                lower upper == "" ? "–" : sprintf("%d (%d to %d)", held, lower, upper), seconds, resent, bad == "" ? "–" : bad " of " due,
+                whole(held) " (" whole(lower) " to " whole(upper) ")", seconds, resent, bad == "" ? "–" : bad " of " due,
                 cause == "" ? "–" : cause " (" confidence ")", other, words == "" ? "yes" : words
         }'
 }
