@@ -211,12 +211,16 @@ impl Pen<'_> {
 
     fn outcomes(&self) -> Line<'static> {
         let (outcomes, due) = self.counts().unwrap_or_default();
+        let resent = self.view.current.as_ref().map(|current| current.total.resent);
+        let resent =
+            resent.or_else(|| Some(self.view.trials.last()?.figures.resent)).filter(|count| *count > 0);
+        let resent = resent.map(|count| self.span(format!("  {} resent", grouped(count)), Tone::Faint));
         let shown = Outcome::ALL.into_iter().filter(|o| *o == Outcome::Ok || outcomes.get(*o) > 0);
         let due = [self.span("due ", Tone::Faint), self.span(grouped(due), Tone::Plain)];
         let each = shown.map(|o| {
             self.span(format!("  {} {}", grouped(outcomes.get(o)), o.name()), tone_of(o, outcomes.get(o)))
         });
-        due.into_iter().chain(each).collect::<Vec<_>>().into()
+        due.into_iter().chain(each).chain(resent).collect::<Vec<_>>().into()
     }
 
     /// The last trials, the newest of them below, then all in one line: with little room that one stays.

@@ -159,6 +159,7 @@ fn trial(view: &RunView, trial: &Trial) -> Value {
         "recovery_seconds": waited,
         "due": f.due,
         "sent": f.sent,
+        "resent": f.resent,
         "outcomes": counts,
         "statuses": statuses,
         "failures": failures,

@@ -74,6 +74,8 @@ pub struct Figures {
     pub due: u64,
     /// Requests handed to the kernel.
     pub sent: u64,
+    /// Requests that were sent once more, because the server was closing their connection.
+    pub resent: u64,
     /// What became of the arrivals.
     pub outcomes: Outcomes,
     /// Answers by status.
@@ -112,6 +114,7 @@ impl Figures {
         Self {
             due: total.due,
             sent: total.sent,
+            resent: total.resent,
             parts: total.parts.iter().map(PartFigures::of).collect(),
             outcomes: total.outcomes,
             statuses: total.statuses.clone(),

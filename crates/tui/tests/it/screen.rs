@@ -109,7 +109,8 @@ fn a_search_says_what_matters_at_any_usual_size() {
 #[test]
 fn a_load_shows_its_loss() {
     let mut view = of(&[started("run"), begin(1, Purpose::Load, 1000.0)]);
-    view.fold(&Event::SliceDone { trial: 1, slice: Box::new(slice(0, 1000.0, 20)) }, STARTED);
+    let first = Slice { resent: 7, ..slice(0, 1000.0, 20) };
+    view.fold(&Event::SliceDone { trial: 1, slice: Box::new(first) }, STARTED);
     view.fold(
         &Event::Doubt { caveat: Caveat::new("one-machine", "target and generator share a processor") },
         STARTED,
@@ -117,7 +118,7 @@ fn a_load_shows_its_loss() {
     for size in [(80, 24), (40, 10)] {
         check(&screen(&view, size), &["20 of 1,000 bad", "loss 2 %", "1 s of 10 s", "q or Ctrl-C stops"]);
     }
-    check(&screen(&view, (80, 24)), &["doubt: target and generator share a processor"]);
+    check(&screen(&view, (80, 24)), &["doubt: target and generator share a processor", "7 resent"]);
 }
 
 /// The search, its target watched.

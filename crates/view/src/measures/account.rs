@@ -13,6 +13,7 @@ pub(super) struct Account {
     sent: u64,
     outcomes: Outcomes,
     statuses: BTreeMap<u16, u64>,
+    resent: u64,
     connects: u64,
     received_bytes: u64,
     response: Buckets,
@@ -28,6 +29,7 @@ impl Account {
         self.sent += slice.sent;
         self.outcomes.merge(&slice.outcomes);
         self.status(&slice.statuses);
+        self.resent += slice.resent;
         self.connects += slice.connects;
         self.received_bytes += slice.received_bytes;
         self.response.add(&slice.response);
@@ -42,6 +44,7 @@ impl Account {
         self.sent += other.sent;
         self.outcomes.merge(&other.outcomes);
         self.status(&other.statuses);
+        self.resent += other.resent;
         self.connects += other.connects;
         self.received_bytes += other.received_bytes;
         self.response.merge(&other.response);
@@ -65,6 +68,7 @@ impl Account {
         for (status, count) in &self.statuses {
             samples.count(&family::RESPONSES, &[&status.to_string()], *count);
         }
+        samples.count(&family::RESENT, &[], self.resent);
         samples.count(&family::CONNECTS, &[], self.connects);
         samples.count(&family::RECEIVED, &[], self.received_bytes);
         for (family, times) in [

@@ -109,6 +109,8 @@ families! {
         "Requests due and not sent, at the end of the last second.";
     CONNECTIONS: Gauge "torment_connections" "{connection}" []
         "Connections that are open, at the end of the last second.";
+    RESENT: Counter "torment_requests_resent_total" "{request}" []
+        "Requests that were sent once more, because the server was closing their connection.";
     CONNECTS: Counter "torment_connections_opened_total" "{connection}" []
         "Connections opened.";
     RECEIVED: Counter "torment_received_bytes_total" "By" []

@@ -135,7 +135,7 @@ fn counters_only_grow_and_sum_to_the_account_of_all_trials() {
 #[test]
 fn the_rest_of_a_second_makes_no_rate() {
     let mut measures = Measures::default();
-    let rest = Slice { due: 5, in_flight: 2, elapsed: Nanos::from_millis(60), ..Slice::default() };
+    let rest = Slice { due: 5, resent: 3, in_flight: 2, elapsed: Nanos::from_millis(60), ..Slice::default() };
     for event in
         [started("", "null"), trial(1, Purpose::Load), second(1, &slice(0, 200, 1)), second(1, &rest)]
     {
@@ -144,6 +144,7 @@ fn the_rest_of_a_second_makes_no_rate() {
     let run = measures.snapshot().expect("it has begun");
     assert_eq!(value(&run, "torment_offered_per_second", &[]), Value::Number(200.0));
     assert_eq!(value(&run, "torment_requests_in_flight", &[]), Value::Count(2));
+    assert_eq!(value(&run, "torment_requests_resent_total", &[]), Value::Count(3));
 }
 
 /// A window with all that can be seen.

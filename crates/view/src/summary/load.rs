@@ -82,7 +82,8 @@ fn whole(time: Nanos) -> Nanos {
     if time.0 < 10_000_000_000 { time } else { Nanos::from_secs(time.as_secs_f64().round() as u64) }
 }
 
-/// What became of the arrivals: every outcome that happened, then the reasons of the failed ones.
+/// What became of the arrivals: every outcome that happened, then the reasons of the failed ones, and how many were sent
+/// twice.
 pub(crate) fn counts(words: Words, figures: &Figures) -> Vec<Line> {
     let mut line = Line::empty()
         .and(Tone::Faint, format!("  {:<9}  ", words.arrivals()))
@@ -114,6 +115,11 @@ pub(crate) fn counts(words: Words, figures: &Figures) -> Vec<Line> {
     }
     if failures.len() > SHOWN {
         lines.push(Line::plain(format!("{:13}and {} other reasons", "", failures.len() - SHOWN)));
+    }
+    if figures.resent > 0 {
+        let text =
+            format!("{:13}{} resent: the server was closing their connection", "", grouped(figures.resent));
+        lines.push(Line::plain(text));
     }
     lines
 }

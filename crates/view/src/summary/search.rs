@@ -25,12 +25,14 @@ pub(super) fn lines(view: &RunView) -> Vec<Line> {
         lines.extend(verdict::lines(view));
         lines.extend(curve_lines(curve));
         lines.extend(doubt(view.words(), strict, *detection_limit));
+        lines.extend(resent(view));
         lines.extend(spent(u64::from(*trials), *loaded));
     } else {
         lines.extend(unfinished(view).or_else(|| Some(Line::plain("  ").and(Tone::Bad, "no verdict"))));
         lines.extend(known(view.words().raised(), strict));
         lines.extend(above(view, strict, &Ended::Interrupted));
         lines.extend(verdict_apart(view));
+        lines.extend(resent(view));
         lines.extend(spent(view.trials.len() as u64, view.loaded()));
     }
     lines
@@ -61,9 +63,9 @@ pub(crate) fn told(view: &RunView) -> Vec<Line> {
     match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         Some(Verdict::Limits { detection_limit, trials, loaded, .. }) => {
             let sure = doubt(view.words(), strict, *detection_limit).into_iter();
-            sure.chain(spent(u64::from(*trials), *loaded)).collect()
+            sure.chain(resent(view)).chain(spent(u64::from(*trials), *loaded)).collect()
         }
-        _ => spent(view.trials.len() as u64, view.loaded()).into_iter().collect(),
+        _ => resent(view).into_iter().chain(spent(view.trials.len() as u64, view.loaded())).collect(),
     }
 }
 
@@ -337,6 +339,19 @@ fn doubt(words: Words, strict: Option<&Limit>, detection_limit: f64) -> Option<L
     }
     (!text.is_empty())
         .then(|| Line::empty().and(Tone::Faint, "  how sure: ").then(format!("{}.", text.join("; "))))
+}
+
+/// Requests of all trials that were sent twice.
+fn resent(view: &RunView) -> Option<Line> {
+    let (resent, due) = view
+        .trials
+        .iter()
+        .fold((0, 0), |(resent, due), trial| (resent + trial.figures.resent, due + trial.figures.due));
+    let text = || {
+        let of = view.words().count(due);
+        format!("{} of {of} met a connection that the server was closing", grouped(resent))
+    };
+    (resent > 0).then(|| Line::empty().and(Tone::Faint, "  resent: ").then(text()))
 }
 
 fn spent(trials: u64, loaded: Nanos) -> Option<Line> {

@@ -159,6 +159,11 @@ fn counted<R: 'static>(columns: Columns<R>, of: fn(&R) -> &Figures) -> Columns<R
         })
         .whole("connections", "open connections, at its end", move |r| Some(of(r).connections))
         .whole("connects", "connections opened", move |r| Some(of(r).connects))
+        .whole(
+            "resent",
+            "requests sent once more, because the server was closing their connection",
+            move |r| Some(of(r).resent),
+        )
         .whole("received_bytes", "bytes received", move |r| Some(of(r).received_bytes))
         .number("generator_cpu_seconds", "processor time of torment's loops", move |r| {
             Some(seconds(of(r).cpu))

@@ -32,6 +32,7 @@ pub struct Load {
     pub recovery: Recovery,
     pub hopeless: bool,
     pub loaded: Option<u64>,
+    pub resent: u64,
 }
 
 pub fn load(purpose: Purpose, rate: f64, seconds: u64) -> Load {
@@ -48,6 +49,7 @@ pub fn load(purpose: Purpose, rate: f64, seconds: u64) -> Load {
         recovery: Recovery::NotNeeded,
         hopeless: false,
         loaded: None,
+        resent: 0,
     }
 }
 
@@ -60,6 +62,10 @@ impl Load {
     pub fn failed(mut self, failure: Failure, count: u64) -> Self {
         self.failures.push((failure, count));
         self.bad(Outcome::Failed, count)
+    }
+    pub fn resent(mut self, count: u64) -> Self {
+        self.resent = count;
+        self
     }
     pub fn grows(mut self, per_second: f64) -> Self {
         self.growth = Some(per_second);
@@ -81,6 +87,7 @@ impl Load {
             ..Slice::default()
         };
         slice.sent = slice.due;
+        slice.resent = part(self.resent);
         let mut good = slice.due;
         for (outcome, count) in &self.bad {
             let count = part(*count).min(good);
