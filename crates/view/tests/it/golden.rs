@@ -171,6 +171,26 @@ fn run_of_every_kind() {
 }
 
 #[test]
+fn what_was_resent_is_said() {
+    let said = |run: &Run| text(&summary(&RunView::of(&run.events)));
+    let steady = || load(Purpose::Load, 1000.0, 30);
+    let dropped = Failure::Dropped("POST is not sent again".to_owned());
+    let run = said(&Run::start("run").trial(steady().resent(12).failed(dropped, 3)).judged(Some(false)));
+    for expected in [
+        "12 resent: the server was closing their connection",
+        "3 × the server closed a used connection; POST is not sent again",
+        "it closes used connections (POST is not sent again): 3 of 30,000 requests",
+    ] {
+        assert!(run.contains(expected), "{run}");
+    }
+    let search = climbed().trial(good(1984.0).resent(4)).trial(good(1984.0).resent(3));
+    let search = said(&search.found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), Vec::new()));
+    assert!(search.contains("resent: 7 of "), "{search}");
+    assert!(search.contains(" requests met a connection that the server was closing"), "{search}");
+    assert!(!said(&Run::start("run").trial(steady()).judged(Some(true))).contains("resent"));
+}
+
+#[test]
 fn progress_of_a_search_and_of_a_load() {
     let say = |run: &Run| -> String {
         let mut progress = Progress::default();
