@@ -20,7 +20,7 @@ pub mod watch;
 pub use diagnosis::{Arithmetic, Cause, Confidence, Diagnosis, Evidence, Finding, NoFinding, Prediction};
 pub use event::{Event, Judgement, Machine, RunId};
 pub use experiment::{
-    Answer, ArmOf, Design, Expected, Interval, Judged, Noise, Over, ProbeOf, Standing, Taken, Visit,
+    Answer, ArmOf, Design, Expected, Interval, Judged, Noise, Over, ProbeOf, Spent, Standing, Taken, Visit,
 };
 pub use gather::{Counted, Gather};
 pub use label::Label;
@@ -28,7 +28,7 @@ pub use outcome::{Failure, Lack, Outcome, Outcomes};
 pub use probe::{CacheModel, Conditions, Costs, Figure, Gave, Room, Single, Unit};
 pub use slice::{BLOCK, BLOCKS_PER_SLICE, Part, SLICE, Slice};
 pub use trial::{Purpose, Recovery, TrialResult};
-pub use verdict::{Background, Caveat, CurvePoint, Ended, Limit, Verdict};
+pub use verdict::{Background, Caveat, CurvePoint, Ended, Limit, Making, Verdict};
 
 /// Raised whenever a change makes measured figures incomparable with earlier ones; stored with each run.
 /// 2: an answer is done when the kernel received its last byte, not when the loop came to read it.

@@ -113,6 +113,7 @@ fn keep(store: &Store, nth: u64, count: u64) {
             trials: 20,
             loaded: Nanos::from_secs(200),
             background: None,
+            generator: None,
         }
     } else {
         Verdict::Goal {

@@ -170,6 +170,7 @@ fn main() {
             trials,
             loaded,
             background: None,
+            generator: None,
         })
     };
     play.event(&Event::RunEnded { at_unix_ms: now_unix_ms(), verdict, exit_code: 0, error: None });

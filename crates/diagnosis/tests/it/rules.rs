@@ -626,6 +626,7 @@ fn a_limit_that_was_not_reached_has_no_cause() {
             trials: 3,
             loaded: Nanos::from_secs(15),
             background: None,
+            generator: None,
         }),
         exit_code: 0,
         error: None,

@@ -57,6 +57,7 @@ fn limits_verdict() -> Verdict {
         trials: 14,
         loaded: Nanos::from_secs(71),
         background: None,
+        generator: None,
     }
 }
 

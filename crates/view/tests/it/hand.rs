@@ -5,8 +5,8 @@ pub mod experiment;
 pub mod watched;
 
 use record::{
-    Caveat, CurvePoint, Ended, Event, Failure, Judgement, Limit, Machine, Outcome, Purpose, Recovery, RunId,
-    Slice, TrialResult, Verdict,
+    Caveat, CurvePoint, Ended, Event, Failure, Judgement, Limit, Machine, Making, Outcome, Purpose, Recovery,
+    RunId, Slice, TrialResult, Verdict,
 };
 use std::path::PathBuf;
 use units::{Nanos, Rate};
@@ -198,6 +198,17 @@ impl Run {
     }
 
     pub fn found(self, ended: Ended, limits: Vec<Limit>, curve: Vec<CurvePoint>) -> Self {
+        self.made(ended, limits, curve, None)
+    }
+
+    /// With what the generator made.
+    pub fn made(
+        self,
+        ended: Ended,
+        limits: Vec<Limit>,
+        curve: Vec<CurvePoint>,
+        generator: Option<Making>,
+    ) -> Self {
         let trials = self.trial;
         let verdict = Verdict::Limits {
             limits,
@@ -207,6 +218,7 @@ impl Run {
             trials,
             loaded: Nanos::from_secs(71),
             background: None,
+            generator,
         };
         self.end(Some(verdict), 0, None)
     }
