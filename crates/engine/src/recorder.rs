@@ -224,7 +224,7 @@ impl Recorder {
         slice.backlog = open.backlog;
         slice.connections = open.connections;
         slice.loops = 1;
-        (slice.cpu, slice.run_delay) = self.meter.read();
+        (slice.cpu, slice.kernel, slice.run_delay) = self.meter.read();
         self.index += 1;
         self.begins = at;
         let next = at + SLICE;
@@ -251,22 +251,26 @@ pub struct Open {
 /// What the loop's own thread costs.
 struct Meter {
     cpu_ns: u64,
+    kernel: Nanos,
     run_delay_ns: u64,
     spun: Nanos,
 }
 
 impl Meter {
     fn start() -> Self {
-        Self { cpu_ns: sys::thread_cpu_ns(), run_delay_ns: run_delay_ns(), spun: Nanos::ZERO }
+        let kernel = sys::usage(sys::Whose::Thread).kernel.into();
+        Self { cpu_ns: sys::thread_cpu_ns(), kernel, run_delay_ns: run_delay_ns(), spun: Nanos::ZERO }
     }
 
-    /// Processor time without spinning, and time spent ready but not running, since the last read.
-    fn read(&mut self) -> (Nanos, Nanos) {
+    /// Processor time without spinning, its part in the kernel, and time spent ready but not running, since the last read.
+    fn read(&mut self) -> (Nanos, Nanos, Nanos) {
         let next = Self::start();
         let cpu = Nanos(next.cpu_ns - self.cpu_ns) - self.spun;
         let delay = Nanos(next.run_delay_ns.saturating_sub(self.run_delay_ns));
+        // The kernel tells the parts by its ticks, the sum exactly.
+        let kernel = (next.kernel - self.kernel).min(cpu);
         *self = next;
-        (cpu, delay)
+        (cpu, kernel, delay)
     }
 }
 

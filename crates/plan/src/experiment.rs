@@ -24,7 +24,7 @@ pub struct Experiment {
     pub budget: Option<Nanos>,
     /// Of all verdicts together, at least.
     pub confidence: Share,
-    /// Load before the first measurement of a start, at about half of what the target can take.
+    /// At most so long is the service loaded before the first measurement of a start, until what it does is level.
     pub warm: Nanos,
     /// How long a rate or a number of connections is held.
     pub hold: Nanos,

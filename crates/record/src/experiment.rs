@@ -75,10 +75,48 @@ pub struct Visit {
     pub took: Nanos,
     /// From the start of the service until it was ready; without one, of all that is needed.
     pub started_in: Nanos,
+    /// Where the rest of its time went; zeros of starts before this was kept.
+    #[serde(default)]
+    pub spent: Spent,
     /// What was measured at each probe that is for this arm.
     pub taken: Vec<Taken>,
     /// Why it does not count; none if it does.
     pub void: Option<String>,
+}
+
+/// Where a start's time went, beside [`Visit::started_in`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Spent {
+    /// Until all that the service needs was ready.
+    pub needs: Nanos,
+    /// Putting the state back.
+    pub reset: Nanos,
+    /// Loads before any that counts, until what the service does was level.
+    pub warm: Nanos,
+    /// Loads that count.
+    pub load: Nanos,
+    /// Loads made again, for the machine was taken away meanwhile.
+    pub again: Nanos,
+    /// After loads, until all was answered and the service had come back.
+    pub drain: Nanos,
+    /// Starting and ending loops and watch, and finding out what gave first.
+    pub rest: Nanos,
+    /// Until all had ended that was started.
+    pub stop: Nanos,
+}
+
+impl Spent {
+    /// Adds another start's.
+    pub fn add(&mut self, other: &Self) {
+        self.needs += other.needs;
+        self.reset += other.reset;
+        self.warm += other.warm;
+        self.load += other.load;
+        self.again += other.again;
+        self.drain += other.drain;
+        self.rest += other.rest;
+        self.stop += other.stop;
+    }
 }
 
 /// What one probe gave.

@@ -21,7 +21,7 @@ pub mod watch;
 pub use diagnosis::{Arithmetic, Cause, Confidence, Diagnosis, Evidence, Finding, NoFinding, Prediction};
 pub use event::{Event, Judgement, Machine, RunId};
 pub use experiment::{
-    Answer, ArmOf, Design, Expected, Interval, Judged, Noise, Over, ProbeOf, Standing, Taken, Visit,
+    Answer, ArmOf, Design, Expected, Interval, Judged, Noise, Over, ProbeOf, Spent, Standing, Taken, Visit,
 };
 pub use gather::{Counted, Gather};
 pub use label::Label;
@@ -30,7 +30,7 @@ pub use probe::{CacheModel, Conditions, Costs, Figure, Gave, Room, Single, Unit}
 pub use silence::{SILENCE, Silence, WAITED_FOR, drained_after, freed_within};
 pub use slice::{BLOCK, BLOCKS_PER_SLICE, Part, SLICE, Slice};
 pub use trial::{Purpose, Recovery, TrialResult};
-pub use verdict::{Background, Caveat, CurvePoint, Ended, Limit, Verdict, WarmedUp};
+pub use verdict::{Background, Caveat, CurvePoint, Ended, Limit, Making, Verdict, WarmedUp};
 
 /// Raised whenever a change makes measured figures incomparable with earlier ones; stored with each run.
 /// 2: an answer is done when the kernel received its last byte, not when the loop came to read it.

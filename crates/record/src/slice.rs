@@ -64,6 +64,9 @@ pub struct Slice {
     pub elapsed: Nanos,
     /// Processor time of the engine's loops, without deliberate spinning.
     pub cpu: Nanos,
+    /// The part of it that was spent in the kernel; zero of runs before this was kept.
+    #[serde(default)]
+    pub kernel: Nanos,
     /// Time that the loops were ready to run and waited for a processor.
     pub run_delay: Nanos,
     /// Loops merged into this slice.
@@ -155,6 +158,7 @@ impl Slice {
         self.connects += other.connects;
         self.received_bytes += other.received_bytes;
         self.cpu += other.cpu;
+        self.kernel += other.kernel;
         self.run_delay += other.run_delay;
         self.waited_ns += other.waited_ns;
         self.outstanding_ns += other.outstanding_ns;

@@ -119,6 +119,23 @@ pub struct WarmedUp {
     pub times: f64,
 }
 
+/// What the generator makes against this target when it is asked for more than it can.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Making {
+    /// Requests sent in a second.
+    pub most: f64,
+    /// Processor time of its loops for each request, outside of the kernel.
+    pub user: Nanos,
+    /// In the kernel.
+    pub kernel: Nanos,
+    /// Share of the time in which its loops worked, 0 to 1,
+    pub worked: f64,
+    /// and in which they were ready and waited for a processor.
+    pub waited: f64,
+    /// Connections made for each request.
+    pub connects: f64,
+}
+
 /// What a run came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -143,6 +160,9 @@ pub enum Verdict {
         /// How the target was warmed up, if it was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         warmed_up: Option<WarmedUp>,
+        /// What the generator can make, if that was the limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        generator: Option<Making>,
     },
     /// Of `torment try`.
     Answers {

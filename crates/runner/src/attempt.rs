@@ -2,17 +2,18 @@
 //! what it came to.
 
 mod account;
+mod bench;
 mod design;
 mod visit;
 
 pub use design::design;
 
 use crate::{Error, Outcome, Sink, Stop, Title, ended, exit, id, recorded, setup, unix_ms};
+use bench::{Bench, Real};
 use experiment::{Experiment as Course, Step};
 use plan::{Experiment, Plan, Task};
 use record::{Answer, Design, Event, Over, Standing, Verdict, Visit};
 use service::Guard;
-use std::time::Instant;
 use units::Nanos;
 use visit::{Lab, Next};
 
@@ -37,8 +38,12 @@ pub fn attempt(plan: &Plan, version: &str, before: &[Event], sink: &mut dyn Sink
         Err(error) => return failed(error.without(&plan.secrets())),
     };
     let work = |sink: &mut dyn Sink| {
-        let lab = Lab { id: id.clone(), plan, experiment, version, stop, guard: setup::guard()? };
-        carry_out(lab, course, &made, sink)
+        let mut guard = setup::guard()?;
+        for arm in &experiment.arms {
+            guard.prepare(&arm.setup, &|| stop.asked())?;
+        }
+        let lab = Lab { id: id.clone(), plan, experiment, version, stop, bench: Real(guard) };
+        Ok(carry_out(lab, course, &made, sink))
     };
     if begun.is_some() {
         sink.event(&Event::Resumed { at_unix_ms: unix_ms() });
@@ -88,24 +93,20 @@ fn begin(
     Ok(course)
 }
 
-fn carry_out(
-    mut lab: Lab<'_>,
+fn carry_out<B: Bench>(
+    mut lab: Lab<'_, B>,
     mut course: Course,
     made: &[&Visit],
     sink: &mut dyn Sink,
-) -> Result<(Verdict, u8), Error> {
-    let asked = || lab.stop.asked();
-    for arm in &lab.experiment.arms {
-        lab.guard.prepare(&arm.setup, &asked)?;
-    }
+) -> (Verdict, u8) {
     if made.is_empty() {
         sink.event(&Event::Designed { design: Box::new(design(lab.plan, lab.experiment)) });
     }
     let before: Nanos = made.iter().fold(Nanos::ZERO, |sum, visit| sum + visit.took);
-    let began = Instant::now();
+    let began = lab.bench.now();
     let mut block = made.last().map_or(0, |visit| visit.block);
     let standing = loop {
-        let spent = before + Nanos::from(began.elapsed());
+        let spent = before + (lab.bench.now() - began);
         if lab.stop.asked() {
             break course.interrupt(Over::Interrupted);
         }
@@ -134,7 +135,7 @@ fn carry_out(
     };
     sink.event(&Event::Stands { standing: Box::new(standing.clone()) });
     let code = exit_code(&standing);
-    Ok((Verdict::Answers { standing }, code))
+    (Verdict::Answers { standing }, code)
 }
 
 fn exit_code(standing: &Standing) -> u8 {
@@ -148,3 +149,6 @@ fn exit_code(standing: &Standing) -> u8 {
         _ => exit::MET,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Carries single trials out: load, drain, recovery; and notices what voids them.
 
 use crate::carrier::Carrier;
-use crate::{Circumstances, Error, Reset, Sink, Stop, Witness, preflight};
+use crate::{After, Circumstances, Error, Reset, Sink, Stop, Witness, preflight};
 use engine::{Engine, Held, Job, Offer};
 use plan::{Plan, Target};
 use record::{
@@ -76,6 +76,7 @@ pub(crate) struct Conductor<'a, C = Engine> {
     connections_limit: u64,
     /// How long a trial may go on after its load, for users to come to the end of their pauses.
     pauses: Nanos,
+    after: After,
     trials: u32,
     /// Median response time while the target was calm.
     baseline: Option<Nanos>,
@@ -106,7 +107,17 @@ impl<'a> Conductor<'a> {
         witness.watch(&plan.watch, &job.endpoint);
         let connections_limit = u64::from(job.generator.connections);
         let pauses = plan.longest_pauses();
-        Ok(Self { engine, witness, stop, reset, connections_limit, pauses, trials: 0, baseline: None })
+        Ok(Self {
+            engine,
+            witness,
+            stop,
+            reset,
+            connections_limit,
+            pauses,
+            after: After::default(),
+            trials: 0,
+            baseline: None,
+        })
     }
 
     /// The fewest connections with which every loop has one.
@@ -135,6 +146,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             reset: None,
             connections_limit: u64::MAX,
             pauses: Nanos::ZERO,
+            after: After::default(),
             trials: 0,
             baseline: None,
         }
@@ -147,6 +159,16 @@ impl<'a, C: Carrier> Conductor<'a, C> {
     /// Says what gave first.
     pub fn conclude(&mut self, came_to: &Verdict) {
         self.witness.conclude(came_to);
+    }
+
+    /// With what becomes of requests that are open when a load ends.
+    pub fn and_after(self, after: After) -> Self {
+        Self { after, ..self }
+    }
+
+    /// How long a load drains whose requests may take so long.
+    pub fn drain(&self, longest: Nanos) -> Nanos {
+        self.after.drain.map_or(longest, |drain| drain.min(longest))
     }
 
     /// The time that it is for what makes the load.
@@ -226,7 +248,10 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         let asked = stop.asked();
         self.witness.end();
         let stolen = self.engine.now().stolen_since(&before);
-        let recovery = match self.engine.settle(RECOVERY_LIMIT, &|| stop.asked()) {
+        let leaves = self.after.leaves;
+        let settled = if leaves { None } else { self.engine.settle(RECOVERY_LIMIT, &|| stop.asked()) };
+        let recovery = match settled {
+            _ if leaves => Recovery::NotNeeded,
             Some(_) if counted.total.outcomes.bad() == 0 => Recovery::NotNeeded,
             Some(after) => Recovery::After(after),
             None if stop.asked() => Recovery::NotNeeded,

@@ -48,9 +48,7 @@ pub fn connections(asked: &Connections, version: &str, sink: &mut dyn Sink, stop
     let title =
         Title { command: "find connections".to_owned(), goal: format!("{}, {held}", title.goal), ..title };
     recorded(id::new_id(), title, version, None, sink, |sink| match &asked.plan.setup {
-        None => {
-            search(asked, &asked.plan, sink, stop, Circumstances { reset: None, curve: false, costs: None })
-        }
+        None => search(asked, &asked.plan, sink, stop, Circumstances::default()),
         Some(setup) => setup::around(setup, sink, stop, |guard, sink| {
             let plan = Plan { watch: setup::watching(&asked.plan, setup), ..asked.plan.clone() };
             let reset = |sink: &mut dyn Sink| setup::reset_trial(guard, setup, sink, stop);
@@ -59,7 +57,7 @@ pub fn connections(asked: &Connections, version: &str, sink: &mut dyn Sink, stop
                 &plan,
                 sink,
                 stop,
-                Circumstances { reset: Some(Box::new(reset)), curve: false, costs: None },
+                Circumstances { reset: Some(Box::new(reset)), ..Circumstances::default() },
             )
         }),
     })
@@ -147,6 +145,7 @@ fn climb(conductor: &mut Conductor<'_>, asked: &Connections, plan: &Plan, most: 
         loaded,
         background: None,
         warmed_up: None,
+        generator: None,
     }
 }
 
@@ -281,14 +280,9 @@ mod tests {
         }
         let asked =
             Connections { most: 64, trial: Nanos::from_millis(300), rate: Some(Rate(500.0)), ..asked(None) };
-        let (verdict, code) = search(
-            &asked,
-            &asked.plan,
-            &mut Deaf,
-            &Stop::default(),
-            Circumstances { reset: None, curve: false, costs: None },
-        )
-        .expect("it needs nothing");
+        let (verdict, code) =
+            search(&asked, &asked.plan, &mut Deaf, &Stop::default(), Circumstances::default())
+                .expect("it needs nothing");
         let Verdict::Limits { limits, ended, .. } = verdict else { panic!("{verdict:?}") };
         assert_eq!(
             (limits[0].lower, limits[0].upper, ended, code),

@@ -40,6 +40,7 @@ use discreet::Discreet;
 use plan::{Plan, Secrets, Target, Task};
 use record::{Costs, Event, Failure, METHOD, RunId, Verdict};
 use std::time::{SystemTime, UNIX_EPOCH};
+use units::Nanos;
 use witness::Witness;
 
 /// Takes events in the order they happen.
@@ -154,7 +155,7 @@ pub fn conduct(
     sink: &mut dyn Sink,
     stop: &Stop,
 ) -> Outcome {
-    let alone = || Circumstances { reset: None, curve: true, costs };
+    let alone = || Circumstances { curve: true, costs, ..Circumstances::default() };
     recorded(id::new_id(), Title::of(plan), version, None, sink, |sink| match &plan.setup {
         None => measure(plan, sink, stop, alone()),
         Some(setup) => setup::around(setup, sink, stop, |guard, sink| {
@@ -263,13 +264,25 @@ fn ended(
 /// Puts the state of the target back before a trial.
 pub(crate) type Reset<'a> = Box<dyn FnMut(&mut dyn Sink) -> Result<(), Error> + 'a>;
 
+/// What becomes of requests that are open when a load ends.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct After {
+    /// So long they are waited for; none: as long as they may take.
+    pub drain: Option<Nanos>,
+    /// The target is stopped then: nobody waits until it has done with them.
+    pub leaves: bool,
+}
+
 /// What differs between a run of its own and a measurement within an experiment.
+#[derive(Default)]
 pub(crate) struct Circumstances<'a> {
     pub reset: Option<Reset<'a>>,
     /// After a search: response times at fixed shares of the capacity.
     pub curve: bool,
     /// What the machine was measured to cost.
     pub costs: Option<&'a Costs>,
+    /// What becomes of what is open at its end.
+    pub after: After,
 }
 
 /// One load or one search against a target that is there, or is the built-in service.
@@ -279,9 +292,9 @@ fn measure(
     stop: &Stop,
     circumstances: Circumstances<'_>,
 ) -> Result<(Verdict, u8), Error> {
-    let curve = circumstances.curve;
+    let (curve, after) = (circumstances.curve, circumstances.after);
     let (demo, target) = demo::start_if_asked(plan)?;
-    let mut conductor = Conductor::prepare(plan, &target, sink, stop, circumstances)?;
+    let mut conductor = Conductor::prepare(plan, &target, sink, stop, circumstances)?.and_after(after);
     let result = match &plan.task {
         Task::Find(find) => find::find(&mut conductor, plan, find, curve),
         Task::Run(load) => load::run(&mut conductor, plan, load),

@@ -7,30 +7,23 @@ use engine::Offer;
 use plan::{Load as Planned, Plan, Stage};
 use record::{BLOCK, Caveat, Purpose, TrialResult, Verdict};
 use schedule::Schedule;
-use search::{judge, steady};
+use search::{Median, WarmUp, judge, steady};
 use units::{Nanos, Rate, Share};
 
 /// The overload that the divergence rule looks for is a quarter of this, as in a search.
 const WIDTH: Share = Share(0.02);
+/// The first two windows of a warm-up; each later one is twice as long.
+const WARM_FIRST: Nanos = Nanos::from_secs(1);
+/// What is left of a warm-up is not worth another window if it is shorter.
+const WARM_LEAST: Nanos = Nanos::from_millis(100);
 
 pub(crate) fn run<C: Carrier>(
     conductor: &mut Conductor<'_, C>,
     plan: &Plan,
     planned: &Planned,
 ) -> (Verdict, u8) {
-    let (offer, rate, duration) = match planned {
-        Planned::Open { stages, arrivals } => {
-            let schedule = Schedule::new(stages, *arrivals, plan.generator.seed);
-            let (rate, duration) = (schedule.max_rate(), schedule.duration());
-            (Offer::Open(schedule), Some(rate), Some(duration))
-        }
-        Planned::Closed { connections, requests, duration } => {
-            let offer = Offer::Closed { connections: *connections, requests: *requests, duration: *duration };
-            (offer, None, *duration)
-        }
-    };
     // What is on its way when the load ends is waited for: the load has an end, users have none.
-    let load = Load { purpose: Purpose::Load, offer, rate, duration, drain: plan.longest_timeout() };
+    let load = offered(plan, planned, Purpose::Load, conductor.drain(plan.longest_timeout()));
     let mut done = conductor.trial(&load, &|_| false);
     if let Planned::Open { stages, .. } = planned {
         done.result.rate = mean_rate(stages);
@@ -59,6 +52,60 @@ pub(crate) fn run<C: Carrier>(
     };
     conductor.judged(done, &judgement);
     (verdict, code)
+}
+
+fn offered(plan: &Plan, planned: &Planned, purpose: Purpose, drain: Nanos) -> Load {
+    let (offer, rate, duration) = match planned {
+        Planned::Open { stages, arrivals } => {
+            let schedule = Schedule::new(stages, *arrivals, plan.generator.seed);
+            let (rate, duration) = (schedule.max_rate(), schedule.duration());
+            (Offer::Open(schedule), Some(rate), Some(duration))
+        }
+        Planned::Closed { connections, requests, duration } => {
+            let offer = Offer::Closed { connections: *connections, requests: *requests, duration: *duration };
+            (offer, None, *duration)
+        }
+    };
+    Load { purpose, offer, rate, duration, drain }
+}
+
+/// Offers a load again and again, for ever longer, until what the target does is level, as a search does; for `most` at the longest.
+pub(crate) fn warm<C: Carrier>(
+    conductor: &mut Conductor<'_, C>,
+    plan: &Plan,
+    planned: &Planned,
+    most: Nanos,
+) {
+    let (mut warm, began) = (WarmUp::new(WARM_FIRST, false), conductor.now());
+    while !warm.done() && !conductor.interrupted() {
+        let window = warm.window().min(most - (conductor.now() - began));
+        if window < WARM_LEAST {
+            return;
+        }
+        let planned = lasting(planned, window);
+        let load = offered(plan, &planned, Purpose::WarmUp, window.min(plan.longest_timeout()));
+        let done = conductor.trial(&load, &|_| false);
+        let level = match planned {
+            Planned::Open { .. } => Median::of(&done.result.total.response),
+            Planned::Closed { .. } => Median::of_goodput(&done.result.total, done.result.loaded),
+        };
+        // Where nothing is answered nothing gets warm; the load that counts will tell.
+        let Some(level) = level else { return };
+        warm.push(window, level);
+    }
+}
+
+/// The same load for so long.
+fn lasting(planned: &Planned, duration: Nanos) -> Planned {
+    match planned {
+        Planned::Open { stages, arrivals } => {
+            let stage = |stage: &Stage| Stage { duration, ..*stage };
+            Planned::Open { stages: stages.first().map(stage).into_iter().collect(), arrivals: *arrivals }
+        }
+        Planned::Closed { connections, requests, .. } => {
+            Planned::Closed { connections: *connections, requests: *requests, duration: Some(duration) }
+        }
+    }
 }
 
 fn mean_rate(stages: &[Stage]) -> Rate {

@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sys::Ticks;
 use units::Nanos;
 
+/// An arrival taken up later than this is unsent, as by the engine.
+const UNSENT_AFTER: Nanos = Nanos::from_millis(100);
 /// How often a caller is asked whether to stop, as by the engine.
 const ASK: Nanos = Nanos::from_millis(50);
 
@@ -39,6 +41,10 @@ pub(crate) struct Simulated {
     pub stolen: f64,
     /// Share of its time that the generator works.
     pub busy: f64,
+    /// How many requests a second the generator can make; none: all. From a moment on, until the next.
+    pub makes: Vec<(Nanos, f64)>,
+    /// At first it takes three times as long as in the end; each time so long later half of that is gone.
+    pub warms: Option<Nanos>,
     /// When the user asks for the end.
     pub asks: Option<Nanos>,
     /// What became of it so far.
@@ -50,6 +56,8 @@ pub(crate) struct Simulated {
 pub(crate) struct Past {
     key: Arc<AtomicBool>,
     now: Nanos,
+    /// When the first request came.
+    born: Option<Nanos>,
     /// When each server that was busy is free again.
     free: BinaryHeap<Reverse<Nanos>>,
     /// When the last request is done.
@@ -82,6 +90,8 @@ impl Simulated {
             fails: None,
             stolen: 0.0,
             busy: 0.1,
+            makes: Vec::new(),
+            warms: None,
             asks: None,
             past: Past::default(),
         }
@@ -97,11 +107,26 @@ impl Simulated {
         Stop::new(Arc::clone(&self.past.key))
     }
 
-    fn passes(&mut self, to: Nanos) {
+    /// How long the generator takes for a request at this moment.
+    fn makes_one_in(&self, now: Nanos) -> Nanos {
+        let rate = self.makes.iter().rfind(|(from, _)| *from <= now).map(|(_, rate)| *rate);
+        rate.map_or(Nanos::ZERO, |rate| Nanos::from_secs_f64(1.0 / rate))
+    }
+
+    /// The time that it is, from now on.
+    pub fn passes(&mut self, to: Nanos) {
         self.past.now = to;
         if self.asks.is_some_and(|at| to >= at) {
             self.past.key.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// How much longer a request takes that arrives at `at`, for the target is not warm yet.
+    fn cold(&mut self, at: Nanos) -> Nanos {
+        let Some(warms) = self.warms else { return Nanos::ZERO };
+        let since = at - *self.past.born.get_or_insert(at);
+        let halvings = since.as_secs_f64() / warms.as_secs_f64();
+        Nanos::from_secs_f64(2.0 * self.service.as_secs_f64() * (-halvings).exp2())
     }
 
     /// When a request that arrives at `at` will be done, with so many before it.
@@ -116,7 +141,7 @@ impl Simulated {
             }
             _ => at,
         };
-        let done = at.max(idle) + self.service * times;
+        let done = at.max(idle) + self.service * times + self.cold(at);
         if self.servers.is_some() {
             self.past.free.push(Reverse(done));
         }
@@ -142,7 +167,7 @@ impl Carrier for Simulated {
         };
         let mut account = Account::new(duration, self);
         let mut gather = Gather::of(1);
-        let mut stopped = false;
+        let (mut stopped, mut idle) = (false, Nanos::ZERO);
         loop {
             let over = account.load_ends + drain;
             let edge = if account.at < account.load_ends { account.load_ends } else { over };
@@ -162,12 +187,20 @@ impl Carrier for Simulated {
                         self.past.served += 1;
                         let failure =
                             self.fails.as_ref().filter(|(each, _)| self.past.served.is_multiple_of(*each));
+                        // It is taken up when the generator has done with the one before.
+                        let taken = at.max(idle);
+                        let unsent = !due.again && taken - at > UNSENT_AFTER;
+                        if unsent {
+                            account.slice.outcomes.add(Outcome::Unsent, 1);
+                            continue;
+                        }
+                        idle = taken + self.makes_one_in(began + at);
                         if let Some((_, why)) = failure {
                             account.fail(why);
                             due.answered(at + self.service);
                         } else {
-                            let done = self.serve(began + at, account.open.len()) - began;
-                            account.send(at, done);
+                            let done = self.serve(began + taken, account.open.len()) - began;
+                            account.send(at, taken, done);
                         }
                     }
                     _ => break,
@@ -216,6 +249,27 @@ impl Carrier for Simulated {
         let stolen = (ms * self.stolen) as u64;
         let ticks = Ticks { user: 0, system: 0, idle: ms as u64 - stolen, stolen };
         Moment { steady: self.past.now, unix_ms: 1_700_000_000_000 + ms as u64, ticks: Some(ticks) }
+    }
+}
+
+/// Which goes on living when the conductor is gone.
+impl Carrier for &mut Simulated {
+    fn trial(
+        &mut self,
+        offer: &Offer,
+        drain: Nanos,
+        on_slice: &mut dyn FnMut(&Slice),
+        stop: &mut dyn FnMut(&Slice, Nanos) -> bool,
+    ) -> Counted {
+        Simulated::trial(self, offer, drain, on_slice, stop)
+    }
+
+    fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
+        Simulated::settle(self, limit, interrupted)
+    }
+
+    fn now(&self) -> Moment {
+        Simulated::now(self)
     }
 }
 
@@ -300,9 +354,9 @@ impl Account {
         }
     }
 
-    fn send(&mut self, due: Nanos, done: Nanos) {
+    fn send(&mut self, due: Nanos, taken: Nanos, done: Nanos) {
         self.slice.sent += 1;
-        self.slice.pacing.record(Nanos::from_micros(20));
+        self.slice.pacing.record((taken - due).max(Nanos::from_micros(20)));
         self.open.push(Reverse((done.min(due + self.timeout), due)));
     }
 

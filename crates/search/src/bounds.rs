@@ -89,16 +89,15 @@ impl Bounds {
         &self.levels
     }
 
-    /// Where the limit for `goal` seems to lie, below `void` if there is one.
-    pub fn bracket(&self, goal: &Goal, void: Option<f64>) -> Bracket<'_> {
+    /// Where the limit for `goal` seems to lie.
+    pub fn bracket(&self, goal: &Goal) -> Bracket<'_> {
         let bad = |l: &Level| match classify(&l.trials, goal) {
             Class::Upper => true,
             Class::Lower => false,
             Class::Undecided => leans_bad(&l.trials, goal),
         };
-        let end = self.levels.partition_point(|l| void.is_none_or(|v| l.rate < v));
-        let split = self.levels[..end].iter().position(bad).unwrap_or(end);
-        Bracket { lower: split.checked_sub(1).map(|i| &self.levels[i]), upper: self.levels[..end].get(split) }
+        let split = self.levels.iter().position(bad).unwrap_or(self.levels.len());
+        Bracket { lower: split.checked_sub(1).map(|i| &self.levels[i]), upper: self.levels.get(split) }
     }
 
     /// The relevant bounds: the smallest level proven to fail and the largest below it proven to meet the goal.
@@ -117,7 +116,7 @@ impl Bounds {
             (Some(l), Some(u)) => width(l.rate, u.rate) <= goal.width.0 + SAME,
             _ => false,
         };
-        let suggested = self.bracket(goal, None);
+        let suggested = self.bracket(goal);
         let upper = upper.or(suggested.upper);
         let lower = lower.or(suggested.lower.filter(|l| upper.is_none_or(|u| l.rate < u.rate)));
         let trials = |level: Option<&Level>, good: bool| {
@@ -185,7 +184,7 @@ mod tests {
         let mut b = bounds("640g 1280g 1280b 1280g");
         b.expire_bad(1280.0);
         assert_eq!(b.limit(&strict).lower, Some(1280.0));
-        assert!(b.bracket(&strict, Some(1280.0)).upper.is_none());
+        assert!(b.bracket(&strict).upper.is_none());
     }
 
     #[test]

@@ -41,6 +41,8 @@ const LITTLE_FROM: Nanos = Nanos::from_millis(9_900);
 /// Arrivals due may differ from rate × time by this share, and by what chance explains.
 const DUE_SHARE: f64 = 0.01;
 
+/// More arrivals than this share later than that make a trial invalid.
+const LATE_SHARE: f64 = 0.01;
 /// So few late arrivals void nothing: of a hundred, the p99 is a single hiccup of the machine.
 const LATE_FEW: u64 = 5;
 /// Caveats of the runner that void a bad trial: the loss may have been ours. A good one was good all
@@ -130,6 +132,21 @@ pub(crate) fn hopeless(
         .is_some_and(|g| overload(g, share, planned_rate.0, seconds))
 }
 
+/// Whether a running trial will not count, whatever follows: of the arrivals that are `planned` too many were late or left unsent already, by the
+/// generator's own doing.
+pub(crate) fn is_void(so_far: &Slice, planned: f64, objective: &Objective) -> bool {
+    let too_late = so_far.pacing.count_above(allowed(objective));
+    so_far.outcomes.unsent as f64 > UNSENT_MOST * planned
+        || too_late > LATE_FEW && too_late as f64 > LATE_SHARE * planned
+}
+
+/// How late the generator itself may be.
+fn allowed(objective: &Objective) -> Nanos {
+    objective
+        .deadline
+        .map_or(PACING_FREE, |d| Nanos::from_secs_f64(d.as_secs_f64() * PACING_SHARE).max(PACING_LEAST))
+}
+
 /// What an overloaded target kept up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KeptUp {
@@ -201,11 +218,11 @@ fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Cavea
             ),
         ));
     }
-    let allowed = objective
-        .deadline
-        .map_or(PACING_FREE, |d| Nanos::from_secs_f64(d.as_secs_f64() * PACING_SHARE).max(PACING_LEAST));
+    let allowed = allowed(objective);
     let too_late = total.pacing.count_above(allowed);
-    if let Some(p99) = total.pacing.quantile(0.99).filter(|p99| *p99 > allowed && too_late > LATE_FEW) {
+    if let Some(p99) =
+        total.pacing.quantile(1.0 - LATE_SHARE).filter(|p99| *p99 > allowed && too_late > LATE_FEW)
+    {
         found.push(Caveat::new(
             "generator-late",
             format!("the generator itself was {p99} late at p99 (at most {allowed} may be): give it a core of its own, or ask for a lower rate"),

@@ -10,6 +10,7 @@
 mod background;
 mod bounds;
 mod capacity;
+mod ceiling;
 mod classify;
 mod curve;
 mod diverge;
@@ -25,3 +26,4 @@ pub use classify::{Class, Seen, classify, conditional_throughput};
 pub use judge::{judge, steady};
 pub use search::{Config, Proposal, Search, Step, TRIALS_MOST};
 pub use threshold::{Ahead, Range, Shown, Threshold};
+pub use warm::{Median, WarmUp};

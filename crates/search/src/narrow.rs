@@ -17,11 +17,6 @@ const DOWN: [f64; 2] = [0.5, 0.5];
 const TOO_CLOSE: f64 = 0.125;
 /// A bracket wider than this many widths is narrowed by short trials.
 const COARSE: f64 = 4.0;
-/// A generator's ceiling this many widths above the lower bound is close enough: "at least" is the answer.
-const CEILING: f64 = 2.5;
-
-/// Where to begin again below a generator's ceiling.
-const RETREAT: f64 = 0.8;
 
 /// The rates that may be tried.
 #[derive(Debug, Clone, Copy)]
@@ -30,8 +25,6 @@ pub struct Range {
     pub floor: f64,
     /// No larger rate is tried.
     pub top: f64,
-    /// From this rate on the generator was the limit.
-    pub void: Option<f64>,
 }
 
 /// What one goal wants.
@@ -62,7 +55,7 @@ impl Want {
 /// `w` is the width to reach, at most the goal's. `coin` orders the last trial of the lower and of the upper bound, so that a slow drift of the
 /// target does not always favour the same one.
 pub fn want(bounds: &Bounds, goal: &Goal, w: f64, estimate: Option<f64>, range: Range, coin: bool) -> Want {
-    let bracket = bounds.bracket(goal, range.void);
+    let bracket = bounds.bracket(goal);
     let clamp = |rate: f64| rounded(rate).clamp(range.floor, range.top);
     match (bracket.lower, bracket.upper) {
         (Some(lower), Some(upper)) if width(lower.rate, upper.rate) <= w + 1e-6 => {
@@ -70,8 +63,7 @@ pub fn want(bounds: &Bounds, goal: &Goal, w: f64, estimate: Option<f64>, range: 
         }
         (Some(lower), Some(upper)) => between(lower.rate, upper.rate, w, estimate),
         (Some(lower), None) => {
-            let ceiling = range.void.is_some_and(|v| v <= lower.rate * (1.0 + CEILING * w));
-            if lower.rate >= range.top || ceiling {
+            if lower.rate >= range.top {
                 return settle(lower, goal, Class::Lower);
             }
             let passed =
@@ -79,12 +71,8 @@ pub fn want(bounds: &Bounds, goal: &Goal, w: f64, estimate: Option<f64>, range: 
             let step = NEARLY * w * 2f64.powi(passed.count() as i32 - 1);
             let by_estimate =
                 estimate.map(|e| e * (1.0 + ABOVE * w)).filter(|b| *b > lower.rate * (1.0 + TOO_CLOSE * w));
-            let mut rate = by_estimate.unwrap_or(lower.rate / (1.0 - step.min(0.5)));
-            // Rounded, for a rate just below the ceiling rounds to it, which would be tried for ever.
-            if let Some(void) = range.void.filter(|v| rounded(rate) >= *v) {
-                rate = (lower.rate * void).sqrt();
-            }
-            sized(clamp(rate), range.void.is_some() || rate / lower.rate - 1.0 > COARSE * w)
+            let rate = by_estimate.unwrap_or(lower.rate / (1.0 - step.min(0.5)));
+            sized(clamp(rate), rate / lower.rate - 1.0 > COARSE * w)
         }
         (None, Some(upper)) => {
             if upper.rate <= range.floor {
@@ -99,9 +87,9 @@ pub fn want(bounds: &Bounds, goal: &Goal, w: f64, estimate: Option<f64>, range: 
             let rate = by_estimate.unwrap_or(upper.rate * (1.0 - step.min(0.5)));
             sized(clamp(rate), by_estimate.is_none() && step > COARSE * w)
         }
-        (None, None) => match (estimate, range.void) {
-            (Some(estimate), _) => Want::Final(clamp(estimate * (1.0 - BELOW * w))),
-            (None, void) => Want::Coarse(clamp(void.map_or(range.floor, |v| v * RETREAT))),
+        (None, None) => match estimate {
+            Some(estimate) => Want::Final(clamp(estimate * (1.0 - BELOW * w))),
+            None => Want::Coarse(range.floor),
         },
     }
 }

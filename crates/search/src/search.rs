@@ -1,16 +1,17 @@
 //! The course of a search, as a state machine that time and the network never touch.
 
 mod course;
+mod ours;
 
 use crate::background::Loss;
 use crate::bounds::{Bounds, rounded};
-use crate::classify::{Class, classify};
 use crate::curve::{SHARES, point};
 use crate::drift::{Reference, Shift};
 use crate::held::Held;
-use crate::judge::{hopeless, judge, steady};
+use crate::judge::{hopeless, is_void, judge, steady};
 use crate::narrow::{Range, Want, want};
 use crate::warm::WarmUp;
+use ours::Ours;
 use plan::{Goal, Objective};
 use record::{
     Background, CurvePoint, Ended, Failure, Judgement, Limit, Purpose, Recovery, Slice, TrialResult, Verdict,
@@ -20,8 +21,6 @@ use units::{Nanos, Rate, Share};
 
 /// A search makes no more trials than this, whatever happens.
 pub const TRIALS_MOST: u32 = 300;
-/// Invalid trials in a row at a level before the generator is called the limit there.
-const INVALID_MOST: u32 = 3;
 /// Change points before a target is called non-stationary.
 const CHANGES_MOST: u32 = 8;
 /// Those to the slower among them: a target that warms up comes to an end, one that tires does not.
@@ -139,6 +138,8 @@ enum Phase {
     Look { rate: f64, duration: Nanos },
     /// A bound is tried because the sentinel saw a shift.
     Suspect { rate: f64, shift: Shift },
+    /// Above some rate torment itself is too slow: what it can make.
+    Ceiling,
     /// Shares still to be measured.
     Curve(Vec<f64>),
     /// Over.
@@ -180,7 +181,7 @@ pub struct Search {
     doubt: f64,
     /// The highest rate that the climb passed.
     climbed: Option<f64>,
-    void: Option<f64>,
+    ours: Ours,
     /// The reference load.
     calm: f64,
     reference: Option<Reference>,
@@ -190,7 +191,6 @@ pub struct Search {
     ended: Ended,
     trials: u32,
     spent: Nanos,
-    invalid_row: u32,
     since_sentinel: u32,
     changes: u32,
     slower: u32,
@@ -220,7 +220,7 @@ impl Search {
             estimate: None,
             doubt: 0.0,
             climbed: None,
-            void: None,
+            ours: Ours::default(),
             calm: rate,
             reference: None,
             baseline: None,
@@ -229,7 +229,6 @@ impl Search {
             ended: Ended::Converged,
             trials: 0,
             spent: Nanos::ZERO,
-            invalid_row: 0,
             since_sentinel: 0,
             changes: 0,
             slower: 0,
@@ -286,14 +285,10 @@ impl Search {
             return judgement;
         }
         if !judgement.invalid.is_empty() {
-            self.invalid_row += 1;
-            if self.invalid_row >= INVALID_MOST {
-                self.invalid_row = 0;
-                self.generator_limit(rate);
-            }
+            self.void(proposal.purpose, rate, result, &judgement);
             return judgement;
         }
-        self.invalid_row = 0;
+        self.ours.valid();
         if judgement.good {
             let excused =
                 Share::of(result.total.outcomes.bad(), result.total.due).0 > self.config.objective.loss.0;
@@ -314,6 +309,7 @@ impl Search {
             Phase::Narrow if proposal.purpose == Purpose::Sentinel => self.looked(result),
             Phase::Narrow => self.measured(rate, result, &judgement),
             Phase::Suspect { shift, .. } => self.suspected(rate, shift, result, &judgement),
+            Phase::Ceiling => self.looked_up(proposal, result, &judgement),
             Phase::Curve(shares) => {
                 self.curve.extend(shares.first().and_then(|s| point(*s, result)));
                 self.phase = Phase::Curve(shares[1..].to_vec());
@@ -341,8 +337,10 @@ impl Search {
     pub fn hopeless(&self, so_far: &Slice) -> bool {
         let Config { objective, width, pauses, .. } = &self.config;
         let (calm, so_far) = (self.calm_mean(), steady(so_far, *pauses));
-        self.pending
-            .is_some_and(|p| hopeless(&so_far, p.rate, p.duration, objective, *width, calm, self.is_full(&p)))
+        self.pending.is_some_and(|p| {
+            hopeless(&so_far, p.rate, p.duration, objective, *width, calm, self.is_full(&p))
+                || p.closed.is_none() && is_void(&so_far, p.rate.over(p.duration), objective)
+        })
     }
 
     /// The bounds as they stand, one for each goal.
@@ -449,6 +447,16 @@ impl Search {
                         continue;
                     }
                 },
+                Phase::Ceiling => match self.aim() {
+                    Some((rate, true)) => (Purpose::Confirm, rate, self.trial()),
+                    Some((rate, false)) => (Purpose::Measure, rate, self.short(rate, secs(2), 100.0)),
+                    None => {
+                        if self.is_ours() {
+                            self.begin_curve();
+                        }
+                        continue;
+                    }
+                },
                 Phase::Curve(shares) => {
                     let rate = rounded(self.capacity()? * shares.first()?);
                     (Purpose::Curve, rate, self.short(rate, secs(2), 100.0))
@@ -473,7 +481,7 @@ impl Search {
     fn range(&self) -> Range {
         let from = self.config.from.0.min(self.config.max.0);
         let floor = if from > 1.0 { (from * FLOOR).max(1.0) } else { from * FLOOR };
-        Range { floor, top: self.config.max.0, void: self.void }
+        Range { floor, top: self.config.max.0 }
     }
 
     /// The main loop: the lowest level that any goal wants; between times the sentinel.
@@ -483,7 +491,7 @@ impl Search {
             let least = seconds.clamp(Nanos::from_secs(2), self.trial().max(Nanos::from_secs(2)));
             (Purpose::Sentinel, self.calm, self.short(self.calm, least, 100.0))
         };
-        if self.estimates() && self.held.is_known() && self.void.is_none() {
+        if self.estimates() && self.held.is_known() {
             let want = self.held.want(&self.config.goals, self.config.width.0, self.range());
             let wanted = want.rate().filter(|_| !self.is_late());
             let looks = match wanted {
@@ -532,16 +540,13 @@ impl Search {
     /// The bounds stand: says why, and lists the shares that no trial so far can serve.
     fn begin_curve(&mut self) {
         let limits = self.limits();
-        let goals = self.config.goals.iter();
         let at_top =
             limits.iter().any(|l| l.upper.is_none() && l.lower.is_some_and(|r| r >= self.range().top));
-        let open = goals.zip(&limits).any(|(g, l)| {
-            l.upper.is_none() && classify(self.bounds.at(l.lower.unwrap_or(0.0)), g) == Class::Lower
-        });
-        self.ended = if at_top {
-            Ended::MaxReached
-        } else if self.void.is_some() && (open || limits.iter().all(|l| l.lower.is_none())) {
+        self.ended = if self.is_ours() {
+            self.ours.making = self.ours.ceiling.and_then(|ceiling| ceiling.most());
             Ended::GeneratorLimit
+        } else if at_top {
+            Ended::MaxReached
         } else if limits.iter().all(|l| l.regular) {
             Ended::Converged
         } else if self.estimates() && self.held.is_known() {
@@ -570,13 +575,14 @@ impl Search {
         let final_trial = self.trial();
         let verdict = Verdict::Limits {
             limits: self.limits(),
-            ended,
             curve: self.curve.clone(),
             detection_limit: self.drain().as_secs_f64() / final_trial.as_secs_f64(),
             trials: self.trials,
             loaded: self.spent,
             background: self.background(),
             warmed_up: Some(self.warmed_up).filter(|warm| warm.answered > 0),
+            generator: self.ours.making.filter(|_| ended == Ended::GeneratorLimit),
+            ended,
         };
         self.pending = None;
         self.phase = Phase::Over(Box::new(verdict.clone()));

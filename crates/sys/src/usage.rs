@@ -16,6 +16,8 @@ pub enum Whose {
 pub struct Usage {
     /// Processor time.
     pub processor: Duration,
+    /// The part of it that was spent in the kernel.
+    pub kernel: Duration,
     /// Context switches because there was nothing to do until something happened.
     pub voluntary: u64,
     /// Context switches because another had to run.
@@ -42,6 +44,7 @@ pub fn usage(whose: Whose) -> Usage {
     };
     Usage {
         processor: time(raw.ru_utime) + time(raw.ru_stime),
+        kernel: time(raw.ru_stime),
         voluntary: raw.ru_nvcsw.unsigned_abs(),
         involuntary: raw.ru_nivcsw.unsigned_abs(),
         minor_faults: raw.ru_minflt.unsigned_abs(),
@@ -54,6 +57,7 @@ impl Usage {
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             processor: self.processor.saturating_sub(earlier.processor),
+            kernel: self.kernel.saturating_sub(earlier.kernel),
             voluntary: self.voluntary.saturating_sub(earlier.voluntary),
             involuntary: self.involuntary.saturating_sub(earlier.involuntary),
             minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),

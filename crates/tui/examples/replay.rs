@@ -171,6 +171,7 @@ fn main() {
             loaded,
             background: None,
             warmed_up: None,
+            generator: None,
         })
     };
     play.event(&Event::RunEnded { at_unix_ms: now_unix_ms(), verdict, exit_code: 0, error: None });

@@ -4,7 +4,7 @@ mod experiment;
 mod watched;
 
 use crate::{Figures, Kind, Ramped, RunView, Times, Trial, caveats, freezes};
-use record::{Background, Caveat, CurvePoint, Limit, Outcome, Recovery, Verdict, WarmedUp};
+use record::{Background, Caveat, CurvePoint, Limit, Making, Outcome, Recovery, Verdict, WarmedUp};
 use serde_json::{Map, Value, json};
 use units::{Nanos, Rate};
 
@@ -64,14 +64,18 @@ pub fn run_json(view: &RunView) -> Value {
         put("freezes", freezes::json(view));
         put("limits", view.limits.iter().map(limit).collect());
         put("trials", view.trials.iter().map(|t| trial(view, t)).collect());
-        let (ended, points, detection, background, warmed_up) = match verdict {
-            Some(Verdict::Limits { ended, curve, detection_limit, background, warmed_up, .. }) => {
-                (json!(ended), curve.as_slice(), json!(detection_limit), background.as_ref(), *warmed_up)
+        let (ended, points, detection, background, warmed_up, generator) = match verdict {
+            Some(Verdict::Limits {
+                ended, curve, detection_limit, background, warmed_up, generator, ..
+            }) => {
+                let (lost, made) = (background.as_ref(), generator.as_ref());
+                (json!(ended), curve.as_slice(), json!(detection_limit), lost, *warmed_up, made)
             }
-            _ => (Value::Null, [].as_slice(), Value::Null, None, None),
+            _ => (Value::Null, [].as_slice(), Value::Null, None, None, None),
         };
         put("background", background.map_or(Value::Null, lost_anyway));
         put("warmed_up", warmed_up.map_or(Value::Null, warm));
+        put("generator", generator.map_or(Value::Null, made));
         put("ended", ended);
         put("curve", points.iter().map(curve_point).collect());
         put("detection_limit", detection);
@@ -106,6 +110,17 @@ fn lost_anyway(lost: &Background) -> Value {
         "due": lost.due,
         "also_at_per_second": lost.seen.then(|| rate_value(lost.at)),
         "reason": lost.failure.as_ref().map(ToString::to_string),
+    })
+}
+
+fn made(making: &Making) -> Value {
+    json!({
+        "makes_per_second": rate_value(making.most),
+        "user_us_per_request": micros(making.user),
+        "kernel_us_per_request": micros(making.kernel),
+        "worked_share": count(making.worked),
+        "waited_share": count(making.waited),
+        "connects_per_request": count(making.connects),
     })
 }
 

@@ -3,6 +3,7 @@
 
 mod experiment;
 mod load;
+mod making;
 mod search;
 mod sheet;
 mod tasks;

@@ -226,6 +226,7 @@ impl<'a> Nature<'a> {
             at_unix_ms: 0,
             took: Nanos(1),
             started_in: Nanos(0),
+            spent: record::Spent::default(),
             taken: vec![taken],
             void: void.then(|| "a neighbour woke up".to_owned()),
         }

@@ -74,6 +74,7 @@ pub fn visit(asked: Asked, told: Told) -> Visit {
         at_unix_ms: 0,
         took: Nanos::from_secs_f64(10.0),
         started_in: Nanos(0),
+        spent: record::Spent::default(),
         taken: vec![taken],
         void: told.void.map(str::to_owned),
     }

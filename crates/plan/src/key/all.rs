@@ -192,7 +192,7 @@ keys! {
     TryBudget: "budget", TRIES, TIME, "'2h'", Means("none");
     /// The confidence of all verdicts together.
     Confidence: "confidence", TRIES, SHARE, "'90%'", Is("'95%'");
-    /// Load before the first measurement of a start; 0: none.
+    /// Load before the first measurement of a start, until what the service does is level: so long at the most; 0: none.
     Warm: "warm", TRIES, TIME, "'5s'", Is("'20s'");
     /// How long a load is held.
     Hold: "hold", TRIES, TIME, "'30s'", Is("'10s'");

@@ -3,7 +3,8 @@
 use crate::Sink;
 use plan::{At, Measure};
 use record::{
-    Caveat, Diagnosis, Ended, Event, Judgement, Limit, Purpose, RunId, SLICE, Taken, TrialResult, Verdict,
+    Caveat, Diagnosis, Ended, Event, Judgement, Limit, Purpose, Recovery, RunId, SLICE, Spent, Taken,
+    TrialResult, Verdict,
 };
 use std::collections::BTreeMap;
 use units::{Nanos, Rate};
@@ -16,6 +17,7 @@ pub(super) struct Account<'a> {
     /// How long the load of a trial is to last, and what was answered while it did: what comes after it is of no rate.
     loads: BTreeMap<u32, (Nanos, u64)>,
     caveats: Vec<Caveat>,
+    spent: Spent,
     diagnosis: Option<Diagnosis>,
     verdict: Option<Verdict>,
 }
@@ -41,6 +43,7 @@ impl Sink for Account<'_> {
                 }
             }
             Event::TrialDone { trial, result, judgement } => {
+                self.spend(result);
                 self.trials.push((*trial, (**result).clone(), judgement.clone()));
             }
             Event::Observed { trial, window } => {
@@ -68,9 +71,37 @@ impl<'a> Account<'a> {
             seen: BTreeMap::new(),
             loads: BTreeMap::new(),
             caveats: Vec::new(),
+            spent: Spent::default(),
             diagnosis: None,
             verdict: None,
         }
+    }
+
+    /// Where a trial's time went.
+    fn spend(&mut self, result: &TrialResult) {
+        let recovery = match result.recovery {
+            Recovery::NotNeeded => Nanos::ZERO,
+            Recovery::After(time) | Recovery::Not(time) => time,
+        };
+        let after = result.total.elapsed - result.loaded + recovery;
+        match result.purpose {
+            Purpose::WarmUp => self.spent.warm += result.loaded + after,
+            Purpose::Recovery => self.spent.drain += result.loaded + after,
+            _ => {
+                self.spent.load += result.loaded;
+                self.spent.drain += after;
+            }
+        }
+    }
+
+    /// Adds where the time of this measurement went, of which so much was spent on putting the state back before trials.
+    pub fn spent(&self, into: &mut Spent, took: Nanos, reset: Nanos) {
+        let Spent { warm, load, drain, .. } = self.spent;
+        into.reset += reset;
+        into.warm += warm;
+        into.load += load;
+        into.drain += drain;
+        into.rest += took - (reset + warm + load + drain);
     }
 
     /// The figures of a probe. None of them if the measurement must not be counted; a caveat then says why.
@@ -198,7 +229,7 @@ fn capacity(limit: &Limit) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
     use record::watch::{SubjectWindow, Window};
-    use record::{Outcome, Recovery, Slice};
+    use record::{Outcome, Slice};
 
     struct Nobody;
 
@@ -233,6 +264,7 @@ mod tests {
             loaded,
             background: None,
             warmed_up: None,
+            generator: None,
         };
         Event::RunEnded { at_unix_ms: 0, verdict: Some(verdict), exit_code: 0, error: None }
     }

@@ -1,27 +1,28 @@
 //! One start of one arm: up, every measurement, down.
 
 use super::account::Account;
-use crate::{Circumstances, Error, Sink, Stop, Title, measure, recorded, setup, unix_ms};
+use super::bench::Bench;
+use crate::{After, Error, Sink, Stop, Title, recorded, setup, unix_ms};
 use experiment::Experiment as Course;
 use plan::{Arm, At, Experiment, Find, Load, Plan, Probe, Stage, Task};
-use record::{Event, RunId, Taken, Visit};
-use service::Guard;
-use std::time::Instant;
+use record::{RunId, Spent, Taken, Visit};
 use units::{Nanos, Rate};
 
 /// A later search begins at this share of the capacity that the pilot found: three doublings below it.
 const FROM: f64 = 0.125;
 /// A load is made again so often while the hypervisor takes more than a tenth of the machine; then it counts, with that caveat.
 const DISTURBED: usize = 2;
+/// What is open at the end of a load is waited for no longer than this part of it, or the objective's deadline: a load says nothing of what takes longer.
+const DRAIN: u64 = 2;
 
 /// What all starts have in common.
-pub(super) struct Lab<'a> {
+pub(super) struct Lab<'a, B> {
     pub id: RunId,
     pub plan: &'a Plan,
     pub experiment: &'a Experiment,
     pub version: &'a str,
     pub stop: &'a Stop,
-    pub guard: Guard,
+    pub bench: B,
 }
 
 /// The start that is due.
@@ -52,10 +53,10 @@ fn was_disturbed(probe: &Probe, taken: &Taken) -> bool {
     probe.at != At::Limit && taken.caveats.iter().any(|caveat| caveat.code == "steal")
 }
 
-impl Lab<'_> {
+impl<B: Bench> Lab<'_, B> {
     /// None if the user ended it.
     pub fn visit(&mut self, next: &Next, course: &Course, sink: &mut dyn Sink) -> Option<Visit> {
-        let began = Instant::now();
+        let began = self.bench.now();
         let mut visit = Visit {
             number: next.number,
             block: next.block,
@@ -64,13 +65,15 @@ impl Lab<'_> {
             at_unix_ms: unix_ms(),
             took: Nanos::ZERO,
             started_in: Nanos::ZERO,
+            spent: Spent::default(),
             taken: Vec::new(),
             void: None,
         };
         let result = self.measured(next, course, &mut visit, sink);
-        let ended = self.guard.ended();
-        setup::tell_logs(&mut self.guard, sink);
-        visit.took = Nanos::from(began.elapsed());
+        let before = self.bench.now();
+        let ended = self.bench.down(sink);
+        visit.took = self.bench.now() - began;
+        visit.spent.stop = self.bench.now() - before;
         visit.void = match (result, ended) {
             (Err(Void::Interrupted), _) => return None,
             // What was measured without the program says nothing about it.
@@ -90,22 +93,30 @@ impl Lab<'_> {
     ) -> Result<(), Void> {
         let (experiment, stop) = (self.experiment, self.stop);
         let arm = &experiment.arms[next.arm];
-        let up = self.guard.up(&arm.setup, &|| stop.asked());
+        let began = self.bench.now();
+        let up = self.bench.up(&arm.setup, stop);
         if stop.asked() {
             return Err(Void::Interrupted);
         }
-        visit.started_in = up.map_err(|error| Void::Because(error.to_string()))?;
+        visit.started_in = up?;
+        visit.spent.needs = self.bench.now() - began - visit.started_in;
         for (turn, &place) in next.probes.iter().enumerate() {
             let probe = &experiment.probes[place];
             if turn > 0 {
-                setup::reset(&mut self.guard, &arm.setup, sink, stop)?;
+                let began = self.bench.now();
+                self.bench.reset(&arm.setup, sink, stop)?;
+                visit.spent.reset += self.bench.now() - began;
             }
-            let mut taken = self.probe(place, arm, visit, course, sink)?;
+            let is_last = turn + 1 == next.probes.len();
+            let mut taken = self.probe(place, is_last, arm, visit, course, sink)?;
             for _ in 0..DISTURBED {
                 if !was_disturbed(probe, &taken) {
                     break;
                 }
-                taken = self.probe(place, arm, visit, course, sink)?;
+                let began = self.bench.now();
+                let spent = visit.spent;
+                taken = self.probe(place, is_last, arm, visit, course, sink)?;
+                visit.spent = Spent { again: spent.again + (self.bench.now() - began), ..spent };
             }
             let doubt = taken.caveats.iter().find(|_| taken.figures.is_empty()).map(|c| c.text.clone());
             visit.taken.push(taken);
@@ -117,12 +128,13 @@ impl Lab<'_> {
         Ok(())
     }
 
-    /// One measurement, kept as a run of its own.
+    /// One measurement, kept as a run of its own; whether it is the last of this start.
     fn probe(
         &mut self,
         place: usize,
+        is_last: bool,
         arm: &Arm,
-        visit: &Visit,
+        visit: &mut Visit,
         course: &Course,
         sink: &mut dyn Sink,
     ) -> Result<Taken, Void> {
@@ -135,9 +147,15 @@ impl Lab<'_> {
         let mut part = self.plan.part(workload, task);
         part.watch = setup::watching(self.plan, &arm.setup);
         if self.is_cold(probe, visit) {
-            self.warm(&part, probe, rate);
+            let began = self.bench.now();
+            self.warm(&part);
+            visit.spent.warm += self.bench.now() - began;
         }
-        let mut account = Account::new(sink);
+        let limit = (experiment.hold / DRAIN).max(part.objective.deadline.unwrap_or_default());
+        let drain = Some(limit).filter(|_| probe.at != At::Limit);
+        let after = After { drain, leaves: is_last && probe.at != At::Limit };
+        let began = self.bench.now();
+        let (mut account, mut reset) = (Account::new(sink), Nanos::ZERO);
         let outcome = recorded(
             crate::id::new_id(),
             Title::of(&part),
@@ -145,15 +163,12 @@ impl Lab<'_> {
             Some(&self.id),
             &mut account,
             |sink| {
-                let reset = |sink: &mut dyn Sink| setup::reset_trial(&mut self.guard, &arm.setup, sink, stop);
-                measure(
-                    &part,
-                    sink,
-                    stop,
-                    Circumstances { reset: Some(Box::new(reset)), curve: false, costs: None },
-                )
+                let (result, spent) = self.bench.measure(&part, &arm.setup, after, sink, stop);
+                reset = spent;
+                result
             },
         );
+        account.spent(&mut visit.spent, self.bench.now() - began, reset);
         if stop.asked() {
             return Err(Void::Interrupted);
         }
@@ -211,31 +226,11 @@ impl Lab<'_> {
     }
 
     /// The same load, before it counts. What is wrong with it will be seen when it does.
-    fn warm(&self, part: &Plan, probe: &Probe, rate: Option<Rate>) {
-        let duration = self.experiment.warm;
-        if duration == Nanos::ZERO {
-            return;
+    fn warm(&mut self, part: &Plan) {
+        if let Task::Run(load) = &part.task {
+            let watch = plan::Watch { on: false, ..part.watch.clone() };
+            let part = Plan { watch, ..part.clone() };
+            let _ = self.bench.warm(&part, load, self.experiment.warm, self.stop);
         }
-        let load = match (probe.at, rate) {
-            (At::Connections(connections), _) => {
-                Load::Closed { connections, requests: None, duration: Some(duration) }
-            }
-            (_, rate) => {
-                let rate = rate.unwrap_or(self.experiment.find.from);
-                let stages = vec![Stage { duration, from: rate, to: rate }];
-                Load::Open { stages, arrivals: self.experiment.find.arrivals }
-            }
-        };
-        let watch = plan::Watch { on: false, ..part.watch.clone() };
-        let warm = Plan { task: Task::Run(load), watch, ..part.clone() };
-        let _ =
-            measure(&warm, &mut Nobody, self.stop, Circumstances { reset: None, curve: false, costs: None });
     }
-}
-
-/// Hears nothing.
-struct Nobody;
-
-impl Sink for Nobody {
-    fn event(&mut self, _: &Event) {}
 }

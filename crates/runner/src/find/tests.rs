@@ -4,7 +4,7 @@ use super::*;
 use crate::simulated::{Breaks, Simulated, Told, plan};
 use crate::stop::Stop;
 use plan::Objective;
-use record::{Failure, Judgement, Lack, Limit, Purpose, TrialResult};
+use record::{Failure, Judgement, Lack, Limit, Making, Purpose, TrialResult};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use units::{Nanos, Rate, Share};
@@ -14,6 +14,7 @@ struct Found {
     limits: Vec<Limit>,
     ended: Ended,
     code: u8,
+    generator: Option<Making>,
     told: Vec<Event>,
     /// Seconds that it took.
     took: f64,
@@ -45,10 +46,10 @@ fn search(target: Simulated, change: impl Fn(&mut Plan, &mut Find)) -> Found {
     let (verdict, code) = find(&mut conductor, &plan, &asked, true);
     let took = conductor.now().as_secs_f64();
     drop(conductor);
-    let Verdict::Limits { limits, ended, .. } = verdict else {
+    let Verdict::Limits { limits, ended, generator, .. } = verdict else {
         panic!("a search ends in limits: {verdict:?}")
     };
-    let found = Found { limits, ended, code, told: told.0, took };
+    let found = Found { limits, ended, code, generator, told: told.0, took };
     is_consistent(&found);
     found
 }
@@ -263,6 +264,58 @@ fn what_was_the_machines_own_doing_is_not_the_targets() {
     // Wrong answers are the target's own.
     let found = search(Simulated { fails: Some((1, Failure::Status(500))), ..Simulated::queue() }, |_, _| {});
     assert_eq!((&found.ended, found.code, found.made()), (&Ended::TargetFails, exit::NOT_MET, 1));
+}
+
+/// Load after the warm-up, in seconds.
+fn loaded_after_warm_up(found: &Found) -> f64 {
+    let trials = found.trials();
+    let warm =
+        trials.iter().rposition(|(trial, _)| trial.purpose == Purpose::WarmUp).expect("it was warmed up");
+    trials[warm + 1..].iter().map(|(trial, _)| trial.loaded.as_secs_f64()).sum()
+}
+
+#[test]
+fn when_torment_is_the_limit_it_says_so_within_a_minute() {
+    // The target takes 20,000/s; the generator makes so many.
+    for makes in [3_000.0, 7_000.0, 11_111.0] {
+        let fast = Simulated { service: Nanos::from_micros(50), ..Simulated::queue() };
+        let found = search(Simulated { makes: vec![(Nanos::ZERO, makes)], ..fast }, |_, _| {});
+        assert_eq!((&found.ended, found.code), (&Ended::GeneratorLimit, exit::NOT_TRUSTWORTHY));
+        let held = lower(&found);
+        assert!(held > 0.93 * makes && held <= makes, "{makes}: at least {held}");
+        let making = found.generator.expect("it was its own doing");
+        assert!((0.97..=1.03).contains(&(making.most / makes)), "{makes}: {making:?}");
+        assert!(loaded_after_warm_up(&found) <= 60.0, "{makes}: {} s", loaded_after_warm_up(&found));
+        assert!(found.limits.iter().all(|limit| limit.good_trials >= 3 && limit.lower_bad == 0));
+        let void = found.trials().iter().filter(|(_, judgement)| !judgement.invalid.is_empty()).count();
+        assert!(void <= 12, "{makes}: {void} of {} void", found.made());
+    }
+}
+
+#[test]
+fn a_hiccup_of_the_generator_is_not_its_limit() {
+    let whole = search(Simulated::queue(), |_, _| {});
+    // For so long the generator makes a tenth of what is asked, once it climbs, warms up, or narrows.
+    for (from, lasts) in [(3.0, 2.0), (6.2, 6.0), (20.0, 4.0)] {
+        let at = Nanos::from_secs_f64;
+        let makes = vec![(Nanos::ZERO, 1e9), (at(from), 200.0), (at(from + lasts), 1e9)];
+        let found = search(Simulated { makes, ..Simulated::queue() }, |_, _| {});
+        assert_eq!((&found.ended, found.code), (&Ended::Converged, exit::MET), "{from} s");
+        assert!((1_960.0..=2_000.0).contains(&lower(&found)), "{from} s: at least {}", lower(&found));
+        assert!(found.generator.is_none());
+        assert!(found.took <= whole.took + lasts + 40.0, "{from} s: {} s, else {}", found.took, whole.took);
+    }
+}
+
+#[test]
+fn a_limit_just_below_the_generators_is_still_found() {
+    for makes in [2_060.0, 2_200.0, 2_500.0, 3_000.0] {
+        let makes = vec![(Nanos::ZERO, makes)];
+        let found = search(Simulated { makes: makes.clone(), ..Simulated::queue() }, |_, _| {});
+        assert_eq!((&found.ended, found.code), (&Ended::Converged, exit::MET), "{makes:?}");
+        assert!((1_960.0..=2_000.0).contains(&lower(&found)), "{makes:?}: at least {}", lower(&found));
+        assert!(found.limits.iter().all(|limit| limit.regular), "{makes:?}: {:?}", found.limits);
+    }
 }
 
 #[test]

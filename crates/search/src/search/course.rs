@@ -57,7 +57,7 @@ impl Search {
     }
 
     /// Begins a warm-up at half of `capacity`.
-    fn warm_up(&mut self, capacity: f64) {
+    pub(super) fn warm_up(&mut self, capacity: f64) {
         self.calm = rounded((capacity * CALM).clamp(self.range().floor, self.range().top));
         // The more often the target has changed, the less a short look is believed.
         let first = match self.changes {
@@ -143,11 +143,11 @@ impl Search {
         self.since_sentinel = 0;
         self.expire();
         self.points.extend(point(0.0, result).map(|p| (self.calm, p)));
-        let open = match (self.estimate, self.void) {
-            (Some(estimate), _) => estimate * PROBE,
-            (None, Some(_)) => self.climbed.unwrap_or(self.calm),
-            (None, None) => self.calm / CALM,
-        };
+        if self.is_ours() {
+            self.phase = Phase::Ceiling;
+            return;
+        }
+        let open = self.estimate.map_or(self.calm / CALM, |estimate| estimate * PROBE);
         self.phase = Phase::Probe { rate: rounded(open).min(self.range().top), factor: FASTER };
     }
 
@@ -156,7 +156,7 @@ impl Search {
         let range = self.range();
         if judgement.good {
             let above = rounded(rate * factor).min(range.top);
-            let end = rate >= range.top || range.void.is_some_and(|v| above >= v);
+            let end = rate >= range.top;
             self.phase = if end {
                 Phase::Narrow
             } else {
@@ -311,29 +311,6 @@ impl Search {
         self.expired.give_way(std::mem::take(&mut self.bounds));
         self.held = Held::default();
         self.points.clear();
-    }
-
-    pub(super) fn generator_limit(&mut self, rate: f64) {
-        self.void = Some(self.void.map_or(rate, |v| v.min(rate)));
-        self.estimate = self.estimate.filter(|e| *e < rate);
-        match &self.phase {
-            Phase::Climb { .. } => match self.climbed {
-                Some(passed) => self.warm_up(passed),
-                None => {
-                    self.over(Ended::GeneratorLimit);
-                }
-            },
-            Phase::Warm { .. } | Phase::Calm => {
-                self.over(Ended::GeneratorLimit);
-            }
-            Phase::Probe { .. } | Phase::Suspect { .. } | Phase::Look { .. } => self.phase = Phase::Narrow,
-            Phase::Narrow if rate <= self.range().floor * 2.0 => {
-                self.over(Ended::GeneratorLimit);
-            }
-            Phase::Narrow => self.since_sentinel = 0,
-            Phase::Curve(shares) => self.phase = Phase::Curve(shares[1..].to_vec()),
-            Phase::Over(_) => {}
-        }
     }
 
     /// Notes how long a calm target takes. The mean is that of the quickest of the windows of a warm-up, of which `anew` says

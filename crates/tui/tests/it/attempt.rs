@@ -54,6 +54,7 @@ fn made() -> Event {
         at_unix_ms: STARTED,
         took: Nanos::from_secs(60),
         started_in: Nanos::from_secs(6),
+        spent: record::Spent::default(),
         taken: vec![taken],
         void: None,
     };

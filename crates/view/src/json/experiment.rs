@@ -1,7 +1,7 @@
 use super::{caveat, count, micros, rate_value, seconds};
 use crate::RunView;
 use plan::{At, Measure};
-use record::{Design, Interval, Judged, Noise, Standing, Taken, Visit};
+use record::{Design, Interval, Judged, Noise, Spent, Standing, Taken, Visit};
 use serde_json::{Map, Value, json};
 use units::Nanos;
 
@@ -117,6 +117,7 @@ fn visit(visit: &Visit) -> Map<String, Value> {
         "started_unix_ms": visit.at_unix_ms,
         "took_seconds": seconds(visit.took),
         "ready_in_seconds": seconds(visit.started_in),
+        "spent": spent(&visit.spent),
         "void": visit.void,
         "taken": visit.taken.iter().map(taken).collect::<Vec<_>>(),
     });
@@ -124,6 +125,21 @@ fn visit(visit: &Visit) -> Map<String, Value> {
         Value::Object(said) => said,
         _ => Map::new(),
     }
+}
+
+/// Where the rest of its time went.
+fn spent(spent: &Spent) -> Value {
+    let Spent { needs, reset, warm, load, again, drain, rest, stop } = *spent;
+    json!({
+        "needs_seconds": seconds(needs),
+        "reset_seconds": seconds(reset),
+        "warm_up_seconds": seconds(warm),
+        "load_seconds": seconds(load),
+        "again_seconds": seconds(again),
+        "drain_seconds": seconds(drain),
+        "rest_seconds": seconds(rest),
+        "stop_seconds": seconds(stop),
+    })
 }
 
 fn taken(taken: &Taken) -> Value {

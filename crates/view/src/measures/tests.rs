@@ -258,6 +258,7 @@ fn everything() -> Snapshot {
         at_unix_ms: 1,
         took: Nanos::from_secs(1),
         started_in: Nanos::from_secs(1),
+        spent: record::Spent::default(),
         taken: Vec::new(),
         void: None,
     };

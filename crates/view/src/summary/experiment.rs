@@ -1,8 +1,11 @@
 use super::unfinished;
 use crate::experiment::{Names, certainty, counted, designed, number_of, sentences, tables, void};
 use crate::{Line, RunView, Tone};
-use record::{Over, RunId, Standing, Visit};
+use record::{Over, RunId, Spent, Standing, Visit};
 use units::Nanos;
+
+/// What takes less of a start is left out.
+const SHOWN: Nanos = Nanos::from_millis(50);
 
 pub(super) fn lines(view: &RunView) -> Vec<Line> {
     let mut lines: Vec<Line> = unfinished(view).into_iter().collect();
@@ -27,6 +30,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Line> {
     }
     lines.extend(void(&names));
     lines.push(spent(&names, standing));
+    lines.extend(a_start(&names));
     lines.extend(kept(&names));
     if !view.logs.is_empty() {
         lines.extend(view.started.as_ref().map(|started| logs(&started.id)));
@@ -99,6 +103,38 @@ fn spent(names: &Names<'_>, standing: &Standing) -> Line {
         "{made}{alone}; {time}; seed {}; {sure} confidence in all answers together",
         names.design.seed
     ))
+}
+
+/// Where the time of a start goes, on average; nothing of runs that did not keep it.
+fn a_start(names: &Names<'_>) -> Option<Line> {
+    let visits: Vec<&Visit> = names.visits.iter().filter(|visit| visit.void.is_none()).collect();
+    let count = u64::try_from(visits.len()).ok().filter(|count| *count > 0)?;
+    let (mut sum, mut took, mut ready) = (Spent::default(), Nanos::ZERO, Nanos::ZERO);
+    for visit in &visits {
+        sum.add(&visit.spent);
+        took += visit.took;
+        ready += visit.started_in;
+    }
+    if sum == Spent::default() {
+        return None;
+    }
+    let Spent { needs, reset, warm, load, again, drain, rest, stop } = sum;
+    let parts = [
+        (needs, "what it needs"),
+        (ready, "until ready"),
+        (reset, "reset"),
+        (warm, "warm-up"),
+        (load, "load"),
+        (again, "load made again"),
+        (drain, "drain"),
+        (rest, "loops and watch"),
+        (stop, "end"),
+    ];
+    let seconds = |time: Nanos| format!("{:.1} s", (time / count).as_secs_f64());
+    let parts = parts.into_iter().filter(|(time, _)| *time / count >= SHOWN);
+    let parts: Vec<String> = parts.map(|(time, what)| format!("{} {what}", seconds(time))).collect();
+    let text = format!("{} on average: {}", seconds(took), parts.join(", "));
+    Some(Line::empty().and(Tone::Faint, "  a start: ").then(text))
 }
 
 /// Every measurement is a run of its own. Of each arm the middle one is named.

@@ -1,10 +1,11 @@
-use super::{how_sure, unfinished};
+use super::{how_sure, making, unfinished};
 use crate::reason::what_to_check;
 use crate::table::Table;
 use crate::words::number;
 use crate::{Line, RunView, Tone, Trial, TrialState, Words, freezes, verdict, why_bad};
 use record::{
-    Background, CurvePoint, Ended, Failure, Limit, Outcome, Outcomes, Purpose, Recovery, Verdict, WarmedUp,
+    Background, CurvePoint, Ended, Failure, Limit, Making, Outcome, Outcomes, Purpose, Recovery, Verdict,
+    WarmedUp,
 };
 use std::collections::BTreeMap;
 use units::{Nanos, Share, grouped};
@@ -126,6 +127,11 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> 
             note("the time was up before the bounds were close enough; give more by --budget".to_owned()),
         ],
         Ended::Noisy => vec![holds("holds", Tone::Strong), note(noise(view, strict))],
+        Ended::GeneratorLimit if let Some(making) = generator(view) => {
+            let mut lines = vec![holds("holds at least", Tone::Good)];
+            lines.extend(making::lines(view.words(), making));
+            lines
+        }
         Ended::GeneratorLimit => {
             let why = view.trials.iter().rev().find_map(|t| t.judgement.as_ref()?.invalid.first());
             let usual = "give torment more or idle processors, or another machine than the target's";
@@ -158,6 +164,14 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> 
             .chain([Line::plain("  ").and(Tone::Warn, "interrupted").then(": that is what is known so far")])
             .collect(),
         Ended::TargetFails => target_fails(view),
+    }
+}
+
+/// What the generator made, if it was the limit.
+fn generator(view: &RunView) -> Option<&Making> {
+    match view.end.as_ref()?.verdict.as_ref()? {
+        Verdict::Limits { generator, .. } => generator.as_ref(),
+        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::hand;
 use crate::hand::{Load, Run, check, curve, limit, load, pair};
 use record::watch::{Missing, Watched};
-use record::{Cause, Diagnosis, Ended, Failure, NoFinding, Outcome, Purpose, Recovery};
+use record::{Cause, Diagnosis, Ended, Failure, Making, NoFinding, Outcome, Purpose, Recovery};
 use store::{Answers, RunSummary, State};
 use torment_view::{
     Progress, RunView, changed, explain, list_json, list_lines, run_json, summary, who_waits,
@@ -75,6 +75,23 @@ fn find_ends_of_every_kind() {
         "find-generator",
         &generator.found(Ended::GeneratorLimit, pair(Some(1984.0), None), Vec::new()),
     );
+
+    let us = |text: &str| text.parse().expect("a duration");
+    let making = Making {
+        most: 94_310.0,
+        user: us("2.1us"),
+        kernel: us("6.3us"),
+        worked: 0.97,
+        waited: 0.02,
+        connects: 0.001,
+    };
+    let ours = |making| {
+        let run = climbed().trial(good(4000.0).void("generator-late", late));
+        run.made(Ended::GeneratorLimit, pair(Some(1984.0), None), Vec::new(), Some(making))
+    };
+    check_summary("find-generator-makes", &ours(making));
+    check_summary("find-generator-waits", &ours(Making { waited: 0.3, worked: 0.7, ..making }));
+    check_summary("find-generator-connects", &ours(Making { connects: 1.0, ..making }));
 
     let drift = climbed().found(Ended::NonStationary, pair(Some(1500.0), None), Vec::new());
     check_summary("find-non-stationary", &drift);

@@ -5,8 +5,8 @@ pub mod experiment;
 pub mod watched;
 
 use record::{
-    Caveat, CurvePoint, Ended, Event, Failure, Judgement, Limit, Machine, Outcome, Purpose, Recovery, RunId,
-    Silence, Slice, TrialResult, Verdict, WarmedUp,
+    Caveat, CurvePoint, Ended, Event, Failure, Judgement, Limit, Machine, Making, Outcome, Purpose, Recovery,
+    RunId, Silence, Slice, TrialResult, Verdict, WarmedUp,
 };
 use std::path::PathBuf;
 use units::{Nanos, Rate};
@@ -216,6 +216,17 @@ impl Run {
     }
 
     pub fn found(self, ended: Ended, limits: Vec<Limit>, curve: Vec<CurvePoint>) -> Self {
+        self.made(ended, limits, curve, None)
+    }
+
+    /// With what the generator made.
+    pub fn made(
+        self,
+        ended: Ended,
+        limits: Vec<Limit>,
+        curve: Vec<CurvePoint>,
+        generator: Option<Making>,
+    ) -> Self {
         let trials = self.trial;
         let verdict = Verdict::Limits {
             limits,
@@ -226,6 +237,7 @@ impl Run {
             loaded: Nanos::from_secs(71),
             background: None,
             warmed_up: Some(WarmedUp { loaded: Nanos::from_secs(41), answered: 9_300, times: 6.04 }),
+            generator,
         };
         self.end(Some(verdict), 0, None)
     }

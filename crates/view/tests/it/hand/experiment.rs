@@ -4,7 +4,7 @@ use super::Run;
 use plan::{At, Hypothesis, Measure};
 use record::{
     Answer, ArmOf, Cause, Caveat, Design, Event, Expected, Interval, Judged, Noise, Over, ProbeOf, RunId,
-    Standing, Taken, Verdict, Visit,
+    Spent, Standing, Taken, Verdict, Visit,
 };
 use units::{Nanos, Rate, Share};
 
@@ -155,6 +155,16 @@ impl Course {
             at_unix_ms: 1_795_191_303_000 + u64::from(self.visits) * 80_000,
             took: Nanos::from_secs(78 + u64::from(self.visits % 3)),
             started_in: Nanos::from_millis(6_100 + u64::from(self.visits % 4) * 130),
+            spent: Spent {
+                needs: Nanos::from_millis(4_200),
+                reset: Nanos::from_millis(300),
+                warm: Nanos::from_millis(20_100),
+                load: Nanos::from_secs(40),
+                again: Nanos::ZERO,
+                drain: Nanos::from_millis(2_400),
+                rest: Nanos::from_millis(1_100),
+                stop: Nanos::from_millis(3_700),
+            },
             taken: match void {
                 Some(_) => Vec::new(),
                 None => self.arms[arm].probes.iter().filter(|(probe, ..)| pilot(*probe)).map(taken).collect(),

@@ -1,0 +1,95 @@
+//! Where arms are started and loaded: processes and requests, or in tests a target in virtual time.
+
+use crate::conductor::Conductor;
+use crate::{After, Circumstances, Error, Sink, Stop, demo, load, measure, setup};
+use plan::{Load, Plan, Setup};
+use record::{Event, Verdict};
+use service::Guard;
+use units::Nanos;
+
+pub(super) trait Bench {
+    /// Starts an arm. How long the service itself took until it was ready, or without one all that is needed.
+    fn up(&mut self, arm: &Setup, stop: &Stop) -> Result<Nanos, Error>;
+
+    /// Puts the state back before the next measurement, as the plan says.
+    fn reset(&mut self, arm: &Setup, sink: &mut dyn Sink, stop: &Stop) -> Result<(), Error>;
+
+    /// Stops everything and tells what it has written. What had ended before although nobody asked it to.
+    fn down(&mut self, sink: &mut dyn Sink) -> Option<Error>;
+
+    /// Loads what is up until what it does is level, for `most` at the longest.
+    fn warm(&mut self, part: &Plan, load: &Load, most: Nanos, stop: &Stop) -> Result<(), Error>;
+
+    /// One load or search. How long it took to put the state back before its trials.
+    fn measure(
+        &mut self,
+        part: &Plan,
+        arm: &Setup,
+        after: After,
+        sink: &mut dyn Sink,
+        stop: &Stop,
+    ) -> (Result<(Verdict, u8), Error>, Nanos);
+
+    /// The time that it is for all of this, since an unnamed start.
+    fn now(&self) -> Nanos;
+}
+
+/// The machine's own processes and time.
+pub(super) struct Real(pub Guard);
+
+impl Bench for Real {
+    fn up(&mut self, arm: &Setup, stop: &Stop) -> Result<Nanos, Error> {
+        Ok(self.0.up(arm, &|| stop.asked())?)
+    }
+
+    fn reset(&mut self, arm: &Setup, sink: &mut dyn Sink, stop: &Stop) -> Result<(), Error> {
+        setup::reset(&mut self.0, arm, sink, stop)
+    }
+
+    fn down(&mut self, sink: &mut dyn Sink) -> Option<Error> {
+        let ended = self.0.ended();
+        setup::tell_logs(&mut self.0, sink);
+        ended.map(Error::from)
+    }
+
+    fn warm(&mut self, part: &Plan, load: &Load, most: Nanos, stop: &Stop) -> Result<(), Error> {
+        let (demo, target) = demo::start_if_asked(part)?;
+        let mut nobody = Nobody;
+        let mut conductor = Conductor::prepare(part, &target, &mut nobody, stop, Circumstances::default())?;
+        load::warm(&mut conductor, part, load, most);
+        drop(conductor);
+        drop(demo);
+        Ok(())
+    }
+
+    fn measure(
+        &mut self,
+        part: &Plan,
+        arm: &Setup,
+        after: After,
+        sink: &mut dyn Sink,
+        stop: &Stop,
+    ) -> (Result<(Verdict, u8), Error>, Nanos) {
+        let mut spent = Nanos::ZERO;
+        let reset = |sink: &mut dyn Sink| {
+            let began = sys::monotonic_ns();
+            let result = setup::reset_trial(&mut self.0, arm, sink, stop);
+            spent += Nanos(sys::monotonic_ns() - began);
+            result
+        };
+        let circumstances = Circumstances { reset: Some(Box::new(reset)), after, ..Circumstances::default() };
+        let result = measure(part, sink, stop, circumstances);
+        (result, spent)
+    }
+
+    fn now(&self) -> Nanos {
+        Nanos(sys::monotonic_ns())
+    }
+}
+
+/// Hears nothing.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn event(&mut self, _: &Event) {}
+}

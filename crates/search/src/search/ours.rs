@@ -1,0 +1,141 @@
+//! Trials that must not be counted, for torment itself was too slow or the machine was taken from it; and what it can make then.
+
+use super::{Phase, Proposal, Search};
+use crate::ceiling::{Aim, Ceiling, making};
+use crate::classify::{Class, classify};
+use crate::judge::kept_up;
+use record::{Ended, Judgement, Making, Purpose, TrialResult};
+use units::Nanos;
+
+/// A void trial weighs so much,
+const VOID: u32 = 2;
+/// a valid one takes one of it away, and more than this is too many: three in a row, or four of seven.
+const VOID_MOST: u32 = 5;
+/// A generator that kept more before the warm-up is held up by something, which may last so many times as long.
+const PATIENT: u32 = 4;
+/// So often the ceiling turns out to lie above what the target can do, or to have been a hiccup; then it is the answer.
+const CEILINGS_MOST: u32 = 2;
+
+/// How often trials were void, and what is known of the generator's ceiling.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Ours {
+    weight: u32,
+    begun: u32,
+    /// Time under load when the last ceiling was begun.
+    since: Nanos,
+    /// While trials above it are void.
+    pub ceiling: Option<Ceiling>,
+    /// What a generator made that was the limit.
+    pub making: Option<Making>,
+}
+
+impl Ours {
+    /// A trial counted.
+    pub fn valid(&mut self) {
+        self.weight = self.weight.saturating_sub(1);
+    }
+}
+
+impl Search {
+    /// Takes a trial that does not count.
+    pub(super) fn void(&mut self, purpose: Purpose, rate: f64, result: &TrialResult, judgement: &Judgement) {
+        let making = making(result, judgement);
+        if let (Phase::Ceiling, Some(ceiling)) = (&self.phase, &mut self.ours.ceiling) {
+            ceiling.fell_behind(rate, making);
+            return;
+        }
+        self.ours.weight += VOID;
+        let warms = matches!(self.phase, Phase::Warm { .. } | Phase::Calm);
+        let patient = warms && self.climbed.is_some_and(|climbed| rate < climbed);
+        if self.ours.weight < if patient { PATIENT * VOID_MOST } else { VOID_MOST } {
+            return;
+        }
+        self.ours.weight = 0;
+        match &self.phase {
+            Phase::Climb { .. } => match self.climbed {
+                Some(passed) => {
+                    self.begin_ceiling(rate, making);
+                    self.warm_up(passed);
+                }
+                None => {
+                    self.ours.making = making;
+                    self.over(Ended::GeneratorLimit);
+                }
+            },
+            Phase::Warm { .. } | Phase::Calm => {
+                self.ours.making = making;
+                self.over(Ended::GeneratorLimit);
+            }
+            Phase::Narrow if purpose == Purpose::Sentinel => self.since_sentinel = 0,
+            Phase::Probe { .. } | Phase::Suspect { .. } | Phase::Look { .. } | Phase::Narrow => {
+                self.begin_ceiling(rate, making);
+                self.phase = Phase::Ceiling;
+            }
+            Phase::Curve(shares) => self.phase = Phase::Curve(shares[1..].to_vec()),
+            Phase::Ceiling | Phase::Over(_) => {}
+        }
+    }
+
+    fn begin_ceiling(&mut self, rate: f64, making: Option<Making>) {
+        self.ours.begun += 1;
+        self.ours.since = self.spent;
+        let good = |level: &&crate::bounds::Level| level.rate < rate && level.trials.iter().all(|t| t.good);
+        let kept = self.bounds.levels().iter().rfind(good).map(|level| level.rate);
+        self.ours.ceiling = Some(Ceiling::below(rate, making, kept.or(self.climbed)));
+    }
+
+    /// What to look at: a rate, and whether for as long as a trial takes. None where the ceiling is known, or is none.
+    pub(super) fn aim(&mut self) -> Option<(f64, bool)> {
+        let aim = self.ours.ceiling.map_or(Aim::Gone, |ceiling| ceiling.aim(self.range().floor));
+        match aim {
+            Aim::Look(rate) => Some((rate, false)),
+            Aim::Confirm(rate) => {
+                let trials = self.bounds.at(rate);
+                let classes = || self.config.goals.iter().map(|goal| classify(trials, goal));
+                let open = classes().any(|class| class == Class::Undecided);
+                if open && classes().all(|class| class != Class::Upper) {
+                    return Some((rate, true));
+                }
+                self.ours.ceiling.as_mut()?.last().map(|rate| (rate, false))
+            }
+            Aim::Gone => {
+                self.leave_ceiling();
+                None
+            }
+            Aim::Nothing => self.ours.ceiling.as_mut()?.last().map(|rate| (rate, false)),
+        }
+    }
+
+    /// A look at the ceiling that counts, or a trial at the rate that was kept.
+    pub(super) fn looked_up(&mut self, asked: Proposal, result: &TrialResult, judgement: &Judgement) {
+        let rate = asked.rate.0;
+        self.remember(rate, result, judgement);
+        let kept = kept_up(result, self.calm_mean()).map(|kept| kept.rate);
+        let Some(ceiling) = &mut self.ours.ceiling else { return };
+        match judgement.good {
+            true if asked.purpose == Purpose::Confirm => {}
+            true => ceiling.kept(rate),
+            false if self.ours.begun > CEILINGS_MOST => ceiling.fell_behind(rate, None),
+            false => {
+                self.estimate = kept.or(self.estimate);
+                self.leave_ceiling();
+            }
+        }
+    }
+
+    /// The target is the limit, or nothing holds torment up any more.
+    fn leave_ceiling(&mut self) {
+        // What was spent on the generator is none of the target's time.
+        self.warm += self.spent - self.ours.since.max(self.warm);
+        let low = self.ours.ceiling.take().and_then(|ceiling| ceiling.low());
+        self.phase = match low {
+            _ if self.estimate.is_some() || self.held.is_known() => Phase::Narrow,
+            low => Phase::Probe { rate: low.unwrap_or(self.calm), factor: super::FASTER },
+        };
+    }
+
+    /// Whether torment was the limit, for it is what it can make that is known.
+    pub(super) fn is_ours(&self) -> bool {
+        self.ours.ceiling.is_some()
+    }
+}

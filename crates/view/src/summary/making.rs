@@ -1,0 +1,34 @@
+//! What the generator makes where it was the limit itself, what it spends on a request, and what helps.
+
+use crate::words::number;
+use crate::{Line, Tone, Words};
+use record::Making;
+use units::Share;
+
+/// From this share of the requests on that make a connection of their own, that is what they cost.
+const CONNECTS: f64 = 0.5;
+/// From this share of the time on that the loops wait for a processor, somebody else has it.
+const WAITS: f64 = 0.1;
+
+pub(super) fn lines(words: Words, making: &Making) -> Vec<Line> {
+    let Making { most, user, kernel, worked, waited, connects } = *making;
+    let each = words.arrival();
+    let limit = Line::plain("  ").and(Tone::Warn, "torment is the limit").then(format!(
+        ", not the target: it makes {} {} against it",
+        number(most),
+        words.unit()
+    ));
+    let spends = Line::plain(format!(
+        "  it spends {user} of its own and {kernel} in the kernel on a {each}; its loops worked {} of the time and waited {} for a processor",
+        Share(worked),
+        Share(waited)
+    ));
+    let helps = if waited >= WAITS {
+        "give it processors that the target does not use (--cores), or a machine of its own"
+    } else if connects >= CONNECTS {
+        "most requests make a connection of their own: with keep-alive it makes several times as many"
+    } else {
+        "give it more loops on idle processors (--cores), or load from another machine, or from several"
+    };
+    vec![limit, spends, Line::plain(format!("  next: {helps}"))]
+}
