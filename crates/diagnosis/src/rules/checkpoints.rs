@@ -45,7 +45,7 @@ fn under_way(side: &Side<'_>) -> f64 {
             }
         }
         // One that ended now may be the one that was asked for now.
-        asked = (asked && took == 0.0) || (postgres.checkpoints_requested > 0 && took == 0.0);
+        asked = (asked || postgres.checkpoints_requested > 0) && took == 0.0;
         during[at] |= asked;
     }
     during.iter().filter(|during| **during).count() as f64 / windows.len().max(1) as f64

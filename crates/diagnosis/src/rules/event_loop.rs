@@ -85,14 +85,17 @@ fn of(group: &Group, wait: &Wait) -> f64 {
     group.states.iter().filter(|state| state.wait == *wait).map(|state| state.threads).sum()
 }
 
+/// What has to be said to a service to have so many of a thing.
+type More = fn(u32) -> String;
+
 /// How a service that is known to be an event loop is given more of them: so many.
-fn more_of(case: &Case<'_>) -> Option<fn(u32) -> String> {
+fn more_of(case: &Case<'_>) -> Option<More> {
     let about = case.about()?;
     let runs = |program: &str| {
         let words = || about.command.split([' ', '/']);
         about.name == program || words().any(|word| word == program)
     };
-    let known: [(&str, fn(u32) -> String); 7] = [
+    let known: [(&str, More); 7] = [
         ("uvicorn", |n| format!("uvicorn --workers {n}")),
         ("hypercorn", |n| format!("hypercorn --workers {n}")),
         ("gunicorn", |n| format!("gunicorn --workers {n}")),
