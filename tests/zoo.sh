@@ -89,6 +89,7 @@ judged() {
         BEGIN {
             if (from == "") from = wrk == "" ? 0.93 : 0.75
             if (to == "") to = wrk == "" ? 1.03 : 1.05
+            if (in_short) { from *= 0.85; to *= 1.05 }
             if (lower == "" && upper == "") wrong("no limit (" ended ", exit code " code ")")
             else if (lower == "") wrong("below " upper)
             else if (upper == "") wrong("at least " lower " (" ended ")")
