@@ -15,6 +15,8 @@ const STAY_FLOOR: f64 = 0.005;
 const HICCUPS: f64 = 0.2;
 /// Bad trials up to so many times the best good rate show the limit; beyond, other things give too.
 const NEAR: f64 = 3.0;
+/// A limit whose bounds are no further apart stands.
+const BOUNDED: f64 = 1.25;
 /// Of these the windows count in which at least this share of the most that was outstanding was.
 const FULL: f64 = 0.25;
 /// Good trials between these shares of the best good rate show the target well: nearer to the limit
@@ -139,8 +141,10 @@ fn by_trial<'a>(trials: &[&'a Trial]) -> Steps<'a> {
         // Whose limit it was is the first question to what was seen in them.
         bad.extend(steps.void.iter().copied());
     }
-    // Once the target has been seen to fail at a rate, it does not matter who was the limit at a higher one.
-    steps.void.retain(|t| rate(t) <= least_bad);
+    // Once the target has been seen to fail at a rate, it does not matter who was the limit at a higher one; nor, where a trial was good, who was at a
+    // lower one for once. A limit that is bounded from both sides is the target's.
+    let bounded = least_bad <= BOUNDED * best;
+    steps.void.retain(|t| !bounded && rate(t) <= least_bad && rate(t) > best);
     let near = NEAR * if best > 0.0 { best } else { least_bad };
     bad.retain(|t| rate(t) <= near || rate(t) <= least_bad);
     let most = bad.iter().flat_map(|t| loaded(t)).map(|(s, _)| s.outstanding).fold(0.0, f64::max);

@@ -14,6 +14,8 @@ use std::collections::BTreeSet;
 
 /// Shorter gaps are the browser at work, not somebody thinking.
 const SHORTEST_THINK: f64 = 100.0;
+/// Longer gaps are somebody who had gone away, or a clock that was set.
+const LONGEST_THINK: f64 = 3_600_000.0;
 
 /// What is said once about all steps.
 #[derive(Default)]
@@ -48,7 +50,11 @@ pub(super) fn steps(kept: Vec<Kept>, document: &mut Document) -> (Vec<Request>, 
             page.clone_from(&exchange.page);
         }
         if let Some((start, end)) = exchange.span {
-            step.think = last_end.map(|last| start - last).and_then(think);
+            let gap = last_end.map(|last| start - last);
+            step.think = gap.and_then(think);
+            if gap.is_some_and(|gap| gap > LONGEST_THINK) {
+                step.notes.push("the recorded pause was longer than an hour; an hour stands".to_owned());
+            }
             last_end = Some(last_end.map_or(end, |last| last.max(end)));
         }
         fill(&mut step, &exchange, &mut known, &jar, &mut seen, document);
@@ -276,7 +282,7 @@ fn encoded(step: &mut Request, known: &Known) {
 
 /// A pause, rounded as people would say it.
 fn think(gap: f64) -> Option<String> {
-    match gap {
+    match gap.min(LONGEST_THINK) {
         gap if gap < SHORTEST_THINK => None,
         gap if gap < 1_000.0 => Some(format!("{}ms", (gap / 100.0).round() * 100.0)),
         gap if gap < 10_000.0 => Some(format!("{}s", (gap / 100.0).round() / 10.0)),

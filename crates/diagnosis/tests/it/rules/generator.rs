@@ -22,6 +22,22 @@ fn a_generator_that_is_late_beyond_the_limit_is_not_the_limit() {
     expect(&judge(watched(), vec![calm(), late, bad]), Cause::Pool);
 }
 
+/// Nor is one below a rate that was held, nor one between the bounds of a limit that stands.
+#[test]
+fn a_generator_that_is_late_for_once_is_not_the_limit() {
+    for rate in [50.0, 150.0] {
+        let mut late = load(rate, 40.0, 390.0, 1900, pool_of_ten());
+        late.invalid = vec![Caveat::new("generator-late", "the generator itself was 30 ms late at p99")];
+        let held = load(160.0, 160.0, 10.0, 5, pool_of_ten());
+        let bad = load(190.0, 160.0, 390.0, 1900, pool_of_ten());
+        let diagnosis = judge(watched(), vec![calm(), held, late, bad]);
+        assert!(
+            diagnosis.findings.iter().all(|found| found.cause != Cause::Generator),
+            "{rate}: {diagnosis:#?}"
+        );
+    }
+}
+
 /// "1 connections could not be made" was said of thousands of arrivals, for void trials were counted; and "too many open
 /// files" of our own was taken for the words of a full PostgreSQL.
 #[test]
