@@ -9,6 +9,8 @@ use record::Cause;
 
 /// A neighbour is the cause from this share of the processors used on.
 const NEIGHBOUR: f64 = 0.3;
+/// Who is held up takes so many times as long.
+const SLOWER: f64 = 1.25;
 
 /// Share that others have of the processors in use, if that makes them the cause: threads of the service are
 /// ready, it does not get what it may use, nothing holds it back, and others have as much as it lacks.
@@ -30,8 +32,14 @@ pub(super) fn others(case: &Case<'_>) -> Option<f64> {
     (full && !held_back && takes_it && starved(case)).then_some(taken / busy.max(0.01))
 }
 
+/// Whether answers take longer than when the service was well, as far as both are known: who only says no is not held up by anybody.
+fn slower(case: &Case<'_>) -> bool {
+    let well = case.well.as_ref().and_then(|well| well.load.response_p50);
+    case.bad.load.response_p50.zip(well).is_none_or(|(now, well)| now >= SLOWER * well)
+}
+
 pub(crate) fn neighbour(case: &Case<'_>) -> Option<Found> {
-    let share = others(case)?;
+    let share = others(case).filter(|_| slower(case))?;
     let host = case.bad.all.host.as_ref()?;
     let names: Vec<String> = host
         .neighbours

@@ -2,7 +2,7 @@
 
 use crate::hand::*;
 use record::watch::{Cgroup, CpuQuota, Neighbour, Wait};
-use record::{Cause, Costs, Diagnosis, RunId};
+use record::{Cause, Costs, Diagnosis, Failure, RunId};
 use units::{Bytes, Nanos};
 
 #[test]
@@ -55,9 +55,16 @@ fn processors() {
     let host = crowded.host.as_mut().expect("it is there");
     (host.idle_ns, host.neighbours_cpu_ns) = (0, ns(1.3));
     host.neighbours = vec![Neighbour { pid: 77, name: "ffmpeg".to_owned(), cpu_ns: ns(1.3) }];
-    let diagnosis = judge(watched(), vec![well(), load(600.0, 130.0, 400.0, 900, crowded)]);
+    let diagnosis = judge(watched(), vec![well(), load(600.0, 130.0, 400.0, 900, crowded.clone())]);
     expect(&diagnosis, Cause::Neighbour);
     assert!(diagnosis.sentences[0].contains("ffmpeg"), "{:?}", diagnosis.sentences);
+
+    // Who turns away what is too much, as quickly as ever, is held up by nobody.
+    let calm = well();
+    let mut refusing = load(600.0, 130.0, calm.outstanding, calm.response_ms, crowded);
+    refusing.failures = vec![(Failure::Status(503), 470)];
+    let diagnosis = judge(watched(), vec![calm, refusing]);
+    assert!(diagnosis.findings.iter().all(|found| found.cause != Cause::Neighbour), "{diagnosis:#?}");
 }
 
 #[test]
