@@ -126,7 +126,9 @@ fn a_silence_at_the_end_is_waited_for() {
         let (outcomes, last) = silent("/stall?every=8s&for=7500ms", MS * 1000);
         let last = last.ok_or("none")?;
         match last.freed {
-            None if outcomes.unfinished + outcomes.timeout > 90 => near(Some(last.to), MS * 1000 + record::WAITED_FOR, MS * 60),
+            None if outcomes.unfinished + outcomes.timeout > 90 => {
+                near(Some(last.to), MS * 1000 + record::WAITED_FOR, MS * 60)
+            }
             _ => Err(format!("{outcomes:?}, {last:?}")),
         }
     });
