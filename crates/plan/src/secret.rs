@@ -183,7 +183,7 @@ pub(crate) fn url_secrets(url: &str) -> Vec<Range<usize>> {
     });
     match (userinfo_secret(url), parameter) {
         (Some(one), Some(other)) if one.start < other.end && other.start < one.end => {
-            vec![one.start.min(other.start)..one.end.max(other.end)]
+            std::iter::once(one.start.min(other.start)..one.end.max(other.end)).collect()
         }
         (Some(one), Some(other)) if other.start < one.start => vec![other, one],
         (one, other) => one.into_iter().chain(other).collect(),
