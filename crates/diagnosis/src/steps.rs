@@ -170,13 +170,5 @@ fn by_trial<'a>(trials: &[&'a Trial]) -> Steps<'a> {
 
 /// Whether a trial was void because the one who loads could not go on, and not for other reasons.
 fn generator_was_the_limit(invalid: &[record::Caveat]) -> bool {
-    const CODES: [&str; 6] = [
-        "generator-busy",
-        "generator-late",
-        "descriptors-exhausted",
-        "ports-exhausted",
-        "watches-exhausted",
-        "memory-exhausted",
-    ];
-    invalid.iter().any(|caveat| CODES.contains(&caveat.code.as_str()))
+    invalid.iter().any(|caveat| caveat.doubt.is_generator() || caveat.doubt.is_lack())
 }

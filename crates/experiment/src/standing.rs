@@ -4,7 +4,7 @@ use crate::noise::noise;
 use crate::predict::expected;
 use crate::verdict::Found;
 use crate::words;
-use record::{Answer, Caveat, Judged, Standing};
+use record::{Answer, Caveat, Doubt, Judged, Standing};
 use stats::{Blocks, Slope, student_t};
 use units::Share;
 
@@ -28,7 +28,7 @@ pub(crate) fn standing(experiment: &Experiment) -> Standing {
                     "{} Starts of the same differ by more than chance explains: do not trust the rest.",
                     found.says
                 );
-                standing.caveats.push(Caveat::new("placebo-differs", text));
+                standing.caveats.push(Caveat::new(Doubt::PlaceboDiffers, text));
             }
             placebos.push(found);
         }
@@ -45,7 +45,7 @@ pub(crate) fn standing(experiment: &Experiment) -> Standing {
         experiment.dropped.iter().enumerate().filter_map(|(arm, why)| Some((arm, why.as_ref()?)))
     {
         let text = format!("'{}' is not measured any further: {why}", experiment.design.arms[arm].name);
-        standing.caveats.push(Caveat::new("arm-dropped", text));
+        standing.caveats.push(Caveat::new(Doubt::ArmDropped, text));
     }
     standing
 }
@@ -118,23 +118,23 @@ fn doubts(experiment: &Experiment, group: &Group, found: &Found, contrast: &[(us
             "{} complete blocks, and the first look is at {}: this interval is only shown, and decides nothing.",
             found.blocks, experiment.design.least
         );
-        doubts.push(Caveat::new("before-first-look", text));
+        doubts.push(Caveat::new(Doubt::BeforeFirstLook, text));
     }
     if found.still {
         let text = "The figures differ by the same factor in every block: there is no noise to tell from, and an \
                     interval without width is as good as the figures are fine.";
-        doubts.push(Caveat::new("no-noise", text));
+        doubts.push(Caveat::new(Doubt::NoNoise, text));
     } else if found.bounds.is_some() && found.freedom < FREEDOM_FEW {
         let text = format!(
             "The noise is known from {} degrees of freedom only; more blocks narrow it.",
             found.freedom
         );
-        doubts.push(Caveat::new("few-freedom", text));
+        doubts.push(Caveat::new(Doubt::FewFreedom, text));
     }
     if found.clash {
         let text =
             "Intervals of two looks have nothing in common, so that one of them missed; the earlier is kept.";
-        doubts.push(Caveat::new("looks-disagree", text));
+        doubts.push(Caveat::new(Doubt::LooksDisagree, text));
     }
     let at_least = |arm: usize| {
         let of = experiment
@@ -151,7 +151,7 @@ fn doubts(experiment: &Experiment, group: &Group, found: &Found, contrast: &[(us
             "{unended} of its figures are only known to be at least what they say (the generator or the plan ended the \
              search): the true ratio may be further from 1, or on the other side."
         );
-        doubts.push(Caveat::new("at-least", text));
+        doubts.push(Caveat::new(Doubt::AtLeast, text));
     }
     doubts
 }
@@ -165,7 +165,7 @@ fn drift(fit: &Blocks, what: &str) -> Option<Caveat> {
         if slope.per_unit < 0.0 { "−" } else { "+" },
         Share(slope.per_unit.exp_m1().abs())
     );
-    (sure && slope.per_unit.abs() > 1e-9).then(|| Caveat::new("drift", text))
+    (sure && slope.per_unit.abs() > 1e-9).then(|| Caveat::new(Doubt::Drift, text))
 }
 
 /// Whether one arm is noisier than the others.
@@ -177,5 +177,5 @@ fn unequal(experiment: &Experiment, group: &Group, fit: &Blocks, what: &str) -> 
          take its noise and may miss a little more often than planned; the others do without it.",
         unequal.ratio
     );
-    Some(Caveat::new("unequal-noise", text))
+    Some(Caveat::new(Doubt::UnequalNoise, text))
 }

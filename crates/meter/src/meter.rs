@@ -79,7 +79,7 @@ pub(crate) fn now_unix_ms() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Event;
+    use record::{Event, RunKind};
     use store::Recording;
 
     fn begin(store: &Store, id: &str, part_of: Option<&str>) -> Recording {
@@ -88,7 +88,7 @@ mod tests {
             at_unix_ms: now_unix_ms(),
             version: "0.1.0".to_owned(),
             method: record::METHOD,
-            command: "run".to_owned(),
+            command: RunKind::Run,
             target: "null".to_owned(),
             goal: String::new(),
             plan: String::new(),

@@ -1,6 +1,6 @@
 //! What the machine is like before it is measured: whether others work on it, and what of it explains figures.
 
-use record::{Caveat, Conditions};
+use record::{Caveat, Conditions, Doubt};
 use std::fs::read_to_string;
 use std::time::{Duration, Instant};
 use sys::{Ticks, Whose, usage};
@@ -27,24 +27,24 @@ pub fn survey() -> Conditions {
     (0..READINGS).for_each(|_| _ = std::hint::black_box(sys::monotonic_ns()));
     let clock = Nanos::from(began.elapsed() / READINGS);
     let mut caveats = Vec::new();
-    let mut doubt = |code: &str, text: String| caveats.push(Caveat::new(code, text));
+    let mut doubt = |doubt: Doubt, text: String| caveats.push(Caveat::new(doubt, text));
     if foreign > FOREIGN {
         let text = format!(
             "others use {:.0} % of a processor: see who with `top`, and measure again without them",
             foreign * 100.0
         );
-        doubt("others-at-work", text);
+        doubt(Doubt::OthersAtWork, text);
     }
     if stolen > STOLEN {
         let text = format!("the hypervisor gives {:.0} % of this machine's time to others", stolen * 100.0);
-        doubt("stolen-time", text);
+        doubt(Doubt::StolenTime, text);
     }
     if gaps > GAPS {
         let text = format!(
             "a program that only reads the clock is away {:.0} % of the time: something takes the processor that no counter shows",
             gaps * 100.0
         );
-        doubt("gaps", text);
+        doubt(Doubt::Gaps, text);
     }
     Conditions { foreign, stolen, gaps, clock, facts: facts(), caveats }
 }

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::cell::{Block, Home, What};
 use crate::figure::figures;
 use crate::worker::Worker;
-use record::{Caveat, Event, Figure};
+use record::{Caveat, Doubt, Event, Figure};
 use stats::shuffled;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -209,7 +209,7 @@ fn rounds(
             FOREIGN * 100.0,
             STOLEN * 100.0
         );
-        Caveat::new("disturbed", text)
+        Caveat::new(Doubt::Disturbed, text)
     }))
 }
 

@@ -8,7 +8,7 @@ use crate::rounds::Effort;
 use crate::sides::Placement;
 use folder::Folder;
 use program::{Ended, Line, found, run};
-use record::{Caveat, Figure, Unit};
+use record::{Caveat, Doubt, Figure, Unit};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -212,7 +212,7 @@ impl Calm {
                 "others used more than {:.0} % of a processor meanwhile; measure again on a quiet machine",
                 FOREIGN * 100.0
             );
-            Caveat::new("disturbed", text)
+            Caveat::new(Doubt::Disturbed, text)
         })
     }
 }

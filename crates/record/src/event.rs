@@ -1,7 +1,7 @@
 use crate::watch::{Look, Watched, Window};
 use crate::{
-    Caveat, Conditions, Costs, Design, Diagnosis, Figure, Label, Limit, Purpose, Room, Slice, Standing,
-    TrialResult, Verdict, Visit,
+    Caveat, Conditions, Costs, Design, Diagnosis, Figure, Label, Limit, Purpose, Room, RunKind, Slice,
+    Standing, TrialResult, Verdict, Visit,
 };
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate};
@@ -46,8 +46,8 @@ pub enum Event {
         version: String,
         /// [`crate::METHOD`] of that version.
         method: u32,
-        /// `find`, `run`, `try`, `probe`, `find threads`, …
-        command: String,
+        /// What kind of run it is.
+        command: RunKind,
         /// The target as shown to people.
         target: String,
         /// The objective in words.

@@ -4,11 +4,14 @@
 //! storing appends it, showing folds it, so a live, a replayed and a reported run take one path.
 
 mod diagnosis;
+mod doubt;
 mod event;
 pub mod exit;
 mod experiment;
 mod gather;
+mod kind;
 mod label;
+mod named;
 mod outcome;
 mod probe;
 mod silence;
@@ -19,18 +22,20 @@ mod verdict;
 pub mod watch;
 
 pub use diagnosis::{Arithmetic, Cause, Confidence, Diagnosis, Evidence, Finding, NoFinding, Prediction};
+pub use doubt::{Caveat, Doubt};
 pub use event::{Event, Judgement, Machine, RunId};
 pub use experiment::{
     Answer, ArmOf, Design, Expected, Interval, Judged, Noise, Over, ProbeOf, Spent, Standing, Taken, Visit,
 };
 pub use gather::{Counted, Gather};
+pub use kind::{LimitUnit, RunKind};
 pub use label::Label;
 pub use outcome::{Failure, Lack, Outcome, Outcomes};
 pub use probe::{CacheModel, Conditions, Costs, Figure, Gave, Room, Single, Unit};
 pub use silence::{SILENCE, Silence, WAITED_FOR, drained_after, freed_within};
 pub use slice::{BLOCK, BLOCKS_PER_SLICE, Part, SLICE, Slice};
 pub use trial::{Purpose, Recovery, TrialResult};
-pub use verdict::{Background, Caveat, CurvePoint, Ended, Limit, Making, Verdict, WarmedUp};
+pub use verdict::{Background, CurvePoint, Ended, Limit, Making, Verdict, WarmedUp};
 
 /// Raised whenever a change makes measured figures incomparable with earlier ones; stored with each run.
 /// 2: an answer is done when the kernel received its last byte, not when the loop came to read it.

@@ -1,22 +1,6 @@
-use crate::{CacheModel, Failure, Gave, Outcomes, Standing};
+use crate::{CacheModel, Failure, Gave, LimitUnit, Outcomes, Standing};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate};
-
-/// A reason for doubt, shown wherever the number it concerns is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Caveat {
-    /// A stable name for programs: `generator-late`, `ports-exhausted`, …
-    pub code: String,
-    /// One sentence for people: what was found and what can be done.
-    pub text: String,
-}
-
-impl Caveat {
-    /// A caveat from its code and its sentence.
-    pub fn new(code: &str, text: impl Into<String>) -> Self {
-        Self { code: code.to_owned(), text: text.into() }
-    }
-}
 
 /// The interval found for one goal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,7 +15,7 @@ pub struct Limit {
     /// The lowest rate shown to fail it (relevant upper bound).
     pub upper: Option<f64>,
     /// Unit of both.
-    pub unit: String,
+    pub unit: LimitUnit,
     /// Both bounds exist and are within the goal's width.
     pub regular: bool,
     /// Good trials at the lower bound.

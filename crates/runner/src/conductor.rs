@@ -5,7 +5,7 @@ use crate::{After, Circumstances, Error, Reset, Sink, Stop, Witness, preflight};
 use engine::{Engine, Held, Job, Offer};
 use plan::{Plan, Target};
 use record::{
-    Caveat, Event, Failure, Judgement, Lack, Purpose, Recovery, SLICE, Slice, TrialResult, Verdict,
+    Caveat, Doubt, Event, Failure, Judgement, Lack, Purpose, Recovery, SLICE, Slice, TrialResult, Verdict,
     drained_after,
 };
 use schedule::Schedule;
@@ -33,19 +33,11 @@ const WORKING_SHARE: f64 = 0.8;
 const STEAL_SHARE: f64 = 0.10;
 
 /// What a trial is void for, if torment lacked it; and what helps.
-const LACKS: [(Lack, &str, &str); 4] = [
-    (
-        Lack::Descriptor,
-        "descriptors-exhausted",
-        "raise ulimit -n, or have fewer open at once (--max-connections)",
-    ),
-    (Lack::Port, "ports-exhausted", "use keep-alive, or widen net.ipv4.ip_local_port_range"),
-    (Lack::Watch, "watches-exhausted", "raise fs.epoll.max_user_watches"),
-    (
-        Lack::Memory,
-        "memory-exhausted",
-        "raise net.ipv4.tcp_mem, or have fewer open at once (--max-connections)",
-    ),
+const LACKS: [(Lack, &str); 4] = [
+    (Lack::Descriptor, "raise ulimit -n, or have fewer open at once (--max-connections)"),
+    (Lack::Port, "use keep-alive, or widen net.ipv4.ip_local_port_range"),
+    (Lack::Watch, "raise fs.epoll.max_user_watches"),
+    (Lack::Memory, "raise net.ipv4.tcp_mem, or have fewer open at once (--max-connections)"),
 ];
 
 /// What to offer, and what it is called.
@@ -200,7 +192,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             && let Err(why) = reset(self.witness.sink())
         {
             let text = format!("the state was not put back before trial {number}: {why}");
-            self.witness.event(&Event::Doubt { caveat: Caveat::new("not-reset", text) });
+            self.witness.event(&Event::Doubt { caveat: Caveat::new(Doubt::NotReset, text) });
         }
         self.witness.begin(number);
         self.witness.event(&Event::TrialStarted {
@@ -329,18 +321,21 @@ fn share(part: u64, whole: u64) -> f64 {
 /// What the engine's own account and the machine say about a trial.
 fn noticed(total: &Slice, stolen: f64, crowded: Option<u64>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
-    let mut add = |code: &str, text: String| caveats.push(Caveat::new(code, text));
-    for (lack, code, advice) in LACKS {
+    let mut add = |doubt: Doubt, text: String| caveats.push(Caveat::new(doubt, text));
+    for (lack, advice) in LACKS {
         if let Some(count) = total.failures.get(&Failure::Lacking(lack)) {
             let arrivals = if *count == 1 { "arrival" } else { "arrivals" };
-            add(code, format!("{} {arrivals} failed for want of a {lack}; {advice}", units::grouped(*count)));
+            add(
+                lack.into(),
+                format!("{} {arrivals} failed for want of a {lack}; {advice}", units::grouped(*count)),
+            );
         }
     }
     let span = (total.elapsed.as_secs_f64() * f64::from(total.loops.max(1))).max(f64::MIN_POSITIVE);
     let (cpu, waited) = (total.cpu.as_secs_f64() / span, total.run_delay.as_secs_f64() / span);
     if cpu > WORKING_SHARE && cpu + waited > BUSY_SHARE {
         add(
-            "generator-busy",
+            Doubt::GeneratorBusy,
             format!(
                 "the generator worked {:.0} % of the time and waited {:.0} % for a processor; \
                  give it more loops with --cores, or a machine of its own",
@@ -351,7 +346,7 @@ fn noticed(total: &Slice, stolen: f64, crowded: Option<u64>) -> Vec<Caveat> {
     }
     if stolen > STEAL_SHARE {
         add(
-            "steal",
+            Doubt::Steal,
             format!(
                 "the hypervisor gave {:.0} % of this machine's processor time to others; repeat at a quieter time",
                 100.0 * stolen
@@ -360,7 +355,7 @@ fn noticed(total: &Slice, stolen: f64, crowded: Option<u64>) -> Vec<Caveat> {
     }
     if let Some(limit) = crowded {
         add(
-            "connections-limit",
+            Doubt::ConnectionsLimit,
             format!(
                 "all {limit} connections were busy, further arrivals waited in the generator; raise --max-connections to let the target see them"
             ),

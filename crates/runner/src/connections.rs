@@ -5,7 +5,9 @@ use crate::find::exit_code;
 use crate::{Circumstances, Error, Outcome, Sink, Stop, Title, demo, id, recorded, setup};
 use engine::{Held, Offer};
 use plan::{Arrivals, Plan, Stage};
-use record::{Caveat, Ended, Event, Failure, Judgement, Purpose, Recovery, Slice, Verdict};
+use record::{
+    Caveat, Doubt, Ended, Event, Failure, Judgement, LimitUnit, Purpose, Recovery, RunKind, Slice, Verdict,
+};
 use schedule::Schedule;
 use search::{Ahead, Range, Shown, Threshold};
 use std::time::Duration;
@@ -45,8 +47,7 @@ pub fn connections(asked: &Connections, version: &str, sink: &mut dyn Sink, stop
         None => "held idle".to_owned(),
     };
     let title = Title::of(&asked.plan);
-    let title =
-        Title { command: "find connections".to_owned(), goal: format!("{}, {held}", title.goal), ..title };
+    let title = Title { command: RunKind::FindConnections, goal: format!("{}, {held}", title.goal), ..title };
     recorded(id::new_id(), title, version, None, sink, |sink| match &asked.plan.setup {
         None => search(asked, &asked.plan, sink, stop, Circumstances::default()),
         Some(setup) => setup::around(setup, sink, stop, |guard, sink| {
@@ -88,7 +89,7 @@ fn climb(conductor: &mut Conductor<'_>, asked: &Connections, plan: &Plan, most: 
     let least = conductor.connections_least();
     let most = most.max(least);
     let mut search = Threshold::new(Range {
-        unit: "connections".to_owned(),
+        unit: LimitUnit::Connections,
         from: f64::from(asked.from),
         factor: 2.0,
         least: f64::from(least),
@@ -184,7 +185,7 @@ fn trial(
         done.result.caveats.push(missing(level, held, open));
         if let Some(Failure::Lacking(lack)) = &held.refused {
             let text = format!("torment has no {lack} left for more than {} connections", held.open);
-            judgement.invalid.push(Caveat::new("connections-ours", text));
+            judgement.invalid.push(Caveat::new(Doubt::ConnectionsOurs, text));
         }
     }
     let shown = match (judgement.invalid.is_empty(), judgement.good) {
@@ -224,7 +225,7 @@ fn missing(level: u32, held: &Held, open: u64) -> Caveat {
             u64::from(level) - open
         ),
     };
-    Caveat::new("connections-lost", text)
+    Caveat::new(Doubt::ConnectionsLost, text)
 }
 
 #[cfg(test)]

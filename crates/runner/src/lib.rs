@@ -38,7 +38,7 @@ pub use working_set::{Cached, WorkingSet, working_set};
 use conductor::Conductor;
 use discreet::Discreet;
 use plan::{Plan, Secrets, Target, Task};
-use record::{Costs, Event, Failure, METHOD, RunId, Verdict};
+use record::{Costs, Event, Failure, METHOD, RunId, RunKind, Verdict};
 use std::time::{SystemTime, UNIX_EPOCH};
 use units::Nanos;
 use witness::Witness;
@@ -168,8 +168,8 @@ pub fn conduct(
 
 /// What a run is called.
 pub(crate) struct Title {
-    /// As typed: `find`, `probe`.
-    pub command: String,
+    /// What kind of run it is.
+    pub command: RunKind,
     /// The target, as shown to people.
     pub target: String,
     /// The objective in words.
@@ -185,12 +185,12 @@ pub(crate) struct Title {
 impl Title {
     fn of(plan: &Plan) -> Self {
         let command = match plan.task {
-            Task::Run(_) => "run",
-            Task::Find(_) => "find",
-            Task::Try(_) => "try",
+            Task::Run(_) => RunKind::Run,
+            Task::Find(_) => RunKind::Find,
+            Task::Try(_) => RunKind::Try,
         };
         Self {
-            command: command.to_owned(),
+            command,
             target: describe(plan),
             goal: plan.objective.to_string(),
             plan: plan.to_toml(),
@@ -199,10 +199,10 @@ impl Title {
         }
     }
 
-    /// Of what asks the machine itself, not a service: a command, and the words that it was given.
-    pub fn machine(command: &str, words: &str) -> Self {
+    /// Of what asks the machine itself, not a service: a kind of run, and the words that it was given.
+    pub fn machine(command: RunKind, words: &str) -> Self {
         Self {
-            command: command.to_owned(),
+            command,
             target: "this machine".to_owned(),
             goal: String::new(),
             plan: words.to_owned(),

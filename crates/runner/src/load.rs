@@ -5,7 +5,7 @@ use crate::conductor::{Conductor, Load};
 use crate::exit;
 use engine::Offer;
 use plan::{Load as Planned, Plan, Stage};
-use record::{BLOCK, Caveat, Purpose, TrialResult, Verdict};
+use record::{BLOCK, Caveat, Doubt, Purpose, TrialResult, Verdict};
 use schedule::Schedule;
 use search::{Median, WarmUp, judge, steady};
 use units::{Nanos, Rate, Share};
@@ -31,7 +31,7 @@ pub(crate) fn run<C: Carrier>(
     let steady = steady_part(&done.result, planned, plan.longest_pauses());
     let mut judgement = judge(&steady, &plan.objective, WIDTH, None);
     if done.interrupted {
-        judgement.invalid.push(Caveat::new("interrupted", "the load was interrupted before its end"));
+        judgement.invalid.push(Caveat::new(Doubt::Interrupted, "the load was interrupted before its end"));
     }
     if let Planned::Closed { .. } = planned {
         // What it got through: the starts that no answer followed within the load, one a connection, are of no rate.

@@ -3,7 +3,7 @@
 use crate::{Error, demo};
 use engine::{Endpoint, Exchange, Job, exchanges_once};
 use plan::{Load, Plan, Target, Task};
-use record::Caveat;
+use record::{Caveat, Doubt};
 
 /// With fewer than this no load is worth making: the store, the terminal and the loops need some.
 pub(crate) const DESCRIPTORS_LEAST: u64 = 80;
@@ -58,7 +58,7 @@ pub(crate) fn fit_connections(job: &mut Job) -> Result<Vec<Caveat>, Error> {
     let wanted = u64::from(job.generator.connections);
     if wanted > room {
         caveats.push(Caveat::new(
-            "few-descriptors",
+            Doubt::FewDescriptors,
             format!(
                 "this process may open {allowed} files, so at most {room} connections are made; \
                  raise the hard limit (ulimit -Hn) for more"
@@ -67,7 +67,7 @@ pub(crate) fn fit_connections(job: &mut Job) -> Result<Vec<Caveat>, Error> {
     }
     if let Some(ports) = ports.filter(|ports| wanted > *ports && room > *ports) {
         caveats.push(Caveat::new(
-            "few-ports",
+            Doubt::FewPorts,
             format!(
                 "one address has {ports} ports for connections to this target, so no more are made; \
                  widen net.ipv4.ip_local_port_range for more"

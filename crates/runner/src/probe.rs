@@ -2,10 +2,10 @@
 
 use crate::{Error, Outcome, Sink, Stop, Title, exit, id, recorded};
 use probe::{Effort, Table};
-use record::{Event, Verdict};
+use record::{Doubt, Event, RunKind, Verdict};
 
 /// Says what a figure is, and is no doubt of it.
-const EXPECTED: &str = "not-a-switch";
+const EXPECTED: Doubt = Doubt::NotASwitch;
 
 /// What is to be measured of the machine.
 pub struct Probing {
@@ -19,14 +19,14 @@ pub struct Probing {
 
 /// Measures the tables; what one of them cannot is told, and the others go on.
 pub fn probe(asked: &Probing, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
-    recorded(id::new_id(), Title::machine("probe", &asked.words), version, None, sink, |sink| {
+    recorded(id::new_id(), Title::machine(RunKind::Probe, &asked.words), version, None, sink, |sink| {
         sink.event(&Event::Surveyed { conditions: Box::new(probe::survey()) });
         let (mut figures, mut doubtful, mut whole) = (0, 0, true);
         for table in &asked.tables {
             let mut tell = |event: Event| {
                 if let Event::Measured { figure } = &event {
                     figures += 1;
-                    doubtful += u32::from(figure.caveats.iter().any(|caveat| caveat.code != EXPECTED));
+                    doubtful += u32::from(figure.caveats.iter().any(|caveat| caveat.doubt != EXPECTED));
                 }
                 sink.event(&event);
             };

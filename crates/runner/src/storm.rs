@@ -7,7 +7,7 @@ use crate::conductor::Conductor;
 use crate::{Error, Outcome, Sink, Stop, Title, exit, find, id, load, recorded};
 use engine::Offer;
 use plan::{Plan, Secrets, Task};
-use record::{Counted, Event, Figure, Limit, Purpose, Slice, Unit, Verdict};
+use record::{Counted, Event, Figure, Limit, LimitUnit, Purpose, RunKind, Slice, Unit, Verdict};
 use std::path::PathBuf;
 use std::time::Instant;
 use storm::{Account, Bare, Command, Options, Storm, TABLE, Wish};
@@ -15,9 +15,6 @@ use units::{Nanos, Rate, Share};
 
 /// How long the storm of programs that do nothing lasts: long enough for a rate to a few percent.
 const BARE_TIME: Nanos = Nanos::from_secs(2);
-/// What a rate of processes is counted in.
-const UNIT: &str = "processes/s";
-
 /// What is to be started, how, and under which load.
 pub struct Storming {
     /// The program.
@@ -37,11 +34,11 @@ pub struct Storming {
 /// Makes the load, or looks for the rate that holds; then says what a process cost.
 pub fn storm(asked: &Storming, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
     let command = match asked.plan.task {
-        Task::Find(_) => "find processes",
-        Task::Run(_) | Task::Try(_) => "run processes",
+        Task::Find(_) => RunKind::FindProcesses,
+        Task::Run(_) | Task::Try(_) => RunKind::RunProcesses,
     };
     let title = Title {
-        command: command.to_owned(),
+        command,
         target: asked.command.text(),
         goal: asked.plan.objective.to_string(),
         plan: asked.words.clone(),
@@ -109,7 +106,7 @@ fn in_processes(mut verdict: Verdict) -> Verdict {
 }
 
 fn renamed(limit: Limit) -> Limit {
-    Limit { unit: UNIT.to_owned(), ..limit }
+    Limit { unit: LimitUnit::Processes, ..limit }
 }
 
 /// A storm as what carries a load.

@@ -1,7 +1,7 @@
 //! `torment find threads`: how many the machine allows, and which limit gives.
 
 use crate::{Error, Outcome, Sink, Stop, Title, exit, id, recorded};
-use record::{Gave, Verdict};
+use record::{Gave, RunKind, Verdict};
 use std::path::PathBuf;
 use tasks::Asked;
 
@@ -18,7 +18,7 @@ pub struct Crowding {
 /// Makes threads until a limit gives, and names it.
 pub fn threads(crowding: &Crowding, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
     let Crowding { asked, program, words } = crowding;
-    recorded(id::new_id(), Title::machine("find threads", words), version, None, sink, |sink| {
+    recorded(id::new_id(), Title::machine(RunKind::FindThreads, words), version, None, sink, |sink| {
         let verdict = tasks::ramp(asked, program, &mut |event| sink.event(&event), &|| stop.asked())
             .map_err(|why| Error::Machine(why.to_string()))?;
         let code = match &verdict {

@@ -6,7 +6,7 @@ mod told;
 
 use crate::{Error, Outcome, Sink, Stop, Title, exit, id, recorded, setup};
 use field::Field;
-use record::{CacheModel, Event, Verdict};
+use record::{CacheModel, Event, LimitUnit, RunKind, Verdict};
 use search::{Ahead, Range, Shown, Threshold};
 use stats::{Cache, Histogram, Median, NoCache, Point};
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ pub struct WorkingSet {
 
 /// Measures, explains, predicts, and measures whether it is so.
 pub fn working_set(asked: &WorkingSet, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
-    let title = Title::machine("find working-set", &asked.words);
+    let title = Title::machine(RunKind::FindWorkingSet, &asked.words);
     recorded(id::new_id(), title, version, None, sink, |sink| {
         sink.event(&Event::Surveyed { conditions: Box::new(probe::survey()) });
         let done = match field::server(asked)? {
@@ -223,7 +223,7 @@ impl<'a> Course<'a> {
     fn half(&mut self, fit: &Cache, predicted: f64) -> Result<Option<(Bytes, Bytes)>, Error> {
         let way = self.field.ways.len() - 1;
         let mut search = Threshold::new(Range {
-            unit: "B".to_owned(),
+            unit: LimitUnit::Bytes,
             from: predicted,
             factor: STEP,
             least: self.field.sizes[0].0 as f64,

@@ -2,7 +2,7 @@
 
 use crate::classify::{Class, Seen, classify, conditional_throughput, leans_bad};
 use plan::Goal;
-use record::Limit;
+use record::{Limit, LimitUnit};
 use units::Share;
 
 /// Two rates closer than this share are the same level.
@@ -127,7 +127,7 @@ impl Bounds {
             goal: goal.name.clone(),
             lower: lower.map(|l| l.rate),
             upper: upper.map(|l| l.rate),
-            unit: "requests/s".to_owned(),
+            unit: LimitUnit::Requests,
             regular,
             good_trials: trials(lower, true),
             bad_trials: trials(upper, false),

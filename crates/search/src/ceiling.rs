@@ -22,8 +22,6 @@ const CLOSE: f64 = 0.04;
 const LOOKS_MOST: u32 = 10;
 /// Beside them, whole trials in which it fell behind.
 const FAILED_MOST: u32 = 6;
-/// Caveats that say that the generator could not, and not that something else was taken from it.
-const OURS: [&str; 2] = ["generator-busy", "generator-late"];
 
 /// What to look at next.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -142,7 +140,7 @@ impl Ceiling {
 pub fn making(result: &TrialResult, judgement: &Judgement) -> Option<Making> {
     let total = &result.total;
     let seconds = total.elapsed.as_secs_f64();
-    let ours = judgement.invalid.iter().any(|caveat| OURS.contains(&caveat.code.as_str()));
+    let ours = judgement.invalid.iter().any(|caveat| caveat.doubt.is_generator());
     (ours && total.sent > 0 && seconds > 0.0).then(|| {
         let span = seconds * f64::from(total.loops.max(1));
         let (sent, kernel) = (total.sent, total.kernel.min(total.cpu));

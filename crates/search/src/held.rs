@@ -4,7 +4,7 @@ use crate::bounds::rounded;
 use crate::capacity::{Capacity, Known, Said};
 use crate::narrow::{Range, Want};
 use plan::Goal;
-use record::{Limit, Slice};
+use record::{Limit, LimitUnit, Slice};
 use stats::Slope;
 use units::Share;
 
@@ -199,7 +199,7 @@ impl Held {
             held: Some(held),
             lower: Some(lower),
             upper: Some(rounded(known.high)).filter(|_| known.low < top),
-            unit: "requests/s".to_owned(),
+            unit: LimitUnit::Requests,
             regular: known.width() <= goal.width.0,
             good_trials: near().count() as u32,
             bad_trials: self.trials.iter().filter(|trial| !trial.good()).count() as u32,

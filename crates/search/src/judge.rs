@@ -2,7 +2,7 @@
 
 use crate::diverge::{Growth, growth, overload};
 use plan::Objective;
-use record::{BLOCK, Caveat, Judgement, Slice, TrialResult};
+use record::{BLOCK, Caveat, Doubt, Judgement, Slice, TrialResult};
 use std::borrow::Cow;
 use units::{Nanos, Rate, Share};
 
@@ -45,18 +45,6 @@ const DUE_SHARE: f64 = 0.01;
 const LATE_SHARE: f64 = 0.01;
 /// So few late arrivals void nothing: of a hundred, the p99 is a single hiccup of the machine.
 const LATE_FEW: u64 = 5;
-/// Caveats of the runner that void a bad trial: the loss may have been ours. A good one was good all
-/// the same, and all the more.
-const VOIDING: [&str; 6] = [
-    "descriptors-exhausted",
-    "ports-exhausted",
-    "watches-exhausted",
-    "memory-exhausted",
-    "generator-busy",
-    "steal",
-];
-/// Those of them that make torment slow. What the target answers does not become wrong by that.
-const SLOWING: [&str; 2] = ["generator-busy", "steal"];
 
 /// The overload that the divergence rule asks for, as a share of the rate: a quarter of the width.
 pub fn threshold(width: Share) -> f64 {
@@ -203,15 +191,16 @@ fn growth_of(total: &Slice, rate: f64, calm: Option<Nanos>, confidence: f64) -> 
 fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Caveat> {
     let total = &result.total;
     let answered_wrong = total.outcomes.failed * 2 > total.outcomes.bad();
+    // What voids a bad trial, for the loss may have been ours; a good one was good all the same, and all the more. What makes torment slow makes no answer wrong.
     let ours = |c: &&Caveat| {
-        let code = c.code.as_str();
-        !good && VOIDING.contains(&code) && !(answered_wrong && SLOWING.contains(&code))
+        let slows = matches!(c.doubt, Doubt::GeneratorBusy | Doubt::Steal);
+        !good && (c.doubt.is_lack() || slows && !answered_wrong)
     };
     let mut found: Vec<Caveat> = result.caveats.iter().filter(ours).cloned().collect();
     let unsent = Share::of(total.outcomes.unsent, total.due);
     if unsent.0 > UNSENT_MOST {
         found.push(Caveat::new(
-            "generator-late",
+            Doubt::GeneratorLate,
             format!(
                 "the generator left {unsent} of the arrivals unsent (at most {} may be): give it more cores, or ask for a lower rate",
                 Share(UNSENT_MOST)
@@ -224,7 +213,7 @@ fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Cavea
         total.pacing.quantile(1.0 - LATE_SHARE).filter(|p99| *p99 > allowed && too_late > LATE_FEW)
     {
         found.push(Caveat::new(
-            "generator-late",
+            Doubt::GeneratorLate,
             format!("the generator itself was {p99} late at p99 (at most {allowed} may be): give it a core of its own, or ask for a lower rate"),
         ));
     }
@@ -232,14 +221,14 @@ fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Cavea
     let due = total.due as f64;
     if (due - planned).abs() > DUE_SHARE * planned + 5.0 * planned.sqrt() + 2.0 {
         found.push(Caveat::new(
-            "off-plan",
+            Doubt::OffPlan,
             format!("{due} arrivals came due where {planned:.0} were planned: the schedule was not kept, repeat the trial"),
         ));
     }
     let explained = total.sent + total.outcomes.bad() + total.outcomes.unsent;
     if (explained as f64) < due * (1.0 - DUE_SHARE) - 2.0 {
         found.push(Caveat::new(
-            "off-plan",
+            Doubt::OffPlan,
             format!("only {} of {due} arrivals were sent, and nothing says why: report this as a fault of torment", total.sent),
         ));
     }
@@ -250,7 +239,7 @@ fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Cavea
         && off > LITTLE_FLOOR.0 as f64 * due
     {
         found.push(Caveat::new(
-            "littles-law",
+            Doubt::LittlesLaw,
             format!(
                 "mean arrivals outstanding and rate × mean response time differ by {} (at most {} may be): the times cannot be trusted, look for a busy generator",
                 Share(off / held.max(waited)),

@@ -4,7 +4,7 @@
 //! are told. It assumes that whatever is good stays so below, and lives with trials that now and then say the wrong
 //! thing: a level that was both has the majority of three.
 
-use record::{Ended, Limit};
+use record::{Ended, Limit, LimitUnit};
 
 /// A void trial says nothing and is made again; so many in a row at one level, and it is the generator that cannot.
 const VOID_MOST: u32 = 3;
@@ -15,7 +15,7 @@ const SHOWN: u32 = 2;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Range {
     /// What levels are counted in: `connections`, `B`.
-    pub unit: String,
+    pub unit: LimitUnit,
     /// Where the climb starts.
     pub from: f64,
     /// By what factor it climbs, and descends where the start is bad already; above 1.

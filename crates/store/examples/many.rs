@@ -2,7 +2,7 @@
 //! `cargo run --release -p torment-store --example many -- FILE [COUNT] [TORMENT]`. With a TORMENT also how long its
 //! `list` takes, from its start to its end.
 
-use record::{Ended, Event, Limit, Machine, Outcomes, RunId, Verdict, exit};
+use record::{Ended, Event, Limit, LimitUnit, Machine, Outcomes, RunId, RunKind, Verdict, exit};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -75,7 +75,7 @@ fn keep(store: &Store, nth: u64, count: u64) {
         at_unix_ms,
         version: "0.1.0".to_owned(),
         method: record::METHOD,
-        command: if nth.is_multiple_of(2) { "find" } else { "run" }.to_owned(),
+        command: if nth.is_multiple_of(2) { RunKind::Find } else { RunKind::Run },
         target: format!("http://127.0.0.1:{}/owners/{{1..1000}}", 8080 + nth % 7),
         goal: "zero-drop".to_owned(),
         plan: "[target]\nurl = \"http://127.0.0.1:8080/\"\n".repeat(20),
@@ -95,7 +95,7 @@ fn keep(store: &Store, nth: u64, count: u64) {
         goal: "strict".to_owned(),
         lower: Some(rate),
         upper: Some(rate * 1.02),
-        unit: "requests/s".to_owned(),
+        unit: LimitUnit::Requests,
         regular: true,
         good_trials: 3,
         bad_trials: 2,

@@ -1,7 +1,7 @@
 use crate::label::tags_json;
 use crate::writer::Writer;
 use crate::{Error, Store};
-use record::{Answer, Caveat, Event, Limit, RunId, Standing, Verdict};
+use record::{Answer, Caveat, Doubt, Event, Limit, RunId, Standing, Verdict};
 use rusqlite::{Connection, TransactionBehavior, named_params, params};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -74,7 +74,7 @@ impl Store {
                  name, tags, git_commit, host, processor, cpus)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
                 params![
-                    id.0, signed(*at_unix_ms), command, target, goal, version, method, writer.boot, writer.pid, writer.start,
+                    id.0, signed(*at_unix_ms), command.name(), target, goal, version, method, writer.boot, writer.pid, writer.start,
                     part_of.as_ref().map(|experiment| &experiment.0),
                     label.name, tags_json(label), label.commit, machine.host, machine.processor, machine.cpus,
                 ],
@@ -218,7 +218,7 @@ fn behind(missed: u64) -> Caveat {
         "the disk of the store stood still: {missed} single seconds of the load, or what was observed in them, are not kept; \
          the results are"
     );
-    Caveat::new("store-behind", text)
+    Caveat::new(Doubt::StoreBehind, text)
 }
 
 /// Where the writing thread sits.
@@ -322,7 +322,7 @@ fn limit_columns(db: &Connection, run: i64, limit: &Limit) -> rusqlite::Result<(
     db.execute(
         "UPDATE run SET limit_goal = :goal, lower = :lower, upper = :upper, unit = :unit WHERE key = :run",
         named_params! {
-            ":run": run, ":goal": limit.goal, ":lower": limit.lower, ":upper": limit.upper, ":unit": limit.unit,
+            ":run": run, ":goal": limit.goal, ":lower": limit.lower, ":upper": limit.upper, ":unit": limit.unit.name(),
         },
     )
     .map(|_| ())

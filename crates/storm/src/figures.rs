@@ -1,7 +1,7 @@
 //! What a storm cost, as figures of the table "processes".
 
 use crate::{Account, Block};
-use record::{Caveat, Figure, Single, Unit};
+use record::{Caveat, Doubt, Figure, Single, Unit};
 use stats::Histogram;
 use sys::Ticks;
 use units::{Nanos, Rate, Share};
@@ -92,7 +92,7 @@ impl Account {
                         "{} is too short for clock ticks of 10 ms; give it more processes",
                         self.loaded
                     );
-                    figure.caveats.push(Caveat::new("too-short", text));
+                    figure.caveats.push(Caveat::new(Doubt::TooShort, text));
                 }
                 Some(figure)
             })
@@ -207,7 +207,7 @@ mod tests {
         short.machine.drain(..2);
         let figures = short.figures();
         let user = figures.iter().find(|figure| figure.row == "user").expect("it is measured all the same");
-        assert_eq!(user.caveats[0].code, "too-short");
+        assert_eq!(user.caveats[0].doubt, Doubt::TooShort);
         assert!(short.notes().is_empty());
         assert!(Account::default().figures().iter().all(|figure| figure.median.is_finite()));
     }

@@ -6,7 +6,7 @@ use crate::measure::{announced, carry_out, opened};
 use crate::{Failure, bytes, page, wrong};
 use anyhow::anyhow;
 use plan::Plan;
-use record::Event;
+use record::{Event, RunKind};
 use runner::exit;
 use store::Store;
 use tui::Live;
@@ -52,7 +52,7 @@ fn plan_of(store: &Store, run: &str, before: &[Event]) -> Result<Plan, Failure> 
         _ => None,
     });
     match begun {
-        Some((_, command, plan)) if command == "try" => kept(plan, &mut bytes).map_err(wrong),
+        Some((_, command, plan)) if *command == RunKind::Try => kept(plan, &mut bytes).map_err(wrong),
         Some((id, command, _)) => Err(wrong(anyhow!(
             "run {id} is of 'torment {command}', which starts anew; only one of 'torment try' can be gone on with"
         ))),

@@ -2,8 +2,8 @@
 //! The target it pretends to be holds 2,000 requests a second.
 
 use record::{
-    Ended, Event, Failure, Judgement, Limit, Machine, Outcome, Purpose, Recovery, RunId, Slice, TrialResult,
-    Verdict,
+    Ended, Event, Failure, Judgement, Limit, LimitUnit, Machine, Outcome, Purpose, Recovery, RunId, Slice,
+    TrialResult, Verdict,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -115,7 +115,7 @@ impl Play {
             goal: "strict".to_owned(),
             lower,
             upper,
-            unit: "requests/s".to_owned(),
+            unit: LimitUnit::Requests,
             regular: true,
             good_trials: 3,
             bad_trials: 1,
@@ -137,7 +137,7 @@ fn main() {
         at_unix_ms: now_unix_ms(),
         version: "0.1.0".to_owned(),
         method: record::METHOD,
-        command: command.clone(),
+        command: record::RunKind::from(command.clone()),
         target: "http://127.0.0.1:8080/queue?us=500".to_owned(),
         goal: "zero-drop".to_owned(),
         plan: String::new(),

@@ -1,15 +1,15 @@
 use crate::experiment::{is_of_several, number_of};
 use crate::{Kind, Line, RunView, Tone, Trial};
-use record::Caveat;
+use record::{Caveat, Doubt};
 use std::collections::BTreeMap;
 use units::grouped;
 
 /// Every caveat of a run once, with how many trials or measurements it concerns: the run's own first.
-pub(crate) fn gathered(view: &RunView) -> Vec<(&Caveat, usize)> {
+pub(crate) fn gathered<'a>(view: &'a RunView) -> Vec<(&'a Caveat, usize)> {
     let mut found: Vec<(&Caveat, usize)> = Vec::new();
-    let mut place: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut note = |caveat, of_a_trial: bool| {
-        let index = *place.entry(code(caveat)).or_insert(found.len());
+    let mut place: BTreeMap<&Doubt, usize> = BTreeMap::new();
+    let mut note = |caveat: &'a Caveat, of_a_trial: bool| {
+        let index = *place.entry(&caveat.doubt).or_insert(found.len());
         if index == found.len() {
             found.push((caveat, 0));
         }
@@ -35,15 +35,11 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<&Caveat> {
     let void = trial.judgement.iter().flat_map(|j| &j.invalid);
     let mut all: Vec<&Caveat> = Vec::new();
     for caveat in void.chain(&trial.caveats) {
-        if !all.iter().any(|known| known.code == caveat.code) {
+        if !all.iter().any(|known| known.doubt == caveat.doubt) {
             all.push(caveat);
         }
     }
     all
-}
-
-fn code(caveat: &Caveat) -> &str {
-    &caveat.code
 }
 
 /// One line for each.

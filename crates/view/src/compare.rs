@@ -186,7 +186,7 @@ fn faster(factor: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Event, METHOD, Machine, RunId};
+    use record::{Event, METHOD, Machine, RunId, RunKind};
 
     fn sheet(host: &str, figures: &[(&str, &str, Unit, f64)]) -> RunView {
         let mut view = RunView::default();
@@ -195,7 +195,7 @@ mod tests {
             at_unix_ms: 0,
             version: String::new(),
             method: METHOD,
-            command: "probe".to_owned(),
+            command: RunKind::Probe,
             target: "this machine".to_owned(),
             goal: String::new(),
             plan: String::new(),

@@ -237,7 +237,7 @@ fn times(times: Option<Times>) -> Value {
 }
 
 fn caveat(caveat: &Caveat) -> Value {
-    json!({ "code": caveat.code, "text": caveat.text })
+    json!({ "code": caveat.doubt, "text": caveat.text })
 }
 
 /// A whole number where it is one, else as it is.

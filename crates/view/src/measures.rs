@@ -134,7 +134,7 @@ impl Measures {
         Some(Snapshot {
             labels: [
                 started.id.0.clone(),
-                started.command.clone(),
+                started.command.to_string(),
                 name.clone().unwrap_or_default(),
                 started.target.clone(),
             ],

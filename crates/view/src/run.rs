@@ -3,7 +3,9 @@ mod fold;
 use crate::{Figures, PartFigures, Second, Trial, Words};
 use diagnosis::{Freezes, Stillness};
 use record::watch::{Look, Watched, Window};
-use record::{Caveat, Conditions, Design, Diagnosis, Figure, Label, Limit, Machine, Purpose, Recovery};
+use record::{
+    Caveat, Conditions, Design, Diagnosis, Figure, Label, Limit, Machine, Purpose, Recovery, RunKind,
+};
 use record::{Room, RunId, Slice, Standing, Verdict, Visit};
 use std::collections::{BTreeMap, VecDeque};
 use units::{Bytes, Nanos, Rate};
@@ -20,7 +22,7 @@ pub struct Started {
     /// [`record::METHOD`] of that version.
     pub method: u32,
     /// `find`, `run`, `find processes`, …
-    pub command: String,
+    pub command: RunKind,
     /// The target as shown to people.
     pub target: String,
     /// The objective in words.
@@ -224,12 +226,12 @@ impl RunView {
             Some(Verdict::WorkingSet { .. }) => return Kind::WorkingSet,
             None => {}
         }
-        match self.started.as_ref().map_or("", |started| started.command.as_str()) {
-            "try" => Kind::Experiment,
-            "probe" => Kind::Sheet,
-            "find threads" => Kind::Tasks,
-            "find working-set" => Kind::WorkingSet,
-            command if command.starts_with("find") => Kind::Search,
+        match self.started.as_ref().map(|started| &started.command) {
+            Some(RunKind::Try) => Kind::Experiment,
+            Some(RunKind::Probe) => Kind::Sheet,
+            Some(RunKind::FindThreads) => Kind::Tasks,
+            Some(RunKind::FindWorkingSet) => Kind::WorkingSet,
+            Some(RunKind::Find | RunKind::FindProcesses | RunKind::FindConnections) => Kind::Search,
             _ if self.design.is_some() => Kind::Experiment,
             _ => Kind::Load,
         }

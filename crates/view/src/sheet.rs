@@ -170,7 +170,7 @@ pub(crate) fn wrapped(before: &str, text: &str, tone: Tone) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Caveat;
+    use record::{Caveat, Doubt};
 
     fn figure(row: &str, column: &str, median: f64) -> Figure {
         let figure =
@@ -191,7 +191,7 @@ mod tests {
             figure("fork", "64 MiB, launch", 902_000.0),
             figure("thread", "0, launch", 8_000.0),
         ];
-        figures[3].caveats.push(Caveat::new("disturbed", "others were at work"));
+        figures[3].caveats.push(Caveat::new(Doubt::Disturbed, "others were at work"));
         let notes = [("launch".to_owned(), "50 ns a page".to_owned())];
         let text: Vec<String> = tables(&figures, &notes).iter().map(ToString::to_string).collect();
         let expected = [

@@ -1,5 +1,6 @@
 //! What a run calls what arrives, and what it raises.
 
+use record::{LimitUnit, RunKind};
 use units::{Rate, grouped};
 
 /// What arrives at the target, and what is raised.
@@ -15,11 +16,11 @@ pub enum Words {
 }
 
 impl Words {
-    /// Those of a command: `find`, `run processes`, …
-    pub fn of(command: &str) -> Self {
-        match command {
-            "find processes" | "run processes" => Self::Processes,
-            "find connections" => Self::Connections,
+    /// Those of a kind of run.
+    pub fn of(kind: &RunKind) -> Self {
+        match kind {
+            RunKind::FindProcesses | RunKind::RunProcesses => Self::Processes,
+            RunKind::FindConnections => Self::Connections,
             _ => Self::Requests,
         }
     }
@@ -55,11 +56,11 @@ impl Words {
     }
 
     /// The unit of what is raised.
-    pub fn unit(self) -> &'static str {
+    pub fn unit(self) -> LimitUnit {
         match self {
-            Self::Requests => "requests/s",
-            Self::Processes => "processes/s",
-            Self::Connections => "connections",
+            Self::Requests => LimitUnit::Requests,
+            Self::Processes => LimitUnit::Processes,
+            Self::Connections => LimitUnit::Connections,
         }
     }
 }
@@ -87,12 +88,12 @@ mod tests {
 
     #[test]
     fn each_command_has_its_own() {
-        let said = |command| {
-            let words = Words::of(command);
+        let said = |kind| {
+            let words = Words::of(&kind);
             format!("{} of {}, {}", words.count(1), words.count(2000), words.unit())
         };
-        assert_eq!(said("find"), "1 request of 2,000 requests, requests/s");
-        assert_eq!(said("run processes"), "1 process of 2,000 processes, processes/s");
-        assert_eq!(said("find connections"), "1 request of 2,000 requests, connections");
+        assert_eq!(said(RunKind::Find), "1 request of 2,000 requests, requests/s");
+        assert_eq!(said(RunKind::RunProcesses), "1 process of 2,000 processes, processes/s");
+        assert_eq!(said(RunKind::FindConnections), "1 request of 2,000 requests, connections");
     }
 }

@@ -6,15 +6,13 @@ use crate::words::{number, percent, time};
 use record::{Cause, Lack};
 use units::grouped;
 
-/// Codes of caveats by which the one who loads voided a trial.
-const OURS: [&str; 2] = ["generator-busy", "generator-late"];
 /// The generator's own delay is the response time, from this share of it on,
 const DELAY_SHARE: f64 = 0.3;
 /// and from this time on.
 const DELAY_LEAST: f64 = 0.001;
 
 pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
-    let void = case.void.iter().find(|caveat| OURS.contains(&caveat.code.as_str()));
+    let void = case.void.iter().find(|caveat| caveat.doubt.is_generator());
     let load = &case.bad.load;
     let own_delay = load.pacing_p99.unwrap_or(0.0);
     let response = load.response_p99.unwrap_or(0.0);
@@ -75,9 +73,9 @@ fn target_fills_the_machine(case: &Case<'_>) -> bool {
 }
 
 /// How many arrivals failed for want of it; also a trial whose seconds were not kept says so.
-fn lacked(case: &Case<'_>, lack: Lack, code: &str) -> Option<(u64, String)> {
+fn lacked(case: &Case<'_>, lack: Lack) -> Option<(u64, String)> {
     let count = case.lacking.get(&lack).copied().unwrap_or(0);
-    let void = case.void.iter().find(|caveat| caveat.code == code);
+    let void = case.void.iter().find(|caveat| caveat.doubt == lack.into());
     match count {
         0 => void.map(|caveat| (0, caveat.text.clone())),
         1 => Some((1, format!("1 arrival failed for want of a {lack}"))),
@@ -86,7 +84,7 @@ fn lacked(case: &Case<'_>, lack: Lack, code: &str) -> Option<(u64, String)> {
 }
 
 pub(crate) fn ports(case: &Case<'_>) -> Option<Found> {
-    let lacked = lacked(case, Lack::Port, "ports-exhausted");
+    let lacked = lacked(case, Lack::Port);
     let ports = case.bad.all.own.ports;
     if lacked.is_none() && ports.share() < PORTS_SHARE {
         return None;
@@ -114,16 +112,12 @@ pub(crate) fn ports(case: &Case<'_>) -> Option<Found> {
 
 pub(crate) fn descriptors(case: &Case<'_>) -> Option<Found> {
     let ((count, text), advice) = [
-        (
-            Lack::Descriptor,
-            "descriptors-exhausted",
-            "raise the limit (ulimit -n), or lower --max-connections",
-        ),
-        (Lack::Watch, "watches-exhausted", "raise fs.epoll.max_user_watches"),
-        (Lack::Memory, "memory-exhausted", "raise net.ipv4.tcp_mem, or lower --max-connections"),
+        (Lack::Descriptor, "raise the limit (ulimit -n), or lower --max-connections"),
+        (Lack::Watch, "raise fs.epoll.max_user_watches"),
+        (Lack::Memory, "raise net.ipv4.tcp_mem, or lower --max-connections"),
     ]
     .into_iter()
-    .find_map(|(lack, code, advice)| Some((lacked(case, lack, code)?, advice)))?;
+    .find_map(|(lack, advice)| Some((lacked(case, lack)?, advice)))?;
     Some(
         Found::new(
             Cause::OwnDescriptors,

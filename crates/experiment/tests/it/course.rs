@@ -2,7 +2,7 @@
 
 use crate::told::{Asked, Told, conduct, design, told, visit, wobble};
 #[allow(dead_code, reason = "shared with the tests of verdicts")]
-use record::{Answer, Over};
+use record::{Answer, Doubt, Over};
 use torment_experiment::{Experiment, Step, least_time};
 use units::Nanos;
 
@@ -55,7 +55,7 @@ fn told_the_visits_that_were_kept_it_goes_on_as_without_the_interruption() {
     };
     let mut whole = begin(&design(3));
     let made = conduct(&mut whole, gives);
-    assert!(whole.standing().caveats.iter().any(|caveat| caveat.code == "arm-dropped"));
+    assert!(whole.standing().caveats.iter().any(|caveat| caveat.doubt == Doubt::ArmDropped));
     for cut in 0..made.len() {
         let mut again = begin(&design(3));
         for asked in &made[..cut] {
@@ -174,5 +174,7 @@ fn who_interrupts_keeps_what_was_measured() {
     assert_eq!((visits, standing.blocks, standing.over), (2 + 6, 2, Some(Over::Interrupted)));
     let judged = &standing.judged[0];
     assert_eq!((judged.answer, judged.blocks, judged.some_effect), (Answer::Undecided, 2, false));
-    assert!(judged.ratio.is_some() && judged.caveats.iter().any(|caveat| caveat.code == "before-first-look"));
+    assert!(
+        judged.ratio.is_some() && judged.caveats.iter().any(|caveat| caveat.doubt == Doubt::BeforeFirstLook)
+    );
 }

@@ -3,7 +3,7 @@
 use crate::told::{Asked, Told, asked, conduct, design, told, visit, wobble};
 #[allow(dead_code, reason = "shared with the tests of the course")]
 use plan::{At, Measure};
-use record::{Answer, Cause, Design, Judged, Over, Standing};
+use record::{Answer, Cause, Design, Doubt, Judged, Over, Standing};
 use torment_experiment::Experiment;
 use units::{Rate, Share};
 
@@ -13,12 +13,12 @@ fn judge(design: &Design, gives: impl FnMut(Asked) -> Told) -> Standing {
     experiment.standing()
 }
 
-fn has(judged: &Judged, code: &str) -> bool {
-    judged.caveats.iter().any(|caveat| caveat.code == code)
+fn has(judged: &Judged, doubt: Doubt) -> bool {
+    judged.caveats.iter().any(|caveat| caveat.doubt == doubt)
 }
 
-fn doubted(standing: &Standing, code: &str) -> bool {
-    standing.caveats.iter().any(|caveat| caveat.code == code)
+fn doubted(standing: &Standing, doubt: Doubt) -> bool {
+    standing.caveats.iter().any(|caveat| caveat.doubt == doubt)
 }
 
 /// A capacity of 1,000/s times the arm's ratio, in blocks that differ, with a little noise.
@@ -91,8 +91,12 @@ fn figures_without_noise_give_an_interval_without_width_and_a_doubt() {
     let judged = &standing.judged[0];
     let ratio = judged.ratio.expect("an interval");
     assert!((ratio.value - 2.0).abs() < 1e-9 && ratio.high - ratio.low < 1e-9);
-    assert!(judged.answer == Answer::Better && has(judged, "no-noise"), "{judged:?}");
-    assert!(!doubted(&standing, "drift") && !doubted(&standing, "placebo-differs"), "{:?}", standing.caveats);
+    assert!(judged.answer == Answer::Better && has(judged, Doubt::NoNoise), "{judged:?}");
+    assert!(
+        !doubted(&standing, Doubt::Drift) && !doubted(&standing, Doubt::PlaceboDiffers),
+        "{:?}",
+        standing.caveats
+    );
 }
 
 #[test]
@@ -121,7 +125,7 @@ fn figures_that_are_only_bounds_are_a_doubt() {
         experiment.take(&visit);
     }
     let standing = experiment.standing();
-    assert!(has(&standing.judged[0], "at-least") && !has(&standing.judged[1], "at-least"));
+    assert!(has(&standing.judged[0], Doubt::AtLeast) && !has(&standing.judged[1], Doubt::AtLeast));
 }
 
 #[test]
@@ -129,7 +133,7 @@ fn drift_and_an_arm_of_its_own_noise_are_told() {
     let long = Design { least: 8, ..design(2) };
     let drifting =
         judge(&long, |asked| told(1000.0 * (-0.03 * f64::from(asked.block) + wobble(asked, 0.01)).exp()));
-    let drift = drifting.caveats.iter().find(|caveat| caveat.code == "drift").expect("a drift");
+    let drift = drifting.caveats.iter().find(|caveat| caveat.doubt == Doubt::Drift).expect("a drift");
     assert!(
         drift.text.starts_with("capacity drifts by −3 % a block")
             || drift.text.starts_with("capacity drifts by −2.9 %"),
@@ -137,9 +141,10 @@ fn drift_and_an_arm_of_its_own_noise_are_told() {
         drift.text
     );
     let noisy = judge(&long, |asked| told(1000.0 * wobble(asked, [0.01, 0.01, 0.3][asked.arm]).exp()));
-    let unequal = noisy.caveats.iter().find(|caveat| caveat.code == "unequal-noise").expect("unequal noise");
+    let unequal =
+        noisy.caveats.iter().find(|caveat| caveat.doubt == Doubt::UnequalNoise).expect("unequal noise");
     assert!(unequal.text.starts_with("'b' is noisier"), "{}", unequal.text);
-    assert!(!doubted(&noisy, "drift") && !doubted(&drifting, "unequal-noise"));
+    assert!(!doubted(&noisy, Doubt::Drift) && !doubted(&drifting, Doubt::UnequalNoise));
 }
 
 #[test]
@@ -147,7 +152,7 @@ fn starts_of_the_same_that_differ_are_told() {
     let standing = judge(&design(1), |asked| {
         told(if asked.placebo { 1300.0 } else { 1000.0 } * wobble(asked, 0.02).exp())
     });
-    assert!(doubted(&standing, "placebo-differs"), "{:?}", standing.caveats);
+    assert!(doubted(&standing, Doubt::PlaceboDiffers), "{:?}", standing.caveats);
 }
 
 #[test]

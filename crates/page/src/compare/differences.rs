@@ -118,7 +118,7 @@ mod tests {
         let run = |id: &str| Compared {
             id: RunId(id.to_owned()),
             title: id.to_owned(),
-            command: "run".to_owned(),
+            command: record::RunKind::Run,
             target: "http://a/".to_owned(),
             started_unix_ms: 1,
             machine: record::Machine::default(),
@@ -140,7 +140,7 @@ mod tests {
         let lost = Difference { by: 0.01, interval: None, standing: Standing::Unknown };
         RunComparison {
             runs: vec![run("before"), run("after")],
-            doubts: vec![record::Caveat::new("other-plan", "the plans differ")],
+            doubts: vec![record::Caveat::new(record::Doubt::OtherPlan, "the plans differ")],
             measures: vec![
                 measure("response_p99", Measured::Nanos, Some(worse)),
                 measure("lost", Measured::Share, Some(lost)),

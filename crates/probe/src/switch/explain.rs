@@ -3,14 +3,14 @@
 use super::{BY_HAND, ECHO, Medium, TOKIO};
 use crate::runtimes;
 use crate::sides::{Kind, Placement, placement_note};
-use record::{Caveat, Figure};
+use record::{Caveat, Doubt, Figure};
 use units::Nanos;
 
 /// Context switches a handover outside of these are something else than one.
 const LEAST: f64 = 0.95;
 const MOST: f64 = 1.05;
 /// What such a figure is called.
-const NOT_ONE: &str = "not-a-switch";
+const NOT_ONE: Doubt = Doubt::NotASwitch;
 /// Sides that were on different processors in more of the looks than this were apart as a rule.
 const APART: f64 = 0.5;
 
@@ -229,7 +229,7 @@ fn summary(figures: &[Figure]) -> Vec<String> {
         ));
     }
     let none =
-        figures.iter().filter(|figure| figure.caveats.iter().any(|caveat| caveat.code == NOT_ONE)).count();
+        figures.iter().filter(|figure| figure.caveats.iter().any(|caveat| caveat.doubt == NOT_ONE)).count();
     if none > 0 {
         notes.push(format!(
             "{none} of the figures are not one context switch each, and say how many took place."
@@ -268,7 +268,7 @@ mod tests {
         assert!(pipe.caveats.is_empty() && free.caveats.is_empty());
         for (not, text) in [(yields, "0.00"), (condition, "1.74")] {
             let [caveat] = not.caveats.as_slice() else { panic!("{not:?}") };
-            assert!(caveat.code == "not-a-switch" && caveat.text.starts_with(text), "{caveat:?}");
+            assert!(caveat.doubt == NOT_ONE && caveat.text.starts_with(text), "{caveat:?}");
         }
         assert!(notes[0].contains("1.91 µs") && notes[1].contains("better, not worse"), "{notes:?}");
     }

@@ -3,7 +3,7 @@
 use crate::Sink;
 use plan::{At, Measure};
 use record::{
-    Caveat, Diagnosis, Ended, Event, Judgement, Limit, Purpose, Recovery, RunId, SLICE, Spent, Taken,
+    Caveat, Diagnosis, Doubt, Ended, Event, Judgement, Limit, Purpose, Recovery, RunId, SLICE, Spent, Taken,
     TrialResult, Verdict,
 };
 use std::collections::BTreeMap;
@@ -118,7 +118,7 @@ impl<'a> Account<'a> {
 
     fn of_search(&mut self) -> (Vec<(Measure, f64)>, bool) {
         let Some(Verdict::Limits { limits, ended, .. }) = &self.verdict else {
-            self.doubt("no-limit", "the search came to no verdict");
+            self.doubt(Doubt::NoLimit, "the search came to no verdict");
             return (Vec::new(), false);
         };
         let at_least = matches!(ended, Ended::MaxReached | Ended::GeneratorLimit);
@@ -129,19 +129,21 @@ impl<'a> Account<'a> {
                 Ended::NotRecovered => "the target did not come back after an overload",
                 _ => "the search ended before it found a rate that holds",
             };
-            self.doubt("no-limit", text);
+            self.doubt(Doubt::NoLimit, text);
             return (Vec::new(), false);
         };
         let doubt = match ended {
-            Ended::NonStationary => Some(("non-stationary", "the target kept changing during the search")),
+            Ended::NonStationary => {
+                Some((Doubt::NonStationary, "the target kept changing during the search"))
+            }
             Ended::BudgetSpent if !limits.iter().all(|limit| limit.regular) => Some((
-                "not-narrow",
+                Doubt::NotNarrow,
                 "the search's time was up before its limit was known as well as asked for",
             )),
             _ => None,
         };
-        if let Some((code, text)) = doubt {
-            self.doubt(code, text);
+        if let Some((doubt, text)) = doubt {
+            self.doubt(doubt, text);
         }
         let mut figures = vec![(Measure::Capacity, capacity)];
         // The good trial next below the limit: a queue costs processor time of its own.
@@ -164,12 +166,13 @@ impl<'a> Account<'a> {
         let Some((trial, result, judgement)) =
             self.trials.iter().find(|(_, r, _)| r.purpose == Purpose::Load)
         else {
-            self.doubt("no-load", "no load was made");
+            self.doubt(Doubt::NoLoad, "no load was made");
             return (Vec::new(), false);
         };
         let is_closed = matches!(at, At::Connections(_));
         // What was stolen touches every figure of a load, whatever it came to.
-        let stolen = result.caveats.iter().filter(|c| c.code == "steal" && !judgement.invalid.contains(c));
+        let stolen =
+            result.caveats.iter().filter(|c| c.doubt == Doubt::Steal && !judgement.invalid.contains(c));
         self.caveats.splice(0..0, judgement.invalid.iter().chain(stolen).cloned());
         if !is_closed && !judgement.invalid.is_empty() {
             return (Vec::new(), false);
@@ -179,7 +182,7 @@ impl<'a> Account<'a> {
             let why = result.total.failures.iter().max_by_key(|(_, count)| **count);
             let why = why.map_or(String::new(), |(why, _)| format!(", most of them: {why}"));
             let text = format!("{bad} of {} requests were not answered{why}", result.total.due);
-            self.caveats.push(Caveat::new("not-answered", text));
+            self.caveats.push(Caveat::new(Doubt::NotAnswered, text));
         }
         let answered = self.loads.get(trial).map_or(0, |(_, answered)| *answered);
         let mut figures =
@@ -211,8 +214,8 @@ impl<'a> Account<'a> {
         both.into_iter().filter(|(_, n)| *n > 0.0).collect()
     }
 
-    fn doubt(&mut self, code: &str, text: &str) {
-        self.caveats.push(Caveat::new(code, text));
+    fn doubt(&mut self, doubt: Doubt, text: &str) {
+        self.caveats.push(Caveat::new(doubt, text));
     }
 }
 
@@ -229,7 +232,7 @@ fn capacity(limit: &Limit) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
     use record::watch::{SubjectWindow, Window};
-    use record::{Outcome, Slice};
+    use record::{LimitUnit, Outcome, Slice};
 
     struct Nobody;
 
@@ -243,7 +246,7 @@ mod tests {
             held: None,
             lower,
             upper,
-            unit: "requests/s".to_owned(),
+            unit: LimitUnit::Requests,
             regular: true,
             good_trials: 1,
             bad_trials: 1,
@@ -270,7 +273,7 @@ mod tests {
     }
 
     /// A trial of a second with so many answers, and what was seen of the service meanwhile.
-    fn trial(number: u32, answers: u64, failed: u64, busy_ms: u64, invalid: &[&str]) -> [Event; 5] {
+    fn trial(number: u32, answers: u64, failed: u64, busy_ms: u64, invalid: &[Doubt]) -> [Event; 5] {
         let mut total = Slice { due: answers + failed, elapsed: Nanos::from_secs(1), ..Slice::default() };
         total.outcomes.add(Outcome::Ok, answers);
         total.outcomes.add(Outcome::Failed, failed);
@@ -293,7 +296,7 @@ mod tests {
             recovery: Recovery::NotNeeded,
             caveats: Vec::new(),
         };
-        let invalid = invalid.iter().map(|code| Caveat::new(code, "for a reason")).collect();
+        let invalid = invalid.iter().map(|doubt| Caveat::new(doubt.clone(), "for a reason")).collect();
         let judgement = Judgement { loss: 0.0, good: failed == 0, growth_per_second: None, invalid };
         let slice = |index: u32, ok: u64| {
             let mut slice = Slice { index, elapsed: Nanos::from_secs(1), ..Slice::default() };
@@ -354,16 +357,16 @@ mod tests {
         assert!(figure(&good, Measure::P99).is_some_and(|p99| (p99 - 0.01).abs() < 0.001));
         assert_eq!(figure(&good, Measure::Threads), Some(7.0));
 
-        let spoilt = taken(rate, trial(1, 100, 0, 200, &["generator-busy"]));
-        assert!(spoilt.figures.is_empty() && spoilt.caveats[0].code == "generator-busy", "{spoilt:?}");
-        let closed = taken(At::Connections(9), trial(1, 100, 5, 200, &["generator-busy"]));
+        let spoilt = taken(rate, trial(1, 100, 0, 200, &[Doubt::GeneratorBusy]));
+        assert!(spoilt.figures.is_empty() && spoilt.caveats[0].doubt == Doubt::GeneratorBusy, "{spoilt:?}");
+        let closed = taken(At::Connections(9), trial(1, 100, 5, 200, &[Doubt::GeneratorBusy]));
         assert!(closed.at_least && figure(&closed, Measure::Throughput) == Some(80.0), "{closed:?}");
         assert!(closed.caveats.iter().any(|c| c.text.starts_with("5 of 105 requests")), "{closed:?}");
 
         let mut stolen = trial(1, 100, 0, 200, &[]);
         let Event::TrialDone { result, .. } = &mut stolen[4] else { panic!("the last") };
-        result.caveats.push(Caveat::new("steal", "for others"));
+        result.caveats.push(Caveat::new(Doubt::Steal, "for others"));
         let stolen = taken(At::Connections(9), stolen);
-        assert!(!stolen.at_least && stolen.caveats[0].code == "steal", "{stolen:?}");
+        assert!(!stolen.at_least && stolen.caveats[0].doubt == Doubt::Steal, "{stolen:?}");
     }
 }

@@ -6,7 +6,7 @@ use crate::carrier::Carrier;
 use crate::conductor::Conductor;
 use crate::simulated::{Simulated, Told};
 use plan::{Command, Draft, Load, Setup};
-use record::Spent;
+use record::{Doubt, Spent};
 
 /// Until the service is ready, and until it has ended.
 const STARTS: Nanos = Nanos::from_millis(800);
@@ -154,6 +154,6 @@ fn what_an_overloaded_service_leaves_is_not_waited_for() {
     for visit in &visits {
         is_short(visit, 4.5);
         assert_eq!(visit.taken[0].figures.is_empty(), visit.void.is_some());
-        assert!(visit.taken[0].caveats.iter().any(|caveat| caveat.code == "not-answered"), "{visit:?}");
+        assert!(visit.taken[0].caveats.iter().any(|caveat| caveat.doubt == Doubt::NotAnswered), "{visit:?}");
     }
 }

@@ -5,7 +5,7 @@ use super::bench::Bench;
 use crate::{After, Error, Sink, Stop, Title, recorded, setup, unix_ms};
 use experiment::Experiment as Course;
 use plan::{Arm, At, Experiment, Find, Load, Plan, Probe, Stage, Task};
-use record::{RunId, Spent, Taken, Visit};
+use record::{Doubt, RunId, Spent, Taken, Visit};
 use units::{Nanos, Rate};
 
 /// A later search begins at this share of the capacity that the pilot found: three doublings below it.
@@ -50,7 +50,7 @@ impl From<Error> for Void {
 
 /// Whether the hypervisor took so much of the machine meanwhile that it says nothing of the arm; a search repeats its own trials.
 fn was_disturbed(probe: &Probe, taken: &Taken) -> bool {
-    probe.at != At::Limit && taken.caveats.iter().any(|caveat| caveat.code == "steal")
+    probe.at != At::Limit && taken.caveats.iter().any(|caveat| caveat.doubt == Doubt::Steal)
 }
 
 impl<B: Bench> Lab<'_, B> {

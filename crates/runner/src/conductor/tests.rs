@@ -25,7 +25,7 @@ fn trial(target: Simulated, load: &Load, hopeless: &dyn Fn(&Slice) -> bool) -> (
 }
 
 fn codes(result: &TrialResult) -> Vec<&str> {
-    result.caveats.iter().map(|caveat| caveat.code.as_str()).collect()
+    result.caveats.iter().map(|caveat| caveat.doubt.name()).collect()
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn the_state_is_put_back_before_each_trial_or_that_is_told() {
     drop(conductor);
     let doubts: Vec<_> = told.0.iter().filter(|event| matches!(event, Event::Doubt { .. })).collect();
     let [Event::Doubt { caveat }] = &doubts[..] else { panic!("{doubts:?}") };
-    assert_eq!(caveat.code, "not-reset");
+    assert_eq!(caveat.doubt, Doubt::NotReset);
     assert_eq!(caveat.text, "the state was not put back before trial 3: it is locked");
 }
 

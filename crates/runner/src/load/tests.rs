@@ -95,7 +95,7 @@ fn a_load_that_is_cut_short_keeps_what_it_has() {
     };
     let (code, trial, judgement) = at(1.5);
     assert_eq!((code, trial.total.due), (exit::INTERRUPTED, 1500));
-    assert_eq!(judgement.invalid.last().map(|caveat| caveat.code.as_str()), Some("interrupted"));
+    assert_eq!(judgement.invalid.last().map(|caveat| &caveat.doubt), Some(&Doubt::Interrupted));
     assert_eq!(at(4.0).0, exit::MET, "all of it was made");
 }
 

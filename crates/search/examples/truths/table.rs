@@ -423,7 +423,7 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
                         judgement.growth_per_second,
                         result.recovery,
                         result.total.response.quantile(0.5).map(|n| n.to_string()),
-                        judgement.invalid.first().map_or("", |c| &c.code),
+                        judgement.invalid.first().map_or("", |c| c.doubt.name()),
                     );
                 }
             }

@@ -65,8 +65,11 @@ fn each_way_to_be_invalid_has_its_caveat() {
     let check = |name: &str, change: &dyn Fn(&mut TrialResult), objective: &str, code: &str| {
         let mut r = calm();
         change(&mut r);
-        let codes: Vec<String> =
-            judge(&r, &goal(objective), Share(0.02), None).invalid.into_iter().map(|c| c.code).collect();
+        let codes: Vec<String> = judge(&r, &goal(objective), Share(0.02), None)
+            .invalid
+            .into_iter()
+            .map(|c| c.doubt.to_string())
+            .collect();
         assert_eq!(codes, if code.is_empty() { vec![] } else { vec![code.to_owned()] }, "{name}");
     };
     let late = |us: u64| move |r: &mut TrialResult| r.total.pacing.record_many(Nanos::from_micros(us), 200);
@@ -95,18 +98,28 @@ fn each_way_to_be_invalid_has_its_caveat() {
         "zero-drop",
         "",
     );
-    for code in VOIDING {
-        let said = || Caveat::new(code, "said by the runner");
+    let lacks =
+        [Doubt::DescriptorsExhausted, Doubt::PortsExhausted, Doubt::WatchesExhausted, Doubt::MemoryExhausted];
+    let slowed = [Doubt::GeneratorBusy, Doubt::Steal];
+    for (doubt, slows) in
+        lacks.map(|doubt| (doubt, false)).into_iter().chain(slowed.map(|doubt| (doubt, true)))
+    {
+        let said = || Caveat::new(doubt.clone(), "said by the runner");
         let lost =
             |r: &mut TrialResult| *r = TrialResult { caveats: vec![said()], ..with(Outcome::Timeout, 9) };
-        check(code, &lost, "zero-drop", code);
+        check(doubt.name(), &lost, "zero-drop", doubt.name());
         check("good all the same", &|r| r.caveats.push(said()), "zero-drop", "");
         let wrong =
             |r: &mut TrialResult| *r = TrialResult { caveats: vec![said()], ..with(Outcome::Failed, 9) };
-        let voids = if SLOWING.contains(&code) { "" } else { code };
+        let voids = if slows { "" } else { doubt.name() };
         check("no slowness makes an answer wrong", &wrong, "zero-drop", voids);
     }
-    check("another caveat", &|r| r.caveats.push(Caveat::new("shared-core", "")), "zero-drop", "");
+    check(
+        "another caveat",
+        &|r| r.caveats.push(Caveat::new(Doubt::Other("shared-core".to_owned()), "")),
+        "zero-drop",
+        "",
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use super::*;
 
 fn connections(from: f64, most: f64) -> Range {
-    Range { unit: "connections".to_owned(), from, factor: 2.0, least: 1.0, most, grain: 1.0, width: 0.02 }
+    Range { unit: LimitUnit::Connections, from, factor: 2.0, least: 1.0, most, grain: 1.0, width: 0.02 }
 }
 
 /// Uniform numbers that are the same in every run.
@@ -137,7 +137,7 @@ fn a_soft_threshold_is_found_within_its_softness() {
 #[test]
 fn a_size_is_narrowed_around_a_guess() {
     let range = Range {
-        unit: "B".to_owned(),
+        unit: LimitUnit::Bytes,
         from: 260e6,
         factor: 1.1,
         least: 1e6,

@@ -3,7 +3,7 @@
 use crate::simulate::{Arrivals, Service, System, Target, Trait};
 use crate::table::{TIMEOUT, config, rows, usual};
 use plan::{Goal, Objective};
-use record::{Caveat, CurvePoint, Ended, Limit, Purpose, TrialResult, Verdict, WarmedUp};
+use record::{Caveat, CurvePoint, Doubt, Ended, Limit, Purpose, TrialResult, Verdict, WarmedUp};
 use torment_search::{Config, Search, Step, TRIALS_MOST};
 use units::{Nanos, Rate, Share};
 
@@ -168,7 +168,7 @@ fn a_generator_at_its_end_is_never_taken_for_the_target() {
     let spoil = |from: f64| {
         move |r: &mut TrialResult| {
             if r.rate.0 > from {
-                r.caveats.push(Caveat::new("generator-busy", "no processor time left"));
+                r.caveats.push(Caveat::new(Doubt::GeneratorBusy, "no processor time left"));
             }
         }
     };

@@ -1,6 +1,6 @@
 //! The first event of a run.
 
-use record::{Event, Machine, RunId};
+use record::{Event, Machine, RunId, RunKind};
 
 /// The beginning of `torment COMMAND`.
 pub fn begun(command: &str, id: &str, at_unix_ms: u64) -> Event {
@@ -9,7 +9,7 @@ pub fn begun(command: &str, id: &str, at_unix_ms: u64) -> Event {
         at_unix_ms,
         version: "0.1.0".to_owned(),
         method: record::METHOD,
-        command: command.to_owned(),
+        command: RunKind::from(command.to_owned()),
         target: "http://127.0.0.1:8080/".to_owned(),
         goal: "zero-drop".to_owned(),
         plan: String::new(),

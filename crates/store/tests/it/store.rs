@@ -1,7 +1,7 @@
 //! The store from outside: what it keeps, finds, refuses, and how it bears company.
 
 use crate::begun::begun;
-use record::{Ended, Event, Failure, Limit, Outcome, Purpose, RunId, Slice, Verdict};
+use record::{Ended, Event, Failure, Limit, LimitUnit, Outcome, Purpose, RunId, Slice, Verdict};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ fn limit(lower: f64, upper: f64) -> Limit {
         goal: "strict".to_owned(),
         lower: Some(lower),
         upper: Some(upper),
-        unit: "requests/s".to_owned(),
+        unit: LimitUnit::Requests,
         regular: true,
         good_trials: 3,
         bad_trials: 1,

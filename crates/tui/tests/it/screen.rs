@@ -5,7 +5,9 @@ use crate::terminal::{STARTED, check, of, screen, screen_at};
 use record::watch::{
     FutexOp, Group, Postgres, Sessions, State, Subject, SubjectWindow, Wait, Watched, Window,
 };
-use record::{Caveat, Event, Judgement, Limit, Outcome, Purpose, Recovery, Slice, TrialResult};
+use record::{
+    Caveat, Doubt, Event, Judgement, Limit, LimitUnit, Outcome, Purpose, Recovery, Slice, TrialResult,
+};
 use units::{Nanos, Rate};
 use view::Ongoing;
 
@@ -56,7 +58,7 @@ fn trial(view: &mut Ongoing, number: u32, rate: f64, good: bool, bounds: (Option
         goal: "strict".to_owned(),
         lower: bounds.0,
         upper: bounds.1,
-        unit: "requests/s".to_owned(),
+        unit: LimitUnit::Requests,
         regular: false,
         good_trials: 1,
         bad_trials: 1,
@@ -112,7 +114,12 @@ fn a_load_shows_its_loss() {
     let first = Slice { resent: 7, ..slice(0, 1000.0, 20) };
     view.fold(&Event::SliceDone { trial: 1, slice: Box::new(first) }, STARTED);
     view.fold(
-        &Event::Doubt { caveat: Caveat::new("one-machine", "target and generator share a processor") },
+        &Event::Doubt {
+            caveat: Caveat::new(
+                Doubt::Other("one-machine".to_owned()),
+                "target and generator share a processor",
+            ),
+        },
         STARTED,
     );
     for size in [(80, 24), (40, 10)] {

@@ -2,7 +2,7 @@
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use record::{Event, Machine, RunId};
+use record::{Event, Machine, RunId, RunKind};
 use torment_tui::{Palette, draw};
 use view::Ongoing;
 
@@ -14,7 +14,7 @@ pub fn started(command: &str, target: &str) -> Event {
         at_unix_ms: STARTED,
         version: "0.1.0".to_owned(),
         method: record::METHOD,
-        command: command.to_owned(),
+        command: RunKind::from(command.to_owned()),
         target: target.to_owned(),
         goal: "zero-drop".to_owned(),
         plan: String::new(),

@@ -3,7 +3,7 @@
 use super::measure::Run;
 use super::runs::Compared;
 use crate::{RunView, caveats};
-use record::{Caveat, Machine};
+use record::{Caveat, Doubt, Machine};
 use std::collections::BTreeSet;
 use units::Bytes;
 
@@ -13,7 +13,7 @@ const PLAN_LINES: usize = 3;
 /// Everything that the runs do not have in common but should, and their own doubts: what makes them incomparable first.
 pub(super) fn doubts(runs: &[Run<'_>], compared: &[Compared]) -> Vec<Caveat> {
     let mut all = Vec::new();
-    let mut note = |code: &str, text: String| all.push(Caveat::new(code, text));
+    let mut note = |doubt: Doubt, text: String| all.push(Caveat::new(doubt, text));
     let views: Vec<&RunView> = runs.iter().map(|(view, _)| *view).collect();
     let started = |view: &RunView| view.started.clone().expect("it was looked at before");
     let first = started(views[0]);
@@ -21,7 +21,7 @@ pub(super) fn doubts(runs: &[Run<'_>], compared: &[Compared]) -> Vec<Caveat> {
         let (other, title, of) = (started(view), &run.title, &compared[0].title);
         if let Some(words) = machines(&first.machine, &other.machine) {
             note(
-                "other-machine",
+                Doubt::OtherMachine,
                 format!(
                     "{title} was made on another machine than {of} ({words}): what differs may be the machines"
                 ),
@@ -32,46 +32,46 @@ pub(super) fn doubts(runs: &[Run<'_>], compared: &[Compared]) -> Vec<Caveat> {
                 "{title} was measured by method {}, {of} by method {}: their figures mean different things; measure both with one torment",
                 other.method, first.method
             );
-            note("other-method", text);
+            note(Doubt::OtherMethod, text);
         } else if other.version != first.version {
             note(
-                "other-version",
+                Doubt::OtherVersion,
                 format!("{title} was made by torment {}, {of} by {}", other.version, first.version),
             );
         }
         if other.target != first.target {
-            note("other-target", format!("{title} is of {}, {of} of {}", other.target, first.target));
+            note(Doubt::OtherTarget, format!("{title} is of {}, {of} of {}", other.target, first.target));
         }
         if let Some(words) = plans(&first.plan, &other.plan) {
-            note("other-plan", format!("the plan of {title} is not that of {of}: {words}"));
+            note(Doubt::OtherPlan, format!("the plan of {title} is not that of {of}: {words}"));
         }
     }
     for (view, run) in views.iter().zip(compared) {
         let title = &run.title;
         match &view.end {
             None if view.running => {
-                note("still-running", format!("{title} still goes on: this is what is known so far"))
+                note(Doubt::StillRunning, format!("{title} still goes on: this is what is known so far"))
             }
-            None => note("cut-short", format!("{title} was cut short: only a part of it is compared")),
+            None => note(Doubt::CutShort, format!("{title} was cut short: only a part of it is compared")),
             Some(end) => {
                 if let Some(error) = &end.error {
-                    note("failed", format!("{title} came to no verdict: {error}"));
+                    note(Doubt::Failed, format!("{title} came to no verdict: {error}"));
                 }
             }
         }
         for (caveat, _) in caveats::gathered(view) {
-            note(&caveat.code, format!("{title}: {}", caveat.text));
+            note(caveat.doubt.clone(), format!("{title}: {}", caveat.text));
         }
         if view.skipped > 0 {
             note(
-                "skipped-events",
+                Doubt::SkippedEvents,
                 format!("{} events of {title} could not be read by this version", view.skipped),
             );
         }
     }
     if runs.len() > 1 {
         let text = "each run was made once: what differs from start to start is not in the intervals; `torment try` measures that";
-        note("single-runs", text.to_owned());
+        note(Doubt::SingleRuns, text.to_owned());
     }
     all
 }

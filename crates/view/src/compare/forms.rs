@@ -94,7 +94,7 @@ impl RunComparison {
             "tolerance": self.noise,
             "standing": self.standing().name(),
             "verdicts": verdicts.collect::<Vec<_>>(),
-            "doubts": self.doubts.iter().map(|d| json!({ "code": d.code, "text": d.text })).collect::<Vec<_>>(),
+            "doubts": self.doubts.iter().map(|d| json!({ "code": d.doubt, "text": d.text })).collect::<Vec<_>>(),
             "runs": runs.collect::<Vec<_>>(),
             "measures": measures.collect::<Vec<_>>(),
         })

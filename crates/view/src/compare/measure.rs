@@ -3,7 +3,7 @@
 use super::spread::{SHARE, Spread, load};
 use crate::sheet::value;
 use crate::{Kind, RunView, Tone};
-use record::{Limit, Unit, Verdict};
+use record::{Limit, LimitUnit, Unit, Verdict};
 use stats::Estimate;
 use units::Share;
 
@@ -140,9 +140,8 @@ pub(super) fn measures(runs: &[Run<'_>], noise: f64) -> Vec<Measure> {
     let text = str::to_owned;
     add("goal", text("goal"), Unit::Count, false, true, &goal);
     let unit = |view: &RunView| Some(view.limits.first()?.unit.clone());
-    let unit = runs.iter().find_map(|(view, _)| unit(view)).unwrap_or_default();
-    let per_second =
-        if unit == "requests/s" || unit == "processes/s" { Unit::PerSecond } else { Unit::Count };
+    let unit = runs.iter().find_map(|(view, _)| unit(view)).unwrap_or(LimitUnit::Requests);
+    let per_second = if unit.is_rate() { Unit::PerSecond } else { Unit::Count };
     add("capacity", format!("limit ({unit})"), per_second, false, true, &capacity);
     for (which, id, name) in
         [(0, "response_p50", "p50"), (1, "response_p90", "p90"), (2, "response_p99", "p99")]

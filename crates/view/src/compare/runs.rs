@@ -4,7 +4,7 @@ use super::doubts::doubts;
 use super::measure::{Measure, Run, Standing, measures};
 use super::spread::Spread;
 use crate::{Kind, RunView};
-use record::{Caveat, Label, Machine, RunId};
+use record::{Caveat, Label, Machine, RunId, RunKind};
 
 /// More runs than this nobody compares at a glance.
 pub const MOST_COMPARED: usize = 8;
@@ -32,7 +32,7 @@ pub struct Compared {
     /// How it is called here: its name, if no other of them has the same, or its id.
     pub title: String,
     /// Its command.
-    pub command: String,
+    pub command: RunKind,
     /// The target as shown to people.
     pub target: String,
     /// Milliseconds since 1970.

@@ -5,15 +5,16 @@ use super::runs::{Compared, RunComparison};
 use crate::sheet::wrapped;
 use crate::table::Table;
 use crate::{Line, Tone};
+use record::Doubt;
 
 /// The doubt that every comparison of single runs has: it stands last, and is no warning.
-const ALWAYS: &str = "single-runs";
+const ALWAYS: Doubt = Doubt::SingleRuns;
 
 impl RunComparison {
     /// For people: doubts first, then the verdicts, then the figures.
     pub fn lines(&self) -> Vec<Line> {
         let mut lines = self.names();
-        let (always, doubts): (Vec<_>, Vec<_>) = self.doubts.iter().partition(|doubt| doubt.code == ALWAYS);
+        let (always, doubts): (Vec<_>, Vec<_>) = self.doubts.iter().partition(|doubt| doubt.doubt == ALWAYS);
         for doubt in doubts {
             lines.extend(wrapped("  caveat: ", &doubt.text, Tone::Warn));
         }

@@ -19,12 +19,12 @@ pub(super) fn tell(view: &RunView, samples: &mut Samples) {
     for limit in &view.limits {
         for (bound, at) in [("held", limit.held), ("lower", limit.lower), ("upper", limit.upper)] {
             if let Some(at) = at {
-                samples.number(&family::LIMIT, &[&limit.goal, bound, &limit.unit], at);
+                samples.number(&family::LIMIT, &[&limit.goal, bound, limit.unit.name()], at);
             }
         }
     }
     for (caveat, trials) in caveats::gathered(view) {
-        samples.count(&family::CAVEATS, &[&caveat.code], trials.max(1) as u64);
+        samples.count(&family::CAVEATS, &[caveat.doubt.name()], trials.max(1) as u64);
     }
     let arm = |arm: usize| view.design.as_ref().and_then(|design| Some(design.arms.get(arm)?.name.as_str()));
     let starts = view.visits.iter().map(|visit| [arm(visit.arm).unwrap_or_default()]);

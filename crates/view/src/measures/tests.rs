@@ -8,8 +8,8 @@ use record::watch::{
     Subject, SubjectWindow, Wait, Watched, Window,
 };
 use record::{
-    ArmOf, Caveat, Design, Figure, Judgement, Limit, Machine, Outcome, Purpose, Recovery, RunId, TrialResult,
-    Visit,
+    ArmOf, Caveat, Design, Doubt, Figure, Judgement, Limit, LimitUnit, Machine, Outcome, Purpose, Recovery,
+    RunId, RunKind, TrialResult, Visit,
 };
 use units::{Bytes, Nanos, Rate, Share};
 
@@ -19,7 +19,7 @@ fn started(name: &str, target: &str) -> Event {
         at_unix_ms: 1_700_000_000_500,
         version: "0.1.0".to_owned(),
         method: record::METHOD,
-        command: "find".to_owned(),
+        command: RunKind::Find,
         target: target.to_owned(),
         goal: "zero-drop".to_owned(),
         plan: String::new(),
@@ -67,7 +67,7 @@ fn done(number: u32, purpose: Purpose, total: Slice, good: bool) -> Event {
             hopeless: false,
             total,
             recovery: Recovery::NotNeeded,
-            caveats: vec![Caveat::new("generator-late", "it was late")],
+            caveats: vec![Caveat::new(Doubt::GeneratorLate, "it was late")],
         }),
         judgement: Judgement { loss: 0.0, good, growth_per_second: None, invalid: Vec::new() },
     }
@@ -231,7 +231,7 @@ fn everything() -> Snapshot {
         goal: "strict".to_owned(),
         lower: Some(190.0),
         upper: Some(200.0),
-        unit: "requests/s".to_owned(),
+        unit: LimitUnit::Requests,
         regular: false,
         good_trials: 1,
         bad_trials: 1,

@@ -35,7 +35,7 @@ fn head(view: &RunView) -> Head {
         Head { state, ended_unix_ms: view.end.as_ref().map(|end| end.at_unix_ms), ..Head::default() };
     if let Some(started) = &view.started {
         head.id = started.id.0.clone();
-        head.command.clone_from(&started.command);
+        head.command = started.command.to_string();
         head.target.clone_from(&started.target);
         head.goal.clone_from(&started.goal);
         head.version.clone_from(&started.version);
@@ -122,10 +122,10 @@ fn answered(view: &RunView) -> Option<Line> {
 
 /// Every reason for doubt, with the section it is about.
 pub(super) fn doubts(view: &RunView, there: impl Fn(&str) -> bool) -> Vec<Doubt> {
-    let about = |code: &str| section(code, view.kind()).filter(|id| there(id)).map(str::to_owned);
+    let about = |doubt: &record::Doubt| section(doubt, view.kind()).filter(|id| there(id)).map(str::to_owned);
     let mut doubts: Vec<Doubt> = caveats::worded(view)
         .into_iter()
-        .map(|(caveat, text)| Doubt { text: text.trim().to_owned(), section: about(&caveat.code) })
+        .map(|(caveat, text)| Doubt { text: text.trim().to_owned(), section: about(&caveat.doubt) })
         .collect();
     let mut add = |text: String, section: &str| {
         if !doubts.iter().any(|known| known.text == text) {
@@ -161,13 +161,14 @@ fn placebo(standing: &Standing) -> impl Iterator<Item = String> {
 }
 
 /// What a caveat is about, as far as its code tells.
-fn section(code: &str, kind: Kind) -> Option<&'static str> {
-    match code {
-        "generator-late" | "generator-busy" => Some("load"),
-        "not-answered" | "too-short" | "looks-disagree" => Some("evidence"),
-        "placebo-differs" | "drift" | "unequal-noise" | "no-noise" | "few-freedom" | "before-first-look"
-        | "arm-dropped" | "at-least" => Some("experiment"),
-        "disturbed" if matches!(kind, Kind::Sheet | Kind::WorkingSet) => Some("figures"),
+fn section(doubt: &record::Doubt, kind: Kind) -> Option<&'static str> {
+    use record::Doubt::*;
+    match doubt {
+        GeneratorLate | GeneratorBusy => Some("load"),
+        NotAnswered | TooShort | LooksDisagree => Some("evidence"),
+        PlaceboDiffers | Drift | UnequalNoise | NoNoise | FewFreedom | BeforeFirstLook | ArmDropped
+        | AtLeast => Some("experiment"),
+        Disturbed if matches!(kind, Kind::Sheet | Kind::WorkingSet) => Some("figures"),
         _ => None,
     }
 }

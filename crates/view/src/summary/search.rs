@@ -4,8 +4,8 @@ use crate::table::Table;
 use crate::words::number;
 use crate::{Line, RunView, Tone, Trial, TrialState, Words, freezes, verdict, why_bad};
 use record::{
-    Background, CurvePoint, Ended, Failure, Limit, Making, Outcome, Outcomes, Purpose, Recovery, Verdict,
-    WarmedUp,
+    Background, CurvePoint, Ended, Failure, Limit, LimitUnit, Making, Outcome, Outcomes, Purpose, Recovery,
+    Verdict, WarmedUp,
 };
 use std::collections::BTreeMap;
 use units::{Nanos, Share, grouped};
@@ -103,7 +103,7 @@ fn verdict_apart(view: &RunView) -> Vec<Line> {
 fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> {
     let held = strict.and_then(|l| l.held.or(l.lower));
     let raised = view.words().raised();
-    let unit = strict.map_or(view.words().unit(), |l| l.unit.as_str());
+    let unit = strict.map_or(view.words().unit(), |l| l.unit.clone());
     let of = if moves(&view.limits).is_some() { " in nine of ten trials" } else { "" };
     let holds = |words: &str, tone| {
         let holds = match held {
@@ -121,7 +121,7 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> 
                 "the limit was not reached: that is the largest {raised} allowed; raise --max to go on"
             )),
         ],
-        Ended::BelowMin => vec![below_min(strict, unit, raised)],
+        Ended::BelowMin => vec![below_min(strict, &unit, raised)],
         Ended::BudgetSpent => vec![
             holds("holds", Tone::Strong),
             note("the time was up before the bounds were close enough; give more by --budget".to_owned()),
@@ -277,7 +277,7 @@ fn known(raised: &str, strict: Option<&Limit>) -> Option<Line> {
     Some(Line::plain("  ").and(Tone::Strong, text))
 }
 
-fn below_min(strict: Option<&Limit>, unit: &str, raised: &str) -> Line {
+fn below_min(strict: Option<&Limit>, unit: &LimitUnit, raised: &str) -> Line {
     let upper = strict.and_then(|l| l.upper).map(|u| format!(" {} {unit}", number(u))).unwrap_or_default();
     Line::plain("  ")
         .and(Tone::Bad, format!("does not hold even{upper}"))

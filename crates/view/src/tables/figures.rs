@@ -39,7 +39,7 @@ pub(super) fn columns() -> Columns<(String, Figure)> {
         )
         .text("argument", "the figure from its parts, or what bounds it", |(_, f)| f.argument.clone())
         .text("caveats", "codes of the reasons for doubt", |(_, f)| {
-            let codes: Vec<&str> = f.caveats.iter().map(|caveat| caveat.code.as_str()).collect();
+            let codes: Vec<&str> = f.caveats.iter().map(|caveat| caveat.doubt.name()).collect();
             (!codes.is_empty()).then(|| codes.join("; "))
         })
 }

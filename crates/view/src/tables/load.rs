@@ -59,7 +59,7 @@ impl Bounds {
         let goal = |place: usize| {
             limits.get(place).map_or([None; 3], |limit| [limit.held, limit.lower, limit.upper])
         };
-        Self { unit: limits.first().map(|limit| limit.unit.clone()), goals: [goal(0), goal(1)] }
+        Self { unit: limits.first().map(|limit| limit.unit.to_string()), goals: [goal(0), goal(1)] }
     }
 }
 
@@ -129,7 +129,7 @@ pub(super) fn trials() -> Columns<TrialOf> {
             |t| t.trial.figures.outstanding.map(|outstanding| outstanding.max),
         )
         .text("caveats", "codes of the reasons for doubt, those that void it first", |t| {
-            joined(of_trial(&t.trial).into_iter().map(|caveat| (&caveat.code, None)))
+            joined(of_trial(&t.trial).into_iter().map(|caveat| (caveat.doubt.name(), None)))
         })
         .number("held", "what nine of ten trials hold, estimated after this trial", |t| t.bounds.goals[0][0])
         .number("held_lower", "its 95 % interval begins here; or the highest load shown to hold", |t| {

@@ -4,7 +4,9 @@
 use crate::hand;
 use crate::hand::{Run, check, curve, pair};
 use record::watch::{Level, Subject, SubjectWindow, Watched, Window};
-use record::{Diagnosis, Ended, Event, Judgement, Outcome, Purpose, Recovery, Slice, TrialResult, Verdict};
+use record::{
+    Diagnosis, Doubt, Ended, Event, Judgement, Outcome, Purpose, Recovery, Slice, TrialResult, Verdict,
+};
 use torment_view::{RunComparison, RunView, Spread, Standing, charts, compare_runs};
 use units::{Nanos, Rate};
 
@@ -206,7 +208,7 @@ fn what_is_the_same_is_said_to_be() {
     );
     // Two of one name are told apart by their ids.
     assert_eq!(found.runs[0].title, USUAL.id);
-    assert!(found.doubts.iter().all(|doubt| doubt.code == "single-runs"), "{:?}", found.doubts);
+    assert!(found.doubts.iter().all(|doubt| doubt.doubt == Doubt::SingleRuns), "{:?}", found.doubts);
 }
 
 #[test]
@@ -245,7 +247,7 @@ fn a_run_that_is_not_trustworthy_decides_nothing() {
         if let Event::TrialDone { judgement, .. } = event {
             judgement
                 .invalid
-                .push(record::Caveat::new("generator-late", "the generator was late by 4 ms at p99"));
+                .push(record::Caveat::new(Doubt::GeneratorLate, "the generator was late by 4 ms at p99"));
         }
     }
     let found = compared(&[events(&USUAL), void]).expect("they can be compared");
@@ -311,7 +313,7 @@ fn what_makes_runs_incomparable_is_said_first() {
     *version = "0.0.9".to_owned();
     let cut = events(&USUAL).into_iter().take(20).collect::<Vec<_>>();
     let found = compared(&[events(&USUAL), other, cut]).expect("they can be compared");
-    let codes: Vec<&str> = found.doubts.iter().map(|doubt| doubt.code.as_str()).collect();
+    let codes: Vec<&str> = found.doubts.iter().map(|doubt| doubt.doubt.name()).collect();
     assert_eq!(codes, ["other-machine", "other-method", "other-plan", "cut-short", "single-runs"]);
     check("compare-doubts.txt", &text(&found));
 }

@@ -5,7 +5,7 @@
 use crate::hand::check;
 use crate::hand::experiment::{Arm, Course, Says, asks, judged, noise, probe};
 use plan::{At, Measure};
-use record::{Answer, Cause, Caveat, Over, Standing};
+use record::{Answer, Cause, Caveat, Doubt, Over, Standing};
 use torment_view::{
     Line, Progress, RunView, arm_lines, hypothesis_lines, logs, run_json, start_line, summary,
 };
@@ -132,7 +132,7 @@ fn answers() -> Standing {
         ],
         noise: vec![noise(0, Measure::Capacity, 0.021, 1.042), noise(1, Measure::P99, 0.094, 1.21)],
         caveats: vec![Caveat::new(
-            "drift",
+            Doubt::Drift,
             "the baseline's capacity fell by 3.1 % from the first block to the last: other work on the machine",
         )],
         over: None,
@@ -231,7 +231,10 @@ fn a_factorial_experiment() {
         noise: vec![noise(0, Measure::Capacity, 0.021, 1.042)],
         ..Standing::default()
     };
-    let once = Caveat::new("one-machine", "target and generator share 2 processors, so each slows the other");
+    let once = Caveat::new(
+        Doubt::Other("one-machine".to_owned()),
+        "target and generator share 2 processors, so each slows the other",
+    );
     standing.judged.iter_mut().for_each(|judged| judged.caveats.push(once.clone()));
     let probes = vec![probe("all", At::Limit, &all), probe("all", At::Rate(Rate(100.0)), &all)];
     let mut course = Course::of(arms, probes, hypotheses).pilot();

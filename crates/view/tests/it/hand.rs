@@ -5,8 +5,8 @@ pub mod experiment;
 pub mod watched;
 
 use record::{
-    Caveat, CurvePoint, Ended, Event, Failure, Judgement, Limit, Machine, Making, Outcome, Purpose, Recovery,
-    RunId, Silence, Slice, TrialResult, Verdict, WarmedUp,
+    Caveat, CurvePoint, Doubt, Ended, Event, Failure, Judgement, Limit, LimitUnit, Machine, Making, Outcome,
+    Purpose, Recovery, RunId, RunKind, Silence, Slice, TrialResult, Verdict, WarmedUp,
 };
 use std::path::PathBuf;
 use units::{Nanos, Rate};
@@ -82,7 +82,7 @@ impl Load {
         self
     }
     pub fn void(mut self, code: &str, text: &str) -> Self {
-        self.invalid.push(Caveat::new(code, text));
+        self.invalid.push(Caveat::new(Doubt::from(code.to_owned()), text));
         self
     }
 
@@ -142,7 +142,7 @@ impl Run {
             at_unix_ms: 1_795_191_302_000,
             version: "0.1.0".to_owned(),
             method: record::METHOD,
-            command: command.to_owned(),
+            command: RunKind::from(command.to_owned()),
             target: "http://127.0.0.1:8080/queue?us=500".to_owned(),
             goal: "zero-drop".to_owned(),
             plan: "target = \"http://127.0.0.1:8080/queue?us=500\"\n".to_owned(),
@@ -211,7 +211,7 @@ impl Run {
     }
 
     pub fn doubt(mut self, code: &str, text: &str) -> Self {
-        self.events.push(Event::Doubt { caveat: Caveat::new(code, text) });
+        self.events.push(Event::Doubt { caveat: Caveat::new(Doubt::from(code.to_owned()), text) });
         self
     }
 
@@ -266,7 +266,7 @@ pub fn limit(goal: &str, lower: Option<f64>, upper: Option<f64>) -> Limit {
         goal: goal.to_owned(),
         lower,
         upper,
-        unit: "requests/s".to_owned(),
+        unit: LimitUnit::Requests,
         regular: lower.is_some() && upper.is_some(),
         good_trials: good,
         bad_trials: upper.map_or(0, |_| 1),

@@ -2,13 +2,13 @@
 
 use crate::hand::*;
 use record::watch::{PostgresInfo, Watched};
-use record::{Cause, Caveat, Failure, Lack};
+use record::{Cause, Caveat, Doubt, Failure, Lack};
 
 #[test]
 fn the_generator_is_suspected_first() {
     let quiet = second(vec![workers(0.1, 0.1, &[(futex(Some(60)), 200.0)])]);
     let mut bad = load(9000.0, 8000.0, 400.0, 30, quiet.clone());
-    bad.invalid = vec![Caveat::new("generator-late", "the generator itself was 30 ms late at p99")];
+    bad.invalid = vec![Caveat::new(Doubt::GeneratorLate, "the generator itself was 30 ms late at p99")];
     let diagnosis = judge(watched(), vec![load(100.0, 100.0, 1.0, 1, quiet), bad]);
     expect(&diagnosis, Cause::Generator);
 }
@@ -17,7 +17,7 @@ fn the_generator_is_suspected_first() {
 #[test]
 fn a_generator_that_is_late_beyond_the_limit_is_not_the_limit() {
     let mut late = load(500.0, 190.0, 390.0, 1900, pool_of_ten());
-    late.invalid = vec![Caveat::new("generator-late", "the generator itself was 30 ms late at p99")];
+    late.invalid = vec![Caveat::new(Doubt::GeneratorLate, "the generator itself was 30 ms late at p99")];
     let bad = load(300.0, 190.0, 390.0, 1900, pool_of_ten());
     expect(&judge(watched(), vec![calm(), late, bad]), Cause::Pool);
 }
@@ -27,7 +27,7 @@ fn a_generator_that_is_late_beyond_the_limit_is_not_the_limit() {
 fn a_generator_that_is_late_for_once_is_not_the_limit() {
     for rate in [50.0, 150.0] {
         let mut late = load(rate, 40.0, 390.0, 1900, pool_of_ten());
-        late.invalid = vec![Caveat::new("generator-late", "the generator itself was 30 ms late at p99")];
+        late.invalid = vec![Caveat::new(Doubt::GeneratorLate, "the generator itself was 30 ms late at p99")];
         let held = load(160.0, 160.0, 10.0, 5, pool_of_ten());
         let bad = load(190.0, 160.0, 390.0, 1900, pool_of_ten());
         let diagnosis = judge(watched(), vec![calm(), held, late, bad]);
@@ -49,33 +49,15 @@ fn what_torment_lacks_is_its_own_and_counted_in_arrivals() {
         }),
         ..watched()
     };
-    for (lack, code, cause, count, words) in [
-        (Lack::Port, "ports-exhausted", Cause::Ports, 700, "3,500 arrivals failed for want of a local port"),
-        (
-            Lack::Descriptor,
-            "descriptors-exhausted",
-            Cause::OwnDescriptors,
-            20,
-            "100 arrivals failed for want of a",
-        ),
-        (
-            Lack::Watch,
-            "watches-exhausted",
-            Cause::OwnDescriptors,
-            20,
-            "100 arrivals failed for want of a watch of",
-        ),
-        (
-            Lack::Memory,
-            "memory-exhausted",
-            Cause::OwnDescriptors,
-            20,
-            "want of a piece of the kernel's memory",
-        ),
+    for (lack, cause, count, words) in [
+        (Lack::Port, Cause::Ports, 700, "3,500 arrivals failed for want of a local port"),
+        (Lack::Descriptor, Cause::OwnDescriptors, 20, "100 arrivals failed for want of a"),
+        (Lack::Watch, Cause::OwnDescriptors, 20, "100 arrivals failed for want of a watch of"),
+        (Lack::Memory, Cause::OwnDescriptors, 20, "want of a piece of the kernel's memory"),
     ] {
         let mut void = load(900.0, 150.0, 30.0, 10, calm().window);
         void.failures = vec![(Failure::Lacking(lack), count)];
-        void.invalid = vec![Caveat::new(code, "as the runner says it")];
+        void.invalid = vec![Caveat::new(lack.into(), "as the runner says it")];
         let diagnosis = judge(about(), vec![calm(), void]);
         expect(&diagnosis, cause);
         assert!(diagnosis.sentences[0].contains(words), "{:?}", diagnosis.sentences);

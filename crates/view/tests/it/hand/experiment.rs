@@ -3,8 +3,8 @@
 use super::Run;
 use plan::{At, Hypothesis, Measure};
 use record::{
-    Answer, ArmOf, Cause, Caveat, Design, Event, Expected, Interval, Judged, Noise, Over, ProbeOf, RunId,
-    Spent, Standing, Taken, Verdict, Visit,
+    Answer, ArmOf, Cause, Caveat, Design, Doubt, Event, Expected, Interval, Judged, Noise, Over, ProbeOf,
+    RunId, Spent, Standing, Taken, Verdict, Visit,
 };
 use units::{Nanos, Rate, Share};
 
@@ -93,7 +93,7 @@ impl Says for Judged {
         self
     }
     fn doubt(mut self, code: &str, text: &str) -> Self {
-        self.caveats.push(Caveat::new(code, text));
+        self.caveats.push(Caveat::new(Doubt::from(code.to_owned()), text));
         self
     }
 }

@@ -3,7 +3,7 @@
 use crate::hand::experiment::{Arm, Course, Says, asks, judged, noise, probe};
 use crate::page::kit::{chart, document, golden, said, section, words};
 use plan::{At, Measure};
-use record::{Answer, Cause, Caveat, Event, Over, Standing};
+use record::{Answer, Cause, Caveat, Doubt, Event, Over, Standing};
 use torment_view::page::{Form, Pages};
 use units::{Rate, Share};
 
@@ -47,7 +47,7 @@ fn answers() -> Standing {
         ],
         noise: vec![noise(0, Measure::Capacity, 0.021, 1.042), noise(1, Measure::P99, 0.094, 1.21)],
         caveats: vec![Caveat::new(
-            "drift",
+            Doubt::Drift,
             "the baseline's capacity fell by 3.1 %: other work on the machine",
         )],
         over: None,

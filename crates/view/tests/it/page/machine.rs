@@ -2,7 +2,7 @@
 
 use crate::hand::Run;
 use crate::page::kit::{at, chart, document, said, section, words};
-use record::{CacheModel, Caveat, Conditions, Event, Figure, Gave, Room, Unit, Verdict};
+use record::{CacheModel, Caveat, Conditions, Doubt, Event, Figure, Gave, Room, Unit, Verdict};
 use torment_view::page::Pages;
 use units::{Bytes, Nanos};
 
@@ -77,7 +77,7 @@ fn what_the_machine_was_asked() {
     assert!(said(section(&set, "figures")).contains("256 MiB fit."));
 
     let mut sheet = Run::start("probe");
-    let doubtful = Caveat::new("disturbed", "others used 40 % of a processor");
+    let doubtful = Caveat::new(Doubt::Disturbed, "others used 40 % of a processor");
     let conditions = Conditions { caveats: vec![doubtful], ..Conditions::default() };
     sheet.events.push(Event::Surveyed { conditions: Box::new(conditions) });
     let one =

@@ -1,0 +1,168 @@
+use crate::Lack;
+use crate::named::named;
+use serde::{Deserialize, Serialize};
+
+named! {
+    /// Why a figure is doubtful.
+    Doubt {
+        /// The generator took arrivals up late, or not at all.
+        GeneratorLate = "generator-late",
+        /// The generator's own processors were busy.
+        GeneratorBusy = "generator-busy",
+        /// The generator could open no more files.
+        DescriptorsExhausted = "descriptors-exhausted",
+        /// The generator had no more local ports.
+        PortsExhausted = "ports-exhausted",
+        /// epoll could listen to no more descriptors of the generator.
+        WatchesExhausted = "watches-exhausted",
+        /// The kernel had no more memory for the generator's sockets.
+        MemoryExhausted = "memory-exhausted",
+        /// The hypervisor gave processor time to others during a load.
+        Steal = "steal",
+        /// The schedule was not kept.
+        OffPlan = "off-plan",
+        /// Arrivals outstanding are not rate × mean response time.
+        LittlesLaw = "littles-law",
+        /// All connections were busy, and arrivals waited for one.
+        ConnectionsLimit = "connections-limit",
+        /// Connections could not be made for a reason on this side.
+        ConnectionsOurs = "connections-ours",
+        /// Connections that were held went away.
+        ConnectionsLost = "connections-lost",
+        /// The load was interrupted before its end.
+        Interrupted = "interrupted",
+        /// Fewer files may be open than connections were asked for.
+        FewDescriptors = "few-descriptors",
+        /// An address has fewer ports than connections were asked for.
+        FewPorts = "few-ports",
+        /// The target could not be brought back to its beginning.
+        NotReset = "not-reset",
+        /// The store was slower than the run.
+        StoreBehind = "store-behind",
+        /// The search of a start found no limit.
+        NoLimit = "no-limit",
+        /// The search of a start had no time left to know the limit well.
+        NotNarrow = "not-narrow",
+        /// The target kept changing.
+        NonStationary = "non-stationary",
+        /// A start made no load.
+        NoLoad = "no-load",
+        /// Requests of a load were not answered.
+        NotAnswered = "not-answered",
+        /// Two starts of the same arm differ.
+        PlaceboDiffers = "placebo-differs",
+        /// An arm could not be measured.
+        ArmDropped = "arm-dropped",
+        /// A hypothesis cannot be decided before the first look.
+        BeforeFirstLook = "before-first-look",
+        /// The noise between starts is not known.
+        NoNoise = "no-noise",
+        /// The interval rests on few starts.
+        FewFreedom = "few-freedom",
+        /// Two looks came to different answers.
+        LooksDisagree = "looks-disagree",
+        /// A figure is a lower bound.
+        AtLeast = "at-least",
+        /// The machine became faster or slower during the experiment.
+        Drift = "drift",
+        /// Two arms differ in their noise.
+        UnequalNoise = "unequal-noise",
+        /// Others use the machine.
+        OthersAtWork = "others-at-work",
+        /// The hypervisor gives processor time to others.
+        StolenTime = "stolen-time",
+        /// Something takes the processor that no counter shows.
+        Gaps = "gaps",
+        /// Others were at work while a figure was measured.
+        Disturbed = "disturbed",
+        /// What was measured is no switch from one thread to another.
+        NotASwitch = "not-a-switch",
+        /// A share of processor time is shorter than its clock can tell.
+        TooShort = "too-short",
+        /// Compared runs were made on different machines,
+        OtherMachine = "other-machine",
+        /// by different methods,
+        OtherMethod = "other-method",
+        /// by different versions,
+        OtherVersion = "other-version",
+        /// of different targets,
+        OtherTarget = "other-target",
+        /// from different plans,
+        OtherPlan = "other-plan",
+        /// go on,
+        StillRunning = "still-running",
+        /// were cut short,
+        CutShort = "cut-short",
+        /// failed,
+        Failed = "failed",
+        /// have events that this version cannot read,
+        SkippedEvents = "skipped-events",
+        /// were made once each.
+        SingleRuns = "single-runs",
+    }
+}
+
+impl Doubt {
+    /// Whether the generator could not go on: its figures are its own, not the target's.
+    pub fn is_generator(&self) -> bool {
+        matches!(self, Self::GeneratorLate | Self::GeneratorBusy)
+    }
+
+    /// Whether the generator lacked something that connections need.
+    pub fn is_lack(&self) -> bool {
+        matches!(
+            self,
+            Self::DescriptorsExhausted
+                | Self::PortsExhausted
+                | Self::WatchesExhausted
+                | Self::MemoryExhausted
+        )
+    }
+}
+
+impl From<Lack> for Doubt {
+    fn from(lack: Lack) -> Self {
+        match lack {
+            Lack::Descriptor => Self::DescriptorsExhausted,
+            Lack::Port => Self::PortsExhausted,
+            Lack::Watch => Self::WatchesExhausted,
+            Lack::Memory => Self::MemoryExhausted,
+        }
+    }
+}
+
+/// A reason for doubt, shown wherever the number it concerns is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Caveat {
+    /// What is doubtful.
+    #[serde(rename = "code")]
+    pub doubt: Doubt,
+    /// One sentence for people: what was found and what can be done.
+    pub text: String,
+}
+
+impl Caveat {
+    /// A caveat with its sentence.
+    pub fn new(doubt: Doubt, text: impl Into<String>) -> Self {
+        Self { doubt, text: text.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caveat_is_stored_by_the_name_of_its_doubt() {
+        for (doubt, name) in [
+            (Doubt::GeneratorLate, "generator-late"),
+            (Doubt::Steal, "steal"),
+            (Doubt::Other("of-a-later-version".to_owned()), "of-a-later-version"),
+        ] {
+            let caveat = Caveat::new(doubt, "why");
+            let stored = serde_json::to_string(&caveat).expect("it can be written");
+            assert_eq!(stored, format!("{{\"code\":\"{name}\",\"text\":\"why\"}}"));
+            assert_eq!(serde_json::from_str::<Caveat>(&stored).expect("it can be read"), caveat);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Enums that are stored by name.
+
+/// An enum whose variants have stable names: they stand in stored runs, JSON, exports and metrics. A name that is none of them, of another version of torment, is
+/// kept as it is.
+macro_rules! named {
+    ($(#[$about:meta])* $type:ident { $($(#[$said:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[serde(from = "String", into = "String")]
+        pub enum $type {
+            $($(#[$said])* $variant,)*
+            /// One that another version of torment knows, by its name.
+            Other(String),
+        }
+
+        impl $type {
+            /// Its name for programs.
+            pub fn name(&self) -> &str {
+                match self {
+                    $(Self::$variant => $name,)*
+                    Self::Other(name) => name,
+                }
+            }
+        }
+
+        impl From<String> for $type {
+            fn from(name: String) -> Self {
+                match name.as_str() {
+                    $($name => Self::$variant,)*
+                    _ => Self::Other(name),
+                }
+            }
+        }
+
+        impl From<$type> for String {
+            fn from(named: $type) -> Self {
+                named.name().to_owned()
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    };
+}
+
+pub(crate) use named;
