@@ -69,7 +69,9 @@ fn a_service_that_closes_one_too_many() {
         let (lower, upper) = bounds(&ended, &find);
         assert!((98.0..=100.0).contains(&lower) && upper > 100.0 && upper <= 103.0, "{lower} to {upper}");
         assert_eq!(ended.code(), 0, "{ended}");
-        let lost = find["trials"].as_array().expect("trials").iter().filter(|t| t["good"] == false);
+        // A look whether the target has recovered may find it slow still: nothing was lost there.
+        let trials = find["trials"].as_array().expect("trials").iter();
+        let lost = trials.filter(|trial| trial["good"] == false && trial["purpose"] != "recovery");
         for trial in lost {
             assert!(trial["caveats"].to_string().contains("connections-lost"), "{trial:#}");
         }

@@ -1,5 +1,6 @@
 //! A target that stands still now and then, and what only looks like it.
 
+use super::store::wait_until;
 use crate::program::target::{Target, unix};
 use crate::program::{Place, Running, Turn};
 use rustix::process::Signal;
@@ -51,11 +52,12 @@ fn a_steady_target_never_stands_still() {
     assert!(off.len() < 3, "{off:?}");
 }
 
-/// A load of six seconds, in which something is done; what it says of freezes.
+/// A load of seven seconds, in which something is done; what it says of freezes.
 fn meanwhile(place: &Place, arguments: &[&str], act: impl Fn(&Running)) -> Value {
-    let load = ["run", "-r", "200", "-d", "6s", "--format", "json"];
+    let load = ["run", "-r", "200", "-d", "7s", "--format", "json"];
     let running = Running::start(place.command(load.iter().chain(arguments).copied()));
-    sleep(Duration::from_millis(1_500));
+    // A busy machine may take its time before the load begins.
+    wait_until(place, "a second of load", |run| run["trial"]["due"].as_u64() > Some(0));
     act(&running);
     let ended = running.end();
     println!("{ended}");

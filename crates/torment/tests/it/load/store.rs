@@ -14,7 +14,7 @@ fn list(place: &Place) -> Vec<Value> {
 }
 
 /// Waits until the run that goes on, not one before it, is such that `holds`, then returns it.
-fn wait_until(place: &Place, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+pub fn wait_until(place: &Place, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
     let until = Instant::now() + Duration::from_secs(30);
     loop {
         if list(place).first().is_some_and(|run| run["state"] == "running") {
