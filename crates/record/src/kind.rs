@@ -38,6 +38,18 @@ named! {
     }
 }
 
+named! {
+    /// What a limit on the number of tasks is counted in.
+    RoomUnit {
+        /// Threads and processes.
+        Tasks = "tasks",
+        /// Mappings of memory.
+        Maps = "maps",
+        /// Memory.
+        Bytes = "bytes",
+    }
+}
+
 impl LimitUnit {
     /// Whether it is one a second.
     pub fn is_rate(&self) -> bool {

@@ -28,7 +28,7 @@ pub use experiment::{
     Answer, ArmOf, Design, Expected, Interval, Judged, Noise, Over, ProbeOf, Spent, Standing, Taken, Visit,
 };
 pub use gather::{Counted, Gather};
-pub use kind::{LimitUnit, RunKind};
+pub use kind::{LimitUnit, RoomUnit, RunKind};
 pub use label::Label;
 pub use outcome::{Failure, Lack, Outcome, Outcomes};
 pub use probe::{CacheModel, Conditions, Costs, Figure, Gave, Room, Single, Unit};

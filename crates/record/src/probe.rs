@@ -1,6 +1,6 @@
 //! What the machine itself costs and allows: figures of `torment probe`, the limits on tasks, what gave.
 
-use crate::{Caveat, RunId};
+use crate::{Caveat, RoomUnit, RunId};
 use serde::{Deserialize, Serialize};
 use stats::{Histogram, Median, Quantiles};
 use units::{Bytes, Nanos};
@@ -152,8 +152,8 @@ pub struct Room {
     pub limit: Option<u64>,
     /// How much of that is in use; none if it cannot be read.
     pub used: Option<u64>,
-    /// Its own unit: `tasks`, `maps`, `bytes`.
-    pub unit: String,
+    /// Its own unit.
+    pub unit: RoomUnit,
     /// More threads that it allows; none: any number.
     pub threads: Option<u64>,
     /// How to raise it until the next start.

@@ -7,7 +7,7 @@ use crate::conductor::Conductor;
 use crate::{Error, Outcome, Sink, Stop, Title, exit, find, id, load, recorded};
 use engine::Offer;
 use plan::{Plan, Secrets, Task};
-use record::{Counted, Event, Figure, Limit, LimitUnit, Purpose, RunKind, Slice, Unit, Verdict};
+use record::{Counted, Event, Figure, Limit, LimitUnit, Purpose, RoomUnit, RunKind, Slice, Unit, Verdict};
 use std::path::PathBuf;
 use std::time::Instant;
 use storm::{Account, Bare, Command, Options, Storm, TABLE, Wish};
@@ -85,7 +85,7 @@ fn has_room(parallel: u32) -> Result<(), Error> {
     let rooms = tasks::forecast(&tasks::Asked::default());
     let binds = rooms.into_iter().find(|room| {
         // Of a process's own memory and mappings other processes take nothing.
-        room.unit == "tasks" && room.threads.is_some_and(|threads| threads < u64::from(parallel))
+        room.unit == RoomUnit::Tasks && room.threads.is_some_and(|threads| threads < u64::from(parallel))
     });
     let Some(room) = binds else { return Ok(()) };
     Err(Error::Machine(format!(

@@ -3,7 +3,7 @@
 use crate::Asked;
 use crate::readings::{Kills, Memory, Readings};
 use crate::rooms::{Kind, Known, known};
-use record::{Gave, Room};
+use record::{Gave, Room, RoomUnit};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -144,8 +144,8 @@ fn named(
     let Some(Known { room, .. }) = full else {
         return Gave::Unknown { call: format!("{call}; every limit that can be read has room") };
     };
-    let used = match (room.used, room.limit, room.unit.as_str()) {
-        (Some(used), Some(limit), "bytes") => {
+    let used = match (room.used, room.limit, &room.unit) {
+        (Some(used), Some(limit), RoomUnit::Bytes) => {
             format!("{} of {} in use", units::Bytes(used), units::Bytes(limit))
         }
         (Some(used), Some(limit), unit) => {

@@ -7,7 +7,7 @@ use crate::readings::Readings;
 use crate::rooms::{Each, rooms};
 use crate::{Asked, Error, gave, reserve};
 use plan::Limits;
-use record::{Event, Gave, Verdict};
+use record::{Event, Gave, RoomUnit, Verdict};
 use service::Guard;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
@@ -66,8 +66,11 @@ fn own_group(program: &Path, here: &Readings, asked: &Asked) -> Result<(Guard, V
         };
         Error::UntilFailure(text)
     };
-    let threads =
-        rooms(here, asked).iter().filter(|room| room.unit == "tasks").filter_map(|room| room.threads).min();
+    let threads = rooms(here, asked)
+        .iter()
+        .filter(|room| room.unit == RoomUnit::Tasks)
+        .filter_map(|room| room.threads)
+        .min();
     let pids = threads.map_or(1 << 22, |threads| threads + threads / 10 + 100);
     let mut guard = Guard::start(program).map_err(why)?;
     let groups = guard.group(&Limits { pids: Some(pids), ..Limits::default() }).map_err(why)?;

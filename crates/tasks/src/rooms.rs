@@ -3,7 +3,7 @@
 use crate::Asked;
 use crate::advice;
 use crate::readings::{Memory, RESERVED_PIDS, Readings, Tasks};
-use record::Room;
+use record::{Room, RoomUnit};
 
 /// What a waiting thread takes of memory, as measured on Linux 6.18: two pages of stack, one of page tables, 16 KiB of
 /// kernel stack, and some 7 KiB of the kernel's own structures. `torment probe memory` measures it.
@@ -126,13 +126,13 @@ fn raised(used: u64, threads: u64, asked: &Asked) -> u64 {
     used.saturating_add(asked.most.unwrap_or(threads.saturating_mul(2)).max(threads.saturating_add(1)))
 }
 
-fn room(name: &str, place: impl Into<String>, unit: &str) -> Room {
+fn room(name: &str, place: impl Into<String>, unit: RoomUnit) -> Room {
     Room {
         name: name.to_owned(),
         place: place.into(),
         limit: None,
         used: None,
-        unit: unit.to_owned(),
+        unit,
         threads: None,
         now: String::new(),
         for_good: String::new(),
@@ -165,7 +165,7 @@ fn nproc(readings: &Readings, asked: &Asked) -> Room {
             "/etc/security/limits.d/90-tasks.conf: {user} - nproc {wanted}; of a service: LimitNPROC={wanted}"
         ),
         note: (!notes.is_empty()).then(|| notes.join("; ")),
-        ..room("RLIMIT_NPROC", format!("ulimit -u: all tasks of user {user} ({uid})"), "tasks")
+        ..room("RLIMIT_NPROC", format!("ulimit -u: all tasks of user {user} ({uid})"), RoomUnit::Tasks)
     }
 }
 
@@ -181,7 +181,7 @@ fn threads_max(readings: &Readings, asked: &Asked) -> Room {
         now: format!("sysctl -w kernel.threads-max={wanted}"),
         for_good: format!("/etc/sysctl.d/90-tasks.conf: kernel.threads-max = {wanted}"),
         note: readings.own_pids.then(|| "of the whole machine: other containers count too".to_owned()),
-        ..room("kernel.threads-max", "/proc/sys/kernel/threads-max", "tasks")
+        ..room("kernel.threads-max", "/proc/sys/kernel/threads-max", RoomUnit::Tasks)
     }
 }
 
@@ -202,7 +202,7 @@ fn pid_max(readings: &Readings, asked: &Asked) -> Room {
         now: format!("sysctl -w kernel.pid_max={wanted}"),
         for_good: format!("/etc/sysctl.d/90-tasks.conf: kernel.pid_max = {wanted}"),
         note: Some(note),
-        ..room("kernel.pid_max", "/proc/sys/kernel/pid_max", "tasks")
+        ..room("kernel.pid_max", "/proc/sys/kernel/pid_max", RoomUnit::Tasks)
     }
 }
 
@@ -221,7 +221,7 @@ fn pids(readings: &Readings, at: usize, group: &Tasks, asked: &Asked) -> Room {
         now,
         for_good,
         note: (last && readings.own_groups).then(|| HIDDEN.to_owned()),
-        ..room("pids.max", file, "tasks")
+        ..room("pids.max", file, RoomUnit::Tasks)
     }
 }
 
@@ -230,7 +230,7 @@ fn no_pids(readings: &Readings) -> Room {
         Some(group) => format!("group {group} and those above it"),
         None => "no control group with 'pids' is to be seen".to_owned(),
     };
-    Room { note: readings.own_groups.then(|| HIDDEN.to_owned()), ..room("pids.max", place, "tasks") }
+    Room { note: readings.own_groups.then(|| HIDDEN.to_owned()), ..room("pids.max", place, RoomUnit::Tasks) }
 }
 
 fn maps(readings: &Readings, asked: &Asked) -> Room {
@@ -245,7 +245,7 @@ fn maps(readings: &Readings, asked: &Asked) -> Room {
         now: format!("sysctl -w vm.max_map_count={wanted}"),
         for_good: format!("/etc/sysctl.d/90-tasks.conf: vm.max_map_count = {wanted}"),
         note: Some("of each process; a thread takes two, its stack and the guard page below".to_owned()),
-        ..room("vm.max_map_count", "/proc/sys/vm/max_map_count", "maps")
+        ..room("vm.max_map_count", "/proc/sys/vm/max_map_count", RoomUnit::Maps)
     }
 }
 
@@ -257,7 +257,7 @@ fn address_space(readings: &Readings, each: &Each) -> Room {
         threads: readings.top.map(|top| top.saturating_sub(used) / (each.stack + GUARD)),
         now: "smaller stacks: --stack 256KiB here, -Xss of Java, ulimit -s of others".to_owned(),
         for_good: "it is the processor's".to_owned(),
-        ..room("address space", "what the processor can address, for programs", "bytes")
+        ..room("address space", "what the processor can address, for programs", RoomUnit::Bytes)
     }
 }
 
@@ -269,7 +269,7 @@ fn rlimit_space(name: &str, option: char, limit: Option<u64>, used: u64, each: u
         threads: limit.map(|limit| limit.saturating_sub(used) / each.max(1)),
         now: format!("ulimit -{option} unlimited, or smaller stacks"),
         for_good: format!("/etc/security/limits.d/90-tasks.conf: * - {item} unlimited"),
-        ..room(name, format!("ulimit -{option} of the process"), "bytes")
+        ..room(name, format!("ulimit -{option} of the process"), RoomUnit::Bytes)
     }
 }
 
@@ -282,7 +282,7 @@ fn available(readings: &Readings, each: &Each) -> Room {
         now: "end what uses it".to_owned(),
         for_good: "more memory, or threads that touch less of it".to_owned(),
         note: Some(format!("some {} KiB a thread; the kernel kills rather than refuses", each.memory >> 10)),
-        ..room("memory", "MemAvailable in /proc/meminfo", "bytes")
+        ..room("memory", "MemAvailable in /proc/meminfo", RoomUnit::Bytes)
     }
 }
 
@@ -298,7 +298,7 @@ fn group_memory(group: &Memory, each: &Each) -> Room {
         now,
         for_good,
         note: Some(format!("some {} KiB a thread; the kernel kills rather than refuses", each.memory >> 10)),
-        ..room(name, file, "bytes")
+        ..room(name, file, RoomUnit::Bytes)
     }
 }
 
@@ -313,7 +313,7 @@ fn commit(readings: &Readings, each: &Each) -> Option<Room> {
             .to_owned(),
         for_good: "/etc/sysctl.d/90-tasks.conf: vm.overcommit_memory = 0".to_owned(),
         note: Some("vm.overcommit_memory is 2: stacks count in full, touched or not".to_owned()),
-        ..room("CommitLimit", "/proc/meminfo, vm.overcommit_ratio", "bytes")
+        ..room("CommitLimit", "/proc/meminfo, vm.overcommit_ratio", RoomUnit::Bytes)
     })
 }
 

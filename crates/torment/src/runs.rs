@@ -5,7 +5,7 @@ use crate::forms::{self, Forms};
 use crate::{Failure, compare, result};
 use anyhow::anyhow;
 use diagnosis::Recording;
-use record::{Costs, Label, RunId};
+use record::{Costs, Label, RunId, RunKind};
 use runner::exit;
 use store::{Filter, State, Store};
 use view::{
@@ -48,7 +48,8 @@ const PROBES: u32 = 10;
 /// read is as good as nothing.
 pub fn costs(store: &Store) -> Option<Costs> {
     let machine = runner::machine();
-    let probes = Filter { command: Some("probe".to_owned()), limit: Some(PROBES), ..Filter::default() };
+    let probes =
+        Filter { command: Some(RunKind::Probe.to_string()), limit: Some(PROBES), ..Filter::default() };
     store.list(&probes).ok()?.into_iter().find_map(|run| {
         let mut view = RunView::default();
         store.events(&run.id).ok()?.filter_map(Result::ok).for_each(|event| view.fold(&event));

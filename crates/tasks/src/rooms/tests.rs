@@ -143,7 +143,7 @@ fn what_threads_are_like_matters() {
     );
     let raw = Asked { raw: true, ..Asked::default() };
     let rooms_raw = rooms(&readings(), &raw);
-    assert!(rooms_raw.iter().all(|room| room.unit != "maps"), "they need none");
+    assert!(rooms_raw.iter().all(|room| room.unit != RoomUnit::Maps), "they need none");
     assert_eq!(find(&rooms_raw, "memory").threads, Some(23 * GIB / (23 << 10)));
     let many = Asked { most: Some(100_000), ..Asked::default() };
     assert_eq!(find(&rooms(&readings(), &many), "kernel.pid_max").now, "sysctl -w kernel.pid_max=100400");

@@ -1,7 +1,7 @@
 //! Each limit in turn.
 
 use crate::scene::{Group, Limited, Ramp, Wanted, is_root, own, skipped};
-use record::Gave;
+use record::{Gave, RoomUnit};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use testbed::Check;
@@ -40,7 +40,10 @@ fn as_many_as_asked() {
 fn raw_threads_and_small_stacks() {
     let ramp = Ramp::of(&mut Wanted { most: Some(300), raw: true, ..Wanted::default() }.command());
     assert_eq!((ramp.reached, &ramp.gave), (300, &Gave::Asked));
-    assert!(ramp.rooms.iter().all(|room| room.unit != "maps"), "without stacks there are no mappings");
+    assert!(
+        ramp.rooms.iter().all(|room| room.unit != RoomUnit::Maps),
+        "without stacks there are no mappings"
+    );
     let small = Wanted { most: Some(300), stack: Some(128 << 10), touch: 64 << 10, ..Wanted::default() };
     assert_eq!(Ramp::of(&mut small.command()).reached, 300);
 }

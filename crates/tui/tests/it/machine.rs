@@ -44,7 +44,7 @@ fn threads_are_counted_against_the_first_limit() {
         limit: Some(20_000),
         used: Some(10),
         threads: Some(10_000),
-        unit: "tasks".to_owned(),
+        unit: record::RoomUnit::Tasks,
         place: "/sys/fs/cgroup/pids.max".to_owned(),
         now: String::new(),
         for_good: String::new(),

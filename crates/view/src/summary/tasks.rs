@@ -4,7 +4,7 @@ use super::unfinished;
 use crate::sheet::wrapped;
 use crate::table::Table;
 use crate::{Line, RunView, Tone};
-use record::{Gave, Room, Verdict};
+use record::{Gave, Room, RoomUnit, Verdict};
 use units::{Bytes, grouped};
 
 /// Moments of a ramp that are shown.
@@ -147,8 +147,8 @@ pub fn limits(all: &[Room]) -> Vec<Line> {
 /// The limits, the one that binds first leading.
 pub(crate) fn rooms(rooms: &[Room]) -> Table {
     let mut table = Table::with_text_last(&["limit", "allows", "in use", "threads more", "set in"]);
-    let amount = |room: &Room, amount: u64| match room.unit.as_str() {
-        "bytes" => Bytes(amount).to_string(),
+    let amount = |room: &Room, amount: u64| match room.unit {
+        RoomUnit::Bytes => Bytes(amount).to_string(),
         _ => grouped(amount),
     };
     for (at, room) in rooms.iter().enumerate() {

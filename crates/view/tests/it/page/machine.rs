@@ -12,7 +12,7 @@ fn room() -> Room {
         place: "/proc/sys/kernel/pid_max".to_owned(),
         limit: Some(32_768),
         used: Some(400),
-        unit: "tasks".to_owned(),
+        unit: record::RoomUnit::Tasks,
         threads: Some(32_368),
         now: "sysctl -w kernel.pid_max=4194304".to_owned(),
         for_good: "a line in /etc/sysctl.d".to_owned(),
