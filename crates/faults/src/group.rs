@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// The kernel takes a moment to forget processes that have ended.
 const REMOVE_PATIENCE: Duration = Duration::from_secs(3);
+/// Of every group: the process that made it follows, and a number.
+const NAME: &str = "torment-faults-";
 /// Length of a period of a quota, in µs: the kernel's default.
 const PERIOD_US: u64 = 100_000;
 
@@ -29,7 +31,7 @@ impl Group {
     /// Makes a group with these limits.
     pub(crate) fn make(limits: &Limits) -> Result<Self, Trouble> {
         static MADE: AtomicU32 = AtomicU32::new(0);
-        let name = format!("torment-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let name = format!("{NAME}{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let mut this = Self { folders: Vec::new() };
         if let Some(cpus) = limits.cpus {
             let quota = (cpus * PERIOD_US as f64) as u64;
@@ -81,6 +83,7 @@ impl Group {
             .ok_or_else(|| Trouble::Skip(format!("no control group here limits '{controller}'")))?;
         let folder = parent.join(name);
         if !self.folders.contains(&folder) {
+            sweep(&parent);
             fs::create_dir(&folder).map_err(|e| {
                 Trouble::Skip(format!("a control group cannot be made in {}: {e}; be root", parent.display()))
             })?;
@@ -97,6 +100,18 @@ impl Drop for Group {
             while folder.is_dir() && fs::remove_dir(folder).is_err() && Instant::now() < until {
                 sleep(Duration::from_millis(10));
             }
+        }
+    }
+}
+
+/// Removes what one that was killed has left behind: nobody else would.
+fn sweep(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix(NAME)?.split('-').next());
+        if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            // One with processes in it refuses.
+            let _ = fs::remove_dir(entry.path());
         }
     }
 }
@@ -176,5 +191,17 @@ mod tests {
         child.kill().and_then(|()| child.wait()).expect("it is our child");
         drop(group);
         assert!(folders.iter().all(|folder| !folder.exists()), "{folders:?}");
+    }
+
+    #[test]
+    fn what_a_dead_process_left_goes() {
+        let place = tempfile::tempdir().expect("the temporary folder is writable");
+        // Above every process number that Linux gives: proc_sys_kernel(5).
+        let names =
+            [format!("{NAME}4194305-0"), format!("{NAME}{}-0", std::process::id()), "torment-1-0".into()];
+        let [dead, ours, other] = names.map(|name| place.path().join(name));
+        [&dead, &ours, &other].iter().try_for_each(fs::create_dir).expect("ours");
+        sweep(place.path());
+        assert!(!dead.exists() && ours.exists() && other.exists());
     }
 }

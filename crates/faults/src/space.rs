@@ -20,7 +20,9 @@ pub(crate) struct Space {
 impl Space {
     /// Makes one and moves the calling thread, and with it whatever it starts, into it.
     pub(crate) fn enter(ports: Ports) -> Result<Self, Trouble> {
-        let name = format!("torment-{}", std::process::id());
+        let name = format!("torment-faults-{}", std::process::id());
+        // One that was killed may have left it, and had our number.
+        let _ = ip(&["netns", "del", &name]);
         ip(&["netns", "add", &name])?;
         let this = Self { name };
         ip(&["-n", &this.name, "link", "set", "lo", "up"])?;

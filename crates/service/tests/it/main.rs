@@ -12,6 +12,7 @@ mod scene;
 mod starts;
 
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         "victim" => return killed::victim(&words.collect::<Vec<_>>()),
         _ => {}
     }
+    LazyLock::force(&scene::BEFORE);
     testbed::checks(
         &[starts::CHECKS, ends::CHECKS, limits::CHECKS, postgres::CHECKS, killed::CHECKS].concat(),
     )

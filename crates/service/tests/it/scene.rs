@@ -5,12 +5,15 @@ use service::{Error, Guard};
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use units::Nanos;
 
 /// The variable by which a check knows its own processes.
 pub const MARK: &str = "TORMENT_TEST_MARK";
+/// What others had left behind before this program began; looked at first of all.
+pub static BEFORE: LazyLock<Vec<PathBuf>> = LazyLock::new(all_left_groups);
 /// Until something that must happen has happened; a busy machine takes its time.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -117,8 +120,12 @@ pub fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Control groups of guards that run no longer.
+/// Control groups that checks of this program have left: their guards run no longer.
 pub fn left_groups() -> Vec<PathBuf> {
+    all_left_groups().into_iter().filter(|group| !BEFORE.contains(group)).collect()
+}
+
+fn all_left_groups() -> Vec<PathBuf> {
     let mut folders = vec![PathBuf::from("/sys/fs/cgroup")];
     let mut left = Vec::new();
     while let Some(folder) = folders.pop() {
