@@ -1,7 +1,6 @@
 //! What every rule is given: the degraded part of a run beside the part where the target was well.
 
 use crate::bystanders::Bystanders;
-use crate::merge::merge;
 use crate::recording::{Recording, Second};
 use crate::steps::{Part, Steps};
 use crate::workers::Workers;
@@ -127,7 +126,7 @@ impl<'a> Side<'a> {
         let load = LoadThere::of(&part.seconds);
         let each: Vec<Moment<'a>> =
             part.windows.iter().map(|&(window, outstanding)| Moment { window, outstanding }).collect();
-        let all = merge(&each.iter().map(|moment| moment.window).collect::<Vec<_>>());
+        let all = Window::merged(each.iter().map(|moment| moment.window));
         let service = all.subjects.first().cloned().unwrap_or_default();
         Self { load, all, each, service, workers: None }
     }

@@ -1,7 +1,7 @@
 //! What gave first: recorded windows ▶ evidence ▶ a verdict.
 //!
 //! [`Recording`] folds a run's events; [`diagnose`] divides it into where the target was well and where it
-//! was degraded (`steps`), merges the windows of each (`merge`), asks every rule (`rules`) and orders what
+//! was degraded (`steps`), merges the windows of each (`record::catalogue`), asks every rule (`rules`) and orders what
 //! they found (`verdict`): what explains what, which came first, how sure. A rule is a pure function of
 //! what was recorded, so that a better one can judge an old run anew.
 
@@ -9,7 +9,6 @@ mod bystanders;
 mod case;
 mod found;
 mod freezes;
-mod merge;
 mod recording;
 mod rules;
 mod steps;
@@ -18,7 +17,6 @@ mod words;
 mod workers;
 
 pub use freezes::{Freeze, Freezes, Meanwhile, Stillness};
-pub use merge::{add, merge};
 pub use recording::Recording;
 
 use case::Case;

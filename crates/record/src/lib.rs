@@ -3,6 +3,7 @@
 //! Values only, no behaviour beyond merging and counting. A run *is* its sequence of [`Event`]s:
 //! storing appends it, showing folds it, so a live, a replayed and a reported run take one path.
 
+pub mod catalogue;
 mod diagnosis;
 mod doubt;
 mod event;

@@ -111,7 +111,7 @@ impl Sight {
             match seen {
                 Seen::Watched(watched) => self.watched = *watched,
                 Seen::Window(_, window) => {
-                    diagnosis::add(&mut self.all, &window);
+                    self.all.add(&window);
                     self.recent.push(*window);
                     self.windows += 1;
                 }

@@ -54,5 +54,5 @@ pub use second::Second;
 pub use seconds::seconds_grid;
 pub use summary::{limits, summary};
 pub use trial::{Figures, Outstanding, PartFigures, Times, Trial};
-pub use watched::{Figure, figure, not_observable, session_words, who_json, who_waits};
+pub use watched::{Figure, figure, not_observable, who_json, who_waits};
 pub use words::Words;

@@ -5,16 +5,15 @@
 //! same names. Counters only grow, over all trials of a run; gauges are of the last second that was seen.
 
 mod account;
-mod around;
 mod buckets;
 mod families;
 mod form;
 mod otlp;
 mod search;
-mod target;
 #[cfg(test)]
 mod tests;
 mod text;
+mod watched;
 
 pub use buckets::Buckets;
 pub use families::{FAMILIES, Family, Kind};
@@ -24,10 +23,9 @@ pub use text::text;
 
 use crate::RunView;
 use account::{Account, Last};
-use around::Around;
 use families as family;
 use record::{Event, Label, Slice};
-use target::Target;
+use watched::Seen;
 
 /// Labels that every sample has: which run it is of.
 pub const LABELS: [&str; 4] = ["run", "command", "name", "target"];
@@ -41,8 +39,7 @@ pub struct Measures {
     /// The trial that goes on: what it measured comes once more when it is over, with what came to light since.
     now: Account,
     last: Option<Last>,
-    target: Target,
-    around: Around,
+    seen: Seen,
 }
 
 /// All measures of a run at one moment.
@@ -98,11 +95,8 @@ impl Measures {
                 self.done.add(&result.total);
                 self.now = Account::default();
             }
-            Event::WatchStarted { watched } => self.target.watch(watched),
-            Event::Observed { window, .. } => {
-                self.target.see(window);
-                self.around.see(window);
-            }
+            Event::WatchStarted { watched } => self.seen.watch(watched),
+            Event::Observed { window, .. } => self.seen.see(window),
             _ => {}
         }
     }
@@ -129,8 +123,7 @@ impl Measures {
             last.tell(&mut samples);
         }
         search::tell(&self.view, &mut samples);
-        self.target.tell(&mut samples);
-        self.around.tell(&mut samples);
+        self.seen.tell(&mut samples);
         Some(Snapshot {
             labels: [
                 started.id.0.clone(),
@@ -160,11 +153,6 @@ impl Samples {
         if value.is_finite() {
             self.push(family, labels, Value::Number(value));
         }
-    }
-
-    /// A time that was counted in nanoseconds, in seconds.
-    fn seconds(&mut self, family: &'static Family, labels: &[&str], ns: u64) {
-        self.number(family, labels, ns as f64 / 1e9);
     }
 
     fn push(&mut self, family: &'static Family, labels: &[&str], value: Value) {

@@ -8,11 +8,9 @@ mod columns;
 mod figures;
 mod histograms;
 mod load;
-mod measures;
 mod samples;
 
 pub use columns::{Cell, Column, Kind};
-pub use measures::{MeasureOf, measures};
 
 use crate::RunView;
 use columns::Columns;

@@ -8,9 +8,8 @@ mod words;
 
 pub use figures::{Figure, figure};
 pub use who::{not_observable, who_json, who_waits};
-pub use words::session_words;
 
-pub(crate) use figures::{cpu_ns_of, cpu_of};
+pub(crate) use figures::cpu_of;
 pub(crate) use trees::{Tree, Trees};
 pub(crate) use who::anyone;
-pub(crate) use words::{amount, average, subject_name};
+pub(crate) use words::{amount, average, session_words, subject_name, words_of};

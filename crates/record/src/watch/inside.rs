@@ -118,6 +118,13 @@ pub struct Sessions {
     pub count: f64,
 }
 
+impl Sessions {
+    /// Whether they do nothing: what one waits for then, its client, says nothing.
+    pub fn is_idle(&self) -> bool {
+        self.state.starts_with("idle")
+    }
+}
+
 /// What a metrics endpoint said, once in a window.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]

@@ -2,8 +2,9 @@
 //! --test reference` writes them anew.
 
 use crate::program::{Place, repository};
+use record::catalogue::listed;
 use std::path::PathBuf;
-use view::tables::{Table, measures};
+use view::tables::Table;
 
 /// A page as it should be.
 fn check(page: &str, expected: &str) {
@@ -45,9 +46,9 @@ fn the_page_of_tables_has_every_column() {
         page = filled(&page, table.name(), &text);
     }
     let mut text = "| source | measure | unit | |\n|---|---|---|---|\n".to_owned();
-    for measure in measures() {
-        text +=
-            &format!("| {} | `{}` | {} | {} |\n", measure.source, measure.name, measure.unit, measure.about);
+    for row in listed() {
+        let record::catalogue::Measure { name, quantity, help, .. } = row.measure;
+        text += &format!("| {} | `{name}` | {} | {help} |\n", row.source, quantity.unit());
     }
     page = filled(&page, "measures", &text);
     check("export.md", &page);
@@ -66,7 +67,7 @@ fn names_of_columns_are_plain_and_stand_once() {
         names.dedup();
         assert_eq!(names.len(), count, "{}", table.name());
     }
-    let mut all: Vec<(&str, &str)> = measures().into_iter().map(|of| (of.source, of.name)).collect();
+    let mut all: Vec<(&str, &str)> = listed().into_iter().map(|row| (row.source, row.measure.name)).collect();
     let count = all.len();
     all.sort_unstable();
     all.dedup();

@@ -1,5 +1,8 @@
 //! Every family: the names that other people's tools know. One that was there once keeps its name, type and unit.
 
+use record::catalogue::{Listed, Measure, Metric, listed};
+use std::sync::LazyLock;
+
 /// What a kind of sample is called and means.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Family {
@@ -41,6 +44,22 @@ impl Kind {
 }
 
 impl Family {
+    fn of(row: &Listed, metric: Metric) -> Self {
+        let Measure { quantity, help, grows, .. } = row.measure;
+        let shared =
+            SHARED.iter().find(|(name, _)| *name == metric.family).map(|(_, help)| (*help).to_owned());
+        let mut letters = help.chars();
+        let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+        let labels = row.labels.iter().copied().chain(metric.label.map(|(label, _)| label));
+        Self {
+            name: metric.family,
+            kind: if *grows { Kind::Counter } else { Kind::Gauge },
+            unit: quantity.ucum().leak(),
+            labels: labels.collect::<Vec<_>>().leak(),
+            help: shared.unwrap_or_else(|| format!("{first}{}.", letters.as_str())).leak(),
+        }
+    }
+
     /// Its name without what its type adds: OpenMetrics and OpenTelemetry call it so.
     pub fn stem(&self) -> &'static str {
         match self.kind {
@@ -64,10 +83,42 @@ macro_rules! families {
     ($($id:ident: $kind:ident $name:literal $unit:literal [$($label:literal),*] $help:literal;)*) => {
         $(pub(super) static $id: Family =
             Family { name: $name, kind: Kind::$kind, unit: $unit, labels: &[$($label),*], help: $help };)*
-        /// All of them, in the order in which they are told.
-        pub static FAMILIES: &[&Family] = &[$(&$id),*];
+        /// Those of the run, its load and its search.
+        static OF_THE_RUN: &[&Family] = &[$(&$id),*];
     };
 }
+
+/// All of them, in the order in which they are told: those of the run, and of what is watched as the catalogue has it.
+pub static FAMILIES: LazyLock<Vec<&'static Family>> = LazyLock::new(|| {
+    let mut families = OF_THE_RUN.to_vec();
+    for row in listed() {
+        let Some(metric) = row.measure.metric else { continue };
+        if !families.iter().any(|family| family.name == metric.family) {
+            // Once in the life of the program.
+            families.push(Box::leak(Box::new(Family::of(&row, metric))));
+        }
+    }
+    families
+});
+
+/// That of a measure of the catalogue.
+pub(super) fn of_metric(name: &str) -> &'static Family {
+    FAMILIES.iter().find(|family| family.name == name).expect("every metric of the catalogue is of a family")
+}
+
+/// What families say that several measures share.
+const SHARED: [(&str, &str); 4] = [
+    ("torment_database_transactions_total", "Transactions by how they ended: commit, rollback."),
+    ("torment_host_cpu_seconds_total", "Processor time of the machine: user, system, idle, iowait, steal."),
+    (
+        "torment_network_events_total",
+        "What went wrong below the target's connections: listen_overflow, listen_drop, retransmitted.",
+    ),
+    (
+        "torment_own_cpu_seconds_total",
+        "Processor time of torment: loops make the load, watch looks at the target, rest is all else.",
+    ),
+];
 
 families! {
     // The run.
@@ -135,70 +186,6 @@ families! {
         "Tasks that torment find threads holds at this moment.";
 
     // The target.
-    CPU: Counter "torment_target_cpu_seconds_total" "s" ["program", "role"]
-        "Processor time of a program that is watched, with its children, while it was loaded.";
     CPU_ALLOWED: Gauge "torment_target_cpus_allowed" "{cpu}" ["program", "role"]
         "Processors that it may use: its mask, and the smallest quota above it.";
-    CPU_QUOTA: Gauge "torment_target_cpu_quota" "{cpu}" ["program", "role"]
-        "The processor quota of its control groups, the smallest one.";
-    PERIODS: Counter "torment_target_quota_periods_total" "{period}" ["program", "role"]
-        "Periods of that quota that have passed.";
-    THROTTLED_PERIODS: Counter "torment_target_throttled_periods_total" "{period}" ["program", "role"]
-        "Periods in which the quota was used up.";
-    THROTTLED: Counter "torment_target_throttled_seconds_total" "s" ["program", "role"]
-        "Time stood still by the quota, summed over processors.";
-    GROUP_CPU: Counter "torment_target_group_cpu_seconds_total" "s" ["program", "role", "group"]
-        "Processor time by group of threads: those of one name, digits folded.";
-    GROUP_DELAY: Counter "torment_target_group_run_delay_seconds_total" "s" ["program", "role", "group"]
-        "Time that a group's threads were ready and waited for a processor.";
-    THREADS: Gauge "torment_target_threads" "{thread}" ["program", "role", "group", "state"]
-        "Threads by group and by what they do or wait for, on average over the last second.";
-    MEMORY: Gauge "torment_target_memory_bytes" "By" ["program", "role"]
-        "Resident memory.";
-    CGROUP_MEMORY: Gauge "torment_target_cgroup_memory_bytes" "By" ["program", "role"]
-        "Memory in use by its control group, without the page cache.";
-    CGROUP_LIMIT: Gauge "torment_target_cgroup_memory_limit_bytes" "By" ["program", "role"]
-        "What that group may use.";
-    CLIENTS: Gauge "torment_target_client_connections" "{connection}" ["program", "role"]
-        "Connections made to it.";
-    PEERS: Gauge "torment_target_peer_connections" "{connection}" ["program", "role", "peer"]
-        "Connections that it has made, by the other end, on average over the last second.";
-    QUEUE: Gauge "torment_target_accept_queue" "{connection}" ["program", "role", "listener"]
-        "Connections made and not yet accepted, the most that were seen in the last second.";
-    HEAP: Gauge "torment_target_jvm_heap_used_bytes" "By" ["program", "role"]
-        "Heap in use by its Java virtual machine.";
-    HEAP_MAX: Gauge "torment_target_jvm_heap_max_bytes" "By" ["program", "role"]
-        "How large that heap may become.";
-    GC_TIME: Counter "torment_target_jvm_gc_pause_seconds_total" "s" ["program", "role"]
-        "Time stood still for garbage collection.";
-    GC: Counter "torment_target_jvm_gc_pauses_total" "{pause}" ["program", "role"]
-        "Pauses for garbage collection.";
-    SAFEPOINT_TIME: Counter "torment_target_jvm_safepoint_seconds_total" "s" ["program", "role"]
-        "Time stood still at safepoints, whatever for.";
-    COMPILES: Counter "torment_target_jvm_compiled_methods_total" "{method}" ["program", "role"]
-        "Methods compiled while it runs.";
-
-    // Its database, and the machine.
-    SESSIONS: Gauge "torment_database_sessions" "{session}" ["state", "wait_type", "wait_event"]
-        "Sessions of PostgreSQL by state and by what they wait for, on average over the last second.";
-    DATABASE_CONNECTIONS: Gauge "torment_database_connections" "{connection}" []
-        "Sessions of all databases.";
-    TRANSACTIONS: Counter "torment_database_transactions_total" "{transaction}" ["end"]
-        "Transactions by how they ended: commit, rollback.";
-    WAL: Counter "torment_database_wal_bytes_total" "By" []
-        "Bytes of write-ahead log.";
-    BLOCKS: Counter "torment_database_blocks_read_total" "{block}" []
-        "Pages that were not in shared buffers.";
-    HOST_CPU: Counter "torment_host_cpu_seconds_total" "s" ["mode"]
-        "Processor time of the machine: user, system, idle, iowait, steal.";
-    NEIGHBOURS: Counter "torment_host_neighbours_cpu_seconds_total" "s" []
-        "Processor time of processes that are neither watched nor torment.";
-    HOST_MEMORY: Gauge "torment_host_memory_available_bytes" "By" []
-        "Memory of the machine that could be had.";
-    NETWORK: Counter "torment_network_events_total" "{event}" ["event"]
-        "What went wrong below the target's connections: listen_overflow, listen_drop, retransmitted.";
-    OWN_CPU: Counter "torment_own_cpu_seconds_total" "s" ["part"]
-        "Processor time of torment: loops make the load, watch looks at the target, rest is all else.";
-    OWN_DELAY: Counter "torment_own_run_delay_seconds_total" "s" []
-        "Time that torment's loops were ready and waited for a processor.";
 }

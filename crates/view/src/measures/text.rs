@@ -6,7 +6,7 @@ use std::fmt::Write;
 /// All measures of some runs. Families stand together, as both formats want it.
 pub fn text(runs: &[Snapshot], form: Form) -> String {
     let mut out = String::new();
-    for family in FAMILIES {
+    for family in FAMILIES.iter() {
         let mut is_begun = false;
         for run in runs {
             let samples = run.samples.iter().filter(|sample| sample.family == *family);

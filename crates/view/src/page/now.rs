@@ -63,7 +63,7 @@ impl Pages {
         let sight = self.rows.sight(&format!("cpu.{place}"))?;
         let of = |id: &str| sight.of(&format!("{id}.{place}"));
         let allowed = (tree.allowed > 0.0).then_some(tree.allowed);
-        let quota = tree.quota.into_iter().chain(allowed).reduce(f64::min);
+        let quota = tree.limit("cgroup.cpu_quota").into_iter().chain(allowed).reduce(f64::min);
         // Threads are seen less often than processors are counted.
         let threads = self.rows.sight(&format!("threads.{place}"));
         let group = |sight: &Sight<'_>| {
@@ -76,7 +76,7 @@ impl Pages {
             cpus: of("cpu")?,
             allowed: quota,
             ready: of("ready"),
-            throttled: of("throttled").filter(|share| *share > 0.0),
+            throttled: of("cgroup.cpu_throttled_share").filter(|share| *share > 0.0),
             groups: threads.as_ref().map_or_else(Vec::new, group),
         })
     }
@@ -105,7 +105,7 @@ impl Pages {
 
     /// What sessions of the database do, but for those that idle, the most first.
     pub fn sessions(&self) -> Vec<Part> {
-        let Some(sight) = self.rows.sight("database.connections") else { return Vec::new() };
+        let Some(sight) = self.rows.sight("postgres.connections") else { return Vec::new() };
         let part = |(nth, words): (usize, &str)| {
             let count = sight.of(&format!("sessions.{nth}"))?;
             Some(Part { words: words.to_owned(), role: Role::Nth(nth as u8), count })

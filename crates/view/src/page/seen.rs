@@ -1,12 +1,10 @@
 //! What was seen of the target, by the second: the columns, and which of many names are shown.
 
-mod put;
-
 use super::ranks::Ranks;
 use super::rows::{Cells, Rows, Wanted};
-use crate::watched::{self, Trees, cpu_of, session_words};
-use put::Put;
-use record::watch::{Group, Host, Postgres, SubjectWindow, Wait, Watched, Window};
+use crate::watched::{self, Trees, cpu_of, words_of};
+use record::watch::{Group, SubjectWindow, Wait, Watched, Window};
+use std::collections::BTreeMap;
 use units::Nanos;
 
 /// Groups of threads kept of one, and shown.
@@ -21,6 +19,42 @@ const FEW: (usize, usize) = (16, 4);
 const WORDS: usize = 64;
 /// A thread that works says more than one that sleeps: by so many of them when groups are ranked.
 const BUSY: f64 = 10.0;
+
+/// Measures of the catalogue that are drawn, or bound what is drawn, of those that are there once.
+const CHARTED: [&str; 28] = [
+    "process.resident",
+    "process.clients",
+    "cgroup.cpu_quota",
+    "cgroup.cpu_throttled_share",
+    "cgroup.memory_without_cache",
+    "cgroup.memory_limit",
+    "jvm.heap",
+    "jvm.heap_max",
+    "jvm.pause",
+    "jvm.safepoint",
+    "jvm.compiles",
+    "postgres.connections",
+    "postgres.commits",
+    "postgres.rollbacks",
+    "postgres.wal",
+    "postgres.blocks_read",
+    "network.listen_overflows",
+    "network.listen_drops",
+    "network.segments_retransmitted",
+    "host.user",
+    "host.system",
+    "host.iowait",
+    "host.steal",
+    "host.neighbours_cpu",
+    "host.memory_available",
+    "torment.cpu",
+    "torment.watch_cpu",
+    "torment.loops_ready",
+];
+/// Of them those that are bounds: the last known.
+const LIMITS: [&str; 3] = ["cgroup.cpu_quota", "cgroup.memory_limit", "jvm.heap_max"];
+/// Those that are parts of one stack.
+const STACKED: [&str; 4] = ["host.user", "host.system", "host.iowait", "host.steal"];
 
 /// Everything that is known of who was watched, but for the values.
 #[derive(Debug, Clone, Default)]
@@ -41,12 +75,10 @@ pub(super) struct Tree {
     pub states: Vec<Ranks>,
     pub peers: Ranks,
     pub listeners: Ranks,
-    /// The smallest quota seen last.
-    pub quota: Option<f64>,
     /// Processors it may use.
     pub allowed: f64,
-    pub memory_limit: Option<f64>,
-    pub heap_max: Option<f64>,
+    /// As they were seen last, by name.
+    limits: BTreeMap<String, f64>,
     pub backlog: Option<f64>,
 }
 
@@ -70,53 +102,58 @@ impl Seen {
         if put.seconds <= 0.0 {
             return put.cells;
         }
+        self.singles(&mut put, window);
         for (place, subject) in window.subjects.iter().enumerate() {
-            let Some(tree) = self.trees.at(place) else { continue };
+            let Some(tree) = self.trees.at(place).filter(|_| subject.is_there()) else { continue };
             self.subject(&mut put, tree, subject, length);
         }
-        if let Some(host) = &window.host {
-            self.host(&mut put, host);
+        for disk in window.host.iter().flat_map(|host| &host.disks) {
+            if let Some(nth) = self.disks.add(&disk.name, disk.busy_ms as f64 + 1e-3, FEW.0) {
+                let busy = disk.busy_ms as f64 / 1000.0 / put.seconds;
+                put.one(&format!("disk.{nth}"), busy.min(1.0));
+            }
         }
-        if let Some(postgres) = &window.postgres {
-            self.postgres(&mut put, postgres);
+        if let Some(postgres) = window.postgres.as_ref().filter(|postgres| postgres.looks > 0) {
+            let all = put.rows.column("postgres.connections", false, None);
+            for sessions in postgres.sessions.iter().filter(|sessions| sessions.state != "idle") {
+                if let Some(nth) = self.sessions.add(&words_of(sessions), sessions.count, SESSIONS.0) {
+                    put.part(&format!("sessions.{nth}"), all, sessions.count);
+                }
+            }
         }
-        if let Some(network) = &window.network {
-            put.network(network);
-        }
-        put.own(&window.own);
         put.cells
+    }
+
+    /// What there is once, of a process tree or at all: of what grows how much a second, and so of a time which share.
+    fn singles(&mut self, put: &mut Put<'_>, window: &Window) {
+        window.visit(&mut |of, measure, counted| {
+            let mut id = format!("{}.{}", of.source, measure.name);
+            if !of.names.is_empty() || !CHARTED.contains(&id.as_str()) {
+                return;
+            }
+            let value = measure.quantity.of(counted) / if measure.grows { put.seconds } else { 1.0 };
+            if let Some(place) = of.subject {
+                let Some(tree) = self.trees.at(place) else { return };
+                if LIMITS.contains(&id.as_str()) {
+                    self.subjects[tree].limits.insert(id.clone(), value);
+                }
+                id += &format!(".{tree}");
+            }
+            let column = put.rows.column(&id, STACKED.contains(&id.as_str()), None);
+            put.cells.push((column, value as f32));
+        });
     }
 
     fn subject(&mut self, put: &mut Put<'_>, place: usize, seen: &SubjectWindow, length: Nanos) {
         let tree = &mut self.subjects[place];
-        if !seen.is_there() {
-            return;
-        }
         let cpu = put.one(&format!("cpu.{place}"), cpu_of(seen, length));
-        put.one(&format!("rss.{place}"), seen.rss_bytes as f64);
-        put.one(&format!("clients.{place}"), f64::from(seen.clients));
-        put.one(&format!("all_threads.{place}"), f64::from(seen.threads));
         if !seen.groups.is_empty() {
             let threads: f64 = seen.groups.iter().map(|group| group.threads).sum();
             let whole = put.one(&format!("threads.{place}"), threads);
             let delay: u64 = seen.groups.iter().map(|group| group.run_delay_ns).sum();
-            put.share(&format!("ready.{place}"), delay);
+            put.one(&format!("ready.{place}"), delay as f64 / 1e9 / put.seconds);
             for group in &seen.groups {
                 tree.group(put, place, group, (cpu, whole), &mut self.words);
-            }
-        }
-        if let Some(cgroup) = &seen.cgroup {
-            if let Some(quota) = cgroup.cpu.as_ref().filter(|quota| quota.cpus > 0.0) {
-                tree.quota = Some(quota.cpus);
-                if quota.periods > 0 {
-                    let share = quota.throttled as f64 / quota.periods as f64;
-                    put.one(&format!("throttled.{place}"), share);
-                }
-            }
-            if let Some(memory) = cgroup.memory.as_ref().filter(|memory| memory.limit_bytes > 0) {
-                tree.memory_limit = Some(memory.limit_bytes as f64);
-                let used = memory.used_bytes.saturating_sub(memory.cache_bytes);
-                put.one(&format!("memory.{place}"), used as f64);
             }
         }
         for peer in &seen.peers {
@@ -130,49 +167,6 @@ impl Seen {
             {
                 put.one(&format!("queue.{place}.{nth}"), f64::from(listener.queued));
                 tree.backlog = Some(tree.backlog.unwrap_or(0.0).max(f64::from(listener.backlog)));
-            }
-        }
-        if let Some(jvm) = &seen.jvm {
-            if jvm.heap_max_bytes > 0 {
-                tree.heap_max = Some(jvm.heap_max_bytes as f64);
-            }
-            put.jvm(place, jvm);
-        }
-    }
-
-    fn postgres(&mut self, put: &mut Put<'_>, postgres: &Postgres) {
-        if postgres.looks > 0 {
-            let all = put.one("database.connections", f64::from(postgres.connections));
-            for sessions in postgres.sessions.iter().filter(|sessions| sessions.state != "idle") {
-                if let Some(nth) = self.sessions.add(&session_words(sessions), sessions.count, SESSIONS.0) {
-                    put.part(&format!("sessions.{nth}"), all, sessions.count);
-                }
-            }
-        }
-        put.rate("database.commits", postgres.commits);
-        put.rate("database.rollbacks", postgres.rollbacks);
-        if let Some(bytes) = postgres.wal_bytes {
-            put.rate("database.wal", bytes);
-        }
-        put.rate("database.read", postgres.blocks_read);
-    }
-
-    fn host(&mut self, put: &mut Put<'_>, host: &Host) {
-        for (id, ns) in [
-            ("host.user", host.user_ns),
-            ("host.system", host.system_ns),
-            ("host.iowait", host.iowait_ns),
-            ("host.steal", host.steal_ns),
-        ] {
-            let place = put.rows.column(id, true, None);
-            put.cells.push((place, (ns as f64 / 1e9 / put.seconds) as f32));
-        }
-        put.share("host.neighbours", host.neighbours_cpu_ns);
-        put.one("host.available", host.memory_available_bytes as f64);
-        for disk in &host.disks {
-            if let Some(nth) = self.disks.add(&disk.name, disk.busy_ms as f64 + 1e-3, FEW.0) {
-                let busy = disk.busy_ms as f64 / 1000.0 / put.seconds;
-                put.one(&format!("disk.{nth}"), busy.min(1.0));
             }
         }
     }
@@ -193,10 +187,7 @@ impl Seen {
     pub fn wanted(&self) -> Vec<Wanted> {
         let mut wanted = Wants::default();
         for (place, tree) in self.subjects.iter().enumerate() {
-            for id in ["cpu", "rss", "clients", "all_threads", "threads", "ready", "throttled", "memory"] {
-                wanted.one(format!("{id}.{place}"));
-            }
-            for id in ["heap", "gc", "safepoint", "compiles"] {
+            for id in ["cpu", "threads", "ready"].iter().chain(&CHARTED) {
                 wanted.one(format!("{id}.{place}"));
             }
             for (group, _) in tree.groups.shown() {
@@ -214,7 +205,7 @@ impl Seen {
         self.sessions.shown().for_each(|(nth, _)| wanted.one(format!("sessions.{nth}")));
         wanted.sum("sessions.other".to_owned(), self.sessions.hidden().map(|nth| format!("sessions.{nth}")));
         self.disks.shown().for_each(|(nth, _)| wanted.one(format!("disk.{nth}")));
-        SINGLE.iter().for_each(|id| wanted.one((*id).to_owned()));
+        CHARTED.iter().for_each(|id| wanted.one((*id).to_owned()));
         wanted.0
     }
 
@@ -223,29 +214,6 @@ impl Seen {
         self.words.iter().position(|known| known == word).unwrap_or(WORDS) as u8
     }
 }
-
-/// Columns of which there is one.
-const SINGLE: [&str; 19] = [
-    "database.connections",
-    "database.commits",
-    "database.rollbacks",
-    "database.wal",
-    "database.read",
-    "net.overflows",
-    "net.drops",
-    "net.retransmitted",
-    "net.time_wait",
-    "host.user",
-    "host.system",
-    "host.iowait",
-    "host.steal",
-    "host.neighbours",
-    "host.available",
-    "own.all",
-    "own.loops",
-    "own.watch",
-    "own.waiting",
-];
 
 #[derive(Default)]
 struct Wants(Vec<Wanted>);
@@ -263,7 +231,34 @@ impl Wants {
     }
 }
 
+/// Where values go.
+struct Put<'a> {
+    rows: &'a mut Rows,
+    cells: Cells,
+    /// How long the window is.
+    seconds: f64,
+}
+
+impl Put<'_> {
+    fn one(&mut self, id: &str, value: f64) -> usize {
+        let column = self.rows.column(id, false, None);
+        self.cells.push((column, value as f32));
+        column
+    }
+
+    /// A part of a stack: zero where the whole was seen and it was not.
+    fn part(&mut self, id: &str, whole: usize, value: f64) {
+        let column = self.rows.column(id, true, Some(whole));
+        self.cells.push((column, value as f32));
+    }
+}
+
 impl Tree {
+    /// A limit of its own, as it was seen last: `jvm.heap_max`.
+    pub fn limit(&self, name: &str) -> Option<f64> {
+        self.limits.get(name).copied()
+    }
+
     /// Its name for people.
     pub fn title(&self) -> String {
         self.who.title()

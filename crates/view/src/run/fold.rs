@@ -69,7 +69,7 @@ impl RunView {
             Event::WatchStarted { watched } => self.watched = Some((**watched).clone()),
             Event::Observed { trial, window } => {
                 self.window = Some((**window).clone());
-                diagnosis::add(self.watched_trials.entry(*trial).or_default(), window);
+                self.watched_trials.entry(*trial).or_default().add(window);
             }
             Event::Looked { look, .. } => self.looks.push(look.clone()),
             Event::Logged { program, text, left_out } => {

@@ -1,4 +1,4 @@
-use super::session_words;
+use super::words_of;
 use record::watch::{SubjectWindow, Wait, Watched, Window};
 use std::collections::BTreeMap;
 use units::Nanos;
@@ -31,19 +31,14 @@ pub fn figure(window: &Window, watched: &Watched) -> Option<Figure> {
         allowed: watched.subjects.first().map_or(0.0, |subject| subject.cpus),
         ready: (!service.groups.is_empty()).then(|| per(ready, length)),
         waits: Waiting::of(service).named(),
-        sessions: sessions.map(|s| (session_words(s), s.count)).collect(),
+        sessions: sessions.map(|s| (words_of(s), s.count)).collect(),
     })
 }
 
 /// Processors used: by the threads where they were seen, else by the processes' own account.
 pub(crate) fn cpu_of(subject: &SubjectWindow, length: Nanos) -> f64 {
-    per(cpu_ns_of(subject), length)
-}
-
-/// The same as a time.
-pub(crate) fn cpu_ns_of(subject: &SubjectWindow) -> u64 {
     let threads: u64 = subject.groups.iter().map(|group| group.on_cpu_ns).sum();
-    threads.max(subject.cpu_ns)
+    per(threads.max(subject.cpu_ns), length)
 }
 
 /// A sum of nanoseconds as an average number.

@@ -1,7 +1,7 @@
 //! Who waits for what: the table of `torment watch`.
 
 use super::figures::per;
-use super::{average, cpu_of, session_words, subject_name};
+use super::{average, cpu_of, subject_name, words_of};
 use crate::json::rate_value;
 use crate::table::Table;
 use crate::words::number;
@@ -27,7 +27,7 @@ const NEAR: f64 = 0.8;
 /// Who waits for what: each process tree with its threads, limits and queues, then the database and the
 /// machine, then what is not observable.
 pub fn who_waits(windows: &[Window], watched: &Watched) -> Vec<Line> {
-    let merged = diagnosis::merge(&windows.iter().collect::<Vec<_>>());
+    let merged = Window::merged(windows);
     let mut lines = Vec::new();
     let nobody = (SubjectWindow::default(), merged.length());
     for (index, subject) in watched.subjects.iter().enumerate().filter(|(_, subject)| subject.pid > 0) {
@@ -60,7 +60,7 @@ pub fn who_waits(windows: &[Window], watched: &Watched) -> Vec<Line> {
 
 /// The same for programs: what is watched, and what was seen as one window, whose keys say their units.
 pub fn who_json(windows: &[Window], watched: &Watched) -> Value {
-    let merged = diagnosis::merge(&windows.iter().collect::<Vec<_>>());
+    let merged = Window::merged(windows);
     json!({
         "schema": record::SCHEMA,
         "seen_seconds": rate_value(merged.length().as_secs_f64()),
@@ -341,7 +341,7 @@ fn postgres_lines(seen: &Postgres, about: Option<&PostgresInfo>, length: Nanos) 
         lines.push(Line::plain("    ").and(Tone::Warn, text));
     }
     let shown = seen.sessions.iter().filter(|sessions| sessions.count >= FEW);
-    let texts: Vec<String> = shown.map(|s| format!("{}: {:.1}", session_words(s), s.count)).collect();
+    let texts: Vec<String> = shown.map(|s| format!("{}: {:.1}", words_of(s), s.count)).collect();
     if !texts.is_empty() {
         lines.push(Line::plain(format!("    sessions  {}", texts.join(" · "))));
     }

@@ -2,18 +2,21 @@ use crate::words::number;
 use record::watch::{Sessions, Subject};
 use units::Share;
 
-/// What sessions of a database do.
-pub fn session_words(sessions: &Sessions) -> String {
-    let Sessions { state, wait_type, wait_event, .. } = sessions;
-    // An idle session always waits for its client: that says nothing.
-    if state.starts_with("idle") {
-        return state.clone();
+/// What sessions of a database do; an empty text stands for nothing that they wait for.
+pub fn session_words(state: &str, wait_type: &str, wait_event: &str) -> String {
+    match (wait_type, wait_event) {
+        // An idle session always waits for its client: that says nothing.
+        _ if state.starts_with("idle") => state.to_owned(),
+        ("", _) => format!("{state} on a processor, or ready for one"),
+        (kind, "") => format!("{state}, waits: {kind}"),
+        (kind, event) => format!("{state}, waits: {kind} {event}"),
     }
-    match (wait_type.as_deref(), wait_event.as_deref()) {
-        (None, _) => format!("{state} on a processor, or ready for one"),
-        (Some(kind), None) => format!("{state}, waits: {kind}"),
-        (Some(kind), Some(event)) => format!("{state}, waits: {kind} {event}"),
-    }
+}
+
+/// The same of one row of them.
+pub(crate) fn words_of(sessions: &Sessions) -> String {
+    let word = |word: &Option<String>| word.clone().unwrap_or_default();
+    session_words(&sessions.state, &word(&sessions.wait_type), &word(&sessions.wait_event))
 }
 
 /// Name and number of a process tree: `java 4711`.

@@ -61,7 +61,7 @@ fn the_dashboard_asks_for_what_there_is_and_for_all_of_it() {
     for name in &asked {
         assert!(known.iter().any(|known| known == name), "the dashboard asks for {name}, which there is not");
     }
-    for family in FAMILIES {
+    for family in FAMILIES.iter() {
         let is_asked = told(family).iter().any(|name| asked.contains(name.as_str()));
         assert!(is_asked, "no panel of the dashboard asks for {}", family.name);
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 #[test]
 fn every_family_has_a_name_as_its_type_and_unit_want_it() {
     let mut names = BTreeSet::new();
-    for family in FAMILIES {
+    for family in FAMILIES.iter() {
         let Family { name, kind, unit, labels, help } = family;
         assert!(names.insert(*name), "{name} twice");
         assert!(

@@ -24,23 +24,23 @@ pub(super) fn section(pages: &Pages) -> Section {
     let most = watched.and_then(|postgres| postgres.setting("max_connections")?.parse().ok());
     let connections =
         Chart::over_time("database-connections", "connections", Form::Lines, ("connections", Unit::Count))
-            .column("all databases", Role::Busy, "database.connections")
+            .column("all databases", Role::Busy, "postgres.connections")
             .bound("max_connections", most, Tone::Bad);
     let done = Chart::over_time("transactions", "transactions", Form::Lines, ("a second", Unit::PerSecond))
-        .column("committed", Role::Good, "database.commits");
-    let done = match pages.moves("database.rollbacks") {
-        true => done.column("rolled back", Role::Bad, "database.rollbacks"),
+        .column("committed", Role::Good, "postgres.commits");
+    let done = match pages.moves("postgres.rollbacks") {
+        true => done.column("rolled back", Role::Bad, "postgres.rollbacks"),
         false => done,
     };
     let wal = Chart::over_time("wal", "write-ahead log, bytes a second", Form::Lines, ("bytes", Unit::Bytes))
-        .column("written", Role::Busy, "database.wal");
+        .column("written", Role::Busy, "postgres.wal");
     let section = Section::named("database", "The database");
     let section =
         section.chart(pages, sessions).chart(pages, connections).chart(pages, done).chart(pages, wal);
-    if !pages.moves("database.read") {
+    if !pages.moves("postgres.blocks_read") {
         return section;
     }
     let title = "pages read from outside of shared buffers";
     let read = Chart::over_time("pages-read", title, Form::Lines, ("a second", Unit::PerSecond));
-    section.chart(pages, read.column("pages", Role::Waiting, "database.read"))
+    section.chart(pages, read.column("pages", Role::Waiting, "postgres.blocks_read"))
 }

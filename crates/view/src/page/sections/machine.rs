@@ -22,9 +22,9 @@ pub(super) fn memory(pages: &Pages) -> Section {
         .note(
             "resident: of its processes; in the group: what the limit counts, without what can be given back",
         )
-        .column("resident", Role::Busy, format!("rss.{place}"))
-        .column("in the group", Role::Nth(0), format!("memory.{place}"))
-        .bound("limit", tree.memory_limit, Tone::Bad);
+        .column("resident", Role::Busy, format!("process.resident.{place}"))
+        .column("in the group", Role::Nth(0), format!("cgroup.memory_without_cache.{place}"))
+        .bound("limit", tree.limit("cgroup.memory_limit"), Tone::Bad);
         section.chart(pages, chart)
     })
 }
@@ -35,19 +35,19 @@ pub(super) fn jvm(pages: &Pages) -> Section {
     pages.seen.subjects.iter().enumerate().fold(section, |section, (place, tree)| {
         let name = tree.title();
         let heap = lines(format!("heap-{place}"), format!("{name}: heap"), ("bytes", Unit::Bytes))
-            .column("used", Role::Busy, format!("heap.{place}"))
-            .bound("largest", tree.heap_max, Tone::Bad);
+            .column("used", Role::Busy, format!("jvm.heap.{place}"))
+            .bound("largest", tree.limit("jvm.heap_max"), Tone::Bad);
         let pauses =
             lines(format!("pauses-{place}"), format!("{name}: time it stood still"), ("share", Unit::Share))
-                .column("garbage collection", Role::Bad, format!("gc.{place}"))
-                .column("all safepoints", Role::Waiting, format!("safepoint.{place}"));
+                .column("garbage collection", Role::Bad, format!("jvm.pause.{place}"))
+                .column("all safepoints", Role::Waiting, format!("jvm.safepoint.{place}"));
         let section = section.chart(pages, heap).chart(pages, pauses);
-        if !pages.moves(&format!("compiles.{place}")) {
+        if !pages.moves(&format!("jvm.compiles.{place}")) {
             return section;
         }
         let title = format!("{name}: methods compiled");
         let compiles = lines(format!("compiles-{place}"), title, ("a second", Unit::PerSecond));
-        section.chart(pages, compiles.column("methods", Role::Nth(0), format!("compiles.{place}")))
+        section.chart(pages, compiles.column("methods", Role::Nth(0), format!("jvm.compiles.{place}")))
     })
 }
 
@@ -58,7 +58,7 @@ pub(super) fn sockets(pages: &Pages) -> Section {
         let name = tree.title();
         let id = format!("connections-{place}");
         let chart = lines(id, format!("{name}: connections"), ("connections", Unit::Count));
-        let mut chart = chart.column("from clients", Role::Busy, format!("clients.{place}"));
+        let mut chart = chart.column("from clients", Role::Busy, format!("process.clients.{place}"));
         for (nth, address) in tree.peers.shown() {
             chart =
                 chart.column(format!("to {address}"), Role::Nth(nth as u8), format!("peers.{place}.{nth}"));
@@ -78,9 +78,9 @@ pub(super) fn sockets(pages: &Pages) -> Section {
     let mut drops =
         lines("drops".to_owned(), "what the network lost".to_owned(), ("a second", Unit::PerSecond));
     for (name, column, role) in [
-        ("connections, for the queue was full", "net.overflows", Role::Bad),
-        ("connections, for any reason", "net.drops", Role::Waiting),
-        ("segments sent again", "net.retransmitted", Role::Nth(0)),
+        ("connections, for the queue was full", "network.listen_overflows", Role::Bad),
+        ("connections, for any reason", "network.listen_drops", Role::Waiting),
+        ("segments sent again", "network.segments_retransmitted", Role::Nth(0)),
     ] {
         if pages.moves(column) {
             drops = drops.column(name, role, column);
@@ -107,10 +107,10 @@ pub(super) fn section(pages: &Pages) -> Section {
     let who =
         lines("who".to_owned(), "who else uses processors".to_owned(), ("processors", Unit::Processors))
             .column("torment's loops", Role::Nth(0), "generator_cpu")
-            .column("torment in all", Role::Nth(1), "own.all")
-            .column("torment's watch", Role::Nth(2), "own.watch")
-            .column("torment, ready and waiting", Role::Waiting, "own.waiting")
-            .column("others on this machine", Role::Bad, "host.neighbours");
+            .column("torment in all", Role::Nth(1), "torment.cpu")
+            .column("torment's watch", Role::Nth(2), "torment.watch_cpu")
+            .column("torment, ready and waiting", Role::Waiting, "torment.loops_ready")
+            .column("others on this machine", Role::Bad, "host.neighbours_cpu");
     let id = "disks".to_owned();
     let disks = lines(id, "disks busy".to_owned(), ("share of the time", Unit::Share));
     let disks =
@@ -118,7 +118,7 @@ pub(super) fn section(pages: &Pages) -> Section {
             chart.column(name, Role::Nth(nth as u8), format!("disk.{nth}"))
         });
     let available = lines("available".to_owned(), "memory to be had".to_owned(), ("bytes", Unit::Bytes))
-        .column("available", Role::Idle, "host.available");
+        .column("available", Role::Idle, "host.memory_available");
     let section = Section::named("machine", "The machine, and torment itself");
     let conditions = pages.conditions.as_ref().map(|conditions| plain(conditions_words(conditions)));
     section.texts(conditions).chart(pages, used).chart(pages, who).chart(pages, disks).chart(pages, available)

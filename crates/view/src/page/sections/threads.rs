@@ -24,7 +24,7 @@ pub(super) fn section(pages: &Pages) -> Section {
             ("threads", Unit::Count),
         );
         section = section.chart(pages, ready.column("ready", Role::Waiting, format!("ready.{place}")));
-        let column = format!("throttled.{place}");
+        let column = format!("cgroup.cpu_throttled_share.{place}");
         if pages.moves(&column) {
             let throttled = Chart::over_time(
                 format!("throttled-{place}"),
@@ -57,7 +57,8 @@ fn processors(place: usize, tree: &Tree, name: &str) -> Chart {
         chart = chart.column("all", Role::Busy, format!("cpu.{place}"));
     }
     let allowed = (tree.allowed > 0.0).then_some(tree.allowed);
-    let quota = tree.quota.filter(|quota| allowed.is_none_or(|allowed| *quota <= allowed));
+    let quota =
+        tree.limit("cgroup.cpu_quota").filter(|quota| allowed.is_none_or(|allowed| *quota <= allowed));
     let may = if quota.is_some() { None } else { allowed };
     chart.bound("quota", quota, Tone::Bad).bound("may use", may, Tone::Faint)
 }

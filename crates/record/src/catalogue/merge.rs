@@ -1,0 +1,118 @@
+//! What nouns are made of, of several windows.
+
+use super::noun::See;
+use super::{Listed, Noun, Of};
+use std::cmp::Ordering;
+
+/// Shares of what was before, and of what is added.
+#[derive(Debug, Clone, Copy)]
+pub struct Weights {
+    before: f64,
+    next: f64,
+}
+
+impl Weights {
+    /// Of two lengths, or numbers of looks.
+    pub fn of(before: f64, next: f64) -> Self {
+        let whole = (before + next).max(f64::MIN_POSITIVE);
+        Self { before: before / whole, next: next / whole }
+    }
+
+    pub(super) fn mean(self, before: f64, next: f64) -> f64 {
+        self.before * before + self.next * next
+    }
+}
+
+/// One of several in a list.
+pub trait Each: Noun {
+    /// Whether it is the same one, a window later.
+    fn is(&self, other: &Self) -> bool;
+    /// Which comes first.
+    fn order(&self, _other: &Self) -> Ordering {
+        Ordering::Equal
+    }
+}
+
+/// A noun that may be there, or several.
+pub(crate) trait Part {
+    fn list(from: &Listed, list: &mut Vec<Listed>);
+    fn visit(&self, of: &Of<'_>, see: &mut See<'_>);
+    fn merge(&mut self, next: &Self, weights: Weights);
+    fn dilute(&mut self, share: f64, gone: bool);
+    /// Takes what was seen last; what was not seen stays.
+    fn take_latest(&mut self, next: &Self);
+}
+
+impl<N: Noun + Clone> Part for Option<N> {
+    fn list(from: &Listed, list: &mut Vec<Listed>) {
+        N::list(from, list);
+    }
+
+    fn visit(&self, of: &Of<'_>, see: &mut See<'_>) {
+        if let Some(noun) = self {
+            noun.visit(of, see);
+        }
+    }
+
+    fn merge(&mut self, next: &Self, weights: Weights) {
+        match (self.as_mut(), next) {
+            (Some(mine), Some(next)) => mine.merge(next, weights),
+            _ => self.take_latest(next),
+        }
+    }
+
+    fn dilute(&mut self, share: f64, gone: bool) {
+        if let Some(noun) = self {
+            noun.dilute(share, gone);
+        }
+    }
+
+    fn take_latest(&mut self, next: &Self) {
+        if next.is_some() {
+            self.clone_from(next);
+        }
+    }
+}
+
+impl<N: Each + Clone> Part for Vec<N> {
+    fn list(from: &Listed, list: &mut Vec<Listed>) {
+        N::list(from, list);
+    }
+
+    fn visit(&self, of: &Of<'_>, see: &mut See<'_>) {
+        self.iter().for_each(|noun| noun.visit(of, see));
+    }
+
+    fn merge(&mut self, next: &Self, weights: Weights) {
+        for mine in self.iter_mut().filter(|mine| !next.iter().any(|next| mine.is(next))) {
+            mine.dilute(weights.before, true);
+        }
+        for next in next {
+            match self.iter_mut().find(|mine| mine.is(next)) {
+                Some(mine) => mine.merge(next, weights),
+                None => {
+                    self.push(next.clone());
+                    if let Some(new) = self.last_mut().filter(|_| weights.before > 0.0) {
+                        new.dilute(weights.next, false);
+                    }
+                }
+            }
+        }
+        self.sort_by(N::order);
+    }
+
+    fn dilute(&mut self, share: f64, gone: bool) {
+        self.iter_mut().for_each(|noun| noun.dilute(share, gone));
+    }
+
+    fn take_latest(&mut self, next: &Self) {
+        self.clone_from(next);
+    }
+}
+
+/// What stays what it last was.
+pub(super) fn word<W: Default + PartialEq + Clone>(mine: &mut W, next: &W) {
+    if *next != W::default() {
+        mine.clone_from(next);
+    }
+}

@@ -1,0 +1,312 @@
+//! A noun and its rows.
+
+use super::Weights;
+use std::borrow::Cow;
+
+/// What is measured, in what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// Time, counted in nanoseconds.
+    Ns,
+    /// Time, counted in microseconds.
+    Us,
+    /// Time, counted in milliseconds.
+    Ms,
+    /// Time in seconds.
+    Seconds,
+    /// Memory, or what was sent.
+    Bytes,
+    /// A number of these.
+    Count(&'static str),
+    /// Processors, or a part of one.
+    Processors,
+    /// A part of a whole, from 0 to 1.
+    Share,
+    /// What an interface carries.
+    BitsPerSecond,
+    /// Whatever a metrics endpoint gives.
+    AsGiven,
+}
+
+impl Quantity {
+    /// The unit in words, after [`Quantity::of`].
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Ns | Self::Us | Self::Ms | Self::Seconds => "seconds",
+            Self::Bytes => "bytes",
+            Self::Count(_) => "count",
+            Self::Processors => "processors",
+            Self::Share => "share",
+            Self::BitsPerSecond => "bits per second",
+            Self::AsGiven => "as given",
+        }
+    }
+
+    /// The unit as OpenTelemetry writes it (UCUM).
+    pub fn ucum(self) -> String {
+        match self {
+            Self::Ns | Self::Us | Self::Ms | Self::Seconds => "s".to_owned(),
+            Self::Bytes => "By".to_owned(),
+            Self::Count(of) => format!("{{{of}}}"),
+            Self::Processors => "{cpu}".to_owned(),
+            Self::Share => "1".to_owned(),
+            Self::BitsPerSecond => "bit/s".to_owned(),
+            Self::AsGiven => String::new(),
+        }
+    }
+
+    /// As it was counted, in that unit.
+    pub fn of(self, counted: f64) -> f64 {
+        match self {
+            Self::Ns => counted / 1e9,
+            Self::Us => counted / 1e6,
+            Self::Ms => counted / 1e3,
+            _ => counted,
+        }
+    }
+}
+
+/// A row of the catalogue.
+#[derive(Debug, PartialEq)]
+pub struct Measure {
+    /// The field it is read from.
+    pub field: &'static str,
+    /// What it is called within its source.
+    pub name: &'static str,
+    /// In what it is counted.
+    pub quantity: Quantity,
+    /// What it says, as a part of a sentence.
+    pub help: &'static str,
+    /// Whether it only grows; a window has by how much it did.
+    pub grows: bool,
+    /// Whether it is a whole number as counted.
+    pub whole: bool,
+    /// As other people's tools have it while a run lasts.
+    pub metric: Option<Metric>,
+}
+
+/// The sample of a family of metrics that a measure is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Metric {
+    /// The family's name, as Prometheus has it.
+    pub family: &'static str,
+    /// What tells it from others of that family.
+    pub label: Option<(&'static str, &'static str)>,
+}
+
+/// Of what a value is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Of<'a> {
+    /// What it was read from.
+    pub source: &'static str,
+    /// The place of the process tree.
+    pub subject: Option<usize>,
+    /// A process.
+    pub pid: Option<u32>,
+    /// Labels and their values, from the outermost inwards.
+    pub names: Vec<(&'static str, Cow<'a, str>)>,
+}
+
+impl Of<'_> {
+    /// The value of a label; none if it has no such.
+    pub fn name(&self, label: &str) -> Option<&str> {
+        self.names.iter().find(|(known, _)| *known == label).map(|(_, name)| name.as_ref())
+    }
+}
+
+/// Who takes values: of what, which, and as it was counted.
+pub type See<'a> = dyn FnMut(&Of<'_>, &'static Measure, f64) + 'a;
+
+/// Something of which numbers are seen.
+pub trait Noun {
+    /// The source it is told under; none: that of what it is a part of.
+    const SOURCE: Option<&'static str>;
+    /// Labels that tell several of it apart.
+    const LABELS: &'static [&'static str];
+
+    /// Its rows.
+    fn rows() -> &'static [Measure];
+    /// Rows of all that it is made of, its own first.
+    fn list(from: &Listed, list: &mut Vec<Listed>);
+    /// Whether there is anything to be seen of it.
+    fn is_there(&self) -> bool {
+        true
+    }
+    /// Says which one it is.
+    fn label<'a>(&'a self, _of: &mut Of<'a>) {}
+    /// All its values, and those of its parts.
+    fn visit(&self, of: &Of<'_>, see: &mut See<'_>);
+    /// Adds what was seen next.
+    fn merge(&mut self, next: &Self, weights: Weights);
+    /// See [`super::kind::Kind::dilute`].
+    fn dilute(&mut self, share: f64, gone: bool);
+}
+
+/// A row with what it is a row of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// What it is read from.
+    pub source: &'static str,
+    /// What tells its values apart.
+    pub labels: Vec<&'static str>,
+    /// The row.
+    pub measure: &'static Measure,
+}
+
+static NOTHING: Measure = Measure {
+    field: "",
+    name: "",
+    quantity: Quantity::AsGiven,
+    help: "",
+    grows: false,
+    whole: false,
+    metric: None,
+};
+
+/// The whole catalogue.
+pub fn listed() -> Vec<Listed> {
+    let mut list = Vec::new();
+    let nothing = Listed { source: "", labels: Vec::new(), measure: &NOTHING };
+    crate::watch::Window::list(&nothing, &mut list);
+    list
+}
+
+/// Says that a type is a [`Noun`]:
+///
+/// - `field: Kind quantity, "name", "what it says";` for each number, `if` it can be trusted, `=> "family"` of metrics, `label "value"` there;
+/// - `derived` for what follows from several numbers;
+/// - `parts` that are nouns, and lists of them; `latest` those of which the latest is kept;
+/// - `words` that stay what they last were;
+/// - `weighed by` a number of looks, instead of time.
+macro_rules! noun {
+    (
+        $noun:ty $(, of $source:literal)? $(, by $labels:tt)? {
+            $($field:tt: $kind:ident $quantity:expr, $name:literal, $help:literal
+                $(, if $guard:expr)? $(=> $family:literal $($label:ident $value:literal)?)?;)*
+        }
+        $(derived { $($d_name:literal $d_kind:ident $d_quantity:expr, $d_help:literal, $d_read:expr $(=> $d_family:literal $($d_label:ident $d_value:literal)?)?;)* })?
+        $(parts { $($part:ident: $part_type:ty),* $(,)? })?
+        $(latest { $($latest:ident: $latest_type:ty),* $(,)? })?
+        $(words { $($word:ident),* $(,)? })?
+        $(weighed by $looks:ident)?
+        $(there if $there:expr;)?
+        $(label $name_it:expr;)?
+    ) => {
+        impl $crate::catalogue::Noun for $noun {
+            const SOURCE: Option<&'static str> = [$(Some($source),)? None][0];
+            const LABELS: &'static [&'static str] = [$(&$labels as &[_],)? &[]][0];
+
+            fn rows() -> &'static [$crate::catalogue::Measure] {
+                #[allow(unused_imports)]
+                use $crate::catalogue::Quantity::*;
+                static ROWS: &[$crate::catalogue::Measure] = &[
+                    $($crate::catalogue::Measure {
+                        field: stringify!($field),
+                        name: $name,
+                        quantity: $quantity,
+                        help: $help,
+                        grows: $crate::catalogue::$kind::GROWS,
+                        whole: $crate::catalogue::$kind::WHOLE,
+                        metric: [$(Some($crate::catalogue::Metric {
+                            family: $family,
+                            label: [$(Some((stringify!($label), $value)),)? None][0],
+                        }),)? None][0],
+                    },)*
+                    $($($crate::catalogue::Measure {
+                        field: "",
+                        name: $d_name,
+                        quantity: $d_quantity,
+                        help: $d_help,
+                        grows: $crate::catalogue::$d_kind::GROWS,
+                        whole: $crate::catalogue::$d_kind::WHOLE,
+                        metric: [$(Some($crate::catalogue::Metric {
+                            family: $d_family,
+                            label: [$(Some((stringify!($d_label), $d_value)),)? None][0],
+                        }),)? None][0],
+                    },)*)?
+                ];
+                ROWS
+            }
+
+            fn list(from: &$crate::catalogue::Listed, list: &mut Vec<$crate::catalogue::Listed>) {
+                #[allow(unused_imports)]
+                use $crate::catalogue::Part;
+                let from = $crate::catalogue::noun::inner::<Self>(from);
+                list.extend(Self::rows().iter().map(|measure| $crate::catalogue::Listed { measure, ..from.clone() }));
+                $($(<$part_type>::list(&from, list);)*)?
+                $($(<$latest_type>::list(&from, list);)*)?
+            }
+
+            $(fn is_there(&self) -> bool {
+                let there: fn(&Self) -> bool = $there;
+                there(self)
+            })?
+
+            $(fn label<'a>(&'a self, of: &mut $crate::catalogue::Of<'a>) {
+                let label: for<'b> fn(&'b Self, &mut $crate::catalogue::Of<'b>) = $name_it;
+                label(self, of);
+            })?
+
+            #[allow(unused_assignments, unused_mut, unused_variables)]
+            fn visit(&self, of: &$crate::catalogue::Of<'_>, see: &mut $crate::catalogue::noun::See<'_>) {
+                #[allow(unused_imports)]
+                use $crate::catalogue::{self, kind::Kind};
+                #[allow(unused_imports)]
+                use $crate::catalogue::Part;
+                if !self.is_there() {
+                    return;
+                }
+                let mut of = of.clone();
+                of.source = <Self as $crate::catalogue::Noun>::SOURCE.unwrap_or(of.source);
+                self.label(&mut of);
+                let mut rows = Self::rows().iter();
+                let mut seen = |value: Option<f64>| {
+                    if let (Some(row), Some(value)) = (rows.next(), value.filter(|value| value.is_finite())) {
+                        see(&of, row, value);
+                    }
+                };
+                $(seen(catalogue::$kind::read(&self.$field)$(.filter(|_| {
+                    let holds: fn(&Self) -> bool = $guard;
+                    holds(self)
+                }))?);)*
+                $($(seen({
+                    let read: fn(&Self) -> Option<f64> = $d_read;
+                    read(self)
+                });)*)?
+                $($(self.$part.visit(&of, see);)*)?
+                $($(self.$latest.visit(&of, see);)*)?
+            }
+
+            #[allow(unused_variables)]
+            fn merge(&mut self, next: &Self, weights: $crate::catalogue::Weights) {
+                #[allow(unused_imports)]
+                use $crate::catalogue::{self, kind::Kind};
+                #[allow(unused_imports)]
+                use $crate::catalogue::Part;
+                $(let weights = catalogue::Weights::of(f64::from(self.$looks), f64::from(next.$looks));)?
+                $(catalogue::$kind::merge(&mut self.$field, &next.$field, weights);)*
+                $($(self.$part.merge(&next.$part, weights);)*)?
+                $($(self.$latest.take_latest(&next.$latest);)*)?
+                $($(catalogue::merge::word(&mut self.$word, &next.$word);)*)?
+            }
+
+            #[allow(unused_variables)]
+            fn dilute(&mut self, share: f64, gone: bool) {
+                #[allow(unused_imports)]
+                use $crate::catalogue::{self, kind::Kind};
+                #[allow(unused_imports)]
+                use $crate::catalogue::Part;
+                $(catalogue::$kind::dilute(&mut self.$field, share, gone);)*
+                $($(self.$part.dilute(share, gone);)*)?
+            }
+        }
+    };
+}
+
+/// Where the rows of a noun stand.
+pub(crate) fn inner<N: Noun + ?Sized>(from: &Listed) -> Listed {
+    let labels = [&from.labels, N::LABELS].concat();
+    Listed { source: N::SOURCE.unwrap_or(from.source), labels, measure: from.measure }
+}
+
+pub(crate) use noun;

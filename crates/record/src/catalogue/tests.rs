@@ -1,0 +1,197 @@
+use super::{Measure, listed};
+use crate::watch::{
+    Cgroup, CpuQuota, Disk, Full, Group, Host, Jvm, Link, Listener, MemoryLimit, Metrics, Neighbour, Network,
+    Own, Peer, Postgres, Pressure, Series, Sessions, State, SubjectWindow, Sweep, TaskLimit, Usage, Wait,
+    Window,
+};
+use serde_json::Value;
+use units::Nanos;
+
+/// A window with everything in it once.
+fn everything() -> Window {
+    let usage = Some(Usage::default());
+    let group = Group {
+        full: Some(Full::default()),
+        states: vec![State { wait: Wait::Client, threads: 0.0 }],
+        ..Group::default()
+    };
+    let cgroup = Cgroup {
+        cpu: Some(CpuQuota::default()),
+        memory: Some(MemoryLimit::default()),
+        tasks: Some(TaskLimit { refused: Some(0), ..TaskLimit::default() }),
+        pressure: Some(Pressure::default()),
+    };
+    let subject = SubjectWindow {
+        read_bytes: Some(0),
+        written_bytes: Some(0),
+        descriptors: usage,
+        user_tasks: usage,
+        sweep: Some(Sweep::default()),
+        groups: vec![group],
+        cgroup: Some(cgroup),
+        listeners: vec![Listener { address: "a".to_owned(), queued: 0, backlog: 0 }],
+        peers: vec![peer("b", 0.0)],
+        jvm: Some(Jvm { collector_cpu_ns: Some(0), ..Jvm::default() }),
+        titles: vec![("c".to_owned(), 0)],
+        ..SubjectWindow::default()
+    };
+    let host = Host {
+        pressure: Some(Pressure::default()),
+        tasks: usage,
+        disks: vec![Disk::default()],
+        neighbours: vec![Neighbour { pid: 0, name: "d".to_owned(), cpu_ns: 0 }],
+        ..Host::default()
+    };
+    let sessions = Sessions {
+        state: "active".to_owned(),
+        wait_type: Some("e".to_owned()),
+        wait_event: Some("f".to_owned()),
+        count: 0.0,
+    };
+    let postgres = Postgres {
+        error: Some("g".to_owned()),
+        sessions: vec![sessions],
+        active_ms: Some(0.0),
+        idle_in_transaction_ms: Some(0.0),
+        wal_bytes: Some(0),
+        wal_syncs: Some(0),
+        wal_sync_ms: Some(0.0),
+        ..Postgres::default()
+    };
+    let series = vec![Series { name: "h".to_owned(), value: 0.0 }];
+    Window {
+        from: Nanos::ZERO,
+        to: Nanos::ZERO,
+        subjects: vec![subject],
+        host: Some(host),
+        network: Some(Network { tracked: usage, link: Some(Link::default()), ..Network::default() }),
+        postgres: Some(postgres),
+        metrics: Some(Metrics { took_ns: 0, error: None, series }),
+        own: Own::default(),
+        changes: Vec::new(),
+    }
+}
+
+fn peer(address: &str, established: f64) -> Peer {
+    let few = established as u32;
+    Peer { address: address.to_owned(), established, least: few, most: few, time_wait: few }
+}
+
+/// Gives every number another value, and says where each stands. A number that names something is none.
+fn number(value: &mut Value, at: &str, places: &mut Vec<String>) {
+    match value {
+        Value::Number(n) if !at.ends_with(".pid") => {
+            places.push(at.to_owned());
+            let is_whole = n.is_u64();
+            *value = if is_whole { places.len().into() } else { (places.len() as f64).into() };
+        }
+        Value::Array(all) => all.iter_mut().for_each(|each| number(each, at, places)),
+        Value::Object(all) => {
+            all.iter_mut().for_each(|(name, each)| number(each, &format!("{at}.{name}"), places));
+        }
+        // Only the error has to be missing, for the metrics to be believed.
+        Value::Null => assert_eq!(at, ".metrics.error", "fill it in, in `everything`"),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_number_of_a_window_is_read_by_one_row() {
+    let mut json = serde_json::to_value(everything()).expect("it is stored like this");
+    for name in ["from", "to"] {
+        json.as_object_mut().expect("a struct").remove(name);
+    }
+    let mut places = Vec::new();
+    number(&mut json, "", &mut places);
+    let window: Window = serde_json::from_value(json).expect("only numbers have changed");
+    let mut read: Vec<Vec<String>> = vec![Vec::new(); places.len()];
+    window.visit(&mut |of, measure, counted| {
+        // What follows from others is none of them.
+        if !measure.field.is_empty() {
+            read[counted as usize - 1].push(format!("{} {}", of.source, measure.name));
+        }
+    });
+    for (place, rows) in places.iter().zip(&read) {
+        assert_eq!(rows.len(), 1, "{place} is read by {rows:?}: crates/record/src/catalogue/watched.rs");
+    }
+    assert!(places.len() > 130, "{}", places.len());
+}
+
+#[test]
+fn every_row_is_listed_once_and_says_something() {
+    let all = listed();
+    for row in &all {
+        let Measure { name, help, .. } = row.measure;
+        let same = all.iter().filter(|other| (other.source, other.measure.name) == (row.source, *name));
+        assert_eq!(same.count(), 1, "{} {name}", row.source);
+        assert!(!help.is_empty() && !help.ends_with('.') && !help.contains('|'), "{name}: {help}");
+        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{name}");
+    }
+}
+
+/// A window of so many seconds.
+fn of(seconds: u64, subject: SubjectWindow) -> Window {
+    Window { to: Nanos::from_secs(seconds), subjects: vec![subject], ..Window::default() }
+}
+
+#[test]
+fn windows_are_one_as_their_numbers_want_it() {
+    let group = |threads, on_cpu_ns| Group { name: "g".to_owned(), threads, on_cpu_ns, ..Group::default() };
+    let first = SubjectWindow {
+        cpu_ns: 10,
+        rss_bytes: 5,
+        clients: 7,
+        descriptors: Some(Usage { used: 9, limit: 10 }),
+        groups: vec![group(4.0, 3)],
+        peers: vec![peer("a", 2.0), peer("b", 8.0)],
+        titles: vec![("gone".to_owned(), 1)],
+        ..SubjectWindow::default()
+    };
+    let second = SubjectWindow {
+        cpu_ns: 1,
+        rss_bytes: 6,
+        clients: 2,
+        descriptors: Some(Usage { used: 2, limit: 10 }),
+        read_bytes: Some(3),
+        groups: vec![group(8.0, 1), Group { name: "new".to_owned(), threads: 40.0, ..Group::default() }],
+        peers: vec![peer("a", 6.0), peer("c", 4.0)],
+        titles: vec![("there".to_owned(), 2)],
+        ..SubjectWindow::default()
+    };
+    let mut whole = Window::merged(&[of(1, first), of(3, second)]);
+    assert_eq!((whole.from, whole.to), (Nanos::ZERO, Nanos::from_secs(4)));
+    let subject = whole.subjects.remove(0);
+    assert_eq!((subject.cpu_ns, subject.rss_bytes, subject.clients), (11, 6, 7));
+    assert_eq!((subject.descriptors, subject.read_bytes), (Some(Usage { used: 9, limit: 10 }), Some(3)));
+    let groups: Vec<(&str, f64)> =
+        subject.groups.iter().map(|group| (group.name.as_str(), group.threads)).collect();
+    assert_eq!(
+        groups,
+        [("new", 30.0), ("g", 7.0)],
+        "the most first; not there for the first of four seconds"
+    );
+    assert_eq!(subject.groups[1].on_cpu_ns, 4);
+    let peers: Vec<(&str, f64, u32, u32, u32)> = subject
+        .peers
+        .iter()
+        .map(|peer| (peer.address.as_str(), peer.established, peer.least, peer.most, peer.time_wait))
+        .collect();
+    assert_eq!(peers, [("a", 5.0, 2, 6, 6), ("b", 2.0, 0, 8, 0), ("c", 3.0, 0, 4, 4)]);
+    assert_eq!(subject.titles, [("there".to_owned(), 2)]);
+}
+
+#[test]
+fn averages_over_looks_are_weighed_by_the_looks() {
+    let looked = |looks, count| {
+        let sessions =
+            vec![Sessions { state: "active".to_owned(), wait_type: None, wait_event: None, count }];
+        Window {
+            to: Nanos::from_secs(1),
+            postgres: Some(Postgres { looks, sessions, ..Postgres::default() }),
+            ..Window::default()
+        }
+    };
+    let whole = Window::merged(&[looked(1, 4.0), looked(3, 8.0)]);
+    let postgres = whole.postgres.expect("it was looked at");
+    assert_eq!((postgres.looks, postgres.sessions[0].count), (4, 7.0));
+}

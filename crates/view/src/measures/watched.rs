@@ -1,0 +1,160 @@
+//! What was seen of the target and around it: every measure of the catalogue that has a metric.
+
+use super::families::{self as family, of_metric};
+use super::{Samples, Value};
+use crate::watched::{Tree, Trees};
+use record::catalogue::{Measure, Quantity};
+use record::watch::{Role, Watched, Window};
+use std::collections::BTreeMap;
+
+/// Values of one family that only their last label tells apart; what is more is summed.
+const MOST: usize = 32;
+/// What the sum of all others is called.
+const OTHERS: &str = "others";
+
+/// Values by measure, which is one of a family, and by labels. As they were counted: nothing is rounded on the way.
+type Values = BTreeMap<(&'static str, Vec<String>), (&'static Measure, f64)>;
+
+/// Counters since the run began, and the rest as it was last seen.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Seen {
+    trees: Trees,
+    /// Processors that each may use, by its place.
+    allowed: Vec<f64>,
+    sums: Values,
+    /// Of the programs under load, which may be gone a window later.
+    programs: Values,
+    /// Of what is around them, by source: what is not seen now is as it was.
+    around: BTreeMap<&'static str, Values>,
+}
+
+/// A value on its way.
+struct Told {
+    source: &'static str,
+    of_program: bool,
+    /// Whether its last label is the name of one of several.
+    is_named: bool,
+    labels: Vec<String>,
+    measure: &'static Measure,
+    counted: f64,
+}
+
+impl Seen {
+    /// Who is watched from now on.
+    pub fn watch(&mut self, watched: &Watched) {
+        self.trees.watch(watched);
+        self.allowed = watched.subjects.iter().map(|subject| subject.cpus).collect();
+        self.programs.clear();
+    }
+
+    /// What was seen within a second.
+    pub fn see(&mut self, window: &Window) {
+        self.programs.clear();
+        let mut around: BTreeMap<&'static str, Values> = BTreeMap::new();
+        for Told { source, of_program, is_named, mut labels, measure, counted } in self.told(window) {
+            let Some(family) = measure.metric.map(|metric| metric.family) else { continue };
+            let values = match (measure.grows, of_program) {
+                (true, _) => &mut self.sums,
+                (false, true) => &mut self.programs,
+                (false, false) => around.entry(source).or_default(),
+            };
+            if measure.grows && is_named && !values.contains_key(&(family, labels.clone())) {
+                let (name, of) = labels.split_last_mut().expect("it has a name");
+                let alike =
+                    values.keys().filter(|(other, labels)| *other == family && labels.starts_with(of));
+                if alike.count() >= MOST {
+                    OTHERS.clone_into(name);
+                }
+            }
+            values.entry((family, labels)).or_insert((measure, 0.0)).1 += counted;
+        }
+        self.around.extend(around);
+    }
+
+    fn told(&self, window: &Window) -> Vec<Told> {
+        let mut told = Vec::new();
+        window.visit(&mut |of, measure, counted| {
+            let Some(metric) = measure.metric else { return };
+            let program = match of.subject {
+                Some(place) => match self.trees.at(place) {
+                    Some(tree) => words(&self.trees.known()[tree]).to_vec(),
+                    None => return,
+                },
+                None => Vec::new(),
+            };
+            let names = of.names.iter().map(|(_, name)| name.to_string());
+            let label = metric.label.map(|(_, label)| label.to_owned());
+            told.push(Told {
+                source: of.source,
+                of_program: of.subject.is_some(),
+                is_named: !of.names.is_empty(),
+                labels: program.into_iter().chain(names).chain(label).collect(),
+                measure,
+                counted,
+            });
+        });
+        told
+    }
+
+    pub fn tell(&self, samples: &mut Samples) {
+        for (place, cpus) in self.allowed.iter().enumerate().filter(|(_, cpus)| **cpus > 0.0) {
+            // Only of programs that are there.
+            let tree = self.trees.at(place).map(|tree| words(&self.trees.known()[tree]));
+            if let Some(labels) = tree.filter(|labels| self.is_seen(labels)) {
+                samples.number(&family::CPU_ALLOWED, &labels.each_ref().map(String::as_str), *cpus);
+            }
+        }
+        let say = |values: &Values, samples: &mut Samples| {
+            for ((family, labels), (measure, counted)) in values {
+                let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+                samples.push(of_metric(family), &labels, value(measure, *counted));
+            }
+        };
+        say(&self.sums, samples);
+        for values in std::iter::once(&self.programs).chain(self.around.values()) {
+            say(&largest(values), samples);
+        }
+    }
+
+    fn is_seen(&self, program: &[String; 2]) -> bool {
+        self.programs.keys().any(|(_, labels)| labels.starts_with(program))
+    }
+}
+
+/// Program and role.
+fn words(tree: &Tree) -> [String; 2] {
+    let role = match tree.role {
+        Role::Service => "service",
+        Role::Downstream => "downstream",
+    };
+    [tree.title(), role.to_owned()]
+}
+
+fn value(measure: &Measure, counted: f64) -> Value {
+    match measure.quantity {
+        Quantity::Count(_) | Quantity::Bytes if measure.whole => Value::Count(counted as u64),
+        quantity => Value::Number(quantity.of(counted)),
+    }
+}
+
+/// Of values that only their last label tells apart the largest, the rest as one sum.
+fn largest(values: &Values) -> Values {
+    let mut alike: BTreeMap<(&str, &[String]), Vec<(&String, &'static Measure, f64)>> = BTreeMap::new();
+    let mut kept = Values::new();
+    for ((family, labels), (measure, counted)) in values {
+        match labels.split_last() {
+            Some((name, of)) => alike.entry((family, of)).or_default().push((name, measure, *counted)),
+            None => drop(kept.insert((family, Vec::new()), (measure, *counted))),
+        }
+    }
+    for ((_, of), mut all) in alike {
+        all.sort_by(|a, b| b.2.total_cmp(&a.2));
+        for (place, (name, measure, counted)) in all.into_iter().enumerate() {
+            let Some(metric) = measure.metric else { continue };
+            let name = if place < MOST { name } else { OTHERS };
+            let labels = [of, &[name.to_owned()]].concat();
+            kept.entry((metric.family, labels)).or_insert((measure, 0.0)).1 += counted;
+        }
+    }
+    kept
+}
