@@ -159,9 +159,8 @@ impl Recording {
             | Event::RunStarted { .. }
             | Event::Bounds { .. }
             | Event::Doubt { .. }
-            | Event::Diagnosed { .. }
-            | Event::RunEnded { verdict: None, .. } => {}
-            Event::RunEnded { verdict: Some(verdict), .. } => self.came_to(verdict),
+            | Event::Diagnosed { .. } => {}
+            Event::RunEnded(end) => end.verdict.iter().for_each(|verdict| self.came_to(verdict)),
         }
     }
 

@@ -83,7 +83,7 @@ mod tests {
     use store::Recording;
 
     fn begin(store: &Store, id: &str, part_of: Option<&str>) -> Recording {
-        let event = Event::RunStarted {
+        let event = Event::RunStarted(Box::new(record::Started {
             id: RunId(id.to_owned()),
             at_unix_ms: now_unix_ms(),
             version: "0.1.0".to_owned(),
@@ -95,13 +95,14 @@ mod tests {
             parts: Vec::new(),
             machine: record::Machine::default(),
             part_of: part_of.map(|id| RunId(id.to_owned())),
-            label: Box::default(),
-        };
+            label: record::Label::default(),
+        }));
         store.begin(&event).expect("begins")
     }
 
     fn end(mut run: Recording, at_unix_ms: u64) {
-        let event = Event::RunEnded { at_unix_ms, verdict: None, exit_code: 0, error: None };
+        let event =
+            Event::RunEnded(Box::new(record::End { at_unix_ms, verdict: None, exit_code: 0, error: None }));
         run.append(&event).expect("goes on");
         run.finish().expect("is kept");
     }

@@ -77,7 +77,7 @@ pub fn measure(
     let expected = Nanos(effort.block.0 * cells.len() as u64 * u64::from(effort.blocks + WARM_MOST / 2));
     let name = table.name();
     let count = cells.iter().map(|what| what.figures().len() as u32).sum();
-    tell(Event::Probing { table: name.to_owned(), figures: count, expected });
+    tell(Event::Probing(record::Probing { table: name.to_owned(), figures: count, expected }));
     let mut workers = Workers { effort, all: HashMap::new() };
     let mut courses = Vec::new();
     for what in cells {

@@ -37,35 +37,7 @@ pub struct Machine {
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// First of every run.
-    RunStarted {
-        /// The run.
-        id: RunId,
-        /// Milliseconds since 1970.
-        at_unix_ms: u64,
-        /// torment's version.
-        version: String,
-        /// [`crate::METHOD`] of that version.
-        method: u32,
-        /// What kind of run it is.
-        command: RunKind,
-        /// The target as shown to people.
-        target: String,
-        /// The objective in words.
-        goal: String,
-        /// The plan as understood, as TOML.
-        plan: String,
-        /// Names of the steps of all flows, in the order of [`crate::Slice::parts`]; none if there is only one.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        parts: Vec<String>,
-        /// Where it runs.
-        machine: Machine,
-        /// The experiment that it is a measurement of.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        part_of: Option<RunId>,
-        /// What people call it.
-        #[serde(default, skip_serializing_if = "Label::is_empty")]
-        label: Box<Label>,
-    },
+    RunStarted(Box<Started>),
     /// A load begins.
     TrialStarted {
         /// Counted from 1.
@@ -130,14 +102,7 @@ pub enum Event {
         look: Look,
     },
     /// What a program that the plan started has written, kept when it ended.
-    Logged {
-        /// The program's name in the plan.
-        program: String,
-        /// Its output, of a long one the beginning and the end.
-        text: String,
-        /// Bytes left out between them.
-        left_out: u64,
-    },
+    Logged(Log),
     /// What an experiment is to find out.
     Designed {
         /// All of it.
@@ -149,18 +114,7 @@ pub enum Event {
         at_unix_ms: u64,
     },
     /// A start of an arm begins.
-    VisitStarted {
-        /// As in [`Visit`].
-        number: u32,
-        /// As in [`Visit`].
-        block: u32,
-        /// As in [`Visit`].
-        arm: usize,
-        /// As in [`Visit`].
-        placebo: bool,
-        /// What it is expected to take.
-        expected: Option<Nanos>,
-    },
+    VisitStarted(Visiting),
     /// One start of an arm is over.
     Visited {
         /// What was measured.
@@ -177,14 +131,7 @@ pub enum Event {
         conditions: Box<Conditions>,
     },
     /// Figures of a table are about to be measured.
-    Probing {
-        /// Which.
-        table: String,
-        /// Figures in it.
-        figures: u32,
-        /// What it is expected to take.
-        expected: Nanos,
-    },
+    Probing(Probing),
     /// A figure of the machine, measured.
     Measured {
         /// All of it.
@@ -203,30 +150,107 @@ pub enum Event {
         rooms: Vec<Room>,
     },
     /// How far a ramp of tasks has come.
-    Ramped {
-        /// Tasks that exist.
-        tasks: u64,
-        /// Memory that is free (MemFree).
-        free: Bytes,
-        /// Since the beginning.
-        after: Nanos,
-    },
+    Ramped(Ramped),
     /// What gave first.
     Diagnosed {
         /// The verdict, with its evidence.
         diagnosis: Box<Diagnosis>,
     },
     /// Last of every run that was not cut short.
-    RunEnded {
-        /// Milliseconds since 1970.
-        at_unix_ms: u64,
-        /// What it came to; none if it could not be brought to one.
-        verdict: Option<Verdict>,
-        /// Exit code of the command.
-        exit_code: u8,
-        /// Why it could not, in one sentence.
-        error: Option<String>,
-    },
+    RunEnded(Box<End>),
+}
+
+/// How a run began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Started {
+    /// The run.
+    pub id: RunId,
+    /// Milliseconds since 1970.
+    pub at_unix_ms: u64,
+    /// torment's version.
+    pub version: String,
+    /// [`crate::METHOD`] of that version.
+    pub method: u32,
+    /// What kind of run it is.
+    pub command: RunKind,
+    /// The target as shown to people.
+    pub target: String,
+    /// The objective in words.
+    pub goal: String,
+    /// The plan as understood, as TOML.
+    pub plan: String,
+    /// Names of the steps of all flows, in the order of [`crate::Slice::parts`]; none if there is only one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<String>,
+    /// Where it runs.
+    pub machine: Machine,
+    /// The experiment that it is a measurement of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<RunId>,
+    /// What people call it.
+    #[serde(default, skip_serializing_if = "Label::is_empty")]
+    pub label: Label,
+}
+
+/// A start of an arm that goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Visiting {
+    /// As in [`Visit`].
+    pub number: u32,
+    /// As in [`Visit`].
+    pub block: u32,
+    /// As in [`Visit`].
+    pub arm: usize,
+    /// As in [`Visit`].
+    pub placebo: bool,
+    /// What it is expected to take.
+    pub expected: Option<Nanos>,
+}
+
+/// What a program that the plan started has written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Log {
+    /// The program's name in the plan.
+    pub program: String,
+    /// Its output, of a long one the beginning and the end.
+    pub text: String,
+    /// Bytes left out between them.
+    pub left_out: u64,
+}
+
+/// Figures of a table that are to be measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probing {
+    /// Which.
+    pub table: String,
+    /// Figures in it.
+    pub figures: u32,
+    /// What it is expected to take.
+    pub expected: Nanos,
+}
+
+/// How far a ramp of tasks has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ramped {
+    /// Tasks that exist.
+    pub tasks: u64,
+    /// Memory that is free (MemFree).
+    pub free: Bytes,
+    /// Since the beginning.
+    pub after: Nanos,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    /// Milliseconds since 1970.
+    pub at_unix_ms: u64,
+    /// What it came to; none if it could not be brought to one.
+    pub verdict: Option<Verdict>,
+    /// Exit code of the command.
+    pub exit_code: u8,
+    /// Why it could not, in one sentence.
+    pub error: Option<String>,
 }
 
 /// What a trial means.

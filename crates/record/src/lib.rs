@@ -24,7 +24,7 @@ pub mod watch;
 
 pub use diagnosis::{Arithmetic, Cause, Confidence, Diagnosis, Evidence, Finding, NoFinding, Prediction};
 pub use doubt::{Caveat, Doubt};
-pub use event::{Event, Judgement, Machine, RunId};
+pub use event::{End, Event, Judgement, Log, Machine, Probing, Ramped, RunId, Started, Visiting};
 pub use experiment::{
     Answer, ArmOf, Design, Expected, Interval, Judged, Noise, Over, ProbeOf, Spent, Standing, Taken, Visit,
 };

@@ -1,7 +1,7 @@
 //! The words in events that are not our own: what a target, a kernel or a program said.
 
 use crate::watch::{Look, Watched, Window};
-use crate::{Caveat, Diagnosis, Event, Failure, Slice, Standing, TrialResult, Verdict};
+use crate::{Caveat, Diagnosis, Event, Failure, Log, Slice, Standing, TrialResult, Verdict};
 
 /// What changes a text.
 type With<'w> = &'w mut dyn FnMut(&mut String);
@@ -22,7 +22,7 @@ impl Event {
             Self::WatchStarted { watched } => of_watched(watched, with),
             Self::Observed { window, .. } => of_window(window, with),
             Self::Looked { look, .. } => of_look(look, with),
-            Self::Logged { text, .. } | Self::Noted { text, .. } => with(text),
+            Self::Logged(Log { text, .. }) | Self::Noted { text, .. } => with(text),
             Self::Visited { visit } => {
                 visit.void.iter_mut().for_each(&mut *with);
                 for taken in &mut visit.taken {
@@ -32,9 +32,9 @@ impl Event {
             }
             Self::Stands { standing } => of_standing(standing, with),
             Self::Diagnosed { diagnosis } => of_diagnosis(diagnosis, with),
-            Self::RunEnded { verdict, error, .. } => {
-                error.iter_mut().for_each(&mut *with);
-                if let Some(Verdict::Answers { standing }) = verdict {
+            Self::RunEnded(end) => {
+                end.error.iter_mut().for_each(&mut *with);
+                if let Some(Verdict::Answers { standing }) = &mut end.verdict {
                     of_standing(standing, with);
                 }
             }

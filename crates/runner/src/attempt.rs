@@ -24,7 +24,7 @@ pub fn attempt(plan: &Plan, version: &str, before: &[Event], sink: &mut dyn Sink
         return failed(Error::Experiment("this plan is read for one load, not for an experiment".to_owned()));
     };
     let begun = before.iter().find_map(|event| match event {
-        Event::RunStarted { id, .. } => Some(id.clone()),
+        Event::RunStarted(started) => Some(started.id.clone()),
         _ => None,
     });
     let made: Vec<&Visit> = before.iter().filter_map(visited).collect();
@@ -120,13 +120,13 @@ fn carry_out<B: Bench>(
             block = next.block;
             sink.event(&Event::Stands { standing: Box::new(course.standing()) });
         }
-        sink.event(&Event::VisitStarted {
+        sink.event(&Event::VisitStarted(record::Visiting {
             number: next.number,
             block: next.block,
             arm: next.arm,
             placebo: next.placebo,
             expected: next.expected,
-        });
+        }));
         let Some(visit) = lab.visit(&next, &course, sink) else {
             break course.interrupt(Over::Interrupted);
         };

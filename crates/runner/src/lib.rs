@@ -222,7 +222,7 @@ pub(crate) fn recorded(
     work: impl FnOnce(&mut dyn Sink) -> Result<(Verdict, u8), Error>,
 ) -> Outcome {
     let Title { command, target, goal, plan, parts, secrets } = title;
-    sink.event(&Event::RunStarted {
+    sink.event(&Event::RunStarted(Box::new(record::Started {
         id: id.clone(),
         at_unix_ms: unix_ms(),
         version: version.to_owned(),
@@ -235,8 +235,8 @@ pub(crate) fn recorded(
         machine: machine::describe(),
         part_of: part_of.cloned(),
         // Whoever starts a run knows what it is called, not who conducts it.
-        label: Box::default(),
-    });
+        label: record::Label::default(),
+    })));
     ended(id, &secrets, sink, work)
 }
 
@@ -252,12 +252,12 @@ fn ended(
         Ok((verdict, exit_code)) => (Some(verdict), exit_code, None),
         Err(error) => (None, exit::ERROR, Some(error.without(secrets))),
     };
-    sink.event(&Event::RunEnded {
+    sink.event(&Event::RunEnded(Box::new(record::End {
         at_unix_ms: unix_ms(),
         verdict,
         exit_code,
         error: error.as_ref().map(ToString::to_string),
-    });
+    })));
     Outcome { id, exit_code, error }
 }
 

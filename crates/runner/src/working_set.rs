@@ -174,7 +174,7 @@ impl<'a> Course<'a> {
         let columns = if self.field.is_memory { ways } else { told::COLUMNS };
         let expected = Nanos(self.asked.time.0 * 5 / 4 * u64::from(count * ways));
         let table = told::TABLE.to_owned();
-        self.sink.event(&Event::Probing { table, figures: count * columns, expected });
+        self.sink.event(&Event::Probing(record::Probing { table, figures: count * columns, expected }));
         let (mut points, mut all, mut readings) = (Vec::new(), Histogram::default(), Vec::new());
         for size in sizes {
             for way in 0..self.field.ways.len() {
@@ -232,7 +232,11 @@ impl<'a> Course<'a> {
             width: WIDTH,
         });
         let expected = Nanos(self.asked.time.0 * 8);
-        self.sink.event(&Event::Probing { table: told::HALF.to_owned(), figures: 4, expected });
+        self.sink.event(&Event::Probing(record::Probing {
+            table: told::HALF.to_owned(),
+            figures: 4,
+            expected,
+        }));
         let mut readings: BTreeMap<Bytes, Reading> = BTreeMap::new();
         while let Ahead::Try(size) = search.next() {
             if self.stop.asked() {

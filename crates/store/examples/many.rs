@@ -70,7 +70,7 @@ fn keep(store: &Store, nth: u64, count: u64) {
         tags: vec![format!("pool={}", nth % 20), "nightly".to_owned()],
         commit: Some(format!("{:012x}", nth * 7919)),
     };
-    let started = Event::RunStarted {
+    let started = Event::RunStarted(Box::new(record::Started {
         id: RunId(format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}-{nth}")),
         at_unix_ms,
         version: "0.1.0".to_owned(),
@@ -87,8 +87,8 @@ fn keep(store: &Store, nth: u64, count: u64) {
             ..Machine::default()
         },
         part_of: None,
-        label: Box::new(label),
-    };
+        label,
+    }));
     let rate = 1000.0 + (nth % 900) as f64;
     let limit = Limit {
         held: None,
@@ -126,8 +126,12 @@ fn keep(store: &Store, nth: u64, count: u64) {
     };
     let exit_code = if met || nth.is_multiple_of(2) { exit::MET } else { exit::NOT_MET };
     let mut recording = store.begin(&started).expect("it begins");
-    let ended =
-        Event::RunEnded { at_unix_ms: at_unix_ms + 60_000, verdict: Some(verdict), exit_code, error: None };
+    let ended = Event::RunEnded(Box::new(record::End {
+        at_unix_ms: at_unix_ms + 60_000,
+        verdict: Some(verdict),
+        exit_code,
+        error: None,
+    }));
     recording.append(&ended).expect("it goes on");
     recording.finish().expect("it is kept");
 }

@@ -1,7 +1,7 @@
 use crate::label::tags_json;
 use crate::writer::Writer;
 use crate::{Error, Store};
-use record::{Answer, Caveat, Doubt, Event, Limit, RunId, Standing, Verdict};
+use record::{Answer, Caveat, Doubt, End, Event, Limit, RunId, Standing, Started, Verdict};
 use rusqlite::{Connection, TransactionBehavior, named_params, params};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -42,29 +42,17 @@ struct Entry {
 enum Columns {
     Limit(Limit),
     Stands(Box<Standing>),
-    Ended { at_unix_ms: i64, exit_code: u8, error: Option<String>, verdict: Option<Box<Verdict>> },
+    Ended(Box<End>),
 }
 
 impl Store {
     /// Begins a run with its first event, which must be [`Event::RunStarted`], and commits it.
     /// Fails if the store cannot be written, or already holds a run of that id.
     pub fn begin(&self, first: &Event) -> Result<Recording, Error> {
-        let Event::RunStarted {
-            id,
-            at_unix_ms,
-            version,
-            method,
-            command,
-            target,
-            goal,
-            part_of,
-            label,
-            machine,
-            ..
-        } = first
-        else {
-            return Err(Error::NotStarted);
-        };
+        let Event::RunStarted(started) = first else { return Err(Error::NotStarted) };
+        let Started {
+            id, at_unix_ms, version, method, command, target, goal, part_of, label, machine, ..
+        } = &**started;
         let mut db = Store::open(&self.path)?.db;
         let writer = Writer::this();
         let mut insert = || {
@@ -172,12 +160,7 @@ impl Recording {
         let columns = match event {
             Event::Bounds { limits } => limits.first().cloned().map(Columns::Limit),
             Event::Stands { standing } => Some(Columns::Stands(standing.clone())),
-            Event::RunEnded { at_unix_ms, verdict, exit_code, error } => Some(Columns::Ended {
-                at_unix_ms: signed(*at_unix_ms),
-                exit_code: *exit_code,
-                error: error.clone(),
-                verdict: verdict.clone().map(Box::new),
-            }),
+            Event::RunEnded(end) => Some(Columns::Ended(end.clone())),
             _ => None,
         };
         let entry = Entry { json: json(event), columns };
@@ -282,12 +265,13 @@ impl Columns {
         match self {
             Self::Limit(limit) => limit_columns(db, run, limit),
             Self::Stands(standing) => standing_columns(db, run, standing),
-            Self::Ended { at_unix_ms, exit_code, error, verdict } => {
+            Self::Ended(end) => {
+                let End { at_unix_ms, exit_code, error, verdict } = &**end;
                 db.execute(
                     "UPDATE run SET ended_unix_ms = ?2, exit_code = ?3, error = ?4 WHERE key = ?1",
-                    params![run, at_unix_ms, exit_code, error],
+                    params![run, signed(*at_unix_ms), exit_code, error],
                 )?;
-                match verdict.as_deref() {
+                match verdict {
                     Some(Verdict::Limits { limits, ended, .. }) => {
                         if let Some(strict) = limits.first() {
                             limit_columns(db, run, strict)?;

@@ -93,7 +93,7 @@ impl Ramp<'_> {
         self.told = Some(Instant::now());
         let memory = read_to_string("/proc/meminfo").unwrap_or_default();
         let free = Bytes(kib(&memory, "MemFree").unwrap_or_default());
-        (self.tell)(Event::Ramped { tasks, free, after: Nanos::from(self.began.elapsed()) });
+        (self.tell)(Event::Ramped(record::Ramped { tasks, free, after: Nanos::from(self.began.elapsed()) }));
         kib(&memory, "MemAvailable")
     }
 

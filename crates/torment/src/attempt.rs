@@ -48,7 +48,7 @@ fn go_on(args: &TryArgs, run: &str, live: bool, common: &Common) -> Result<u8, F
 /// The plan that was kept with it.
 fn plan_of(store: &Store, run: &str, before: &[Event]) -> Result<Plan, Failure> {
     let begun = before.iter().find_map(|event| match event {
-        Event::RunStarted { id, command, plan, .. } => Some((id, command, plan)),
+        Event::RunStarted(started) => Some((&started.id, &started.command, &started.plan)),
         _ => None,
     });
     match begun {

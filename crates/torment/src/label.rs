@@ -21,8 +21,8 @@ impl Sink for Labelled<'_> {
             return self.sink.event(event);
         }
         let mut event = event.clone();
-        if let Event::RunStarted { label, .. } = &mut event {
-            **label = self.label.clone();
+        if let Event::RunStarted(started) = &mut event {
+            started.label = self.label.clone();
         }
         self.sink.event(&event);
     }

@@ -132,7 +132,7 @@ fn main() {
     let live = Live::start(Arc::clone(&stop)).map_err(|e| eprintln!("{e}")).ok();
     let second = Duration::from_millis(150);
     let mut play = Play { live, view: RunView::default(), stop, second, trial: 0, bounds: (None, None) };
-    play.event(&Event::RunStarted {
+    play.event(&Event::RunStarted(Box::new(record::Started {
         id: RunId("20261120-161502-k3f".to_owned()),
         at_unix_ms: now_unix_ms(),
         version: "0.1.0".to_owned(),
@@ -144,8 +144,8 @@ fn main() {
         parts: Vec::new(),
         machine: Machine::default(),
         part_of: None,
-        label: Box::default(),
-    });
+        label: record::Label::default(),
+    })));
     let verdict = if command == "run" {
         play.load(Purpose::Load, 2040.0, 60);
         None
@@ -174,7 +174,12 @@ fn main() {
             generator: None,
         })
     };
-    play.event(&Event::RunEnded { at_unix_ms: now_unix_ms(), verdict, exit_code: 0, error: None });
+    play.event(&Event::RunEnded(Box::new(record::End {
+        at_unix_ms: now_unix_ms(),
+        verdict,
+        exit_code: 0,
+        error: None,
+    })));
     play.live.take().into_iter().for_each(Live::finish);
     print(&mut std::io::stdout(), &summary(&play.view), Paper::of(true)).expect("standard output takes it");
 }

@@ -190,7 +190,7 @@ mod tests {
 
     fn sheet(host: &str, figures: &[(&str, &str, Unit, f64)]) -> RunView {
         let mut view = RunView::default();
-        view.fold(&Event::RunStarted {
+        view.fold(&Event::RunStarted(Box::new(record::Started {
             id: RunId(format!("run-{host}")),
             at_unix_ms: 0,
             version: String::new(),
@@ -202,8 +202,8 @@ mod tests {
             parts: Vec::new(),
             machine: Machine { host: host.to_owned(), cpus: 2, ..Machine::default() },
             part_of: None,
-            label: Box::default(),
-        });
+            label: record::Label::default(),
+        })));
         for (table, row, unit, median) in figures {
             let blocks: Vec<f64> =
                 (0..20).map(|block| median * (1.0 + f64::from(block % 5) / 500.0)).collect();

@@ -3,8 +3,8 @@
 mod experiment;
 mod watched;
 
-use crate::{Figures, Kind, Ramped, RunView, Times, Trial, caveats, freezes};
-use record::{Background, Caveat, CurvePoint, Limit, Making, Outcome, Recovery, Verdict, WarmedUp};
+use crate::{Figures, Kind, RunView, Times, Trial, caveats, freezes};
+use record::{Background, Caveat, CurvePoint, Limit, Making, Outcome, Ramped, Recovery, Verdict, WarmedUp};
 use serde_json::{Map, Value, json};
 use units::{Nanos, Rate};
 

@@ -49,7 +49,7 @@ pub use logs::logs;
 pub use ongoing::Ongoing;
 pub use progress::{Progress, trial_line};
 pub use reason::{TrialState, why_bad};
-pub use run::{Current, End, Kind, Log, Probing, Ramped, RunView, Started, Visiting};
+pub use run::{Current, Kind, RunView, Stretch};
 pub use second::Second;
 pub use seconds::seconds_grid;
 pub use summary::{limits, summary};

@@ -5,7 +5,7 @@ use crate::watched::subject_name;
 use crate::words::number;
 use crate::{Line, RunView, Tone, Trial, TrialState, Words};
 use record::watch::Watched;
-use record::{Event, Outcome, Purpose, Slice};
+use record::{Event, Outcome, Probing, Purpose, Ramped, Slice};
 use units::{Nanos, Rate, grouped};
 
 /// A long load reports this often.
@@ -66,8 +66,8 @@ impl Progress {
 
     fn of_load(&mut self, event: &Event) -> Option<Line> {
         match event {
-            Event::RunStarted { command, .. } => {
-                self.words = Words::of(command);
+            Event::RunStarted(started) => {
+                self.words = Words::of(&started.command);
                 None
             }
             Event::TrialStarted { duration, purpose, .. } => {
@@ -114,7 +114,7 @@ impl Progress {
                 self.watched.clone_from(&text);
                 Some(Line::empty().and(Tone::Faint, text))
             }
-            Event::Probing { table, figures, expected } => {
+            Event::Probing(Probing { table, figures, expected }) => {
                 Some(Line::empty().and(Tone::Faint, format!("{table}: {figures} figures, about {expected}")))
             }
             Event::Forecast { rooms } => rooms.first().map(|room| {
@@ -128,7 +128,7 @@ impl Progress {
                 };
                 Line::empty().and(Tone::Faint, text)
             }),
-            Event::Ramped { tasks, free, after } => {
+            Event::Ramped(Ramped { tasks, free, after }) => {
                 let after = after.as_secs_f64();
                 Some(Line::plain(format!("{after:6.1} s  {:>9} threads  {free:>9} free", grouped(*tasks))))
             }

@@ -4,40 +4,11 @@ use crate::{Figures, PartFigures, Second, Trial, Words};
 use diagnosis::{Freezes, Stillness};
 use record::watch::{Look, Watched, Window};
 use record::{
-    Caveat, Conditions, Design, Diagnosis, Figure, Label, Limit, Machine, Purpose, Recovery, RunKind,
+    Caveat, Conditions, Design, Diagnosis, End, Figure, Limit, Log, Probing, Purpose, Ramped, Recovery, Room,
+    RunKind, Slice, Standing, Started, Verdict, Visit, Visiting,
 };
-use record::{Room, RunId, Slice, Standing, Verdict, Visit};
 use std::collections::{BTreeMap, VecDeque};
-use units::{Bytes, Nanos, Rate};
-
-/// How a run began.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Started {
-    /// The run.
-    pub id: RunId,
-    /// Milliseconds since 1970.
-    pub at_unix_ms: u64,
-    /// torment's version.
-    pub version: String,
-    /// [`record::METHOD`] of that version.
-    pub method: u32,
-    /// `find`, `run`, `find processes`, …
-    pub command: RunKind,
-    /// The target as shown to people.
-    pub target: String,
-    /// The objective in words.
-    pub goal: String,
-    /// The plan as understood, as TOML.
-    pub plan: String,
-    /// Names of the steps of all flows; none if there is only one.
-    pub parts: Vec<String>,
-    /// Where it ran.
-    pub machine: Machine,
-    /// The experiment it belongs to.
-    pub part_of: Option<RunId>,
-    /// What people call it.
-    pub label: Label,
-}
+use units::{Nanos, Rate};
 
 /// The load that goes on.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,6 +49,27 @@ impl Current {
     }
 }
 
+/// When something went on.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Stretch {
+    /// In seconds since the run began.
+    pub from: f64,
+    /// How long.
+    pub passed: Nanos,
+}
+
+impl Stretch {
+    /// So long after it began, in seconds since the run did.
+    pub fn after(self, time: Nanos) -> f64 {
+        self.from + time.as_secs_f64()
+    }
+
+    /// When it ended, in seconds since the run began.
+    pub fn to(self) -> f64 {
+        self.after(self.passed)
+    }
+}
+
 /// Kinds of runs: what can be said of each is another thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -95,67 +87,6 @@ pub enum Kind {
     WorkingSet,
 }
 
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct End {
-    /// Milliseconds since 1970.
-    pub at_unix_ms: u64,
-    /// What it came to.
-    pub verdict: Option<Verdict>,
-    /// Exit code of the command.
-    pub exit_code: u8,
-    /// Why it came to none.
-    pub error: Option<String>,
-}
-
-/// A start of an experiment's arm that goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Visiting {
-    /// As in [`Visit`].
-    pub number: u32,
-    /// As in [`Visit`].
-    pub block: u32,
-    /// As in [`Visit`].
-    pub arm: usize,
-    /// As in [`Visit`].
-    pub placebo: bool,
-    /// What it is expected to take.
-    pub expected: Option<Nanos>,
-}
-
-/// What a program has written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Log {
-    /// Its name in the plan.
-    pub program: String,
-    /// The output, of a long one its beginning and end.
-    pub text: String,
-    /// Bytes left out between them.
-    pub left_out: u64,
-}
-
-/// Figures of a table that were to be measured.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Probing {
-    /// Which table.
-    pub table: String,
-    /// Figures in it.
-    pub figures: u32,
-    /// What it was expected to take.
-    pub expected: Nanos,
-}
-
-/// How far a ramp of tasks had come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ramped {
-    /// Tasks that existed.
-    pub tasks: u64,
-    /// Memory that was free.
-    pub free: Bytes,
-    /// Since its beginning.
-    pub after: Nanos,
-}
-
 /// A run as far as its events tell: fold them in their order with [`RunView::fold`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunView {
@@ -163,6 +94,8 @@ pub struct RunView {
     pub started: Option<Started>,
     /// The load that goes on, or was cut short.
     pub current: Option<Current>,
+    /// When each trial went on, its drain included.
+    pub stretches: BTreeMap<u32, Stretch>,
     /// The trials that are done.
     pub trials: Vec<Trial>,
     /// The bounds of a search so far, the strict goal first.

@@ -18,7 +18,6 @@ use histograms::Bucket;
 use load::{Bounds, SliceOf, TrialOf};
 use record::{Event, Figure, Limit};
 use samples::Sample;
-use std::collections::BTreeMap;
 use units::Moment;
 
 /// What can be had as a table.
@@ -94,19 +93,11 @@ struct At {
     since: f64,
 }
 
-/// When a trial began, in seconds since the run did, and how much of it has passed.
-#[derive(Debug, Clone, Copy, Default)]
-struct Stretch {
-    from: f64,
-    passed: f64,
-}
-
 /// Makes rows of a run's events, which are folded in their order.
 pub struct Tables {
     wanted: Vec<Table>,
     /// Its `seconds` stay empty: they are what leaves this as rows.
     view: RunView,
-    stretches: BTreeMap<u32, Stretch>,
     /// A trial is done, and its bounds may follow.
     waiting: bool,
     slices: Columns<SliceOf>,
@@ -122,7 +113,6 @@ impl Tables {
         Self {
             wanted: wanted.to_vec(),
             view: RunView::default(),
-            stretches: BTreeMap::new(),
             waiting: false,
             slices: load::slices(),
             trials: load::trials(),
@@ -141,14 +131,9 @@ impl Tables {
         self.view.fold(event);
         self.view.seconds.clear();
         match event {
-            Event::TrialStarted { trial, at_unix_ms, .. } => {
-                let began = self.view.started.as_ref().map_or(*at_unix_ms, |started| started.at_unix_ms);
-                let from = at_unix_ms.saturating_sub(began) as f64 / 1000.0;
-                self.stretches.insert(*trial, Stretch { from, passed: 0.0 });
-            }
             Event::SliceDone { trial, slice } => {
-                let at = self.at(*trial, self.stretches.get(trial).map_or(0.0, |stretch| stretch.passed));
-                self.stretches.entry(*trial).or_default().passed += slice.elapsed.as_secs_f64();
+                let passed = self.view.stretches.get(trial).map_or(slice.elapsed, |stretch| stretch.passed);
+                let at = self.at(*trial, (passed - slice.elapsed).as_secs_f64());
                 if self.wants(Table::Slices) {
                     let current = self.view.current.as_ref().filter(|current| current.number == *trial);
                     let of = SliceOf::new(at, current.map(|current| current.purpose), slice);
@@ -193,7 +178,7 @@ impl Tables {
 
     /// So many seconds into a trial; without a load (0) into the run.
     fn at(&self, trial: u32, seconds: f64) -> At {
-        let since = self.stretches.get(&trial).map_or(0.0, |stretch| stretch.from) + seconds;
+        let since = self.view.stretches.get(&trial).map_or(0.0, |stretch| stretch.from) + seconds;
         let started = self.view.started.as_ref();
         let began = started.map_or(Moment::default(), |started| Moment::from_unix_ms(started.at_unix_ms));
         let run = started.map_or_else(String::new, |started| started.id.0.clone());

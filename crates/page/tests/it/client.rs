@@ -249,7 +249,12 @@ pub fn load(recording: &mut Recording, seconds: std::ops::Range<u32>) {
 
 /// Its end, in the store.
 pub fn end(mut recording: Recording) {
-    let ended = Event::RunEnded { at_unix_ms: 1_763_000_600_000, verdict: None, exit_code: 0, error: None };
+    let ended = Event::RunEnded(Box::new(record::End {
+        at_unix_ms: 1_763_000_600_000,
+        verdict: None,
+        exit_code: 0,
+        error: None,
+    }));
     recording.append(&ended).expect("is taken");
     recording.finish().expect("is kept");
 }

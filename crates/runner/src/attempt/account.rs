@@ -56,7 +56,7 @@ impl Sink for Account<'_> {
             }
             Event::Doubt { caveat } => self.caveats.push(caveat.clone()),
             Event::Diagnosed { diagnosis } => self.diagnosis = Some((**diagnosis).clone()),
-            Event::RunEnded { verdict, .. } => self.verdict.clone_from(verdict),
+            Event::RunEnded(end) => self.verdict.clone_from(&end.verdict),
             _ => {}
         }
         self.sink.part(event);
@@ -269,7 +269,12 @@ mod tests {
             warmed_up: None,
             generator: None,
         };
-        Event::RunEnded { at_unix_ms: 0, verdict: Some(verdict), exit_code: 0, error: None }
+        Event::RunEnded(Box::new(record::End {
+            at_unix_ms: 0,
+            verdict: Some(verdict),
+            exit_code: 0,
+            error: None,
+        }))
     }
 
     /// A trial of a second with so many answers, and what was seen of the service meanwhile.

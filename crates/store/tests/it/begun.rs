@@ -4,7 +4,7 @@ use record::{Event, Machine, RunId, RunKind};
 
 /// The beginning of `torment COMMAND`.
 pub fn begun(command: &str, id: &str, at_unix_ms: u64) -> Event {
-    Event::RunStarted {
+    Event::RunStarted(Box::new(record::Started {
         id: RunId(id.to_owned()),
         at_unix_ms,
         version: "0.1.0".to_owned(),
@@ -16,6 +16,6 @@ pub fn begun(command: &str, id: &str, at_unix_ms: u64) -> Event {
         parts: Vec::new(),
         machine: Machine::default(),
         part_of: None,
-        label: Box::default(),
-    }
+        label: record::Label::default(),
+    }))
 }

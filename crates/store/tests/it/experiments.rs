@@ -11,8 +11,8 @@ fn started(id: &str, at_unix_ms: u64) -> Event {
 
 fn part(id: &str, at_unix_ms: u64, of: &str) -> Event {
     let mut event = started(id, at_unix_ms);
-    let Event::RunStarted { part_of, .. } = &mut event else { panic!("it is a start") };
-    *part_of = Some(RunId(of.to_owned()));
+    let Event::RunStarted(begun) = &mut event else { panic!("it is a start") };
+    begun.part_of = Some(RunId(of.to_owned()));
     event
 }
 
@@ -62,7 +62,7 @@ fn an_experiment_is_one_line_and_takes_its_measurements_along() {
     standing.over = Some(Over::BudgetSpent);
     assert!(matches!(store.remove(&id), Err(Error::Running { .. })));
     let verdict = Some(Verdict::Answers { standing });
-    let end = Event::RunEnded { at_unix_ms: 9, verdict, exit_code: 0, error: None };
+    let end = Event::RunEnded(Box::new(record::End { at_unix_ms: 9, verdict, exit_code: 0, error: None }));
     experiment.append(&end).expect("is taken");
     experiment.finish().expect("is kept");
     let summary = store.summary(&id).expect("is there");

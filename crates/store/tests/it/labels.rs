@@ -7,13 +7,13 @@ use torment_store::{CameTo, Error, Filter, Store};
 
 fn started(id: &str, at_unix_ms: u64, name: Option<&str>, tags: &[&str]) -> Event {
     let mut event = begun("run", id, at_unix_ms);
-    let Event::RunStarted { label, machine, .. } = &mut event else { panic!("it is a start") };
-    **label = Label {
+    let Event::RunStarted(begun) = &mut event else { panic!("it is a start") };
+    begun.label = Label {
         name: name.map(str::to_owned),
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
         commit: Some("0123456789ab".to_owned()),
     };
-    *machine = Machine {
+    begun.machine = Machine {
         host: "hill".to_owned(),
         processor: "Abacus 3000".to_owned(),
         cpus: 2,
@@ -73,7 +73,8 @@ fn a_list_takes_what_was_asked_for() {
         keep(&store, &started(id, at, name, tags));
     }
     let mut over = store.begin(&started("d", 40, Some("after"), &["pool=20"])).expect("begins");
-    let end = Event::RunEnded { at_unix_ms: 41, verdict: None, exit_code: 99, error: None };
+    let end =
+        Event::RunEnded(Box::new(record::End { at_unix_ms: 41, verdict: None, exit_code: 99, error: None }));
     over.append(&end).expect("is taken");
     over.finish().expect("is kept");
     let text = |text: &str| Some(text.to_owned());
@@ -115,8 +116,8 @@ fn a_run_can_be_named_afterwards() {
     store.label(&id, &label).expect("is named");
     assert_eq!(store.summary(&id).expect("is there").label, label);
     let first = store.events(&id).expect("is there").next().expect("has a beginning").expect("reads back");
-    let Event::RunStarted { label: kept, target, .. } = first else { panic!("it is a start") };
-    assert_eq!((*kept, target.as_str()), (label, "http://127.0.0.1:8080/"));
+    let Event::RunStarted(kept) = first else { panic!("it is a start") };
+    assert_eq!((kept.label, kept.target.as_str()), (label, "http://127.0.0.1:8080/"));
     assert_eq!(store.find("before"), Ok(id.clone()));
     store.label(&id, &Label::default()).expect("is made nameless");
     assert!(store.summary(&id).expect("is there").label.is_empty());
@@ -140,8 +141,8 @@ fn a_store_of_the_third_schema_is_brought_up_to_date() {
     }
     // What was written before a run could have a label has no such field.
     let mut old = started("old", 1, None, &[]);
-    let Event::RunStarted { label, .. } = &mut old else { panic!("it is a start") };
-    **label = Label::default();
+    let Event::RunStarted(begun) = &mut old else { panic!("it is a start") };
+    begun.label = Label::default();
     let old = serde_json::to_string(&old).expect("can be written");
     assert!(!old.contains("label"), "{old}");
     for (key, id, json) in [
@@ -174,7 +175,7 @@ fn a_store_of_the_third_schema_is_brought_up_to_date() {
     assert_eq!(hosts, [none("empty"), none("other"), none("torn"), hill]);
     let id = RunId("old".to_owned());
     let first = store.events(&id).expect("is there").next().expect("has a beginning").expect("reads back");
-    assert!(matches!(&first, Event::RunStarted { label, .. } if label.is_empty()), "{first:?}");
+    assert!(matches!(&first, Event::RunStarted(begun) if begun.label.is_empty()), "{first:?}");
     let label = Label { name: Some("first".to_owned()), ..Label::default() };
     for id in ["old", "torn", "empty"] {
         store.label(&RunId(id.to_owned()), &label).expect("is named");

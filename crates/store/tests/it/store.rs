@@ -45,7 +45,7 @@ fn limit(lower: f64, upper: f64) -> Limit {
 }
 
 fn ended(verdict: Option<Verdict>) -> Event {
-    Event::RunEnded { at_unix_ms: 2_000_000, verdict, exit_code: 0, error: None }
+    Event::RunEnded(Box::new(record::End { at_unix_ms: 2_000_000, verdict, exit_code: 0, error: None }))
 }
 
 fn limits_verdict() -> Verdict {

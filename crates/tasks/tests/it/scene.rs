@@ -90,7 +90,7 @@ impl Ramp {
         for line in text.lines() {
             match serde_json::from_str(line) {
                 Ok(Event::Forecast { rooms: all }) => rooms = all,
-                Ok(Event::Ramped { tasks, free, .. }) => {
+                Ok(Event::Ramped(record::Ramped { tasks, free, .. })) => {
                     assert!(free.0 > 0);
                     told.push(tasks);
                 }

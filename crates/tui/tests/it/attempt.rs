@@ -30,7 +30,8 @@ fn begun() -> Vec<Event> {
     };
     let started = started("try", "http://127.0.0.1:8088/");
     let expected = Some(Nanos::from_secs(80));
-    let starts = Event::VisitStarted { number: 2, block: 1, arm: 1, placebo: false, expected };
+    let starts =
+        Event::VisitStarted(record::Visiting { number: 2, block: 1, arm: 1, placebo: false, expected });
     vec![started, Event::Designed { design: Box::new(design) }, made(), starts]
 }
 

@@ -5,7 +5,7 @@ use record::{Event, Figure, Room, Unit};
 use units::{Bytes, Nanos};
 
 fn probing(table: &str, figures: u32) -> Event {
-    Event::Probing { table: table.to_owned(), figures, expected: Nanos::from_secs(40) }
+    Event::Probing(record::Probing { table: table.to_owned(), figures, expected: Nanos::from_secs(40) })
 }
 
 fn measured(table: &str, row: &str, median: f64) -> Event {
@@ -50,7 +50,8 @@ fn threads_are_counted_against_the_first_limit() {
         for_good: String::new(),
         note: None,
     };
-    let ramped = |tasks, s| Event::Ramped { tasks, free: Bytes(1 << 30), after: Nanos::from_secs(s) };
+    let ramped =
+        |tasks, s| Event::Ramped(record::Ramped { tasks, free: Bytes(1 << 30), after: Nanos::from_secs(s) });
     let mut events = vec![started("find threads", "this machine"), Event::Forecast { rooms: vec![room] }];
     check(&screen(&of(&events), (80, 24)), &["reading every limit", "pids.max", "10,000"]);
     events.extend([ramped(1000, 1), ramped(2500, 2)]);

@@ -9,7 +9,7 @@ use view::Ongoing;
 pub const STARTED: u64 = 1_795_191_302_000;
 
 pub fn started(command: &str, target: &str) -> Event {
-    Event::RunStarted {
+    Event::RunStarted(Box::new(record::Started {
         id: RunId("20261120-161502-k3f".to_owned()),
         at_unix_ms: STARTED,
         version: "0.1.0".to_owned(),
@@ -21,8 +21,8 @@ pub fn started(command: &str, target: &str) -> Event {
         parts: Vec::new(),
         machine: Machine::default(),
         part_of: None,
-        label: Box::default(),
-    }
+        label: record::Label::default(),
+    }))
 }
 
 /// What is known of a run at its beginning.

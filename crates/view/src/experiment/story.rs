@@ -4,9 +4,10 @@ use super::certainty::in_words;
 use super::names::{figure, leading};
 use super::words::{answer_word, measure_words, number_of, ratio, shortened, value};
 use super::{Names, arms};
-use crate::{Line, RunView, Tone, Visiting};
+use crate::{Line, RunView, Tone};
 use diagnosis::cause_name;
 use plan::Measure;
+use record::Visiting;
 use record::{Design, Standing, Taken, Visit};
 use units::{Nanos, grouped};
 

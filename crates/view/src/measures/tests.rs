@@ -14,7 +14,7 @@ use record::{
 use units::{Bytes, Nanos, Rate, Share};
 
 fn started(name: &str, target: &str) -> Event {
-    Event::RunStarted {
+    Event::RunStarted(Box::new(record::Started {
         id: RunId("20261122-1-abc".to_owned()),
         at_unix_ms: 1_700_000_000_500,
         version: "0.1.0".to_owned(),
@@ -26,8 +26,8 @@ fn started(name: &str, target: &str) -> Event {
         parts: Vec::new(),
         machine: Machine { host: "here".to_owned(), ..Machine::default() },
         part_of: None,
-        label: Box::new(Label { name: Some(name.to_owned()), ..Label::default() }),
-    }
+        label: Label { name: Some(name.to_owned()), ..Label::default() },
+    }))
 }
 
 fn trial(number: u32, purpose: Purpose) -> Event {
@@ -107,7 +107,7 @@ fn counters_only_grow_and_sum_to_the_account_of_all_trials() {
         // The second trial was cut short by something that left no result.
         trial(3, Purpose::Measure),
         second(3, &slice(0, 7, 1)),
-        Event::RunEnded { at_unix_ms: 1, verdict: None, exit_code: 130, error: None },
+        Event::RunEnded(Box::new(record::End { at_unix_ms: 1, verdict: None, exit_code: 130, error: None })),
     ];
     let mut measures = Measures::default();
     assert_eq!(measures.snapshot(), None);
@@ -277,7 +277,7 @@ fn everything() -> Snapshot {
         Event::Designed { design: Box::new(design) },
         Event::Visited { visit: Box::new(visit) },
         Event::Measured { figure: Box::new(figure) },
-        Event::Ramped { tasks: 1000, free: Bytes(1), after: Nanos::ZERO },
+        Event::Ramped(record::Ramped { tasks: 1000, free: Bytes(1), after: Nanos::ZERO }),
     ] {
         measures.fold(&event);
     }

@@ -179,10 +179,11 @@ pub(super) fn phases(pages: &Pages, most: usize) -> Vec<Phase> {
     let mut phases: Vec<Phase> =
         pages.trials[early..].iter().filter_map(|trial| phase(pages, trial)).collect();
     if let Some(current) = &pages.current {
-        let (from, to) = pages.stretches.get(&current.number).copied().unwrap_or_default();
+        let stretch = pages.stretches.get(&current.number).copied().unwrap_or_default();
         let label = name(current.number, current.purpose, current.rate);
         let label = if pages.running { label } else { format!("{label}, cut short") };
-        phases.push(Phase { from, to, label, tone: TrialState::Unjudged.tone() });
+        let tone = TrialState::Unjudged.tone();
+        phases.push(Phase { from: stretch.from, to: stretch.to(), label, tone });
     }
     if let Some(names) = Names::of(pages) {
         let since = pages.started.as_ref().map_or(0, |started| started.at_unix_ms);
@@ -199,12 +200,12 @@ pub(super) fn phases(pages: &Pages, most: usize) -> Vec<Phase> {
 }
 
 fn phase(pages: &Pages, trial: &Trial) -> Option<Phase> {
-    let (from, to) = pages.stretches.get(&trial.number).copied()?;
+    let stretch = pages.stretches.get(&trial.number)?;
     let state = TrialState::of(trial);
     let word = match state {
         TrialState::Unjudged => trial.purpose.name(),
         state => state.name(),
     };
     let label = format!("{}, {word}", name(trial.number, trial.purpose, trial.rate));
-    Some(Phase { from, to, label, tone: state.tone() })
+    Some(Phase { from: stretch.from, to: stretch.to(), label, tone: state.tone() })
 }

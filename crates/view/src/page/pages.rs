@@ -8,7 +8,6 @@ use super::{Document, Front, SCHEMA, Timeline, front, second};
 use crate::reason::TrialState;
 use crate::{RunView, Trial};
 use record::{Event, Outcome, Purpose};
-use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
 /// The strict goal's bounds after so many trials: shown to hold, and shown to fail.
@@ -25,8 +24,6 @@ pub struct Pages {
     pub(super) rows: Rows,
     pub(super) seen: Seen,
     pub(super) answers: Answers,
-    /// From when to when each trial went on, in seconds since the run began.
-    pub(super) stretches: BTreeMap<u32, (f64, f64)>,
     /// How the bounds closed.
     pub(super) bounds: Vec<Bounds>,
     /// Of the load that says most, with how much it says.
@@ -63,26 +60,15 @@ impl Pages {
         self.view.seconds.clear();
         let mut chosen_anew = false;
         match event {
-            Event::TrialStarted { trial, at_unix_ms, .. } => {
-                let since = self.view.started.as_ref().map_or(*at_unix_ms, |started| started.at_unix_ms);
-                let from = at_unix_ms.saturating_sub(since) as f64 / 1000.0;
-                self.stretches.insert(*trial, (from, from));
-            }
             Event::SliceDone { trial, slice } => {
-                let stretch = self.stretches.entry(*trial).or_default();
-                let from = stretch.1;
-                stretch.1 += slice.elapsed.as_secs_f64();
-                let to = stretch.1;
+                let stretch = self.view.stretches.get(trial).copied().unwrap_or_default();
+                let [from, to] =
+                    [stretch.passed - slice.elapsed, stretch.passed].map(|time| stretch.after(time));
                 let cells = second::cells(&mut self.rows, slice);
                 self.rows.push(from, to, cells);
                 self.answers.add(from, &slice.response);
             }
-            Event::TrialDone { trial, result, .. } => {
-                if let Some(stretch) = self.stretches.get_mut(trial) {
-                    stretch.1 = stretch.1.max(stretch.0 + result.loaded.as_secs_f64());
-                }
-                self.judge(result);
-            }
+            Event::TrialDone { result, .. } => self.judge(result),
             Event::Bounds { limits } => {
                 let strict = limits.first();
                 let of = |bound: fn(&record::Limit) -> Option<f64>| strict.and_then(bound);
@@ -90,7 +76,7 @@ impl Pages {
             }
             Event::WatchStarted { watched } => self.seen.watch(watched),
             Event::Observed { trial, window } => {
-                let since = self.stretches.get(trial).map_or(0.0, |(from, _)| *from);
+                let since = self.view.stretches.get(trial).map_or(0.0, |stretch| stretch.from);
                 let expected = self.view.current.as_ref().is_some_and(|current| current.number == *trial);
                 let cells = self.seen.cells(&mut self.rows, window);
                 let [from, to] = [window.from, window.to].map(|time| since + time.as_secs_f64());

@@ -1,8 +1,9 @@
 //! What each event adds to what is known of a run.
 
-use super::{Current, End, Log, Probing, Ramped, RunView, Started, Visiting};
+use super::{Current, RunView, Stretch};
 use crate::{Second, Trial};
 use record::{Event, Slice, Verdict};
+use units::Nanos;
 
 /// Seconds kept for charts: a day of load is some 15 MB, no more.
 const SECONDS_KEPT: usize = 86_400;
@@ -12,36 +13,11 @@ impl RunView {
     pub fn fold(&mut self, event: &Event) {
         self.stillness.fold(event);
         match event {
-            Event::RunStarted {
-                id,
-                at_unix_ms,
-                version,
-                method,
-                command,
-                target,
-                goal,
-                plan,
-                parts,
-                machine,
-                part_of,
-                label,
-            } => {
-                self.started = Some(Started {
-                    id: id.clone(),
-                    at_unix_ms: *at_unix_ms,
-                    version: version.clone(),
-                    method: *method,
-                    command: command.clone(),
-                    target: target.clone(),
-                    goal: goal.clone(),
-                    plan: plan.clone(),
-                    parts: parts.clone(),
-                    machine: machine.clone(),
-                    part_of: part_of.clone(),
-                    label: (**label).clone(),
-                });
-            }
+            Event::RunStarted(started) => self.started = Some((**started).clone()),
             Event::TrialStarted { trial, purpose, rate, duration, at_unix_ms } => {
+                let since = self.started.as_ref().map_or(*at_unix_ms, |started| started.at_unix_ms);
+                let from = at_unix_ms.saturating_sub(since) as f64 / 1000.0;
+                self.stretches.insert(*trial, Stretch { from, passed: Nanos::ZERO });
                 self.current = Some(Current {
                     number: *trial,
                     words: self.words(),
@@ -53,6 +29,7 @@ impl RunView {
                 });
             }
             Event::SliceDone { trial, slice } => {
+                self.stretches.entry(*trial).or_default().passed += slice.elapsed;
                 if let Some(current) = self.current.as_mut().filter(|c| c.number == *trial) {
                     current.total.merge_after(slice);
                 }
@@ -62,6 +39,9 @@ impl RunView {
                 self.seconds.push_back(Second::of(*trial, slice));
             }
             Event::TrialDone { trial, result, judgement } => {
+                if let Some(stretch) = self.stretches.get_mut(trial) {
+                    stretch.passed = stretch.passed.max(result.loaded);
+                }
                 self.current = None;
                 self.trials.push(Trial::done(*trial, self.words(), result, judgement));
             }
@@ -72,51 +52,32 @@ impl RunView {
                 self.watched_trials.entry(*trial).or_default().add(window);
             }
             Event::Looked { look, .. } => self.looks.push(look.clone()),
-            Event::Logged { program, text, left_out } => {
-                self.logs.push(Log { program: program.clone(), text: text.clone(), left_out: *left_out });
-            }
+            Event::Logged(log) => self.logs.push(log.clone()),
             Event::Resumed { .. } => self.end = None,
             Event::Designed { design } => self.design = Some((**design).clone()),
-            Event::VisitStarted { number, block, arm, placebo, expected } => {
-                self.visiting = Some(Visiting {
-                    number: *number,
-                    block: *block,
-                    arm: *arm,
-                    placebo: *placebo,
-                    expected: *expected,
-                });
-            }
+            Event::VisitStarted(visiting) => self.visiting = Some(*visiting),
             Event::Visited { visit } => {
                 self.visiting = None;
                 self.visits.push((**visit).clone());
             }
             Event::Stands { standing } => self.standing = Some((**standing).clone()),
             Event::Surveyed { conditions } => self.conditions = Some((**conditions).clone()),
-            Event::Probing { table, figures, expected } => {
-                self.probing.push(Probing { table: table.clone(), figures: *figures, expected: *expected });
-            }
+            Event::Probing(probing) => self.probing.push(probing.clone()),
             // It is told where it explains something.
             Event::Known { .. } => {}
             Event::Measured { figure } => self.measured.push((**figure).clone()),
             Event::Noted { table, text } => self.notes.push((table.clone(), text.clone())),
             Event::Forecast { rooms } => self.rooms.clone_from(rooms),
-            Event::Ramped { tasks, free, after } => {
-                self.ramp.push(Ramped { tasks: *tasks, free: *free, after: *after });
-            }
+            Event::Ramped(ramped) => self.ramp.push(*ramped),
             Event::Diagnosed { diagnosis } => self.diagnosis = Some((**diagnosis).clone()),
             Event::Doubt { caveat } => self.caveats.push(caveat.clone()),
-            Event::RunEnded { at_unix_ms, verdict, exit_code, error } => {
-                match verdict {
+            Event::RunEnded(end) => {
+                match &end.verdict {
                     Some(Verdict::Limits { limits, .. }) => self.limits.clone_from(limits),
                     Some(Verdict::Answers { standing }) => self.standing = Some(standing.clone()),
                     _ => {}
                 }
-                self.end = Some(End {
-                    at_unix_ms: *at_unix_ms,
-                    verdict: verdict.clone(),
-                    exit_code: *exit_code,
-                    error: error.clone(),
-                });
+                self.end = Some((**end).clone());
             }
         }
     }

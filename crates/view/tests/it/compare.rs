@@ -69,9 +69,9 @@ fn window(wanted: &Wanted, index: u32) -> Window {
 }
 
 fn named(mut first: Event, wanted: &Wanted) -> Event {
-    let Event::RunStarted { id, label, .. } = &mut first else { panic!("a run begins with its start") };
-    id.0 = wanted.id.to_owned();
-    label.name = wanted.name.map(str::to_owned);
+    let Event::RunStarted(started) = &mut first else { panic!("a run begins with its start") };
+    started.id.0 = wanted.id.to_owned();
+    started.label.name = wanted.name.map(str::to_owned);
     first
 }
 
@@ -115,12 +115,12 @@ fn events(wanted: &Wanted) -> Vec<Event> {
         Judgement { loss, good: wanted.failed == 0, growth_per_second: None, invalid: Vec::new() };
     events.push(Event::TrialDone { trial: 1, result: Box::new(result), judgement });
     let verdict = Verdict::Goal { met: wanted.met, goal: "zero-drop".to_owned(), outcomes, loss };
-    events.push(Event::RunEnded {
+    events.push(Event::RunEnded(Box::new(record::End {
         at_unix_ms: 1_795_191_400_000,
         verdict: Some(verdict),
         exit_code: 0,
         error: None,
-    });
+    })));
     events
 }
 
@@ -269,11 +269,9 @@ fn search(id: &str, name: &str, lower: f64, upper: Option<f64>) -> Vec<Event> {
         run.diagnosed(diagnosis).found(Ended::Converged, pair(Some(lower), upper), curve(lower)).events;
     let wanted = Wanted { id: "", name: None, ..USUAL };
     events[0] = named(events[0].clone(), &wanted);
-    let Event::RunStarted { id: own, label, .. } = &mut events[0] else {
-        panic!("a run begins with its start")
-    };
-    own.0 = id.to_owned();
-    label.name = Some(name.to_owned());
+    let Event::RunStarted(started) = &mut events[0] else { panic!("a run begins with its start") };
+    started.id.0 = id.to_owned();
+    started.label.name = Some(name.to_owned());
     events
 }
 
@@ -304,13 +302,11 @@ fn searches_are_compared_by_their_bounds() {
 #[test]
 fn what_makes_runs_incomparable_is_said_first() {
     let mut other = events(&slower());
-    let Event::RunStarted { machine, method, plan, version, .. } = &mut other[0] else {
-        panic!("it is a start")
-    };
-    machine.cpus = 16;
-    *method = 1;
-    *plan = "target = \"elsewhere\"\n".to_owned();
-    *version = "0.0.9".to_owned();
+    let Event::RunStarted(started) = &mut other[0] else { panic!("it is a start") };
+    started.machine.cpus = 16;
+    started.method = 1;
+    started.plan = "target = \"elsewhere\"\n".to_owned();
+    started.version = "0.0.9".to_owned();
     let cut = events(&USUAL).into_iter().take(20).collect::<Vec<_>>();
     let found = compared(&[events(&USUAL), other, cut]).expect("they can be compared");
     let codes: Vec<&str> = found.doubts.iter().map(|doubt| doubt.doubt.name()).collect();

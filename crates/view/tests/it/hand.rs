@@ -137,7 +137,7 @@ impl Load {
 
 impl Run {
     pub fn start(command: &str) -> Self {
-        let started = Event::RunStarted {
+        let started = Event::RunStarted(Box::new(record::Started {
             id: RunId("20261120-161502-k3f".to_owned()),
             at_unix_ms: 1_795_191_302_000,
             version: "0.1.0".to_owned(),
@@ -155,8 +155,8 @@ impl Run {
                 kernel: "6.12.0".to_owned(),
             },
             part_of: None,
-            label: Box::default(),
-        };
+            label: record::Label::default(),
+        }));
         Self { events: vec![started], trial: 0 }
     }
 
@@ -254,7 +254,12 @@ impl Run {
 
     pub fn end(mut self, verdict: Option<Verdict>, exit_code: u8, error: Option<&str>) -> Self {
         let error = error.map(str::to_owned);
-        self.events.push(Event::RunEnded { at_unix_ms: 1_795_191_400_000, verdict, exit_code, error });
+        self.events.push(Event::RunEnded(Box::new(record::End {
+            at_unix_ms: 1_795_191_400_000,
+            verdict,
+            exit_code,
+            error,
+        })));
         self
     }
 }

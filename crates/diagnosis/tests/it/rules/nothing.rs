@@ -19,7 +19,7 @@ fn a_limit_that_was_not_reached_has_no_cause() {
     };
     let before = judge(watched(), trials());
     assert_eq!(before.none, Some(NoFinding::Unexplained), "{before:#?}");
-    let ended = Event::RunEnded {
+    let ended = Event::RunEnded(Box::new(record::End {
         at_unix_ms: 0,
         verdict: Some(Verdict::Limits {
             limits: Vec::new(),
@@ -34,7 +34,7 @@ fn a_limit_that_was_not_reached_has_no_cause() {
         }),
         exit_code: 0,
         error: None,
-    };
+    }));
     let mut recording = recorded(None, watched(), trials());
     recording.fold(&ended);
     let diagnosis = diagnose(&recording);

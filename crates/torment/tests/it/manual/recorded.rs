@@ -63,9 +63,9 @@ pub fn keep(store: &Path, id: &RunId, name: &str) {
     let mut packed = GzEncoder::new(to, Compression::best());
     for event in events {
         let mut event = event.expect("it can be read");
-        if let Event::RunStarted { label, machine, .. } = &mut event {
-            label.name = Some(name.to_owned());
-            machine.host = "example".to_owned();
+        if let Event::RunStarted(started) = &mut event {
+            started.label.name = Some(name.to_owned());
+            started.machine.host = "example".to_owned();
         }
         let line = serde_json::to_string(&event).expect("an event can be written");
         // Where it was built is nobody's concern.

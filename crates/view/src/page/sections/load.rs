@@ -87,8 +87,8 @@ fn still(pages: &Pages) -> Vec<Phase> {
     let Some(found) = pages.freezes() else { return Vec::new() };
     let early = found.each.len().saturating_sub(MARKS);
     let mark = |freeze: &Freeze| {
-        let (began, _) = pages.stretches.get(&freeze.trial)?;
-        let [from, to] = [freeze.from, freeze.to].map(|at| began + at.as_secs_f64());
+        let stretch = pages.stretches.get(&freeze.trial)?;
+        let [from, to] = [freeze.from, freeze.to].map(|at| stretch.after(at));
         Some(Phase { from, to, label: "stood still".to_owned(), tone: Tone::Bad })
     };
     found.each[early..].iter().filter_map(mark).collect()

@@ -11,7 +11,7 @@ pub(super) fn section(pages: &Pages) -> Section {
     if pages.kind() != Kind::Tasks {
         return section;
     }
-    let over = |value: fn(&crate::Ramped) -> f64| {
+    let over = |value: fn(&record::Ramped) -> f64| {
         let points = pages.ramp.iter().map(move |moment| Point {
             x: moment.after.as_secs_f64(),
             y: value(moment),

@@ -117,7 +117,7 @@ impl Course {
     pub fn begins(mut self, block: u32, arm: usize, placebo: bool) -> Self {
         let expected = Some(Nanos::from_secs(80));
         let number = self.visits + 1;
-        self.run.events.push(Event::VisitStarted { number, block, arm, placebo, expected });
+        self.run.events.push(Event::VisitStarted(record::Visiting { number, block, arm, placebo, expected }));
         self
     }
 
@@ -198,7 +198,7 @@ impl Course {
 
     pub fn logged(mut self, program: &str, text: &str, left_out: u64) -> Self {
         let (program, text) = (program.to_owned(), text.to_owned());
-        self.run.events.push(Event::Logged { program, text, left_out });
+        self.run.events.push(Event::Logged(record::Log { program, text, left_out }));
         self
     }
 

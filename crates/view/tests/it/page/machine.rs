@@ -26,11 +26,11 @@ fn what_the_machine_was_asked() {
     threads.events.push(Event::Forecast { rooms: vec![room()] });
     for step in 0..40u64 {
         let after = Nanos::from_millis(step * 100);
-        threads.events.push(Event::Ramped {
+        threads.events.push(Event::Ramped(record::Ramped {
             tasks: step * 800,
             free: Bytes((8 << 30) - (step << 26)),
             after,
-        });
+        }));
     }
     let gave = Gave::Limit {
         room: Box::new(room()),

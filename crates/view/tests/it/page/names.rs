@@ -48,9 +48,9 @@ fn markup_in_names_is_left_alone() {
     let mut events = search();
     for event in &mut events {
         match event {
-            Event::RunStarted { target, plan, .. } => {
-                *target = nasty.to_owned();
-                *plan = format!("name = '{nasty}'\n");
+            Event::RunStarted(started) => {
+                started.target = nasty.to_owned();
+                started.plan = format!("name = '{nasty}'\n");
             }
             Event::WatchStarted { watched } => watched.subjects[0].name = nasty.to_owned(),
             Event::Observed { window, .. } => window.subjects[0].groups[0].name = nasty.to_owned(),
