@@ -102,6 +102,6 @@ fn a_watch_without_a_load() {
     let run = Run::start("run").watched(crate::hand::watched::watched()).seen(0, windows);
     let document = document(&Pages::of(&run.events));
     assert_eq!(document.timeline.at, [0.0, 1.0, 2.0, 3.0, 4.0]);
-    assert_eq!(at(&document.timeline, "database.commits", 2.0), Some(190.0));
+    assert_eq!(at(&document.timeline, "postgres.commits", 2.0), Some(190.0));
     assert!(!document.front.sections.iter().any(|section| section.id == "load"));
 }
