@@ -211,7 +211,7 @@ noun! { Jvm, of "jvm" {
 // ── The machine ─────────────────────────────────────────────────────────────────────────────────────
 
 noun! { Host, of "host" {
-        cpus: Level Processors, "cpus", "processors";
+        cpus: Level Count("cpu"), "cpus", "processors";
         user_ns: Sum Ns, "user", "processor time of programs" => "torment_host_cpu_seconds_total" mode "user";
         system_ns: Sum Ns, "system", "of the kernel" => "torment_host_cpu_seconds_total" mode "system";
         idle_ns: Sum Ns, "idle", "idle" => "torment_host_cpu_seconds_total" mode "idle";
