@@ -16,6 +16,7 @@ mod client;
 mod group;
 mod java;
 mod load;
+mod postgres;
 mod report;
 mod scene;
 mod service;
