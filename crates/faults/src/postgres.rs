@@ -1,10 +1,10 @@
 //! A PostgreSQL of a cell's own, started as one that a plan names is: by a guard, with which it ends.
 
 use crate::Trouble;
+use ::service::{Error, Guard};
 use plan::{Limits, Need, Reset, Setup};
 use runner::Stop;
 use rustix::fs::{Advice, fadvise};
-use ::service::{Error, Guard};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::{fs, io};

@@ -23,7 +23,7 @@ mod watch;
 mod watching;
 mod working_set;
 
-pub use anatomy::{BinaryArgs, Call, CallArgs};
+pub use anatomy::{BinaryArgs, CallArgs};
 pub use attempt::{TryArgs, kept};
 pub use connections::ConnectionsArgs;
 pub use explain::{ExplainArgs, Explained, explained};
