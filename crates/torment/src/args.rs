@@ -29,7 +29,7 @@ pub use connections::ConnectionsArgs;
 pub use explain::{ExplainArgs, Explained, explained};
 pub use export::ExportArgs;
 pub use find::Level;
-pub use label::{LabelArgs, distinct};
+pub use label::{KeepArgs, LabelArgs, distinct};
 pub use load::{FindArgs, How, RunArgs, variable};
 pub use page::{PageArgs, ReportArgs, ServeArgs};
 pub use plans::{Output, PlanAction};

@@ -23,8 +23,7 @@ pub fn commit(folder: &Path) -> Option<String> {
 
 /// What a command prints, if it ends within this time.
 fn said(command: &mut Command, patience: Duration) -> Option<String> {
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
     let until = Instant::now() + patience;
     while let Ok(None) = child.try_wait() {
         if Instant::now() >= until {

@@ -5,7 +5,7 @@ mod parquet;
 mod writer;
 
 use crate::args::{self, Common, ExportArgs};
-use crate::{Failure, paper, report, runs, wrong};
+use crate::{Failure, kept, paper, report, wrong};
 use anyhow::{Context, anyhow};
 use record::RunId;
 use runner::exit;
@@ -21,7 +21,7 @@ use view::{Line, Tone};
 use writer::{Format, Writer};
 
 pub fn export(args: &ExportArgs, common: &Common) -> Result<u8, Failure> {
-    let store = runs::open(common)?;
+    let store = kept::open(common)?;
     let id = store.find(args.run.as_deref().unwrap_or("last"))?;
     let wanted = args.tables();
     let output = args.output.clone().unwrap_or_else(|| report::named(&id, ""));

@@ -11,6 +11,7 @@ mod export;
 mod forms;
 mod hidden;
 mod interrupt;
+mod kept;
 mod label;
 mod measure;
 mod otlp;
