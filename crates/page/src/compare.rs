@@ -11,7 +11,7 @@ use units::{Share, grouped};
 use view::page::{Document, Doubt, Front, Head, Piece, SCHEMA, Section, Table, Timeline};
 use view::{RunComparison, RunView, Spread, Tone, compare_runs};
 
-pub(crate) use view::MOST_COMPARED as MOST;
+use view::MOST_COMPARED as MOST;
 
 /// What differs by less is the same, as `torment compare` has it where nothing else is said.
 const NOISE: f64 = 0.05;
