@@ -39,6 +39,12 @@ pub(crate) enum Trouble {
     Fail(String),
 }
 
+impl From<String> for Trouble {
+    fn from(why: String) -> Self {
+        Self::Fail(why)
+    }
+}
+
 impl Trouble {
     /// Of an error that should not be, with what was tried.
     pub(crate) fn fail<E: std::fmt::Display>(what: impl Into<String>) -> impl FnOnce(E) -> Self {

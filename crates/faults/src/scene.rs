@@ -7,9 +7,9 @@ use crate::client;
 use crate::group::Group;
 use crate::java;
 use crate::postgres::Postgres;
-use crate::service::{Service, limit_descriptors};
+use crate::service::{limit_descriptors, own, start};
 use crate::space::{self, Space};
-use runner::Stop;
+use runner::{Listening, Stop};
 use std::net::{SocketAddr, TcpStream};
 
 /// The processors of cells that need two, one for each side.
@@ -21,8 +21,8 @@ const GENERATOR_CORE: u32 = 0;
 pub(crate) struct Scene {
     _held: Vec<TcpStream>,
     pub(crate) neighbour: Option<Burner>,
-    pub(crate) service: Service,
-    downstream: Option<Service>,
+    pub(crate) service: Listening,
+    downstream: Option<Listening>,
     pub(crate) postgres: Option<Postgres>,
     _groups: Vec<Group>,
     _space: Option<Space>,
@@ -37,7 +37,7 @@ impl Scene {
         let mut groups = Vec::new();
         let space = around.ports.map(Space::enter).transpose()?;
         let postgres = around.postgres.map(|asked| Postgres::start(asked.settings, stop)).transpose()?;
-        let downstream = around.downstream.map(|options| Service::own(options, |_| Ok(()))).transpose()?;
+        let downstream = around.downstream.map(|options| own(options, |_| Ok(()))).transpose()?;
         let group = around.limits.of_group().then(|| Group::make(&around.limits)).transpose()?;
         let began = |pid| {
             if let Some(group) = &group {
@@ -62,7 +62,7 @@ impl Scene {
                         _ => SERVICE_CORE,
                     });
                 }
-                Service::own(&options, began)?
+                own(&options, began)?
             }
             Kind::Java { release, options, workers, pool, virtual_threads } => {
                 let mut command = java::command(*release, options)?;
@@ -71,7 +71,7 @@ impl Scene {
                 if let Some(server) = &postgres {
                     command.env("DATABASE_URL", jdbc(&server.url));
                 }
-                Service::start(&mut command, began)?
+                start(&mut command, began)?
             }
         };
         groups.extend(group);

@@ -48,19 +48,10 @@ pub fn connections(asked: &Connections, version: &str, sink: &mut dyn Sink, stop
     };
     let title = Title::of(&asked.plan);
     let title = Title { command: RunKind::FindConnections, goal: format!("{}, {held}", title.goal), ..title };
-    recorded(id::new_id(), title, version, None, sink, |sink| match &asked.plan.setup {
-        None => search(asked, &asked.plan, sink, stop, Circumstances::default()),
-        Some(setup) => setup::around(setup, sink, stop, |guard, sink| {
-            let plan = Plan { watch: setup::watching(&asked.plan, setup), ..asked.plan.clone() };
-            let reset = |sink: &mut dyn Sink| setup::reset_trial(guard, setup, sink, stop);
-            search(
-                asked,
-                &plan,
-                sink,
-                stop,
-                Circumstances { reset: Some(Box::new(reset)), ..Circumstances::default() },
-            )
-        }),
+    recorded(id::new_id(), title, version, None, sink, |sink| {
+        setup::started(&asked.plan, sink, stop, |plan, sink, reset| {
+            search(asked, plan, sink, stop, Circumstances { reset, ..Circumstances::default() })
+        })
     })
 }
 
