@@ -62,7 +62,7 @@ fn search(
     stop: &Stop,
     circumstances: Circumstances<'_>,
 ) -> Result<(Verdict, u8), Error> {
-    let (demo, target) = demo::start_if_asked(plan)?;
+    let (_demo, target) = demo::start_if_asked(plan)?;
     let mut plan = plan.clone();
     plan.generator.connections = asked.most;
     let mut conductor = Conductor::prepare(&plan, &target, sink, stop, circumstances)?;
@@ -70,8 +70,6 @@ fn search(
     let most = asked.most.min(u32::try_from(conductor.connections_limit()).unwrap_or(u32::MAX));
     let verdict = climb(&mut conductor, asked, &plan, most);
     conductor.conclude(&verdict);
-    drop(conductor);
-    drop(demo);
     let code = exit_code(&verdict);
     Ok((verdict, code))
 }

@@ -292,7 +292,7 @@ fn measure(
     circumstances: Circumstances<'_>,
 ) -> Result<(Verdict, u8), Error> {
     let (curve, after) = (circumstances.curve, circumstances.after);
-    let (demo, target) = demo::start_if_asked(plan)?;
+    let (_demo, target) = demo::start_if_asked(plan)?;
     let mut conductor = Conductor::prepare(plan, &target, sink, stop, circumstances)?.and_after(after);
     let result = match &plan.task {
         Task::Find(find) => find::find(&mut conductor, plan, find, curve),
@@ -300,8 +300,6 @@ fn measure(
         Task::Try(_) => return Err(Error::Experiment("an experiment is no single measurement".to_owned())),
     };
     conductor.conclude(&result.0);
-    drop(conductor);
-    drop(demo);
     Ok(result)
 }
 

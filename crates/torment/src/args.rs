@@ -30,7 +30,7 @@ pub use explain::{ExplainArgs, Explained, explained};
 pub use export::ExportArgs;
 pub use find::Level;
 pub use label::{KeepArgs, LabelArgs, distinct};
-pub use load::{FindArgs, How, RunArgs, variable};
+pub use load::{FindArgs, How, RunArgs, text, variable};
 pub use page::{PageArgs, ReportArgs, ServeArgs};
 pub use plans::{Output, PlanAction};
 pub use probe::ProbeArgs;

@@ -242,7 +242,11 @@ pub fn variable(name: &str) -> Result<String, String> {
     })
 }
 
-pub(super) fn text(bytes: Result<Vec<u8>, String>, file: &str) -> Result<String, String> {
+/// A text from the bytes of a file.
+///
+/// # Errors
+/// If they could not be read, or are no text.
+pub fn text(bytes: Result<Vec<u8>, String>, file: &str) -> Result<String, String> {
     let place = |e: std::string::FromUtf8Error| e.utf8_error().valid_up_to();
     String::from_utf8(bytes?).map_err(|e| format!("'{file}' is not UTF-8 from byte {} on", place(e)))
 }
