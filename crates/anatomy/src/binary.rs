@@ -167,19 +167,6 @@ fn binary(elf: Elf<'_>) -> Result<Binary, Error> {
 }
 
 impl Kind {
-    /// In a few words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Static => "static program",
-            Self::StaticPie => "static program, position-independent (static-pie)",
-            Self::Dynamic { pie: true } => "dynamic program, position-independent (PIE)",
-            Self::Dynamic { pie: false } => "dynamic program at fixed addresses",
-            Self::Library => "shared library",
-            Self::Object => "object file, not linked yet",
-            Self::Core => "memory of a process that has ended (core dump)",
-        }
-    }
-
     /// For programs.
     pub fn name(self) -> &'static str {
         match self {

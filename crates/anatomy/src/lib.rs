@@ -1,6 +1,7 @@
 //! Programs and libraries, read without running them: what a file is and what it needs ([`read`]), where a loader
 //! would look for its libraries ([`search`], [`Cache`]), and the way from a function of the C library to the system
-//! call in which it ends ([`walk`]).
+//! call in which it ends ([`walk`]). Whoever opens the files and runs the programs puts it together as a [`Report`], or as
+//! the [`Parts`] of a file.
 //!
 //! Bytes in, values out. Nothing read here is trusted: whatever the bytes are, the answer is a value or an [`Error`].
 //! This crate opens no file and starts no program.
@@ -18,6 +19,7 @@ mod image;
 mod machine;
 mod reason;
 mod registers;
+mod report;
 mod search;
 mod version;
 mod walk;
@@ -31,6 +33,7 @@ pub use flags::{Flag, Flags, How};
 pub use image::Image;
 pub use machine::{Creation, Machine};
 pub use reason::{Reason, reasons};
+pub use report::{Check, Function, Libraries, Library, Live, Needed, Parts, Report, Seen, Verdict};
 pub use search::{Search, search};
 pub use version::libc_version;
 pub use walk::walk;

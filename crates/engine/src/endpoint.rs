@@ -159,7 +159,7 @@ impl Endpoint {
 }
 
 fn address(host: &str, port: u16) -> Result<SocketAddr, Error> {
-    names::address(host, port, crate::CONNECT_LIMIT)
+    sys::address(host, port, crate::CONNECT_LIMIT)
         .map_err(|why| Error::Resolve { host: host.to_owned(), why })
 }
 

@@ -2,7 +2,7 @@ use crate::check::{Error, check};
 use crate::group::{Cache, Group};
 use crate::verdict::{Found, Worth};
 use plan::{At, Hypothesis, Measure};
-use record::{Design, Over, Standing, Visit};
+use record::{Design, Over, Visit};
 use stats::shuffled;
 use units::Nanos;
 
@@ -171,17 +171,6 @@ impl Experiment {
         found.sort_unstable_by(f64::total_cmp);
         let middle = found.len().checked_sub(1)? / 2;
         Some(f64::midpoint(found[middle], found[found.len() / 2]))
-    }
-
-    /// Where it stands.
-    pub fn standing(&self) -> Standing {
-        crate::standing::standing(self)
-    }
-
-    /// Ends it from outside; what was measured still counts.
-    pub fn interrupt(&mut self, over: Over) -> Standing {
-        self.over = self.over.or(Some(over));
-        self.standing()
     }
 
     /// Blocks in which every start that is due was made.

@@ -4,7 +4,7 @@ use crate::noise::noise;
 use crate::predict::expected;
 use crate::verdict::Found;
 use crate::words;
-use record::{Answer, Caveat, Doubt, Judged, Standing};
+use record::{Answer, Caveat, Doubt, Judged, Over, Standing};
 use stats::{Blocks, Slope, student_t};
 use units::Share;
 
@@ -13,8 +13,20 @@ const FREEDOM_FEW: f64 = 6.0;
 /// Chance at which drift and unequal noise are told without there being any.
 const DOUBT: f64 = 0.01;
 
-/// Where an experiment stands.
-pub(crate) fn standing(experiment: &Experiment) -> Standing {
+impl Experiment {
+    /// Where it stands.
+    pub fn standing(&self) -> Standing {
+        standing(self)
+    }
+
+    /// Ends it from outside; what was measured still counts.
+    pub fn interrupt(&mut self, over: Over) -> Standing {
+        self.over = self.over.or(Some(over));
+        self.standing()
+    }
+}
+
+fn standing(experiment: &Experiment) -> Standing {
     let mut judged: Vec<Option<Judged>> = vec![None; experiment.found.len()];
     let mut standing = Standing { over: experiment.over, ..Standing::default() };
     let mut placebos = Vec::new();

@@ -2,7 +2,8 @@
 
 use crate::Trouble;
 use crate::client;
-use crate::service::Service;
+use crate::service::own;
+use runner::Listening;
 use rustix::process::{Pid, setpriority_process};
 use std::net::TcpStream;
 
@@ -12,7 +13,7 @@ const THREADS: usize = 8;
 const PAGE: &str = "/fault/cpu?us=10000000";
 
 pub(crate) struct Burner {
-    service: Service,
+    service: Listening,
     /// Nobody reads the answers.
     asked: Vec<TcpStream>,
 }
@@ -21,7 +22,7 @@ impl Burner {
     /// It waits until it is told to begin. `heavy` gives it more weight than the load's loops take for themselves.
     pub(crate) fn start(core: u32, heavy: bool) -> Result<Self, Trouble> {
         let core = core.to_string();
-        let service = Service::own(&["--model", "threads", "--cores", &core], |pid| {
+        let service = own(&["--model", "threads", "--cores", &core], |pid| {
             // Its threads begin as it is when they do.
             let process = Pid::from_raw(pid as i32).filter(|_| heavy);
             process.map_or(Ok(()), |process| {

@@ -16,6 +16,7 @@ mod client;
 mod group;
 mod java;
 mod load;
+mod postgres;
 mod report;
 mod scene;
 mod service;
@@ -36,6 +37,12 @@ pub(crate) enum Trouble {
     Skip(String),
     /// Something went wrong that should not.
     Fail(String),
+}
+
+impl From<String> for Trouble {
+    fn from(why: String) -> Self {
+        Self::Fail(why)
+    }
 }
 
 impl Trouble {

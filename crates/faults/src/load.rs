@@ -18,7 +18,7 @@ const RATE_LEAST: f64 = 2.0;
 
 /// Gives all events of the load, or says why there was none.
 pub(crate) fn carry_out(cell: &Cell, stop: &Stop, events: &mut Vec<Event>) -> Result<(), Trouble> {
-    let mut scene = Scene::set(cell)?;
+    let mut scene = Scene::set(cell, stop)?;
     if cell.load.try_first {
         for page in &cell.pages {
             client::get(scene.address(), &scene.page(page)).map_err(Trouble::Fail)?;
@@ -87,7 +87,7 @@ fn plan(cell: &Cell, scene: &Scene, load: &str, watched: bool) -> Result<Plan, T
         scene.generator_cores
     );
     if let Some(server) = scene.postgres.as_ref().filter(|_| watched) {
-        let _ = writeln!(text, "postgres = {:?}", server.url());
+        let _ = writeln!(text, "postgres = {:?}", server.url);
     }
     let mut plan = Plan::from_toml(&text, Command::Run).map_err(Trouble::fail("the cell's plan"))?;
     let nothing = |what: &str| Err(format!("'{what}' is not wanted here"));

@@ -6,10 +6,11 @@ use crate::cell::{Cell, Neighbour, Service as Kind};
 use crate::client;
 use crate::group::Group;
 use crate::java;
-use crate::service::{Service, limit_descriptors};
+use crate::postgres::Postgres;
+use crate::service::{limit_descriptors, own, start};
 use crate::space::{self, Space};
+use runner::{Listening, Stop};
 use std::net::{SocketAddr, TcpStream};
-use testbed::{Postgres, Unavailable};
 
 /// The processors of cells that need two, one for each side.
 const SERVICE_CORE: u32 = 1;
@@ -20,8 +21,8 @@ const GENERATOR_CORE: u32 = 0;
 pub(crate) struct Scene {
     _held: Vec<TcpStream>,
     pub(crate) neighbour: Option<Burner>,
-    pub(crate) service: Service,
-    downstream: Option<Service>,
+    pub(crate) service: Listening,
+    downstream: Option<Listening>,
     pub(crate) postgres: Option<Postgres>,
     _groups: Vec<Group>,
     _space: Option<Space>,
@@ -31,19 +32,12 @@ pub(crate) struct Scene {
 
 impl Scene {
     /// Starts all of it.
-    pub(crate) fn set(cell: &Cell) -> Result<Self, Trouble> {
+    pub(crate) fn set(cell: &Cell, stop: &Stop) -> Result<Self, Trouble> {
         let around = &cell.around;
         let mut groups = Vec::new();
         let space = around.ports.map(Space::enter).transpose()?;
-        let postgres = around.postgres.map(|asked| {
-            let server = Postgres::start_with(asked.settings).map_err(|why| match why {
-                Unavailable::NotInstalled => Trouble::Skip(why.to_string()),
-                Unavailable::Failed(why) => Trouble::Fail(why),
-            })?;
-            Ok(server)
-        });
-        let postgres = postgres.transpose()?;
-        let downstream = around.downstream.map(|options| Service::own(options, |_| Ok(()))).transpose()?;
+        let postgres = around.postgres.map(|asked| Postgres::start(asked.settings, stop)).transpose()?;
+        let downstream = around.downstream.map(|options| own(options, |_| Ok(()))).transpose()?;
         let group = around.limits.of_group().then(|| Group::make(&around.limits)).transpose()?;
         let began = |pid| {
             if let Some(group) = &group {
@@ -54,10 +48,10 @@ impl Scene {
         let (mut generator_cores, mut burning_core) = (Vec::new(), None);
         let service = match &cell.service {
             Kind::Own(options) => {
-                let (url, core) = (postgres.as_ref().map(Postgres::url), SERVICE_CORE.to_string());
+                let core = SERVICE_CORE.to_string();
                 let mut options = options.to_vec();
-                if let Some(url) = &url {
-                    options.extend(["--database", url]);
+                if let Some(server) = &postgres {
+                    options.extend(["--database", &server.url]);
                 }
                 if around.neighbour != Neighbour::None {
                     two_processors()?;
@@ -68,16 +62,16 @@ impl Scene {
                         _ => SERVICE_CORE,
                     });
                 }
-                Service::own(&options, began)?
+                own(&options, began)?
             }
             Kind::Java { release, options, workers, pool, virtual_threads } => {
                 let mut command = java::command(*release, options)?;
                 command.env("PORT", "0").env("WORKERS", workers.to_string()).env("POOL", pool.to_string());
                 command.env("VIRTUAL", virtual_threads.to_string());
                 if let Some(server) = &postgres {
-                    command.env("DATABASE_URL", jdbc(&server.url()));
+                    command.env("DATABASE_URL", jdbc(&server.url));
                 }
-                Service::start(&mut command, began)?
+                start(&mut command, began)?
             }
         };
         groups.extend(group);
@@ -88,7 +82,7 @@ impl Scene {
             }
             if asked.limits.of_group() {
                 let group = Group::make(&asked.limits)?;
-                server_and_sessions(server.pid()).into_iter().try_for_each(|pid| group.add(pid))?;
+                server_and_sessions(server.pid).into_iter().try_for_each(|pid| group.add(pid))?;
                 groups.push(group);
             }
         }

@@ -216,7 +216,7 @@ impl Resolver for Names {
     fn resolve(&self, uri: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
         let host = uri.host().ok_or(Error::HostNotFound)?;
         let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
-        let found = names::address(host, port, TRY).map_err(|why| Error::Io(std::io::Error::other(why)))?;
+        let found = sys::address(host, port, TRY).map_err(|why| Error::Io(std::io::Error::other(why)))?;
         let mut addresses = self.empty();
         addresses.push(found);
         Ok(addresses)

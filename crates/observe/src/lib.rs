@@ -63,7 +63,7 @@ pub fn start(asked: &plan::Watch, target: &Where) -> std::io::Result<Watch> {
 
 /// The address of a host that was named beside the target; the reason in words if there is none.
 fn address(host: &str, port: u16) -> Result<SocketAddr, String> {
-    names::address(host, port, Duration::from_secs(1))
+    sys::address(host, port, Duration::from_secs(1))
         .map_err(|why| format!("the name '{host}' does not resolve: {why}"))
 }
 

@@ -9,9 +9,7 @@ use record::RunId;
 use store::{RunSummary, State, Store};
 use units::{Share, grouped};
 use view::page::{Document, Doubt, Front, Head, Piece, SCHEMA, Section, Table, Timeline};
-use view::{RunComparison, RunView, Spread, Tone, compare_runs};
-
-pub(crate) use view::MOST_COMPARED as MOST;
+use view::{MOST_COMPARED, RunComparison, RunView, Spread, Tone, compare_runs};
 
 /// What differs by less is the same, as `torment compare` has it where nothing else is said.
 const NOISE: f64 = 0.05;
@@ -25,9 +23,9 @@ struct Run {
 /// The runs named, with commas between; each against the first.
 pub(crate) fn compare(desk: &Desk, asked: &str) -> Result<Document, Refusal> {
     let names: Vec<&str> = asked.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
-    if !(2..=MOST).contains(&names.len()) {
+    if !(2..=MOST_COMPARED).contains(&names.len()) {
         return Err(Refusal::asked(format!(
-            "runs: expected 2 to {MOST} names of runs, such as ?runs=last~1,last; found {}",
+            "runs: expected 2 to {MOST_COMPARED} names of runs, such as ?runs=last~1,last; found {}",
             names.len()
         )));
     }

@@ -13,7 +13,7 @@ use view::measures::{Form, text};
 use view::page::{Document, Pages};
 
 /// Runs kept folded, as many as can be compared: folding half an hour again takes a second.
-const KEPT: usize = crate::compare::MOST;
+const KEPT: usize = view::MOST_COMPARED;
 /// What was read so recently is not read again for the next one who looks.
 const FRESH: Duration = Duration::from_millis(200);
 
@@ -84,6 +84,19 @@ impl Desk {
 /// A panic while one run was read must not end the service for all.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does what waits for the disk where nobody else waits for it.
+pub(crate) async fn reading<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(why) if why.is_panic() => Err(Refusal::ours(
+            "the run could not be read; this is a bug in torment, which has printed where it is",
+        )),
+        Err(_) => Err(Refusal::ours("torment ends")),
+    }
 }
 
 /// A run as one document, with [`ROWS`] rows at most.

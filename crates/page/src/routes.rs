@@ -1,6 +1,6 @@
 //! What can be asked for. Everything is read, nothing can be changed.
 
-use crate::desk::{Desk, lock};
+use crate::desk::{Desk, lock, reading};
 use crate::door::{self, Door};
 use crate::html::{PAGE, json};
 use crate::refusal::Refusal;
@@ -136,17 +136,4 @@ async fn no_way() -> Refusal {
 
 fn as_json(text: String) -> Response {
     ([(CONTENT_TYPE, "application/json")], text).into_response()
-}
-
-/// Does what waits for the disk where nobody else waits for it.
-pub(crate) async fn reading<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(why) if why.is_panic() => Err(Refusal::ours(
-            "the run could not be read; this is a bug in torment, which has printed where it is",
-        )),
-        Err(_) => Err(Refusal::ours("torment ends")),
-    }
 }

@@ -5,6 +5,7 @@ use crate::desk::Desk;
 use crate::door::Door;
 use crate::limited::Limited;
 use crate::routes::{House, routes};
+use crate::stream::PARTING;
 use meter::stay_behind;
 use record::RunId;
 use std::io;
@@ -18,9 +19,7 @@ use tokio::sync::watch;
 
 /// Threads that read runs: one that reads a long run must not keep the list from whoever asks for it.
 const READERS: usize = 3;
-/// A browser that was told the end of its run asks for all of it once more, and has this long to do so;
-pub(crate) const PARTING: Duration = Duration::from_millis(900);
-/// what is on its way then has this long to get there.
+/// What is on its way when all who look have parted has this long to get there.
 const LEAVING: Duration = Duration::from_millis(100);
 
 /// How it is to be served.

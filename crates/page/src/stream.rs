@@ -3,12 +3,10 @@
 //! A browser is told the difference between what it has and what there is, whenever it takes it. Nothing is queued for it: one
 //! that stands still misses steps, never rows.
 
-use crate::desk::{Followed, Shared, lock};
+use crate::desk::{Followed, Shared, lock, reading};
 use crate::history;
 use crate::html::json;
 use crate::refusal::Refusal;
-use crate::routes::reading;
-use crate::serve::PARTING;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
@@ -32,6 +30,8 @@ const FRONT: Duration = Duration::from_secs(1);
 const ALIVE: Duration = Duration::from_secs(15);
 /// A browser that has lost its connection comes back after this.
 const RETRY: Duration = Duration::from_secs(1);
+/// A browser that was told the end of its run asks for all of it once more, and has this long to do so.
+pub(crate) const PARTING: Duration = Duration::from_millis(900);
 /// Rows told at once: of a run of a day, no more than this lies in memory for each browser.
 const MOST: usize = 2_000;
 

@@ -2,8 +2,8 @@
 
 use crate::Error;
 use crate::cell::{Block, Home, What};
-use anew::{Anew, Asked};
 use serde::{Deserialize, Serialize};
+use service::{Anew, Talk};
 use std::io;
 use std::path::Path;
 use std::time::Instant;
@@ -47,12 +47,12 @@ impl Worker {
 /// # Errors
 /// If it was started by hand, or nobody hears it.
 pub fn work() -> io::Result<()> {
-    let mut asked = Asked::here()?;
-    let Some(home) = asked.hear()? else { return Ok(()) };
+    let mut asked = Talk::here()?;
+    let Some(home) = asked.hear_next()? else { return Ok(()) };
     let heap = touched(home);
     asked.answer(&heap.as_ref().map(|_| ()).map_err(|why| io::Error::other(why.to_string())))?;
     let allowed = Allowed::now()?;
-    while let Some(Ask { what, operations }) = asked.hear()? {
+    while let Some(Ask { what, operations }) = asked.hear_next()? {
         let (before, began) = (used(), Instant::now());
         let block = what.block(operations);
         let wall = Nanos::from(began.elapsed());

@@ -48,19 +48,10 @@ pub fn connections(asked: &Connections, version: &str, sink: &mut dyn Sink, stop
     };
     let title = Title::of(&asked.plan);
     let title = Title { command: RunKind::FindConnections, goal: format!("{}, {held}", title.goal), ..title };
-    recorded(id::new_id(), title, version, None, sink, |sink| match &asked.plan.setup {
-        None => search(asked, &asked.plan, sink, stop, Circumstances::default()),
-        Some(setup) => setup::around(setup, sink, stop, |guard, sink| {
-            let plan = Plan { watch: setup::watching(&asked.plan, setup), ..asked.plan.clone() };
-            let reset = |sink: &mut dyn Sink| setup::reset_trial(guard, setup, sink, stop);
-            search(
-                asked,
-                &plan,
-                sink,
-                stop,
-                Circumstances { reset: Some(Box::new(reset)), ..Circumstances::default() },
-            )
-        }),
+    recorded(id::new_id(), title, version, None, sink, |sink| {
+        setup::started(&asked.plan, sink, stop, |plan, sink, reset| {
+            search(asked, plan, sink, stop, Circumstances { reset, ..Circumstances::default() })
+        })
     })
 }
 
@@ -71,7 +62,7 @@ fn search(
     stop: &Stop,
     circumstances: Circumstances<'_>,
 ) -> Result<(Verdict, u8), Error> {
-    let (demo, target) = demo::start_if_asked(plan)?;
+    let (_demo, target) = demo::start_if_asked(plan)?;
     let mut plan = plan.clone();
     plan.generator.connections = asked.most;
     let mut conductor = Conductor::prepare(&plan, &target, sink, stop, circumstances)?;
@@ -79,8 +70,6 @@ fn search(
     let most = asked.most.min(u32::try_from(conductor.connections_limit()).unwrap_or(u32::MAX));
     let verdict = climb(&mut conductor, asked, &plan, most);
     conductor.conclude(&verdict);
-    drop(conductor);
-    drop(demo);
     let code = exit_code(&verdict);
     Ok((verdict, code))
 }

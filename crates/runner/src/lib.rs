@@ -11,6 +11,7 @@ mod demo;
 mod discreet;
 mod find;
 mod id;
+mod listening;
 mod load;
 mod machine;
 mod preflight;
@@ -26,6 +27,7 @@ mod working_set;
 
 pub use attempt::{attempt, design};
 pub use connections::{Connections, connections};
+pub use listening::Listening;
 pub use machine::describe as machine;
 pub use preflight::{job, preview};
 pub use probe::{Probing, probe};
@@ -155,14 +157,11 @@ pub fn conduct(
     sink: &mut dyn Sink,
     stop: &Stop,
 ) -> Outcome {
-    let alone = || Circumstances { curve: true, costs, ..Circumstances::default() };
-    recorded(id::new_id(), Title::of(plan), version, None, sink, |sink| match &plan.setup {
-        None => measure(plan, sink, stop, alone()),
-        Some(setup) => setup::around(setup, sink, stop, |guard, sink| {
-            let plan = Plan { watch: setup::watching(plan, setup), ..plan.clone() };
-            let reset = |sink: &mut dyn Sink| setup::reset_trial(guard, setup, sink, stop);
-            measure(&plan, sink, stop, Circumstances { reset: Some(Box::new(reset)), ..alone() })
-        }),
+    recorded(id::new_id(), Title::of(plan), version, None, sink, |sink| {
+        setup::started(plan, sink, stop, |plan, sink, reset| {
+            let circumstances = Circumstances { reset, curve: true, costs, ..Circumstances::default() };
+            measure(plan, sink, stop, circumstances)
+        })
     })
 }
 
@@ -293,7 +292,7 @@ fn measure(
     circumstances: Circumstances<'_>,
 ) -> Result<(Verdict, u8), Error> {
     let (curve, after) = (circumstances.curve, circumstances.after);
-    let (demo, target) = demo::start_if_asked(plan)?;
+    let (_demo, target) = demo::start_if_asked(plan)?;
     let mut conductor = Conductor::prepare(plan, &target, sink, stop, circumstances)?.and_after(after);
     let result = match &plan.task {
         Task::Find(find) => find::find(&mut conductor, plan, find, curve),
@@ -301,8 +300,6 @@ fn measure(
         Task::Try(_) => return Err(Error::Experiment("an experiment is no single measurement".to_owned())),
     };
     conductor.conclude(&result.0);
-    drop(conductor);
-    drop(demo);
     Ok(result)
 }
 

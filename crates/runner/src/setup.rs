@@ -1,7 +1,7 @@
 //! What a plan starts, for the length of a run.
 
-use crate::{Error, Sink, Stop};
-use plan::{Need, Plan, Reset, Setup};
+use crate::{Error, Reset, Sink, Stop};
+use plan::{Need, Plan, Setup};
 use record::Event;
 use service::Guard;
 
@@ -37,6 +37,22 @@ pub(crate) fn around<T>(
     }
 }
 
+/// Lets `work` measure the plan, while what it names is started if it names anything. `work` is given the plan as it is
+/// then, and what puts the state back before a trial.
+pub(crate) fn started<T>(
+    plan: &Plan,
+    sink: &mut dyn Sink,
+    stop: &Stop,
+    work: impl FnOnce(&Plan, &mut dyn Sink, Option<Reset<'_>>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let Some(setup) = &plan.setup else { return work(plan, sink, None) };
+    around(setup, sink, stop, |guard, sink| {
+        let plan = Plan { watch: watching(plan, setup), ..plan.clone() };
+        let reset = |sink: &mut dyn Sink| reset_trial(guard, setup, sink, stop);
+        work(&plan, sink, Some(Box::new(reset)))
+    })
+}
+
 /// Stops everything and tells what it has written.
 pub(crate) fn tell_logs(guard: &mut Guard, sink: &mut dyn Sink) {
     for log in guard.down() {
@@ -51,9 +67,9 @@ pub(crate) fn tell_logs(guard: &mut Guard, sink: &mut dyn Sink) {
 /// Puts the state back before the next measurement, as the plan says.
 pub(crate) fn reset(guard: &mut Guard, setup: &Setup, sink: &mut dyn Sink, stop: &Stop) -> Result<(), Error> {
     match setup.reset {
-        Reset::None => Ok(()),
-        Reset::Sql => Ok(guard.reset(setup)?),
-        Reset::Restart => {
+        plan::Reset::None => Ok(()),
+        plan::Reset::Sql => Ok(guard.reset(setup)?),
+        plan::Reset::Restart => {
             tell_logs(guard, sink);
             guard.up(setup, &|| stop.asked())?;
             Ok(())
@@ -69,8 +85,8 @@ pub(crate) fn reset_trial(
     stop: &Stop,
 ) -> Result<(), Error> {
     match setup.reset {
-        Reset::Restart => Ok(()),
-        Reset::Sql | Reset::None => reset(guard, setup, sink, stop),
+        plan::Reset::Restart => Ok(()),
+        plan::Reset::Sql | plan::Reset::None => reset(guard, setup, sink, stop),
     }
 }
 

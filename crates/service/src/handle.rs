@@ -1,13 +1,11 @@
 //! torment's end of the guard: starts it, gives orders, hears what happens.
 
 use crate::order::{Order, Refusal, Start, Told};
+use crate::talk::{Heard, Talk};
 use crate::{Error, Log};
 use plan::Limits;
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
-use std::net::Shutdown;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -29,8 +27,7 @@ pub struct Guard {
     /// What `torment` means in a command.
     pub(crate) program: PathBuf,
     process: Child,
-    socket: UnixStream,
-    input: Vec<u8>,
+    talk: Talk,
     /// From whom everything descends.
     pub(crate) pid: u32,
     /// Name and process of what runs.
@@ -69,10 +66,10 @@ impl Guard {
     /// When it does not start.
     pub fn start(program: &Path) -> Result<Self, Error> {
         let failed = |why: io::Error| Error::Guard(format!("{} does not start: {why}", program.display()));
-        let (socket, theirs) = UnixStream::pair().map_err(failed)?;
+        let (talk, theirs) = Talk::pair().map_err(failed)?;
         let process = Command::new(program)
             .arg("guard")
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdin(theirs)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -80,8 +77,7 @@ impl Guard {
         let mut this = Self {
             program: program.to_owned(),
             process,
-            socket,
-            input: Vec::new(),
+            talk,
             pid: 0,
             running: Vec::new(),
             ended: VecDeque::new(),
@@ -157,10 +153,12 @@ impl Guard {
     }
 
     pub(crate) fn tell(&mut self, order: &Order) -> Result<(), Error> {
-        let mut line = serde_json::to_vec(order)
-            .map_err(|e| Error::Guard(format!("a path is no text, and cannot be said to it ({e})")))?;
-        line.push(b'\n');
-        (&self.socket).write_all(&line).map_err(|e| Error::Guard(format!("it has ended ({e})")))
+        self.talk.tell(order).map_err(|e| match e.kind() {
+            io::ErrorKind::InvalidData => {
+                Error::Guard(format!("a path is no text, and cannot be said to it ({e})"))
+            }
+            _ => Error::Guard(format!("it has ended ({e})")),
+        })
     }
 
     /// What it says to an order; what happens meanwhile is noted.
@@ -181,42 +179,18 @@ impl Guard {
     pub(crate) fn hear(&mut self, wait: Duration) -> Result<Option<Told>, Error> {
         let until = Instant::now() + wait;
         loop {
-            while let Some(end) = self.input.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.input.drain(..=end).collect();
-                let told = serde_json::from_slice(&line)
-                    .map_err(|e| Error::Guard(format!("it says what is not understood ({e})")))?;
-                let Some(answer) = self.note(told) else {
-                    if wait.is_zero() {
-                        continue;
-                    }
-                    return Ok(None);
-                };
-                return Ok(Some(answer));
+            match self.talk.hear(until.saturating_duration_since(Instant::now())) {
+                Ok(Heard::Said(told)) => match self.note(told) {
+                    None if wait.is_zero() => {}
+                    answer => return Ok(answer),
+                },
+                Ok(Heard::Nothing) => return Ok(None),
+                Ok(Heard::Gone) => {
+                    let why = "it has ended; what it had started has ended with it";
+                    return Err(Error::Guard(why.to_owned()));
+                }
+                Err(why) => return Err(Error::Guard(format!("it cannot be heard ({why})"))),
             }
-            if !self.receive(until.saturating_duration_since(Instant::now()))? {
-                return Ok(None);
-            }
-        }
-    }
-
-    /// Whether something came in this time.
-    fn receive(&mut self, wait: Duration) -> Result<bool, Error> {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let failed = |why: io::Error| Error::Guard(format!("it cannot be heard ({why})"));
-        let wait = Timespec::try_from(wait).unwrap_or_default();
-        match poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&wait)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(false),
-            Ok(_) => {}
-            Err(why) => return Err(failed(why.into())),
-        }
-        let mut buffer = [0; 16 << 10];
-        match self.socket.read(&mut buffer) {
-            Ok(0) => Err(Error::Guard("it has ended; what it had started has ended with it".to_owned())),
-            Ok(length) => {
-                self.input.extend_from_slice(&buffer[..length]);
-                Ok(true)
-            }
-            Err(why) => Err(failed(why)),
         }
     }
 
@@ -293,7 +267,7 @@ impl Drop for Guard {
             self.end();
         }
         // The guard takes this as the end, and undoes whatever is left.
-        let _ = self.socket.shutdown(Shutdown::Both);
+        self.talk.close();
         let _ = self.process.wait();
     }
 }

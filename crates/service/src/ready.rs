@@ -77,7 +77,7 @@ fn http(url: &str) -> Result<Asked, String> {
         }
         _ => (host, 80),
     };
-    let at = names::address(name, port, PATIENCE).map_err(|e| format!("'{url}': {e}"))?;
+    let at = sys::address(name, port, PATIENCE).map_err(|e| format!("'{url}': {e}"))?;
     // Of a name with several addresses none takes connections yet: services listen at the first or at all.
     Ok(Asked::Http { at, host: host.to_owned(), path })
 }

@@ -1,6 +1,7 @@
 //! Raw system calls: clocks, sockets, limits, tables of descriptors, processors, priorities, the memory and the
 //! calls of other processes. The only crate with `unsafe`; each such block
-//! says why it is sound. Whatever rustix wraps safely is called through rustix, here or elsewhere.
+//! says why it is sound. Whatever rustix wraps safely is called through rustix, here or elsewhere. And the one service of the C library
+//! that a static program must not ask for: the addresses of a name.
 
 mod alarm;
 mod arrival;
@@ -13,6 +14,7 @@ mod descriptors;
 mod limits;
 mod mapping;
 mod memory;
+mod names;
 mod partner;
 mod priority;
 mod processors;
@@ -37,6 +39,7 @@ pub use descriptors::own_descriptors;
 pub use limits::raise_nofile;
 pub use mapping::Mapping;
 pub use memory::read_memory;
+pub use names::address;
 pub use partner::Partner;
 pub use priority::real_time;
 pub use processors::{Allowed, check_processors, run_on};

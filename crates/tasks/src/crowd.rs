@@ -4,11 +4,11 @@ use crate::gave::Failure;
 use crate::number::field;
 use rustix::io::{pread, pwrite};
 use serde::{Deserialize, Serialize};
+use service::Talk;
 use std::fs;
 use std::hint::black_box;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::thread::sleep;
 use std::time::Duration;
 use sys::{Crowd, map_stack, take_maps};
@@ -62,22 +62,20 @@ pub enum Said {
 /// # Errors
 /// If it was started by hand, or nobody hears it.
 pub fn crowd() -> io::Result<()> {
-    let socket = UnixStream::from(rustix::stdio::stdin().try_clone_to_owned()?);
+    let mut talk = Talk::here()?;
     let shared = rustix::stdio::stdout().try_clone_to_owned()?;
-    let mut orders = BufReader::new(socket.try_clone()?).lines();
-    let Some(first) = orders.next() else { return Ok(()) };
-    let ask: Ask = serde_json::from_str(&first?)?;
+    let Some(ask): Option<Ask> = talk.hear_next()? else { return Ok(()) };
     // Where memory ends, this process is to be killed, and no other. It may always ask for that.
     let _ = fs::write("/proc/self/oom_score_adj", "1000");
     if let Err(why) = take_maps(ask.maps) {
-        return say(&socket, &Said::Refused(format!("{} mappings cannot be made: {why}", ask.maps)));
+        return talk.tell(&Said::Refused(format!("{} mappings cannot be made: {why}", ask.maps)));
     }
     drop(black_box(vec![0_u8; HEAP]));
     let mut crowd = Crowd::new(ask.stack, ask.touch);
-    say(&socket, &Said::Here)?;
-    for order in orders {
-        match serde_json::from_str(&order?)? {
-            Order::Go => say(&socket, &grow(&mut crowd, &shared, ask.raw, ask.stack)?)?,
+    talk.tell(&Said::Here)?;
+    while let Some(order) = talk.hear_next()? {
+        match order {
+            Order::Go => talk.tell(&grow(&mut crowd, &shared, ask.raw, ask.stack)?)?,
             Order::Release => break,
         }
     }
@@ -86,12 +84,6 @@ pub fn crowd() -> io::Result<()> {
         sleep(LEAVING);
     }
     Ok(())
-}
-
-fn say(mut socket: &UnixStream, said: &Said) -> io::Result<()> {
-    let mut line = serde_json::to_vec(said)?;
-    line.push(b'\n');
-    socket.write_all(&line)
 }
 
 /// The number at this place of the shared file.

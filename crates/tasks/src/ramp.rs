@@ -1,6 +1,6 @@
 //! Threads until a limit gives: up by doubling, then down again, and told of all the while.
 
-use crate::child::{Child, Heard};
+use crate::child::Child;
 use crate::crowd::{Ask, Said};
 use crate::number::kib;
 use crate::readings::Readings;
@@ -9,6 +9,7 @@ use crate::{Asked, Error, gave, reserve};
 use plan::Limits;
 use record::{Event, Gave, RoomUnit, Verdict};
 use service::Guard;
+use service::Heard;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,87 +1,54 @@
 //! `explain fork|vfork|spawn|thread` and `explain binary`: what this machine's C library really does, read from its
 //! machine code and seen live; and what a program is made of, without running it.
 
-mod binary;
-mod json;
 mod libraries;
-mod lines;
 mod live;
 
-pub use binary::explain_binary;
-
-use crate::args::{Call, Common};
-use crate::{Failure, result};
-use ::anatomy::Walk;
-use anyhow::Context;
-use libraries::Libraries;
-use live::Live;
+use crate::args::Common;
+use crate::{Failure, result, wrong};
+use ::anatomy::{Function, Parts, Read, Report, Verdict};
+use anyhow::{Context, anyhow};
+use libraries::{Places, content, images, libraries_of, locate};
 use runner::exit;
 use std::path::Path;
-
-/// What is known of one function.
-struct Report<'a> {
-    call: Call,
-    libraries: &'a Libraries,
-    walk: Walk,
-    live: Live,
-    verdict: Verdict,
-}
-
-/// Whether what was read and what was seen are the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    /// Address, number and flags agree.
-    Pass,
-    /// One of them does not.
-    Differs,
-    /// There was nothing to compare with.
-    NotSeen,
-    /// The way was not found in the machine code.
-    NotRead,
-}
-
-impl Verdict {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Differs => "differs",
-            Self::NotSeen => "not_seen",
-            Self::NotRead => "not_read",
-        }
-    }
-
-    fn exit_code(self) -> u8 {
-        match self {
-            Self::Pass => exit::MET,
-            Self::Differs => exit::ERROR,
-            Self::NotSeen | Self::NotRead => exit::UNDECIDED,
-        }
-    }
-}
+use view::anatomy::{binary_json, binary_lines, call_json, call_lines, script_json, script_lines};
 
 /// The way from a function of the C library to its system call: read, and seen live. The library is the one that the loader
 /// would take for `program`.
-pub fn explain_call(call: Call, program: &Path, common: &Common) -> Result<u8, Failure> {
-    let libraries = Libraries::of(program)?;
-    let images = libraries.images()?;
-    let walk = ::anatomy::walk(&images, call.symbol()).with_context(|| {
+pub fn explain_call(function: Function, program: &Path, common: &Common) -> Result<u8, Failure> {
+    let libraries = libraries_of(program)?;
+    let images = images(&libraries)?;
+    let walk = ::anatomy::walk(&images, function.symbol()).with_context(|| {
         let why = if libraries.is_static { " (a static program, perhaps stripped of its names)" } else { "" };
-        format!("cannot follow {} of {}{why}", call.symbol(), libraries.program.display())
+        format!("cannot follow {} of {}{why}", function.symbol(), libraries.program.display())
     })?;
-    let live = live::look(call, &walk, &libraries, &images);
-    let verdict = verdict(&walk, &live);
-    let report = Report { call, libraries: &libraries, walk, live, verdict };
-    result(|| lines::report(&report), || json::report(&report), common)?;
-    Ok(verdict.exit_code())
+    let live = live::look(function, &walk, &libraries, &images);
+    let verdict = Verdict::of(&walk, &live);
+    let report = Report { function, libraries: &libraries, walk, live, verdict };
+    result(|| call_lines(&report), || call_json(&report), common)?;
+    Ok(match verdict {
+        Verdict::Pass => exit::MET,
+        Verdict::Differs => exit::ERROR,
+        Verdict::NotSeen | Verdict::NotRead => exit::UNDECIDED,
+    })
 }
 
-fn verdict(walk: &Walk, live: &Live) -> Verdict {
-    let Some(seen) = &live.seen else {
-        return if walk.chains.is_empty() { Verdict::NotRead } else { Verdict::NotSeen };
-    };
-    match walk.chains.is_empty() {
-        true => Verdict::NotRead,
-        false if seen.checks.iter().all(|check| check.agrees) => Verdict::Pass,
-        false => Verdict::Differs,
+/// What a program or library is made of. It is read and never run, nor is its loader.
+pub fn explain_binary(file: &Path, common: &Common) -> Result<u8, Failure> {
+    let path = locate(file);
+    let bytes = content(&path)?;
+    let read = ::anatomy::read(&bytes).map_err(|why| wrong(anyhow!("'{}' is {why}", path.display())))?;
+    match read {
+        Read::Script(script) => {
+            result(|| script_lines(&path, &script), || script_json(&path, &script), common)?;
+        }
+        Read::Elf(binary) => {
+            let places = Places::read(&binary);
+            let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+            let found = binary.needed.iter().map(|name| places.find(name, &real, &binary)).collect();
+            let parts = Parts::of(path, *binary, found);
+            result(|| binary_lines(&parts), || binary_json(&parts), common)?;
+        }
     }
+    Ok(exit::MET)
 }

@@ -23,14 +23,14 @@ mod watch;
 mod watching;
 mod working_set;
 
-pub use anatomy::{BinaryArgs, Call, CallArgs};
+pub use anatomy::{BinaryArgs, CallArgs};
 pub use attempt::{TryArgs, kept};
 pub use connections::ConnectionsArgs;
 pub use explain::{ExplainArgs, Explained, explained};
 pub use export::ExportArgs;
 pub use find::Level;
-pub use label::{LabelArgs, distinct};
-pub use load::{FindArgs, How, RunArgs, variable};
+pub use label::{KeepArgs, LabelArgs, distinct};
+pub use load::{FindArgs, How, RunArgs, text, variable};
 pub use page::{PageArgs, ReportArgs, ServeArgs};
 pub use plans::{Output, PlanAction};
 pub use probe::ProbeArgs;

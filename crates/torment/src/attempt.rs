@@ -2,44 +2,42 @@
 
 use crate::args::{Common, TryArgs, kept};
 use crate::label::labelled;
-use crate::measure::{announced, carry_out, opened};
+use crate::measure::{announced, carry_out, opened, store};
 use crate::{Failure, bytes, page, wrong};
 use anyhow::anyhow;
 use plan::Plan;
 use record::{Event, RunKind};
 use runner::exit;
 use store::Store;
-use tui::Live;
 
 pub fn attempt(args: &TryArgs, common: &Common) -> Result<u8, Failure> {
-    let live = !common.quiet && Live::is_possible();
     match (&args.resume, &args.plan) {
-        (Some(run), _) => go_on(args, run, live, common),
-        (None, Some(file)) => begin(args, file, live, common),
+        (Some(run), _) => go_on(args, run, common),
+        (None, Some(file)) => begin(args, file, common),
         (None, None) => Err(anyhow!("no plan; expected a plan file, or --resume RUN").into()),
     }
 }
 
-fn begin(args: &TryArgs, file: &str, live: bool, common: &Common) -> Result<u8, Failure> {
+fn begin(args: &TryArgs, file: &str, common: &Common) -> Result<u8, Failure> {
     let plan = args.plan(file, &mut bytes).map_err(wrong)?;
     if announced(&plan, args.dry_run, common)? {
         return Ok(exit::MET);
     }
-    let store = if args.no_store { None } else { Some(opened(common)?) };
+    let store = store(args.no_store, common)?;
     let beside = page::beside(&args.page, store.as_ref(), &plan.generator.cores, common)?;
-    carry_out(store, beside, live, common, |faces, stop| {
+    carry_out(store, beside, common, |faces, stop| {
         runner::attempt(&plan, env!("CARGO_PKG_VERSION"), &[], &mut labelled(&args.label, faces), stop)
     })
 }
 
-fn go_on(args: &TryArgs, run: &str, live: bool, common: &Common) -> Result<u8, Failure> {
+fn go_on(args: &TryArgs, run: &str, common: &Common) -> Result<u8, Failure> {
     let store = opened(common)?;
     let id = store.find(run)?;
     let before = store.events(&id)?.collect::<Result<Vec<Event>, _>>()?;
     let plan = plan_of(&store, run, &before)?;
     let beside = page::beside(&args.page, Some(&store), &plan.generator.cores, common)?;
     let recording = store.resume(&id)?;
-    carry_out(Some(store), beside, live, common, |faces, stop| {
+    carry_out(Some(store), beside, common, |faces, stop| {
         faces.resume(&before, recording);
         runner::attempt(&plan, env!("CARGO_PKG_VERSION"), &before, faces, stop)
     })

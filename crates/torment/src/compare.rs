@@ -2,14 +2,10 @@
 
 use crate::args::{Common, CompareArgs, Format};
 use crate::forms::{self, Forms};
-use crate::{Failure, result, runs, wrong};
+use crate::kept::{Source, is_file, open};
+use crate::{Failure, result, wrong};
 use anyhow::{Context, anyhow};
-use record::{Event, RunId};
 use runner::exit;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use store::{State, Store};
 use view::{Kind, MOST_COMPARED, RunComparison, RunView, Spread, Standing, compare_runs};
 
 pub fn compare(args: &CompareArgs, common: &Common) -> Result<u8, Failure> {
@@ -21,7 +17,7 @@ pub fn compare(args: &CompareArgs, common: &Common) -> Result<u8, Failure> {
         )));
     }
     // Two files can be compared where no run was ever kept.
-    let store = if asked.iter().all(|name| is_file(name)) { None } else { Some(runs::open(common)?) };
+    let store = if asked.iter().all(|name| is_file(name)) { None } else { Some(open(common)?) };
     let sources = asked.iter().map(|name| Source::of(name, store.as_ref())).collect::<Result<Vec<_>, _>>()?;
     let views = sources.iter().map(Source::view).collect::<Result<Vec<_>, _>>()?;
     if views.iter().any(|view| view.kind() == Kind::Sheet) {
@@ -50,9 +46,8 @@ pub fn compare(args: &CompareArgs, common: &Common) -> Result<u8, Failure> {
 }
 
 /// A single run's figures with their intervals, for pull requests.
-pub fn markdown(store: &Store, id: &RunId, view: &RunView) -> Result<String, Failure> {
-    let source = Source::Kept(store, id.clone());
-    let compared = compared(&[source], std::slice::from_ref(view), 0.0)?;
+pub fn markdown(source: &Source<'_>, view: &RunView) -> Result<String, Failure> {
+    let compared = compared(std::slice::from_ref(source), std::slice::from_ref(view), 0.0)?;
     Ok(compared.markdown())
 }
 
@@ -85,68 +80,4 @@ fn sheets(asked: &[&str], views: &[RunView], args: &CompareArgs, common: &Common
     })?;
     result(|| compared.lines(), || compared.json(), common)?;
     Ok(exit::MET)
-}
-
-fn is_file(asked: &str) -> bool {
-    Path::new(asked).is_file()
-}
-
-/// Where the events of a run come from.
-enum Source<'a> {
-    /// A file of `torment probe --save`.
-    File(&'a str),
-    /// A store.
-    Kept(&'a Store, RunId),
-}
-
-impl<'a> Source<'a> {
-    fn of(asked: &'a str, store: Option<&'a Store>) -> Result<Self, Failure> {
-        match store {
-            Some(store) if !is_file(asked) => Ok(Self::Kept(store, store.find(asked)?)),
-            _ => Ok(Self::File(asked)),
-        }
-    }
-
-    /// Tells every event, and then how many could not be read.
-    fn each(&self, tell: &mut dyn FnMut(&Event)) -> Result<u64, Failure> {
-        match self {
-            Self::File(path) => saved(path, tell),
-            Self::Kept(store, id) => {
-                let mut events = store.events(id)?;
-                for event in events.by_ref() {
-                    tell(&event?);
-                }
-                Ok(events.skipped())
-            }
-        }
-    }
-
-    fn view(&self) -> Result<RunView, Failure> {
-        let mut view = RunView::default();
-        view.skipped = self.each(&mut |event| view.fold(event))?;
-        if let Self::Kept(store, id) = self {
-            view.running = store.summary(id)?.state == State::Running;
-        }
-        Ok(view)
-    }
-}
-
-/// The events of a saved run, a line each.
-fn saved(path: &str, tell: &mut dyn FnMut(&Event)) -> Result<u64, Failure> {
-    let file = File::open(path).with_context(|| format!("'{path}' cannot be read"))?;
-    let (mut begun, mut skipped) = (false, 0);
-    for line in BufReader::new(file).lines() {
-        let line = line.with_context(|| format!("'{path}' cannot be read"))?;
-        match serde_json::from_str::<Event>(&line) {
-            Ok(event) => {
-                begun |= matches!(event, Event::RunStarted { .. });
-                tell(&event);
-            }
-            Err(_) if begun => skipped += 1,
-            Err(why) => {
-                return Err(wrong(anyhow!("'{path}' is no run saved by `torment probe --save`: {why}")));
-            }
-        }
-    }
-    Ok(skipped)
 }

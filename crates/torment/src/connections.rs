@@ -1,11 +1,9 @@
 //! `find connections`: how many a service holds.
 
 use crate::args::{Common, ConnectionsArgs};
-use crate::label::labelled;
-use crate::measure::{announced, carry_out, opened};
-use crate::{Failure, bytes, page, wrong};
+use crate::measure::{announced, carry_out_as, store};
+use crate::{Failure, bytes, wrong};
 use runner::exit;
-use tui::Live;
 
 /// Searches it and shows what it came to.
 pub fn find(args: &ConnectionsArgs, common: &Common) -> Result<u8, Failure> {
@@ -14,10 +12,8 @@ pub fn find(args: &ConnectionsArgs, common: &Common) -> Result<u8, Failure> {
     if args.how.dry_run && announced(&asked.plan, true, common)? {
         return Ok(exit::MET);
     }
-    let live = !common.quiet && Live::is_possible();
-    let store = if args.how.no_store { None } else { Some(opened(common)?) };
-    let beside = page::beside(&args.how.page, store.as_ref(), &asked.plan.generator.cores, common)?;
-    carry_out(store, beside, live, common, |faces, stop| {
-        runner::connections(&asked, env!("CARGO_PKG_VERSION"), &mut labelled(&args.how.label, faces), stop)
+    let keep = &args.how.keep;
+    carry_out_as(keep, store(keep.no_store, common)?, &asked.plan.generator.cores, common, |faces, stop| {
+        runner::connections(&asked, env!("CARGO_PKG_VERSION"), faces, stop)
     })
 }

@@ -1,9 +1,12 @@
 //! `export`: a run's measurements as files that other tools read.
 
+mod csv;
+mod parquet;
+mod writer;
+
 use crate::args::{self, Common, ExportArgs};
-use crate::{Failure, paper, report, runs, wrong};
+use crate::{Failure, kept, paper, report, wrong};
 use anyhow::{Context, anyhow};
-use export::{Format, Writer};
 use record::RunId;
 use runner::exit;
 use std::collections::BTreeMap;
@@ -15,9 +18,10 @@ use tui::print;
 use units::{Bytes, grouped};
 use view::tables::{Row, Table, Tables};
 use view::{Line, Tone};
+use writer::{Format, Writer};
 
 pub fn export(args: &ExportArgs, common: &Common) -> Result<u8, Failure> {
-    let store = runs::open(common)?;
+    let store = kept::open(common)?;
     let id = store.find(args.run.as_deref().unwrap_or("last"))?;
     let wanted = args.tables();
     let output = args.output.clone().unwrap_or_else(|| report::named(&id, ""));

@@ -11,6 +11,7 @@ mod export;
 mod forms;
 mod hidden;
 mod interrupt;
+mod kept;
 mod label;
 mod measure;
 mod otlp;
@@ -26,7 +27,8 @@ mod tasks;
 mod watch;
 mod working_set;
 
-use args::{Action, Args, Call, Common, ExplainArgs, Explained, Format, Level};
+use ::anatomy::Function;
+use args::{Action, Args, Common, ExplainArgs, Explained, Format, Level};
 use clap::Parser;
 use runner::exit;
 use std::io::{self, IsTerminal, Write};
@@ -124,10 +126,10 @@ fn main() -> ExitCode {
 /// Something of the machine, instead of a run.
 fn explain(what: &Explained, common: &Common) -> Result<u8, Failure> {
     match what {
-        Explained::Fork(args) => anatomy::explain_call(Call::Fork, &args.program, common),
-        Explained::Vfork(args) => anatomy::explain_call(Call::Vfork, &args.program, common),
-        Explained::Spawn(args) => anatomy::explain_call(Call::Spawn, &args.program, common),
-        Explained::Thread(args) => anatomy::explain_call(Call::Thread, &args.program, common),
+        Explained::Fork(args) => anatomy::explain_call(Function::Fork, &args.program, common),
+        Explained::Vfork(args) => anatomy::explain_call(Function::Vfork, &args.program, common),
+        Explained::Spawn(args) => anatomy::explain_call(Function::Spawn, &args.program, common),
+        Explained::Thread(args) => anatomy::explain_call(Function::Thread, &args.program, common),
         Explained::Clone => probe::explain_clone(common),
         Explained::Binary(args) => anatomy::explain_binary(&args.file, common),
         Explained::Limits => tasks::limits(common),

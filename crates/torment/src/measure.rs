@@ -1,10 +1,10 @@
 //! `find` and `run`: plan, faces, store; then the runner does the work.
 
 use crate::aloud::Aloud;
-use crate::args::{Common, How};
+use crate::args::{Common, How, KeepArgs};
 use crate::label::labelled;
 use crate::page::{self, Beside};
-use crate::{Failure, bytes, interrupt, paper, result, runs, wrong};
+use crate::{Failure, bytes, interrupt, kept, paper, result, runs, wrong};
 use anyhow::{Context, anyhow};
 use plan::{Error, Plan, ReadFile};
 use record::Event;
@@ -25,35 +25,54 @@ pub fn measure(
     if how.once {
         return once(&plan);
     }
-    let live = !common.quiet && Live::is_possible();
     if announced(&plan, how.dry_run, common)? {
         return Ok(exit::MET);
     }
-    let store = if how.no_store { None } else { Some(opened(common)?) };
-    let beside = page::beside(&how.page, store.as_ref(), &plan.generator.cores, common)?;
+    let store = store(how.keep.no_store, common)?;
     let costs = store.as_ref().and_then(runs::costs);
-    carry_out(store, beside, live, common, |faces, stop| {
-        let mut faces = labelled(&how.label, faces);
-        runner::conduct(&plan, costs.as_ref(), env!("CARGO_PKG_VERSION"), &mut faces, stop)
+    carry_out_as(&how.keep, store, &plan.generator.cores, common, |faces, stop| {
+        runner::conduct(&plan, costs.as_ref(), env!("CARGO_PKG_VERSION"), faces, stop)
     })
 }
 
 /// Says the plan in words. Whether that is all, for only the plan was asked for: then it is printed too.
 pub fn announced(plan: &Plan, dry_run: bool, common: &Common) -> Result<bool, Failure> {
-    if !common.quiet || dry_run {
-        let lines: Vec<Line> =
-            plan.describe().into_iter().map(|line| Line::empty().and(Tone::Faint, line)).collect();
-        print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), common))?;
-    }
+    described(plan.describe(), dry_run, common)?;
     if dry_run {
         print!("{}", plan.to_toml());
     }
     Ok(dry_run)
 }
 
+/// Says what will be done, a line for each thing.
+pub fn described(words: Vec<String>, dry_run: bool, common: &Common) -> io::Result<()> {
+    if common.quiet && !dry_run {
+        return Ok(());
+    }
+    let lines: Vec<Line> = words.into_iter().map(|line| Line::empty().and(Tone::Faint, line)).collect();
+    print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), common))
+}
+
+/// Where the run will be kept, if it is.
+pub fn store(no_store: bool, common: &Common) -> Result<Option<Store>, Failure> {
+    Ok(if no_store { None } else { Some(opened(common)?) })
+}
+
 /// Where the run will be kept.
 pub fn opened(common: &Common) -> Result<Store, Failure> {
-    Ok(runs::open(common).context("the run cannot be kept (--no-store runs without)")?)
+    Ok(kept::open(common).context("the run cannot be kept (--no-store runs without)")?)
+}
+
+/// As [`carry_out`], of a run that is called and looked at as was asked for; who looks on stays away from these processors.
+pub fn carry_out_as(
+    asked: &KeepArgs,
+    store: Option<Store>,
+    processors: &[u32],
+    common: &Common,
+    work: impl FnOnce(&mut dyn Sink, &Stop) -> Outcome,
+) -> Result<u8, Failure> {
+    let beside = page::beside(&asked.page, store.as_ref(), processors, common)?;
+    carry_out(store, beside, common, |faces, stop| work(&mut labelled(&asked.label, faces), stop))
 }
 
 /// Lets `work` measure while everyone hears what happens, and shows what it came to. The live view would hide where the
@@ -61,12 +80,12 @@ pub fn opened(common: &Common) -> Result<Store, Failure> {
 pub fn carry_out(
     store: Option<Store>,
     beside: Beside,
-    live: bool,
     common: &Common,
     work: impl FnOnce(&mut Faces, &Stop) -> Outcome,
 ) -> Result<u8, Failure> {
     let stop = interrupt::asked_or_out()?;
-    let live = if live && !beside.is_announced() { Some(Live::start(Arc::clone(&stop))?) } else { None };
+    let live = !common.quiet && Live::is_possible() && !beside.is_announced();
+    let live = if live { Some(Live::start(Arc::clone(&stop))?) } else { None };
     let aloud = if live.is_none() && !common.quiet { Some(Aloud::start(common)?) } else { None };
     let mut faces = Faces {
         view: RunView::default(),

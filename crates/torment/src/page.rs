@@ -2,7 +2,7 @@
 
 use crate::args::{Common, PageArgs, ServeArgs};
 use crate::interrupt::Served;
-use crate::{Failure, otlp, paper, runs, wrong};
+use crate::{Failure, kept, otlp, paper, wrong};
 use anyhow::anyhow;
 use meter::Push;
 use page::{Address, Page, Serving, Token};
@@ -19,7 +19,7 @@ pub const NOT_BUILT: &str =
 
 pub fn serve(args: &ServeArgs, common: &Common) -> Result<u8, Failure> {
     // Made if there is none: whoever serves first sees the runs that come.
-    let store = runs::open(common)?;
+    let store = kept::open(common)?;
     let token = args.token.clone().or_else(|| needed(args.listen));
     let mut served = Served::listen()?;
     let serving = Serving { store: store.path(), at: args.listen, token, beside: None };

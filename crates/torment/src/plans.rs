@@ -1,6 +1,6 @@
 //! `plan`: plan files made of something else, and checked.
 
-use crate::args::{Common, Format, Output, PlanAction, variable};
+use crate::args::{self, Common, Format, Output, PlanAction, variable};
 use crate::{Failure, bytes, result, wrong};
 use anyhow::{Context, anyhow};
 use import::{HarOptions, Imported, OpenApiOptions};
@@ -31,18 +31,14 @@ pub fn plan(action: &PlanAction, common: &Common) -> Result<u8, Failure> {
 
 /// A file, or standard input.
 fn text(file: &str) -> Result<String, Failure> {
-    let read = || -> anyhow::Result<String> {
-        let bytes = if file == "-" {
-            let mut bytes = Vec::new();
-            io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
-            bytes
-        } else {
-            std::fs::read(file).with_context(|| format!("cannot read '{file}'"))?
-        };
-        let place = |e: std::string::FromUtf8Error| e.utf8_error().valid_up_to();
-        String::from_utf8(bytes).map_err(|e| anyhow!("'{file}' is not UTF-8 from byte {} on", place(e)))
+    let read = if file == "-" {
+        let mut bytes = Vec::new();
+        let read = io::stdin().lock().read_to_end(&mut bytes);
+        read.map(|_| bytes).map_err(|e| format!("cannot read standard input: {e}"))
+    } else {
+        bytes(file)
     };
-    read().map_err(wrong)
+    args::text(read, file).map_err(|why| wrong(anyhow!(why)))
 }
 
 /// The plan to where it was asked for, what it does not say to standard error.

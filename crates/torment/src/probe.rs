@@ -2,7 +2,7 @@
 
 use crate::args::{Common, ProbeArgs};
 use crate::label::labelled;
-use crate::measure::{Faces, carry_out, opened};
+use crate::measure::{Faces, carry_out, store};
 use crate::{Failure, page, result};
 use anyhow::Context;
 use probe::{Demonstration, Effort, Options, Table};
@@ -10,7 +10,6 @@ use record::Event;
 use runner::{Probing, Sink, exit};
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use tui::Live;
 use units::Nanos;
 use view::{Line, Tone};
 
@@ -40,12 +39,11 @@ pub fn probe(args: &ProbeArgs, common: &Common) -> Result<u8, Failure> {
         }
         None => None,
     };
-    let live = !common.quiet && Live::is_possible();
-    let store = if args.no_store { None } else { Some(opened(common)?) };
-    let beside = page::beside(&args.page, store.as_ref(), &[], common)?;
-    let code = carry_out(store, beside, live, common, |faces, stop| {
+    let store = store(args.keep.no_store, common)?;
+    let beside = page::beside(&args.keep.page, store.as_ref(), &[], common)?;
+    let code = carry_out(store, beside, common, |faces, stop| {
         let mut sink = Saving { faces, file: save.as_mut() };
-        runner::probe(&probing, env!("CARGO_PKG_VERSION"), &mut labelled(&args.label, &mut sink), stop)
+        runner::probe(&probing, env!("CARGO_PKG_VERSION"), &mut labelled(&args.keep.label, &mut sink), stop)
     })?;
     if let (Some(mut file), Some(path)) = (save, &args.save) {
         file.flush().with_context(|| format!("'{}' cannot be written", path.display()))?;

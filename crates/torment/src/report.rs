@@ -2,7 +2,7 @@
 
 use crate::args::{Common, ReportArgs};
 use crate::page::NOT_BUILT;
-use crate::{Failure, result, runs, wrong};
+use crate::{Failure, kept, result, wrong};
 use anyhow::{Context, anyhow};
 use record::RunId;
 use runner::exit;
@@ -13,7 +13,7 @@ use view::page::State;
 use view::{Line, Tone};
 
 pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
-    let store = runs::open(common)?;
+    let store = kept::open(common)?;
     let id = store.find(args.run.as_deref().unwrap_or("last"))?;
     let file = args.output.clone().unwrap_or_else(|| named(&id, ".html"));
     if file.is_dir() {

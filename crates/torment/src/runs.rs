@@ -2,44 +2,17 @@
 
 use crate::args::{Common, Format, ListArgs, NameArgs, ShowArgs, TagArgs, distinct, explained};
 use crate::forms::{self, Forms};
+use crate::kept::{Source, open};
 use crate::{Failure, compare, result};
 use anyhow::anyhow;
 use diagnosis::Recording;
-use record::{Costs, Label, RunId, RunKind};
+use record::{Costs, Label, RunKind};
 use runner::exit;
-use store::{Filter, State, Store};
+use store::{Filter, Store};
 use view::{
     Glyphs, Kind, Line, RunView, changed, charts, list_grid, list_json, list_lines, run_json, seconds_grid,
     summary,
 };
-
-/// The store named on the command line, or the user's own.
-pub fn open(common: &Common) -> Result<Store, store::Error> {
-    match &common.store {
-        Some(path) => Store::open(path),
-        None => Store::open(&store::default_path()?),
-    }
-}
-
-/// A run from its events, with what its rules need to judge it again.
-fn load(asked: &str, common: &Common) -> Result<(RunView, Recording), Failure> {
-    let store = open(common)?;
-    let id = store.find(asked)?;
-    read(&store, &id)
-}
-
-fn read(store: &Store, id: &RunId) -> Result<(RunView, Recording), Failure> {
-    let mut events = store.events(id)?;
-    let (mut view, mut recording) = (RunView::default(), Recording::default());
-    for event in events.by_ref() {
-        let event = event?;
-        view.fold(&event);
-        recording.fold(&event);
-    }
-    view.skipped = events.skipped();
-    view.running = store.summary(id)?.state == State::Running;
-    Ok((view, recording))
-}
 
 /// So many of the latest runs of `torment probe` are looked through.
 const PROBES: u32 = 10;
@@ -61,8 +34,8 @@ pub fn costs(store: &Store) -> Option<Costs> {
 /// What it came to; or the logs of the programs that its plan started.
 pub fn show(args: &ShowArgs, common: &Common) -> Result<u8, Failure> {
     let store = open(common)?;
-    let id = store.find(args.run.as_deref().unwrap_or("last"))?;
-    let (view, _) = read(&store, &id)?;
+    let source = Source::Kept(&store, store.find(args.run.as_deref().unwrap_or("last"))?);
+    let view = source.view()?;
     let is_load = matches!(view.kind(), Kind::Load | Kind::Search);
     if !matches!(common.format, Format::Text | Format::Json) && (args.logs || !is_load) {
         let what = if args.logs {
@@ -74,7 +47,7 @@ pub fn show(args: &ShowArgs, common: &Common) -> Result<u8, Failure> {
         return Err(forms::unknown(common.format, &why));
     }
     let markdown = match common.format {
-        Format::Markdown => compare::markdown(&store, &id, &view)?,
+        Format::Markdown => compare::markdown(&source, &view)?,
         _ => String::new(),
     };
     let lines = || match args.logs {
@@ -101,9 +74,13 @@ fn glyphs(plain: bool) -> Glyphs {
 
 /// The whole chain of evidence; with `again` by today's rules, without a change to what is stored.
 pub fn explain(asked: &str, again: bool, common: &Common) -> Result<u8, Failure> {
-    let (mut view, recording) = load(asked, common).map_err(or_of_the_machine)?;
+    let store = open(common)?;
+    let source = Source::Kept(&store, store.find(asked).map_err(or_of_the_machine)?);
+    let mut view = source.view()?;
     let mut difference = None;
     if again {
+        let mut recording = Recording::default();
+        source.each(&mut |event| recording.fold(event))?;
         let anew = diagnosis::diagnose(&recording);
         difference = Some(changed(view.diagnosis.as_ref(), &anew));
         view.diagnosis = Some(anew);
@@ -120,13 +97,10 @@ pub fn explain(asked: &str, again: bool, common: &Common) -> Result<u8, Failure>
 }
 
 /// Where no run is called so, something of the machine may have been meant.
-fn or_of_the_machine(failure: Failure) -> Failure {
-    match failure.error.downcast_ref() {
-        Some(why @ store::Error::NoRun { .. }) => {
-            let error = anyhow!("{why}; of the machine itself: {}", explained().join(", "));
-            Failure { error, ..failure }
-        }
-        _ => failure,
+fn or_of_the_machine(why: store::Error) -> anyhow::Error {
+    match why {
+        store::Error::NoRun { .. } => anyhow!("{why}; of the machine itself: {}", explained().join(", ")),
+        why => why.into(),
     }
 }
 

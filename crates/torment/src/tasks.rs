@@ -1,13 +1,11 @@
 //! `find threads`: asks the runner, and shows what it came to.
 
 use crate::args::{Common, ThreadsArgs};
-use crate::label::labelled;
-use crate::measure::{carry_out, opened};
-use crate::{Failure, page, result, wrong};
+use crate::measure::{carry_out_as, store};
+use crate::{Failure, result, wrong};
 use anyhow::{Context, anyhow};
 use runner::exit;
 use tasks::Asked;
-use tui::Live;
 use units::Bytes;
 
 /// Every limit, without trying any.
@@ -35,10 +33,7 @@ pub fn threads(args: &ThreadsArgs, common: &Common) -> Result<u8, Failure> {
     let program = std::env::current_exe().context("this program cannot be found again to be started anew")?;
     let words = std::env::args().skip_while(|word| word != "threads").skip(1).collect::<Vec<_>>().join(" ");
     let crowding = runner::Crowding { asked, program, words };
-    let live = !common.quiet && Live::is_possible();
-    let store = if args.no_store { None } else { Some(opened(common)?) };
-    let beside = page::beside(&args.page, store.as_ref(), &[], common)?;
-    carry_out(store, beside, live, common, |faces, stop| {
-        runner::threads(&crowding, env!("CARGO_PKG_VERSION"), &mut labelled(&args.label, faces), stop)
+    carry_out_as(&args.keep, store(args.keep.no_store, common)?, &[], common, |faces, stop| {
+        runner::threads(&crowding, env!("CARGO_PKG_VERSION"), faces, stop)
     })
 }

@@ -237,7 +237,7 @@ impl Pen<'_> {
     }
 
     /// Every reason for doubt, the last first: it is about what is on the screen.
-    fn doubts(&self) -> Vec<Line<'static>> {
+    pub(crate) fn doubts(&self) -> Vec<Line<'static>> {
         let doubts = self.view.doubts().into_iter().rev();
         let line = |doubt: view::page::Doubt| {
             let spans = [self.span("doubt: ", Tone::Warn), Span::raw(doubt.text)];

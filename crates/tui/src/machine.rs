@@ -8,11 +8,7 @@ use view::{Kind, Tone};
 /// From top to bottom; of the figures as many as there is room for, the last ones.
 pub(crate) fn lines(pen: &Pen<'_>, room: u16) -> Vec<Line<'static>> {
     let mut lines = vec![pen.header(), progress(pen)];
-    let doubts = pen.view.doubts().into_iter().rev().take(2);
-    let doubts: Vec<Line<'static>> = doubts
-        .map(|doubt| cut([pen.span("doubt: ", Tone::Warn), doubt.text.into()], usize::from(pen.width)).into())
-        .collect();
-    lines.extend(doubts);
+    lines.extend(pen.doubts().into_iter().take(2));
     let figures: Vec<Line<'static>> = view::figure_lines(pen.view, usize::from(pen.width))
         .iter()
         .map(|line| cut(pen.palette.line(line).spans, usize::from(pen.width)).into())

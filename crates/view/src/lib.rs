@@ -4,6 +4,7 @@
 //! Live, replayed and reported runs take this one path. No colour and no widget: a [`Line`] says
 //! what its parts mean ([`Tone`]), a face decides how that looks. Never a clock, never a file.
 
+pub mod anatomy;
 mod caveats;
 mod chart;
 mod compare;

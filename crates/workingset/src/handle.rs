@@ -2,8 +2,8 @@
 
 use crate::reader::{Answer, Ask, Task};
 use crate::{Behind, Error, Reading, Twice};
-use anew::Anew;
 use serde::Serialize;
+use service::Anew;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use units::{Bytes, Nanos};

@@ -3,8 +3,8 @@
 use crate::file::Blocks;
 use crate::memory::Lines;
 use crate::{Behind, Reading, Twice};
-use anew::Asked;
 use serde::{Deserialize, Serialize};
+use service::Talk;
 use std::io;
 use units::{Bytes, Nanos};
 
@@ -40,14 +40,14 @@ enum Open {
 /// # Errors
 /// If it was started by hand, or nobody hears it.
 pub fn read() -> io::Result<()> {
-    let mut asked = Asked::here()?;
-    let Some(task): Option<Task> = asked.hear()? else { return Ok(()) };
+    let mut asked = Talk::here()?;
+    let Some(task): Option<Task> = asked.hear_next()? else { return Ok(()) };
     let mut open = match open(&task) {
         Ok(open) => open,
         Err(why) => return asked.answer(&io::Result::<Answer>::Err(why)),
     };
     asked.answer(&Ok(Answer::Ready))?;
-    while let Some(ask) = asked.hear()? {
+    while let Some(ask) = asked.hear_next()? {
         asked.answer(&carried_out(&ask, &task, &mut open))?;
     }
     Ok(())

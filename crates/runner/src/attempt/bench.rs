@@ -53,12 +53,10 @@ impl Bench for Real {
     }
 
     fn warm(&mut self, part: &Plan, load: &Load, most: Nanos, stop: &Stop) -> Result<(), Error> {
-        let (demo, target) = demo::start_if_asked(part)?;
+        let (_demo, target) = demo::start_if_asked(part)?;
         let mut nobody = Nobody;
         let mut conductor = Conductor::prepare(part, &target, &mut nobody, stop, Circumstances::default())?;
         load::warm(&mut conductor, part, load, most);
-        drop(conductor);
-        drop(demo);
         Ok(())
     }
 

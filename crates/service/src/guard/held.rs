@@ -4,13 +4,15 @@ use super::{KILLING, random};
 use crate::Log;
 use crate::child::{Child, ended, make_groups};
 use crate::order::{Order, Refusal, Start, Told, User};
+use crate::talk::{Heard, Talk};
 use crate::tree;
 use crate::undo::Journal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{getpid, set_child_subreaper};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use std::collections::VecDeque;
 use std::fs::DirBuilder;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, chown};
 use std::os::unix::net::UnixStream;
@@ -29,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Starts and ends programs until torment says so or is gone, then undoes everything.
 pub fn hold(folder: &Path) -> io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
-    let socket = UnixStream::from(rustix::stdio::stdin().try_clone_to_owned()?);
+    let talk = Talk::here()?;
     let (wake, woken) = UnixStream::pair()?;
     wake.set_nonblocking(true)?;
     signal_hook::low_level::pipe::register(SIGCHLD, woken.try_clone()?)?;
@@ -39,11 +41,11 @@ pub fn hold(folder: &Path) -> io::Result<()> {
         signal_hook::low_level::pipe::register(signal, woken.try_clone()?)?;
     }
     let mut held = Held {
-        socket,
+        talk,
         wake,
         asked,
         gone: None,
-        input: Vec::new(),
+        orders: VecDeque::new(),
         children: Vec::new(),
         journal: Journal::new(folder),
         folder: folder.to_owned(),
@@ -53,7 +55,7 @@ pub fn hold(folder: &Path) -> io::Result<()> {
     held.tell(&Told::Here { pid: std::process::id() });
     while held.gone.is_none() {
         held.turn(None);
-        while let Some(order) = held.order() {
+        while let Some(order) = held.orders.pop_front() {
             held.follow(order);
         }
     }
@@ -63,13 +65,14 @@ pub fn hold(folder: &Path) -> io::Result<()> {
 }
 
 struct Held {
-    socket: UnixStream,
+    talk: Talk,
     wake: UnixStream,
     /// Somebody sent a signal that means the end.
     asked: Arc<AtomicBool>,
     /// Since when nobody wants anything any longer.
     gone: Option<Instant>,
-    input: Vec<u8>,
+    /// What torment has said, and nobody has followed yet.
+    orders: VecDeque<Order>,
     children: Vec<Child>,
     journal: Journal,
     folder: PathBuf,
@@ -86,7 +89,7 @@ impl Held {
         let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
         // A socket whose other end is closed would wake at once, again and again.
         if self.gone.is_none() {
-            fds.push(PollFd::new(&self.socket, PollFlags::IN));
+            fds.push(PollFd::new(&self.talk, PollFlags::IN));
         }
         for child in &self.children {
             let (output, rests_until) = child.output(now);
@@ -112,36 +115,20 @@ impl Held {
         self.gone.get_or_insert_with(Instant::now);
     }
 
-    /// What torment has sent.
+    /// What torment has said. Whoever does not speak as we do is not the torment that started this.
     fn hear(&mut self) {
-        use rustix::net::{RecvFlags, recv};
-        let mut buffer = [0; 16 << 10];
         while self.gone.is_none() {
-            match recv(&self.socket, &mut buffer, RecvFlags::DONTWAIT) {
-                Ok((_, length @ 1..)) => self.input.extend_from_slice(&buffer[..length]),
-                Err(rustix::io::Errno::INTR) => {}
-                Err(rustix::io::Errno::AGAIN) => return,
-                Ok(_) | Err(_) => self.leave(),
+            match self.talk.hear(Duration::ZERO) {
+                Ok(Heard::Said(order)) => self.orders.push_back(order),
+                Ok(Heard::Nothing) => return,
+                Ok(Heard::Gone) | Err(_) => self.leave(),
             }
         }
     }
 
-    fn order(&mut self) -> Option<Order> {
-        let end = self.input.iter().position(|byte| *byte == b'\n')?;
-        let line: Vec<u8> = self.input.drain(..=end).collect();
-        let order = serde_json::from_slice(&line).ok();
-        if order.is_none() {
-            // Whoever does not speak as we do is not the torment that started this.
-            self.leave();
-        }
-        order
-    }
-
     fn tell(&mut self, told: &Told) {
-        let mut line = serde_json::to_vec(told).expect("no map has keys that are no text");
-        line.push(b'\n');
         // If nobody listens, that shows when the next order is read.
-        let _ = (&self.socket).write_all(&line);
+        let _ = self.talk.tell(told);
     }
 
     fn follow(&mut self, order: Order) {

@@ -1,113 +1,74 @@
 //! The libraries of a program, found as its loader would find them.
 
 use crate::{Failure, wrong};
-use ::anatomy::{Binary, Cache, Error, Image, Kind, Read, Search, search};
+use ::anatomy::{Binary, Cache, Error, Image, Kind, Libraries, Library, Read, Search, search};
 use anyhow::{Context, anyhow};
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A program and what its loader would bring together for it.
-pub struct Libraries {
-    /// The program, without symbolic links.
-    pub program: PathBuf,
-    /// It carries its C library in itself.
-    pub is_static: bool,
-    /// It is no program but a library, and the first of them.
-    pub is_library: bool,
-    /// Its libraries, those it names first; before them the file itself if it is static, or a library.
-    pub all: Vec<Library>,
-    /// Libraries that are nowhere.
-    pub missing: Vec<String>,
-    /// What else is to be said about how they were found.
-    pub notes: Vec<String>,
-}
-
-/// A library.
-pub struct Library {
-    /// The name it is needed by.
-    pub soname: String,
-    /// Where it is, without symbolic links.
-    pub path: PathBuf,
-    /// All of it.
-    pub bytes: Vec<u8>,
-    /// What is known of it.
-    pub binary: Binary,
-    /// Names for debuggers, which a distribution keeps in a file of their own.
-    pub names: Option<(PathBuf, Vec<u8>)>,
-}
-
 /// A script's interpreter may be a script; the kernel follows four (execve(2)).
 const SCRIPTS: usize = 4;
 
-impl Libraries {
-    /// Those of this program.
-    pub fn of(program: &Path) -> Result<Self, Failure> {
-        let mut notes = Vec::new();
-        let (path, bytes, binary) = program_of(program, &mut notes)?;
-        let is_library = binary.kind == Kind::Library;
-        let is_static = !is_library && binary.needed.is_empty();
-        let mut found =
-            Self { program: path, is_static, is_library, all: Vec::new(), missing: Vec::new(), notes };
-        if is_static || is_library {
-            // What is asked about may be in itself.
-            let soname = binary.soname.clone().unwrap_or_else(|| found.program.display().to_string());
-            let names = binary.build_id.as_deref().and_then(names_for);
-            found.all.push(Library {
-                soname,
-                path: found.program.clone(),
-                bytes,
-                names,
-                binary: binary.clone(),
-            });
-        }
-        let places = Places::read(&binary);
-        let mut known: BTreeSet<String> = binary.needed.iter().cloned().collect();
-        let mut waiting: Vec<(String, PathBuf, Binary)> = Vec::new();
-        let needs = |from: &Path, binary: &Binary| {
-            let all = binary.needed.iter().map(|name| (name.clone(), from.to_owned(), binary.clone()));
-            all.collect::<Vec<_>>()
-        };
-        waiting.extend(needs(&found.program, &binary));
-        let mut next = 0;
-        // In the order of the loader: those of the program, then those of these.
-        while let Some((name, from, by)) = waiting.get(next).cloned() {
-            next += 1;
-            match places.find(&name, &from, &by) {
-                Some(library) => {
-                    let new = needs(&library.path, &library.binary);
-                    waiting.extend(new.into_iter().filter(|(name, ..)| known.insert(name.clone())));
-                    found.all.push(library);
-                }
-                None => found.missing.push(name),
-            }
-        }
-        if found.all.is_empty() {
-            let message = format!(
-                "none of the libraries of '{}' was found: {}",
-                found.program.display(),
-                found.missing.join(", ")
-            );
-            return Err(anyhow!(message).into());
-        }
-        Ok(found)
+/// Those of this program.
+pub fn libraries_of(program: &Path) -> Result<Libraries, Failure> {
+    let mut notes = Vec::new();
+    let (path, bytes, binary) = program_of(program, &mut notes)?;
+    let is_library = binary.kind == Kind::Library;
+    let is_static = !is_library && binary.needed.is_empty();
+    let mut found =
+        Libraries { program: path, is_static, is_library, all: Vec::new(), missing: Vec::new(), notes };
+    if is_static || is_library {
+        // What is asked about may be in itself.
+        let soname = binary.soname.clone().unwrap_or_else(|| found.program.display().to_string());
+        let names = binary.build_id.as_deref().and_then(names_for);
+        found.all.push(Library { soname, path: found.program.clone(), bytes, names, binary: binary.clone() });
     }
+    let places = Places::read(&binary);
+    let mut known: BTreeSet<String> = binary.needed.iter().cloned().collect();
+    let mut waiting: Vec<(String, PathBuf, Binary)> = Vec::new();
+    let needs = |from: &Path, binary: &Binary| {
+        let all = binary.needed.iter().map(|name| (name.clone(), from.to_owned(), binary.clone()));
+        all.collect::<Vec<_>>()
+    };
+    waiting.extend(needs(&found.program, &binary));
+    let mut next = 0;
+    // In the order of the loader: those of the program, then those of these.
+    while let Some((name, from, by)) = waiting.get(next).cloned() {
+        next += 1;
+        match places.find(&name, &from, &by) {
+            Some(library) => {
+                let new = needs(&library.path, &library.binary);
+                waiting.extend(new.into_iter().filter(|(name, ..)| known.insert(name.clone())));
+                found.all.push(library);
+            }
+            None => found.missing.push(name),
+        }
+    }
+    if found.all.is_empty() {
+        let message = format!(
+            "none of the libraries of '{}' was found: {}",
+            found.program.display(),
+            found.missing.join(", ")
+        );
+        return Err(anyhow!(message).into());
+    }
+    Ok(found)
+}
 
-    /// Their code.
-    pub fn images(&self) -> Result<Vec<Image<'_>>, Failure> {
-        let mut images = Vec::new();
-        for library in &self.all {
-            let named = || format!("'{}'", library.path.display());
-            let mut image = Image::read(&library.bytes).with_context(named)?;
-            if let Some((_, names)) = &library.names {
-                // Names of another build would be wrong; without names it is still right.
-                let _ = image.add_names(names);
-            }
-            images.push(image);
+/// Their code.
+pub fn images(libraries: &Libraries) -> Result<Vec<Image<'_>>, Failure> {
+    let image = |library| {
+        let Library { path, bytes, names, .. }: &Library = library;
+        let mut image = Image::read(bytes).with_context(|| format!("'{}'", path.display()))?;
+        if let Some((_, names)) = names {
+            // Names of another build would be wrong; without names it is still right.
+            let _ = image.add_names(names);
         }
-        Ok(images)
-    }
+        Ok(image)
+    };
+    libraries.all.iter().map(image).collect()
 }
 
 /// A name without a slash is looked for in the search path, if there is no such file here.

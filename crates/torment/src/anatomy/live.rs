@@ -1,13 +1,12 @@
 //! The same call, made by a program that runs.
 
-use super::libraries::{Libraries, locate};
-use crate::args::Call;
-use ::anatomy::{Chain, How, Image, Walk};
+use super::libraries::locate;
+use ::anatomy::{Chain, Check, Function, How, Image, Libraries, Live, Seen, Walk};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::{File, canonicalize};
 use std::io::{Seek, Write};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use trace::{Limits, Made, creations};
@@ -35,9 +34,9 @@ const fn busy(program: &'static str, arguments: &'static [&'static str], why: &'
 }
 
 /// Programs that make the call, those that are nearly everywhere first. All they start is `env true`.
-fn candidates(call: Call) -> &'static [Candidate] {
+fn candidates(call: Function) -> &'static [Candidate] {
     match call {
-        Call::Fork => {
+        Function::Fork => {
             const {
                 &[
                     candidate("sh", &["-c", ": & wait"], "a job in the background"),
@@ -46,7 +45,7 @@ fn candidates(call: Call) -> &'static [Candidate] {
                 ]
             }
         }
-        Call::Vfork => {
+        Function::Vfork => {
             const {
                 &[
                     candidate("sh", &["-c", "env true; :"], "a command of a shell"),
@@ -60,7 +59,7 @@ fn candidates(call: Call) -> &'static [Candidate] {
                 ]
             }
         }
-        Call::Spawn => {
+        Function::Spawn => {
             const {
                 &[
                     candidate(
@@ -87,7 +86,7 @@ fn candidates(call: Call) -> &'static [Candidate] {
                 ]
             }
         }
-        Call::Thread => {
+        Function::Thread => {
             const {
                 &[
                     busy("sort", &["--parallel=2", "-S", "32M"], "262,144 lines, by two threads"),
@@ -109,51 +108,9 @@ const LIMITS: Limits = Limits { time: Duration::from_secs(10), stops: 400_000 };
 /// Below 131,072 lines, sort takes one thread.
 const LINES: usize = 1 << 18;
 
-/// What was seen of programs that run.
-pub struct Live {
-    /// The call, held against what was read.
-    pub seen: Option<Seen>,
-    /// Programs that did not show it, and why.
-    pub others: Vec<(String, String)>,
-    /// No program can show it here, and why.
-    pub impossible: Option<String>,
-}
-
-/// The call as a program made it.
-pub struct Seen {
-    /// What was typed.
-    pub command: String,
-    /// What of it makes the call.
-    pub why: &'static str,
-    /// The program that runs there.
-    pub program: PathBuf,
-    /// The call.
-    pub made: Made,
-    /// Its address in the library; none if the file holds no such place.
-    pub address: Option<u64>,
-    /// Which of the ways that were read ends there.
-    pub chain: Option<usize>,
-    /// One by one, what was compared.
-    pub checks: Vec<Check>,
-    /// Addresses to return to of that way, found on its stack, of how many.
-    pub returns: Option<(usize, usize)>,
-}
-
-/// One thing that was read and seen.
-pub struct Check {
-    /// What.
-    pub of: &'static str,
-    /// As it was read; none if the code does not say.
-    pub read: Option<String>,
-    /// As it was seen.
-    pub seen: String,
-    /// They are the same, or there is nothing to differ from.
-    pub agrees: bool,
-}
-
 /// Runs one program after the other until one makes the call from this very C library.
-pub fn look(call: Call, walk: &Walk, libraries: &Libraries, images: &[Image<'_>]) -> Live {
-    let mut live = Live { seen: None, others: Vec::new(), impossible: None };
+pub fn look(call: Function, walk: &Walk, libraries: &Libraries, images: &[Image<'_>]) -> Live {
+    let mut live = Live::default();
     if walk.machine != ::anatomy::Machine::here().unwrap_or(::anatomy::Machine(0)) {
         live.impossible = Some(format!("code for {} cannot run here", walk.machine));
         return live;
@@ -193,12 +150,12 @@ fn lines() -> std::io::Result<File> {
 }
 
 /// The call and the library it came from; or why this program did not show it.
-fn run(candidate: &Candidate, call: Call, libraries: &Libraries) -> Result<(Made, usize), String> {
+fn run(candidate: &Candidate, call: Function, libraries: &Libraries) -> Result<(Made, usize), String> {
     let command = command_of(candidate)?;
     let wanted = match call {
-        Call::Fork => How::Fork,
-        Call::Vfork | Call::Spawn => How::Vfork,
-        Call::Thread => How::Thread,
+        Function::Fork => How::Fork,
+        Function::Vfork | Function::Spawn => How::Vfork,
+        Function::Thread => How::Thread,
     };
     let (mut found, mut otherwise) = (None, None);
     let followed = creations(command, LIMITS, |made| {
@@ -238,11 +195,11 @@ fn run(candidate: &Candidate, call: Call, libraries: &Libraries) -> Result<(Made
 }
 
 /// vfork and posix_spawn ask for the same flags; only the child of the latter gets a stack of its own.
-fn is_meant(call: Call, made: &Made) -> bool {
+fn is_meant(call: Function, made: &Made) -> bool {
     match call {
-        Call::Vfork => !made.new_stack,
-        Call::Spawn => made.new_stack,
-        Call::Fork | Call::Thread => true,
+        Function::Vfork => !made.new_stack,
+        Function::Spawn => made.new_stack,
+        Function::Fork | Function::Thread => true,
     }
 }
 
@@ -292,12 +249,15 @@ fn compare(candidate: &Candidate, made: Made, library: usize, walk: &Walk, image
     Seen {
         command: shown.map(quoted).collect::<Vec<_>>().join(" "),
         why: candidate.why,
-        program: made.program.clone().unwrap_or_else(|| candidate.program.into()),
+        program: made.program.unwrap_or_else(|| candidate.program.into()),
+        process: made.pid.as_raw_nonzero().get(),
+        number: made.number,
+        creation: made.creation,
+        flags: made.flags,
         address,
         chain,
         checks,
         returns,
-        made,
     }
 }
 

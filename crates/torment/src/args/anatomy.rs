@@ -1,30 +1,5 @@
 use std::path::PathBuf;
 
-/// A function of the C library that starts something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Call {
-    /// A process with a copy of the memory.
-    Fork,
-    /// A process that borrows its parent's memory until it runs another program.
-    Vfork,
-    /// Another program at once.
-    Spawn,
-    /// A thread.
-    Thread,
-}
-
-impl Call {
-    /// As in C.
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Self::Fork => "fork",
-            Self::Vfork => "vfork",
-            Self::Spawn => "posix_spawn",
-            Self::Thread => "pthread_create",
-        }
-    }
-}
-
 /// Follow the way from the C library's function to the kernel, in its machine code and in a running program
 ///
 /// Which functions it calls, which system call that comes to, and what that is asked for: read from the machine code of

@@ -1,5 +1,6 @@
 //! What people call a run.
 
+use super::page::PageArgs;
 use crate::commit::commit;
 use clap::Args;
 use record::Label;
@@ -16,6 +17,20 @@ pub struct LabelArgs {
     /// Mark the run with KEY=VALUE or a word, for `torment list --tag`; may be repeated
     #[arg(long = "tag", value_name = "TAG", value_parser = tag, help_heading = "Mode")]
     tags: Vec<String>,
+}
+
+/// What becomes of a run.
+#[derive(Debug, Clone, Default, Args)]
+pub struct KeepArgs {
+    /// Do not keep the run
+    #[arg(long)]
+    pub no_store: bool,
+    /// Its page while it lasts.
+    #[command(flatten)]
+    pub page: PageArgs,
+    /// What the run is called.
+    #[command(flatten)]
+    pub label: LabelArgs,
 }
 
 impl LabelArgs {

@@ -1,6 +1,5 @@
 use super::find::Level;
-use super::label::LabelArgs;
-use super::page::PageArgs;
+use super::label::KeepArgs;
 use super::request::{GeneratorArgs, RequestArgs, TargetArg, flag, set};
 use super::storm::StormArgs;
 use super::watching::WatchArgs;
@@ -107,15 +106,9 @@ pub struct How {
     /// Send one request, print all of it and of its answer, and stop
     #[arg(long, conflicts_with = "dry_run")]
     pub once: bool,
-    /// Do not keep the run
-    #[arg(long)]
-    pub no_store: bool,
-    /// Its page while it lasts.
+    /// What becomes of the run.
     #[command(flatten)]
-    pub page: PageArgs,
-    /// What the run is called.
-    #[command(flatten)]
-    pub label: LabelArgs,
+    pub keep: KeepArgs,
 }
 
 /// How a rate is searched for.
@@ -249,7 +242,11 @@ pub fn variable(name: &str) -> Result<String, String> {
     })
 }
 
-pub(super) fn text(bytes: Result<Vec<u8>, String>, file: &str) -> Result<String, String> {
+/// A text from the bytes of a file.
+///
+/// # Errors
+/// If they could not be read, or are no text.
+pub fn text(bytes: Result<Vec<u8>, String>, file: &str) -> Result<String, String> {
     let place = |e: std::string::FromUtf8Error| e.utf8_error().valid_up_to();
     String::from_utf8(bytes?).map_err(|e| format!("'{file}' is not UTF-8 from byte {} on", place(e)))
 }

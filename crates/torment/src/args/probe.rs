@@ -1,5 +1,4 @@
-use super::label::LabelArgs;
-use super::page::PageArgs;
+use super::label::KeepArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -36,15 +35,9 @@ pub struct ProbeArgs {
     /// Also write the run to this file, to be compared elsewhere
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
-    /// Do not keep the run
-    #[arg(long)]
-    pub no_store: bool,
-    /// Its page while it lasts.
+    /// What becomes of the run.
     #[command(flatten)]
-    pub page: PageArgs,
-    /// What the run is called.
-    #[command(flatten)]
-    pub label: LabelArgs,
+    pub keep: KeepArgs,
 }
 
 /// The names that may be typed: they come from the tables themselves.

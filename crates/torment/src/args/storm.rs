@@ -1,9 +1,7 @@
 //! `find processes`, and what `run` takes when it starts programs instead of sending requests.
 
-use super::How;
-use super::label::LabelArgs;
+use super::label::KeepArgs;
 use super::load::SearchArgs;
-use super::page::PageArgs;
 use super::request::set;
 use clap::Args;
 use plan::{Command as Task, Draft, Error, Key, Plan};
@@ -42,16 +40,10 @@ pub struct ProcessesArgs {
     processes: Processes,
     /// Print what would be done and stop
     #[arg(long, help_heading = "Mode")]
-    dry_run: bool,
-    /// Do not keep the run
-    #[arg(long, help_heading = "Mode")]
-    no_store: bool,
-    /// Its page while it lasts.
+    pub dry_run: bool,
+    /// What becomes of the run.
     #[command(flatten, next_help_heading = "Mode")]
-    pub page: PageArgs,
-    /// What the run is called.
-    #[command(flatten)]
-    pub label: LabelArgs,
+    pub keep: KeepArgs,
     /// The program and its arguments [default: true]
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -102,10 +94,6 @@ pub struct Asked {
     pub options: Options,
     /// Whether to see where its time goes.
     pub split: bool,
-    /// Only to be said.
-    pub dry_run: bool,
-    /// Not to be kept.
-    pub no_store: bool,
 }
 
 impl ProcessesArgs {
@@ -121,7 +109,7 @@ impl ProcessesArgs {
         let usual = [OsString::from("true")];
         let words = if self.command.is_empty() { &usual[..] } else { &self.command };
         let parallel = self.processes.parallel()?.unwrap_or(PARALLEL_OPEN);
-        self.processes.asked(plan, words, parallel, !self.no_split, (self.dry_run, self.no_store))
+        self.processes.asked(plan, words, parallel, !self.no_split)
     }
 }
 
@@ -135,7 +123,7 @@ impl StormArgs {
     ///
     /// # Errors
     /// With one message about the first thing that is wrong.
-    pub fn asked(&self, mut load: Draft, how: &How) -> anyhow::Result<Asked> {
+    pub fn asked(&self, mut load: Draft) -> anyhow::Result<Asked> {
         if load.text(Key::Connections).is_some() {
             anyhow::bail!("processes have no connections; give --parallel for how many are alive at once");
         }
@@ -162,7 +150,7 @@ impl StormArgs {
         }
         let plan = checked(load, Task::Run)?;
         let parallel = parallel.unwrap_or(if is_open { PARALLEL_OPEN } else { PARALLEL });
-        self.also.asked(plan, &self.program, parallel, self.split, (how.dry_run, how.no_store))
+        self.also.asked(plan, &self.program, parallel, self.split)
     }
 }
 
@@ -184,14 +172,7 @@ impl Processes {
         }
     }
 
-    fn asked(
-        &self,
-        plan: Plan,
-        words: &[OsString],
-        parallel: u32,
-        split: bool,
-        (dry_run, no_store): (bool, bool),
-    ) -> anyhow::Result<Asked> {
+    fn asked(&self, plan: Plan, words: &[OsString], parallel: u32, split: bool) -> anyhow::Result<Asked> {
         let command = Command::find(words, std::env::var_os("PATH").as_deref())?;
         let expected = match &self.expect_exit {
             None => Expected::default(),
@@ -211,7 +192,7 @@ impl Processes {
             log: self.job_log.clone(),
             outstanding: u64::from(plan.generator.outstanding),
         };
-        Ok(Asked { plan, command, options, split, dry_run, no_store })
+        Ok(Asked { plan, command, options, split })
     }
 }
 

@@ -1,5 +1,4 @@
-use super::label::LabelArgs;
-use super::page::PageArgs;
+use super::label::KeepArgs;
 use clap::Args;
 use units::Bytes;
 
@@ -38,13 +37,7 @@ pub struct ThreadsArgs {
     /// Leave nothing to others; in a control group of its own, which has to be possible
     #[arg(long)]
     pub until_failure: bool,
-    /// Do not keep the run
-    #[arg(long)]
-    pub no_store: bool,
-    /// Its page while it lasts.
+    /// What becomes of the run.
     #[command(flatten)]
-    pub page: PageArgs,
-    /// What the run is called.
-    #[command(flatten)]
-    pub label: LabelArgs,
+    pub keep: KeepArgs,
 }

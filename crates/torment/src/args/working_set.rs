@@ -1,5 +1,4 @@
-use super::label::LabelArgs;
-use super::page::PageArgs;
+use super::label::KeepArgs;
 use clap::Args;
 use runner::{Cached, WorkingSet};
 use std::path::PathBuf;
@@ -49,15 +48,9 @@ pub struct WorkingSetArgs {
     /// Fewer sizes, half as long each
     #[arg(long, help_heading = "How")]
     quick: bool,
-    /// Do not keep the run
-    #[arg(long, help_heading = "How")]
-    pub no_store: bool,
-    /// Its page while it lasts.
+    /// What becomes of the run.
     #[command(flatten, next_help_heading = "How")]
-    pub page: PageArgs,
-    /// What the run is called.
-    #[command(flatten)]
-    pub label: LabelArgs,
+    pub keep: KeepArgs,
 }
 
 /// The least memory in which a reader, or a server, can live.

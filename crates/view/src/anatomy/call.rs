@@ -1,18 +1,16 @@
-//! The report as text.
+//! The way from a function of the C library to its system call, as text.
 
-use super::live::{Check, Seen};
-use super::{Report, Verdict};
-use ::anatomy::{Chain, Creation, Flags, Step};
-use view::{Line, Tone};
+use crate::sheet::wrapped;
+use crate::{Line, Tone};
+use ::anatomy::{Chain, Check, Creation, Flags, Report, Seen, Step, Verdict};
 
 /// Columns of the text before what an instruction is.
 const BYTES: usize = 30;
 /// Of a way that is not the first, only its last functions are named.
 const PARTED: usize = 2;
-/// No line is wider.
-const WIDTH: usize = 100;
 
-pub fn report(report: &Report<'_>) -> Vec<Line> {
+/// All that is known of one function.
+pub fn call_lines(report: &Report<'_>) -> Vec<Line> {
     let mut lines = head(report);
     match report.walk.chains.first() {
         Some(chain) => {
@@ -40,7 +38,7 @@ fn head(report: &Report<'_>) -> Vec<Line> {
     let what = version.map(|version| format!("{version}, ")).unwrap_or_default();
     let mut lines = vec![
         Line::plain("  ")
-            .and(Tone::Strong, report.call.symbol())
+            .and(Tone::Strong, report.function.symbol())
             .then(format!(" in {path}"))
             .and(Tone::Faint, format!("  {what}{}", report.walk.machine)),
     ];
@@ -134,7 +132,7 @@ fn spaced(text: &str) -> String {
 fn kernel(chain: &Chain, report: &Report<'_>) -> Vec<Line> {
     let site = &chain.site;
     let number = format!("number {} ({:#x})", site.number, site.number);
-    let seen = report.live.seen.as_ref().and_then(|seen| seen.made.flags);
+    let seen = report.live.seen.as_ref().and_then(|seen| seen.flags);
     let (flags, from) = match (site.flags, site.creation) {
         (Some(flags), _) => (Some(flags), format!("flags {:#x}", flags.bits | flags.signal)),
         (None, Creation::Clone3) => (seen, "flags in a structure in memory; as seen below".to_owned()),
@@ -237,7 +235,7 @@ fn live(report: &Report<'_>) -> Vec<Line> {
     match &report.live.seen {
         Some(seen) => {
             let program = seen.program.display();
-            let pid = seen.made.pid.as_raw_nonzero();
+            let pid = seen.process;
             let why = if seen.why.is_empty() { String::new() } else { format!(" ({})", seen.why) };
             lines.push(Line::empty().and(Tone::Faint, "  the same call, seen live under ptrace"));
             lines.extend(wrapped(
@@ -303,22 +301,4 @@ fn verdict(report: &Report<'_>) -> Vec<Line> {
     let line = Line::plain("  ").and(tone, word).then(format!(": {text}"));
     let own = "torment's own C library is static, another build, and not on trial.";
     vec![line, Line::empty().and(Tone::Faint, format!("  {own}"))]
-}
-
-/// Text in as many lines as it takes.
-pub fn wrapped(indent: &str, text: &str, tone: Tone) -> Vec<Line> {
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split(' ') {
-        let full = indent.len() + line.chars().count() + 1 + word.chars().count() > WIDTH;
-        if full && !line.is_empty() {
-            lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    lines.push(line);
-    lines.into_iter().map(|line| Line::plain(indent).and(tone, line)).collect()
 }

@@ -1,5 +1,5 @@
 //! What is compared with what. A row more is one [`Case`] more in [`cases`], and, if nobody's program does the same, a small C
-//! file in the folder `bench/`.
+//! file in the folder `reference/`.
 //!
 //! Such a file reads a number of operations from each line of its standard input, makes so many, and prints a line of values
 //! in nanoseconds (or whatever both sides count in), one for each figure, in the order of the block's values. It ends when

@@ -157,7 +157,7 @@ fn plain(error: ParquetError) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, Writer};
+    use crate::export::writer::{Format, Writer};
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
     use units::Moment;

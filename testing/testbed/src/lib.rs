@@ -1,15 +1,13 @@
-//! Servers of one's own, for tests and for the fault matrix, and what the usual harness of tests lacks: each server in a temporary folder, as an
+//! Servers of one's own, for tests, and what the usual harness of tests lacks: each server in a temporary folder, as an
 //! ordinary user, gone when dropped.
 
 mod alone;
 mod checks;
-#[cfg(feature = "nginx")]
 mod nginx;
 mod postgres;
 mod server;
 
 pub use alone::is_alone;
 pub use checks::{Check, checks};
-#[cfg(feature = "nginx")]
 pub use nginx::Nginx;
 pub use postgres::{Postgres, Unavailable};

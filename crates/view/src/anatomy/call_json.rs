@@ -1,14 +1,13 @@
 //! The report for programs. Addresses are texts in hexadecimal: many readers of JSON keep 53 bits of a number only.
 
-use super::Report;
-use super::binary::hexadecimal;
-use super::live::Seen;
-use ::anatomy::{Call, Chain, Flags, Line, Name, Step};
+use super::hexadecimal;
+use ::anatomy::{Call, Chain, Flags, Library, Line, Name, Report, Seen, Step, Verdict};
 use serde_json::{Value, json};
 
-pub fn report(report: &Report<'_>) -> Value {
+/// All that is known of one function.
+pub fn call_json(report: &Report<'_>) -> Value {
     let (walk, libraries) = (&report.walk, report.libraries);
-    let library = |library: &super::libraries::Library| {
+    let library = |library: &Library| {
         json!({
             "name": library.soname,
             "path": library.path.display().to_string(),
@@ -19,7 +18,7 @@ pub fn report(report: &Report<'_>) -> Value {
     };
     json!({
         "schema": record::SCHEMA,
-        "function": report.call.symbol(),
+        "function": report.function.symbol(),
         "machine": walk.machine.to_string(),
         "program": libraries.program.display().to_string(),
         "program_is_static": libraries.is_static,
@@ -40,8 +39,17 @@ pub fn report(report: &Report<'_>) -> Value {
             .map(|(program, why)| json!({ "program": program, "why": why }))
             .collect::<Vec<_>>(),
         "live_impossible": report.live.impossible,
-        "verdict": report.verdict.name(),
+        "verdict": verdict(report.verdict),
     })
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "pass",
+        Verdict::Differs => "differs",
+        Verdict::NotSeen => "not_seen",
+        Verdict::NotRead => "not_read",
+    }
 }
 
 fn address(address: u64) -> String {
@@ -96,15 +104,14 @@ fn flags(flags: &Flags) -> Value {
 }
 
 fn seen(seen: &Seen) -> Value {
-    let made = &seen.made;
     json!({
         "command": seen.command,
         "program": seen.program.display().to_string(),
-        "process": made.pid.as_raw_nonzero().get(),
+        "process": seen.process,
         "address": seen.address.map(address),
-        "number": made.number,
-        "name": made.creation.name(),
-        "flags": made.flags.as_ref().map(flags),
+        "number": seen.number,
+        "name": seen.creation.name(),
+        "flags": seen.flags.as_ref().map(flags),
         "chain": seen.chain,
         "returns_found": seen.returns.map(|(found, _)| found),
         "returns": seen.returns.map(|(_, of)| of),

@@ -10,14 +10,14 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Where the reference programs are.
-pub(super) const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench");
+pub(super) const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/reference");
 
 /// Who makes the blocks.
 #[derive(Debug, Clone)]
 pub enum Side {
     /// torment's own worker.
     Worker(What),
-    /// A C program of the folder `bench/`, compiled now. In its arguments `{first}` and `{last}` are the first and the last
+    /// A C program of the folder `reference/`, compiled now. In its arguments `{first}` and `{last}` are the first and the last
     /// processor, `{pages}` and `{mappings}` what the worker that stands beside it has of its own.
     Program {
         /// Its file.

@@ -110,28 +110,6 @@ impl Postgres {
         self.server.id()
     }
 
-    /// Lets the kernel forget what it keeps in memory of the tables, so that they are on the disk only.
-    ///
-    /// # Errors
-    /// When the server's files cannot be opened.
-    pub fn forget_pages(&self) -> std::io::Result<()> {
-        let mut folders = vec![self.folder.path().join("data/base")];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder)?.flatten() {
-                if entry.file_type()?.is_dir() {
-                    folders.push(entry.path());
-                    continue;
-                }
-                // The server may have removed it meanwhile.
-                let Ok(file) = fs::File::open(entry.path()) else { continue };
-                // What is not written yet cannot be forgotten.
-                file.sync_all()?;
-                rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
-            }
-        }
-        Ok(())
-    }
-
     fn wait_until_it_answers(&mut self) -> Result<(), Unavailable> {
         let until = Instant::now() + START_PATIENCE;
         let ready = |folder: &Path| {

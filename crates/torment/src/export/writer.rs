@@ -3,9 +3,7 @@
 //! Rows are written as they come, so that a table of any length takes the same memory. It does not know what a column
 //! means, where a row comes from, or which file it goes to: it writes to whatever can be written to.
 
-mod csv;
-mod parquet;
-
+use super::{csv, parquet};
 use std::io::{self, Write};
 use view::tables::{Column, Row};
 

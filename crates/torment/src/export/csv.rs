@@ -34,7 +34,7 @@ fn plain(cell: &Cell) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Format, Writer};
+    use crate::export::writer::{Format, Writer};
     use units::Moment;
     use view::tables::{Cell, Column, Kind};
 

@@ -1,82 +1,14 @@
-use super::libraries::{Library, Places, content, locate};
-use super::lines::wrapped;
-use crate::args::Common;
-use crate::{Failure, result, wrong};
-use ::anatomy::{Binary, Kind, Read, Reason, Script, Undefined, reasons};
-use anyhow::anyhow;
-use runner::exit;
+//! What a program or library is made of.
+
+use super::hexadecimal;
+use crate::sheet::wrapped;
+use crate::{Line, Tone};
+use ::anatomy::{Binary, Kind, Needed, Parts, Reason, Script, Undefined, reasons};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use view::{Line, Tone};
+use std::path::Path;
 
-/// What a program or library is made of. It is read and never run, nor is its loader.
-pub fn explain_binary(file: &Path, common: &Common) -> Result<u8, Failure> {
-    let path = locate(file);
-    let bytes = content(&path)?;
-    let read = ::anatomy::read(&bytes).map_err(|why| wrong(anyhow!("'{}' is {why}", path.display())))?;
-    match read {
-        Read::Script(script) => {
-            result(|| script_lines(&path, &script), || script_json(&path, &script), common)?;
-        }
-        Read::Elf(binary) => {
-            let parts = Parts::of(path, *binary);
-            result(|| lines(&parts), || binary_json(&parts), common)?;
-        }
-    }
-    Ok(exit::MET)
-}
-
-/// A file and the libraries it needs itself.
-struct Parts {
-    path: PathBuf,
-    binary: Binary,
-    needed: Vec<Needed>,
-    /// What it asks for that none of its own libraries has: another library of theirs, the loader, or nobody.
-    elsewhere: Vec<String>,
-}
-
-struct Needed {
-    soname: String,
-    /// Where it is; none if it was not found.
-    path: Option<PathBuf>,
-    /// What the file asks of it.
-    gives: Vec<String>,
-}
-
-impl Parts {
-    fn of(path: PathBuf, binary: Binary) -> Self {
-        let places = Places::read(&binary);
-        let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-        let libraries: Vec<Option<Library>> =
-            binary.needed.iter().map(|name| places.find(name, &real, &binary)).collect();
-        let has: Vec<BTreeSet<&str>> = libraries
-            .iter()
-            .map(|library| library.iter().flat_map(|l| &l.binary.exported).map(String::as_str).collect())
-            .collect();
-        // Who is asked is said with the version; without one it is the first that has it.
-        let giver = |wanted: &Undefined| {
-            let said = wanted.library.as_ref();
-            let named = said.and_then(|name| binary.needed.iter().position(|needed| needed == name));
-            named.or_else(|| has.iter().position(|exported| exported.contains(wanted.name.as_str())))
-        };
-        let mut gives: Vec<Vec<String>> = vec![Vec::new(); binary.needed.len()];
-        let mut elsewhere = Vec::new();
-        for wanted in binary.undefined.iter().flatten() {
-            match giver(wanted).and_then(|n| gives.get_mut(n)) {
-                Some(list) => list.push(wanted.name.clone()),
-                None if !wanted.weak => elsewhere.push(wanted.name.clone()),
-                None => {}
-            }
-        }
-        let paths = libraries.into_iter().map(|library| library.map(|l| l.path));
-        let needed = binary.needed.iter().cloned().zip(paths).zip(gives);
-        let needed = needed.map(|((soname, path), gives)| Needed { soname, path, gives }).collect();
-        Self { path, binary, needed, elsewhere }
-    }
-}
-
-fn script_lines(path: &Path, script: &Script) -> Vec<Line> {
+/// A file that is a script.
+pub fn script_lines(path: &Path, script: &Script) -> Vec<Line> {
     let argument = script.argument.as_deref().map(|a| format!(" with {a}")).unwrap_or_default();
     let first = Line::plain("  ").and(Tone::Strong, path.display().to_string()).then(": a script");
     if script.interpreter.is_empty() {
@@ -90,7 +22,8 @@ fn script_lines(path: &Path, script: &Script) -> Vec<Line> {
     ]
 }
 
-fn script_json(path: &Path, script: &Script) -> Value {
+/// The same for programs.
+pub fn script_json(path: &Path, script: &Script) -> Value {
     json!({
         "schema": record::SCHEMA,
         "path": path.display().to_string(),
@@ -100,13 +33,14 @@ fn script_json(path: &Path, script: &Script) -> Value {
     })
 }
 
-fn lines(parts: &Parts) -> Vec<Line> {
+/// A program or library.
+pub fn binary_lines(parts: &Parts) -> Vec<Line> {
     let binary = &parts.binary;
     let order = if binary.big_endian { ", big-endian" } else { "" };
     let mut lines = vec![
         Line::plain("  ")
             .and(Tone::Strong, parts.path.display().to_string())
-            .then(format!(": {}", binary.kind.words()))
+            .then(format!(": {}", kind_words(binary.kind)))
             .and(Tone::Faint, format!("  {}, {} bits{order}", binary.machine, binary.bits)),
     ];
     let field = |name: &str, value: &str| Line::plain(format!("  {name:<9} {value}"));
@@ -134,6 +68,18 @@ fn lines(parts: &Parts) -> Vec<Line> {
         lines.extend(wrapped("  ", &format!("not readable: {problem}"), Tone::Warn));
     }
     lines
+}
+
+fn kind_words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Static => "static program",
+        Kind::StaticPie => "static program, position-independent (static-pie)",
+        Kind::Dynamic { pie: true } => "dynamic program, position-independent (PIE)",
+        Kind::Dynamic { pie: false } => "dynamic program at fixed addresses",
+        Kind::Library => "shared library",
+        Kind::Object => "object file, not linked yet",
+        Kind::Core => "memory of a process that has ended (core dump)",
+    }
 }
 
 fn library(head: &str, needed: &Needed) -> Vec<Line> {
@@ -211,7 +157,8 @@ fn reason_json(reason: &Reason) -> Value {
     }
 }
 
-fn binary_json(parts: &Parts) -> Value {
+/// The same for programs.
+pub fn binary_json(parts: &Parts) -> Value {
     let binary = &parts.binary;
     let undefined = binary.undefined.as_ref().map(|all| {
         let one = |symbol: &Undefined| {
@@ -248,10 +195,6 @@ fn binary_json(parts: &Parts) -> Value {
         "build_id": binary.build_id.as_deref().map(hexadecimal),
         "not_readable": binary.problems,
     })
-}
-
-pub fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// As many are named as one reads.

@@ -1,0 +1,76 @@
+//! A PostgreSQL of a cell's own, started as one that a plan names is: by a guard, with which it ends.
+
+use crate::Trouble;
+use ::service::{Error, Guard};
+use plan::{Limits, Need, Reset, Setup};
+use runner::Stop;
+use rustix::fs::{Advice, fadvise};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::{fs, io};
+use units::Nanos;
+
+/// On a busy machine the first start takes some seconds.
+const START_PATIENCE: Nanos = Nanos::from_secs(60);
+
+/// A server with an empty database; it ends, and its folder goes, when this is dropped.
+pub(crate) struct Postgres {
+    _guard: Guard,
+    /// The process of the server itself.
+    pub(crate) pid: u32,
+    /// `postgres://postgres@127.0.0.1:PORT/postgres`.
+    pub(crate) url: String,
+}
+
+impl Postgres {
+    /// Starts a server on a free port of 127.0.0.1, with settings such as `shared_buffers=16MB`.
+    pub(crate) fn start(settings: &[&str], stop: &Stop) -> Result<Self, Trouble> {
+        let what = "PostgreSQL";
+        // Freed again at once: another process could take it, which the start would then say.
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+        let port = free.map_err(Trouble::fail(what))?.port();
+        let settings = settings.iter().filter_map(|setting| setting.split_once('='));
+        let server = plan::Postgres {
+            port,
+            database: "postgres".to_owned(),
+            seed: Vec::new(),
+            reset: None,
+            settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            data: None,
+            within: START_PATIENCE,
+            limits: Limits::default(),
+        };
+        let setup = Setup { needs: vec![Need::Postgres(server)], service: None, reset: Reset::None };
+        let program = std::env::current_exe().map_err(Trouble::fail("this program cannot be found again"))?;
+        let mut guard = Guard::start(&program).map_err(Trouble::fail(what))?;
+        guard.up(&setup, &|| stop.asked()).map_err(|why| match why {
+            Error::NoPostgres => Trouble::Skip(why.to_string()),
+            _ => Trouble::Fail(why.to_string()),
+        })?;
+        let (_, pid) = guard.pids().pop().ok_or_else(|| Trouble::Fail(format!("{what} has ended")))?;
+        Ok(Self { _guard: guard, pid, url: format!("postgres://postgres@127.0.0.1:{port}/postgres") })
+    }
+
+    /// Lets the kernel forget what it keeps in memory of the tables, so that they are on the disk only.
+    ///
+    /// # Errors
+    /// When the server's files cannot be opened.
+    pub(crate) fn forget_pages(&self) -> io::Result<()> {
+        // The server works in its data folder.
+        let mut folders = vec![PathBuf::from(format!("/proc/{}/cwd/base", self.pid))];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder)?.flatten() {
+                if entry.file_type()?.is_dir() {
+                    folders.push(entry.path());
+                    continue;
+                }
+                // The server may have removed it meanwhile.
+                let Ok(file) = fs::File::open(entry.path()) else { continue };
+                // What is not written yet cannot be forgotten.
+                file.sync_all()?;
+                fadvise(&file, 0, None, Advice::DontNeed)?;
+            }
+        }
+        Ok(())
+    }
+}

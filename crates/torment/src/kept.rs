@@ -1,0 +1,89 @@
+//! Runs that were kept: in a store, or in a file.
+
+use crate::args::Common;
+use crate::{Failure, wrong};
+use anyhow::{Context, anyhow};
+use record::{Event, RunId};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use store::{State, Store};
+use view::RunView;
+
+/// The store named on the command line, or the user's own.
+pub fn open(common: &Common) -> Result<Store, store::Error> {
+    match &common.store {
+        Some(path) => Store::open(path),
+        None => Store::open(&store::default_path()?),
+    }
+}
+
+/// Whether a file is meant, and no run of a store.
+pub fn is_file(asked: &str) -> bool {
+    Path::new(asked).is_file()
+}
+
+/// Where the events of a run come from.
+pub enum Source<'a> {
+    /// A file of `torment probe --save`.
+    File(&'a str),
+    /// A store.
+    Kept(&'a Store, RunId),
+}
+
+impl<'a> Source<'a> {
+    /// The file of this name, if there is one; otherwise the run that is called so.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub fn of(asked: &'a str, store: Option<&'a Store>) -> Result<Self, Failure> {
+        match store {
+            Some(store) if !is_file(asked) => Ok(Self::Kept(store, store.find(asked)?)),
+            _ => Ok(Self::File(asked)),
+        }
+    }
+
+    /// Tells every event, and then how many could not be read.
+    pub fn each(&self, tell: &mut dyn FnMut(&Event)) -> Result<u64, Failure> {
+        match self {
+            Self::File(path) => saved(path, tell),
+            Self::Kept(store, id) => {
+                let mut events = store.events(id)?;
+                for event in events.by_ref() {
+                    tell(&event?);
+                }
+                Ok(events.skipped())
+            }
+        }
+    }
+
+    /// All of it.
+    pub fn view(&self) -> Result<RunView, Failure> {
+        let mut view = RunView::default();
+        view.skipped = self.each(&mut |event| view.fold(event))?;
+        if let Self::Kept(store, id) = self {
+            view.running = store.summary(id)?.state == State::Running;
+        }
+        Ok(view)
+    }
+}
+
+/// The events of a saved run, a line each.
+fn saved(path: &str, tell: &mut dyn FnMut(&Event)) -> Result<u64, Failure> {
+    let file = File::open(path).with_context(|| format!("'{path}' cannot be read"))?;
+    let (mut begun, mut skipped) = (false, 0);
+    for line in BufReader::new(file).lines() {
+        let line = line.with_context(|| format!("'{path}' cannot be read"))?;
+        match serde_json::from_str::<Event>(&line) {
+            Ok(event) => {
+                begun |= matches!(event, Event::RunStarted { .. });
+                tell(&event);
+            }
+            Err(_) if begun => skipped += 1,
+            Err(why) => {
+                return Err(wrong(anyhow!("'{path}' is no run saved by `torment probe --save`: {why}")));
+            }
+        }
+    }
+    Ok(skipped)
+}
