@@ -52,6 +52,7 @@ pub use secret::{Hidden, SecretFrom};
 pub use service::{Limits, Need, Postgres, Program, Ready, Reset, Setup};
 pub use target::{Database, HttpVersion, Origin, Request, StatusRange, Target};
 pub use template::{Piece, Template, Who};
+pub use url::Parts;
 pub use watch::{Endpoint, Watch};
 
 use serde::{Deserialize, Serialize};

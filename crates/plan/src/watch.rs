@@ -1,6 +1,6 @@
 use crate::placeholder::Names;
 use crate::secret::{hide, masked_url};
-use crate::url::Address;
+use crate::url::{Address, Parts};
 use crate::{Database, Error, Piece, Place, Target, Template};
 use serde::{Deserialize, Serialize};
 
@@ -79,13 +79,14 @@ impl Endpoint {
                 "the URL of a metrics endpoint, such as http://127.0.0.1:8080/actuator/prometheus",
             ));
         }
-        let start = full.find("://").map_or(0, |at| at + 3);
-        let end = full[start..].find(['/', '?', '#']).map_or(full.len(), |at| start + at);
-        let host = full[start..end].rfind('@').map_or(start, |at| start + at);
+        let Parts { scheme, user, host, path } = Parts::of(&full);
         let read = |text: &str| Template::parse(text).map_err(|e| Error::at(place, e.to_string()));
-        let mut template = read(&full[..start])?;
-        template.append(hide(read(&full[start..host])?));
-        template.append(read(&full[host..])?);
+        let mut template = read(&format!("{scheme}://"))?;
+        if let Some(user) = user {
+            template.append(hide(read(user)?));
+            template.append(Template::literal("@"));
+        }
+        template.append(read(&format!("{host}{path}"))?);
         if template.pieces.iter().any(|piece| !matches!(piece, Piece::Literal(_) | Piece::Secret { .. })) {
             return Err(wrong(
                 "a URL that is the same each time: only {env:NAME} and {secret:FILE} may stand in it",
