@@ -1,11 +1,11 @@
 //! `postgres://` URLs, as libpq writes them (PostgreSQL's documentation, 32.1.1.2, "Connection URIs").
 
-use crate::error::nearest;
+use crate::error::advice;
 use crate::form::{encoded, percent_decoded};
 use crate::placeholder::Names;
 use crate::secret::hide;
 use crate::url::{Parts, host_and_port, parse_port};
-use crate::{Database, Piece, Template, Who};
+use crate::{Database, Piece, Template};
 use std::fmt::Write as _;
 
 const PORT: u16 = 5432;
@@ -75,10 +75,7 @@ impl Database {
                 }
             },
             other => {
-                let advice = match nearest(other, PARAMETERS) {
-                    Some(near) => format!("did you mean '{near}'?"),
-                    None => format!("expected one of: {}", PARAMETERS.join(", ")),
-                };
+                let advice = advice(other, &PARAMETERS);
                 return Err(format!("understood: it has an unknown parameter '{other}'; {advice}"));
             }
         }
@@ -97,11 +94,7 @@ impl Database {
 
     /// The URL with the password itself: for whoever connects.
     pub(crate) fn url_in_clear(&self) -> String {
-        self.url_with(self.password.as_ref().map(|password| {
-            let mut out = Vec::new();
-            password.render(&Who { number: 0, seed: 0, taken: &[] }, 0, &mut out);
-            encoded(&out)
-        }))
+        self.url_with(self.password.as_ref().map(|password| encoded(&password.constant())))
     }
 
     fn url_with(&self, password: Option<String>) -> String {
@@ -181,9 +174,7 @@ mod tests {
             assert!(!database.url(false).contains('{') && !format!("{database:?}").contains("geheim"));
         }
         let database = parse("me:p%40%C3%A4@h").expect("valid");
-        let mut out = Vec::new();
-        let who = crate::Who { number: 0, seed: 0, taken: &[] };
-        database.password.expect("one").render(&who, 0, &mut out);
+        let out = database.password.expect("one").constant();
         assert_eq!(out, "p@ä".as_bytes());
     }
 

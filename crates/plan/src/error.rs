@@ -96,14 +96,23 @@ impl<'a> Quote<'a> {
 /// The known word that `found` is most like, if it is like any: characters are put in, taken out, changed, or swapped
 /// with the next.
 pub(crate) fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let found = found.to_ascii_lowercase().replace('-', "_");
+    let plain = |word: &str| word.to_ascii_lowercase().replace('-', "_");
+    let found = plain(found);
     let limit = (found.chars().count() / 3).clamp(1, 3);
     known
         .into_iter()
-        .map(|word| (strsim::osa_distance(&found, word), word))
+        .map(|word| (strsim::osa_distance(&found, &plain(word)), word))
         .filter(|(distance, _)| *distance <= limit)
         .min()
         .map(|(_, word)| word)
+}
+
+/// A near name, or all of them.
+pub(crate) fn advice(found: &str, known: &[&str]) -> String {
+    match nearest(found, known.iter().copied()) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => format!("expected one of: {}", known.join(", ")),
+    }
 }
 
 #[cfg(test)]

@@ -2,11 +2,9 @@ use crate::placeholder::Names;
 use crate::secret::{hide, masked_url};
 use crate::url::{Address, Parts};
 use crate::{Database, Error, Piece, Place, Target, Template};
-use serde::{Deserialize, Serialize};
 
 /// What is watched beside the load, and how. By default whatever of the target is on this machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Watch {
     /// Watch at all.
     pub on: bool,
@@ -51,12 +49,6 @@ impl Watch {
     }
 
     /// Texts that may hold a secret.
-    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
-        let password = self.postgres.as_ref().and_then(|database| database.password.as_ref());
-        password.into_iter().chain(self.metrics.as_ref().map(|endpoint| &endpoint.0))
-    }
-
-    /// As [`Watch::templates`].
     pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
         let password = self.postgres.as_mut().and_then(|database| database.password.as_mut());
         password.into_iter().chain(self.metrics.as_mut().map(|endpoint| &mut endpoint.0))
@@ -64,7 +56,7 @@ impl Watch {
 }
 
 /// The URL of a metrics endpoint; what stands before its host is a secret.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Endpoint(Template);
 
 impl Endpoint {
@@ -97,9 +89,7 @@ impl Endpoint {
     }
 
     fn url_in_clear(&self) -> String {
-        let mut out = Vec::new();
-        self.0.render(&crate::Who { number: 0, seed: 0, taken: &[] }, 0, &mut out);
-        String::from_utf8_lossy(&out).into_owned()
+        String::from_utf8_lossy(&self.0.constant()).into_owned()
     }
 }
 
