@@ -53,7 +53,7 @@ impl<'a> Parts<'a> {
         let tls = match self.scheme.to_ascii_lowercase().as_str() {
             "" | "http" => false,
             "https" => true,
-            _ => return Err("an http://, https:// or postgres:// URL: torment speaks nothing else"),
+            _ => return Err("an http:// or https:// URL"),
         };
         if self.host.contains('{') {
             return Err("a URL with one fixed host: placeholders are for the path, headers and body");
@@ -72,7 +72,11 @@ impl<'a> Parts<'a> {
 }
 
 fn is_postgres(scheme: &str) -> bool {
-    ["postgres", "postgresql"].iter().any(|known| known.eq_ignore_ascii_case(scheme))
+    is_one_of(scheme, &["postgres", "postgresql"])
+}
+
+fn is_one_of(scheme: &str, known: &[&str]) -> bool {
+    known.iter().any(|known| known.eq_ignore_ascii_case(scheme))
 }
 
 /// The name or address, without the brackets of IPv6, and the port if one is said; or what was expected.
@@ -112,6 +116,9 @@ impl Address {
             (scheme, ..) if is_postgres(scheme) => {
                 let target = Target::Sql(Database::parse(&parts).map_err(|e| error(&e))?);
                 return Ok(Self { target, path: Template::default(), basic: None });
+            }
+            (scheme, ..) if !is_one_of(scheme, &["", "http", "https"]) => {
+                return Err(error("an http://, https:// or postgres:// URL: torment speaks nothing else"));
             }
             (.., "") => return Err(error(EXPECTED)),
             ("", None, "demo") => Target::Demo,
