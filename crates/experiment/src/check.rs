@@ -83,7 +83,7 @@ fn asked(design: &Design, hypothesis: &plan::Hypothesis) -> Result<(), Error> {
     }
     for word in &hypothesis.relieves {
         if let Err(Unknown(words)) = cause(word) {
-            let near = words.iter().min_by_key(|known| distance(known, word));
+            let near = words.iter().min_by_key(|known| strsim::levenshtein(known, word));
             let near = near.map(|near| format!("; '{near}' is the nearest")).unwrap_or_default();
             return fail(format!("`relieves` names '{word}', which no diagnosis does{near}"));
         }
@@ -117,20 +117,4 @@ impl serde::de::Error for Unknown {
     fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
         Self(expected)
     }
-}
-
-/// Letters to add, drop or change to make one word of the other (Levenshtein, 1966).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let change = corner + usize::from(from != *to);
-            corner = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row[b.len()]
 }

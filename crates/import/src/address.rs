@@ -1,5 +1,5 @@
 use crate::encode;
-use std::net::Ipv6Addr;
+use plan::Parts;
 
 /// A URL taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,51 +18,19 @@ impl Address {
     /// # Errors
     /// With a sentence about what is wrong.
     pub(crate) fn parse(url: &str) -> Result<Self, String> {
-        let url = url.trim();
-        let is_scheme = |scheme: &str| scheme.bytes().all(|b| b.is_ascii_alphanumeric());
-        let (scheme, rest) = url.split_once("://").filter(|(s, _)| is_scheme(s)).unwrap_or(("http", url));
-        let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-        let (user, host) = match authority.rsplit_once('@') {
-            Some((user, host)) => (Some(user.to_owned()), host),
-            None => (None, authority),
-        };
-        let tls = match scheme.to_ascii_lowercase().as_str() {
-            "http" => false,
-            "https" => true,
-            _ => return Err(format!("'{scheme}://{host}' is not an http:// or https:// URL")),
-        };
-        let origin = origin(tls, host).ok_or_else(|| {
-            format!("'{scheme}://{host}' is not a host with a port from 1 to 65535, such as http://host:8080")
-        })?;
-        let path = encode::visible(path.split('#').next().unwrap_or_default().as_bytes());
+        let parts = Parts::of(url.trim());
+        let Parts { scheme, host, .. } = parts;
+        let colon = if scheme.is_empty() { "" } else { "://" };
+        let origin = parts.origin().map_err(|why| format!("'{scheme}{colon}{host}' is not {why}"))?;
+        let path = encode::visible(parts.path.split('#').next().unwrap_or_default().as_bytes());
         let path = if path.starts_with('/') { path } else { format!("/{path}") };
-        Ok(Self { origin, path, user })
+        Ok(Self { origin: origin.to_string(), path, user: parts.user.map(str::to_owned) })
     }
 
     /// The path without its query.
     pub(crate) fn route(path: &str) -> &str {
         path.split('?').next().unwrap_or_default()
     }
-}
-
-/// `https://host:port` from what stands between `//` and the path.
-fn origin(tls: bool, host: &str) -> Option<String> {
-    let scheme = if tls { "https" } else { "http" };
-    let bracket = host.find(']').map_or(0, |at| at + 1);
-    let (name, port) = match host[bracket..].find(':') {
-        Some(at) => (&host[..bracket + at], &host[bracket + at + 1..]),
-        None => (host, ""),
-    };
-    let is_name = |name: &str| {
-        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_'))
-    };
-    let address = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    if !address.map_or_else(|| is_name(name), |address| address.parse::<Ipv6Addr>().is_ok()) {
-        return None;
-    }
-    let own = if tls { 443 } else { 80 };
-    let port = if port.is_empty() { own } else { port.parse::<u16>().ok().filter(|port| *port > 0)? };
-    Some(if port == own { format!("{scheme}://{name}") } else { format!("{scheme}://{name}:{port}") })
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Which headers of a recorded request are not the plan's to say.
 
+use plan::is_token;
+
 /// Why a header is left out of the plan, if it is.
 pub(crate) fn left_out(name: &str, value: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
@@ -16,11 +18,6 @@ pub(crate) fn left_out(name: &str, value: &str) -> Option<&'static str> {
         }
         _ => None,
     }
-}
-
-/// RFC 9110, 5.6.2.
-pub(crate) fn is_token(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
 #[cfg(test)]

@@ -28,10 +28,11 @@ impl Plan {
         let mut tables = Tables { sets: &sets, texts: BTreeMap::new(), columns: BTreeMap::new() };
         let mut result = Ok(());
         for template in self.templates_mut() {
-            result = template.visit_mut(&mut |piece| tables.fill(piece, &mut read, &mut env));
-            if result.is_err() {
-                break;
-            }
+            template.visit_mut(&mut |piece| {
+                if result.is_ok() {
+                    result = tables.fill(piece, &mut read, &mut env);
+                }
+            });
         }
         self.data = sets;
         result?;
@@ -47,16 +48,14 @@ impl Plan {
     /// The data set that is used up first, and its rows.
     fn scarcest(&self) -> Option<(String, u64)> {
         let mut least: Option<(String, u64)> = None;
-        for template in self.templates() {
-            template.visit(&mut |piece| {
-                if let Piece::Field { of: Rows::Data(name), order: Order::Once, values, .. } = piece {
-                    let rows = values.len() as u64;
-                    if least.as_ref().is_none_or(|(_, least)| rows < *least) {
-                        least = Some((name.clone(), rows));
-                    }
+        self.visit(|piece| {
+            if let Piece::Field { of: Rows::Data(name), order: Order::Once, values, .. } = piece {
+                let rows = values.len() as u64;
+                if least.as_ref().is_none_or(|(_, least)| rows < *least) {
+                    least = Some((name.clone(), rows));
                 }
-            });
-        }
+            }
+        });
         least
     }
 

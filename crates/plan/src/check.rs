@@ -11,10 +11,11 @@ mod service;
 mod variant;
 mod watch;
 
+pub use answer::is_token;
 pub(crate) use flow::default_name;
 
 use crate::draft::{Draft, Given};
-use crate::error::{Error, nearest};
+use crate::error::{Error, advice};
 use crate::placeholder::{Names, is_name};
 use crate::url::Address;
 use crate::{Command, Data, Database, Generator, HttpVersion, Key, Load, Objective, Order, Origin, Plan};
@@ -215,10 +216,7 @@ fn known<T: Copy>(given: &Given, all: &[T], name: impl Fn(T) -> &'static str) ->
         return Ok(*found);
     }
     let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
-    let advice = match nearest(&given.text, names.iter().copied()) {
-        Some(near) => format!("did you mean '{near}'?"),
-        None => format!("expected one of: {}", names.join(", ")),
-    };
+    let advice = advice(&given.text, &names);
     Err(given.error(format!("'{}' is not known here; {advice}", given.text)))
 }
 

@@ -3,12 +3,11 @@
 use crate::error::{Error, Place};
 use crate::template::{mix, share_of};
 use crate::{csv, ndjson};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
 
 /// A file of rows under a name: `[data.users]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Data {
     /// Placeholders say `{name.column}`.
     pub name: String,
@@ -19,8 +18,7 @@ pub struct Data {
 }
 
 /// Which row an arrival uses; all columns of one data set are of the same row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// One after the other, then from the start again.
     #[default]
@@ -32,7 +30,7 @@ pub enum Order {
 }
 
 /// Where rows come from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rows {
     /// `{file:names.csv:column}`: the file itself, one row after the other.
     File(String),
@@ -40,18 +38,9 @@ pub enum Rows {
     Data(String),
 }
 
+named!(Order { Cycle: "cycle", Random: "random", Once: "once" });
+
 impl Order {
-    pub(crate) const ALL: [Self; 3] = [Self::Cycle, Self::Random, Self::Once];
-
-    /// The word in plans.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cycle => "cycle",
-            Self::Random => "random",
-            Self::Once => "once",
-        }
-    }
-
     /// The row of `count` that arrival number `k` uses, if there is one left for it.
     pub(crate) fn row(self, k: u64, seed: u64, rows: &Rows, count: usize) -> Option<usize> {
         let count = count as u64;

@@ -1,9 +1,11 @@
 //! `postgres://` URLs, as libpq writes them (PostgreSQL's documentation, 32.1.1.2, "Connection URIs").
 
-use crate::error::nearest;
+use crate::error::advice;
+use crate::form::{encoded, percent_decoded};
 use crate::placeholder::Names;
 use crate::secret::hide;
-use crate::{Database, Piece, Template, Who};
+use crate::url::{Parts, host_and_port, parse_port};
+use crate::{Database, Piece, Template};
 use std::fmt::Write as _;
 
 const PORT: u16 = 5432;
@@ -11,24 +13,23 @@ const SSL_MODES: [&str; 4] = ["disable", "prefer", "require", "verify-full"];
 const PARAMETERS: [&str; 7] = ["host", "port", "user", "password", "dbname", "sslmode", "application_name"];
 
 impl Database {
-    /// Reads a URL whose scheme is already known; `rest` is what follows `://`.
+    /// Of a URL whose scheme is already known.
     ///
     /// The message is what was expected, or what else is wrong; it never holds the password.
-    pub(crate) fn parse(rest: &str) -> Result<Self, String> {
-        let (authority, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (authority, name) = authority.split_once('/').unwrap_or((authority, ""));
-        let (userinfo, address) = authority.rsplit_once('@').unwrap_or(("", authority));
-        let (user, password) = match userinfo.split_once(':') {
-            Some((user, password)) => (user, Some(password)),
-            None => (userinfo, None),
-        };
-        let (host, port) = host_and_port(address)?;
+    pub(crate) fn parse(url: &Parts<'_>) -> Result<Self, String> {
+        let (name, query) = url.path.split_once('?').unwrap_or((url.path, ""));
+        let user = url.user.unwrap_or("");
+        let (user, password) = user.split_once(':').map_or((user, None), |(user, rest)| (user, Some(rest)));
+        if url.host.contains(',') {
+            return Err("a URL with one host: torment measures one server".to_owned());
+        }
+        let (host, port) = host_and_port(url.host)?;
         let mut database = Self {
             host: decoded(host)?,
-            port: port.map_or(Ok(PORT), parse_port)?,
+            port: port.unwrap_or(PORT),
             user: decoded(user)?,
             password: password.map(secret).transpose()?,
-            name: decoded(name)?,
+            name: decoded(name.strip_prefix('/').unwrap_or(name))?,
             tls: false,
             insecure: false,
         };
@@ -74,10 +75,7 @@ impl Database {
                 }
             },
             other => {
-                let advice = match nearest(other, PARAMETERS) {
-                    Some(near) => format!("did you mean '{near}'?"),
-                    None => format!("expected one of: {}", PARAMETERS.join(", ")),
-                };
+                let advice = advice(other, &PARAMETERS);
                 return Err(format!("understood: it has an unknown parameter '{other}'; {advice}"));
             }
         }
@@ -96,24 +94,20 @@ impl Database {
 
     /// The URL with the password itself: for whoever connects.
     pub(crate) fn url_in_clear(&self) -> String {
-        self.url_with(self.password.as_ref().map(|password| {
-            let mut out = Vec::new();
-            password.render(&Who { number: 0, seed: 0, taken: &[] }, 0, &mut out);
-            encoded_bytes(&out)
-        }))
+        self.url_with(self.password.as_ref().map(|password| encoded(&password.constant())))
     }
 
     fn url_with(&self, password: Option<String>) -> String {
-        let mut url = format!("postgres://{}", encoded(&self.user));
+        let mut url = format!("postgres://{}", encoded(self.user.as_bytes()));
         if let Some(password) = password {
             let _ = write!(url, ":{password}");
         }
-        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { encoded(&self.host) };
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { encoded(self.host.as_bytes()) };
         let _ = write!(url, "@{host}");
         if self.port != PORT {
             let _ = write!(url, ":{}", self.port);
         }
-        let _ = write!(url, "/{}", encoded(&self.name));
+        let _ = write!(url, "/{}", encoded(self.name.as_bytes()));
         match (self.tls, self.insecure) {
             (false, _) => {}
             (true, true) => url += "?sslmode=require",
@@ -121,31 +115,6 @@ impl Database {
         }
         url
     }
-}
-
-fn host_and_port(address: &str) -> Result<(&str, Option<&str>), String> {
-    if let Some(rest) = address.strip_prefix('[') {
-        let (host, port) = rest.split_once(']').ok_or("a URL: the ']' after the IPv6 address is missing")?;
-        host.parse::<std::net::Ipv6Addr>().map_err(|_| "a URL with an IPv6 address in its brackets")?;
-        return Ok((host, port.strip_prefix(':')));
-    }
-    if address.contains(',') {
-        return Err("a URL with one host: torment measures one server".to_owned());
-    }
-    if address.matches(':').count() > 1 {
-        return Err(
-            "a URL with host and port: an IPv6 address needs brackets, postgres://me@[::1]/".to_owned()
-        );
-    }
-    Ok(match address.split_once(':') {
-        Some((host, port)) => (host, Some(port).filter(|port| !port.is_empty())),
-        None => (address, None),
-    })
-}
-
-fn parse_port(text: &str) -> Result<u16, String> {
-    let digits = text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
-    digits.filter(|&port| port > 0).ok_or_else(|| "a URL with a port from 1 to 65535".to_owned())
 }
 
 /// A password: its placeholders keep working, everything else is a secret.
@@ -170,47 +139,13 @@ fn decoded(text: &str) -> Result<String, String> {
     text.ok_or_else(|| "a URL of UTF-8 without control characters".to_owned())
 }
 
-/// Undoes `%2F`.
-pub(crate) fn percent_decoded(text: &[u8]) -> Result<Vec<u8>, String> {
-    let (mut out, mut rest) = (Vec::with_capacity(text.len()), text);
-    while let Some((&b, more)) = rest.split_first() {
-        rest = more;
-        if b != b'%' {
-            out.push(b);
-            continue;
-        }
-        let digit = |at: usize| more.get(at).and_then(|b| char::from(*b).to_digit(16));
-        let (Some(high), Some(low)) = (digit(0), digit(1)) else {
-            return Err("a URL: '%' is followed by two hexadecimal digits, write %25 for itself".to_owned());
-        };
-        out.push((high * 16 + low) as u8);
-        rest = &more[2..];
-    }
-    Ok(out)
-}
-
-/// What a part of a URL cannot hold is escaped.
-fn encoded(text: &str) -> String {
-    encoded_bytes(text.as_bytes())
-}
-
-fn encoded_bytes(text: &[u8]) -> String {
-    let mut out = String::with_capacity(text.len());
-    for &b in text {
-        match b {
-            b'-' | b'.' | b'_' | b'~' => out.push(char::from(b)),
-            b if b.is_ascii_alphanumeric() => out.push(char::from(b)),
-            b => {
-                let _ = write!(out, "%{b:02X}");
-            }
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(rest: &str) -> Result<Database, String> {
+        Database::parse(&Parts::of(&format!("postgres://{rest}")))
+    }
 
     #[test]
     fn reads_what_libpq_reads() {
@@ -231,16 +166,15 @@ mod tests {
             ("me:{env:PG}@h", "postgres://me:{env:PG}@h/me"),
             ("me:a{secret:p.txt}@h", "postgres://me:{redacted}{secret:p.txt}@h/me"),
             ("me:p@ss:word@h", "postgres://me:{redacted}@h/me"),
+            ("me:p#w@h", "postgres://me:{redacted}@h/me"),
             ("me@h?password=geheim", "postgres://me:{redacted}@h/me"),
         ] {
-            let database = Database::parse(rest).expect(rest);
+            let database = parse(rest).expect(rest);
             assert_eq!(database.url(true), expected);
             assert!(!database.url(false).contains('{') && !format!("{database:?}").contains("geheim"));
         }
-        let database = Database::parse("me:p%40%C3%A4@h").expect("valid");
-        let mut out = Vec::new();
-        let who = crate::Who { number: 0, seed: 0, taken: &[] };
-        database.password.expect("one").render(&who, 0, &mut out);
+        let database = parse("me:p%40%C3%A4@h").expect("valid");
+        let out = database.password.expect("one").constant();
         assert_eq!(out, "p@ä".as_bytes());
     }
 
@@ -263,7 +197,7 @@ mod tests {
             ("me:{env:}@h", "{env:PASSWORD}"),
             ("me@/db?host=/run&sslmode=require", "no TLS"),
         ] {
-            let error = Database::parse(rest).expect_err(rest);
+            let error = parse(rest).expect_err(rest);
             assert!(error.contains(advice), "{rest}: {error}");
         }
     }

@@ -114,6 +114,14 @@ impl Section {
         }
     }
 
+    /// Where in its file it begins.
+    pub(crate) fn start(&self) -> usize {
+        match &self.place {
+            Some(Place::File { span, .. }) => span.start,
+            _ => 0,
+        }
+    }
+
     /// About the value of a key; about the section, if it has none.
     pub(crate) fn complain(&self, key: Key, message: impl Into<String>) -> Error {
         let place = self.one(key).map(|given| &given.place).or(self.place.as_ref());
@@ -193,6 +201,13 @@ pub(crate) enum NeedDraft {
     Postgres(Section),
     /// `[need.NAME]`: the name, and what is said of it.
     Program(Given, Section),
+}
+
+impl NeedDraft {
+    pub(crate) fn section(&self) -> &Section {
+        let (Self::Postgres(section) | Self::Program(_, section)) = self;
+        section
+    }
 }
 
 /// A plan as given, not yet checked: texts, each with its place, from a file, the command line, or both.

@@ -93,38 +93,26 @@ impl<'a> Quote<'a> {
     }
 }
 
-/// The known word that `found` is most like, if it is like any.
+/// The known word that `found` is most like, if it is like any: characters are put in, taken out, changed, or swapped
+/// with the next.
 pub(crate) fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let found = found.to_ascii_lowercase().replace('-', "_");
+    let plain = |word: &str| word.to_ascii_lowercase().replace('-', "_");
+    let found = plain(found);
     let limit = (found.chars().count() / 3).clamp(1, 3);
     known
         .into_iter()
-        .map(|word| (distance(&found, word), word))
+        .map(|word| (strsim::osa_distance(&found, &plain(word)), word))
         .filter(|(distance, _)| *distance <= limit)
         .min()
         .map(|(_, word)| word)
 }
 
-/// How many characters must be put in, taken out, changed, or swapped with the next.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            table[i][j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let changed = table[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-                let swapped = if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                    table[i - 2][j - 2] + 1
-                } else {
-                    usize::MAX
-                };
-                changed.min(swapped).min(table[i - 1][j] + 1).min(table[i][j - 1] + 1)
-            };
-        }
+/// A near name, or all of them.
+pub(crate) fn advice(found: &str, known: &[&str]) -> String {
+    match nearest(found, known.iter().copied()) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => format!("expected one of: {}", known.join(", ")),
     }
-    table[a.len()][b.len()]
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate, Share};
 
 /// What `torment try` does: arms, what is measured of each, and what is asked of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
     /// The first is the plan as it stands, `baseline`.
     pub arms: Vec<Arm>,
@@ -35,7 +35,7 @@ pub struct Experiment {
 }
 
 /// The part of `[try]` and of each `[[hypothesis]]` that probes and hypotheses follow from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Said {
     /// Whether the workloads were named: each is then asked about, beside what the hypotheses ask.
     pub named: bool,
@@ -56,7 +56,7 @@ pub struct Said {
 }
 
 /// A `[[hypothesis]]` as it is written, its names known to be right.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// In words, if it is said.
     pub name: Option<String>,
@@ -75,7 +75,7 @@ pub struct Asked {
 }
 
 /// A way to start the service.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Arm {
     /// Name of the variant, or those of the crossed ones joined by ` + `.
     pub name: String,
@@ -87,12 +87,6 @@ pub struct Arm {
 
 impl Change {
     /// Texts that may hold a secret.
-    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
-        let command = self.command.iter().flatten().chain(&self.args);
-        command.chain(self.env.iter().chain(&self.files).map(|(_, value)| value))
-    }
-
-    /// As [`Change::templates`].
     pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
         let command = self.command.iter_mut().flatten().chain(&mut self.args);
         command.chain(self.env.iter_mut().chain(&mut self.files).map(|(_, value)| value))
@@ -175,13 +169,6 @@ impl crate::Plan {
 
 impl Experiment {
     /// Texts that may hold a secret.
-    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
-        self.arms
-            .iter()
-            .flat_map(|arm| arm.setup.templates().chain(arm.changes.iter().flat_map(Change::templates)))
-    }
-
-    /// As [`Experiment::templates`].
     pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
         self.arms.iter_mut().flat_map(|arm| {
             let changes = arm.changes.iter_mut().flat_map(Change::templates_mut);
@@ -191,8 +178,7 @@ impl Experiment {
 }
 
 /// A `[[variant]]`: what is different.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Change {
     /// Its name.
     pub name: String,
@@ -223,7 +209,7 @@ pub struct Change {
 }
 
 /// Some of the plan's flows, measured as one load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
     /// The flow's name; `all` if all flows are one load, by weight.
     pub name: String,
@@ -232,7 +218,7 @@ pub struct Workload {
 }
 
 /// One thing that is measured of a started service.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Probe {
     /// Place of the workload.
     pub workload: usize,
@@ -278,33 +264,18 @@ pub enum Measure {
     Threads,
 }
 
+named!(Measure {
+    Capacity: "capacity",
+    Throughput: "throughput",
+    P50: "p50",
+    P99: "p99",
+    Max: "max",
+    Cpu: "cpu",
+    Memory: "memory",
+    Threads: "threads",
+});
+
 impl Measure {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Capacity,
-        Self::Throughput,
-        Self::P50,
-        Self::P99,
-        Self::Max,
-        Self::Cpu,
-        Self::Memory,
-        Self::Threads,
-    ];
-
-    /// The word in plan files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Capacity => "capacity",
-            Self::Throughput => "throughput",
-            Self::P50 => "p50",
-            Self::P99 => "p99",
-            Self::Max => "max",
-            Self::Cpu => "cpu",
-            Self::Memory => "memory",
-            Self::Threads => "threads",
-        }
-    }
-
     /// Whether more of it is better.
     pub fn more_is_better(self) -> bool {
         matches!(self, Self::Capacity | Self::Throughput)

@@ -1,5 +1,4 @@
 mod masking;
-mod parts;
 
 use crate::draft::{Draft, FlowDraft, Given, NeedDraft, Section};
 use crate::error::{Error, Place, nearest};
@@ -59,58 +58,56 @@ impl File {
 
     fn top(&mut self, table: DeTable<'_>) -> Result<(), Error> {
         let mut top = Section::default();
-        let mut flows: Vec<(usize, FlowDraft)> = Vec::new();
         for (key, value) in entries(table) {
-            let (name, span) = (key.get_ref().as_ref(), value.span());
+            let (name, at) = (key.get_ref().as_ref(), key.span());
             match (Key::of("", name), name) {
                 (Some((key, kind)), _) => self.value(&mut top, key, name, kind, value)?,
-                (None, "request" | "flow") => {
-                    for (span, table) in self.tables(name, value)? {
-                        let place = self.place(span.clone());
-                        let flow = if name == "flow" {
-                            self.flow(place, table)?
-                        } else {
-                            self.request(place, table)?
-                        };
-                        flows.push((span.start, flow));
+                (None, "request" | "flow" | "variant" | "hypothesis") => {
+                    for (span, mut table) in self.tables(name, value)? {
+                        let steps = if name == "flow" { self.steps(&mut table)? } else { Vec::new() };
+                        let section = self.section(name, span, table)?;
+                        match name {
+                            "request" => self.draft.flows.push(FlowDraft::Request(section)),
+                            "flow" => self.draft.flows.push(FlowDraft::Flow(section, steps)),
+                            "variant" => self.draft.variants.push(section),
+                            _ => self.draft.hypotheses.push(section),
+                        }
                     }
                 }
-                (None, "data") => {
-                    for (name, value) in entries(self.one_table("data.NAME", span, value.into_inner())?) {
-                        let span = value.span();
-                        let table = self.one_table("data.NAME", span, value.into_inner())?;
-                        let section = self.section("data", table)?;
-                        let name = Given { text: name.get_ref().to_string(), place: self.place(name.span()) };
-                        self.draft.data.push((name, section));
+                (None, "data" | "need") => {
+                    let title = format!("{name}.NAME");
+                    for (key, value) in entries(self.one_table(&title, value)?) {
+                        let section = self.section(name, key.span(), self.one_table(&title, value)?)?;
+                        let given = Given { text: key.get_ref().to_string(), place: self.place(key.span()) };
+                        match name {
+                            "data" => self.draft.data.push((given, section)),
+                            _ => self.draft.needs.push(NeedDraft::Program(given, section)),
+                        }
                     }
                 }
-                (None, _) if parts::NAMES.contains(&name) => self.part(name, key.span(), value)?,
                 (None, _) if Key::SECTIONS.contains(&name) => {
-                    let table = self.one_table(name, span, value.into_inner())?;
-                    self.read(&mut top, name, table)?;
+                    let section = self.section(name, at, self.one_table(name, value)?)?;
+                    match name {
+                        "service" => self.draft.service = Some(section),
+                        "postgres" => self.draft.needs.push(NeedDraft::Postgres(section)),
+                        "try" => self.draft.experiment = section,
+                        "quick" => self.draft.quick = Some(section),
+                        _ => top.values.extend(section.values),
+                    }
                 }
-                (None, _) => return Err(self.error(key.span(), unknown("", name))),
+                (None, _) => return Err(self.error(at, unknown("", name))),
             }
         }
-        self.draft.needs.sort_by_key(NeedDraft::start);
-        flows.sort_by_key(|(start, _)| *start);
-        self.draft.flows = flows.into_iter().map(|(_, flow)| flow).collect();
+        self.draft.needs.sort_by_key(|need| need.section().start());
+        self.draft.flows.sort_by_key(|flow| flow.whole().start());
         self.draft.top = top;
         Ok(())
     }
 
-    fn request(&self, place: Place, table: DeTable<'_>) -> Result<FlowDraft, Error> {
-        Ok(FlowDraft::Request(Section { place: Some(place), ..self.section("request", table)? }))
-    }
-
-    fn flow(&self, place: Place, mut table: DeTable<'_>) -> Result<FlowDraft, Error> {
-        let mut steps = Vec::new();
-        if let Some(value) = table.remove("step") {
-            for (span, table) in self.tables("flow.step", value)? {
-                steps.push(Section { place: Some(self.place(span)), ..self.section("flow.step", table)? });
-            }
-        }
-        Ok(FlowDraft::Flow(Section { place: Some(place), ..self.section("flow", table)? }, steps))
+    fn steps(&self, flow: &mut DeTable<'_>) -> Result<Vec<Section>, Error> {
+        let Some(value) = flow.remove("step") else { return Ok(Vec::new()) };
+        let steps = self.tables("flow.step", value)?.into_iter();
+        steps.map(|(span, table)| self.section("flow.step", span, table)).collect()
     }
 
     /// A table, or an array of them, in the order of the file.
@@ -121,21 +118,16 @@ impl File {
     ) -> Result<Vec<(Range<usize>, DeTable<'a>)>, Error> {
         let span = value.span();
         match value.into_inner() {
-            DeValue::Array(items) => items
-                .into_iter()
-                .map(|item| Ok((item.span(), self.one_table(section, item.span(), item.into_inner())?)))
-                .collect(),
-            other => Ok(vec![(span.clone(), self.one_table(section, span, other)?)]),
+            DeValue::Array(items) => {
+                items.into_iter().map(|item| Ok((item.span(), self.one_table(section, item)?))).collect()
+            }
+            other => Ok(vec![(span.clone(), self.one_table(section, Spanned::new(span, other))?)]),
         }
     }
 
-    fn one_table<'a>(
-        &self,
-        section: &str,
-        span: Range<usize>,
-        value: DeValue<'a>,
-    ) -> Result<DeTable<'a>, Error> {
-        match value {
+    fn one_table<'a>(&self, section: &str, value: Spanned<DeValue<'a>>) -> Result<DeTable<'a>, Error> {
+        let span = value.span();
+        match value.into_inner() {
             DeValue::Table(table) => Ok(table),
             other => {
                 let name = section.split('.').next().unwrap_or(section);
@@ -148,20 +140,16 @@ impl File {
         }
     }
 
-    fn section(&self, section: &str, table: DeTable<'_>) -> Result<Section, Error> {
-        let mut into = Section::default();
-        self.read(&mut into, section, table)?;
-        Ok(into)
-    }
-
-    fn read(&self, into: &mut Section, section: &str, table: DeTable<'_>) -> Result<(), Error> {
+    /// `at` is where messages about all of it point to.
+    fn section(&self, section: &str, at: Range<usize>, table: DeTable<'_>) -> Result<Section, Error> {
+        let mut into = Section { place: Some(self.place(at)), ..Section::default() };
         for (key, value) in entries(table) {
             let name: &str = key.get_ref();
             let (known, kind) =
                 Key::of(section, name).ok_or_else(|| self.error(key.span(), unknown(section, name)))?;
-            self.value(into, known, name, kind, value)?;
+            self.value(&mut into, known, name, kind, value)?;
         }
-        Ok(())
+        Ok(into)
     }
 
     fn value(

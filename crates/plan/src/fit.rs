@@ -1,8 +1,7 @@
 use crate::form;
-use serde::{Deserialize, Serialize};
 
 /// How a value that comes from outside is written, by where it stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Fit {
     /// As it is.
     #[default]

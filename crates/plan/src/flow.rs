@@ -1,9 +1,8 @@
-use crate::{Plan, Request, Setup, Target, Task, Template};
-use serde::{Deserialize, Serialize};
+use crate::{Piece, Plan, Request, Setup, Target, Task, Template};
 use units::Nanos;
 
 /// What one arrival does: one request, or several in a row by the same user.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Flow {
     /// The word in reports.
     pub name: String,
@@ -16,7 +15,7 @@ pub struct Flow {
 }
 
 /// One request of a flow.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// The word in reports.
     pub name: String,
@@ -32,7 +31,7 @@ pub struct Step {
 }
 
 /// What is sent, by the language of the target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Ask {
     /// An HTTP request.
     Http(Request),
@@ -41,7 +40,7 @@ pub enum Ask {
 }
 
 /// A prepared statement and its parameters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
     /// With `$1`, `$2`, … where the plan has placeholders.
     pub text: String,
@@ -50,7 +49,7 @@ pub struct Statement {
 }
 
 /// A value taken from an answer, under a name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Take {
     /// Later steps say `{name}`.
     pub name: String,
@@ -59,7 +58,7 @@ pub struct Take {
 }
 
 /// Where a value stands in an answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TakeFrom {
     /// In a JSON body, by pointer (RFC 6901).
     Json(String),
@@ -72,7 +71,7 @@ pub enum TakeFrom {
 }
 
 /// What an answer must be, beside its status.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Check {
     /// The header is there and contains this text.
     Header(String, String),
@@ -101,20 +100,15 @@ impl Flow {
 }
 
 impl Plan {
-    /// Every text with placeholders, passwords of databases included.
-    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
-        let password = match &self.target {
-            Target::Sql(database) => database.password.as_ref(),
-            _ => None,
-        };
-        let steps = self.flows.iter().flat_map(|flow| &flow.steps);
-        let load = password.into_iter().chain(steps.flat_map(Step::templates)).chain(self.watch.templates());
-        let tried = if let Task::Try(experiment) = &self.task { Some(experiment) } else { None };
-        let started = self.setup.iter().flat_map(Setup::templates);
-        load.chain(started).chain(tried.into_iter().flat_map(|experiment| experiment.templates()))
+    /// Calls `visit` for each part of every text with placeholders: those of [`Plan::templates_mut`], so that no text is
+    /// forgotten by one of the two.
+    pub(crate) fn visit(&self, mut visit: impl FnMut(&Piece)) {
+        for template in self.clone().templates_mut() {
+            template.visit_mut(&mut |piece| visit(piece));
+        }
     }
 
-    /// As [`Plan::templates`].
+    /// Every text with placeholders, passwords of databases included.
     pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
         let password = match &mut self.target {
             Target::Sql(database) => database.password.as_mut(),
@@ -130,18 +124,6 @@ impl Plan {
 }
 
 impl Step {
-    fn templates(&self) -> impl Iterator<Item = &Template> {
-        let (request, statement) = match &self.ask {
-            Ask::Http(request) => (Some(request), None),
-            Ask::Sql(statement) => (None, Some(statement)),
-        };
-        let http = request.into_iter().flat_map(|request| {
-            let values = request.headers.iter().map(|(_, value)| value);
-            [&request.path, &request.body].into_iter().chain(values)
-        });
-        http.chain(statement.into_iter().flat_map(|statement| &statement.parameters))
-    }
-
     pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
         let (request, statement) = match &mut self.ask {
             Ask::Http(request) => (Some(request), None),

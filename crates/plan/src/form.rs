@@ -2,20 +2,28 @@
 
 use crate::placeholder::Names;
 use crate::{Piece, Template};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode, percent_encode};
 use units::ParseError;
 
 /// The content type of a form.
 pub(crate) const CONTENT_TYPE: &str = "application/x-www-form-urlencoded";
 
+/// The URL standard's query percent-encode set.
+const QUERY: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>');
+/// What RFC 3986 has no place for in a path either.
+const NEVER_IN_PATH: &AsciiSet = &QUERY.add(b'\\').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
+/// All but what RFC 3986, 2.3, calls unreserved.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// One `name=value` field; placeholders inside keep working.
 pub(crate) fn field(name: &str, value: &str, names: &Names<'_>) -> Result<Template, ParseError> {
-    let mut field = encoded(name, names)?;
+    let mut field = escaped(name, names)?;
     field.append(Template::literal("="));
-    field.append(encoded(value, names)?);
+    field.append(escaped(value, names)?);
     Ok(field)
 }
 
-fn encoded(text: &str, names: &Names<'_>) -> Result<Template, ParseError> {
+fn escaped(text: &str, names: &Names<'_>) -> Result<Template, ParseError> {
     let mut template = Template::parse_with(text.as_bytes(), names)?;
     for piece in &mut template.pieces {
         if let Piece::Literal(text) = piece {
@@ -29,25 +37,26 @@ fn encoded(text: &str, names: &Names<'_>) -> Result<Template, ParseError> {
 
 /// As browsers do it (the URL standard's form serialiser): a space is `+`.
 pub(crate) fn encode(text: &[u8], out: &mut Vec<u8>) {
-    for &b in text {
-        match b {
-            b' ' => out.push(b'+'),
-            _ if b.is_ascii_alphanumeric() || b"*-._".contains(&b) => out.push(b),
-            _ => escape(b, out),
-        }
-    }
+    form_urlencoded::byte_serialize(text).for_each(|part| out.extend_from_slice(part.as_bytes()));
 }
 
 /// Escapes only what can never stand in a path or query, so that a value may be a path itself.
 pub(crate) fn encode_path(text: &[u8], out: &mut Vec<u8>) {
-    for &b in text {
-        if b.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(&b) { out.push(b) } else { escape(b, out) }
-    }
+    percent_encode(text, NEVER_IN_PATH).for_each(|part| out.extend_from_slice(part.as_bytes()));
 }
 
-fn escape(b: u8, out: &mut Vec<u8>) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    out.extend([b'%', DIGITS[usize::from(b >> 4)], DIGITS[usize::from(b & 15)]]);
+/// Escapes what has a meaning in any part of a URL.
+pub(crate) fn encoded(text: &[u8]) -> String {
+    percent_encode(text, RESERVED).to_string()
+}
+
+/// Undoes `%2F`; the message is what was expected.
+pub(crate) fn percent_decoded(text: &[u8]) -> Result<Vec<u8>, String> {
+    let is_escape = |after: &[u8]| after.len() >= 2 && after[..2].iter().all(u8::is_ascii_hexdigit);
+    if !text.split(|b| *b == b'%').skip(1).all(is_escape) {
+        return Err("a URL: '%' is followed by two hexadecimal digits, write %25 for itself".to_owned());
+    }
+    Ok(percent_decode(text).collect())
 }
 
 #[cfg(test)]

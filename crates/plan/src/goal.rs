@@ -1,4 +1,3 @@
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use units::{Nanos, ParseError, Share};
@@ -7,7 +6,7 @@ use units::{Nanos, ParseError, Share};
 ///
 /// `zero-drop` allows none; `loss<0.1%` allows one in a thousand; `p99<50ms` allows 1 % to be
 /// later than 50 ms, counted together with those that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Objective {
     /// The share of due requests that may be bad.
     pub loss: Share,
@@ -72,7 +71,7 @@ impl FromStr for Objective {
 
 /// One condition that the search looks for a limit under: an MLRsearch goal
 /// (draft-ietf-bmwg-mlrsearch-15).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Goal {
     /// `nine-of-ten`, `half`, `strict` or `typical`.
     pub name: String,

@@ -1,6 +1,6 @@
 //! Leaves secrets out of what people are shown, in whatever form they come back.
 
-use crate::{Hidden, Piece, Plan, Who};
+use crate::{Hidden, Piece, Plan};
 use std::borrow::Cow;
 
 /// What stands in a secret's place.
@@ -30,19 +30,14 @@ impl Plan {
     /// Every secret, so that whoever shows a text can leave them out. Complete after [`Plan::bind`].
     pub fn secrets(&self) -> Secrets {
         let mut found = Vec::new();
-        for template in self.templates() {
-            template.visit(&mut |piece| match piece {
-                Piece::Secret { value, .. } => found.push(value.bytes().to_vec()),
-                // Whoever can read the password from a token needs no password.
-                Piece::Base64(inner) if inner.is_constant() => {
-                    let mut token = Vec::new();
-                    let who = Who { number: 0, seed: 0, taken: &[] };
-                    crate::Template::of(vec![piece.clone()]).render(&who, 0, &mut token);
-                    found.push(token);
-                }
-                _ => {}
-            });
-        }
+        self.visit(|piece| match piece {
+            Piece::Secret { value, .. } => found.push(value.bytes().to_vec()),
+            // Whoever can read the password from a token needs no password.
+            Piece::Base64(inner) if inner.is_constant() => {
+                found.push(crate::Template::of(vec![piece.clone()]).constant());
+            }
+            _ => {}
+        });
         Secrets::new(found)
     }
 }

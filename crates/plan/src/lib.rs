@@ -5,6 +5,23 @@
 //! What a plan file may say stands in one table, `key/all.rs`: the parser reads it, and so does the page made of it,
 //! [`reference`].
 
+/// Gives an enum whose values are words of plans its list of all values, and the word for each.
+macro_rules! named {
+    ($kind:ty { $($value:ident: $word:literal),+ $(,)? }) => {
+        impl $kind {
+            /// All of them.
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$value),+];
+
+            /// The word in plans, and on the command line.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$value => $word,)+
+                }
+            }
+        }
+    };
+}
+
 mod bind;
 mod check;
 mod csv;
@@ -36,7 +53,7 @@ mod url;
 mod watch;
 mod words;
 
-pub use check::ReadFile;
+pub use check::{ReadFile, is_token};
 pub use data::{Data, Order, Rows};
 pub use draft::Draft;
 pub use error::{Error, Place};
@@ -52,12 +69,12 @@ pub use secret::{Hidden, SecretFrom};
 pub use service::{Limits, Need, Postgres, Program, Ready, Reset, Setup};
 pub use target::{Database, HttpVersion, Origin, Request, StatusRange, Target};
 pub use template::{Piece, Template, Who};
+pub use url::Parts;
 pub use watch::{Endpoint, Watch};
 
-use serde::{Deserialize, Serialize};
 
 /// One run as understood: everything is checked and every default is filled in.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The system under test.
     pub target: Target,
@@ -72,15 +89,13 @@ pub struct Plan {
     /// How the load is made.
     pub generator: Generator,
     /// What is watched beside it.
-    #[serde(default)]
     pub watch: Watch,
     /// What is started before and stopped after; none if the target runs already.
-    #[serde(default)]
     pub setup: Option<Setup>,
 }
 
 /// What is done with the target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Task {
     /// One load with a verdict on the goal.
     Run(Load),
@@ -91,8 +106,7 @@ pub enum Task {
 }
 
 /// What a plan is read for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// One load with a verdict: the plan's `[load]`.
     Run,
@@ -102,16 +116,7 @@ pub enum Command {
     Try,
 }
 
-impl Command {
-    /// The word on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Find => "find",
-            Self::Try => "try",
-        }
-    }
-}
+named!(Command { Run: "run", Find: "find", Try: "try" });
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,7 @@
-use serde::{Deserialize, Serialize};
 use units::{Nanos, ParseError, Rate, Share};
 
 /// What `torment run` offers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Load {
     /// Arrivals by a schedule, whether or not the target keeps up.
     Open {
@@ -24,7 +23,7 @@ pub enum Load {
 }
 
 /// The rate moves in a straight line from where the last stage ended (the first starts at `from`).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stage {
     /// How long it lasts.
     pub duration: Nanos,
@@ -35,8 +34,7 @@ pub struct Stage {
 }
 
 /// How arrivals are spaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Arrivals {
     /// At equal distances: what a limit is defined by.
     #[default]
@@ -45,18 +43,10 @@ pub enum Arrivals {
     Poisson,
 }
 
-impl Arrivals {
-    /// The word in plans.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Even => "even",
-            Self::Poisson => "poisson",
-        }
-    }
-}
+named!(Arrivals { Even: "even", Poisson: "poisson" });
 
 /// What `torment find` tries.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Find {
     /// Lowest rate, where the climb starts.
     pub from: Rate,
@@ -99,7 +89,7 @@ impl Find {
 }
 
 /// How the load is made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generator {
     /// Most connections of an open loop; an arrival that finds all busy waits in the backlog.
     pub connections: u32,

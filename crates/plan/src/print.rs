@@ -4,13 +4,10 @@ mod load;
 mod setup;
 
 use crate::error::Error;
-use crate::{Ask, check};
-use crate::{
-    Check, Command, Draft, Flow, Generator, HttpVersion, Origin, Piece, Plan, Request, Step, TakeFrom,
-    Target, Task, Template, Watch,
-};
+use crate::{Ask, Check, Command, Draft, Flow, Generator, HttpVersion, Key, Origin, Piece, Plan};
+use crate::{Request, StatusRange, Step, TakeFrom, Target, Task, Template, Watch, check};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use exact::{exact_goal, exact_time, quoted};
+use exact::{Exact, exact_goal, exact_time};
 use std::fmt::Write as _;
 
 impl Plan {
@@ -61,30 +58,26 @@ impl Plan {
     /// A body file is in it; data files, secrets and values of the environment are not.
     pub fn to_toml(&self) -> String {
         let mut out = Lines(String::new());
-        out.text("goal", &exact_goal(&self.objective));
+        out.put(Key::Goal, exact_goal(&self.objective));
 
         out.section("[target]");
-        out.text("url", &self.target_url(true));
+        out.put(Key::Url, self.target_url(true));
         if let Target::Http(origin) = &self.target {
             out.origin(origin);
         }
         for data in &self.data {
             out.section(&format!("[data.{}]", data.name));
-            out.text("file", &data.file);
-            out.text("order", data.order.name());
+            out.put(Key::DataFile, &data.file);
+            out.put(Key::Order, data.order.name());
         }
         match (self.single(), &self.flows[..]) {
             (Some(step), [flow]) => {
                 out.section("[request]");
-                if flow.name != check::default_name(&step.ask) {
-                    out.text("name", &flow.name);
-                }
-                if flow.weight != 1.0 {
-                    out.raw("weight", flow.weight);
-                }
+                out.put(Key::Name, Some(&flow.name).filter(|name| **name != check::default_name(&step.ask)));
+                out.put(Key::Weight, Some(flow.weight).filter(|weight| *weight != 1.0));
                 // The target's URL says where, unless it cannot.
                 let path = step.request().map(|request| request.path.to_string());
-                out.step(step, path.filter(|path| path.starts_with('{')).as_deref());
+                out.step(step, path.filter(|path| path.starts_with('{')));
             }
             (_, flows) => flows.iter().for_each(|flow| out.flow(flow)),
         }
@@ -134,142 +127,104 @@ impl Lines {
         let _ = writeln!(self.0, "\n{name}");
     }
 
-    fn raw(&mut self, key: &str, value: impl std::fmt::Display) {
-        let _ = writeln!(self.0, "{key} = {value}");
-    }
-
-    fn text(&mut self, key: &str, value: &str) {
-        self.raw(key, quoted(value));
-    }
-
-    fn list(&mut self, key: &str, values: impl Iterator<Item = String>) {
-        self.raw(key, format_args!("[{}]", values.collect::<Vec<_>>().join(", ")));
-    }
-
-    /// A list, if there is anything in it.
-    fn texts(&mut self, key: &str, values: impl Iterator<Item = String>) {
-        let values: Vec<String> = values.map(|value| quoted(&value)).collect();
-        if !values.is_empty() {
-            self.list(key, values.into_iter());
+    /// A key with its value, if it has one.
+    fn put(&mut self, key: Key, value: impl Exact) {
+        if let Some(value) = value.exact() {
+            let _ = writeln!(self.0, "{} = {value}", key.name());
         }
+    }
+
+    fn texts(&mut self, key: Key, values: impl Iterator<Item = String>) {
+        self.put(key, values.collect::<Vec<_>>());
     }
 
     fn origin(&mut self, origin: &Origin) {
-        if let Some(socket) = &origin.unix_socket {
-            self.text("unix_socket", &socket.to_string_lossy());
-        }
-        if origin.insecure {
-            self.raw("insecure", "true");
-        }
-        match origin.http {
-            HttpVersion::Either => {}
-            HttpVersion::One => self.text("http", "1"),
-            HttpVersion::Two => self.text("http", "2"),
-        }
-        if origin.streams != Origin::STREAMS {
-            self.raw("streams", origin.streams);
-        }
+        self.put(Key::UnixSocket, origin.unix_socket.as_ref().map(|socket| socket.to_string_lossy()));
+        self.put(Key::Insecure, origin.insecure.then_some(true));
+        let version = match origin.http {
+            HttpVersion::Either => None,
+            HttpVersion::One => Some("1"),
+            HttpVersion::Two => Some("2"),
+        };
+        self.put(Key::Http, version);
+        self.put(Key::Streams, Some(origin.streams).filter(|streams| *streams != Origin::STREAMS));
     }
 
     fn flow(&mut self, flow: &Flow) {
         let is_request = flow.is_request();
         self.section(if is_request { "[[request]]" } else { "[[flow]]" });
-        self.text("name", &flow.name);
-        self.raw("weight", flow.weight);
-        if !is_request {
-            self.raw("cookies", flow.cookies);
-        }
+        self.put(Key::Name, &flow.name);
+        self.put(Key::Weight, flow.weight);
+        self.put(Key::Cookies, (!is_request).then_some(flow.cookies));
         for step in &flow.steps {
             if !is_request {
                 self.section("[[flow.step]]");
-                self.text("name", &step.name);
+                self.put(Key::Name, &step.name);
             }
-            match step.think {
-                None => {}
-                Some((least, most)) if least == most => self.text("think", &exact_time(least)),
-                Some((least, most)) => {
-                    self.text("think", &format!("{}..{}", exact_time(least), exact_time(most)));
-                }
-            }
-            let path = step.request().map(|request| request.path.to_string());
-            self.step(step, path.as_deref());
+            let think = step.think.map(|(least, most)| match (exact_time(least), exact_time(most)) {
+                (least, most) if least == most => most,
+                (least, most) => format!("{least}..{most}"),
+            });
+            self.put(Key::Think, think);
+            self.step(step, step.request().map(|request| request.path.to_string()));
         }
     }
 
-    fn step(&mut self, step: &Step, path: Option<&str>) {
-        if let Some(path) = path {
-            self.text("url", path);
-        }
+    fn step(&mut self, step: &Step, path: Option<String>) {
+        self.put(Key::Path, path);
         match &step.ask {
             Ask::Http(request) => self.request(request),
-            Ask::Sql(statement) => self.text("sql", &statement.to_text()),
+            Ask::Sql(statement) => self.put(Key::Sql, statement.to_text()),
         }
-        self.texts("take", step.takes.iter().map(|take| format!("{}={}", take.name, take.from)));
-        self.text("timeout", &exact_time(step.timeout));
+        self.texts(Key::Take, step.takes.iter().map(|take| format!("{}={}", take.name, take.from)));
+        self.put(Key::Timeout, step.timeout);
         if let Some(request) = step.request() {
             self.expected(request);
         }
     }
 
     fn request(&mut self, request: &Request) {
-        self.text("method", &request.method);
+        self.put(Key::Method, &request.method);
         let basic = request.basic();
         let headers = &request.headers[..request.headers.len() - usize::from(basic.is_some())];
-        self.texts("headers", headers.iter().map(|(name, value)| format!("{name}: {value}")));
-        if let Some(basic) = basic {
-            self.text("basic", &basic.to_string());
-        }
+        self.texts(Key::Headers, headers.iter().map(|(name, value)| format!("{name}: {value}")));
+        self.put(Key::Basic, basic);
         match String::from_utf8(request.body.to_bytes()) {
-            Ok(text) if text.is_empty() => {}
-            Ok(text) => self.text("body", &text),
-            Err(bytes) => self.text("body_base64", &BASE64_STANDARD.encode(bytes.as_bytes())),
+            Ok(text) => self.put(Key::Body, Some(text).filter(|text| !text.is_empty())),
+            Err(bytes) => self.put(Key::BodyBase64, BASE64_STANDARD.encode(bytes.as_bytes())),
         }
     }
 
     fn expected(&mut self, request: &Request) {
-        self.list("expect_status", request.expect.iter().map(|range| quoted(&range.to_string())));
-        let checks = |text: fn(&Check) -> Option<String>| request.checks.iter().filter_map(text);
-        self.texts(
-            "expect_header",
-            checks(|check| match check {
-                Check::Header(name, value) => Some(format!("{name}: {value}")),
-                _ => None,
-            }),
-        );
-        self.texts(
-            "expect_body",
-            checks(|check| if let Check::Body(text) = check { Some(text.clone()) } else { None }),
-        );
-        self.texts(
-            "expect_json",
-            checks(|check| match check {
-                Check::Json(pointer, value) => Some(format!("{pointer}={value}")),
-                _ => None,
-            }),
-        );
+        self.texts(Key::ExpectStatus, request.expect.iter().map(StatusRange::to_string));
+        let (mut headers, mut bodies, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        for check in &request.checks {
+            match check {
+                Check::Header(name, value) => headers.push(format!("{name}: {value}")),
+                Check::Body(text) => bodies.push(text.clone()),
+                Check::Json(pointer, value) => values.push(format!("{pointer}={value}")),
+            }
+        }
+        self.put(Key::ExpectHeader, headers);
+        self.put(Key::ExpectBody, bodies);
+        self.put(Key::ExpectJson, values);
     }
 
     fn generator(&mut self, generator: &Generator) {
         self.section("[generator]");
         let Generator { connections, outstanding, cores, lateness, resend, seed } = generator;
-        self.raw("connections", connections);
-        self.raw("outstanding", outstanding);
-        self.text("lateness", &exact_time(*lateness));
-        if !cores.is_empty() {
-            self.list("cores", cores.iter().map(u32::to_string));
-        }
-        if !resend {
-            self.raw("resend", false);
-        }
+        self.put(Key::MaxConnections, connections);
+        self.put(Key::MaxOutstanding, outstanding);
+        self.put(Key::Lateness, lateness);
+        self.put(Key::Cores, cores);
+        self.put(Key::Resend, (!resend).then_some(false));
         // TOML's whole numbers end at 2⁶³.
         match i64::try_from(*seed) {
-            Ok(seed) => self.raw("seed", seed),
-            Err(_) => self.text("seed", &seed.to_string()),
+            Ok(_) => self.put(Key::Seed, seed),
+            Err(_) => self.put(Key::Seed, seed.to_string()),
         }
     }
-}
 
-impl Lines {
     /// What is not as by default.
     fn watch(&mut self, watch: &Watch, target: &Target) {
         let Watch { on, pids, cgroup, command, postgres, metrics, attach } = watch;
@@ -279,27 +234,13 @@ impl Lines {
             return;
         }
         self.section("[watch]");
-        if !on {
-            self.raw("on", "false");
-        }
-        if !pids.is_empty() {
-            self.list("pid", pids.iter().map(u32::to_string));
-        }
-        if let Some(cgroup) = cgroup {
-            self.text("cgroup", cgroup);
-        }
-        if let Some(command) = command {
-            self.text("command", command);
-        }
-        if let Some(database) = postgres {
-            self.text("postgres", &database.url(true));
-        }
-        if let Some(endpoint) = metrics {
-            self.text("metrics", &endpoint.to_string());
-        }
-        if !attach {
-            self.raw("attach", "false");
-        }
+        self.put(Key::On, (!on).then_some(false));
+        self.put(Key::Pid, pids);
+        self.put(Key::Cgroup, cgroup);
+        self.put(Key::CommandText, command);
+        self.put(Key::Postgres, postgres.map(|database| database.url(true)));
+        self.put(Key::Metrics, metrics.as_ref().map(ToString::to_string));
+        self.put(Key::Attach, (!attach).then_some(false));
     }
 }
 

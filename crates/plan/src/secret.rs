@@ -2,7 +2,6 @@
 
 use crate::error::nearest;
 use crate::{Fit, Piece, Template};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
@@ -27,7 +26,7 @@ impl fmt::Debug for Hidden {
 }
 
 /// Where a secret is from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretFrom {
     /// It was written into the plan or the command line; printed as `{redacted}`, and not kept.
     Given,

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
 /// What a plan starts before its load and stops after it: the service under test, and what that needs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
     /// Started in this order before the service, and stopped in the opposite one after it.
     pub needs: Vec<Need>,
@@ -14,8 +14,7 @@ pub struct Setup {
 }
 
 /// Something that the service needs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Need {
     /// A PostgreSQL of the plan's own.
     Postgres(Postgres),
@@ -24,7 +23,7 @@ pub enum Need {
 }
 
 /// A program that is started and stopped.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Program {
     /// `service`, or NAME of `[need.NAME]`: in messages, and of its log.
     pub name: String,
@@ -51,8 +50,7 @@ pub struct Program {
 }
 
 /// When a program can be used.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Ready {
     /// A GET of this `http://` URL is answered with a status below 400.
     Http(String),
@@ -86,7 +84,7 @@ impl Limits {
 }
 
 /// A PostgreSQL that is started from an empty data folder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Postgres {
     /// Port of 127.0.0.1 it listens at; the superuser `postgres` needs no password.
     pub port: u16,
@@ -122,8 +120,7 @@ impl Postgres {
 }
 
 /// How the state is put back between two measurements of one start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reset {
     /// Everything is stopped and started again, databases from an empty folder.
     Restart,
@@ -134,18 +131,7 @@ pub enum Reset {
     None,
 }
 
-impl Reset {
-    pub(crate) const ALL: [Self; 3] = [Self::Restart, Self::Sql, Self::None];
-
-    /// The word in plans.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Restart => "restart",
-            Self::Sql => "sql",
-            Self::None => "none",
-        }
-    }
-}
+named!(Reset { Restart: "restart", Sql: "sql", None: "none" });
 
 impl Setup {
     /// The plan's PostgreSQL, if it starts one.
@@ -157,18 +143,6 @@ impl Setup {
     }
 
     /// Texts that may hold a secret.
-    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
-        let needs = self.needs.iter().filter_map(|need| match need {
-            Need::Program(program) => Some(program),
-            Need::Postgres(_) => None,
-        });
-        needs.chain(&self.service).flat_map(|program| {
-            let values = program.env.iter().chain(&program.files).map(|(_, value)| value);
-            program.command.iter().chain(values)
-        })
-    }
-
-    /// As [`Setup::templates`].
     pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
         let needs = self.needs.iter_mut().filter_map(|need| match need {
             Need::Program(program) => Some(program),

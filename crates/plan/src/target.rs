@@ -1,10 +1,9 @@
 use crate::{Check, Template, Who};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
 /// The system under test.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Target {
     /// The built-in service, started as a child process for the length of the run; the origin is
     /// known only then.
@@ -18,7 +17,7 @@ pub enum Target {
 }
 
 /// Where HTTP requests go.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Origin {
     /// Whether requests go through TLS.
     pub tls: bool,
@@ -37,7 +36,7 @@ pub struct Origin {
 }
 
 /// Which HTTP is spoken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HttpVersion {
     /// Over TLS whatever the server chooses (ALPN), else 1.1.
     #[default]
@@ -49,7 +48,7 @@ pub enum HttpVersion {
 }
 
 /// Where statements go.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Database {
     /// Host name or address as written; a folder of sockets begins with `/`.
     pub host: String,
@@ -103,7 +102,7 @@ impl fmt::Display for Origin {
 }
 
 /// The request that is sent again and again, and what is expected of its answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// `GET`, `POST`, …
     pub method: String,
@@ -145,7 +144,7 @@ impl Request {
 }
 
 /// Statuses from the first to the last, both included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatusRange(pub u16, pub u16);
 
 impl StatusRange {

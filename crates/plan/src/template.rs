@@ -1,6 +1,5 @@
 use crate::{Fit, Hidden, Order, Rows, SecretFrom};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use std::sync::Arc;
 ///
 /// What the k-th arrival sends depends on k and the seed alone, so that W workers together send
 /// exactly what one would have sent.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Template {
     /// Literal and varying parts in order.
     pub pieces: Vec<Piece>,
@@ -18,7 +17,7 @@ pub struct Template {
 }
 
 /// One part of a [`Template`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     /// Sent as it is.
     Literal(Vec<u8>),
@@ -60,7 +59,6 @@ pub enum Piece {
         /// How it is written where it stands.
         fit: Fit,
         /// The column's values as they are written; empty until [`crate::Plan::bind`] has read the file.
-        #[serde(skip)]
         values: Arc<[String]>,
     },
     /// `{env:NAME}`, `{secret:FILE}`, or a secret that was written into the plan.
@@ -70,7 +68,6 @@ pub enum Piece {
         /// How it is written where it stands.
         fit: Fit,
         /// The value itself; empty until [`crate::Plan::bind`] has read it.
-        #[serde(skip)]
         value: Hidden,
     },
     /// The base64 form of what the template renders.
@@ -118,6 +115,13 @@ impl Template {
         })
     }
 
+    /// What every arrival sends, if all send the same.
+    pub(crate) fn constant(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.render(&Who { number: 0, seed: 0, taken: &[] }, 0, &mut out);
+        out
+    }
+
     /// Whether nothing is ever sent.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
@@ -148,25 +152,11 @@ impl Template {
     }
 
     /// Calls `visit` for each piece, those inside others included.
-    pub(crate) fn visit_mut<E>(
-        &mut self,
-        visit: &mut dyn FnMut(&mut Piece) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub(crate) fn visit_mut(&mut self, visit: &mut dyn FnMut(&mut Piece)) {
         for piece in &mut self.pieces {
-            visit(piece)?;
-            if let Piece::Base64(inner) = piece {
-                inner.visit_mut(visit)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// As [`Template::visit_mut`].
-    pub(crate) fn visit(&self, visit: &mut dyn FnMut(&Piece)) {
-        for piece in &self.pieces {
             visit(piece);
             if let Piece::Base64(inner) = piece {
-                inner.visit(visit);
+                inner.visit_mut(visit);
             }
         }
     }

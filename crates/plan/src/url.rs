@@ -1,4 +1,4 @@
-use crate::database::percent_decoded;
+use crate::form::percent_decoded;
 use crate::placeholder::Names;
 use crate::secret::masked_url;
 use crate::{Database, Origin, Piece, Target, Template};
@@ -17,6 +17,92 @@ pub(crate) struct Address {
     pub(crate) basic: Option<Template>,
 }
 
+/// A URL taken apart, each part as it is written: nothing is decoded, and nothing brought into a usual form, for a path
+/// is sent as it was given (the `url` crate would shorten and escape it).
+#[derive(Debug, Clone, Copy)]
+pub struct Parts<'a> {
+    /// Before `://`; empty if there is none.
+    pub scheme: &'a str,
+    /// Before the `@`.
+    pub user: Option<&'a str>,
+    /// Name or address, and port.
+    pub host: &'a str,
+    /// The rest: path, query and fragment.
+    pub path: &'a str,
+}
+
+impl<'a> Parts<'a> {
+    /// Of `postgres://` the path has no fragment, as libpq has it: a password may hold a `#`.
+    pub fn of(url: &'a str) -> Self {
+        let is_scheme = |scheme: &str| scheme.bytes().all(|b| b.is_ascii_alphanumeric());
+        let (scheme, rest) = url.split_once("://").filter(|(s, _)| is_scheme(s)).unwrap_or(("", url));
+        let ends: &[char] = if is_postgres(scheme) { &['/', '?'] } else { &['/', '?', '#'] };
+        let (authority, path) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
+        let (user, host) = match authority.rsplit_once('@') {
+            Some((user, host)) => (Some(user), host),
+            None => (None, authority),
+        };
+        Self { scheme, user, host, path }
+    }
+
+    /// Where requests go by HTTP; without a scheme, too.
+    ///
+    /// # Errors
+    /// With what was expected: a noun.
+    pub fn origin(&self) -> Result<Origin, &'static str> {
+        let tls = match self.scheme.to_ascii_lowercase().as_str() {
+            "" | "http" => false,
+            "https" => true,
+            _ => return Err("an http:// or https:// URL"),
+        };
+        if self.host.contains('{') {
+            return Err("a URL with one fixed host: placeholders are for the path, headers and body");
+        }
+        let (host, port) = host_and_port(self.host)?;
+        if host.is_empty() {
+            return Err("a URL with a host, such as http://host:8080/path");
+        }
+        let known = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b':');
+        if !host.bytes().all(known) {
+            return Err("a URL whose host has only letters, digits, '-', '.' and '_' \
+                        (write an international name in its xn-- form)");
+        }
+        Ok(Origin::new(tls, host, port.unwrap_or(if tls { 443 } else { 80 })))
+    }
+}
+
+fn is_postgres(scheme: &str) -> bool {
+    is_one_of(scheme, &["postgres", "postgresql"])
+}
+
+fn is_one_of(scheme: &str, known: &[&str]) -> bool {
+    known.iter().any(|known| known.eq_ignore_ascii_case(scheme))
+}
+
+/// The name or address, without the brackets of IPv6, and the port if one is said; or what was expected.
+pub(crate) fn host_and_port(text: &str) -> Result<(&str, Option<u16>), &'static str> {
+    let (host, port) = if let Some(rest) = text.strip_prefix('[') {
+        let (host, port) = rest.split_once(']').ok_or("a URL: the ']' after the IPv6 address is missing")?;
+        host.parse::<std::net::Ipv6Addr>().map_err(|_| "a URL with an IPv6 address in its brackets")?;
+        (host, port)
+    } else {
+        text.split_at(text.find(':').unwrap_or(text.len()))
+    };
+    if port.matches(':').count() > 1 {
+        return Err("a URL with host and port: an IPv6 address needs brackets, such as [::1]:8080");
+    }
+    let port = match port {
+        "" | ":" => None,
+        _ => Some(parse_port(port.strip_prefix(':').unwrap_or_default())?),
+    };
+    Ok((host, port))
+}
+
+pub(crate) fn parse_port(text: &str) -> Result<u16, &'static str> {
+    let digits = text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+    digits.filter(|&port| port > 0).ok_or("a URL with a port from 1 to 65535")
+}
+
 impl Address {
     /// Reads a target and the path of the request from one text: `http://host:port/path?query`,
     /// `https://…`, `host/path` (then `http`), `demo`, `demo/path`, `null`, `postgres://user@host/name`.
@@ -24,39 +110,28 @@ impl Address {
     /// The path is sent as written. A fragment is dropped, for it is never sent. The message is
     /// complete, and shows no password.
     pub(crate) fn parse(text: &str, names: &Names<'_>) -> Result<Self, String> {
-        let url = text.trim();
         let error = |expected: &str| format!("'{}' is not {expected}", masked_url(text));
-        if url.is_empty() {
-            return Err(error(EXPECTED));
-        }
-        let is_scheme = |scheme: &str| scheme.bytes().all(|b| b.is_ascii_alphanumeric());
-        let (scheme, rest) = url.split_once("://").filter(|(s, _)| is_scheme(s)).unwrap_or(("", url));
-        let tls = match scheme.to_ascii_lowercase().as_str() {
-            "" | "http" => false,
-            "https" => true,
-            "postgres" | "postgresql" => {
-                let target = Target::Sql(Database::parse(rest).map_err(|e| error(&e))?);
+        let parts = Parts::of(text.trim());
+        let target = match (parts.scheme, parts.user, parts.host) {
+            (scheme, ..) if is_postgres(scheme) => {
+                let target = Target::Sql(Database::parse(&parts).map_err(|e| error(&e))?);
                 return Ok(Self { target, path: Template::default(), basic: None });
             }
-            _ => return Err(error("an http://, https:// or postgres:// URL: torment speaks nothing else")),
+            (scheme, ..) if !is_one_of(scheme, &["", "http", "https"]) => {
+                return Err(error("an http://, https:// or postgres:// URL: torment speaks nothing else"));
+            }
+            (.., "") => return Err(error(EXPECTED)),
+            ("", None, "demo") => Target::Demo,
+            ("", None, "null" | "null:") => Target::Null,
+            _ => Target::Http(parts.origin().map_err(error)?),
         };
-        let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-        let (userinfo, host) = match authority.rsplit_once('@') {
-            Some((userinfo, host)) => (Some(userinfo), host),
-            None => (None, authority),
-        };
-        let target = match (scheme, authority) {
-            ("", "demo") => Target::Demo,
-            ("", "null" | "null:") => Target::Null,
-            _ => Target::Http(origin(tls, host).map_err(error)?),
-        };
-        let path = match path {
+        let path = match parts.path {
             "" if target == Target::Demo => DEMO_PATH.to_owned(),
             path if path.starts_with('/') => path.to_owned(),
             path => format!("/{path}"),
         };
         let path = parse_path(&path, names, &masked_url(text))?;
-        let basic = userinfo.map(|text| basic(text, names).map_err(|e| error(&e))).transpose()?;
+        let basic = parts.user.map(|text| basic(text, names).map_err(|e| error(&e))).transpose()?;
         Ok(Self { target, path, basic })
     }
 }
@@ -97,42 +172,6 @@ fn without_fragment(mut path: Template) -> Template {
         }
     }
     path
-}
-
-fn origin(tls: bool, authority: &str) -> Result<Origin, &'static str> {
-    if authority.contains('{') {
-        return Err("a URL with one fixed host: placeholders are for the path, headers and body");
-    }
-    let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
-        let (host, port) = rest.split_once(']').ok_or("a URL: the ']' after the IPv6 address is missing")?;
-        host.parse::<std::net::Ipv6Addr>().map_err(|_| "a URL with an IPv6 address in its brackets")?;
-        (host, port)
-    } else {
-        let end = authority.find(':').unwrap_or(authority.len());
-        authority.split_at(end)
-    };
-    if port.matches(':').count() > 1 {
-        return Err("a URL with host and port: an IPv6 address needs brackets, http://[::1]:8080/");
-    }
-    if host.is_empty() {
-        return Err(EXPECTED);
-    }
-    let known = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b':');
-    if !host.bytes().all(known) {
-        return Err("a URL whose host has only letters, digits, '-', '.' and '_' \
-                    (write an international name in its xn-- form)");
-    }
-    let port = match port {
-        "" | ":" if tls => 443,
-        "" | ":" => 80,
-        _ => port
-            .strip_prefix(':')
-            .filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
-            .and_then(|digits| digits.parse().ok())
-            .filter(|&port| port > 0)
-            .ok_or("a URL with a port from 1 to 65535")?,
-    };
-    Ok(Origin::new(tls, host, port))
 }
 
 /// What may stand in a request line: visible ASCII.

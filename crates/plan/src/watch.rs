@@ -1,12 +1,10 @@
 use crate::placeholder::Names;
 use crate::secret::{hide, masked_url};
-use crate::url::Address;
+use crate::url::{Address, Parts};
 use crate::{Database, Error, Piece, Place, Target, Template};
-use serde::{Deserialize, Serialize};
 
 /// What is watched beside the load, and how. By default whatever of the target is on this machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Watch {
     /// Watch at all.
     pub on: bool,
@@ -51,12 +49,6 @@ impl Watch {
     }
 
     /// Texts that may hold a secret.
-    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
-        let password = self.postgres.as_ref().and_then(|database| database.password.as_ref());
-        password.into_iter().chain(self.metrics.as_ref().map(|endpoint| &endpoint.0))
-    }
-
-    /// As [`Watch::templates`].
     pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
         let password = self.postgres.as_mut().and_then(|database| database.password.as_mut());
         password.into_iter().chain(self.metrics.as_mut().map(|endpoint| &mut endpoint.0))
@@ -64,7 +56,7 @@ impl Watch {
 }
 
 /// The URL of a metrics endpoint; what stands before its host is a secret.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Endpoint(Template);
 
 impl Endpoint {
@@ -79,13 +71,14 @@ impl Endpoint {
                 "the URL of a metrics endpoint, such as http://127.0.0.1:8080/actuator/prometheus",
             ));
         }
-        let start = full.find("://").map_or(0, |at| at + 3);
-        let end = full[start..].find(['/', '?', '#']).map_or(full.len(), |at| start + at);
-        let host = full[start..end].rfind('@').map_or(start, |at| start + at);
+        let Parts { scheme, user, host, path } = Parts::of(&full);
         let read = |text: &str| Template::parse(text).map_err(|e| Error::at(place, e.to_string()));
-        let mut template = read(&full[..start])?;
-        template.append(hide(read(&full[start..host])?));
-        template.append(read(&full[host..])?);
+        let mut template = read(&format!("{scheme}://"))?;
+        if let Some(user) = user {
+            template.append(hide(read(user)?));
+            template.append(Template::literal("@"));
+        }
+        template.append(read(&format!("{host}{path}"))?);
         if template.pieces.iter().any(|piece| !matches!(piece, Piece::Literal(_) | Piece::Secret { .. })) {
             return Err(wrong(
                 "a URL that is the same each time: only {env:NAME} and {secret:FILE} may stand in it",
@@ -96,9 +89,7 @@ impl Endpoint {
     }
 
     fn url_in_clear(&self) -> String {
-        let mut out = Vec::new();
-        self.0.render(&crate::Who { number: 0, seed: 0, taken: &[] }, 0, &mut out);
-        String::from_utf8_lossy(&out).into_owned()
+        String::from_utf8_lossy(&self.0.constant()).into_owned()
     }
 }
 

@@ -114,7 +114,7 @@ fn near(asked: &str, all: &[String]) -> Vec<String> {
         .iter()
         .filter_map(|name| {
             let other = name.to_lowercase();
-            let far = distance(&small, &other);
+            let far = strsim::levenshtein(&small, &other);
             let is_part = !small.is_empty() && other.contains(&small);
             (far <= most || is_part).then_some((far, name))
         })
@@ -122,22 +122,6 @@ fn near(asked: &str, all: &[String]) -> Vec<String> {
     // The sort is stable: of those equally near the newest come first.
     found.sort_by_key(|(far, _)| *far);
     found.into_iter().take(NEAR).map(|(_, name)| name.clone()).collect()
-}
-
-/// Letters to change, add or leave out to make one of the other (Levenshtein 1966).
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, letter) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, against) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(letter != *against);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[other.len()]
 }
 
 #[cfg(test)]
@@ -149,7 +133,7 @@ mod tests {
         for (one, other, expected) in
             [("", "", 0), ("abc", "", 3), ("", "abc", 3), ("kitten", "sitting", 3), ("größe", "grösse", 2)]
         {
-            assert_eq!(distance(one, other), expected, "{one} {other}");
+            assert_eq!(strsim::levenshtein(one, other), expected, "{one} {other}");
         }
     }
 

@@ -18,8 +18,28 @@ impl Moment {
     /// Anything else, and what is before 1970.
     pub fn parse(text: &str, now: Self) -> Result<Self, ParseError> {
         let text = text.trim();
-        let found = ago(text).map(|micros| Self(now.0.saturating_sub(micros))).or_else(|| date(text));
+        let found = ago(text).map(|micros| Self(now.0.saturating_sub(micros))).or_else(|| Self::from_date(text));
         found.ok_or_else(|| ParseError { found: text.to_owned(), expected: EXPECTED })
+    }
+
+    /// RFC 3339, section 5.6, where also a space may stand before the time of day, and seconds, offset and its colon may be
+    /// missing. None before 1970.
+    pub fn from_date(text: &str) -> Option<Self> {
+        let (day, time) = match text.split_once(['T', 't', ' ']) {
+            Some((day, time)) => (day, Some(time)),
+            None => (text, None),
+        };
+        let mut parts = day.split('-');
+        let (year, month, date) =
+            (digits(parts.next()?, 4)?, digits(parts.next()?, 2)?, digits(parts.next()?, 2)?);
+        if parts.next().is_some() || !(1..=12).contains(&month) || !(1..=days_of(year, month)).contains(&date) {
+            return None;
+        }
+        let days = days_since_1970(year, month, date)?;
+        let (micros, offset_s) = time.map_or(Some((0, 0)), time_of_day)?;
+        let begin = i64::try_from(days * 86_400).ok()?;
+        let seconds = u64::try_from(begin - offset_s).ok()?;
+        Some(Self(seconds.checked_mul(1_000_000)?.checked_add(micros)?))
     }
 }
 
@@ -37,25 +57,6 @@ fn ago(text: &str) -> Option<u64> {
         _ => return None,
     };
     number.checked_mul(seconds)?.checked_mul(1_000_000)
-}
-
-/// RFC 3339, section 5.6, where also a space may stand before the time of day, and seconds and offset may be missing.
-fn date(text: &str) -> Option<Moment> {
-    let (day, time) = match text.split_once(['T', 't', ' ']) {
-        Some((day, time)) => (day, Some(time)),
-        None => (text, None),
-    };
-    let mut parts = day.split('-');
-    let (year, month, date) =
-        (digits(parts.next()?, 4)?, digits(parts.next()?, 2)?, digits(parts.next()?, 2)?);
-    if parts.next().is_some() || !(1..=12).contains(&month) || !(1..=days_of(year, month)).contains(&date) {
-        return None;
-    }
-    let days = days_since_1970(year, month, date)?;
-    let (micros, offset_s) = time.map_or(Some((0, 0)), time_of_day)?;
-    let begin = i64::try_from(days * 86_400).ok()?;
-    let seconds = u64::try_from(begin - offset_s).ok()?;
-    Some(Moment(seconds.checked_mul(1_000_000)?.checked_add(micros)?))
 }
 
 /// Microseconds of the day, and how much the clock there is ahead of UTC, in seconds.
@@ -80,7 +81,8 @@ fn time_of_day(text: &str) -> Option<(u64, i64)> {
     let offset_s = match offset {
         "" | "Z" | "z" => 0,
         _ => {
-            let (hours, minutes) = offset[1..].split_once(':')?;
+            let digits_of = &offset[1..];
+            let (hours, minutes) = digits_of.split_once(':').or_else(|| digits_of.split_at_checked(2))?;
             let (hours, minutes) = (digits(hours, 2)?, digits(minutes, 2)?);
             let ahead = (hours < 24 && minutes < 60).then_some((hours * 3600 + minutes * 60) as i64)?;
             if offset.starts_with('-') { -ahead } else { ahead }
@@ -146,6 +148,7 @@ mod tests {
             ("2026-11-20 16:15", "2026-11-20T16:15:00.000000Z"),
             ("2026-11-20T00:15:00+01:00", "2026-11-19T23:15:00.000000Z"),
             ("2026-12-31T23:59:60-05:30", "2027-01-01T05:30:00.000000Z"),
+            ("2026-11-20T16:15-0530", "2026-11-20T21:45:00.000000Z"),
         ] {
             assert_eq!(
                 Moment::parse(text, NOW).map(|moment| moment.to_string()),

@@ -1,7 +1,7 @@
 use super::options::{self, Given};
 use crate::encode;
-use crate::header::is_token;
 use crate::multipart::Part;
+use plan::is_token;
 
 /// What one set of curl's options asks for; `--next` begins another.
 #[derive(Debug, Default)]

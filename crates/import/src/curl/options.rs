@@ -1,4 +1,10 @@
-//! curl's options (curl 8): how each is spelled, and whether a value follows.
+//! curl's options (curl 8): how each is spelled, and whether a value follows. clap itself would refuse what it does not
+//! know, and lose the order; here its lexer reads the words.
+
+use clap_lex::RawArgs;
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 
 /// One option as it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,191 +19,119 @@ pub(super) struct Given {
     pub known: bool,
 }
 
-/// Short spellings.
-const SHORT: &[(char, &str)] = &[
-    ('#', "progress-bar"),
-    (':', "next"),
-    ('0', "http1.0"),
-    ('1', "tlsv1"),
-    ('2', "sslv2"),
-    ('3', "sslv3"),
-    ('4', "ipv4"),
-    ('6', "ipv6"),
-    ('A', "user-agent"),
-    ('B', "use-ascii"),
-    ('C', "continue-at"),
-    ('D', "dump-header"),
-    ('E', "cert"),
-    ('F', "form"),
-    ('G', "get"),
-    ('H', "header"),
-    ('I', "head"),
-    ('J', "remote-header-name"),
-    ('K', "config"),
-    ('L', "location"),
-    ('M', "manual"),
-    ('N', "no-buffer"),
-    ('O', "remote-name"),
-    ('P', "ftp-port"),
-    ('Q', "quote"),
-    ('R', "remote-time"),
-    ('S', "show-error"),
-    ('T', "upload-file"),
-    ('U', "proxy-user"),
-    ('V', "version"),
-    ('X', "request"),
-    ('Y', "speed-limit"),
-    ('Z', "parallel"),
-    ('a', "append"),
-    ('b', "cookie"),
-    ('c', "cookie-jar"),
-    ('d', "data"),
-    ('e', "referer"),
-    ('f', "fail"),
-    ('g', "globoff"),
-    ('h', "help"),
-    ('i', "include"),
-    ('j', "junk-session-cookies"),
-    ('k', "insecure"),
-    ('l', "list-only"),
-    ('m', "max-time"),
-    ('n', "netrc"),
-    ('o', "output"),
-    ('p', "proxytunnel"),
-    ('q', "disable"),
-    ('r', "range"),
-    ('s', "silent"),
-    ('t', "telnet-option"),
-    ('u', "user"),
-    ('v', "verbose"),
-    ('w', "write-out"),
-    ('x', "proxy"),
-    ('y', "speed-time"),
-    ('z', "time-cond"),
-];
+impl Given {
+    fn new(name: impl Into<String>, written: impl Into<String>, value: Option<&OsStr>, known: bool) -> Self {
+        let value = value.map_or_else(Vec::new, |value| value.as_bytes().to_vec());
+        Self { name: name.into(), written: written.into(), value, known }
+    }
+}
 
-/// Options followed by a value.
-const WITH_VALUE: &str = "abstract-unix-socket alt-svc aws-sigv4 cacert capath cert cert-type ciphers config \
-    connect-timeout connect-to continue-at cookie cookie-jar create-file-mode crlfile curves data data-ascii \
-    data-binary data-raw data-urlencode delegation dns-interface dns-ipv4-addr dns-ipv6-addr dns-servers \
-    doh-url dump-header ech egd-file engine etag-compare etag-save expect100-timeout form form-string \
-    ftp-account ftp-alternative-to-user ftp-method ftp-port ftp-ssl-ccc-mode happy-eyeballs-timeout-ms \
-    haproxy-clientip header help hostpubmd5 hostpubsha256 hsts interface ip-tos ipfs-gateway json \
-    keepalive-cnt keepalive-time key key-type krb libcurl limit-rate local-port login-options mail-auth \
-    mail-from mail-rcpt max-filesize max-redirs max-time netrc-file noproxy oauth2-bearer output output-dir \
-    parallel-max parallel-max-host pass pinnedpubkey preproxy proto proto-default proto-redir proxy \
-    proxy-cacert proxy-capath proxy-cert proxy-cert-type proxy-ciphers proxy-crlfile proxy-header proxy-key \
-    proxy-key-type proxy-pass proxy-pinnedpubkey proxy-service-name proxy-tls13-ciphers proxy-tlsauthtype \
-    proxy-tlspassword proxy-tlsuser proxy-user proxy1.0 pubkey quote random-file range rate referer request \
-    request-target resolve retry retry-delay retry-max-time sasl-authzid service-name sigalgs socks4 socks4a \
-    socks5 socks5-gssapi-service socks5-hostname speed-limit speed-time stderr telnet-option tftp-blksize \
-    time-cond tls-max tls13-ciphers tlsauthtype tlspassword tlsuser trace trace-ascii trace-config \
-    unix-socket upload-file upload-flags url url-query user user-agent variable vlan-priority write-out";
+/// curl's options, by their long spelling: `f,fail` has a short one, a value follows `request=`, and `silent~` is
+/// about what curl shows or where it puts answers, which makes no difference to a load. Those without a value may
+/// also be said as `--no-…`.
+const OPTIONS: &str = "abstract-unix-socket= alpn alt-svc= anyauth a,append aws-sigv4= basic~ buffer~ ca-native cacert= \
+    capath= E,cert= cert-status cert-type= ciphers= clobber~ compressed compressed-ssh K,config= \
+    connect-timeout= connect-to= C,continue-at= b,cookie= c,cookie-jar= create-dirs~ create-file-mode=~ \
+    crlf crlfile= curves= d,data= data-ascii= data-binary= data-raw= data-urlencode= delegation= digest \
+    q,disable~ disable-eprt disable-epsv disallow-username-in-url~ dns-interface= dns-ipv4-addr= \
+    dns-ipv6-addr= dns-servers= doh-cert-status doh-insecure doh-url= D,dump-header=~ ech= egd-file= \
+    engine= eprt epsv etag-compare= etag-save= expect100-timeout= f,fail~ fail-early~ fail-with-body~ \
+    false-start F,form= form-escape~ form-string= ftp-account= ftp-alternative-to-user= ftp-create-dirs \
+    ftp-method= ftp-pasv P,ftp-port= ftp-pret ftp-skip-pasv-ip ftp-ssl-ccc ftp-ssl-ccc-mode= \
+    ftp-ssl-control G,get g,globoff~ happy-eyeballs-timeout-ms= haproxy-clientip= haproxy-protocol \
+    I,head H,header= h,help= hostpubmd5= hostpubsha256= hsts= http0.9 0,http1.0 http1.1 http2 \
+    http2-prior-knowledge http3 http3-only ignore-content-length i,include~ k,insecure interface= \
+    ip-tos= ipfs-gateway= 4,ipv4 6,ipv6 json= j,junk-session-cookies keepalive~ keepalive-cnt= \
+    keepalive-time= key= key-type= krb= libcurl=~ limit-rate= l,list-only local-port= L,location \
+    location-trusted login-options= mail-auth= mail-from= mail-rcpt= mail-rcpt-allowfails M,manual \
+    max-filesize= max-redirs= m,max-time= metalink mptcp negotiate n,netrc netrc-file= netrc-optional \
+    :,next N,no-buffer~ noproxy= npn ntlm ntlm-wb oauth2-bearer= out-null~ o,output=~ output-dir=~ \
+    Z,parallel~ parallel-immediate~ parallel-max=~ parallel-max-host=~ pass= path-as-is~ pinnedpubkey= \
+    post301 post302 post303 preproxy= #,progress-bar~ progress-meter~ proto= proto-default= proto-redir= \
+    x,proxy= proxy-anyauth proxy-basic proxy-ca-native proxy-cacert= proxy-capath= proxy-cert= \
+    proxy-cert-type= proxy-ciphers= proxy-crlfile= proxy-digest proxy-header= proxy-http2 proxy-insecure \
+    proxy-key= proxy-key-type= proxy-negotiate proxy-ntlm proxy-pass= proxy-pinnedpubkey= \
+    proxy-service-name= proxy-ssl-allow-beast proxy-ssl-auto-client-cert proxy-tls13-ciphers= \
+    proxy-tlsauthtype= proxy-tlspassword= proxy-tlsuser= proxy-tlsv1 U,proxy-user= proxy1.0= \
+    p,proxytunnel pubkey= Q,quote= random-file= r,range= rate= raw~ e,referer= J,remote-header-name~ \
+    O,remote-name~ remote-name-all~ R,remote-time~ remove-on-error~ X,request= request-target= resolve= \
+    retry= retry-all-errors retry-connrefused retry-delay= retry-max-time= sasl-authzid= sasl-ir \
+    service-name= sessionid S,show-error~ show-headers~ sigalgs= s,silent~ skip-existing~ socks4= \
+    socks4a= socks5= socks5-basic socks5-gssapi socks5-gssapi-nec socks5-gssapi-service= \
+    socks5-hostname= Y,speed-limit= y,speed-time= ssl ssl-allow-beast ssl-auto-client-cert ssl-no-revoke \
+    ssl-reqd ssl-revoke-best-effort 2,sslv2 3,sslv3 stderr=~ styled-output~ suppress-connect-headers~ \
+    tcp-fastopen tcp-nodelay~ t,telnet-option= tftp-blksize= tftp-no-options z,time-cond= tls-earlydata \
+    tls-max= tls13-ciphers= tlsauthtype= tlspassword= tlsuser= 1,tlsv1 tlsv1.0 tlsv1.1 tlsv1.2 tlsv1.3 \
+    tr-encoding trace=~ trace-ascii=~ trace-config=~ trace-ids~ trace-time~ unix-socket= T,upload-file= \
+    upload-flags= url= url-query= B,use-ascii u,user= A,user-agent= variable= v,verbose~ V,version \
+    vlan-priority= w,write-out=~ xattr~";
 
-/// Options that stand alone, `--no-…` left aside.
-const ALONE: &str = "alpn anyauth append basic buffer ca-native cert-status clobber compressed compressed-ssh \
-    create-dirs crlf digest disable disable-eprt disable-epsv disallow-username-in-url doh-cert-status \
-    doh-insecure eprt epsv fail fail-early fail-with-body false-start form-escape ftp-create-dirs ftp-pasv \
-    ftp-pret ftp-skip-pasv-ip ftp-ssl-ccc ftp-ssl-control get globoff haproxy-protocol head http0.9 http1.0 \
-    http1.1 http2 http2-prior-knowledge http3 http3-only ignore-content-length include insecure ipv4 ipv6 \
-    junk-session-cookies keepalive list-only location location-trusted mail-rcpt-allowfails manual metalink \
-    mptcp negotiate netrc netrc-optional next npn ntlm ntlm-wb out-null parallel parallel-immediate path-as-is \
-    post301 post302 post303 progress-bar progress-meter proxy-anyauth proxy-basic proxy-ca-native \
-    proxy-digest proxy-http2 proxy-insecure proxy-negotiate proxy-ntlm proxy-ssl-allow-beast \
-    proxy-ssl-auto-client-cert proxy-tlsv1 proxytunnel raw remote-header-name remote-name remote-name-all \
-    remote-time remove-on-error retry-all-errors retry-connrefused sasl-ir sessionid show-error show-headers \
-    silent skip-existing socks5-basic socks5-gssapi socks5-gssapi-nec ssl ssl-allow-beast \
-    ssl-auto-client-cert ssl-no-revoke ssl-reqd ssl-revoke-best-effort sslv2 sslv3 styled-output \
-    suppress-connect-headers tcp-fastopen tcp-nodelay tftp-no-options tls-earlydata tlsv1 tlsv1.0 tlsv1.1 \
-    tlsv1.2 tlsv1.3 tr-encoding trace-ids trace-time use-ascii verbose version xattr";
+/// One of them.
+struct Known {
+    short: Option<char>,
+    name: &'static str,
+    has_value: bool,
+    is_harmless: bool,
+}
 
-/// Options about what curl shows and where it puts answers: a load does without them.
-const HARMLESS: &str = "basic buffer clobber create-dirs create-file-mode disable disallow-username-in-url \
-    dump-header fail fail-early fail-with-body form-escape globoff include keepalive libcurl no-buffer \
-    no-clobber no-keepalive no-progress-meter out-null output output-dir parallel parallel-immediate parallel-max \
-    parallel-max-host path-as-is progress-bar progress-meter raw remote-header-name remote-name remote-name-all \
-    remote-time remove-on-error show-error show-headers silent skip-existing stderr styled-output \
-    suppress-connect-headers tcp-nodelay trace trace-ascii trace-config trace-ids trace-time verbose \
-    write-out xattr";
+impl Known {
+    fn all() -> impl Iterator<Item = Self> {
+        OPTIONS.split_whitespace().map(|word| {
+            let (word, is_harmless) = word.strip_suffix('~').map_or((word, false), |word| (word, true));
+            let (word, has_value) = word.strip_suffix('=').map_or((word, false), |word| (word, true));
+            let (short, name) = word.split_once(',').unwrap_or(("", word));
+            Self { short: short.chars().next(), name, has_value, is_harmless }
+        })
+    }
 
-fn one_of(list: &str, name: &str) -> bool {
-    list.split_whitespace().any(|known| known == name)
+    /// By its long spelling.
+    fn of(name: &str) -> Option<Self> {
+        let positive = name.strip_prefix("no-");
+        Self::all().find(|known| known.name == name || !known.has_value && positive == Some(known.name))
+    }
 }
 
 /// Whether an option makes no difference to a load.
 pub(super) fn is_harmless(name: &str) -> bool {
-    one_of(HARMLESS, name)
+    Known::of(name).is_some_and(|known| known.is_harmless)
 }
 
 /// The words after `curl` as options, in order; a word that is none is a `url`.
 pub(super) fn read(words: &[Vec<u8>]) -> Vec<Given> {
-    let (mut given, mut words, mut only_urls) = (Vec::new(), words.iter(), false);
-    while let Some(word) = words.next() {
-        let text = String::from_utf8_lossy(word).into_owned();
-        let url =
-            || Given { name: "url".to_owned(), written: text.clone(), value: word.clone(), known: true };
-        if only_urls || text == "-" || !text.starts_with('-') {
-            given.push(url());
-        } else if text == "--" {
-            only_urls = true;
-        } else if let Some(name) = text.strip_prefix("--") {
-            given.push(long(name, &text, &mut words));
+    let words = RawArgs::new(words.iter().map(|word| OsStr::from_bytes(word)));
+    let (mut at, mut all) = (words.cursor(), Vec::new());
+    let url = |word: &OsStr| Given::new("url", word.to_string_lossy(), Some(word), true);
+    while let Some(word) = words.next(&mut at) {
+        if word.is_escape() {
+            all.extend(words.remaining(&mut at).map(url));
+        } else if let Some((name, attached)) = word.to_long() {
+            let name = name.map_or_else(OsStr::to_string_lossy, Cow::from);
+            // curl itself does not take --name=value, but people write it.
+            let known = Known::of(&name).filter(|known| known.has_value || attached.is_none());
+            let has_value = known.as_ref().is_some_and(|known| known.has_value);
+            let value = has_value.then(|| attached.or_else(|| words.next_os(&mut at)));
+            all.push(Given::new(&*name, format!("--{name}"), value.flatten(), known.is_some()));
+        } else if let Some(mut letters) = word.to_short() {
+            // `-sSLk`, `-XPOST`, `-d@file`.
+            while let Some(letter) = letters.next_flag() {
+                let letter = letter.unwrap_or(char::REPLACEMENT_CHARACTER);
+                let known = Known::all().find(|known| known.short == Some(letter));
+                let name = known.as_ref().map_or_else(|| letter.to_string(), |known| known.name.to_owned());
+                let has_value = known.as_ref().is_some_and(|known| known.has_value);
+                let value = has_value.then(|| letters.next_value_os().or_else(|| words.next_os(&mut at)));
+                all.push(Given::new(name, format!("-{letter}"), value.flatten(), known.is_some()));
+            }
         } else {
-            shorts(&text, word, &mut words, &mut given);
+            all.push(url(word.to_value_os()));
         }
     }
-    given
-}
-
-fn long<'a>(name: &str, written: &str, words: &mut impl Iterator<Item = &'a Vec<u8>>) -> Given {
-    // curl itself does not take --name=value, but people write it.
-    let (name, attached) = match name.split_once('=') {
-        Some((name, value)) if one_of(WITH_VALUE, name) => (name, Some(value.as_bytes().to_vec())),
-        _ => (name, None),
-    };
-    let with_value = one_of(WITH_VALUE, name);
-    let alone = one_of(ALONE, name.strip_prefix("no-").unwrap_or(name));
-    let value = match attached {
-        Some(value) => value,
-        None if with_value => words.next().cloned().unwrap_or_default(),
-        None => Vec::new(),
-    };
-    let written = written.split('=').next().unwrap_or_default().to_owned();
-    Given { name: name.to_owned(), written, value, known: with_value || alone }
-}
-
-/// `-sSLk`, `-XPOST`, `-d@file`.
-fn shorts<'a>(
-    text: &str,
-    word: &[u8],
-    words: &mut impl Iterator<Item = &'a Vec<u8>>,
-    given: &mut Vec<Given>,
-) {
-    for (at, c) in text.char_indices().skip(1) {
-        let known = SHORT.iter().find(|(short, _)| *short == c).map(|(_, name)| *name);
-        let name = known.map_or_else(|| c.to_string(), str::to_owned);
-        let mut option = Given { name, written: format!("-{c}"), value: Vec::new(), known: known.is_some() };
-        if one_of(WITH_VALUE, &option.name) {
-            // All before it is ASCII, so its place in the text and in the word is the same.
-            let attached = word.get(at + 1..).unwrap_or_default();
-            option.value = if attached.is_empty() {
-                words.next().cloned().unwrap_or_default()
-            } else {
-                attached.to_vec()
-            };
-            given.push(option);
-            return;
-        }
-        given.push(option);
-        if !c.is_ascii() {
-            return;
-        }
-    }
+    all
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn reads_all_spellings() {
@@ -213,7 +147,9 @@ mod tests {
             ("--url u -- -v", "url=u url=-v"),
             ("--bogus u", "bogus? url=u"),
             ("-@ u", "@? url=u"),
-            ("--unheard=of u", "unheard=of? url=u"),
+            ("--unheard=of u", "unheard? url=u"),
+            ("--silent=of u", "silent? url=u"),
+            ("-és u", "é? silent url=u"),
             ("-X", "request"),
             ("-: u -", "next url=u url=-"),
         ] {
@@ -231,15 +167,12 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_agree() {
-        for (_, name) in SHORT {
-            let alone = one_of(ALONE, name.strip_prefix("no-").unwrap_or(name));
-            assert!(alone || one_of(WITH_VALUE, name), "{name}");
+    fn every_option_stands_once() {
+        let (mut names, mut shorts) = (BTreeSet::new(), BTreeSet::new());
+        for known in Known::all() {
+            assert!(names.insert(known.name), "{}", known.name);
+            assert!(known.short.is_none_or(|short| shorts.insert(short)), "{}", known.name);
         }
-        for name in HARMLESS.split_whitespace() {
-            let alone = one_of(ALONE, name.strip_prefix("no-").unwrap_or(name));
-            assert!(alone || one_of(WITH_VALUE, name), "{name}");
-        }
-        assert!(!WITH_VALUE.split_whitespace().any(|name| one_of(ALONE, name)));
+        assert!(is_harmless("no-keepalive") && !is_harmless("no-compressed") && !is_harmless("keepalive-time"));
     }
 }

@@ -131,7 +131,7 @@ fn not_repeatable(exchange: &Exchange) -> Option<&'static str> {
         Some("a stream of events has no end to wait for")
     } else if exchange.status == Some(0) && !exchange.from_cache {
         Some("it had no answer when it was recorded")
-    } else if !crate::header::is_token(&exchange.method) || exchange.method == "CONNECT" {
+    } else if !plan::is_token(&exchange.method) || exchange.method == "CONNECT" {
         Some("its method cannot be sent")
     } else {
         None

@@ -5,6 +5,7 @@ use crate::Error;
 use crate::address::Address;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::Deserialize;
+use units::Moment;
 
 #[derive(Deserialize)]
 struct File {
@@ -223,30 +224,7 @@ fn decoded(text: String, encoding: Option<&str>) -> Option<Vec<u8>> {
 
 /// Milliseconds since 1970 of `2024-05-01T12:00:00.123Z` or `…+02:00` (ISO 8601 as HAR has it).
 fn milliseconds(text: &str) -> Option<f64> {
-    let (date, rest) = text.split_once(['T', ' '])?;
-    let mut date = date.splitn(3, '-').map(|part| part.parse::<i64>().ok());
-    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
-    let zone = rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len());
-    let (time, zone) = rest.split_at(zone);
-    let mut time = time.splitn(3, ':').map(|part| part.parse::<f64>().ok());
-    let (hour, minute, second) = (time.next()??, time.next()??, time.next().unwrap_or(Some(0.0))?);
-    let ahead = match zone.chars().next() {
-        Some(sign @ ('+' | '-')) => {
-            let digits: String = zone.chars().filter(char::is_ascii_digit).collect();
-            let (hours, minutes) = (digits.get(..2)?.parse::<f64>().ok()?, digits.get(2..4).unwrap_or("0"));
-            let minutes = hours * 60.0 + minutes.parse::<f64>().ok()?;
-            if sign == '+' { minutes } else { -minutes }
-        }
-        _ => 0.0,
-    };
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(0..=9999).contains(&year) {
-        return None;
-    }
-    // Days since 1970 in the Gregorian calendar, the year taken to begin in March.
-    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days =
-        y * 365 + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + (m * 153 + 2) / 5 + day - 719_469;
-    Some(((days as f64 * 24.0 + hour) * 60.0 + minute - ahead) * 60_000.0 + second * 1000.0)
+    Some(Moment::from_date(text)?.0 as f64 / 1000.0)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::sampler::{Sampler, UNKNOWN};
 use super::spec::Spec;
 use crate::document::Request;
 use crate::encode;
-use crate::header::is_token;
+use plan::is_token;
 use serde_json::Value;
 
 /// Those of the path and of the operation, by `in` and `name`; the operation's win.

@@ -3,8 +3,8 @@
 use super::spec::Spec;
 use crate::document::{Auth, Request};
 use crate::encode;
-use crate::header::is_token;
 use crate::secret::Secrets;
+use plan::is_token;
 use serde_json::Value;
 
 /// Gives the request what its first alternative of security demands.

@@ -55,8 +55,8 @@ pub(super) fn header_name<'a>(name: &'a str, given: &Given) -> Result<&'a str, E
     Ok(name)
 }
 
-/// RFC 9110, 5.6.2.
-pub(super) fn is_token(text: &str) -> bool {
+/// Whether a header or a cookie can be called so (RFC 9110, 5.6.2).
+pub fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 

@@ -2,9 +2,8 @@
 
 use super::hypothesis::{Context, parse_at};
 use super::probes::Probes;
-use super::variant::advice;
 use crate::draft::{Draft, MAX_DURATION, Section};
-use crate::error::Error;
+use crate::error::{Error, advice};
 use crate::{At, Experiment, Find, Flow, Key, Measure, Said, Setup, Workload};
 use units::{Nanos, Share};
 
@@ -144,7 +143,7 @@ impl Section {
                 None => {
                     let mut names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
                     names.push(ALL);
-                    let advice = advice(name, &names, "");
+                    let advice = advice(name, &names);
                     return Err(given.error(format!("'{name}' is the name of no request or flow; {advice}")));
                 }
             });

@@ -1,9 +1,9 @@
 //! What is asked: each `[[hypothesis]]`, and the effects of crossed factors.
 
 use super::experiment::MANAGEABLE;
-use super::variant::{Arms, Cross, advice};
+use super::variant::{Arms, Cross};
 use crate::draft::{Draft, Given, MAX_RATE, Section};
-use crate::error::Error;
+use crate::error::{Error, advice};
 use crate::{Asked, At, Hypothesis, Key, Measure, Probe, Said, Workload};
 use std::collections::BTreeSet;
 use units::{Rate, Share};
@@ -166,7 +166,7 @@ impl Section {
         let place = |given: &Given| {
             let name = given.text.trim();
             names.iter().position(|known| *known == name).ok_or_else(|| {
-                let advice = advice(name, &names, "");
+                let advice = advice(name, &names);
                 given.error(format!("'{name}' is no variant; {advice}"))
             })
         };
@@ -189,7 +189,7 @@ impl Section {
             let known: Vec<&str> = context.workloads.iter().map(|workload| workload.name.as_str()).collect();
             let name = given.text.trim();
             known.iter().find(|known| **known == name).map(|name| (*name).to_owned()).ok_or_else(|| {
-                let advice = advice(name, &known, "");
+                let advice = advice(name, &known);
                 given.error(format!("'{name}' is no workload; {advice} (they stand in [try] workloads)"))
             })
         });

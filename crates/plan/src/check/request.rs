@@ -9,23 +9,8 @@ use crate::url::{Address, parse_path};
 use crate::{Ask, Fit, Key, Piece, ReadFile, Request, Statement, Target, Template, data, form};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
-/// What a statement has nothing to do with.
-const ONLY_HTTP: [Key; 14] = [
-    Key::Path,
-    Key::Basic,
-    Key::Bearer,
-    Key::Headers,
-    Key::Method,
-    Key::Body,
-    Key::BodyFile,
-    Key::BodyBase64,
-    Key::Form,
-    Key::ExpectStatus,
-    Key::ExpectHeader,
-    Key::ExpectBody,
-    Key::ExpectJson,
-    Key::Take,
-];
+/// What is said of statements as of requests; the other keys of a request are for HTTP.
+const FOR_ALL: [Key; 5] = [Key::Name, Key::Weight, Key::Think, Key::Sql, Key::Timeout];
 
 /// Where a request stands: what is said of all requests, and the names known there.
 pub(super) struct Around<'a> {
@@ -51,7 +36,7 @@ impl Section {
         if !is_database {
             return Err(sql.error("a statement needs a database: the target is no postgres:// URL"));
         }
-        if let Some(key) = ONLY_HTTP.into_iter().find(|&key| self.has(key)) {
+        if let Some(key) = self.values.keys().copied().find(|key| !FOR_ALL.contains(key)) {
             let message =
                 format!("a statement has no {}: that is for http:// and https:// targets", key.name());
             return Err(self.complain(key, message));
@@ -302,11 +287,10 @@ fn method(given: &Given) -> Result<String, Error> {
 impl Template {
     /// Files named in a plan file are looked for next to it.
     pub(crate) fn rooted(&mut self, place: &Place) {
-        let _ = self.visit_mut::<()>(&mut |piece| {
+        self.visit_mut(&mut |piece| {
             if let Some(file) = piece.file_mut() {
                 *file = data::rooted(file, place);
             }
-            Ok(())
         });
     }
 }

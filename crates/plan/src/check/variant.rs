@@ -1,7 +1,7 @@
 //! The arms of an experiment: the plan as it stands, each variant, and the crossed ones.
 
 use crate::draft::{Draft, Section};
-use crate::error::{Error, nearest};
+use crate::error::{Error, advice};
 use crate::{Arm, Change, Key, Setup};
 use std::collections::BTreeMap;
 
@@ -68,7 +68,10 @@ impl Draft {
                 named.iter().filter(|(_, factor)| factor == name).map(|(place, _)| *place).collect();
             if levels.is_empty() {
                 let known: Vec<&str> = named.iter().map(|(_, factor)| factor.as_str()).collect();
-                let advice = advice(name, &known, "say factor = in the variants that are its levels");
+                let advice = match known[..] {
+                    [] => "say factor = in the variants that are its levels".to_owned(),
+                    _ => advice(name, &known),
+                };
                 return Err(given.error(format!("no variant is a level of the factor '{name}'; {advice}")));
             }
             if cross.factors.iter().any(|factor| factor.name == name) {
@@ -128,17 +131,6 @@ fn said_twice(name: &str, same: &Arm) -> String {
         format!("'{name}' changes nothing: it resolves to {what} of the plan as it stands")
     } else {
         format!("'{name}' is the same as '{}': it resolves to {what} of that one", same.name)
-    }
-}
-
-/// A near name, or all of them.
-pub(super) fn advice(found: &str, known: &[&str], none: &str) -> String {
-    let lower: Vec<String> = known.iter().map(|name| name.to_ascii_lowercase().replace('-', "_")).collect();
-    let near = nearest(found, lower.iter().map(String::as_str));
-    match near.and_then(|near| known.iter().zip(&lower).find(|(_, name)| *name == near)) {
-        Some((near, _)) => format!("did you mean '{near}'?"),
-        None if known.is_empty() => none.to_owned(),
-        None => format!("expected one of: {}", known.join(", ")),
     }
 }
 

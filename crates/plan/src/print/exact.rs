@@ -1,9 +1,69 @@
 //! Quantities as plans hold them: read back, they are what they were.
 
-use crate::Objective;
-use units::{Nanos, Rate, Share};
+use crate::{Objective, Template};
+use std::borrow::Cow;
+use units::{Bytes, Nanos, Rate, Share};
 
-pub(super) fn quoted(text: &str) -> String {
+/// A value as it stands in TOML.
+pub(super) trait Exact {
+    /// None if there is nothing to be said.
+    fn exact(&self) -> Option<String>;
+}
+
+macro_rules! exact {
+    ($($kind:ty: $written:expr),+ $(,)?) => {$(
+        impl Exact for $kind {
+            fn exact(&self) -> Option<String> {
+                let written: fn(&Self) -> String = $written;
+                Some(written(self))
+            }
+        }
+    )+};
+}
+
+exact! {
+    bool: ToString::to_string,
+    u16: ToString::to_string,
+    u32: ToString::to_string,
+    u64: ToString::to_string,
+    f64: ToString::to_string,
+    Bytes: |bytes| bytes.0.to_string(),
+    Rate: |rate| exact_rate(*rate),
+    Share: |share| exact_share(*share),
+    Nanos: |time| quoted(&exact_time(*time)),
+    str: quoted,
+    String: |text| quoted(text),
+    Cow<'_, str>: |text| quoted(text),
+    Template: |template| quoted(&template.to_string()),
+}
+
+/// `name=value`.
+impl<V: std::fmt::Display> Exact for (String, V) {
+    fn exact(&self) -> Option<String> {
+        Some(quoted(&format!("{}={}", self.0, self.1)))
+    }
+}
+
+impl<T: Exact + ?Sized> Exact for &T {
+    fn exact(&self) -> Option<String> {
+        (**self).exact()
+    }
+}
+
+impl<T: Exact> Exact for Option<T> {
+    fn exact(&self) -> Option<String> {
+        self.as_ref()?.exact()
+    }
+}
+
+impl<T: Exact> Exact for Vec<T> {
+    fn exact(&self) -> Option<String> {
+        let values: Vec<String> = self.iter().filter_map(Exact::exact).collect();
+        (!values.is_empty()).then(|| format!("[{}]", values.join(", ")))
+    }
+}
+
+fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 

@@ -1,8 +1,8 @@
 //! An experiment as it is read: what its file said, with every default filled in.
 
 use super::Lines;
-use super::exact::{exact_rate, exact_share, exact_time};
-use crate::{Asked, At, Change, Experiment, Limits, Said, Template};
+use super::exact::exact_rate;
+use crate::{Asked, At, Change, Experiment, Key, Limits, Said};
 
 impl Lines {
     pub(super) fn experiment(&mut self, experiment: &Experiment) {
@@ -16,60 +16,48 @@ impl Lines {
         self.section("[try]");
         let Said { named, cross, measure, effect, connections, at, capacity, asked: _ } = &experiment.said;
         if *named {
-            self.texts("workloads", experiment.workloads.iter().map(|workload| workload.name.clone()));
+            self.texts(Key::Workloads, experiment.workloads.iter().map(|workload| workload.name.clone()));
         }
-        self.texts("cross", cross.iter().cloned());
-        self.text("measure", measure.name());
-        self.raw("effect", exact_share(*effect));
-        if !connections.is_empty() {
-            self.list("connections", connections.iter().map(u32::to_string));
-        }
-        self.texts("at", at.iter().filter_map(|at| exact_at(*at)));
-        self.raw("capacity", capacity);
-        self.raw("pilot", experiment.pilot);
-        self.raw("least", experiment.least);
-        self.raw("most", experiment.most);
-        if let Some(budget) = experiment.budget {
-            self.text("budget", &exact_time(budget));
-        }
-        self.raw("confidence", exact_share(experiment.confidence));
-        self.text("warm", &exact_time(experiment.warm));
-        self.text("hold", &exact_time(experiment.hold));
+        self.put(Key::Cross, cross);
+        self.put(Key::Measure, measure.name());
+        self.put(Key::Effect, effect);
+        self.put(Key::TryConnections, connections);
+        self.texts(Key::At, at.iter().filter_map(|at| exact_at(*at)));
+        self.put(Key::Capacity, capacity);
+        self.put(Key::Pilot, experiment.pilot);
+        self.put(Key::Least, experiment.least);
+        self.put(Key::Most, experiment.most);
+        self.put(Key::TryBudget, experiment.budget);
+        self.put(Key::Confidence, experiment.confidence);
+        self.put(Key::Warm, experiment.warm);
+        self.put(Key::Hold, experiment.hold);
     }
 
     fn change(&mut self, change: &Change) {
         self.section("[[variant]]");
-        self.text("name", &change.name);
-        if let Some(factor) = &change.factor {
-            self.text("factor", factor);
-        }
-        self.texts("relieves", change.relieves.iter().cloned());
-        self.texts("command", change.command.iter().flatten().map(Template::to_string));
-        self.texts("args", change.args.iter().map(Template::to_string));
-        self.named("env", &change.env);
-        self.named("files", &change.files);
+        self.put(Key::Name, &change.name);
+        self.put(Key::Factor, &change.factor);
+        self.put(Key::Relieves, &change.relieves);
+        self.put(Key::Program, &change.command);
+        self.put(Key::Args, &change.args);
+        self.put(Key::Env, &change.env);
+        self.put(Key::Files, &change.files);
         let Change { cpus, memory, pids, .. } = *change;
         self.limits(&Limits { cpus, memory, pids, cores: change.cores.clone().unwrap_or_default() });
-        self.named_texts("settings", &change.settings);
-        if let Some(data) = &change.data {
-            self.text("data", data);
-        }
+        self.put(Key::Settings, &change.settings);
+        self.put(Key::DataFolder, &change.data);
     }
 
     fn asked(&mut self, asked: &Asked) {
         let Asked { name, variant, baseline, on, measure, at, effect } = asked;
         self.section("[[hypothesis]]");
-        for (key, value) in [("name", name), ("baseline", baseline), ("on", on)] {
-            if let Some(value) = value {
-                self.text(key, value);
-            }
-        }
-        self.text("variant", variant);
-        self.text("measure", measure.name());
-        if let Some(at) = exact_at(*at) {
-            self.text("at", &at);
-        }
-        self.raw("effect", exact_share(*effect));
+        self.put(Key::Name, name);
+        self.put(Key::Baseline, baseline);
+        self.put(Key::OnWorkload, on);
+        self.put(Key::Variant, variant);
+        self.put(Key::Measure, measure.name());
+        self.put(Key::At, exact_at(*at));
+        self.put(Key::Effect, effect);
     }
 }
 

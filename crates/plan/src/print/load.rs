@@ -1,30 +1,22 @@
 //! What is offered, as it is read.
 
 use super::Lines;
-use super::exact::{exact_rate, exact_share, exact_time, quoted};
-use crate::{Arrivals, Find, Load, Stage};
+use super::exact::{exact_rate, exact_time};
+use crate::{Find, Key, Load, Stage};
 use units::Rate;
 
 impl Lines {
-    fn arrivals(&mut self, arrivals: Arrivals) {
-        self.text("arrivals", arrivals.name());
-    }
-
     pub(super) fn find(&mut self, find: &Find) {
         self.section("[load]");
-        self.arrivals(find.arrivals);
+        self.put(Key::Arrivals, find.arrivals.name());
         self.section("[find]");
-        self.raw("from", exact_rate(find.from));
-        self.raw("max", exact_rate(find.max));
-        self.raw("width", exact_share(find.width));
-        self.text("trial", &exact_time(find.trial));
-        self.text("sum", &exact_time(find.sum));
-        if find.strict {
-            self.raw("strict", true);
-        }
-        if let Some(budget) = find.budget {
-            self.text("budget", &exact_time(budget));
-        }
+        self.put(Key::From, find.from);
+        self.put(Key::Max, find.max);
+        self.put(Key::Width, find.width);
+        self.put(Key::Trial, find.trial);
+        self.put(Key::Sum, find.sum);
+        self.put(Key::Strict, find.strict.then_some(true));
+        self.put(Key::Budget, find.budget);
     }
 
     pub(super) fn load(&mut self, load: &Load) {
@@ -33,21 +25,17 @@ impl Lines {
             Load::Open { stages, arrivals } => {
                 match stages.as_slice() {
                     [Stage { duration, from, to }] if from == to => {
-                        self.raw("rate", exact_rate(*from));
-                        self.text("duration", &exact_time(*duration));
+                        self.put(Key::Rate, from);
+                        self.put(Key::Duration, duration);
                     }
-                    stages => self.list("stages", stage_texts(stages).iter().map(|stage| quoted(stage))),
+                    stages => self.put(Key::Stages, stage_texts(stages)),
                 }
-                self.arrivals(*arrivals);
+                self.put(Key::Arrivals, arrivals.name());
             }
             Load::Closed { connections, requests, duration } => {
-                self.raw("connections", connections);
-                if let Some(requests) = requests {
-                    self.raw("requests", requests);
-                }
-                if let Some(duration) = duration {
-                    self.text("duration", &exact_time(*duration));
-                }
+                self.put(Key::Connections, connections);
+                self.put(Key::Requests, requests);
+                self.put(Key::Duration, duration);
             }
         }
     }

@@ -1,8 +1,7 @@
 //! What a plan starts, as it is read.
 
 use super::Lines;
-use super::exact::exact_time;
-use crate::{Limits, Need, Postgres, Program, Ready, Reset, Setup, Template};
+use crate::{Key, Limits, Need, Postgres, Program, Ready, Reset, Setup};
 
 impl Lines {
     pub(super) fn setup(&mut self, setup: &Setup) {
@@ -19,7 +18,7 @@ impl Lines {
             self.section("[service]");
             self.program(service);
             if setup.reset != Reset::None || setup.postgres().is_some_and(|p| p.reset.is_some()) {
-                self.text("reset", setup.reset.name());
+                self.put(Key::Reset, setup.reset.name());
             }
         }
     }
@@ -27,57 +26,37 @@ impl Lines {
     fn program(&mut self, program: &Program) {
         let Program { name: _, prepare, command, folder, env, files, ready, within, stop, grace, limits } =
             program;
-        self.texts("prepare", prepare.iter().cloned());
-        self.texts("command", command.iter().map(Template::to_string));
-        self.text("folder", folder);
-        self.named("env", env);
-        self.named("files", files);
-        self.text("ready", &ready.to_string());
-        self.text("within", &exact_time(*within));
-        self.text("stop", stop);
-        self.text("grace", &exact_time(*grace));
+        self.put(Key::Prepare, prepare);
+        self.put(Key::Program, command);
+        self.put(Key::Folder, folder);
+        self.put(Key::Env, env);
+        self.put(Key::Files, files);
+        self.put(Key::Ready, ready.to_string());
+        self.put(Key::Within, within);
+        self.put(Key::Stop, stop);
+        self.put(Key::Grace, grace);
         self.limits(limits);
     }
 
     fn postgres(&mut self, postgres: &Postgres) {
         let Postgres { port, database, seed, reset, settings, data, within, limits } = postgres;
         self.section("[postgres]");
-        self.raw("port", port);
-        self.text("database", database);
-        self.texts("seed", seed.iter().cloned());
-        if let Some(reset) = reset {
-            self.text("reset", reset);
-        }
-        self.named_texts("settings", settings);
-        if let Some(data) = data {
-            self.text("data", data);
-        }
-        self.text("within", &exact_time(*within));
+        self.put(Key::Port, port);
+        self.put(Key::DatabaseName, database);
+        self.put(Key::SeedFiles, seed);
+        self.put(Key::ResetFile, reset);
+        self.put(Key::Settings, settings);
+        self.put(Key::DataFolder, data);
+        self.put(Key::Within, within);
         self.limits(limits);
     }
 
     pub(super) fn limits(&mut self, limits: &Limits) {
         let Limits { cpus, memory, pids, cores } = limits;
-        if let Some(cpus) = cpus {
-            self.raw("cpus", cpus);
-        }
-        if let Some(memory) = memory {
-            self.raw("memory", memory.0);
-        }
-        if let Some(pids) = pids {
-            self.raw("pids", pids);
-        }
-        if !cores.is_empty() {
-            self.list("cores", cores.iter().map(u32::to_string));
-        }
-    }
-
-    pub(super) fn named(&mut self, key: &str, pairs: &[(String, Template)]) {
-        self.texts(key, pairs.iter().map(|(name, value)| format!("{name}={value}")));
-    }
-
-    pub(super) fn named_texts(&mut self, key: &str, pairs: &[(String, String)]) {
-        self.texts(key, pairs.iter().map(|(name, value)| format!("{name}={value}")));
+        self.put(Key::Cpus, cpus);
+        self.put(Key::Memory, memory);
+        self.put(Key::Pids, pids);
+        self.put(Key::Cores, cores);
     }
 }
 
