@@ -6,6 +6,7 @@
 mod answer;
 mod http1;
 mod http2;
+mod pieces;
 mod request;
 mod sql;
 mod words;
@@ -82,6 +83,32 @@ pub(crate) enum News {
     End,
     /// Nothing: whatever is there, the end included, may have come without news.
     None,
+}
+
+/// Reads what is there, and has `hear` take each piece, with when its last byte came; an empty one is the peer's end.
+///
+/// `refused`: the peer takes no more of what is said to it, and all that it still says comes without news.
+fn pump(
+    stream: &mut Stream,
+    inbox: &mut Inbox,
+    news: News,
+    refused: bool,
+    mut hear: impl FnMut(&mut Stream, &[u8], u64) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    loop {
+        let count = match stream.read(inbox) {
+            Ok(Some(count)) => count,
+            Ok(None) if !refused => return Ok(()),
+            Ok(None) | Err(_) => return Err(Failure::Closed),
+        };
+        hear(stream, &inbox.buffer[..count], inbox.received_ns)?;
+        if count == 0 {
+            return Err(Failure::Closed);
+        }
+        if stream.is_emptied(count, inbox) && news == News::Bytes && !refused {
+            return Ok(());
+        }
+    }
 }
 
 impl Protocol {

@@ -88,7 +88,7 @@ fn request(method: &str, body: usize) -> Http2RequestWriter {
 impl Http2 {
     /// What the server decides on stays small.
     fn assert_bounded(&self) {
-        assert!(self.frames.held() <= frame::HEAD + frame::PAYLOAD);
+        assert!(self.pieces.held() <= frame::HEAD + frame::PAYLOAD);
         assert!(self.block.as_ref().is_none_or(|block| block.bytes.len() <= answers::BLOCK_LIMIT));
         assert!(self.decoder.held() <= 8 * hpack::TABLE_SIZE, "{}", self.decoder.held());
         assert!(self.uploads.len() <= self.open.len() + 4, "{}", self.uploads.len());

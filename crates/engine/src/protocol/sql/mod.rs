@@ -12,7 +12,7 @@ mod talk;
 #[cfg(test)]
 mod tests;
 
-use super::{News, Told, Touch};
+use super::{News, Told, Touch, pump};
 use crate::endpoint::Tls;
 use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
@@ -123,18 +123,7 @@ impl Sql {
     ) -> Result<(), Failure> {
         // A server that takes no more may have said why.
         let refused = self.outbox.flush(stream).is_err();
-        loop {
-            let count = match stream.read(inbox).map_err(|_| Failure::Closed)? {
-                None if refused => return Err(Failure::Closed),
-                None => return Ok(()),
-                Some(0) => return Err(Failure::Closed),
-                Some(count) => count,
-            };
-            self.hear(&inbox.buffer[..count], inbox.received_ns, told)?;
-            if stream.is_emptied(count, inbox) && news == News::Bytes && !refused {
-                return Ok(());
-            }
-        }
+        pump(stream, inbox, news, refused, |_, bytes, received_ns| self.hear(bytes, received_ns, told))
     }
 
     /// Hears what has come, and tells each exchange that ends.
