@@ -2,8 +2,8 @@
 
 use crate::content::Content;
 use crate::cookies::Jar;
-use crate::protocol::{News, Protocol, Session, Told};
-use crate::script::{ReadyStep, Script, Words};
+use crate::protocol::{News, Protocol, Session, Told, Words};
+use crate::script::{ReadyStep, Script};
 use crate::stream::{Inbox, Stream};
 use crate::{CONNECT_LIMIT, Error, Job};
 use plan::Who;

@@ -1,10 +1,10 @@
 //! The plan's flows, made ready to be sent: what one loop needs to choose, write and judge each step.
 
 use crate::cookies::Visit;
-use crate::protocol::{Answer, Http2RequestWriter, RequestWriter, Session, StatementWriter};
+use crate::protocol::{Answer, Session, Words};
 use crate::reading::Reading;
 use crate::{Error, Job};
-use plan::{Ask, Piece, Request, StatusRange, Target, Template, Who};
+use plan::{Ask, Piece, Request, StatusRange, Target, Template};
 use record::Failure;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -62,42 +62,6 @@ impl Site {
     }
 }
 
-/// What is sent, prepared for each language that the connection may turn out to speak.
-pub(crate) enum Words {
-    Http(Box<HttpWords>),
-    Sql {
-        statement: StatementWriter,
-        /// Whether it is wanted what the statement did.
-        content: bool,
-    },
-}
-
-/// A request for either version.
-pub(crate) struct HttpWords {
-    pub one: RequestWriter,
-    pub two: Http2RequestWriter,
-    /// Whether headers and body of the answer are wanted.
-    pub content: bool,
-}
-
-impl Words {
-    /// From now on headers and body of every answer are kept.
-    pub fn want_content(&mut self) {
-        match self {
-            Self::Http(words) => words.content = true,
-            Self::Sql { content, .. } => *content = true,
-        }
-    }
-
-    /// What this arrival sends, for people.
-    pub fn shown(&mut self, who: &Who<'_>, cookies: &[u8]) -> Vec<u8> {
-        match self {
-            Self::Http(words) => words.one.bytes(who, cookies).to_vec(),
-            Self::Sql { statement, .. } => statement.shown(who),
-        }
-    }
-}
-
 impl ReadyStep {
     /// Why this is not the answer that the plan expects, by its status and by what it says of itself.
     pub fn judge(&self, answer: &Answer) -> Result<(), Failure> {
@@ -125,15 +89,10 @@ impl Script {
                 let reading = Reading::new(&step.takes, takes, checks).map_err(Error::Plan)?;
                 let content = flow.cookies || !reading.is_empty();
                 let words = match &step.ask {
-                    Ask::Http(request) => Words::Http(Box::new(HttpWords {
-                        one: RequestWriter::new(request, &authority),
-                        two: Http2RequestWriter::new(request, &authority, tls),
-                        content,
-                    })),
+                    Ask::Http(request) => Words::http(request, &authority, tls, content),
                     Ask::Sql(statement) => {
                         statements.push(statement);
-                        let statement = StatementWriter::new(statement, statements.len() - 1);
-                        Words::Sql { statement, content: false }
+                        Words::sql(statement, statements.len() - 1)
                     }
                 };
                 steps.push(ReadyStep {

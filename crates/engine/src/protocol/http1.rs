@@ -1,6 +1,8 @@
 //! HTTP/1.1 on one connection: one request at a time.
 
-use super::{Answer, AnswerReader, News, Progress, RequestWriter, Told, Touch, pump};
+use super::answer::{AnswerReader, Progress};
+use super::request::RequestWriter;
+use super::{Answer, News, Told, Touch, pump};
 use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
 use plan::Who;

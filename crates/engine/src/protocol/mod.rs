@@ -7,25 +7,25 @@ mod answer;
 mod http1;
 mod http2;
 mod pieces;
+mod prepared;
 mod request;
 mod sql;
 mod words;
 
 use crate::content::Content;
 use crate::endpoint::Endpoint;
-use crate::script::Words;
 use crate::stream::{Inbox, Stream};
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use answer::{AnswerReader, Progress};
 use http1::Http1;
 use http2::Http2;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use http2::Http2Heard;
-pub(crate) use http2::RequestWriter as Http2RequestWriter;
 use plan::{HttpVersion, Target, Who};
+pub(crate) use prepared::Words;
 use record::Failure;
-pub(crate) use request::RequestWriter;
+pub(crate) use sql::Session;
 use sql::Sql;
-pub(crate) use sql::{Session, StatementWriter, socket_path};
 use std::io;
 use std::sync::Arc;
 use units::Nanos;

@@ -13,7 +13,7 @@ const FLOORS: [&str; 4] = ["ground", "first", "second", "roof"];
 const TESTBED: &str = "testbed";
 const USES_TESTBED: &str = "faults";
 
-fn read(path: impl AsRef<Path>) -> String {
+pub fn read(path: impl AsRef<Path>) -> String {
     let path = path.as_ref();
     fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
@@ -40,7 +40,7 @@ fn floors() -> BTreeMap<String, usize> {
 }
 
 /// Name and folder of every crate.
-fn crates() -> Vec<(String, PathBuf)> {
+pub fn crates() -> Vec<(String, PathBuf)> {
     let folder = Path::new(ROOT).join("crates");
     let mut crates: Vec<_> = fs::read_dir(&folder)
         .expect("the workspace has crates")
@@ -162,7 +162,7 @@ fn nothing_below_the_roof_prints() {
 }
 
 /// All Rust files in a folder and those below it.
-fn sources(folder: &Path) -> Vec<PathBuf> {
+pub fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry.expect("a folder can be read").path();
@@ -176,7 +176,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Rust source without its comments and the content of its strings and characters.
-fn without_words(source: &str) -> String {
+pub fn without_words(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     let mut rest = source;
     while let Some(first) = rest.chars().next() {

@@ -19,12 +19,11 @@ use crate::stream::{Inbox, Stream};
 use login::Login;
 pub(crate) use login::Session;
 use message::Messages;
-use plan::{Database, Who};
+use plan::Who;
 use record::Failure;
 use rustix::net::sockopt;
 pub(crate) use statement::StatementWriter;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use talk::Talk;
@@ -32,12 +31,6 @@ use talk::Talk;
 /// A server that the network has lost is asked after so long whether it is there, and given up after
 /// twice as long: some statement may be waited for whose time is over.
 const LOST: Duration = Duration::from_secs(10);
-
-/// The socket of a server whose host is a folder.
-pub(crate) fn socket_path(database: &Database) -> Option<PathBuf> {
-    let name = format!(".s.PGSQL.{}", database.port);
-    database.host.starts_with('/').then(|| PathBuf::from(&database.host).join(name))
-}
 
 pub(crate) struct Sql {
     session: Arc<Session>,
