@@ -1,6 +1,6 @@
 //! Where connections go: name looked up, address chosen, certificates loaded, before any load.
 
-use crate::Error;
+use crate::error::{CONNECT_LIMIT, Error};
 use plan::{Database, HttpVersion, Origin, Target};
 use rustls::ClientConfig;
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
@@ -164,7 +164,7 @@ fn socket_path(database: &Database) -> Option<PathBuf> {
 }
 
 fn address(host: &str, port: u16) -> Result<SocketAddr, Error> {
-    names::address(host, port, crate::CONNECT_LIMIT).map_err(|why| Error::Resolve { host: host.to_owned(), why })
+    names::address(host, port, CONNECT_LIMIT).map_err(|why| Error::Resolve { host: host.to_owned(), why })
 }
 
 /// For sessions with `host`, where one of `protocols` is spoken (ALPN).

@@ -1,14 +1,16 @@
 //! Each request by itself: is the target there, what does it say?
 
+use crate::Job;
 use crate::content::Content;
 use crate::cookies::Jar;
+use crate::error::{CONNECT_LIMIT, Error, reason};
+use crate::pace::timespec;
 use crate::protocol::{News, Protocol, Session, Told, Words};
 use crate::script::{ReadyStep, Script};
 use crate::stream::{Inbox, Stream};
-use crate::{CONNECT_LIMIT, Error, Job};
 use plan::Who;
 use record::Failure;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -164,7 +166,7 @@ impl Line {
         let request = step.words.shown(who, cookies);
         inbox.count = 0;
         let sent = sys::monotonic_ns();
-        let closed = |e: io::Error| broken(crate::reason(&e));
+        let closed = |e: io::Error| broken(reason(&e));
         protocol.send(stream, &mut step.words, who, cookies, 0).map_err(closed)?;
         protocol.flush(stream).map_err(closed)?;
         let (mut told, mut first): (Vec<Told>, Option<u64>) = (Vec::new(), None);
@@ -245,10 +247,9 @@ fn news(waits_for_room: bool) -> PollFlags {
 /// Waits for the socket until `limit`, on the monotonic clock; false when that has passed.
 fn wait(stream: &Stream, flags: PollFlags, limit: u64) -> bool {
     let Some(socket) = stream.socket() else { return true };
-    let left = limit.saturating_sub(sys::monotonic_ns());
-    let spec = Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as i64 };
+    let left = timespec(Nanos(limit.saturating_sub(sys::monotonic_ns())));
     let mut fds = [PollFd::from_borrowed_fd(socket.as_fd(), flags)];
     // An interrupted wait is a short one: the caller looks again.
-    let _ = poll(&mut fds, Some(&spec));
+    let _ = poll(&mut fds, Some(&left));
     sys::monotonic_ns() < limit
 }

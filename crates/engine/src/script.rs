@@ -1,9 +1,10 @@
 //! The plan's flows, made ready to be sent: what one loop needs to choose, write and judge each step.
 
+use crate::Job;
 use crate::cookies::Visit;
+use crate::error::Error;
 use crate::protocol::{Answer, Session, Words};
 use crate::reading::Reading;
-use crate::{Error, Job};
 use plan::{Ask, Piece, Request, StatusRange, Target, Template};
 use record::Failure;
 use std::sync::Arc;

@@ -2,26 +2,36 @@
 
 /// A number and the generation of its slot: names one thing for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Key {
+pub struct Key {
+    /// Of its slot.
     pub number: u32,
     generation: u32,
 }
 
 /// Things in slots.
-pub(crate) struct Slots<T> {
+pub struct Slots<T> {
     slots: Vec<(u32, Option<T>)>,
     free: Vec<u32>,
 }
 
-impl<T> Slots<T> {
-    pub fn new() -> Self {
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
         Self { slots: Vec::new(), free: Vec::new() }
     }
+}
 
+impl<T> Slots<T> {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many there are.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
+    /// One more.
     pub fn insert(&mut self, thing: T) -> Key {
         match self.free.pop() {
             Some(number) => {
@@ -36,6 +46,7 @@ impl<T> Slots<T> {
         }
     }
 
+    /// The thing in this slot.
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.slots.get_mut(number as usize)?.1.as_mut()
     }
@@ -45,6 +56,7 @@ impl<T> Slots<T> {
         matches!(self.slots.get(key.number as usize), Some((generation, Some(_))) if *generation == key.generation)
     }
 
+    /// Takes it out; its number goes to another.
     pub fn remove(&mut self, number: u32) -> Option<T> {
         let (generation, slot) = self.slots.get_mut(number as usize)?;
         let thing = slot.take()?;
@@ -53,6 +65,7 @@ impl<T> Slots<T> {
         Some(thing)
     }
 
+    /// All of them by their numbers.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut T)> {
         (0..).zip(&mut self.slots).filter_map(|(number, (_, slot))| Some((number, slot.as_mut()?)))
     }
@@ -64,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_key_names_one_thing_for_good() {
-        let mut slots = Slots::new();
+        let mut slots = Slots::default();
         let (a, b) = (slots.insert('a'), slots.insert('b'));
         assert_eq!(slots.remove(a.number), Some('a'));
         let c = slots.insert('c');

@@ -2,6 +2,7 @@
 
 use super::Worker;
 use crate::cookies::Jar;
+use crate::error::no_connection;
 use crate::exchanges::{Exchange, Request, User};
 use crate::protocol::News;
 use crate::recorder::Arrival;
@@ -155,10 +156,10 @@ impl Worker {
         }
         if self.hold.is_some() {
             // Whoever waits, waits for one of those that stand.
-            return self.not_held(crate::no_connection(why));
+            return self.not_held(no_connection(why));
         }
         if let Some(request) = self.backlog.pop() {
-            self.failed(&request, crate::no_connection(why), false);
+            self.failed(&request, no_connection(why), false);
         }
     }
 
