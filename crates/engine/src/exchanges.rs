@@ -36,6 +36,8 @@ pub(crate) struct Exchange {
 pub(crate) struct User {
     pub taken: Vec<Vec<u8>>,
     pub jar: Jar,
+    /// What comes after the pause, while there is one.
+    pub next: Option<Request>,
 }
 
 /// Exchanges by number.

@@ -31,6 +31,11 @@ impl<T> Slots<T> {
         self.slots.len() - self.free.len()
     }
 
+    /// The number that the next one will have.
+    pub fn next_number(&self) -> u32 {
+        self.free.last().copied().unwrap_or(self.slots.len() as u32)
+    }
+
     /// One more.
     pub fn insert(&mut self, thing: T) -> Key {
         match self.free.pop() {
@@ -51,9 +56,10 @@ impl<T> Slots<T> {
         self.slots.get_mut(number as usize)?.1.as_mut()
     }
 
-    /// Whether the thing of this key is still there, and not another in its place.
-    pub fn holds(&self, key: Key) -> bool {
-        matches!(self.slots.get(key.number as usize), Some((generation, Some(_))) if *generation == key.generation)
+    /// The thing of this key, and not another in its place.
+    pub fn get(&self, key: Key) -> Option<&T> {
+        let (generation, thing) = self.slots.get(key.number as usize)?;
+        thing.as_ref().filter(|_| *generation == key.generation)
     }
 
     /// Takes it out; its number goes to another.
@@ -66,8 +72,11 @@ impl<T> Slots<T> {
     }
 
     /// All of them by their numbers.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut T)> {
-        (0..).zip(&mut self.slots).filter_map(|(number, (_, slot))| Some((number, slot.as_mut()?)))
+    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (Key, &mut T)> {
+        let all = self.slots.iter_mut().enumerate();
+        all.filter_map(|(number, (generation, slot))| {
+            Some((Key { number: number as u32, generation: *generation }, slot.as_mut()?))
+        })
     }
 }
 
@@ -82,10 +91,10 @@ mod tests {
         assert_eq!(slots.remove(a.number), Some('a'));
         let c = slots.insert('c');
         assert_eq!((c.number, slots.len()), (a.number, 2));
-        assert!(!slots.holds(a) && slots.holds(b) && slots.holds(c));
+        assert_eq!((slots.get(a), slots.get(b), slots.get(c)), (None, Some(&'b'), Some(&'c')));
         assert_eq!(
-            slots.iter_mut().map(|(number, thing)| (number, *thing)).collect::<Vec<_>>(),
-            [(0, 'c'), (1, 'b')]
+            slots.iter_mut().map(|(key, thing)| (key, *thing)).collect::<Vec<_>>(),
+            [(c, 'c'), (b, 'b')]
         );
         assert_eq!(slots.remove(7), None);
     }

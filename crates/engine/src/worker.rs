@@ -136,8 +136,6 @@ pub(crate) struct Worker {
     backlog: Lanes<Request>,
     exchanges: Exchanges,
     users: Users,
-    /// The next request of each user who thinks, by the user's number.
-    paused: Vec<Option<Request>>,
     /// Exchanges that somebody waits for; those that are over are passed over.
     expiry: Lanes<Key>,
     orphans: usize,
@@ -175,7 +173,6 @@ impl Worker {
             backlog: Lanes::default(),
             exchanges: Slots::default(),
             users: Slots::default(),
-            paused: Vec::new(),
             expiry: Lanes::default(),
             orphans: 0,
             present: None,
@@ -317,7 +314,6 @@ impl Worker {
             present.recorder.never_resumed();
             self.users.remove(user);
         }
-        self.paused.clear();
     }
 
     /// Ends the trial once its load is over, and all that came of it.
@@ -345,7 +341,6 @@ impl Worker {
             recorder.not_started(Outcome::Unsent);
         }
         self.users = Slots::default();
-        self.paused.clear();
         self.expiry = Lanes::default();
         let slice = recorder.finish(now, open);
         self.teller.tell(Report::Slice(Box::new(slice)));

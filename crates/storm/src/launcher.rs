@@ -218,6 +218,17 @@ impl Launcher {
             Ok(begun) => begun,
             Err(why) => return self.not_started(&arrival, why, executed),
         };
+        let data = epoll::EventData::new_u64(self.children.next_number().into());
+        if let Err(why) = epoll::add(&self.epoll, &handle, data, epoll::EventFlags::IN) {
+            // Its end would never be heard of: it goes as if it had never been started.
+            end(pid, &handle);
+            return self.not_started(&arrival, why.into(), executed);
+        }
+        self.recorder.sent(&arrival, started);
+        self.tally.spawn.record(executed - started);
+        self.control.started.fetch_add(1, Ordering::Relaxed);
+        let alive = self.control.alive.fetch_add(1, Ordering::Relaxed) + 1;
+        self.control.most_alive.fetch_max(alive, Ordering::Relaxed);
         let cpu = rustix::thread::sched_getcpu() as u32;
         let key = self.children.insert(Child {
             arrival,
@@ -229,24 +240,7 @@ impl Launcher {
             given_up: false,
             timed_out: false,
         });
-        if let Err(why) = self.listen(key) {
-            // Its end would never be heard of: it goes as if it had never been started.
-            self.children.remove(key.number).into_iter().for_each(end);
-            return self.not_started(&arrival, why, executed);
-        }
         self.expiry.push(arrival.due, self.setup.timeout, key);
-        self.recorder.sent(&arrival, started);
-        self.tally.spawn.record(executed - started);
-        self.control.started.fetch_add(1, Ordering::Relaxed);
-        let alive = self.control.alive.fetch_add(1, Ordering::Relaxed) + 1;
-        self.control.most_alive.fetch_max(alive, Ordering::Relaxed);
-    }
-
-    /// Has the kernel tell when the process ends.
-    fn listen(&mut self, key: Key) -> io::Result<()> {
-        let Some(child) = self.children.get_mut(key.number) else { return Ok(()) };
-        let data = epoll::EventData::new_u64(key.number.into());
-        Ok(epoll::add(&self.epoll, &child.handle, data, epoll::EventFlags::IN)?)
     }
 
     /// The program that cannot be executed now never can; that there is no room for a process may pass.
@@ -319,7 +313,7 @@ impl Launcher {
 
     /// Kills what has run too long, and gives up on what has waited too long to be started.
     fn expire(&mut self, now: Nanos) {
-        while let Some(key) = self.expiry.expired(now, Nanos::MAX, |key| self.children.holds(*key)) {
+        while let Some(key) = self.expiry.expired(now, Nanos::MAX, |key| self.children.get(*key).is_some()) {
             let Some(child) = self.children.get_mut(key.number) else { continue };
             child.timed_out = true;
             // One that has ended meanwhile waits to be heard of.
@@ -398,10 +392,10 @@ impl Launcher {
 }
 
 /// Ends a process that was just started, and waits for it: killed, it ends as soon as it runs.
-fn end(child: Child) {
-    let _ = pidfd_send_signal(&child.handle, Signal::KILL);
-    let mut fds = [PollFd::new(&child.handle, PollFlags::IN)];
-    while matches!(sys::reap(child.pid), Ok(None)) {
+fn end(pid: Pid, handle: &OwnedFd) {
+    let _ = pidfd_send_signal(handle, Signal::KILL);
+    let mut fds = [PollFd::new(handle, PollFlags::IN)];
+    while matches!(sys::reap(pid), Ok(None)) {
         let _ = poll(&mut fds, None);
     }
 }

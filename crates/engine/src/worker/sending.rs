@@ -63,7 +63,7 @@ impl Worker {
     /// Somebody to take this flow, if it needs somebody.
     pub(super) fn new_user(&mut self, flow: usize) -> Option<u32> {
         let flow = &self.setup.script.flows[flow];
-        let user = || User { taken: vec![Vec::new(); flow.takes], jar: Jar::default() };
+        let user = || User { taken: vec![Vec::new(); flow.takes], jar: Jar::default(), next: None };
         (!flow.plain).then(|| self.users.insert(user()).number)
     }
 
@@ -74,7 +74,8 @@ impl Worker {
             && at <= now
         {
             present.thinking.pop();
-            let Some(mut request) = self.paused[user as usize].take() else { continue };
+            let next = self.users.get_mut(user).and_then(|user| user.next.take());
+            let Some(mut request) = next else { continue };
             request.arrival.taken = now;
             present.recorder.resumed(now);
             self.wait(request);
