@@ -33,6 +33,7 @@ pub(crate) struct Exchange {
 }
 
 /// Somebody who makes several requests in a row, or keeps something of an answer.
+#[derive(Default)]
 pub(crate) struct User {
     pub taken: Vec<Vec<u8>>,
     pub jar: Jar,

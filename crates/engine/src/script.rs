@@ -3,6 +3,7 @@
 use crate::Job;
 use crate::cookies::Visit;
 use crate::error::Error;
+use crate::exchanges::User;
 use crate::protocol::{Answer, Session, Words};
 use crate::reading::Reading;
 use plan::{Ask, Piece, Request, StatusRange, Target, Template};
@@ -29,7 +30,6 @@ pub(crate) struct ReadyFlow {
     /// One request that needs nothing of any answer: it needs no user.
     pub plain: bool,
     pub cookies: bool,
-    pub takes: usize,
     pub steps: Vec<ReadyStep>,
 }
 
@@ -64,14 +64,31 @@ impl Site {
 }
 
 impl ReadyStep {
-    /// Why this is not the answer that the plan expects, by its status and by what it says of itself.
-    pub fn judge(&self, answer: &Answer) -> Result<(), Failure> {
-        match answer.status {
-            Some(status) if !self.expect.iter().any(|range| range.contains(status)) => {
-                Err(Failure::Status(status))
-            }
-            _ => answer.failure.clone().map_or(Ok(()), Err),
+    /// Whether this is the answer that the plan expects, and if not, why; what later steps need of it is kept for the user.
+    ///
+    /// `site`: whose cookies are kept, if any are.
+    pub fn take_in(
+        &self,
+        answer: &Answer,
+        user: Option<&mut User>,
+        site: Option<&Site>,
+    ) -> Result<(), Failure> {
+        if let Some(status) = answer.status
+            && !self.expect.iter().any(|range| range.contains(status))
+        {
+            return Err(Failure::Status(status));
         }
+        answer.failure.clone().map_or(Ok(()), Err)?;
+        let Some(content) = &answer.content else { return Ok(()) };
+        // One request by itself takes nothing: there is only something to check.
+        let Some(user) = user else {
+            return self.reading.read(content, &mut Vec::new()).map_err(Failure::Check);
+        };
+        if let Some(site) = site {
+            let visit = site.visit(&self.path);
+            content.header("set-cookie").for_each(|cookie| user.jar.set(cookie, &visit));
+        }
+        self.reading.read(content, &mut user.taken).map_err(Failure::Check)
     }
 }
 
@@ -113,7 +130,7 @@ impl Script {
             sum += flow.weight;
             weights.push(sum);
             let plain = flow.is_plain();
-            ready.push(ReadyFlow { plain, cookies: flow.cookies, takes, steps });
+            ready.push(ReadyFlow { plain, cookies: flow.cookies, steps });
         }
         let site = Site { host: job.endpoint.host().to_owned(), tls };
         let session = match &job.endpoint.target {

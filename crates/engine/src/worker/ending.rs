@@ -79,22 +79,8 @@ impl Worker {
         let user = request.user.and_then(|user| users.get_mut(user));
         let Some(Present { recorder, pace, .. }) = present else { return };
         recorder.heard(answer.status);
-        let judged = step.judge(&answer).and_then(|()| {
-            match (&answer.content, user) {
-                (None, _) => Ok(()),
-                // One request by itself takes nothing: there is only something to check.
-                (Some(content), None) => step.reading.read(content, &mut Vec::new()),
-                (Some(content), Some(user)) => {
-                    if flow.cookies {
-                        let visit = setup.script.site.visit(&step.path);
-                        content.header("set-cookie").for_each(|cookie| user.jar.set(cookie, &visit));
-                    }
-                    step.reading.read(content, &mut user.taken)
-                }
-            }
-            .map_err(Failure::Check)
-        });
-        if let Err(why) = judged {
+        let site = flow.cookies.then_some(&setup.script.site);
+        if let Err(why) = step.take_in(&answer, user, site) {
             return self.failed(request, why, true);
         }
         recorder.served(received - sent);

@@ -1,7 +1,6 @@
 //! From an arrival that is due to a request that is sent.
 
 use super::Worker;
-use crate::cookies::Jar;
 use crate::error::no_connection;
 use crate::exchanges::{Exchange, Request, User};
 use crate::protocol::News;
@@ -63,8 +62,7 @@ impl Worker {
     /// Somebody to take this flow, if it needs somebody.
     pub(super) fn new_user(&mut self, flow: usize) -> Option<u32> {
         let flow = &self.setup.script.flows[flow];
-        let user = || User { taken: vec![Vec::new(); flow.takes], jar: Jar::default(), next: None };
-        (!flow.plain).then(|| self.users.insert(user()).number)
+        (!flow.plain).then(|| self.users.insert(User::default()).number)
     }
 
     /// Users whose pause is over go on.
