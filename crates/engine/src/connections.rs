@@ -3,6 +3,7 @@
 use crate::endpoint::Endpoint;
 use crate::idle::{IdleLimit, is_near};
 use crate::protocol::Protocol;
+use crate::slots::{Key, Slots};
 use crate::stream::Stream;
 use std::collections::VecDeque;
 use std::io;
@@ -24,25 +25,21 @@ pub(crate) struct Connection {
     begun_ns: Option<u64>,
     /// Its place in the list of those with room.
     listed: Option<u32>,
-    /// Its serial number, by which it is told from others that had its slot.
-    serial: u64,
 }
 
 /// Connections by slot number, which is also their token in the kernel's events.
 pub(crate) struct Connections {
-    slots: Vec<Option<Connection>>,
-    free: Vec<u32>,
+    slots: Slots<Connection>,
     /// Those with room. The last is used next: it is the warmest, and the others may grow old and
     /// be closed.
     roomy: Vec<u32>,
     connecting: usize,
     /// Those being made, oldest first; those made or closed meanwhile are passed over.
-    made_next: VecDeque<(u32, u64)>,
+    made_next: VecDeque<Key>,
     /// Serial number of the next connection, and the step to the one after it.
     serial: (u64, u64),
-    /// Where each is to be used as often as the others: whose turn it is, with its serial number; those closed meanwhile
-    /// are passed over.
-    turns: Option<VecDeque<(u32, u64)>>,
+    /// Where each is to be used as often as the others: whose turn it is; those closed meanwhile are passed over.
+    turns: Option<VecDeque<Key>>,
     idle: IdleLimit,
 }
 
@@ -50,8 +47,7 @@ impl Connections {
     /// None yet. `serial` numbers them over all loops.
     pub fn new(serial: (u64, u64)) -> Self {
         Self {
-            slots: Vec::new(),
-            free: Vec::new(),
+            slots: Slots::default(),
             roomy: Vec::new(),
             connecting: 0,
             made_next: VecDeque::new(),
@@ -63,32 +59,25 @@ impl Connections {
 
     /// From now on each is used in its turn, or the warmest first again.
     pub fn take_turns(&mut self, on: bool) {
-        let all = self.slots.iter().enumerate();
-        let made = all.filter_map(|(slot, c)| c.as_ref().map(|c| (slot as u32, c.serial)));
-        self.turns = on.then(|| made.collect());
+        self.turns = on.then(|| self.slots.iter_mut().map(|(key, _)| key).collect());
     }
 
     /// Closes the last of them until there are no more than so many.
     pub fn shrink(&mut self, to: usize) {
-        for slot in (0..self.slots.len() as u32).rev() {
-            if self.len() <= to {
-                return;
-            }
-            self.close(slot);
-        }
+        let surplus = self.len().saturating_sub(to);
+        let last: Vec<Key> = self.slots.iter_mut().rev().take(surplus).map(|(key, _)| key).collect();
+        last.into_iter().for_each(|key| self.close(key.number));
     }
 
     /// Closes those that are being made.
     pub fn give_up_making(&mut self) {
-        for slot in 0..self.slots.len() as u32 {
-            if self.get(slot).is_some_and(|connection| connection.is_being_made()) {
-                self.close(slot);
-            }
-        }
+        let being_made = self.slots.iter_mut().filter(|(_, connection)| connection.is_being_made());
+        let being_made: Vec<Key> = being_made.map(|(key, _)| key).collect();
+        being_made.into_iter().for_each(|key| self.close(key.number));
     }
 
     pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.slots.len()
     }
 
     pub fn connecting(&self) -> usize {
@@ -100,45 +89,40 @@ impl Connections {
         let (serial, step) = self.serial;
         let begun_ns = sys::monotonic_ns();
         let stream = Stream::connect(endpoint, serial)?;
-        let slot = self.free.last().copied().unwrap_or(self.slots.len() as u32);
-        stream.register(epoll, u64::from(slot))?;
+        stream.register(epoll, self.slots.next_number().into())?;
         self.serial = (serial + step, step);
-        if self.free.pop().is_none() {
-            self.slots.push(None);
-        }
-        self.slots[slot as usize] = Some(Connection {
+        let key = self.slots.insert(Connection {
             stream,
             protocol: Protocol::Undecided,
             used: false,
             idle_since_ns: begun_ns,
             begun_ns: Some(begun_ns),
             listed: None,
-            serial,
         });
         if let Some(turns) = &mut self.turns {
-            turns.push_back((slot, serial));
+            turns.push_back(key);
         }
-        self.made_next.push_back((slot, begun_ns));
+        self.made_next.push_back(key);
         self.connecting += 1;
-        Ok(slot)
+        Ok(key.number)
     }
 
     /// None if the slot is empty: an event may come late, after its connection was closed.
     pub fn get(&mut self, slot: u32) -> Option<&mut Connection> {
-        self.slots.get_mut(slot as usize)?.as_mut()
+        self.slots.get_mut(slot)
     }
 
     /// The oldest connection that has been in the making for longer than `limit`: packets to the
     /// target get lost, and the kernel would go on trying for minutes.
     pub fn overdue(&mut self, limit: Nanos) -> Option<u32> {
-        while let Some((slot, begun)) = self.made_next.front().copied() {
-            let is_being_made = self.get(slot).is_some_and(|c| c.begun_ns == Some(begun));
-            if is_being_made && sys::monotonic_ns() - begun <= limit.0 {
+        while let Some(key) = self.made_next.front().copied() {
+            let begun = self.slots.get(key).and_then(|connection| connection.begun_ns);
+            if begun.is_some_and(|begun| sys::monotonic_ns() - begun <= limit.0) {
                 return None;
             }
             self.made_next.pop_front();
-            if is_being_made {
-                return Some(slot);
+            if begun.is_some() {
+                return Some(key.number);
             }
         }
         None
@@ -171,14 +155,12 @@ impl Connections {
 
     fn next_in_turn(&mut self) -> Option<u32> {
         let warmest = self.roomy.last().copied()?;
-        while let Some((slot, serial)) = self.turns.as_mut().and_then(VecDeque::pop_front) {
-            let Some(connection) = self.get(slot).filter(|c| c.serial == serial) else { continue };
-            let has_room = connection.listed.is_some();
-            if let Some(turns) = &mut self.turns {
-                turns.push_back((slot, serial));
-            }
-            if has_room {
-                return Some(slot);
+        let turns = self.turns.as_mut()?;
+        while let Some(key) = turns.pop_front() {
+            let Some(connection) = self.slots.get(key) else { continue };
+            turns.push_back(key);
+            if connection.listed.is_some() {
+                return Some(key.number);
             }
         }
         Some(warmest)
@@ -236,12 +218,11 @@ impl Connections {
 
     /// Closes it, whatever it does.
     pub fn close(&mut self, slot: u32) {
-        let Some(connection) = self.slots.get_mut(slot as usize).and_then(Option::take) else { return };
+        let Some(connection) = self.slots.remove(slot) else { return };
         self.connecting -= usize::from(connection.begun_ns.is_some());
         if let Some(place) = connection.listed {
             self.unlist(place);
         }
-        self.free.push(slot);
     }
 }
 

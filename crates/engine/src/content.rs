@@ -4,7 +4,7 @@
 pub(crate) const BODY_LIMIT: usize = 1 << 20;
 
 /// Headers and body of one answer.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Content {
     /// In the order received; names as received.
     pub headers: Vec<(String, Vec<u8>)>,

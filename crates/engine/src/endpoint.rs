@@ -1,7 +1,6 @@
 //! Where connections go: name looked up, address chosen, certificates loaded, before any load.
 
-use crate::Error;
-use crate::protocol::socket_path;
+use crate::error::{CONNECT_LIMIT, Error};
 use plan::{Database, HttpVersion, Origin, Target};
 use rustls::ClientConfig;
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
@@ -158,8 +157,14 @@ impl Endpoint {
     }
 }
 
+/// The socket of a server whose host is a folder.
+fn socket_path(database: &Database) -> Option<PathBuf> {
+    let name = format!(".s.PGSQL.{}", database.port);
+    database.host.starts_with('/').then(|| PathBuf::from(&database.host).join(name))
+}
+
 fn address(host: &str, port: u16) -> Result<SocketAddr, Error> {
-    sys::address(host, port, crate::CONNECT_LIMIT)
+    sys::address(host, port, CONNECT_LIMIT)
         .map_err(|why| Error::Resolve { host: host.to_owned(), why })
 }
 
@@ -233,5 +238,25 @@ mod anyone {
         fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
             self.0.signature_verification_algorithms.supported_schemes()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_where_the_socket_is() {
+        let database = Database {
+            host: "/run/pg".to_owned(),
+            port: 5433,
+            user: "me".to_owned(),
+            password: None,
+            name: "db".to_owned(),
+            tls: false,
+            insecure: false,
+        };
+        assert_eq!(socket_path(&database), Some(PathBuf::from("/run/pg/.s.PGSQL.5433")));
+        assert_eq!(socket_path(&Database { host: "h".to_owned(), ..database }), None);
     }
 }

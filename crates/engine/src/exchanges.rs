@@ -33,9 +33,12 @@ pub(crate) struct Exchange {
 }
 
 /// Somebody who makes several requests in a row, or keeps something of an answer.
+#[derive(Default)]
 pub(crate) struct User {
     pub taken: Vec<Vec<u8>>,
     pub jar: Jar,
+    /// What comes after the pause, while there is one.
+    pub next: Option<Request>,
 }
 
 /// Exchanges by number.

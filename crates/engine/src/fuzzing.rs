@@ -36,7 +36,7 @@ pub fn http1(bytes: &[u8]) {
 #[derive(Debug, PartialEq)]
 enum Read1 {
     /// Its status, whether the connection is kept, its content if that is wanted.
-    Whole((u16, bool, Option<Kept>)),
+    Whole((u16, bool, Option<Box<Content>>)),
     Malformed(String),
     Unfinished,
 }
@@ -49,27 +49,16 @@ impl Read1 {
             match reader.feed(piece) {
                 Ok(Progress::More) => {}
                 Ok(Progress::Done(answer)) => {
-                    let content = reader.take_content().map(|content| kept(&content));
-                    return Self::Whole((answer.status, answer.keep, content));
+                    return Self::Whole((answer.status, answer.keep, reader.take_content()));
                 }
                 Err(why) => return Self::Malformed(why),
             }
         }
         match reader.closed() {
-            Some(answer) => {
-                let content = reader.take_content().map(|content| kept(&content));
-                Self::Whole((answer.status, answer.keep, content))
-            }
+            Some(answer) => Self::Whole((answer.status, answer.keep, reader.take_content())),
             None => Self::Unfinished,
         }
     }
-}
-
-/// Headers, body, and whether that was cut.
-pub(crate) type Kept = (Vec<(String, Vec<u8>)>, Vec<u8>, bool);
-
-pub(crate) fn kept(content: &Content) -> Kept {
-    (content.headers.clone(), content.body.clone(), content.cut)
 }
 
 /// The server's part of an HTTP/2 connection, which comes to the same however it is cut, and never makes

@@ -5,7 +5,7 @@ use units::Nanos;
 
 /// Things that wait, in a lane for each length of time-out: what was due first stands first in its lane and is given up
 /// first, so that only the fronts need to be looked at. A plan has few lengths of time-out, and mostly one.
-pub(crate) struct Lanes<T> {
+pub struct Lanes<T> {
     lanes: Vec<Lane<T>>,
 }
 
@@ -22,15 +22,19 @@ impl<T> Lane<T> {
     }
 }
 
-impl<T> Lanes<T> {
-    pub fn new() -> Self {
+impl<T> Default for Lanes<T> {
+    fn default() -> Self {
         Self { lanes: Vec::new() }
     }
+}
 
+impl<T> Lanes<T> {
+    /// How many wait.
     pub fn len(&self) -> usize {
         self.lanes.iter().map(|lane| lane.queue.len()).sum()
     }
 
+    /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.lanes.iter().all(|lane| lane.queue.is_empty())
     }
@@ -100,7 +104,7 @@ mod tests {
     /// A request that may wait for a second once waited behind one that may wait for a minute, as long as that did.
     #[test]
     fn each_waits_for_its_own_time() {
-        let mut lanes = Lanes::new();
+        let mut lanes = Lanes::default();
         lanes.push(s(0), s(60), "patient");
         lanes.push(s(1), s(1), "hasty");
         lanes.push(s(2), s(60), "late");
@@ -114,7 +118,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_longer_than_there_is_time_for() {
-        let mut lanes = Lanes::new();
+        let mut lanes = Lanes::default();
         lanes.push(s(0), s(60), "old");
         lanes.push(s(1), s(2), "gone");
         lanes.push(s(9), s(60), "young");
@@ -126,7 +130,7 @@ mod tests {
 
     #[test]
     fn who_goes_on_waiting_is_given_up_in_its_turn() {
-        let mut lanes = Lanes::new();
+        let mut lanes = Lanes::default();
         [1, 3, 5].into_iter().for_each(|due| lanes.push(s(due), s(60), "other"));
         lanes.put_back(s(4), s(60), "back");
         assert!(expired(&mut lanes, 62, Nanos::MAX) == ["other"] && lanes.len() == 3);
@@ -135,7 +139,7 @@ mod tests {
 
     #[test]
     fn what_was_due_first_goes_first_whatever_its_lane() {
-        let mut lanes = Lanes::new();
+        let mut lanes = Lanes::default();
         lanes.push(s(1), s(60), "a");
         lanes.push(s(3), s(60), "c");
         lanes.push(s(2), s(1), "b");

@@ -1,14 +1,16 @@
 //! Each request by itself: is the target there, what does it say?
 
+use crate::Job;
 use crate::content::Content;
-use crate::cookies::Jar;
-use crate::protocol::{News, Protocol, Session, Told};
-use crate::script::{ReadyStep, Script, Words};
+use crate::error::{CONNECT_LIMIT, Error, reason};
+use crate::exchanges::User;
+use crate::pace::timespec;
+use crate::protocol::{News, Protocol, Session, Told, Words};
+use crate::script::{ReadyStep, Script, Site};
 use crate::stream::{Inbox, Stream};
-use crate::{CONNECT_LIMIT, Error, Job};
 use plan::Who;
 use record::Failure;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -57,7 +59,7 @@ pub fn exchanges_once(job: &Job, only_first: bool) -> Result<Vec<Exchange>, Erro
     let mut done = Vec::new();
     let mut line = None;
     for flow in flows {
-        let (mut taken, mut jar, mut cookies) = (vec![Vec::new(); flow.takes], Jar::default(), Vec::new());
+        let (mut user, site) = (User::default(), flow.cookies.then_some(&*site));
         for step in &mut flow.steps {
             let began = sys::monotonic_ns();
             let (mut open, connect) = match line.take().filter(Line::has_room) {
@@ -67,20 +69,8 @@ pub fn exchanges_once(job: &Job, only_first: bool) -> Result<Vec<Exchange>, Erro
                     (line, Nanos(sys::monotonic_ns() - began))
                 }
             };
-            cookies.clear();
-            if flow.cookies {
-                jar.header(&site.visit(&step.path), &mut cookies);
-            }
-            let who = Who { number: 0, seed: *seed, taken: &taken };
-            let (mut exchange, content) = open.exchange(job, step, &who, &cookies)?;
+            let mut exchange = open.exchange(job, step, &mut user, site, *seed)?;
             exchange.connect = connect;
-            if exchange.verdict.is_ok()
-                && let Some(content) = &content
-            {
-                let visit = site.visit(&step.path);
-                content.header("set-cookie").for_each(|cookie| jar.set(cookie, &visit));
-                exchange.verdict = step.reading.read(content, &mut taken).map_err(Failure::Check);
-            }
             let ended = exchange.verdict.is_err();
             done.push(exchange);
             if only_first {
@@ -150,9 +140,10 @@ impl Line {
         &mut self,
         job: &Job,
         step: &mut ReadyStep,
-        who: &Who<'_>,
-        cookies: &[u8],
-    ) -> Result<(Exchange, Option<Box<Content>>), Error> {
+        user: &mut User,
+        site: Option<&Site>,
+        seed: u64,
+    ) -> Result<Exchange, Error> {
         let to = job.endpoint.describe();
         let is_sql = matches!(step.words, Words::Sql { .. });
         let broken = |why: String| match is_sql {
@@ -161,11 +152,15 @@ impl Line {
         };
         let Self { stream, protocol, inbox } = self;
         step.words.want_content();
-        let request = step.words.shown(who, cookies);
+        let (mut cookies, who) = (Vec::new(), Who { number: 0, seed, taken: &user.taken });
+        if let Some(site) = site {
+            user.jar.header(&site.visit(&step.path), &mut cookies);
+        }
+        let request = step.words.shown(&who, &cookies);
         inbox.count = 0;
         let sent = sys::monotonic_ns();
-        let closed = |e: io::Error| broken(crate::reason(&e));
-        protocol.send(stream, &mut step.words, who, cookies, 0).map_err(closed)?;
+        let closed = |e: io::Error| broken(reason(&e));
+        protocol.send(stream, &mut step.words, &who, &cookies, 0).map_err(closed)?;
         protocol.flush(stream).map_err(closed)?;
         let (mut told, mut first): (Vec<Told>, Option<u64>) = (Vec::new(), None);
         let limit = sent + step.timeout.0;
@@ -193,7 +188,7 @@ impl Line {
         let now = sys::monotonic_ns();
         let (status, verdict, content) = match result {
             Ok(answer) => {
-                let verdict = step.judge(&answer);
+                let verdict = step.take_in(&answer, Some(user), site);
                 (answer.status, verdict, answer.content)
             }
             Err(why) => (None, Err(why), None),
@@ -204,7 +199,7 @@ impl Line {
             why.each_text(&mut |text| job.secrets.hide_in(text));
             why
         });
-        let exchange = Exchange {
+        Ok(Exchange {
             to,
             request: told(request),
             answer: told(shown(self.protocol.name(), status, content.as_deref())),
@@ -213,8 +208,7 @@ impl Line {
             connect: Nanos::ZERO,
             first_byte: Nanos(first.unwrap_or(now) - sent),
             service: Nanos(now - sent),
-        };
-        Ok((exchange, content))
+        })
     }
 }
 
@@ -245,10 +239,9 @@ fn news(waits_for_room: bool) -> PollFlags {
 /// Waits for the socket until `limit`, on the monotonic clock; false when that has passed.
 fn wait(stream: &Stream, flags: PollFlags, limit: u64) -> bool {
     let Some(socket) = stream.socket() else { return true };
-    let left = limit.saturating_sub(sys::monotonic_ns());
-    let spec = Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as i64 };
+    let left = timespec(Nanos(limit.saturating_sub(sys::monotonic_ns())));
     let mut fds = [PollFd::from_borrowed_fd(socket.as_fd(), flags)];
     // An interrupted wait is a short one: the caller looks again.
-    let _ = poll(&mut fds, Some(&spec));
+    let _ = poll(&mut fds, Some(&left));
     sys::monotonic_ns() < limit
 }

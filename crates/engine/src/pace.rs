@@ -5,6 +5,7 @@
 //! may nap: sleep without listening, for as long as requests may be late. Answers are none the worse
 //! for it, their time of arrival is stamped by the kernel.
 
+use rustix::time::Timespec;
 use units::Nanos;
 
 /// The last stretch before a due time is spun: sleeping wakes some 20 to 60 µs late on a virtual machine.
@@ -79,4 +80,9 @@ impl Pace {
         };
         Wait { nap: Nanos::ZERO, listen: listen.min(rest) }
     }
+}
+
+/// As the kernel takes it.
+pub fn timespec(time: Nanos) -> Timespec {
+    Timespec { tv_sec: (time.0 / 1_000_000_000) as i64, tv_nsec: (time.0 % 1_000_000_000) as i64 }
 }

@@ -1,10 +1,12 @@
 //! The plan's flows, made ready to be sent: what one loop needs to choose, write and judge each step.
 
+use crate::Job;
 use crate::cookies::Visit;
-use crate::protocol::{Answer, Http2RequestWriter, RequestWriter, Session, StatementWriter};
+use crate::error::Error;
+use crate::exchanges::User;
+use crate::protocol::{Answer, Session, Words};
 use crate::reading::Reading;
-use crate::{Error, Job};
-use plan::{Ask, Piece, Request, StatusRange, Target, Template, Who};
+use plan::{Ask, Piece, Request, StatusRange, Target, Template};
 use record::Failure;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -28,7 +30,6 @@ pub(crate) struct ReadyFlow {
     /// One request that needs nothing of any answer: it needs no user.
     pub plain: bool,
     pub cookies: bool,
-    pub takes: usize,
     pub steps: Vec<ReadyStep>,
 }
 
@@ -62,51 +63,32 @@ impl Site {
     }
 }
 
-/// What is sent, prepared for each language that the connection may turn out to speak.
-pub(crate) enum Words {
-    Http(Box<HttpWords>),
-    Sql {
-        statement: StatementWriter,
-        /// Whether it is wanted what the statement did.
-        content: bool,
-    },
-}
-
-/// A request for either version.
-pub(crate) struct HttpWords {
-    pub one: RequestWriter,
-    pub two: Http2RequestWriter,
-    /// Whether headers and body of the answer are wanted.
-    pub content: bool,
-}
-
-impl Words {
-    /// From now on headers and body of every answer are kept.
-    pub fn want_content(&mut self) {
-        match self {
-            Self::Http(words) => words.content = true,
-            Self::Sql { content, .. } => *content = true,
-        }
-    }
-
-    /// What this arrival sends, for people.
-    pub fn shown(&mut self, who: &Who<'_>, cookies: &[u8]) -> Vec<u8> {
-        match self {
-            Self::Http(words) => words.one.bytes(who, cookies).to_vec(),
-            Self::Sql { statement, .. } => statement.shown(who),
-        }
-    }
-}
-
 impl ReadyStep {
-    /// Why this is not the answer that the plan expects, by its status and by what it says of itself.
-    pub fn judge(&self, answer: &Answer) -> Result<(), Failure> {
-        match answer.status {
-            Some(status) if !self.expect.iter().any(|range| range.contains(status)) => {
-                Err(Failure::Status(status))
-            }
-            _ => answer.failure.clone().map_or(Ok(()), Err),
+    /// Whether this is the answer that the plan expects, and if not, why; what later steps need of it is kept for the user.
+    ///
+    /// `site`: whose cookies are kept, if any are.
+    pub fn take_in(
+        &self,
+        answer: &Answer,
+        user: Option<&mut User>,
+        site: Option<&Site>,
+    ) -> Result<(), Failure> {
+        if let Some(status) = answer.status
+            && !self.expect.iter().any(|range| range.contains(status))
+        {
+            return Err(Failure::Status(status));
         }
+        answer.failure.clone().map_or(Ok(()), Err)?;
+        let Some(content) = &answer.content else { return Ok(()) };
+        // One request by itself takes nothing: there is only something to check.
+        let Some(user) = user else {
+            return self.reading.read(content, &mut Vec::new()).map_err(Failure::Check);
+        };
+        if let Some(site) = site {
+            let visit = site.visit(&self.path);
+            content.header("set-cookie").for_each(|cookie| user.jar.set(cookie, &visit));
+        }
+        self.reading.read(content, &mut user.taken).map_err(Failure::Check)
     }
 }
 
@@ -125,15 +107,10 @@ impl Script {
                 let reading = Reading::new(&step.takes, takes, checks).map_err(Error::Plan)?;
                 let content = flow.cookies || !reading.is_empty();
                 let words = match &step.ask {
-                    Ask::Http(request) => Words::Http(Box::new(HttpWords {
-                        one: RequestWriter::new(request, &authority),
-                        two: Http2RequestWriter::new(request, &authority, tls),
-                        content,
-                    })),
+                    Ask::Http(request) => Words::http(request, &authority, tls, content),
                     Ask::Sql(statement) => {
                         statements.push(statement);
-                        let statement = StatementWriter::new(statement, statements.len() - 1);
-                        Words::Sql { statement, content: false }
+                        Words::sql(statement, statements.len() - 1)
                     }
                 };
                 steps.push(ReadyStep {
@@ -153,7 +130,7 @@ impl Script {
             sum += flow.weight;
             weights.push(sum);
             let plain = flow.is_plain();
-            ready.push(ReadyFlow { plain, cookies: flow.cookies, takes, steps });
+            ready.push(ReadyFlow { plain, cookies: flow.cookies, steps });
         }
         let site = Site { host: job.endpoint.host().to_owned(), tls };
         let session = match &job.endpoint.target {

@@ -2,26 +2,41 @@
 
 /// A number and the generation of its slot: names one thing for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Key {
+pub struct Key {
+    /// Of its slot.
     pub number: u32,
     generation: u32,
 }
 
 /// Things in slots.
-pub(crate) struct Slots<T> {
+pub struct Slots<T> {
     slots: Vec<(u32, Option<T>)>,
     free: Vec<u32>,
 }
 
-impl<T> Slots<T> {
-    pub fn new() -> Self {
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
         Self { slots: Vec::new(), free: Vec::new() }
     }
+}
 
+impl<T> Slots<T> {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many there are.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
+    /// The number that the next one will have.
+    pub fn next_number(&self) -> u32 {
+        self.free.last().copied().unwrap_or(self.slots.len() as u32)
+    }
+
+    /// One more.
     pub fn insert(&mut self, thing: T) -> Key {
         match self.free.pop() {
             Some(number) => {
@@ -36,15 +51,18 @@ impl<T> Slots<T> {
         }
     }
 
+    /// The thing in this slot.
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.slots.get_mut(number as usize)?.1.as_mut()
     }
 
-    /// Whether the thing of this key is still there, and not another in its place.
-    pub fn holds(&self, key: Key) -> bool {
-        matches!(self.slots.get(key.number as usize), Some((generation, Some(_))) if *generation == key.generation)
+    /// The thing of this key, and not another in its place.
+    pub fn get(&self, key: Key) -> Option<&T> {
+        let (generation, thing) = self.slots.get(key.number as usize)?;
+        thing.as_ref().filter(|_| *generation == key.generation)
     }
 
+    /// Takes it out; its number goes to another.
     pub fn remove(&mut self, number: u32) -> Option<T> {
         let (generation, slot) = self.slots.get_mut(number as usize)?;
         let thing = slot.take()?;
@@ -53,8 +71,12 @@ impl<T> Slots<T> {
         Some(thing)
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut T)> {
-        (0..).zip(&mut self.slots).filter_map(|(number, (_, slot))| Some((number, slot.as_mut()?)))
+    /// All of them by their numbers.
+    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (Key, &mut T)> {
+        let all = self.slots.iter_mut().enumerate();
+        all.filter_map(|(number, (generation, slot))| {
+            Some((Key { number: number as u32, generation: *generation }, slot.as_mut()?))
+        })
     }
 }
 
@@ -64,15 +86,15 @@ mod tests {
 
     #[test]
     fn a_key_names_one_thing_for_good() {
-        let mut slots = Slots::new();
+        let mut slots = Slots::default();
         let (a, b) = (slots.insert('a'), slots.insert('b'));
         assert_eq!(slots.remove(a.number), Some('a'));
         let c = slots.insert('c');
         assert_eq!((c.number, slots.len()), (a.number, 2));
-        assert!(!slots.holds(a) && slots.holds(b) && slots.holds(c));
+        assert_eq!((slots.get(a), slots.get(b), slots.get(c)), (None, Some(&'b'), Some(&'c')));
         assert_eq!(
-            slots.iter_mut().map(|(number, thing)| (number, *thing)).collect::<Vec<_>>(),
-            [(0, 'c'), (1, 'b')]
+            slots.iter_mut().map(|(key, thing)| (key, *thing)).collect::<Vec<_>>(),
+            [(c, 'c'), (b, 'b')]
         );
         assert_eq!(slots.remove(7), None);
     }

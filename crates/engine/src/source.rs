@@ -28,7 +28,7 @@ pub enum Offer {
 
 impl Offer {
     /// When the load ends at the latest.
-    pub(crate) fn ends(&self) -> Nanos {
+    pub fn ends(&self) -> Nanos {
         match self {
             Self::Open(schedule) => schedule.duration(),
             Self::Closed { duration, .. } => duration.unwrap_or(Nanos::MAX),

@@ -10,11 +10,13 @@ mod resending;
 mod sending;
 mod silence;
 
+use crate::Held;
 use crate::connections::Connections;
+use crate::crew::{Report, Teller};
 use crate::endpoint::Endpoint;
 use crate::exchanges::{Exchanges, Request, Users};
 use crate::lanes::Lanes;
-use crate::pace::Pace;
+use crate::pace::{Pace, timespec};
 use crate::protocol::{News, Told};
 use crate::recorder::{Open, Recorder};
 use crate::script::Script;
@@ -22,9 +24,8 @@ use crate::slots::{Key, Slots};
 use crate::source::Source;
 use crate::stream::Inbox;
 use holding::Hold;
-use record::{Failure, Outcome, Slice};
+use record::Outcome;
 use rustix::event::epoll;
-use rustix::time::Timespec;
 use silence::Hush;
 pub(crate) use silence::LastWord;
 use std::cmp::Reverse;
@@ -33,7 +34,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
+use std::sync::mpsc::{Receiver, TryRecvError};
 use units::Nanos;
 
 /// News of the kernel that are heard before due arrivals are looked at again.
@@ -54,20 +55,6 @@ pub(crate) enum Command {
     /// None is kept open any longer.
     Release,
     Quit,
-}
-
-/// What the loop tells.
-pub(crate) enum Report {
-    Slice(Box<Slice>),
-    /// The trial is over, its load ended at this moment; what is open is no longer counted.
-    Over(Nanos),
-    /// Nothing is open any more.
-    Settled,
-    /// So many connections stand open, and why no more.
-    Held {
-        open: u64,
-        refused: Option<Failure>,
-    },
 }
 
 /// One trial as one loop sees it.
@@ -143,15 +130,12 @@ pub(crate) struct Worker {
     epoll: OwnedFd,
     wake: Arc<OwnedFd>,
     commands: Receiver<Command>,
-    reports: SyncSender<(usize, Report)>,
-    index: usize,
+    teller: Teller<Held>,
     connections: Connections,
     /// Requests that are due and not sent.
     backlog: Lanes<Request>,
     exchanges: Exchanges,
     users: Users,
-    /// The next request of each user who thinks, by the user's number.
-    paused: Vec<Option<Request>>,
     /// Exchanges that somebody waits for; those that are over are passed over.
     expiry: Lanes<Key>,
     orphans: usize,
@@ -171,10 +155,9 @@ pub(crate) struct Worker {
 impl Worker {
     pub fn new(
         setup: Setup,
-        index: usize,
         wake: Arc<OwnedFd>,
         commands: Receiver<Command>,
-        reports: SyncSender<(usize, Report)>,
+        teller: Teller<Held>,
     ) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE), epoll::EventFlags::IN)?;
@@ -185,14 +168,12 @@ impl Worker {
             epoll,
             wake,
             commands,
-            reports,
-            index,
+            teller,
             connections,
-            backlog: Lanes::new(),
-            exchanges: Slots::new(),
-            users: Slots::new(),
-            paused: Vec::new(),
-            expiry: Lanes::new(),
+            backlog: Lanes::default(),
+            exchanges: Slots::default(),
+            users: Slots::default(),
+            expiry: Lanes::default(),
             orphans: 0,
             present: None,
             hold: None,
@@ -319,13 +300,13 @@ impl Worker {
         let bytes = std::mem::take(&mut self.inbox.count);
         present.recorder.received(bytes);
         while let Some(slice) = present.recorder.cut(now, open) {
-            let _ = self.reports.send((self.index, Report::Slice(Box::new(slice))));
+            self.teller.tell(Report::Slice(Box::new(slice)));
         }
     }
 
     /// The load ends before its time.
     fn stop(&mut self, at: Nanos) {
-        let Some(present) = &mut self.present else { return };
+        let Some(present) = self.present.as_mut().filter(|present| !present.stopped) else { return };
         present.trial.load_ends = present.trial.load_ends.min(at);
         present.recorder.cut_load(at);
         present.stopped = true;
@@ -333,7 +314,6 @@ impl Worker {
             present.recorder.never_resumed();
             self.users.remove(user);
         }
-        self.paused.clear();
     }
 
     /// Ends the trial once its load is over, and all that came of it.
@@ -360,19 +340,18 @@ impl Worker {
         {
             recorder.not_started(Outcome::Unsent);
         }
-        self.users = Slots::new();
-        self.paused.clear();
-        self.expiry = Lanes::new();
+        self.users = Slots::default();
+        self.expiry = Lanes::default();
         let slice = recorder.finish(now, open);
-        let _ = self.reports.send((self.index, Report::Slice(Box::new(slice))));
-        let _ = self.reports.send((self.index, Report::Over(ends)));
+        self.teller.tell(Report::Slice(Box::new(slice)));
+        self.teller.tell(Report::Over(ends));
         self.tell_if_settled();
     }
 
     fn tell_if_settled(&mut self) {
         if self.unsettled && self.present.is_none() && self.orphans == 0 {
             self.unsettled = false;
-            let _ = self.reports.send((self.index, Report::Settled));
+            self.teller.tell(Report::Settled);
         }
     }
 
@@ -390,7 +369,7 @@ impl Worker {
         let thinking = present.thinking.peek().map(|Reverse((at, _))| *at);
         let patience = present.patience(now);
         let (sent, waiting) = (self.expiry.next(patience), self.backlog.next(patience));
-        let look = (self.exchanges.len() > 0).then(|| now + silence::LOOK);
+        let look = (!self.exchanges.is_empty()).then(|| now + silence::LOOK);
         let moments = [Some(present.recorder.slice_ends()), ends, thinking, sent, waiting, look];
         let rest = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX) - now;
         let wait = present.pace.wait(due.map(|due| due - now), rest, self.exchanges.len() as u64);
@@ -400,8 +379,4 @@ impl Worker {
         }
         Some(wait.listen)
     }
-}
-
-fn timespec(time: Nanos) -> Timespec {
-    Timespec { tv_sec: (time.0 / 1_000_000_000) as i64, tv_nsec: (time.0 % 1_000_000_000) as i64 }
 }

@@ -1,8 +1,7 @@
 //! Carries single trials out: load, drain, recovery; and notices what voids them.
 
-use crate::carrier::Carrier;
 use crate::{After, Circumstances, Error, Reset, Sink, Stop, Witness, preflight};
-use engine::{Engine, Held, Job, Offer};
+use engine::{Carrier, Engine, Held, Job, Offer, Wish};
 use plan::{Plan, Target};
 use record::{
     Caveat, Doubt, Event, Failure, Judgement, Lack, Purpose, Recovery, SLICE, Slice, TrialResult, Verdict,
@@ -234,7 +233,11 @@ impl<'a, C: Carrier> Conductor<'a, C> {
                     over = true;
                     witness.borrow_mut().end();
                 }
-                ends
+                match (stop.asked(), gave_up) {
+                    (true, _) => Wish::Kill,
+                    (false, true) => Wish::Stop,
+                    (false, false) => Wish::GoOn,
+                }
             },
         );
         let asked = stop.asked();

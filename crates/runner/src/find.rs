@@ -1,9 +1,8 @@
 //! A search: asks for a load, makes it, hands the result back, until there is a verdict.
 
-use crate::carrier::Carrier;
 use crate::conductor::{Conductor, Load};
 use crate::exit;
-use engine::Offer;
+use engine::{Carrier, Offer};
 use plan::{Find, Goal, Plan, Stage};
 use record::{Ended, Event, Recovery, Verdict};
 use schedule::Schedule;

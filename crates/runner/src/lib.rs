@@ -4,7 +4,6 @@
 //! It never prints and never stores: whoever wants to know is a [`Sink`].
 
 mod attempt;
-mod carrier;
 mod conductor;
 mod connections;
 mod demo;

@@ -1,9 +1,8 @@
 //! `torment run`: one load as planned, with a verdict on the goal.
 
-use crate::carrier::Carrier;
 use crate::conductor::{Conductor, Load};
 use crate::exit;
-use engine::Offer;
+use engine::{Carrier, Offer};
 use plan::{Load as Planned, Plan, Stage};
 use record::{BLOCK, Caveat, Doubt, Purpose, TrialResult, Verdict};
 use schedule::Schedule;

@@ -3,9 +3,8 @@
 //! First come, first served: when a request arrives, it is certain when it will be done.
 
 use crate::Sink;
-use crate::carrier::{Carrier, Moment};
 use crate::stop::Stop;
-use engine::Offer;
+use engine::{Carrier, Moment, Offer, Wish};
 use plan::Plan;
 use record::{BLOCK, Counted, Event, Failure, Gather, Outcome, SLICE, Slice};
 use schedule::Schedule;
@@ -156,7 +155,7 @@ impl Carrier for Simulated {
         offer: &Offer,
         drain: Nanos,
         on_slice: &mut dyn FnMut(&Slice),
-        stop: &mut dyn FnMut(&Slice, Nanos) -> bool,
+        wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
     ) -> Counted {
         let began = self.past.now;
         let (duration, mut due) = match offer {
@@ -224,7 +223,7 @@ impl Carrier for Simulated {
             if is_over {
                 return gather.end();
             }
-            if !stopped && stop(gather.total(), until) {
+            if !stopped && wish(gather.total(), until) > Wish::GoOn {
                 stopped = true;
                 account.load_ends = account.load_ends.min(until);
             }
@@ -249,27 +248,6 @@ impl Carrier for Simulated {
         let stolen = (ms * self.stolen) as u64;
         let ticks = Ticks { user: 0, system: 0, idle: ms as u64 - stolen, stolen };
         Moment { steady: self.past.now, unix_ms: 1_700_000_000_000 + ms as u64, ticks: Some(ticks) }
-    }
-}
-
-/// Which goes on living when the conductor is gone.
-impl Carrier for &mut Simulated {
-    fn trial(
-        &mut self,
-        offer: &Offer,
-        drain: Nanos,
-        on_slice: &mut dyn FnMut(&Slice),
-        stop: &mut dyn FnMut(&Slice, Nanos) -> bool,
-    ) -> Counted {
-        Simulated::trial(self, offer, drain, on_slice, stop)
-    }
-
-    fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
-        Simulated::settle(self, limit, interrupted)
-    }
-
-    fn now(&self) -> Moment {
-        Simulated::now(self)
     }
 }
 

@@ -2,15 +2,13 @@
 
 mod split;
 
-use crate::carrier::Carrier;
 use crate::conductor::Conductor;
 use crate::{Error, Outcome, Sink, Stop, Title, exit, find, id, load, recorded};
-use engine::Offer;
+use engine::{Carrier, Offer, Wish};
 use plan::{Plan, Secrets, Task};
-use record::{Counted, Event, Figure, Limit, LimitUnit, Purpose, RoomUnit, RunKind, Slice, Unit, Verdict};
+use record::{Event, Figure, Limit, LimitUnit, Purpose, RoomUnit, RunKind, Slice, Unit, Verdict};
 use std::path::PathBuf;
-use std::time::Instant;
-use storm::{Account, Bare, Command, Options, Storm, TABLE, Wish};
+use storm::{Account, Bare, Command, Options, Storm, TABLE};
 use units::{Nanos, Rate, Share};
 
 /// How long the storm of programs that do nothing lasts: long enough for a rate to a few percent.
@@ -54,8 +52,7 @@ fn carry_out(asked: &Storming, sink: &mut dyn Sink, stop: &Stop) -> Result<(Verd
     let mut storm = Storm::ready(&asked.command, asked.options.clone()).map_err(machine)?;
     let mut told = Told { sink, good: Vec::new() };
     let (verdict, code) = {
-        let carrier = Processes { storm: &mut storm, stop };
-        let mut conductor = Conductor::around(carrier, &mut told, stop);
+        let mut conductor = Conductor::around(&mut storm, &mut told, stop);
         match &asked.plan.task {
             Task::Find(asked_for) => {
                 // A machine is as quick at any load below its limit: the curve would cost more than it tells.
@@ -107,36 +104,6 @@ fn in_processes(mut verdict: Verdict) -> Verdict {
 
 fn renamed(limit: Limit) -> Limit {
     Limit { unit: LimitUnit::Processes, ..limit }
-}
-
-/// A storm as what carries a load.
-struct Processes<'a> {
-    storm: &'a mut Storm,
-    stop: &'a Stop,
-}
-
-impl Carrier for Processes<'_> {
-    fn trial(
-        &mut self,
-        offer: &Offer,
-        drain: Nanos,
-        on_slice: &mut dyn FnMut(&Slice),
-        stop: &mut dyn FnMut(&Slice, Nanos) -> bool,
-    ) -> Counted {
-        let (asked, began) = (self.stop, Instant::now());
-        self.storm.trial(offer, drain, on_slice, &mut |so_far| match (
-            stop(so_far, began.elapsed().into()),
-            asked.asked(),
-        ) {
-            (_, true) => Wish::Kill,
-            (true, false) => Wish::Stop,
-            (false, false) => Wish::GoOn,
-        })
-    }
-
-    fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
-        self.storm.settle(limit, interrupted)
-    }
 }
 
 /// The sink, in the words of processes, with a memory of which trials were good.
@@ -233,7 +200,7 @@ fn bare(asked: &Storming, stop: &Stop) -> Result<Option<Rate>, String> {
     let connections = options.parallel;
     let mut storm = Storm::ready(&program.command(), options).map_err(|why| why.to_string())?;
     let offer = Offer::Closed { connections, requests: None, duration: Some(BARE_TIME) };
-    let wish = |_: &Slice| if stop.asked() { Wish::Kill } else { Wish::GoOn };
+    let wish = |_: &Slice, _| if stop.asked() { Wish::Kill } else { Wish::GoOn };
     storm.trial(&offer, Nanos::from_secs(1), &mut |_| {}, &mut { wish });
     storm.settle(Nanos::from_secs(1), &|| stop.asked());
     if let Some(why) = storm.fault() {

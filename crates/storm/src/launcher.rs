@@ -6,22 +6,19 @@
 
 use crate::Setup;
 use crate::log::{Gather, Job};
-use crate::report::{Control, Report, Tally};
+use crate::report::{Control, Tally, Told};
 use crate::source::Source;
 use crate::status::judged;
-use engine::{Arrival, Open, Recorder};
+use engine::{Arrival, Key, Lanes, Open, Recorder, Report, Slots, Teller, timespec};
 use record::{Failure, Outcome, Slice};
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::process::{Pid, Signal, pidfd_send_signal};
-use rustix::time::Timespec;
-use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::SyncSender;
 use units::Nanos;
 
 /// Ends that are heard in one turn.
@@ -62,25 +59,21 @@ struct Child {
     /// Nobody counts what becomes of it any more.
     given_up: bool,
     timed_out: bool,
-    serial: u64,
 }
 
 pub(crate) struct Launcher {
     setup: Arc<Setup>,
     control: Arc<Control>,
-    reports: SyncSender<(usize, Report)>,
+    teller: Teller<Told>,
     part: Part,
     /// The trial's beginning, on the monotonic clock.
     start_ns: u64,
     epoll: OwnedFd,
     recorder: Recorder,
-    backlog: VecDeque<Arrival>,
-    children: Vec<Option<Child>>,
-    free: Vec<usize>,
-    alive: usize,
-    /// Ends of patience in the order they come; every process has the same.
-    expiry: VecDeque<(Nanos, usize, u64)>,
-    serial: u64,
+    backlog: Lanes<Arrival>,
+    children: Slots<Child>,
+    /// Processes whose time is not up; those that have ended are passed over.
+    expiry: Lanes<Key>,
     over: bool,
     tally: Tally,
 }
@@ -90,22 +83,19 @@ impl Launcher {
         setup: Arc<Setup>,
         control: Arc<Control>,
         part: Part,
-        reports: SyncSender<(usize, Report)>,
+        teller: Teller<Told>,
     ) -> io::Result<Self> {
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             recorder: Recorder::new(part.load_ends, part.deadline, 0),
             setup,
             control,
-            reports,
+            teller,
             part,
             start_ns: 0,
-            backlog: VecDeque::new(),
-            children: Vec::new(),
-            free: Vec::new(),
-            alive: 0,
-            expiry: VecDeque::new(),
-            serial: 0,
+            backlog: Lanes::default(),
+            children: Slots::default(),
+            expiry: Lanes::default(),
             over: false,
             tally: Tally::default(),
         })
@@ -125,12 +115,12 @@ impl Launcher {
                 self.start();
                 self.end_if_over();
             }
-            if self.over && self.alive == 0 {
+            if self.over && self.children.is_empty() {
                 return self.settled();
             }
             let wait = self.pause();
-            let ended: Vec<usize> = match epoll::wait(&self.epoll, &mut events, Some(&timespec(wait))) {
-                Ok((ended, _)) => ended.iter().map(|event| event.data.u64() as usize).collect(),
+            let ended: Vec<u32> = match epoll::wait(&self.epoll, &mut events, Some(&timespec(wait))) {
+                Ok((ended, _)) => ended.iter().map(|event| event.data.u64() as u32).collect(),
                 Err(_) => Vec::new(),
             };
             ended.into_iter().for_each(|child| self.ended(child));
@@ -150,7 +140,7 @@ impl Launcher {
         }
         if kill {
             self.part.drain = Nanos::ZERO;
-            for child in self.children.iter().flatten() {
+            for (_, child) in self.children.iter_mut() {
                 // One that has ended meanwhile waits to be heard of.
                 let _ = pidfd_send_signal(&child.handle, Signal::KILL);
             }
@@ -158,7 +148,7 @@ impl Launcher {
     }
 
     fn open(&self) -> Open {
-        Open { in_flight: self.alive as u64, backlog: self.backlog.len() as u64, connections: 0 }
+        Open { in_flight: self.children.len() as u64, backlog: self.backlog.len() as u64, connections: 0 }
     }
 
     fn cut_slices(&mut self, now: Nanos) {
@@ -171,11 +161,7 @@ impl Launcher {
     fn tell_slice(&self, mut slice: Slice) {
         // Starting programs is what is measured here: it is no work of a generator beside it.
         (slice.cpu, slice.run_delay) = (Nanos::ZERO, Nanos::ZERO);
-        self.tell(Report::Slice(Box::new(slice)));
-    }
-
-    fn tell(&self, report: Report) {
-        let _ = self.reports.send((self.part.index as usize, report));
+        self.teller.tell(Report::Slice(Box::new(slice)));
     }
 
     /// Takes up what is due. That it was held by a start, or waited for a processor that the processes use, is no delay of a
@@ -193,13 +179,17 @@ impl Launcher {
             }
             self.recorder.taken(now, now);
             let number = self.part.first_number + number;
-            self.backlog.push_back(Arrival { number, due, taken: now, paused: Nanos::ZERO });
+            self.backlog.push(
+                due,
+                self.setup.timeout,
+                Arrival { number, due, taken: now, paused: Nanos::ZERO },
+            );
         }
     }
 
     /// How many more a closed loop may take up: one that is then started at once.
     fn room(&self) -> usize {
-        usize::from(self.backlog.is_empty() && self.alive < self.part.most)
+        usize::from(self.backlog.is_empty() && self.children.len() < self.part.most)
     }
 
     /// When the next is to be taken up, if one is to come.
@@ -213,10 +203,10 @@ impl Launcher {
 
     /// Starts the program for the arrival that has waited longest, if there is room.
     fn start(&mut self) {
-        if self.alive >= self.part.most {
+        if self.children.len() >= self.part.most {
             return;
         }
-        let Some(mut arrival) = self.backlog.pop_front() else { return };
+        let Some(mut arrival) = self.backlog.pop() else { return };
         let started = self.now();
         if self.part.source.is_closed() {
             // Nobody waits for a process of a closed loop before it is started.
@@ -228,14 +218,9 @@ impl Launcher {
             Ok(begun) => begun,
             Err(why) => return self.not_started(&arrival, why, executed),
         };
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.children.push(None);
-            self.children.len() - 1
-        });
-        let data = epoll::EventData::new_u64(slot as u64);
+        let data = epoll::EventData::new_u64(self.children.next_number().into());
         if let Err(why) = epoll::add(&self.epoll, &handle, data, epoll::EventFlags::IN) {
             // Its end would never be heard of: it goes as if it had never been started.
-            self.free.push(slot);
             end(pid, &handle);
             return self.not_started(&arrival, why.into(), executed);
         }
@@ -244,11 +229,8 @@ impl Launcher {
         self.control.started.fetch_add(1, Ordering::Relaxed);
         let alive = self.control.alive.fetch_add(1, Ordering::Relaxed) + 1;
         self.control.most_alive.fetch_max(alive, Ordering::Relaxed);
-        let serial = self.serial;
-        self.serial += 1;
-        self.expiry.push_back((arrival.due + self.setup.timeout, slot, serial));
         let cpu = rustix::thread::sched_getcpu() as u32;
-        self.children[slot] = Some(Child {
+        let key = self.children.insert(Child {
             arrival,
             pid,
             handle,
@@ -257,9 +239,8 @@ impl Launcher {
             cpu,
             given_up: false,
             timed_out: false,
-            serial,
         });
-        self.alive += 1;
+        self.expiry.push(arrival.due, self.setup.timeout, key);
     }
 
     /// The program that cannot be executed now never can; that there is no room for a process may pass.
@@ -277,23 +258,19 @@ impl Launcher {
         self.recorder.failed(arrival, failure, now);
         if !passes && lack.is_none() {
             self.control.stop.store(true, Ordering::Relaxed);
-            self.tell(Report::Fault(why));
+            self.teller.tell(Report::Own(Told::Fault(why)));
         }
     }
 
     /// A process has ended: what became of it.
-    fn ended(&mut self, slot: usize) {
-        let Some(child) = self.children.get_mut(slot).and_then(Option::take) else { return };
+    fn ended(&mut self, slot: u32) {
+        let Some(pid) = self.children.get_mut(slot).map(|child| child.pid) else { return };
         let ended = self.now();
-        let last_cpu = self.part.log.as_ref().and_then(|_| last_cpu(child.pid));
-        let Ok(Some(reaped)) = sys::reap(child.pid) else {
-            // Not yet: it will be heard of again.
-            self.children[slot] = Some(child);
-            return;
-        };
+        let last_cpu = self.part.log.as_ref().and_then(|_| last_cpu(pid));
+        // If not yet, it will be heard of again.
+        let Ok(Some(reaped)) = sys::reap(pid) else { return };
+        let Some(child) = self.children.remove(slot) else { return };
         let _ = epoll::delete(&self.epoll, &child.handle);
-        self.free.push(slot);
-        self.alive -= 1;
         self.control.alive.fetch_sub(1, Ordering::Relaxed);
         self.tally.alive_ns += (ended - child.started).0;
         self.tally.ended += 1;
@@ -336,14 +313,8 @@ impl Launcher {
 
     /// Kills what has run too long, and gives up on what has waited too long to be started.
     fn expire(&mut self, now: Nanos) {
-        while let Some(&(at, slot, serial)) = self.expiry.front() {
-            let child =
-                self.children.get_mut(slot).and_then(Option::as_mut).filter(|child| child.serial == serial);
-            if child.is_some() && at > now {
-                break;
-            }
-            self.expiry.pop_front();
-            let Some(child) = child else { continue };
+        while let Some(key) = self.expiry.expired(now, Nanos::MAX, |key| self.children.get(*key).is_some()) {
+            let Some(child) = self.children.get_mut(key.number) else { continue };
             child.timed_out = true;
             // One that has ended meanwhile waits to be heard of.
             let _ = pidfd_send_signal(&child.handle, Signal::KILL);
@@ -351,11 +322,9 @@ impl Launcher {
                 self.recorder.given_up(&child.arrival, Outcome::Timeout, now);
             }
         }
-        while let Some(arrival) = self.backlog.front().copied()
-            && !self.part.source.is_closed()
-            && arrival.due + self.setup.timeout <= now
+        while !self.part.source.is_closed()
+            && let Some(arrival) = self.backlog.expired(now, Nanos::MAX, |_| true)
         {
-            self.backlog.pop_front();
             self.recorder.given_up(&arrival, Outcome::Timeout, now);
         }
     }
@@ -379,16 +348,16 @@ impl Launcher {
         while self.part.source.take(Nanos::MAX, ends, 0).is_some() {
             self.recorder.not_started(Outcome::Unfinished);
         }
-        for arrival in std::mem::take(&mut self.backlog) {
+        while let Some(arrival) = self.backlog.pop() {
             self.recorder.given_up(&arrival, Outcome::Unfinished, now);
         }
-        for child in self.children.iter_mut().flatten().filter(|child| !child.given_up) {
+        for (_, child) in self.children.iter_mut().filter(|(_, child)| !child.given_up) {
             child.given_up = true;
             self.recorder.given_up(&child.arrival, Outcome::Unfinished, now);
         }
         let slice = self.recorder.finish(now, open);
         self.tell_slice(slice);
-        self.tell(Report::Over(ends));
+        self.teller.tell(Report::Over(ends));
         self.over = true;
     }
 
@@ -397,14 +366,15 @@ impl Launcher {
             log.hand_on();
         }
         let tally = Box::new(std::mem::take(&mut self.tally));
-        self.tell(Report::Settled(tally));
+        self.teller.tell(Report::Own(Told::Tally(tally)));
+        self.teller.tell(Report::Settled);
     }
 
     /// How long nothing is to be done, unless a process ends.
     fn pause(&mut self) -> Nanos {
         let now = self.now();
-        let room = self.alive < self.part.most;
-        let expiry = self.expiry.front().map(|(at, ..)| *at);
+        let room = self.children.len() < self.part.most;
+        let expiry = self.expiry.next(Nanos::MAX);
         if self.over {
             return expiry.map_or(ASK, |at| (at - now).min(ASK));
         }
@@ -414,7 +384,7 @@ impl Launcher {
         let load_ends = self.part.load_ends;
         let due = self.next_due(now);
         let over = if now < load_ends { load_ends } else { load_ends + self.part.drain };
-        let waits = self.backlog.front().map(|arrival| arrival.due + self.setup.timeout);
+        let waits = self.backlog.next(Nanos::MAX);
         let moments = [due, Some(over), Some(self.recorder.slice_ends()), expiry, waits];
         let next = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX);
         (next - now).min(ASK)
@@ -434,10 +404,6 @@ fn end(pid: Pid, handle: &OwnedFd) {
 fn last_cpu(pid: Pid) -> Option<u32> {
     let text = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
     text.rsplit_once(')')?.1.split_ascii_whitespace().nth(36)?.parse().ok()
-}
-
-fn timespec(time: Nanos) -> Timespec {
-    Timespec { tv_sec: (time.0 / 1_000_000_000) as i64, tv_nsec: (time.0 % 1_000_000_000) as i64 }
 }
 
 #[cfg(test)]

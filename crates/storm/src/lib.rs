@@ -26,11 +26,11 @@ pub use options::{Expected, Options};
 pub use program::Command;
 pub use sampler::Block;
 
-use engine::{Offer, reason};
+use engine::{Carrier, Crew, LEAD, Offer, THREADS_MOST, Teller, Wish, reason};
 use launcher::{Launcher, Part};
 use log::Log;
-use record::{Counted, Gather, Slice};
-use report::{Control, Report, Tally};
+use record::{Counted, Slice};
+use report::{Control, Tally, Told};
 use sampler::Sampler;
 use source::Source;
 use stats::Histogram;
@@ -40,20 +40,12 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::task::Program;
 use units::Nanos;
 
-/// How often the caller is asked whether to stop.
-const ASK: Duration = Duration::from_millis(50);
-/// From the order to start until the first arrival can be due.
-const LEAD: Nanos = Nanos::from_millis(2);
-/// Reports of the launchers that wait to be heard, as the engine's loops' do: a minute's, at the least.
-const REPORTS: usize = 60 * LAUNCHERS_MOST as usize;
-/// More launchers than this only take processor time from each other.
-const LAUNCHERS_MOST: u32 = 64;
 /// Descriptors of a launcher beside one for each process.
 const SPARE: u64 = 16;
 
@@ -62,17 +54,6 @@ struct Setup {
     program: Program,
     expected: Expected,
     timeout: Nanos,
-}
-
-/// What the caller wants of a load that goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
-    /// Nothing.
-    GoOn,
-    /// The load ends; what was started is waited for.
-    Stop,
-    /// So does everything that was started.
-    Kill,
 }
 
 /// What one trial was beside what it counted.
@@ -96,10 +77,11 @@ pub struct Account {
 
 /// Launchers at work.
 struct Trial {
+    /// On the monotonic clock.
+    start_ns: u64,
     control: Arc<Control>,
-    reports: Receiver<(usize, Report)>,
+    crew: Crew<Told>,
     threads: Vec<JoinHandle<()>>,
-    settled: usize,
 }
 
 /// Starts one program again and again.
@@ -139,7 +121,7 @@ impl Storm {
         };
         let log = options.log.as_deref().map(Log::begin).transpose()?;
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
-        let launchers = processors.min(options.parallel).clamp(1, LAUNCHERS_MOST);
+        let launchers = processors.min(options.parallel).clamp(1, THREADS_MOST);
         let room = sys::raise_nofile().0.saturating_sub(SPARE) * u64::from(launchers);
         if u64::from(options.parallel) > room {
             return Err(Error::Descriptors { wanted: options.parallel, room });
@@ -159,74 +141,13 @@ impl Storm {
         })
     }
 
-    /// Offers one load, then waits at most `drain` for what was started. Each second all launchers' slices, merged, go to
-    /// `on_slice`; `wish` is asked some twenty times a second, and told what has been counted so far.
-    ///
-    /// # Panics
-    /// If a launcher has panicked.
-    pub fn trial(
-        &mut self,
-        offer: &Offer,
-        drain: Nanos,
-        on_slice: &mut dyn FnMut(&Slice),
-        wish: &mut dyn FnMut(&Slice) -> Wish,
-    ) -> Counted {
-        self.settle(Nanos::ZERO, &|| false);
-        let control = Arc::new(Control::default());
-        let alive = Arc::clone(&control.alive);
-        self.accounts.push(Account::default());
-        let started = self.start(offer, drain, &control);
-        let sampler = Sampler::begin(alive);
-        let trial = match started {
-            Ok(trial) => self.trial.insert(trial),
-            Err(why) => {
-                self.fault = Some(why);
-                return Counted::default();
-            }
-        };
-        let (mut gather, mut tallies) = (Gather::of(trial.threads.len()), Vec::new());
-        while !gather.is_over() {
-            match trial.reports.recv_timeout(ASK) {
-                Ok((_, Report::Slice(slice))) => gather.add(&slice),
-                Ok((index, Report::Over(at))) => gather.over(index, at),
-                Ok((_, Report::Settled(tally))) => {
-                    trial.settled += 1;
-                    tallies.push(tally);
-                }
-                Ok((_, Report::Fault(why))) => self.fault = self.fault.take().or(Some(why)),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => panic!("a launcher has ended by itself"),
-            }
-            while let Some(slice) = gather.next_whole() {
-                on_slice(&slice);
-            }
-            match wish(gather.total()) {
-                Wish::GoOn => {}
-                Wish::Stop => trial.control.stop.store(true, Ordering::Relaxed),
-                Wish::Kill => trial.control.kill.store(true, Ordering::Relaxed),
-            }
-        }
-        let counted = gather.end();
-        self.next_number += counted.total.due;
-        if let Some(account) = self.accounts.last_mut() {
-            account.loaded = counted.loaded;
-            account.machine = sampler.map(Sampler::end).unwrap_or_default();
-            tallies.iter().for_each(|tally| account.add(tally));
-        }
-        counted
-    }
-
     fn start(&self, offer: &Offer, drain: Nanos, control: &Arc<Control>) -> io::Result<Trial> {
-        let (send, reports) = sync_channel(REPORTS);
         let drawn = Arc::new(AtomicU64::new(0));
-        let load_ends = match offer {
-            Offer::Open(schedule) => schedule.duration(),
-            Offer::Closed { duration, .. } => duration.unwrap_or(Nanos::MAX),
-        };
         let (launchers, parallel) = (self.launchers, self.options.parallel);
+        let (tellers, crew) = Crew::of(launchers as usize);
         let mut goes = Vec::new();
         let mut threads = Vec::new();
-        for index in 0..launchers {
+        for (index, teller) in (0..launchers).zip(tellers) {
             let part = Part {
                 index,
                 trial: self.accounts.len() as u32,
@@ -234,7 +155,7 @@ impl Storm {
                 outstanding: (self.options.outstanding / u64::from(launchers)).max(1),
                 source: Source::of(offer, index, launchers, &drawn),
                 run_ns: self.run_ns,
-                load_ends,
+                load_ends: offer.ends(),
                 drain,
                 deadline: self.options.deadline,
                 first_number: self.next_number,
@@ -242,11 +163,11 @@ impl Storm {
             };
             let ((ready, is_ready), (go, gone)) = (channel(), channel());
             let (setup, control) = (Arc::clone(&self.setup), Arc::clone(control));
-            let (null, output, send) = (Arc::clone(&self.null), Arc::clone(&self.output), send.clone());
+            let (null, output) = (Arc::clone(&self.null), Arc::clone(&self.output));
             let thread = std::thread::Builder::new().name(format!("storm-{index}"));
             threads.push(thread.spawn(move || {
                 let files = [null.as_fd(), output.as_fd()];
-                launch(setup, control, part, &files, &send, &ready, &gone);
+                launch(setup, control, part, &files, teller, &ready, &gone);
             })?);
             is_ready.recv().map_err(|_| io::Error::from(io::ErrorKind::Interrupted))??;
             goes.push(go);
@@ -255,38 +176,7 @@ impl Storm {
         goes.iter().for_each(|go| {
             let _ = go.send(start_ns);
         });
-        Ok(Trial { control: Arc::clone(control), reports, threads, settled: 0 })
-    }
-
-    /// Waits until nothing of the trial before runs any more, at most for `limit`; then what is left is killed. Gives how
-    /// long it took, or none if it was over the limit.
-    ///
-    /// # Panics
-    /// If a launcher has panicked.
-    pub fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
-        let Some(mut trial) = self.trial.take() else { return Some(Nanos::ZERO) };
-        let began = sys::monotonic_ns();
-        let mut in_time = true;
-        while trial.settled < trial.threads.len() {
-            if in_time && (sys::monotonic_ns() - began > limit.0 || interrupted()) {
-                in_time = false;
-                trial.control.kill.store(true, Ordering::Relaxed);
-            }
-            match trial.reports.recv_timeout(ASK) {
-                Ok((_, Report::Settled(tally))) => {
-                    trial.settled += 1;
-                    self.accounts.last_mut().into_iter().for_each(|account| account.add(&tally));
-                }
-                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => panic!("a launcher has ended by itself"),
-            }
-        }
-        trial.threads.drain(..).for_each(|thread| thread.join().expect("it has told that nothing is left"));
-        if let Some(account) = self.accounts.last_mut() {
-            account.started = trial.control.started.load(Ordering::Relaxed);
-            account.alive_most = trial.control.most_alive.load(Ordering::Relaxed);
-        }
-        in_time.then(|| Nanos(sys::monotonic_ns() - began))
+        Ok(Trial { start_ns, control: Arc::clone(control), crew, threads })
     }
 
     /// What each trial was, in their order; the last is whole once it is settled.
@@ -308,12 +198,71 @@ impl Storm {
     }
 }
 
+impl Carrier for Storm {
+    fn trial(
+        &mut self,
+        offer: &Offer,
+        drain: Nanos,
+        on_slice: &mut dyn FnMut(&Slice),
+        wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
+    ) -> Counted {
+        self.settle(Nanos::ZERO, &|| false);
+        let control = Arc::new(Control::default());
+        self.accounts.push(Account::default());
+        let started = self.start(offer, drain, &control);
+        let Self { trial, accounts, fault, .. } = self;
+        let Trial { start_ns, crew, .. } = match started {
+            Ok(started) => trial.insert(started),
+            Err(why) => {
+                *fault = Some(why);
+                return Counted::default();
+            }
+        };
+        let sampler = Sampler::begin(Arc::clone(&control.alive));
+        let obey = |wish, _| match wish {
+            Wish::Kill => control.kill.store(true, Ordering::Relaxed),
+            _ => control.stop.store(true, Ordering::Relaxed),
+        };
+        let counted = crew.gather(*start_ns, on_slice, wish, obey, |told| keep(told, accounts, fault));
+        self.next_number += counted.total.due;
+        if let Some(account) = accounts.last_mut() {
+            account.loaded = counted.loaded;
+            account.machine = sampler.map(Sampler::end).unwrap_or_default();
+        }
+        counted
+    }
+
+    /// The account of the trial is whole after it.
+    fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
+        let Some(Trial { control, mut crew, threads, .. }) = self.trial.take() else {
+            return Some(Nanos::ZERO);
+        };
+        let Self { accounts, fault, .. } = self;
+        let kill = || control.kill.store(true, Ordering::Relaxed);
+        let took = crew.settle(limit, interrupted, kill, |told| keep(told, accounts, fault));
+        threads.into_iter().for_each(|thread| thread.join().expect("it has told that nothing is left"));
+        if let Some(account) = accounts.last_mut() {
+            account.started = control.started.load(Ordering::Relaxed);
+            account.alive_most = control.most_alive.load(Ordering::Relaxed);
+        }
+        took
+    }
+}
+
+/// What a launcher has told goes to the account of its trial; the first fault stays.
+fn keep(told: Told, accounts: &mut [Account], fault: &mut Option<io::Error>) {
+    match told {
+        Told::Fault(why) => _ = fault.get_or_insert(why),
+        Told::Tally(tally) => accounts.last_mut().into_iter().for_each(|account| account.add(&tally)),
+    }
+}
+
 impl Drop for Storm {
     fn drop(&mut self) {
         if let Some(trial) = self.trial.take() {
             trial.control.kill.store(true, Ordering::Relaxed);
             // None waits until somebody hears what it has to say.
-            drop(trial.reports);
+            drop(trial.crew);
             // They use descriptors of ours until they end.
             trial.threads.into_iter().for_each(|thread| drop(thread.join()));
         }
@@ -334,7 +283,7 @@ fn launch(
     control: Arc<Control>,
     part: Part,
     files: &[std::os::fd::BorrowedFd<'_>; 2],
-    reports: &SyncSender<(usize, Report)>,
+    teller: Teller<Told>,
     ready: &Sender<io::Result<()>>,
     go: &Receiver<u64>,
 ) {
@@ -344,7 +293,7 @@ fn launch(
         .and_then(|()| Ok(rustix::stdio::dup2_stdin(null)?))
         .and_then(|()| Ok(rustix::stdio::dup2_stdout(output)?))
         .and_then(|()| Ok(rustix::stdio::dup2_stderr(output)?));
-    let launcher = own.and_then(|()| Launcher::new(setup, control, part, reports.clone()));
+    let launcher = own.and_then(|()| Launcher::new(setup, control, part, teller));
     let launcher = match launcher {
         Ok(launcher) => launcher,
         Err(why) => {

@@ -1,12 +1,12 @@
 //! Which program is meant: the look-up along PATH, once, before anything is started.
 
 use crate::Error;
+use anatomy::Read;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Where programs are looked for if the environment does not say (execvp(3)).
@@ -64,9 +64,11 @@ impl Command {
 
     /// Whether its program, or the interpreter that a script names, is loaded by glibc's loader.
     pub fn loads_by_glibc(&self) -> bool {
-        let script = first_line(&self.path)
-            .and_then(|line| Some(PathBuf::from(line.strip_prefix("#!")?.split_whitespace().next()?)));
-        let loader = loader(script.as_ref().unwrap_or(&self.path));
+        let loader = match read(&self.path) {
+            Some(Read::Script(script)) => loader(Path::new(&script.interpreter)),
+            Some(Read::Elf(binary)) => binary.interpreter,
+            None => None,
+        };
         loader.is_some_and(|loader| loader.contains("/ld-linux"))
     }
 
@@ -108,32 +110,16 @@ fn is_program(first: &[u8]) -> bool {
     first.starts_with(b"#!") || first.starts_with(b"\x7fELF")
 }
 
-fn first_line(path: &Path) -> Option<String> {
-    let mut first = [0; 256];
-    let count = fs::File::open(path).and_then(|mut file| file.read(&mut first)).ok()?;
-    Some(String::from_utf8_lossy(&first[..count]).lines().next()?.to_owned())
+fn read(path: &Path) -> Option<Read> {
+    anatomy::read(&fs::read(path).ok()?).ok()
 }
 
-/// The loader that an ELF program of 64 bits names (elf(5), PT_INTERP); none of a static one, and of anything else.
+/// The loader that an ELF program names; none of a static one, and of anything else.
 fn loader(path: &Path) -> Option<String> {
-    const INTERPRETER: u64 = 3;
-    let file = fs::File::open(path).ok()?;
-    let bytes = |at: u64, count: usize| {
-        let mut bytes = vec![0; count];
-        file.read_exact_at(&mut bytes, at).ok().map(|()| bytes)
-    };
-    let number = |from: &[u8]| from.iter().rev().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
-    let head = bytes(0, 64)?;
-    if !head.starts_with(b"\x7fELF\x02\x01") {
-        return None;
+    match read(path)? {
+        Read::Elf(binary) => binary.interpreter,
+        Read::Script(_) => None,
     }
-    let (at, size, count) = (number(&head[32..40]), number(&head[54..56]), number(&head[56..58]));
-    let mut segments = (0..count).filter_map(|segment| bytes(at.checked_add(segment * size)?, 56));
-    let segment = segments.find(|segment| number(&segment[..4]) == INTERPRETER)?;
-    // A path is no longer than this (PATH_MAX).
-    let length = usize::try_from(number(&segment[32..40])).ok().filter(|length| *length <= 4096)?;
-    let name = bytes(number(&segment[8..16]), length)?;
-    Some(String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned())
 }
 
 /// In quotes where a shell would want some.

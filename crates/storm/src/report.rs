@@ -1,11 +1,9 @@
 //! What goes between a trial and its launchers.
 
-use record::Slice;
 use stats::Histogram;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use units::Nanos;
 
 /// What all launchers of a trial are told, and count together.
 #[derive(Default)]
@@ -22,15 +20,12 @@ pub(crate) struct Control {
     pub started: AtomicU64,
 }
 
-/// What a launcher tells.
-pub(crate) enum Report {
-    Slice(Box<Slice>),
-    /// The trial is over, its load ended at this moment; what still runs is no longer counted.
-    Over(Nanos),
+/// What a launcher tells beside its slices.
+pub(crate) enum Told {
     /// The program cannot be executed at all.
     Fault(io::Error),
-    /// Nothing it started runs any more.
-    Settled(Box<Tally>),
+    /// What it has counted, once nothing that it started runs any more.
+    Tally(Box<Tally>),
 }
 
 /// What a launcher has counted beside its slices.

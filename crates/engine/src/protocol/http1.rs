@@ -1,6 +1,8 @@
 //! HTTP/1.1 on one connection: one request at a time.
 
-use super::{Answer, AnswerReader, News, Progress, RequestWriter, Told, Touch};
+use super::answer::{AnswerReader, Progress};
+use super::request::RequestWriter;
+use super::{Answer, News, Told, Touch, pump};
 use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
 use plan::Who;
@@ -60,40 +62,35 @@ impl Http1 {
     ) -> Result<(), Failure> {
         // Who takes no more of the request may have answered already, and that is still to be read.
         let refused = self.outbox.flush(stream).is_err();
-        loop {
-            let count = match stream.read(inbox).map_err(|_| Failure::Closed)? {
-                None if refused => return Err(Failure::Closed),
-                None => return Ok(()),
-                Some(0) => {
-                    if let Some(answer) = self.reader.closed() {
-                        self.tell(answer.status, inbox, told);
-                    }
-                    return Err(Failure::Closed);
-                }
-                Some(count) => count,
-            };
-            if self.waiting.is_none() {
-                // Nobody asked: a 408 before closing, or no HTTP at all.
-                return Err(Failure::Closed);
-            }
-            self.heard = true;
-            match self.reader.feed(&inbox.buffer[..count]) {
-                Ok(Progress::Done(answer)) => {
-                    // Where the peer's end is near, no further event would tell of it.
-                    self.idle_s = answer.idle_s;
-                    self.keep = answer.keep && self.outbox.is_empty() && news != News::End;
-                    self.tell(answer.status, inbox, told);
-                    if !self.keep {
-                        return Err(Failure::Closed);
-                    }
-                }
-                Ok(Progress::More) => {}
-                Err(why) => return Err(Failure::Protocol(why)),
-            }
-            if stream.is_emptied(count, inbox) && news == News::Bytes && !refused {
-                return Ok(());
-            }
+        pump(stream, inbox, news, refused, |_, bytes, received_ns| {
+            // Where the peer's end is near, no further event would tell of it.
+            self.hear(bytes, received_ns, news != News::End, told)
+        })
+    }
+
+    /// Takes in the next piece. `stays`: whether the connection does, for all that the kernel says.
+    fn hear(
+        &mut self,
+        bytes: &[u8],
+        received_ns: u64,
+        stays: bool,
+        told: &mut Vec<Told>,
+    ) -> Result<(), Failure> {
+        if bytes.is_empty() {
+            self.reader.closed().into_iter().for_each(|answer| self.tell(answer.status, received_ns, told));
+            return Ok(());
         }
+        if self.waiting.is_none() {
+            // Nobody asked: a 408 before closing, or no HTTP at all.
+            return Err(Failure::Closed);
+        }
+        self.heard = true;
+        if let Progress::Done(answer) = self.reader.feed(bytes).map_err(Failure::Protocol)? {
+            self.idle_s = answer.idle_s;
+            self.keep = answer.keep && self.outbox.is_empty() && stays;
+            self.tell(answer.status, received_ns, told);
+        }
+        if self.keep { Ok(()) } else { Err(Failure::Closed) }
     }
 
     /// Whether something waits until the socket has room.
@@ -114,11 +111,10 @@ impl Http1 {
         self.waiting.into_iter().for_each(|exchange| each(exchange, touch));
     }
 
-    fn tell(&mut self, status: u16, inbox: &Inbox, told: &mut Vec<Told>) {
+    fn tell(&mut self, status: u16, received_ns: u64, told: &mut Vec<Told>) {
         if let Some(exchange) = self.waiting.take() {
             let content = self.reader.take_content();
             let answer = Answer { status: Some(status), failure: None, content };
-            let received_ns = inbox.received_ns;
             told.push(Told { exchange, result: Ok(answer), received_ns, touch: Touch::Answered });
         }
     }

@@ -19,11 +19,12 @@ mod request;
 mod text;
 mod upload;
 
-use super::{News, Told, Touch};
+use super::pieces::Pieces;
+use super::{News, Told, Touch, pump};
 use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
 use control::Teller;
-use frame::{Broken, Code, Frames, MOST, kind, setting};
+use frame::{Broken, Code, MOST, kind, setting};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use heard::Http2Heard;
 use hpack::Decoder;
@@ -45,7 +46,7 @@ const REPLIES_LIMIT: usize = 10_000;
 
 /// One connection.
 pub(crate) struct Http2 {
-    frames: Frames,
+    pieces: Pieces,
     decoder: Decoder,
     memory: Memory,
     peer: Peer,
@@ -101,7 +102,7 @@ impl Http2 {
     /// A connection that is to carry at most so many requests at once.
     pub fn new(streams: u32) -> Self {
         Self {
-            frames: Frames::default(),
+            pieces: Pieces::default(),
             decoder: Decoder::new(),
             memory: Memory::new(),
             peer: Peer { streams: u32::MAX, window: FIRST_WINDOW, payload: frame::PAYLOAD },
@@ -205,9 +206,6 @@ impl Http2 {
         }
     }
 
-    /// Writes what waits for room in the socket, reads what is there, and tells each exchange that
-    /// ends. `ends`: the peer's end of the connection is near, read up to it. An error breaks the
-    /// connection; the exchanges that it still carries end with it.
     pub fn receive(
         &mut self,
         stream: &mut Stream,
@@ -217,26 +215,16 @@ impl Http2 {
     ) -> Result<(), Failure> {
         // A server that takes no more may have said why, and what it has not looked at.
         let refused = self.blocked && self.flush(stream).is_err();
-        loop {
-            let count = match stream.read(inbox).map_err(|_| self.closed())? {
-                None if refused => return Err(self.closed()),
-                None => break,
-                Some(0) => return Err(self.closed()),
-                Some(count) => count,
-            };
-            let bytes = &inbox.buffer[..count];
-            let teller = Teller { told, received_ns: inbox.received_ns };
-            if let Err(broken) = self.hear(bytes, teller) {
-                return Err(self.broken(broken, bytes, stream));
-            }
-            if stream.is_emptied(count, inbox) && news == News::Bytes && !refused {
-                break;
-            }
+        let heard = pump(stream, inbox, news, refused, |stream, bytes, received_ns| {
+            let teller = Teller { told: &mut *told, received_ns };
+            self.hear(bytes, teller).map_err(|broken| self.broken(broken, bytes, stream))
+        });
+        match heard {
+            Ok(()) if self.urgent && self.flush(stream).is_err() => Err(self.closed()),
+            Ok(()) if !self.is_left() => Ok(()),
+            Ok(()) | Err(Failure::Closed) => Err(self.closed()),
+            broken => broken,
         }
-        if self.urgent {
-            self.flush(stream).map_err(|_| self.closed())?;
-        }
-        if self.is_left() { Err(self.closed()) } else { Ok(()) }
     }
 
     /// Whether something waits until the socket has room.

@@ -6,25 +6,26 @@
 mod answer;
 mod http1;
 mod http2;
+mod pieces;
+mod prepared;
 mod request;
 mod sql;
 mod words;
 
 use crate::content::Content;
 use crate::endpoint::Endpoint;
-use crate::script::Words;
 use crate::stream::{Inbox, Stream};
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use answer::{AnswerReader, Progress};
 use http1::Http1;
 use http2::Http2;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use http2::Http2Heard;
-pub(crate) use http2::RequestWriter as Http2RequestWriter;
 use plan::{HttpVersion, Target, Who};
+pub(crate) use prepared::Words;
 use record::Failure;
-pub(crate) use request::RequestWriter;
+pub(crate) use sql::Session;
 use sql::Sql;
-pub(crate) use sql::{Session, StatementWriter, socket_path};
 use std::io;
 use std::sync::Arc;
 use units::Nanos;
@@ -82,6 +83,32 @@ pub(crate) enum News {
     End,
     /// Nothing: whatever is there, the end included, may have come without news.
     None,
+}
+
+/// Reads what is there, and has `hear` take each piece, with when its last byte came; an empty one is the peer's end.
+///
+/// `refused`: the peer takes no more of what is said to it, and all that it still says comes without news.
+fn pump(
+    stream: &mut Stream,
+    inbox: &mut Inbox,
+    news: News,
+    refused: bool,
+    mut hear: impl FnMut(&mut Stream, &[u8], u64) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    loop {
+        let count = match stream.read(inbox) {
+            Ok(Some(count)) => count,
+            Ok(None) if !refused => return Ok(()),
+            Ok(None) | Err(_) => return Err(Failure::Closed),
+        };
+        hear(stream, &inbox.buffer[..count], inbox.received_ns)?;
+        if count == 0 {
+            return Err(Failure::Closed);
+        }
+        if stream.is_emptied(count, inbox) && news == News::Bytes && !refused {
+            return Ok(());
+        }
+    }
 }
 
 impl Protocol {

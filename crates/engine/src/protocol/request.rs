@@ -2,9 +2,9 @@
 
 use plan::{Request, Template, Who};
 
-const USER_AGENT: &str = concat!("torment/", env!("CARGO_PKG_VERSION"));
+pub(super) const USER_AGENT: &str = concat!("torment/", env!("CARGO_PKG_VERSION"));
 /// Methods that say the length of their body even when it is empty (RFC 9110 section 8.6).
-const METHODS_WITH_BODY: [&str; 3] = ["POST", "PUT", "PATCH"];
+pub(super) const METHODS_WITH_BODY: [&str; 3] = ["POST", "PUT", "PATCH"];
 
 /// Writes the request of each arrival. A request without placeholders is prepared once.
 pub(crate) struct RequestWriter {

@@ -79,22 +79,8 @@ impl Worker {
         let user = request.user.and_then(|user| users.get_mut(user));
         let Some(Present { recorder, pace, .. }) = present else { return };
         recorder.heard(answer.status);
-        let judged = step.judge(&answer).and_then(|()| {
-            match (&answer.content, user) {
-                (None, _) => Ok(()),
-                // One request by itself takes nothing: there is only something to check.
-                (Some(content), None) => step.reading.read(content, &mut Vec::new()),
-                (Some(content), Some(user)) => {
-                    if flow.cookies {
-                        let visit = setup.script.site.visit(&step.path);
-                        content.header("set-cookie").for_each(|cookie| user.jar.set(cookie, &visit));
-                    }
-                    step.reading.read(content, &mut user.taken)
-                }
-            }
-            .map_err(Failure::Check)
-        });
-        if let Err(why) = judged {
+        let site = flow.cookies.then_some(&setup.script.site);
+        if let Err(why) = step.take_in(&answer, user, site) {
             return self.failed(request, why, true);
         }
         recorder.served(received - sent);
@@ -125,11 +111,8 @@ impl Worker {
             present.recorder.never_resumed();
             return self.decided(request, now, true);
         }
-        if self.paused.len() <= user as usize {
-            self.paused.resize(user as usize + 1, None);
-        }
-        self.paused[user as usize] = Some(next);
         present.thinking.push(Reverse((next.due, user)));
+        self.users.get_mut(user).into_iter().for_each(|user| user.next = Some(next));
     }
 
     /// The request has failed, and its arrival with it.
@@ -201,7 +184,7 @@ impl Worker {
     pub(super) fn expire(&mut self) {
         let now = self.now();
         let patience = self.present.as_ref().map_or(Nanos::MAX, |present| present.patience(now));
-        while let Some(key) = self.expiry.expired(now, patience, |key| self.exchanges.holds(*key)) {
+        while let Some(key) = self.expiry.expired(now, patience, |key| self.exchanges.get(*key).is_some()) {
             let Some(exchange) = self.exchanges.get_mut(key.number) else { continue };
             let (request, connection) = (exchange.request, exchange.connection);
             let start = self.present.as_ref().map_or(0, |present| present.trial.start_ns);
@@ -258,7 +241,7 @@ impl Worker {
     pub(super) fn abandon_orphans(&mut self) {
         let orphans = self.exchanges.iter_mut().filter(|(_, exchange)| exchange.orphan);
         let orphans: Vec<(u32, u32)> =
-            orphans.map(|(number, exchange)| (exchange.connection, number)).collect();
+            orphans.map(|(key, exchange)| (exchange.connection, key.number)).collect();
         for (slot, exchange) in orphans {
             self.exchanges.remove(exchange);
             self.cut_off(slot, exchange);

@@ -1,7 +1,7 @@
 //! From an arrival that is due to a request that is sent.
 
 use super::Worker;
-use crate::cookies::Jar;
+use crate::error::no_connection;
 use crate::exchanges::{Exchange, Request, User};
 use crate::protocol::News;
 use crate::recorder::Arrival;
@@ -62,8 +62,7 @@ impl Worker {
     /// Somebody to take this flow, if it needs somebody.
     pub(super) fn new_user(&mut self, flow: usize) -> Option<u32> {
         let flow = &self.setup.script.flows[flow];
-        let user = || User { taken: vec![Vec::new(); flow.takes], jar: Jar::default() };
-        (!flow.plain).then(|| self.users.insert(user()).number)
+        (!flow.plain).then(|| self.users.insert(User::default()).number)
     }
 
     /// Users whose pause is over go on.
@@ -73,7 +72,8 @@ impl Worker {
             && at <= now
         {
             present.thinking.pop();
-            let Some(mut request) = self.paused[user as usize].take() else { continue };
+            let next = self.users.get_mut(user).and_then(|user| user.next.take());
+            let Some(mut request) = next else { continue };
             request.arrival.taken = now;
             present.recorder.resumed(now);
             self.wait(request);
@@ -155,10 +155,10 @@ impl Worker {
         }
         if self.hold.is_some() {
             // Whoever waits, waits for one of those that stand.
-            return self.not_held(crate::no_connection(why));
+            return self.not_held(no_connection(why));
         }
         if let Some(request) = self.backlog.pop() {
-            self.failed(&request, crate::no_connection(why), false);
+            self.failed(&request, no_connection(why), false);
         }
     }
 

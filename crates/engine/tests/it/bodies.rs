@@ -9,7 +9,7 @@ use plan::{Ask, Generator, HttpVersion, Origin, Target, Template};
 use record::Slice;
 use server::BYTES;
 use std::net::SocketAddr;
-use torment_engine::{Endpoint, Engine, Job, Offer, exchanges_once};
+use torment_engine::{Carrier, Endpoint, Engine, Job, Offer, Wish, exchanges_once};
 use units::Nanos;
 
 /// Far longer than any of this takes: what stands still shows as a time-out.
@@ -42,7 +42,7 @@ fn job(address: SocketAddr, tls: bool, http: HttpVersion, path: &str, size: usiz
 fn run(job: &Job, requests: u64) -> Slice {
     let mut engine = Engine::start(job).expect("starts");
     let offer = Offer::Closed { connections: 1, requests: Some(requests), duration: None };
-    let total = engine.trial(&offer, TIMEOUT, &mut |_| {}, &mut |_| false).total;
+    let total = engine.trial(&offer, TIMEOUT, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
     assert_eq!((total.due, total.outcomes.total()), (requests, requests), "{total:?}");
     total
 }

@@ -10,7 +10,7 @@ mod users;
 use plan::{Command, Draft, Plan};
 use record::{Part, Slice};
 use schedule::Schedule;
-use torment_engine::{Endpoint, Engine, Job, Offer};
+use torment_engine::{Carrier, Endpoint, Engine, Job, Offer, Wish};
 use units::{Nanos, Rate};
 
 const MS: Nanos = Nanos::from_millis(1);
@@ -55,7 +55,8 @@ fn run_until(engine: &mut Engine, count: u64, drain: Nanos, enough: impl Fn() ->
         summed.resize_with(slice.parts.len().max(summed.len()), Part::default);
         summed.iter_mut().zip(&slice.parts).for_each(|(sum, part)| sum.merge(part));
     };
-    let total = engine.trial(&load, drain, &mut each, &mut |_| enough()).total;
+    let mut wish = |_: &Slice, _| if enough() { Wish::Stop } else { Wish::GoOn };
+    let total = engine.trial(&load, drain, &mut each, &mut wish).total;
     engine.settle(Nanos::from_secs(10), &|| false).expect("everything is answered");
     assert_eq!((total.due, total.outcomes.total()), (count, count), "every arrival has one outcome");
     assert_eq!(total.parts, summed, "the seconds add up to the trial");

@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use torment_engine::{Endpoint, Engine, Held, Job, Offer};
+use torment_engine::{Carrier, Endpoint, Engine, Held, Job, Offer, Wish};
 use units::{Nanos, Rate};
 
 /// Requests on each connection, in the order they were accepted; and how many are open.
@@ -64,7 +64,7 @@ fn engine(port: u16) -> Engine {
 
 fn offer(engine: &mut Engine, rate: f64, time: Nanos) -> record::Slice {
     let load = Offer::Open(Schedule::constant(Rate(rate), time));
-    let counted = engine.trial(&load, Nanos::from_secs(2), &mut |_| {}, &mut |_| false);
+    let counted = engine.trial(&load, Nanos::from_secs(2), &mut |_| {}, &mut |_, _| Wish::GoOn);
     engine.settle(Nanos::from_secs(2), &|| false).expect("everything is answered");
     counted.total
 }

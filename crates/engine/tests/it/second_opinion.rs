@@ -12,7 +12,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use torment_engine::{Endpoint, Engine, Job, Offer};
+use torment_engine::{Carrier, Endpoint, Engine, Job, Offer, Wish};
 use units::Nanos;
 
 /// Requests of each client.
@@ -265,7 +265,7 @@ fn torment(method: &str, act: Act) -> Count {
     }
     let mut engine = Engine::start(&job).expect("starts");
     let offer = Offer::Closed { connections: 2, requests: Some(requests), duration: None };
-    let total = engine.trial(&offer, Nanos::from_secs(6), &mut |_| {}, &mut |_| false).total;
+    let total = engine.trial(&offer, Nanos::from_secs(6), &mut |_| {}, &mut |_, _| Wish::GoOn).total;
     assert_eq!((total.due, total.outcomes.total()), (requests, requests), "{total:?}");
     let complete: u64 = total.statuses.values().sum();
     (total.statuses.iter().map(|(status, count)| (*status, *count)).collect(), requests - complete)

@@ -4,7 +4,7 @@ use plan::{Origin, Target};
 use record::{Outcomes, Silence, Slice};
 use reference::{Config, Listen, Model, Service};
 use schedule::Schedule;
-use torment_engine::{Endpoint, Engine, Job, Offer, exchanges_once};
+use torment_engine::{Carrier, Endpoint, Engine, Job, Offer, Wish, exchanges_once};
 use units::{Nanos, Rate};
 
 const MS: Nanos = Nanos::from_millis(1);
@@ -31,9 +31,12 @@ fn offered(job: &Job, rate: f64, time: Nanos) -> (Slice, Vec<Silence>) {
     let mut silences = Vec::new();
     let mut engine = Engine::start(job).expect("starts");
     let load = Offer::Open(Schedule::constant(Rate(rate), time));
-    let counted =
-        engine
-            .trial(&load, Nanos::from_secs(6), &mut |slice| silences.extend(&slice.silences), &mut |_| false);
+    let counted = engine.trial(
+        &load,
+        Nanos::from_secs(6),
+        &mut |slice| silences.extend(&slice.silences),
+        &mut |_, _| Wish::GoOn,
+    );
     assert_eq!(counted.total.outcomes.total(), counted.total.due, "every arrival has one outcome");
     engine.settle(Nanos::from_secs(6), &|| false).expect("everything is answered");
     (counted.total, silences)
@@ -110,7 +113,7 @@ fn a_silence_at_the_end_is_waited_for() {
         let load = Offer::Open(Schedule::constant(Rate(200.0), load));
         let mut silences: Vec<Silence> = Vec::new();
         let on_slice = &mut |slice: &Slice| silences.extend(&slice.silences);
-        let outcomes = engine.trial(&load, MS * 100, on_slice, &mut |_| false).total.outcomes;
+        let outcomes = engine.trial(&load, MS * 100, on_slice, &mut |_, _| Wish::GoOn).total.outcomes;
         engine.settle(Nanos::from_secs(9), &|| false).expect("everything is answered");
         (outcomes, silences.last().copied())
     };
@@ -203,7 +206,7 @@ fn time_outs_are_counted_and_waited_for() {
         job.flows[0].steps[0].timeout = MS * 300;
         let mut engine = Engine::start(&job).expect("starts");
         let load = Offer::Open(Schedule::constant(Rate(50.0), Nanos::from_secs(1)));
-        let counted = engine.trial(&load, MS * 1000, &mut |_| {}, &mut |_| false);
+        let counted = engine.trial(&load, MS * 1000, &mut |_| {}, &mut |_, _| Wish::GoOn);
         assert_eq!((counted.total.due, counted.total.outcomes.timeout), (50, 50));
         near(counted.total.response.quantile(0.5), MS * 300, MS * 10)
     });
@@ -215,11 +218,11 @@ fn what_is_open_at_the_end_is_unfinished() {
     let job = job(&service, "/delay?ms=1500");
     let mut engine = Engine::start(&job).expect("starts");
     let load = Offer::Open(Schedule::constant(Rate(100.0), Nanos::from_secs(1)));
-    let counted = engine.trial(&load, MS * 100, &mut |_| {}, &mut |_| false);
+    let counted = engine.trial(&load, MS * 100, &mut |_| {}, &mut |_, _| Wish::GoOn);
     assert_eq!((counted.total.due, counted.total.outcomes.unfinished), (100, 100));
     engine.settle(Nanos::from_secs(5), &|| false).expect("all is answered in the end");
     // The connections are still good.
-    let counted = engine.trial(&load, MS * 2000, &mut |_| {}, &mut |_| false);
+    let counted = engine.trial(&load, MS * 2000, &mut |_| {}, &mut |_, _| Wish::GoOn);
     assert_eq!((counted.total.outcomes.ok, counted.total.connects), (100, 0));
 }
 
@@ -242,7 +245,7 @@ fn a_target_that_goes_away_is_data() {
     assert!(error.contains("refuses connections"), "{error}");
     let mut engine = Engine::start(&job).expect("starts");
     let load = Offer::Open(Schedule::constant(Rate(200.0), Nanos::from_millis(500)));
-    let counted = engine.trial(&load, MS * 100, &mut |_| {}, &mut |_| false);
+    let counted = engine.trial(&load, MS * 100, &mut |_| {}, &mut |_, _| Wish::GoOn);
     assert_eq!((counted.total.due, counted.total.outcomes.failed), (100, 100), "{:?}", counted.total);
 }
 

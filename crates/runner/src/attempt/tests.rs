@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::After;
-use crate::carrier::Carrier;
 use crate::conductor::Conductor;
 use crate::simulated::{Simulated, Told};
+use engine::Carrier;
 use plan::{Command, Draft, Load, Setup};
 use record::{Doubt, Spent};
 

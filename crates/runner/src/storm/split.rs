@@ -2,14 +2,14 @@
 
 use super::{measured, note};
 use crate::{Sink, Stop};
-use engine::Offer;
+use engine::{Carrier, Offer, Wish};
 use record::Unit;
 use service::Guard;
 use stats::{Histogram, Median};
 use std::collections::BTreeMap;
 use std::process::{Command as Traced, Stdio};
 use std::time::{Duration, Instant};
-use storm::{Account, Bare, Command, Options, Storm, TABLE, Wish};
+use storm::{Account, Bare, Command, Options, Storm, TABLE};
 use trace::Limits;
 use units::{Nanos, Share};
 
@@ -100,7 +100,7 @@ fn alone(command: &Command, parallel: u32, timeout: Nanos, count: u64, stop: &St
     let options = Options { parallel, timeout, ..Options::default() };
     let mut storm = Storm::ready(command, options).map_err(|why| why.to_string())?;
     let offer = Offer::Closed { connections: parallel, requests: Some(count), duration: Some(TIME.into()) };
-    let counted = storm.trial(&offer, timeout, &mut |_| {}, &mut |_| {
+    let counted = storm.trial(&offer, timeout, &mut |_| {}, &mut |_, _| {
         if stop.asked() { Wish::Kill } else { Wish::GoOn }
     });
     storm.settle(Nanos::ZERO, &|| stop.asked());

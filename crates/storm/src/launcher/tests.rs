@@ -3,12 +3,11 @@
 use super::*;
 use crate::program::Command;
 use crate::{Expected, Setup};
-use engine::Offer;
+use engine::{Crew, Offer, Wish};
 use schedule::Schedule;
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::sync::mpsc::sync_channel;
 use sys::task::Program;
 use units::Rate;
 
@@ -36,28 +35,36 @@ fn a_process_that_cannot_be_listened_to_is_a_failure_of_ours() {
         first_number: 0,
         log: None,
     };
-    let (send, reports) = sync_channel(1_000);
+    let (mut tellers, mut crew) = Crew::of(1);
+    let teller = tellers.pop().expect("there is one");
     let control = Arc::new(Control::default());
     let mut launcher =
-        Launcher::new(Arc::new(setup), Arc::clone(&control), part, send).expect("there is an epoll");
+        Launcher::new(Arc::new(setup), Arc::clone(&control), part, teller).expect("there is an epoll");
     let null = File::options().read(true).write(true).open("/dev/null").expect("everyone has it");
     launcher.epoll = null.as_fd().try_clone_to_owned().expect("a descriptor is left");
-    launcher.run(sys::monotonic_ns());
-    let (mut failed, mut faults, mut settled) = (0, 0, 0);
-    for (_, report) in reports {
-        match report {
-            Report::Slice(slice) => {
-                assert_eq!(slice.sent, 0);
-                failed += slice.outcomes.failed;
-            }
-            Report::Fault(why) => {
-                assert_eq!(why.raw_os_error(), Some(rustix::io::Errno::INVAL.raw_os_error()));
-                faults += 1;
-            }
-            Report::Over(_) => {}
-            Report::Settled(tally) => settled += 1 + tally.ended,
+    let start_ns = sys::monotonic_ns();
+    launcher.run(start_ns);
+    let (mut faults, mut ended) = (0, None);
+    let mut own = |told| match told {
+        Told::Fault(why) => {
+            assert_eq!(why.raw_os_error(), Some(rustix::io::Errno::INVAL.raw_os_error()));
+            faults += 1;
         }
-    }
-    assert!(failed >= 1 && failed == faults && settled == 1, "{failed} {faults} {settled}");
+        Told::Tally(tally) => ended = Some(tally.ended),
+    };
+    let counted = crew.gather(
+        start_ns,
+        &mut |_| {},
+        &mut |_, _| Wish::GoOn,
+        |_, _| panic!("nothing is wished"),
+        &mut own,
+    );
+    crew.settle(Nanos::from_secs(1), &|| false, || panic!("nothing is left"), &mut own)
+        .expect("nothing runs");
+    let (sent, failed) = (counted.total.sent, counted.total.outcomes.failed);
+    assert!(
+        sent == 0 && failed >= 1 && failed == faults && ended == Some(0),
+        "{sent} {failed} {faults} {ended:?}"
+    );
     assert_eq!((control.alive.load(Ordering::Relaxed), control.started.load(Ordering::Relaxed)), (0, 0));
 }

@@ -11,7 +11,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const FLOORS: [&str; 5] = ["ground", "first", "second", "roof", TESTING];
 const TESTING: &str = "testing";
 
-fn read(path: impl AsRef<Path>) -> String {
+pub fn read(path: impl AsRef<Path>) -> String {
     let path = path.as_ref();
     fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
@@ -38,7 +38,7 @@ fn floors() -> BTreeMap<String, usize> {
 }
 
 /// Name and folder of every crate.
-fn crates() -> Vec<(String, PathBuf)> {
+pub fn crates() -> Vec<(String, PathBuf)> {
     let mut crates = Vec::new();
     for folder in ["crates", TESTING] {
         let folders = fs::read_dir(Path::new(ROOT).join(folder)).expect("the workspace has crates");
@@ -166,7 +166,7 @@ fn nothing_below_the_roof_prints() {
 }
 
 /// All Rust files in a folder and those below it.
-fn sources(folder: &Path) -> Vec<PathBuf> {
+pub fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry.expect("a folder can be read").path();
@@ -180,7 +180,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Rust source without its comments and the content of its strings and characters.
-fn without_words(source: &str) -> String {
+pub fn without_words(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     let mut rest = source;
     while let Some(first) = rest.chars().next() {

@@ -3,6 +3,7 @@
 mod alone;
 mod anatomy;
 mod bad_input;
+mod circles;
 mod floors;
 mod libraries;
 mod load;

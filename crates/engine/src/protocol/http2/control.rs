@@ -25,11 +25,11 @@ impl Teller<'_> {
 impl Http2 {
     /// Takes in what has come.
     pub(super) fn hear(&mut self, mut bytes: &[u8], mut teller: Teller<'_>) -> Result<(), Broken> {
-        let mut frames = std::mem::take(&mut self.frames);
-        while let Some(frame) = frames.next(&mut bytes)? {
+        let mut pieces = std::mem::take(&mut self.pieces);
+        while let Some(frame) = frame::next(&mut pieces, &mut bytes)? {
             self.frame(frame, &mut teller)?;
         }
-        self.frames = frames;
+        self.pieces = pieces;
         Ok(())
     }
 

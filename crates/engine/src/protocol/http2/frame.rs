@@ -1,5 +1,6 @@
 //! Frames: what an HTTP/2 connection is made of (RFC 9113 sections 4 and 6).
 
+use crate::protocol::pieces::Pieces;
 use std::fmt;
 
 /// What a client says first.
@@ -144,53 +145,12 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Cuts what comes, in pieces of any size, into frames.
-#[derive(Debug, Default)]
-pub(super) struct Frames {
-    /// A frame that came in pieces.
-    partial: Vec<u8>,
-    /// Whether that frame has been handed out.
-    done: bool,
-}
-
-impl Frames {
-    /// The next whole frame; `bytes` is what is left after it.
-    pub fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Result<Option<Frame<'a>>, Broken> {
-        if self.done {
-            self.partial.clear();
-            self.done = false;
-        }
-        if self.partial.is_empty() {
-            if let Some((whole, rest)) = bytes.split_at_checked(needed(bytes)?) {
-                *bytes = rest;
-                return Ok(Some(Frame::of(whole)));
-            }
-            self.partial.extend_from_slice(bytes);
-            *bytes = &[];
-            return Ok(None);
-        }
-        loop {
-            let missing = needed(&self.partial)? - self.partial.len();
-            if missing == 0 {
-                self.done = true;
-                return Ok(Some(Frame::of(&self.partial)));
-            }
-            if bytes.is_empty() {
-                return Ok(None);
-            }
-            let (piece, rest) = bytes.split_at(missing.min(bytes.len()));
-            self.partial.extend_from_slice(piece);
-            *bytes = rest;
-        }
-    }
-}
-
-#[cfg(any(test, feature = "fuzzing"))]
-impl Frames {
-    /// Bytes of a frame that is not whole yet.
-    pub fn held(&self) -> usize {
-        self.partial.len()
-    }
+/// The next whole frame; `bytes` is what is left after it.
+pub(super) fn next<'a, 'b: 'a>(
+    pieces: &'a mut Pieces,
+    bytes: &mut &'b [u8],
+) -> Result<Option<Frame<'a>>, Broken> {
+    Ok(pieces.next(bytes, needed)?.map(Frame::of))
 }
 
 /// How many bytes the frame that begins so has, as far as can be told.
@@ -256,9 +216,9 @@ mod tests {
             bytes.extend(std::iter::repeat_n(kind, length));
         }
         for step in [1, 2, 8, 9, 10, 17, 18, 100, bytes.len()] {
-            let (mut frames, mut seen) = (Frames::default(), Vec::new());
+            let (mut pieces, mut seen) = (Pieces::default(), Vec::new());
             for mut piece in bytes.chunks(step) {
-                while let Some(frame) = frames.next(&mut piece).expect("valid") {
+                while let Some(frame) = next(&mut pieces, &mut piece).expect("valid") {
                     assert!(frame.payload.iter().all(|b| *b == frame.kind));
                     seen.push((frame.kind, frame.flags, frame.stream, frame.payload.len()));
                 }
@@ -272,7 +232,7 @@ mod tests {
     fn a_frame_larger_than_we_take_is_said() {
         let mut bytes = Vec::new();
         put_head(PAYLOAD + 1, kind::DATA, 0, 1, &mut bytes);
-        let broken = Frames::default().next(&mut bytes.as_slice()).expect_err("too large");
+        let broken = next(&mut Pieces::default(), &mut bytes.as_slice()).expect_err("too large");
         assert_eq!((broken.code, broken.why.as_str()), (Code::FRAME_SIZE_ERROR, "a frame of 16385 bytes"));
     }
 

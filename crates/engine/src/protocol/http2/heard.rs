@@ -2,9 +2,9 @@
 
 use super::control::Teller;
 use super::frame::{self, kind};
-use super::{Http2, Phase, answers, hpack, upload};
-use crate::fuzzing::{Kept, kept};
-use crate::protocol::{Http2RequestWriter, Told, Touch};
+use super::{Http2, Phase, RequestWriter, answers, hpack, upload};
+use crate::content::Content;
+use crate::protocol::{Told, Touch};
 use crate::stream::Stream;
 use plan::{Request, Template, Who};
 
@@ -59,7 +59,7 @@ impl Http2Heard {
 }
 
 /// Status and content or failure, and what the server did about it.
-type Ended = (Result<(u16, Option<Kept>), String>, Touch);
+type Ended = (Result<(u16, Option<Box<Content>>), String>, Touch);
 
 fn teller(told: &mut Vec<Told>) -> Teller<'_> {
     Teller { told, received_ns: 0 }
@@ -68,12 +68,12 @@ fn teller(told: &mut Vec<Told>) -> Teller<'_> {
 fn result(told: Told) -> (u32, Ended) {
     let answer = told.result.map(|answer| {
         let status = answer.status.expect("HTTP has a status");
-        (status, answer.content.map(|content| kept(&content)))
+        (status, answer.content)
     });
     (told.exchange, (answer.map_err(|why| why.to_string()), told.touch))
 }
 
-fn request(method: &str, body: usize) -> Http2RequestWriter {
+fn request(method: &str, body: usize) -> RequestWriter {
     let request = Request {
         method: method.to_owned(),
         path: Template::literal("/"),
@@ -82,13 +82,13 @@ fn request(method: &str, body: usize) -> Http2RequestWriter {
         expect: Vec::new(),
         checks: Vec::new(),
     };
-    Http2RequestWriter::new(&request, "example", false)
+    RequestWriter::new(&request, "example", false)
 }
 
 impl Http2 {
     /// What the server decides on stays small.
     fn assert_bounded(&self) {
-        assert!(self.frames.held() <= frame::HEAD + frame::PAYLOAD);
+        assert!(self.pieces.held() <= frame::HEAD + frame::PAYLOAD);
         assert!(self.block.as_ref().is_none_or(|block| block.bytes.len() <= answers::BLOCK_LIMIT));
         assert!(self.decoder.held() <= 8 * hpack::TABLE_SIZE, "{}", self.decoder.held());
         assert!(self.uploads.len() <= self.open.len() + 4, "{}", self.uploads.len());

@@ -1,5 +1,6 @@
 //! The header block and body of a request, as HTTP/2 says them.
 
+use super::super::request::{METHODS_WITH_BODY, USER_AGENT};
 use super::fields::{static_field, static_name};
 use super::hpack::ENTRY_SIZE;
 use super::memory::{Constant, Memory};
@@ -8,9 +9,6 @@ use plan::{Request, Who};
 use std::io::Write;
 use std::sync::Arc;
 
-const USER_AGENT: &str = concat!("torment/", env!("CARGO_PKG_VERSION"));
-/// Methods that say the length of their body even when it is empty (RFC 9110 section 8.6).
-const METHODS_WITH_BODY: [&str; 3] = ["POST", "PUT", "PATCH"];
 /// Fields that speak of an HTTP/1.1 connection, and mean nothing here (RFC 9113 section 8.2.2).
 const OF_CONNECTIONS: [&str; 6] =
     ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "http2-settings"];

@@ -1,5 +1,7 @@
 //! PostgreSQL's messages: a kind, a length, a body (its documentation, 55.7 "Message Formats").
 
+use crate::protocol::pieces::Pieces;
+
 /// What the server's messages are, by their first byte.
 pub(crate) mod kind {
     pub const AUTHENTICATION: u8 = b'R';
@@ -25,8 +27,8 @@ pub(crate) mod kind {
 
 /// Kind and length of a message.
 const HEAD: usize = 5;
-/// Of a message that is looked at and comes in pieces, this much is kept: an error may quote a whole
-/// statement, but what is wrong stands before that.
+/// Of a message that is looked at, this much is kept: an error may quote a whole statement, but what is wrong stands before
+/// that.
 const KEPT: usize = 16 * 1024;
 /// Messages that hold nothing of the users' are no longer than this (as in libpq, `fe-protocol3.c`):
 /// what is longer is no message at all.
@@ -35,10 +37,7 @@ const SHORT: usize = 30_000;
 /// Finds the messages in what the server sends, however the network has cut it.
 #[derive(Default)]
 pub(crate) struct Messages {
-    /// A message that has begun in an earlier read.
-    partial: Vec<u8>,
-    /// Whether `partial` has been given out.
-    given: bool,
+    pieces: Pieces,
     /// Bytes to pass over before the next message.
     skip: usize,
 }
@@ -53,45 +52,23 @@ pub(crate) struct Message<'a> {
 impl Messages {
     /// Takes the next message from the front of `bytes`; none if there is no more to be seen in them.
     pub fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Result<Option<Message<'a>>, &'static str> {
-        if std::mem::take(&mut self.given) {
-            self.partial.clear();
-        }
         let passed = self.skip.min(bytes.len());
         self.skip -= passed;
         *bytes = &bytes[passed..];
-        if self.partial.is_empty() && bytes.len() >= HEAD {
-            let (kind, length) = head(bytes)?;
-            if !is_kept(kind) {
-                self.skip = length;
-                *bytes = &bytes[HEAD..];
-                return Ok(Some(Message { kind, body: &[] }));
-            }
-            if bytes.len() >= HEAD + length {
-                let (whole, rest) = bytes.split_at(HEAD + length);
-                *bytes = rest;
-                return Ok(Some(Message { kind, body: &whole[HEAD..] }));
-            }
-        }
-        if !self.gather(HEAD, bytes) {
-            return Ok(None);
-        }
-        let (kind, length) = head(&self.partial)?;
-        let kept = if is_kept(kind) { length.min(KEPT) } else { 0 };
-        if !self.gather(HEAD + kept, bytes) {
-            return Ok(None);
-        }
-        self.skip = length - kept;
-        self.given = true;
-        Ok(Some(Message { kind, body: &self.partial[HEAD..] }))
+        let Some(whole) = self.pieces.next(bytes, needed)? else { return Ok(None) };
+        let (kind, length) = head(whole)?;
+        self.skip = HEAD + length - whole.len();
+        Ok(Some(Message { kind, body: &whole[HEAD..] }))
     }
+}
 
-    /// Whether `partial` holds `count` bytes after taking what it lacks.
-    fn gather(&mut self, count: usize, bytes: &mut &[u8]) -> bool {
-        let missing = count.saturating_sub(self.partial.len()).min(bytes.len());
-        self.partial.extend_from_slice(&bytes[..missing]);
-        *bytes = &bytes[missing..];
-        self.partial.len() >= count
+/// How many bytes are kept of the message that begins so, as far as can be told.
+fn needed(bytes: &[u8]) -> Result<usize, &'static str> {
+    if bytes.len() < HEAD {
+        return Ok(HEAD);
     }
+    let (kind, length) = head(bytes)?;
+    Ok(HEAD + if is_kept(kind) { length.min(KEPT) } else { 0 })
 }
 
 /// The kind of the message that begins here, and the length of its body.

@@ -12,19 +12,18 @@ mod talk;
 #[cfg(test)]
 mod tests;
 
-use super::{News, Told, Touch};
+use super::{News, Told, Touch, pump};
 use crate::endpoint::Tls;
 use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
 use login::Login;
 pub(crate) use login::Session;
 use message::Messages;
-use plan::{Database, Who};
+use plan::Who;
 use record::Failure;
 use rustix::net::sockopt;
 pub(crate) use statement::StatementWriter;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use talk::Talk;
@@ -32,12 +31,6 @@ use talk::Talk;
 /// A server that the network has lost is asked after so long whether it is there, and given up after
 /// twice as long: some statement may be waited for whose time is over.
 const LOST: Duration = Duration::from_secs(10);
-
-/// The socket of a server whose host is a folder.
-pub(crate) fn socket_path(database: &Database) -> Option<PathBuf> {
-    let name = format!(".s.PGSQL.{}", database.port);
-    database.host.starts_with('/').then(|| PathBuf::from(&database.host).join(name))
-}
 
 pub(crate) struct Sql {
     session: Arc<Session>,
@@ -123,18 +116,7 @@ impl Sql {
     ) -> Result<(), Failure> {
         // A server that takes no more may have said why.
         let refused = self.outbox.flush(stream).is_err();
-        loop {
-            let count = match stream.read(inbox).map_err(|_| Failure::Closed)? {
-                None if refused => return Err(Failure::Closed),
-                None => return Ok(()),
-                Some(0) => return Err(Failure::Closed),
-                Some(count) => count,
-            };
-            self.hear(&inbox.buffer[..count], inbox.received_ns, told)?;
-            if stream.is_emptied(count, inbox) && news == News::Bytes && !refused {
-                return Ok(());
-            }
-        }
+        pump(stream, inbox, news, refused, |_, bytes, received_ns| self.hear(bytes, received_ns, told))
     }
 
     /// Hears what has come, and tells each exchange that ends.

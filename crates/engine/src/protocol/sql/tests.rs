@@ -2,7 +2,7 @@
 
 use super::message::{Messages, write, write_text};
 use super::*;
-use plan::{Statement, Template};
+use plan::{Database, Statement, Template};
 use proptest::prelude::*;
 
 const ROW: &[u8] = b"\0\x01\0\0\0\x01x";
@@ -257,13 +257,6 @@ fn tls_is_asked_for_first_and_nothing_comes_before_it() {
     out.clear();
     login.speak(&session, true, &mut out);
     assert_eq!(out[4..8], [0, 3, 0, 0]);
-}
-
-#[test]
-fn a_folder_is_where_the_socket_is() {
-    let database = database();
-    assert_eq!(socket_path(&database), Some(PathBuf::from("/run/pg/.s.PGSQL.5433")));
-    assert_eq!(socket_path(&Database { host: "h".to_owned(), ..database }), None);
 }
 
 /// Messages of kinds that exist, with bodies that need not make sense.

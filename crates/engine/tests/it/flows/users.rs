@@ -6,7 +6,7 @@ use record::Failure;
 use reference::{Config, Listen, Model, Service};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use torment_engine::{Engine, Offer, exchanges_once};
+use torment_engine::{Carrier, Engine, Offer, Wish, exchanges_once};
 use units::Nanos;
 
 const SHOP: &str = r#"
@@ -228,7 +228,7 @@ fn a_closed_loop_takes_flow_after_flow() {
     let server = Server::start(shop);
     let mut engine = Engine::start(&job(server.address.port(), SHOP)).expect("starts");
     let load = Offer::Closed { connections: 3, requests: Some(50), duration: None };
-    let total = engine.trial(&load, Nanos::from_secs(10), &mut |_| {}, &mut |_| false).total;
+    let total = engine.trial(&load, Nanos::from_secs(10), &mut |_| {}, &mut |_, _| Wish::GoOn).total;
     assert_eq!((total.due, total.outcomes.ok), (50, 50), "{:?}", total.failures);
     assert_eq!(counts(&total), [(50, 50, 0); 3]);
     assert!(total.connects <= 3, "{} connections", total.connects);

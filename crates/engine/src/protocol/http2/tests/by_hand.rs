@@ -3,6 +3,7 @@
 use super::super::WINDOW;
 use super::super::frame::{self, Code, flag, kind, put_head, put_number, setting};
 use super::*;
+use crate::protocol::pieces::Pieces;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener};
 use std::thread::JoinHandle;
@@ -62,8 +63,8 @@ const GREETING: usize = 24 + 9 + 12 + 9 + 4 + 9;
 
 /// The frames after the greeting: kind, flags, stream and payload.
 fn frames(come: &[u8]) -> Vec<(u8, u8, u32, Vec<u8>)> {
-    let (mut frames, mut rest, mut seen) = (frame::Frames::default(), &come[GREETING..], Vec::new());
-    while let Some(frame) = frames.next(&mut rest).expect("valid") {
+    let (mut pieces, mut rest, mut seen) = (Pieces::default(), &come[GREETING..], Vec::new());
+    while let Some(frame) = frame::next(&mut pieces, &mut rest).expect("valid") {
         seen.push((frame.kind, frame.flags, frame.stream, frame.payload.to_vec()));
     }
     assert!(rest.is_empty());

@@ -1,0 +1,92 @@
+//! What makes a load, and knows the time that it spends on it.
+
+use crate::Offer;
+use record::{Counted, Slice};
+use std::time::{SystemTime, UNIX_EPOCH};
+use sys::Ticks;
+use units::Nanos;
+
+/// A moment as the machine has it that makes the load.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    /// By a clock that only goes forwards, since an unnamed start.
+    pub steady: Nanos,
+    /// Since 1970.
+    pub unix_ms: u64,
+    /// Processor time of the whole machine so far; none where it cannot be read.
+    pub ticks: Option<Ticks>,
+}
+
+impl Moment {
+    /// This one.
+    pub fn now() -> Self {
+        let unix_ms =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+        Self { steady: Nanos(sys::monotonic_ns()), unix_ms, ticks: Ticks::now() }
+    }
+
+    /// The share of the machine's processor time since `earlier` that the hypervisor gave to others; 0 where unknown.
+    pub fn stolen_since(&self, earlier: &Self) -> f64 {
+        earlier.ticks.zip(self.ticks).map_or(0.0, |(before, after)| after.since(&before).stolen_share())
+    }
+}
+
+/// What the caller wants of a load that goes on; what was wished once is not taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wish {
+    /// Nothing.
+    GoOn,
+    /// The load ends; what was started is waited for.
+    Stop,
+    /// So does everything that was started, where that can be ended: a process can, a request is waited for.
+    Kill,
+}
+
+/// What makes a load: the engine with its requests, or a storm of processes.
+pub trait Carrier {
+    /// Offers one load, then waits at most `drain` for what is open. Each second all threads' slices, merged, go to
+    /// `on_slice`; `wish` is asked some twenty times a second, and told what has been counted so far and how long the load
+    /// has lasted.
+    ///
+    /// # Panics
+    /// If all threads that make it have panicked.
+    fn trial(
+        &mut self,
+        offer: &Offer,
+        drain: Nanos,
+        on_slice: &mut dyn FnMut(&Slice),
+        wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
+    ) -> Counted;
+
+    /// Waits until nothing of the trial before is open any more, at most for `limit`; then what is left is cut off. Gives how
+    /// long it took, or none if it was over the limit.
+    ///
+    /// # Panics
+    /// If all threads that made it have panicked.
+    fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos>;
+
+    /// The moment that it is for this carrier.
+    fn now(&self) -> Moment {
+        Moment::now()
+    }
+}
+
+impl<C: Carrier + ?Sized> Carrier for &mut C {
+    fn trial(
+        &mut self,
+        offer: &Offer,
+        drain: Nanos,
+        on_slice: &mut dyn FnMut(&Slice),
+        wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
+    ) -> Counted {
+        (**self).trial(offer, drain, on_slice, wish)
+    }
+
+    fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
+        (**self).settle(limit, interrupted)
+    }
+
+    fn now(&self) -> Moment {
+        (**self).now()
+    }
+}

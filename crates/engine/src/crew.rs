@@ -1,0 +1,137 @@
+//! The threads that carry a load together: what each of them tells, put together until nothing is open any more.
+
+use crate::carrier::Wish;
+use record::{Counted, Gather, Slice};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+use units::Nanos;
+
+/// More threads than this only take processor time from each other.
+pub const THREADS_MOST: u32 = 64;
+/// From the order to start until the first arrival can be due: every thread must have heard by then.
+pub const LEAD: Nanos = Nanos::from_millis(2);
+/// How often the caller is asked what it wishes.
+const ASK: Duration = Duration::from_millis(50);
+/// Reports that wait to be heard; each thread makes one a second, some 20 KiB. Whoever is told must not take long, so that
+/// there are few. Should that hang all the same, a minute at the least, then the threads wait for it: nothing they counted is
+/// lost, and what came due meanwhile is `unsent`, which voids the trial.
+const REPORTS: usize = 60 * THREADS_MOST as usize;
+
+/// What a thread tells.
+pub enum Report<T> {
+    /// What it has counted in a second.
+    Slice(Box<Slice>),
+    /// The trial is over, its load ended at this moment; what is open is no longer counted.
+    Over(Nanos),
+    /// Nothing is open any more.
+    Settled,
+    /// What only threads of its kind have to tell.
+    Own(T),
+}
+
+/// Where one thread tells it.
+pub struct Teller<T> {
+    index: usize,
+    reports: SyncSender<(usize, Report<T>)>,
+}
+
+impl<T> Teller<T> {
+    /// Waits where much is unheard. Whether anybody still listens is nothing to a thread.
+    pub fn tell(&self, report: Report<T>) {
+        let _ = self.reports.send((self.index, report));
+    }
+}
+
+/// Who listens to them.
+pub struct Crew<T> {
+    reports: Receiver<(usize, Report<T>)>,
+    /// Threads that have nothing open since their last trial.
+    settled: Vec<bool>,
+}
+
+impl<T> Crew<T> {
+    /// Of so many threads, each of which is given its teller.
+    pub fn of(threads: usize) -> (Vec<Teller<T>>, Self) {
+        let (send, reports) = sync_channel(REPORTS);
+        let teller = |index| Teller { index, reports: send.clone() };
+        ((0..threads).map(teller).collect(), Self { reports, settled: vec![true; threads] })
+    }
+
+    /// What is told next, and by whom; none if that takes long.
+    pub(crate) fn next(&mut self) -> Option<(usize, Report<T>)> {
+        match self.reports.recv_timeout(ASK) {
+            Ok((index, report)) => {
+                self.settled[index] |= matches!(report, Report::Settled);
+                Some((index, report))
+            }
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => panic!("a thread that makes the load has ended by itself"),
+        }
+    }
+
+    /// All of a trial that begins at `start_ns`, on the monotonic clock, until every thread says that it is over. `obey` is
+    /// called with each wish that goes beyond the one before, and the moment of the trial.
+    ///
+    /// # Panics
+    /// If all threads have panicked.
+    pub fn gather(
+        &mut self,
+        start_ns: u64,
+        on_slice: &mut dyn FnMut(&Slice),
+        wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
+        mut obey: impl FnMut(Wish, Nanos),
+        mut own: impl FnMut(T),
+    ) -> Counted {
+        self.settled.fill(false);
+        let (mut gather, mut obeyed) = (Gather::of(self.settled.len()), Wish::GoOn);
+        while !gather.is_over() {
+            match self.next() {
+                Some((_, Report::Slice(slice))) => gather.add(&slice),
+                Some((index, Report::Over(at))) => gather.over(index, at),
+                Some((_, Report::Own(told))) => own(told),
+                Some((_, Report::Settled)) | None => {}
+            }
+            while let Some(slice) = gather.next_whole() {
+                on_slice(&slice);
+            }
+            let now = Nanos(sys::monotonic_ns().saturating_sub(start_ns));
+            if obeyed < Wish::Kill {
+                let wished = wish(gather.total(), now);
+                if wished > obeyed {
+                    obey(wished, now);
+                    obeyed = wished;
+                }
+            }
+        }
+        gather.end()
+    }
+
+    /// Waits until no thread has anything open, at most for `limit`, and has what is left `cut_off` then. Gives how long it
+    /// took, or none if it was over the limit.
+    ///
+    /// # Panics
+    /// If all threads have panicked.
+    pub fn settle(
+        &mut self,
+        limit: Nanos,
+        interrupted: &dyn Fn() -> bool,
+        cut_off: impl Fn(),
+        mut own: impl FnMut(T),
+    ) -> Option<Nanos> {
+        let began = sys::monotonic_ns();
+        let passed = || Nanos(sys::monotonic_ns() - began);
+        let mut in_time = true;
+        while self.settled.contains(&false) {
+            match self.next() {
+                Some((_, Report::Own(told))) => own(told),
+                Some(_) => {}
+                None if in_time && (passed() > limit || interrupted()) => {
+                    in_time = false;
+                    cut_off();
+                }
+                None => {}
+            }
+        }
+        in_time.then(passed)
+    }
+}

@@ -1,0 +1,168 @@
+//! What goes wrong before there is any load, and why there is no connection.
+
+use record::{Failure, Lack};
+use rustix::io::Errno;
+use std::io;
+use std::time::Duration;
+use units::Nanos;
+
+/// How long a first connection may take before the target is called unreachable.
+pub const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+
+/// Why there is no load, before there is any.
+#[derive(Debug)]
+pub enum Error {
+    /// A name has no address.
+    Resolve {
+        /// The name.
+        host: String,
+        /// What the resolver said.
+        why: String,
+    },
+    /// No connection.
+    Connect {
+        /// Address or path.
+        to: String,
+        /// What the kernel said.
+        why: io::Error,
+    },
+    /// No TLS session.
+    Tls {
+        /// The origin.
+        to: String,
+        /// What was wrong.
+        why: String,
+    },
+    /// No session with a database, or a statement that it does not take.
+    Session {
+        /// Address or path.
+        to: String,
+        /// What the server says, and what to do.
+        why: String,
+    },
+    /// Bytes came, but no HTTP.
+    NotHttp {
+        /// The origin.
+        to: String,
+        /// What was wrong.
+        why: String,
+    },
+    /// Nothing came in time.
+    NoAnswer {
+        /// The origin.
+        to: String,
+        /// How long was waited.
+        waited: Nanos,
+    },
+    /// The machine does not let the loops start.
+    Start(io::Error),
+    /// Something in the plan cannot be made ready.
+    Plan(String),
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Resolve { host, why } => {
+                write!(
+                    f,
+                    "the name '{host}' does not resolve: {why}; check the spelling, or give the address"
+                )
+            }
+            Self::Connect { to, why } if why.kind() == io::ErrorKind::ConnectionRefused => {
+                write!(
+                    f,
+                    "{to} refuses connections: nothing listens there; start the service, or check host and port"
+                )
+            }
+            Self::Connect { to, why } if why.kind() == io::ErrorKind::NotFound => {
+                write!(f, "{to}: there is no such socket; start the service, or check the path")
+            }
+            Self::Connect { to, why } if why.kind() == io::ErrorKind::TimedOut => write!(
+                f,
+                "{to} does not answer within {} s; check the address, the route and the firewall",
+                CONNECT_LIMIT.as_secs()
+            ),
+            Self::Connect { to, why } if let Some(lack) = lack(why) => {
+                write!(
+                    f,
+                    "cannot connect to {to}: torment has no {lack} left; see ulimit -n and ip_local_port_range"
+                )
+            }
+            Self::Connect { to, why } => {
+                write!(f, "cannot connect to {to}: {}; check host and port", reason(why))
+            }
+            Self::Tls { to, why } => write!(
+                f,
+                "no TLS session with {to}: {why}; give the right name, name the authority's file in SSL_CERT_FILE, \
+                 or accept any certificate with --insecure"
+            ),
+            Self::Session { to, why } => write!(f, "{to}: {why}"),
+            Self::NotHttp { to, why } => {
+                write!(f, "{to} does not speak HTTP as asked: {why}; check the port, and http or https")
+            }
+            Self::NoAnswer { to, waited } => {
+                write!(
+                    f,
+                    "{to} accepts connections but did not answer within {waited}; raise --timeout, or look at the service"
+                )
+            }
+            Self::Start(why) => write!(f, "cannot start the load engine: {why}"),
+            Self::Plan(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The kernel's reason without Rust's error number.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
+/// Why a request failed that got no connection.
+pub(crate) fn no_connection(why: &io::Error) -> Failure {
+    match lack(why) {
+        Some(lack) => Failure::Lacking(lack),
+        // So says a login that the database has no session for.
+        None if why.kind() == io::ErrorKind::ResourceBusy => Failure::Full(reason(why)),
+        None => Failure::Connect(reason(why)),
+    }
+}
+
+/// What this machine has no more of for who loads, if that is what the kernel says.
+pub fn lack(error: &io::Error) -> Option<Lack> {
+    match Errno::from_io_error(error)? {
+        Errno::MFILE | Errno::NFILE => Some(Lack::Descriptor),
+        Errno::ADDRNOTAVAIL => Some(Lack::Port),
+        Errno::NOSPC => Some(Lack::Watch),
+        Errno::NOBUFS | Errno::NOMEM => Some(Lack::Memory),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_lacking_is_told_by_the_kernels_number() {
+        let of = |errno: Errno| no_connection(&io::Error::from(errno));
+        for (errno, expected) in [
+            (Errno::MFILE, Failure::Lacking(Lack::Descriptor)),
+            (Errno::NFILE, Failure::Lacking(Lack::Descriptor)),
+            (Errno::ADDRNOTAVAIL, Failure::Lacking(Lack::Port)),
+            (Errno::NOSPC, Failure::Lacking(Lack::Watch)),
+            (Errno::NOBUFS, Failure::Lacking(Lack::Memory)),
+            (Errno::NOMEM, Failure::Lacking(Lack::Memory)),
+            (Errno::CONNREFUSED, Failure::Connect("connection refused".to_owned())),
+        ] {
+            assert_eq!(of(errno), expected);
+        }
+        let full = io::Error::new(io::ErrorKind::ResourceBusy, "Sorry, too many clients");
+        assert_eq!(no_connection(&full), Failure::Full("sorry, too many clients".to_owned()));
+        let other = io::Error::other("too many open files, says a proxy");
+        assert_eq!(no_connection(&other), Failure::Connect("too many open files, says a proxy".to_owned()));
+    }
+}
