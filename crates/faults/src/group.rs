@@ -126,26 +126,12 @@ fn set(folder: &Path, file: &str, value: impl ToString) -> Result<(), Trouble> {
 fn parent(controller: &str) -> Option<(u32, PathBuf)> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let ours = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let place = |line: &str| line.split_whitespace().nth(4).map(PathBuf::from);
-    for line in mounts.lines() {
-        let Some((_, kind)) = line.split_once(" - ") else { continue };
-        let mut words = kind.split_whitespace();
-        let options = (words.next(), words.nth(1));
-        let (Some("cgroup"), Some(options)) = options else { continue };
-        if options.split(',').any(|option| option == controller) {
-            let mount = place(line)?;
-            let own = ours.lines().find_map(|line| {
-                let mut parts = line.splitn(3, ':').skip(1);
-                let named = parts.next()?.split(',').any(|name| name == controller);
-                named.then(|| parts.next())?
-            });
-            let own = own.map(|own| mount.join(own.trim_start_matches('/'))).filter(|own| own.is_dir());
-            return Some((1, own.unwrap_or(mount)));
-        }
+    let mounts = procfs::groups::mounts(&mounts, Path::new("/"));
+    if let Some(mount) = mounts.iter().find(|mount| mount.is_of(Some(controller))) {
+        return Some((1, mount.own(&ours, Some(controller))));
     }
     let name = if controller == "blkio" { "io" } else { controller };
-    let two = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
-    let root = place(two)?;
+    let root = mounts.into_iter().find(|mount| mount.is_of(None))?.folder;
     let known = fs::read_to_string(root.join("cgroup.controllers")).ok()?;
     if !known.split_whitespace().any(|known| known == name) {
         return None;

@@ -1,6 +1,7 @@
 //! The kernel's own list of TCP sockets (sock_diag(7)), asked over netlink: some 20 times cheaper than
 //! /proc/net/tcp, which walks a whole hash table to write text, and with the backlog of listening sockets.
 
+use procfs::{Socket, State};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
@@ -33,37 +34,8 @@ const IPPROTO_TCP: u8 = 6;
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
 
-/// The state of a TCP socket, by the kernel's number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct State(pub u8);
-
-impl State {
-    pub const ESTABLISHED: Self = Self(1);
-    pub const SYN_SENT: Self = Self(2);
-    pub const TIME_WAIT: Self = Self(6);
-    pub const CLOSE_WAIT: Self = Self(8);
-    pub const LISTEN: Self = Self(10);
-
-    fn bits(states: &[Self]) -> u32 {
-        states.iter().fold(0, |bits, state| bits | 1 << state.0)
-    }
-}
-
-/// One TCP socket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Socket {
-    /// This end; an IPv4 address within IPv6 is given as IPv4.
-    pub local: SocketAddr,
-    /// The other end; of a listening socket all zeroes.
-    pub remote: SocketAddr,
-    pub state: State,
-    /// As in `/proc/PID/fd`: `socket:[inode]`; 0 where no process has it (TIME_WAIT, not yet accepted).
-    pub inode: u32,
-    /// Bytes not yet read; of a listening socket the connections not yet accepted.
-    pub receive_queue: u32,
-    /// Bytes not yet acknowledged; of a listening socket the backlog.
-    pub send_queue: u32,
-    pub uid: u32,
+fn bits(states: &[State]) -> u32 {
+    states.iter().fold(0, |bits, state| bits | 1 << state.0)
 }
 
 /// The TCP sockets in these states of torment's own network namespace, IPv4 and IPv6; at most 100,000.
@@ -148,7 +120,7 @@ fn request(family: u8, states: &[State]) -> [u8; REQUEST] {
     bytes[6..8].copy_from_slice(&REQUEST_DUMP.to_ne_bytes());
     bytes[HEADER] = family;
     bytes[HEADER + 1] = IPPROTO_TCP;
-    bytes[HEADER + 4..HEADER + 8].copy_from_slice(&State::bits(states).to_ne_bytes());
+    bytes[HEADER + 4..HEADER + 8].copy_from_slice(&bits(states).to_ne_bytes());
     bytes
 }
 

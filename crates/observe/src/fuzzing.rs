@@ -3,8 +3,9 @@
 
 use crate::jvm::{dump, perfdata, virtuals};
 use crate::metrics::text;
-use crate::sweep::{local, parse};
-use crate::{cgroup, diag, disks, host, network, processes, scene, titles, tree};
+use crate::sweep::{call, local};
+use crate::{cgroup, diag, disks, host, network, titles};
+use procfs::groups;
 use std::path::Path;
 
 /// The file of a Java virtual machine's counters: one cut short holds no others than the whole.
@@ -42,17 +43,17 @@ pub fn metrics(bytes: &[u8]) {
 
 /// The kernel's files, and its lists of sockets: the same bytes to each of their readers.
 pub fn kernel(bytes: &[u8]) {
-    let _ = (tree::stat(bytes), tree::socket_inode(bytes), titles::kind(bytes), local::read(bytes));
-    let _ = (parse::schedstat(bytes), parse::syscall(bytes), parse::running(bytes));
-    let _ = (diag::messages(bytes, &mut |_| {}), processes::Stat::parse(bytes).map(|stat| stat.ns(stat.cpu)));
+    let _ = (procfs::stat(bytes), procfs::socket_inode(bytes), titles::kind(bytes), local::read(bytes));
+    let _ = (procfs::schedstat(bytes), procfs::loadavg(bytes), call::syscall(bytes));
+    let _ = diag::messages(bytes, &mut |_| {});
     let text = &String::from_utf8_lossy(bytes);
-    let _ = (cgroup::limits::stalls(text, text, text), cgroup::place::mounts(text, Path::new("/")));
-    let _ = (disks::parse(text, |_| true), host::Stat::parse(text), host::available(text), host::tasks(text));
+    let _ = (cgroup::limits::stalls(text, text, text), groups::mounts(text, Path::new("/")));
+    let _ = (disks::parse(text, |_| true), host::Stat::parse(text), procfs::kib(text, "MemAvailable"));
     let _ = (network::named(text, "Tcp", "OutSegs"), network::softnet(text));
     let _ = (network::interfaces(text), network::tracking(text));
-    let _ = (network::time_wait(text), processes::limits::limit(text, "Max open files"));
+    let _ = (network::time_wait(text), procfs::limit(text, "Max open files"));
     for line in text.lines() {
-        let _ = (cgroup::place::member(line), scene::listing::line(line));
+        let _ = (groups::member(line), procfs::tcp_line(line));
     }
 }
 

@@ -5,6 +5,7 @@ use crate::disks;
 use crate::said::Said;
 use crate::scene::Scene;
 use crate::source::{ONLY_AT_CUTS, Source};
+use procfs::{Times, count, kib, read_number, tick_ns};
 use record::watch::{Disk, Host, Missing, Pressure, Usage, Window};
 use std::collections::HashMap;
 use std::path::Path;
@@ -26,50 +27,25 @@ struct Counts {
     disks: HashMap<String, Disk>,
 }
 
-/// What /proc/stat says, in ticks.
+/// What /proc/stat says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stat {
     cpus: u32,
-    user: u64,
-    system: u64,
-    idle: u64,
-    iowait: u64,
-    steal: u64,
+    times: Times,
     runnable: u32,
 }
 
 impl Stat {
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let all = text.lines().next()?.strip_prefix("cpu ")?;
-        // user nice system idle iowait irq softirq steal; guests are within user and nice.
-        let n: Vec<u64> = all.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
-        let is_cpu = |line: &&str| line.starts_with("cpu") && !line.starts_with("cpu ");
-        let runnable = text.lines().find_map(|line| line.strip_prefix("procs_running "));
-        Some(Self {
-            cpus: text.lines().filter(is_cpu).count() as u32,
-            user: n.first()?.checked_add(*n.get(1)?)?,
-            system: n.get(2)?.checked_add(*n.get(5)?)?.checked_add(*n.get(6)?)?,
-            idle: *n.get(3)?,
-            iowait: *n.get(4)?,
-            steal: *n.get(7)?,
-            runnable: runnable.and_then(|n| n.trim().parse().ok()).unwrap_or(0),
-        })
+        let runnable = count(text, "procs_running").unwrap_or(0) as u32;
+        Some(Self { cpus: processors(text), times: procfs::times(text, "cpu")?, runnable })
     }
 }
 
-/// Bytes that could be had, of /proc/meminfo.
-pub(crate) fn available(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
-}
-
-/// Threads of the machine, of /proc/loadavg: `0.20 0.18 0.12 1/80 11206`.
-pub(crate) fn tasks(loadavg: &str) -> Option<u64> {
-    loadavg.split(' ').nth(3)?.split_once('/')?.1.parse().ok()
-}
-
-fn number(path: &str) -> Option<u64> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
+/// How many processors the machine has, of /proc/stat.
+pub(crate) fn processors(stat: &str) -> u32 {
+    let is_one = |line: &&str| line.starts_with("cpu") && !line.starts_with("cpu ");
+    stat.lines().filter(is_one).count() as u32
 }
 
 fn format(what: &str) -> io::Error {
@@ -113,27 +89,25 @@ impl Source for Machine {
         let is_whole = |name: &str| Path::new("/sys/block").join(name).exists();
         let disks = self.text("disks", "/proc/diskstats", |text| Some(disks::parse(text, is_whole)));
         let now = Counts { stat, pressure, disks: disks.unwrap_or_default() };
-        let threads = self.text("tasks of the machine", "/proc/loadavg", tasks);
-        let most = [number("/proc/sys/kernel/threads-max"), number("/proc/sys/kernel/pid_max")]
-            .into_iter()
-            .flatten()
-            .min();
-        let memory = self.text("memory of the machine", "/proc/meminfo", available);
+        let threads =
+            self.text("tasks of the machine", "/proc/loadavg", |text| procfs::loadavg(text.as_bytes()));
+        let most = ["/proc/sys/kernel/threads-max", "/proc/sys/kernel/pid_max"];
+        let most = most.into_iter().filter_map(read_number).min();
+        let memory = self.text("memory of the machine", "/proc/meminfo", |text| kib(text, "MemAvailable"));
         if let Some(before) = &self.before {
-            let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
-            let ns = |now: u64, before: u64| now.saturating_sub(before).saturating_mul(tick);
-            let (new, old) = (&now.stat, &before.stat);
+            let ns = |now: u64, before: u64| now.saturating_sub(before).saturating_mul(tick_ns());
+            let (new, old) = (&now.stat.times, &before.stat.times);
             window.host = Some(Host {
-                cpus: new.cpus,
+                cpus: now.stat.cpus,
                 user_ns: ns(new.user, old.user),
-                system_ns: ns(new.system, old.system),
+                system_ns: ns(new.system + new.interrupts, old.system + old.interrupts),
                 idle_ns: ns(new.idle, old.idle),
                 iowait_ns: ns(new.iowait, old.iowait),
-                steal_ns: ns(new.steal, old.steal),
-                runnable: new.runnable,
+                steal_ns: ns(new.stolen, old.stolen),
+                runnable: now.stat.runnable,
                 memory_available_bytes: memory.unwrap_or(0),
                 pressure: now.pressure.zip(before.pressure).map(|(now, before)| stalled(now, before)),
-                tasks: threads.zip(most).map(|(used, limit)| Usage { used, limit }),
+                tasks: threads.zip(most).map(|(load, limit)| Usage { used: load.tasks, limit }),
                 disks: disks::grown(&now.disks, &before.disks),
                 // The neighbours are put in by who reads the processes.
                 ..Host::default()
@@ -163,20 +137,13 @@ procs_blocked 0
 
     #[test]
     fn formats() {
-        let stat = Stat { cpus: 2, user: 120, system: 43, idle: 4000, iowait: 50, steal: 8, runnable: 3 };
-        assert_eq!(Stat::parse(STAT), Some(stat));
+        let times = Times { user: 120, system: 30, interrupts: 13, idle: 4000, iowait: 50, stolen: 8 };
+        assert_eq!(Stat::parse(STAT), Some(Stat { cpus: 2, times, runnable: 3 }));
         for broken in ["", "cpu  1 2 3\n", "intr 1\n", "cpu  a b c d e f g h\n"] {
             assert_eq!(Stat::parse(broken), None, "{broken:?}");
         }
-        assert_eq!(available("MemTotal:  9 kB\nMemAvailable:     12 kB\n"), Some(12 * 1024));
-        assert_eq!(available("MemTotal:  9 kB\n"), None);
-        assert_eq!(tasks("0.20 0.18 0.12 1/80 11206\n"), Some(80));
-        assert_eq!(tasks("0.20\n"), None);
         // What overflows is none: files here may come from who makes a container's.
-        let most = u64::MAX;
-        assert_eq!(available(&format!("MemAvailable: {most} kB\n")), None);
-        assert_eq!(Stat::parse(&format!("cpu  {most} 1 0 0 0 0 0 0\n")), None);
-        assert_eq!(Stat::parse(&format!("cpu  0 0 {most} 0 0 1 0 0\n")), None);
+        assert_eq!(Stat::parse(&format!("cpu  {} 1 0 0 0 0 0 0\n", u64::MAX)), None);
     }
 
     #[test]

@@ -28,10 +28,8 @@ mod source;
 mod sweep;
 mod target;
 mod titles;
-mod tree;
 mod watch;
 
-pub use cgroup::place as groups;
 pub use target::Where;
 pub use watch::{Seen, Watch};
 

@@ -1,6 +1,6 @@
 //! The processes that are neither watched nor torment: who else uses the machine.
 
-use crate::processes::Stat;
+use procfs::{Process, tick_ns};
 use record::watch::Neighbour;
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -51,7 +51,7 @@ impl Everyone {
         let passed = self.at.replace(began).map(|at| began - at);
         let mut named = Vec::new();
         let mut now = HashMap::with_capacity(all.len());
-        for stat in &all {
+        for Process { name, stat } in all {
             now.insert(stat.pid, (stat.start, stat.cpu));
             if watched.contains(&stat.pid) || stat.pid == torment {
                 continue;
@@ -60,8 +60,9 @@ impl Everyone {
             // One that was not there at the last look has done all it did since.
             let ticks = stat.cpu.saturating_sub(old.map_or(0, |(_, cpu)| *cpu));
             if ticks > 0 {
-                let per_second = passed.map_or(0.0, |passed| stat.ns(ticks) as f64 / passed.as_secs_f64());
-                named.push(Neighbour { pid: stat.pid, name: stat.name.clone(), cpu_ns: per_second as u64 });
+                let ns = ticks.saturating_mul(tick_ns()) as f64;
+                let per_second = passed.map_or(0.0, |passed| ns / passed.as_secs_f64());
+                named.push(Neighbour { pid: stat.pid, name, cpu_ns: per_second as u64 });
             }
         }
         named.sort_by(|a, b| b.cpu_ns.cmp(&a.cpu_ns).then(a.pid.cmp(&b.pid)));
@@ -73,16 +74,15 @@ impl Everyone {
         self.rest = (began.elapsed().as_nanos() / BUDGET.as_nanos()) as u32;
     }
 
-    fn read(&mut self) -> Vec<Stat> {
+    fn read(&mut self) -> Vec<Process> {
         let mut all = Vec::with_capacity(self.before.len() + 16);
         self.tasks.clear();
-        let Ok(folder) = fs::read_dir("/proc") else { return all };
-        let numbers = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-        for pid in numbers {
+        for pid in procfs::pids() {
             if self.kernel.contains(&pid) {
                 continue;
             }
-            let Some(stat) = Stat::read(pid) else { continue };
+            let Some(process) = Process::read(pid) else { continue };
+            let stat = &process.stat;
             if stat.flags & KERNEL_THREAD != 0 {
                 self.kernel.insert(pid);
                 continue;
@@ -90,7 +90,7 @@ impl Everyone {
             if let Ok(about) = fs::metadata(format!("/proc/{pid}")) {
                 *self.tasks.entry(about.uid()).or_default() += stat.threads;
             }
-            all.push(stat);
+            all.push(process);
         }
         all
     }
@@ -119,7 +119,7 @@ mod tests {
         let mut busy =
             Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("there is a shell");
         let spend = |pid: u32, ticks: u64| {
-            let cpu = || Stat::read(pid).map_or(0, |stat| stat.cpu);
+            let cpu = || procfs::Stat::read(pid).map_or(0, |stat| stat.cpu);
             let until = cpu() + ticks;
             while cpu() < until {
                 std::thread::sleep(Duration::from_millis(5));

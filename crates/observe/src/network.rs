@@ -3,7 +3,6 @@
 use crate::said::Said;
 use crate::scene::Scene;
 use crate::source::{ONLY_AT_CUTS, Source};
-use crate::tree;
 use record::watch::{Link, Missing, Network, Usage, Window};
 use std::time::Duration;
 use std::{fs, io};
@@ -89,14 +88,12 @@ pub(crate) fn time_wait(sockstat: &str) -> Option<u64> {
 
 /// The most connections that are tracked; 0 if that is not known.
 fn tracked_most() -> u64 {
-    let text = fs::read_to_string("/proc/sys/net/netfilter/nf_conntrack_max").unwrap_or_default();
-    text.trim().parse().unwrap_or(0)
+    procfs::read_number("/proc/sys/net/netfilter/nf_conntrack_max").unwrap_or(0)
 }
 
 /// Bits a second that an interface carries by its driver's account; none if it says nothing: most virtual ones do not.
 fn speed(name: &str) -> Option<u64> {
-    let text = fs::read_to_string(format!("/sys/class/net/{name}/speed")).ok()?;
-    let megabits: u64 = text.trim().parse().ok()?;
+    let megabits = procfs::read_number(format!("/sys/class/net/{name}/speed"))?;
     (1..1_000_000).contains(&megabits).then_some(megabits * 1_000_000)
 }
 
@@ -180,7 +177,7 @@ impl Source for Networks {
                     && *of == pid
                 {
                     // Speeds are read where torment is: of another namespace they would be another machine's.
-                    let ours = tree::namespace(pid, "net") == tree::namespace(std::process::id(), "net");
+                    let ours = procfs::namespace(pid, "net") == procfs::namespace(std::process::id(), "net");
                     let link = fullest(&interfaces, them, |name| if ours { speed(name) } else { None });
                     window.network = Some(Network { link, ..grown(now, *before) });
                 }

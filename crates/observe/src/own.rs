@@ -5,6 +5,7 @@ use crate::processes::descriptors;
 use crate::said::Said;
 use crate::scene::Scene;
 use crate::source::{ONLY_AT_CUTS, Source};
+use procfs::{Sched, schedstat};
 use record::watch::{Missing, Usage, Window};
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
@@ -23,24 +24,9 @@ pub(crate) struct Own {
     /// Processor time of the process.
     cpu_ns: Option<u64>,
     /// Of each of its threads, as of the last look.
-    threads: HashMap<u32, Times>,
+    threads: HashMap<u32, Sched>,
     groups: Groups,
     said: Said,
-}
-
-/// What /proc/PID/task/TID/schedstat says, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Times {
-    on_cpu: u64,
-    /// Ready, and waiting for a processor.
-    delay: u64,
-}
-
-impl Times {
-    fn parse(schedstat: &str) -> Option<Self> {
-        let mut numbers = schedstat.split(' ').map_while(|number| number.trim().parse().ok());
-        Some(Self { on_cpu: numbers.next()?, delay: numbers.next()? })
-    }
 }
 
 impl Own {
@@ -59,7 +45,7 @@ impl Own {
         let (limit, mut nearest) = (getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX), 0);
         let used = |folder: &str| descriptors(folder).ok().flatten().unwrap_or(0);
         nearest = used("/proc/self/fd").max(nearest);
-        for tid in tasks.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok()) {
+        for tid in tasks.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()) {
             let read = |file: &str| fs::read_to_string(format!("/proc/self/task/{tid}/{file}"));
             // A thread that cannot be read has just ended.
             let Ok(name) = read("comm") else { continue };
@@ -72,15 +58,15 @@ impl Own {
                     .say("run-queue delay of torment", "this kernel keeps no /proc/PID/task/TID/schedstat");
                 continue;
             };
-            let Some(times) = Times::parse(&text) else { continue };
+            let Some(times) = schedstat(text.as_bytes()) else { continue };
             now.insert(tid, times);
             // One that has come since the last look has done all it did since then.
-            let new = if is_first { times } else { Times { on_cpu: 0, delay: 0 } };
+            let new = if is_first { times } else { Sched::default() };
             let before = self.threads.get(&tid).copied().unwrap_or(new);
-            let cpu = times.on_cpu.saturating_sub(before.on_cpu);
+            let cpu = times.on_cpu_ns.saturating_sub(before.on_cpu_ns);
             if is_loop {
                 own.loops_cpu_ns += cpu;
-                own.loops_run_delay_ns += times.delay.saturating_sub(before.delay);
+                own.loops_run_delay_ns += times.delay_ns.saturating_sub(before.delay_ns);
                 // A loop has a table of descriptors of its own, where that can be had.
                 nearest = used(&format!("/proc/self/task/{tid}/fd")).max(nearest);
             } else {
@@ -153,13 +139,5 @@ mod tests {
         assert!(cut(&mut own).loops_cpu_ns < 30_000_000, "and is not counted twice");
         drop(leave);
         thread.join().expect("it does not panic");
-    }
-
-    #[test]
-    fn formats() {
-        assert_eq!(Times::parse("12 34 5\n"), Some(Times { on_cpu: 12, delay: 34 }));
-        for broken in ["", "12", "a b c", "12 x"] {
-            assert_eq!(Times::parse(broken), None, "{broken}");
-        }
     }
 }

@@ -1,13 +1,11 @@
 //! The processes of each subject by their own account, and the neighbours.
 
-pub(crate) mod limits;
-pub(crate) mod stat;
+mod descriptors;
 #[cfg(test)]
 mod tests;
 mod tree;
 
-pub(crate) use limits::descriptors;
-pub(crate) use stat::Stat;
+pub(crate) use descriptors::descriptors;
 
 use crate::neighbours::Everyone;
 use crate::said::Said;

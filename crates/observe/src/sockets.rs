@@ -5,11 +5,12 @@ mod owners;
 #[cfg(test)]
 mod tests;
 
-use crate::diag::{Socket, State, tcp};
+use crate::diag::tcp;
 use crate::said::Said;
 use crate::scene::{Listing, Scene, of_process};
 use crate::source::Source;
 use owners::Owners;
+use procfs::{Socket, State};
 use record::watch::{Listener, Missing, Peer, Usage, Window};
 use std::collections::HashMap;
 use std::fs;

@@ -2,13 +2,13 @@
 //! before others where that is allowed.
 
 mod account;
+pub(crate) mod call;
 mod classify;
 mod crowd;
 mod ends;
 mod files;
 pub(crate) mod local;
 mod look;
-pub(crate) mod parse;
 mod sweeper;
 #[cfg(test)]
 mod tests;

@@ -86,8 +86,7 @@ fn facts() -> Vec<(String, String)> {
     };
     let hypervisor = || {
         let flags = read_to_string("/proc/cpuinfo").ok()?;
-        let guest =
-            flags.lines().find(|line| line.starts_with("flags"))?.split(' ').any(|flag| flag == "hypervisor");
+        let guest = procfs::field(&flags, "flags")?.split(' ').any(|flag| flag == "hypervisor");
         Some(if guest { "a guest of a hypervisor" } else { "not virtual" }.to_owned())
     };
     let threads = || {

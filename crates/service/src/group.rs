@@ -3,6 +3,7 @@
 
 use crate::tree;
 use plan::Limits;
+use procfs::groups::{Mount, mounts};
 use rustix::process::Signal;
 use std::fs;
 use std::io;
@@ -49,23 +50,23 @@ pub fn places(limits: &Limits) -> Result<Vec<Place>, String> {
 }
 
 /// As [`places`], from what proc_pid_mountinfo(5) and cgroups(7) describe.
-fn places_of(mounts: &str, own: &str, limits: &Limits) -> Result<Vec<Place>, String> {
+fn places_of(mountinfo: &str, own: &str, limits: &Limits) -> Result<Vec<Place>, String> {
     let mut places: Vec<Place> = Vec::new();
-    let mounts: Vec<Mount> = mounts.lines().filter_map(Mount::parse).collect();
+    let mounts = mounts(mountinfo, Path::new("/"));
     let mut unified = Vec::new();
     for controller in needed(limits) {
-        let Some(mount) = mounts.iter().find(|mount| mount.has(controller)) else {
+        let Some(mount) = mounts.iter().find(|mount| mount.is_of(Some(controller))) else {
             unified.push(controller);
             continue;
         };
-        let place = first(mount.own_group(own, controller), controller)?;
+        let place = first(mount.own(own, Some(controller)), controller)?;
         match places.iter_mut().find(|other| other.folder == place.folder) {
             Some(other) => other.controllers.push(controller),
             None => places.push(place),
         }
     }
     if !unified.is_empty() {
-        let mount = mounts.iter().find(|mount| mount.unified).ok_or_else(|| {
+        let mount = mounts.iter().find(|mount| mount.is_of(None)).ok_or_else(|| {
             format!(
                 "no control groups with '{}' are mounted: see `mount -t cgroup,cgroup2`",
                 unified.join(", ")
@@ -88,9 +89,9 @@ fn first(group: PathBuf, controller: &'static str) -> Result<Place, String> {
 /// process is in one group only. A group with processes of its own, as torment's is, gives none (the rule of no
 /// internal processes).
 fn second(mount: &Mount, own: &str, controllers: Vec<&'static str>) -> Result<Place, String> {
-    let own = mount.own_group(own, "");
+    let own = mount.own(own, None);
     let mut refused = None;
-    for group in own.ancestors().take_while(|group| group.starts_with(&mount.at)) {
+    for group in own.ancestors().take_while(|group| group.starts_with(&mount.folder)) {
         let given = fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
         if !controllers.iter().all(|asked| given.split_ascii_whitespace().any(|one| one == *asked)) {
             continue;
@@ -119,51 +120,6 @@ fn second(mount: &Mount, own: &str, controllers: Vec<&'static str>) -> Result<Pl
 fn writable(folder: &Path) -> io::Result<()> {
     use rustix::fs::Access;
     Ok(rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)?)
-}
-
-/// A mounted hierarchy.
-#[derive(Debug, PartialEq)]
-struct Mount {
-    at: PathBuf,
-    /// Which group stands there.
-    root: String,
-    unified: bool,
-    options: String,
-}
-
-impl Mount {
-    fn parse(line: &str) -> Option<Self> {
-        let (mount, kind) = line.split_once(" - ")?;
-        let mut words = mount.split(' ').skip(3);
-        let (root, at) = (words.next()?.to_owned(), words.next()?);
-        let mut kind = kind.split(' ');
-        let unified = match kind.next()? {
-            "cgroup" => false,
-            "cgroup2" => true,
-            _ => return None,
-        };
-        // Spaces in paths are written as octal numbers.
-        let at = PathBuf::from(at.replace("\\040", " "));
-        Some(Self { at, root, unified, options: kind.nth(1)?.to_owned() })
-    }
-
-    fn has(&self, controller: &str) -> bool {
-        !self.unified && self.options.split(',').any(|option| option == controller)
-    }
-
-    /// The folder of the group that this process is in; `controller` is empty for version 2. The top one if that cannot
-    /// be seen from here, as in a container that sees a part only.
-    fn own_group(&self, own: &str, controller: &str) -> PathBuf {
-        let path = own.lines().find_map(|line| {
-            let mut words = line.splitn(3, ':').skip(1);
-            let controllers = words.next()?;
-            controllers.split(',').any(|one| one == controller).then(|| words.next())?
-        });
-        let path = path.unwrap_or("/");
-        let below = path.strip_prefix(self.root.trim_end_matches('/')).unwrap_or(path);
-        let group = self.at.join(below.trim_start_matches('/'));
-        if group.is_dir() { group } else { self.at.clone() }
-    }
 }
 
 impl Place {

@@ -1,9 +1,9 @@
 //! Who descends from whom, and the end of all who descend from this process.
 
+use procfs::Stat;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 use std::collections::BTreeMap;
-use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -12,18 +12,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// Every process, its parent and its process group.
 fn table() -> BTreeMap<u32, (u32, u32)> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    numbers
-        .filter_map(|pid: u32| Some((pid, parent(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?)))
-        .collect()
-}
-
-/// Parent and process group in a process's `stat` (proc_pid_stat(5)); its name, in brackets, may hold anything.
-fn parent(stat: &str) -> Option<(u32, u32)> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    let mut words = rest.split_ascii_whitespace().skip(1);
-    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+    procfs::pids().filter_map(Stat::read).map(|stat| (stat.pid, (stat.parent, stat.group))).collect()
 }
 
 /// Whether one is the other, or descends from it.
@@ -94,11 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parents_are_read() {
-        assert_eq!(parent("12 (a) b) (c) S 7 11 12 0 -1"), Some((7, 11)));
-        for broken in ["", "12 (a", "12 (a)", "12 (a) S 1", "12 (a) S x 1"] {
-            assert_eq!(parent(broken), None, "{broken}");
-        }
+    fn descent_is_followed() {
         let own = std::process::id();
         assert!(descends(own, own));
         assert!(descends(own, table()[&own].0));

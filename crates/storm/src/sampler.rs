@@ -1,5 +1,6 @@
 //! What the whole machine does meanwhile, ten times a second.
 
+use procfs::{count, groups, read_number};
 use std::fs::read_to_string;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -48,16 +49,12 @@ impl Look {
     }
 
     fn parse(stat: &str, ticks: Ticks) -> Option<Self> {
-        let field = |name: &str| {
-            let line = stat.lines().find(|line| line.split(' ').next() == Some(name))?;
-            line.split_ascii_whitespace().nth(1)?.parse().ok()
-        };
         Some(Self {
             at: Instant::now(),
             ticks,
-            switches: field("ctxt")?,
-            created: field("processes")?,
-            running: field("procs_running")?,
+            switches: count(stat, "ctxt")?,
+            created: count(stat, "processes")?,
+            running: count(stat, "procs_running")?,
         })
     }
 }
@@ -105,7 +102,7 @@ fn look(mut first: Look, ends: &AtomicBool, alive: &AtomicU64) -> Vec<Block> {
             looks += 1;
             running += next.running;
             present += alive.load(Ordering::Relaxed);
-            most = most.max(group.as_ref().and_then(|file| read_to_string(file).ok()?.trim().parse().ok()));
+            most = most.max(group.as_ref().and_then(read_number));
             if over() {
                 break;
             }
@@ -126,21 +123,11 @@ fn look(mut first: Look, ends: &AtomicBool, alive: &AtomicU64) -> Vec<Block> {
     }
 }
 
-/// The file that counts the tasks of our control group, if there is one: of the second version of control groups, or the
-/// first's controller `pids`, where they are usually mounted. The topmost group has no such file.
+/// The file that counts the tasks of our control group, if there is one. The topmost group has no such file.
 fn group() -> Option<PathBuf> {
-    let text = read_to_string("/proc/self/cgroup").ok()?;
-    let mut files = text.lines().filter_map(|line| {
-        let mut parts = line.splitn(3, ':');
-        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
-        let mount = match controllers {
-            "" => "/sys/fs/cgroup",
-            _ if controllers.split(',').any(|name| name == "pids") => "/sys/fs/cgroup/pids",
-            _ => return None,
-        };
-        Some(PathBuf::from(format!("{mount}{path}")).join("pids.current"))
-    });
-    files.find(|file| file.is_file())
+    let place = groups::of(std::process::id()).ok()?;
+    let file = place.pids.groups.first()?.folder.join("pids.current");
+    file.is_file().then_some(file)
 }
 
 #[cfg(test)]

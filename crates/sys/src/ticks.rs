@@ -1,3 +1,4 @@
+use procfs::Times;
 use std::fs::read_to_string;
 use std::time::Duration;
 
@@ -21,11 +22,8 @@ impl Ticks {
     }
 
     fn parse(stat: &str) -> Option<Self> {
-        let line = stat.lines().next()?.strip_prefix("cpu ")?;
-        let fields: Vec<u64> = line.split_ascii_whitespace().filter_map(|f| f.parse().ok()).collect();
-        // Guest time is part of user.
-        let &[user, nice, system, idle, iowait, irq, softirq, stolen] = fields.get(..8)? else { return None };
-        Some(Self { user: user + nice, system: system + irq + softirq, idle: idle + iowait, stolen })
+        let Times { user, system, interrupts, idle, iowait, stolen } = procfs::times(stat, "cpu")?;
+        Some(Self { user, system: system + interrupts, idle: idle + iowait, stolen })
     }
 
     /// What has passed since `earlier`.

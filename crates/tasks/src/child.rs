@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::crowd::{Ask, CEILING, Order, Said, share, shared};
-use crate::number::field;
+use procfs::count;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::process::Signal;
 use serde::Serialize;
@@ -67,7 +67,7 @@ impl Child {
     /// Threads that it has now, but for the one it began with; none once it has ended.
     pub fn threads(&self) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).ok()?;
-        Some(field(&status, "Threads")?.saturating_sub(1))
+        Some(count(&status, "Threads")?.saturating_sub(1))
     }
 
     /// Has it make threads until there are so many.

@@ -1,7 +1,7 @@
 //! The process that has the threads, from its own side: it makes them while it may, and says what stops it.
 
 use crate::gave::Failure;
-use crate::number::field;
+use procfs::count;
 use rustix::io::{pread, pwrite};
 use serde::{Deserialize, Serialize};
 use service::Talk;
@@ -80,7 +80,7 @@ pub fn crowd() -> io::Result<()> {
         }
     }
     crowd.release();
-    while fs::read_to_string("/proc/self/status").is_ok_and(|status| field(&status, "Threads") > Some(1)) {
+    while fs::read_to_string("/proc/self/status").is_ok_and(|status| count(&status, "Threads") > Some(1)) {
         sleep(LEAVING);
     }
     Ok(())

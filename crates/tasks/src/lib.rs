@@ -10,7 +10,6 @@ mod advice;
 mod child;
 mod crowd;
 mod gave;
-mod number;
 mod ramp;
 mod readings;
 mod reserve;

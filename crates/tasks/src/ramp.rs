@@ -2,11 +2,11 @@
 
 use crate::child::Child;
 use crate::crowd::{Ask, Said};
-use crate::number::kib;
 use crate::readings::Readings;
 use crate::rooms::{Each, rooms};
 use crate::{Asked, Error, gave, reserve};
 use plan::Limits;
+use procfs::kib;
 use record::{Event, Gave, RoomUnit, Verdict};
 use service::Guard;
 use service::Heard;

@@ -1,7 +1,7 @@
 //! Every limit on threads and how much of it is used, as the kernel says it at one moment. What cannot be read is none.
 
-use crate::number::{field, kib, number};
-use observe::groups::{self, Line};
+use procfs::groups::{self, Line};
+use procfs::{Limits, count, field, kib, limit, read_number};
 use std::fs;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,6 @@ const EXEMPTING: u64 = 1 << 21 | 1 << 24;
 pub const RESERVED_PIDS: u64 = 300;
 /// Version 1 writes "no limit" as the largest number of pages, in bytes.
 const UNLIMITED: u64 = 1 << 62;
-
-/// Soft and hard limit of a resource (getrlimit(2)); none: no limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Limits {
-    pub soft: Option<u64>,
-    pub hard: Option<u64>,
-}
 
 /// A control group that limits the number of tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,20 +108,17 @@ impl Readings {
             is.map_or(true, |is| is == Path::new(first))
         };
         let (status, limits, memory) = (own("status"), own("limits"), file("proc/meminfo"));
-        let uid = field(&status, "Uid").and_then(|uid| u32::try_from(uid).ok()).unwrap_or_default();
+        let uid = count(&status, "Uid").and_then(|uid| u32::try_from(uid).ok()).unwrap_or_default();
         let own_users = !is_first("user", FIRST_USER);
         let capable = hex(&status, "CapEff").is_some_and(|all| all & EXEMPTING != 0);
         let (top, maps) = mappings(&own("maps"));
-        let loadavg = file("proc/loadavg");
-        let mut words = loadavg.split_ascii_whitespace().skip(3);
-        let tasks = words.next().and_then(|word| word.split_once('/')?.1.parse().ok());
-        let last_number = words.next().and_then(|word| word.parse().ok());
+        let load = procfs::loadavg(file("proc/loadavg").as_bytes());
         let census = Census::take(root, uid);
         let place = groups::find(root, pid, &own("cgroup")).unwrap_or_default();
         let own_memory =
             place.memory.groups.first().map(|group| (group.folder.clone(), place.memory.unified));
-        let limit = |name: &str| rlimit(&limits, name);
-        let sysctl = |name: &str| number(&root.join("proc/sys").join(name));
+        let limit = |name: &str| limit(&limits, name).unwrap_or_default();
+        let sysctl = |name: &str| read_number(&root.join("proc/sys").join(name));
         let strict = sysctl("vm/overcommit_memory") == Some(2);
         let commit = kib(&memory, "CommitLimit").zip(kib(&memory, "Committed_AS"));
         Self {
@@ -142,8 +132,8 @@ impl Readings {
             seen: census.tasks,
             of_user: census.of_user,
             numbered: census.numbered,
-            tasks,
-            last_number,
+            tasks: load.map(|load| load.tasks),
+            last_number: load.map(|load| load.last),
             threads_max: sysctl("kernel/threads-max"),
             pid_max: sysctl("kernel/pid_max"),
             own_pids: !is_first("pid", FIRST_PID),
@@ -164,7 +154,7 @@ impl Readings {
             free: kib(&memory, "MemFree").unwrap_or_default(),
             total: kib(&memory, "MemTotal").unwrap_or_default(),
             commit: commit.filter(|_| strict),
-            kills: field(&file("proc/vmstat"), "oom_kill"),
+            kills: count(&file("proc/vmstat"), "oom_kill"),
         }
     }
 }
@@ -182,7 +172,7 @@ impl Readings {
     /// What is counted of kills now, also after the process has ended.
     pub fn kills_now(&self) -> Kills {
         let here = self.own_memory.as_ref().and_then(|(folder, unified)| kills(folder, *unified));
-        let machine = read_to_string("/proc/vmstat").ok().and_then(|text| field(&text, "oom_kill"));
+        let machine = read_to_string("/proc/vmstat").ok().and_then(|text| count(&text, "oom_kill"));
         Kills { machine, here }
     }
 
@@ -203,35 +193,23 @@ struct Census {
 impl Census {
     fn take(root: &Path, user: u32) -> Self {
         let mut all = Self::default();
-        for entry in fs::read_dir(root.join("proc")).into_iter().flatten().flatten() {
-            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok()) else {
-                continue;
-            };
+        for pid in procfs::pids_in(&root.join("proc")) {
             // It may end while it is looked at.
-            let status = read_to_string(entry.path().join("status")).unwrap_or_default();
-            let Some(threads) = field(&status, "Threads") else { continue };
+            let status = read_to_string(root.join(format!("proc/{pid}/status"))).unwrap_or_default();
+            let Some(threads) = count(&status, "Threads") else { continue };
             all.tasks += threads;
-            if field(&status, "Uid") == Some(user.into()) {
+            if count(&status, "Uid") == Some(user.into()) {
                 all.of_user += threads;
             }
             // The numbers of its further threads are others; below are mostly the kernel's, which have one.
-            all.numbered += if pid < RESERVED_PIDS { threads.saturating_sub(1) } else { threads };
+            all.numbered += if u64::from(pid) < RESERVED_PIDS { threads.saturating_sub(1) } else { threads };
         }
         all
     }
 }
 
-/// A line of /proc/PID/limits: `Max processes   96365   unlimited   processes`.
-fn rlimit(limits: &str, name: &str) -> Limits {
-    let mut words =
-        limits.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().split_ascii_whitespace();
-    let mut next = || words.next().and_then(|word| word.parse().ok());
-    Limits { soft: next(), hard: next() }
-}
-
 fn hex(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-    u64::from_str_radix(line.trim(), 16).ok()
+    u64::from_str_radix(field(text, name)?, 16).ok()
 }
 
 /// What can be addressed, and how many mappings there are (proc_pid_maps(5)). The stack is near the top of what can be.
@@ -257,7 +235,7 @@ fn user(passwd: &str, uid: u32) -> String {
 }
 
 fn refused(folder: &Path) -> Option<u64> {
-    field(&read_to_string(folder.join("pids.events")).ok()?, "max")
+    count(&read_to_string(folder.join("pids.events")).ok()?, "max")
 }
 
 fn tasks_of(line: &Line) -> Vec<Tasks> {
@@ -265,8 +243,8 @@ fn tasks_of(line: &Line) -> Vec<Tasks> {
         Some(Tasks {
             name: group.name.clone(),
             folder: group.folder.clone(),
-            max: number(&group.folder.join("pids.max"))?,
-            used: number(&group.folder.join("pids.current"))?,
+            max: read_number(&group.folder.join("pids.max"))?,
+            used: read_number(&group.folder.join("pids.current"))?,
             refused: refused(&group.folder),
         })
     });
@@ -276,7 +254,7 @@ fn tasks_of(line: &Line) -> Vec<Tasks> {
 /// Processes of the group that the kernel killed for want of memory: the group's own, on version 1, or all below it too.
 fn kills(folder: &Path, unified: bool) -> Option<u64> {
     let events = folder.join(if unified { "memory.events" } else { "memory.oom_control" });
-    field(&read_to_string(events).ok()?, "oom_kill")
+    count(&read_to_string(events).ok()?, "oom_kill")
 }
 
 impl Memory {
@@ -288,18 +266,18 @@ impl Memory {
             false => ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
         };
         let stat = text("memory.stat");
-        let cache = |kind: &str| field(&stat, &format!("{prefix}{kind}_file")).unwrap_or_default();
-        let used = number(&at(used))?.saturating_sub(cache("inactive") + cache("active"));
+        let cache = |kind: &str| count(&stat, &format!("{prefix}{kind}_file")).unwrap_or_default();
+        let used = read_number(&at(used))?.saturating_sub(cache("inactive") + cache("active"));
         Some(Self {
             name: name.to_owned(),
             folder: folder.to_owned(),
             unified,
-            max: number(&at(max)).filter(|max| *max < UNLIMITED)?,
+            max: read_number(&at(max)).filter(|max| *max < UNLIMITED)?,
             used,
             failures: if unified {
-                field(&text("memory.events"), "max")
+                count(&text("memory.events"), "max")
             } else {
-                number(&at("memory.failcnt"))
+                read_number(&at("memory.failcnt"))
             },
             kills: kills(folder, unified),
         })

@@ -1,6 +1,6 @@
 //! Time that nobody reads in because somebody else has the processor.
 
-use std::fs::read_to_string;
+use std::fs::read;
 use std::time::{Duration, Instant};
 
 /// A span of time without that in which this thread was ready and waited for a processor, as the kernel counts it
@@ -24,9 +24,8 @@ impl Span {
 }
 
 fn waited() -> Duration {
-    let text = read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let waited = text.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok());
-    Duration::from_nanos(waited.unwrap_or(0))
+    let text = read("/proc/thread-self/schedstat").unwrap_or_default();
+    Duration::from_nanos(procfs::schedstat(&text).map_or(0, |sched| sched.delay_ns))
 }
 
 #[cfg(test)]

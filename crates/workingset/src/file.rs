@@ -221,8 +221,7 @@ fn deeply(
 
 /// Bytes that this process has had fetched from devices (proc_pid_io(5)); none where that is not counted.
 fn fetched() -> Option<u64> {
-    let io = read_to_string("/proc/self/io").ok()?;
-    io.lines().find_map(|line| line.strip_prefix("read_bytes: "))?.parse().ok()
+    procfs::count(&read_to_string("/proc/self/io").ok()?, "read_bytes")
 }
 
 #[cfg(test)]

@@ -122,9 +122,7 @@ pub fn text(path: &Path) -> io::Result<String> {
 /// `VmHWM` of proc(5): the largest resident set of this process so far.
 fn own_peak_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kib.unwrap_or(0) * 1024
+    procfs::kib(&status, "VmHWM").unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What it was measured on, and whether anything else was going on there.
 
+use procfs::Times;
 use rustix::thread::{CpuSet, sched_getaffinity};
 use std::fs::read_to_string;
 use std::thread::sleep;
@@ -26,8 +27,7 @@ pub fn processors() -> Vec<u32> {
 pub fn describe() -> String {
     let uname = rustix::system::uname();
     let cpuinfo = read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpuinfo.lines().find(|line| line.starts_with("model name"));
-    let model = model.and_then(|line| Some(line.split_once(':')?.1.trim()));
+    let model = procfs::field(&cpuinfo, "model name");
     let kernel = uname.release().to_string_lossy().into_owned();
     format!("{}, {} processors, Linux {kernel}", model.unwrap_or(std::env::consts::ARCH), processors().len())
 }
@@ -76,13 +76,9 @@ impl Ticks {
     }
 
     fn parse(stat: &str, name: &str) -> Option<Self> {
-        let mut lines = stat.lines().map(str::split_ascii_whitespace);
-        let fields = lines.find_map(|mut words| (words.next() == Some(name)).then_some(words))?;
-        let fields: Vec<u64> = fields.filter_map(|field| field.parse().ok()).collect();
-        // user nice system idle iowait irq softirq steal; guest time is part of user.
-        let first = fields.get(..8)?;
-        let (idle, interrupts) = (first[3] + first[4], first[5] + first[6]);
-        Some(Self { total: first.iter().sum(), idle, interrupts, steal: first[7] })
+        let Times { user, system, interrupts, idle, iowait, stolen } = procfs::times(stat, name)?;
+        let idle = idle + iowait;
+        Some(Self { total: user + system + interrupts + idle + stolen, idle, interrupts, steal: stolen })
     }
 
     /// What became of the time since `earlier`.

@@ -1,6 +1,7 @@
 //! The limits of the groups found: of each the one that leaves least.
 
-use super::place::{Group, Line, Place};
+use procfs::groups::{Group, Line, Place};
+use procfs::{count, read_number};
 use record::watch::{Cgroup, CpuQuota, MemoryLimit, Pressure, TaskLimit};
 use std::fs;
 
@@ -24,12 +25,12 @@ pub(super) fn quota(line: &Line) -> Option<CpuQuota> {
     let (cpus, group) = all.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let stat = read(group, "cpu.stat").unwrap_or_default();
     let throttled_ns =
-        value(&stat, "throttled_time").or_else(|| value(&stat, "throttled_usec").map(|us| us * 1000));
+        count(&stat, "throttled_time").or_else(|| count(&stat, "throttled_usec").map(|us| us * 1000));
     Some(CpuQuota {
         group: group.name.clone(),
         cpus,
-        periods: value(&stat, "nr_periods").unwrap_or(0),
-        throttled: value(&stat, "nr_throttled").unwrap_or(0),
+        periods: count(&stat, "nr_periods").unwrap_or(0),
+        throttled: count(&stat, "nr_throttled").unwrap_or(0),
         throttled_ns: throttled_ns.unwrap_or(0),
     })
 }
@@ -63,7 +64,7 @@ fn memory(line: &Line) -> Option<MemoryLimit> {
 fn memory_1(group: &Group) -> Option<MemoryLimit> {
     let limit_bytes = number(group, "memory.limit_in_bytes").filter(|limit| *limit < UNLIMITED)?;
     let stat = read(group, "memory.stat").unwrap_or_default();
-    let total = |name: &str| value(&stat, &format!("total_{name}"));
+    let total = |name: &str| count(&stat, &format!("total_{name}"));
     Some(MemoryLimit {
         group: group.name.clone(),
         used_bytes: number(group, "memory.usage_in_bytes")?,
@@ -77,7 +78,7 @@ fn memory_1(group: &Group) -> Option<MemoryLimit> {
 }
 
 fn kills_1(group: &Group) -> u64 {
-    read(group, "memory.oom_control").and_then(|text| value(&text, "oom_kill")).unwrap_or(0)
+    read(group, "memory.oom_control").and_then(|text| count(&text, "oom_kill")).unwrap_or(0)
 }
 
 fn memory_2(group: &Group) -> Option<MemoryLimit> {
@@ -86,8 +87,8 @@ fn memory_2(group: &Group) -> Option<MemoryLimit> {
     let limit_bytes = limit.into_iter().flatten().min()?;
     let stat = read(group, "memory.stat").unwrap_or_default();
     let events = read(group, "memory.events").unwrap_or_default();
-    let of = |name: &str| value(&stat, name);
-    let event = |name: &str| value(&events, name).unwrap_or(0);
+    let of = |name: &str| count(&stat, name);
+    let event = |name: &str| count(&events, name).unwrap_or(0);
     Some(MemoryLimit {
         group: group.name.clone(),
         used_bytes: number(group, "memory.current")?,
@@ -107,7 +108,7 @@ fn tasks(line: &Line) -> Option<TaskLimit> {
     let (level, (used, limit)) = all.min_by_key(|(_, (used, limit))| limit.saturating_sub(*used))?;
     // Older kernels count a refusal where the thread was to be, newer ones where the limit is.
     let groups = &line.groups[..=level];
-    let refused = groups.iter().filter_map(|group| value(&read(group, "pids.events")?, "max"));
+    let refused = groups.iter().filter_map(|group| count(&read(group, "pids.events")?, "max"));
     let refused = refused.fold(None, |sum, one| Some(sum.unwrap_or(0) + one));
     Some(TaskLimit { group: line.groups[level].name.clone(), used, limit, refused })
 }
@@ -178,11 +179,5 @@ fn read(group: &Group, file: &str) -> Option<String> {
 }
 
 fn number(group: &Group, file: &str) -> Option<u64> {
-    read(group, file)?.trim().parse().ok()
-}
-
-/// The number after a name at the start of a line.
-fn value(text: &str, name: &str) -> Option<u64> {
-    let of = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
-    text.lines().find_map(of)
+    read_number(group.folder.join(file))
 }

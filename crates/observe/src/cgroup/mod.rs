@@ -3,7 +3,6 @@
 pub(crate) mod limits;
 #[cfg(test)]
 mod live_tests;
-pub mod place;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +11,7 @@ pub(crate) use limits::{stalled, stalls};
 use crate::said::Said;
 use crate::scene::Scene;
 use crate::source::Source;
-use place::Place;
+use procfs::groups::{self, Place};
 use record::watch::{Cgroup, Missing, Window};
 use std::fs;
 use std::io;
@@ -58,15 +57,15 @@ impl Groups {
         let text = fs::read_to_string(self.root.join(format!("proc/{}/cgroup", self.pid)))?;
         // Version 1 says that a process that has ended, but is still waited for, is in the root.
         if text != self.text && !self.is_ending() {
-            self.place = place::find(&self.root, self.pid, &text)?;
+            self.place = groups::find(&self.root, self.pid, &text)?;
             self.text = text;
         }
         Ok(())
     }
 
     fn is_ending(&self) -> bool {
-        let stat = fs::read_to_string(self.root.join(format!("proc/{}/stat", self.pid))).unwrap_or_default();
-        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X']))
+        let stat = fs::read(self.root.join(format!("proc/{}/stat", self.pid))).unwrap_or_default();
+        procfs::stat(&stat).is_some_and(|(stat, _)| stat.has_ended())
     }
 }
 
@@ -77,9 +76,7 @@ fn is_gone(error: &io::Error) -> bool {
 
 /// The processors that the smallest quota above a process allows; none if there is no quota, or none to be seen.
 pub(crate) fn cpus(pid: u32) -> Option<f64> {
-    let root = Path::new("/");
-    let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-    limits::quota(&place::find(root, pid, &text).ok()?.cpu).map(|quota| quota.cpus)
+    limits::quota(&groups::of(pid).ok()?.cpu).map(|quota| quota.cpus)
 }
 
 /// The control groups of each subject's first process.

@@ -52,8 +52,7 @@ pub(super) fn status(pid: u32) -> io::Result<Status> {
 }
 
 fn parse_status(text: &str) -> Option<Status> {
-    let field =
-        |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
+    let field = |name: &str| procfs::field(text, name);
     let effective = |name: &str| field(name)?.split_whitespace().nth(1)?.parse().ok();
     // Kernels before 4.1 have no NSpid, and it is the same number then in almost every case.
     let inner = field("NSpid").or(field("Pid"))?;
@@ -68,15 +67,7 @@ fn parse_status(text: &str) -> Option<Status> {
 
 /// When it was started, in ticks since the machine was: with its number, this tells it from all others.
 pub(super) fn started(pid: u32) -> Option<u64> {
-    // Its name is in parentheses and may hold anything, so count from the last one.
-    text(pid, "stat").ok()?.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
-}
-
-/// Processor time used so far, in ticks.
-pub(super) fn ticks(pid: u32) -> Option<u64> {
-    let stat = text(pid, "stat").ok()?;
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
-    Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
+    procfs::Stat::read(pid).map(|stat| stat.start)
 }
 
 /// What kind of process it is, by the code that it has mapped. Its name and its arguments do not count:
@@ -114,8 +105,7 @@ pub(super) fn has_option(pid: u32, option: &str) -> bool {
 
 /// Whether users mean the same in its user namespace as in ours; none if that cannot be read.
 pub(super) fn same_users(pid: u32) -> Option<bool> {
-    let ours = std::fs::read_link("/proc/self/ns/user").ok()?;
-    Some(std::fs::read_link(format!("/proc/{pid}/ns/user")).ok()? == ours)
+    Some(procfs::namespace(pid, "user")? == procfs::namespace(std::process::id(), "user")?)
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ impl JvmSource {
         }
         let found = cast.pids.iter().take(MOST_PROCESSES).filter_map(|&pid| self.try_open(pid));
         let found: Vec<Followed> = found.collect();
-        let busiest = found.into_iter().max_by_key(|f| process::ticks(f.pid));
+        let busiest = found.into_iter().max_by_key(|f| procfs::Stat::read(f.pid).map(|stat| stat.cpu));
         if let Some(new) = busiest
             && self.followed[i].as_ref().is_none_or(|old| (old.pid, old.started) != (new.pid, new.started))
         {

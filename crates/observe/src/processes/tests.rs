@@ -75,7 +75,7 @@ fn what_was_seen_of_a_child_is_not_counted_again_at_its_end() {
     cut(&mut processes, &[pid]);
     let line = format!("sh -c '{BUSY}; exec sleep 60' & echo $!");
     let child: u32 = shell.run(&line).parse().expect("it says its number");
-    let cpu = |pid| Stat::read(pid).map_or(0, |stat| stat.cpu);
+    let cpu = |pid| procfs::Stat::read(pid).map_or(0, |stat| stat.cpu);
     let end = Instant::now() + Duration::from_secs(20);
     // Its name changes first, its arguments later.
     let sleeps =

@@ -1,11 +1,12 @@
 //! The processes of one subject.
 
-use super::limits::{count, descriptors, limit};
-use super::stat::{Stat, now, tick};
+use super::descriptors::{count, descriptors};
 use crate::neighbours::Everyone;
 use crate::said::Said;
 use crate::titles;
+use procfs::{Stat, limit, tick_ns};
 use record::watch::{SubjectWindow, Usage};
+use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::fs;
 use std::io;
@@ -66,16 +67,16 @@ impl Tree {
             // One that has started since the last look has done since then all that it did.
             let is_new = !first && stat.start >= self.at;
             let base = match (&old, is_new) {
-                (Some(old), _) => old.stat.clone(),
-                (None, true) => Stat { cpu: 0, children_cpu: 0, major_faults: 0, ..stat.clone() },
-                (None, false) => stat.clone(),
+                (Some(old), _) => old.stat,
+                (None, true) => Stat { cpu: 0, children_cpu: 0, major_faults: 0, ..stat },
+                (None, false) => stat,
             };
             ticks += stat.cpu.saturating_sub(base.cpu);
             children += stat.children_cpu.saturating_sub(base.children_cpu);
             part.major_faults += stat.major_faults.saturating_sub(base.major_faults);
             part.started += u32::from(old.is_none() && !first);
             let mut process = Process { io: None, limits: self.limits(pid, old.as_ref()), stat };
-            if !process.stat.ended {
+            if !process.stat.has_ended() {
                 part.processes += 1;
                 part.threads += process.stat.threads as u32;
                 let (resident, of_it_shared) = memory(pid).unwrap_or_default();
@@ -105,7 +106,7 @@ impl Tree {
         part.ended += gone.len() as u32;
         let known: u64 = gone.iter().map(|process| process.stat.cpu + process.stat.children_cpu).sum();
         self.debts.push((self.looks, known));
-        part.cpu_ns = (ticks + self.settle(children)) * tick();
+        part.cpu_ns = (ticks + self.settle(children)) * tick_ns();
         part.rss_bytes = private + shared;
         (part.read_bytes, part.written_bytes) = (io.map(|io| io.0), io.map(|io| io.1));
         self.processes = current;
@@ -138,10 +139,10 @@ impl Tree {
         let text = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
         let uid = fs::metadata(format!("/proc/{pid}")).map_or(0, |about| about.uid());
         // The superuser is not held to it.
-        let tasks = limit(&text, "Max processes").filter(|limit| *limit != u64::MAX && uid != 0);
+        let tasks = limit(&text, "Max processes").and_then(|limit| limit.soft).filter(|_| uid != 0);
         Limits {
             read: self.looks,
-            files: limit(&text, "Max open files"),
+            files: limit(&text, "Max open files").map(|limit| limit.soft.unwrap_or(u64::MAX)),
             tasks: tasks.map(|limit| (limit, uid)),
         }
     }
@@ -150,7 +151,7 @@ impl Tree {
     fn nearest(&mut self, said: &mut Said) -> Option<Usage> {
         let is_due = self.looks % COUNT_EVERY == 1;
         let (mut nearest, mut has_to_count): (Option<Usage>, bool) = (None, false);
-        for (pid, process) in self.processes.iter().filter(|(_, process)| !process.stat.ended) {
+        for (pid, process) in self.processes.iter().filter(|(_, process)| !process.stat.has_ended()) {
             let folder = format!("/proc/{pid}/fd");
             let Some(limit) = process.limits.files else { continue };
             let used = match descriptors(&folder) {
@@ -185,7 +186,8 @@ impl Tree {
 
     fn titles(&self) -> Vec<(String, u32)> {
         let mut titles: HashMap<String, u32> = HashMap::new();
-        for pid in self.processes.iter().filter(|(_, process)| !process.stat.ended).map(|(pid, _)| pid) {
+        for pid in self.processes.iter().filter(|(_, process)| !process.stat.has_ended()).map(|(pid, _)| pid)
+        {
             let title = fs::read(format!("/proc/{pid}/cmdline")).ok().and_then(|line| titles::kind(&line));
             if let Some(title) = title {
                 *titles.entry(title).or_default() += 1;
@@ -202,6 +204,12 @@ fn not_permitted(pid: u32, file: &str) -> String {
     format!("/proc/{pid}/{file} may not be read; run torment as the target's user, or as root")
 }
 
+/// Now, as [`Stat::start`] counts.
+fn now() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64) / tick_ns()
+}
+
 /// Resident memory, and what of it may be shared with other processes, in bytes (/proc/PID/statm).
 fn memory(pid: u32) -> Option<(u64, u64)> {
     let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
@@ -213,7 +221,6 @@ fn memory(pid: u32) -> Option<(u64, u64)> {
 /// Bytes read from and written to disks (/proc/PID/io).
 fn transfers(pid: u32) -> io::Result<(u64, u64)> {
     let text = fs::read_to_string(format!("/proc/{pid}/io"))?;
-    let of = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-    let both = || Some((of("read_bytes:")?, of("write_bytes:")?));
-    both().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it is in no known format"))
+    let both = procfs::count(&text, "read_bytes").zip(procfs::count(&text, "write_bytes"));
+    both.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it is in no known format"))
 }

@@ -1,6 +1,5 @@
 //! What a process is, for people.
 
-use crate::tree;
 use record::watch::{Role, Subject};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity};
@@ -15,12 +14,12 @@ const SECRETS: [&str; 8] =
 
 /// What is known of a process tree by its first process.
 pub(crate) fn about(role: Role, pid: u32, pids: &[u32], listens: Vec<String>) -> Subject {
-    let name = tree::program(pid).or_else(|| tree::process(pid).map(|process| process.name));
+    let name = procfs::program(pid).or_else(|| procfs::process(pid).map(|process| process.name));
     let name = name.unwrap_or_else(|| "?".to_owned());
     Subject {
         role,
         pid,
-        command: command(&tree::arguments(pid)),
+        command: command(&procfs::arguments(pid)),
         listens,
         cpus: cpus(pid),
         processors: processors(pid),
@@ -40,9 +39,7 @@ fn cpus(pid: u32) -> f64 {
 fn processors(pid: u32) -> Vec<u32> {
     let Some(mask) = mask(pid) else { return Vec::new() };
     let all = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let is_cpu = |line: &&str| line.starts_with("cpu") && !line.starts_with("cpu ");
-    let count = all.lines().filter(is_cpu).count() as u32;
-    if mask.count() >= count {
+    if mask.count() >= crate::host::processors(&all) {
         return Vec::new();
     }
     (0..CpuSet::MAX_CPU).filter(|cpu| mask.is_set(*cpu)).map(|cpu| cpu as u32).collect()
@@ -105,7 +102,7 @@ fn java(pid: u32) -> Option<String> {
     });
     let Some(library) = library else {
         // Another user's, whose memory may not be seen.
-        let is_one = maps.is_empty() && tree::process(pid).is_some_and(|process| process.name == "java");
+        let is_one = maps.is_empty() && procfs::process(pid).is_some_and(|process| process.name == "java");
         return is_one.then(|| crate::jvm::version(pid).unwrap_or_else(|| "?".to_owned()));
     };
     let home = Path::new(&library).ancestors().nth(3)?;

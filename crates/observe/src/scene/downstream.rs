@@ -5,8 +5,7 @@ use super::finder::Tree;
 use super::holders::{first_ones, holders};
 use super::listing::{Listing, of_process};
 use super::service::listening_at;
-use crate::diag::{Socket, State};
-use crate::tree;
+use procfs::{Socket, State};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
 
@@ -106,5 +105,5 @@ impl Downstream {
 }
 
 fn sockets_of(tree: &Tree) -> HashSet<u64> {
-    tree.pids().iter().filter_map(|pid| tree::sockets(*pid).ok()).flatten().collect()
+    tree.pids().iter().filter_map(|pid| procfs::sockets(*pid).ok()).flatten().collect()
 }

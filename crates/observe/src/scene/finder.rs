@@ -4,7 +4,6 @@ use super::level::level;
 use super::service::{self, Found, is_named, listeners, named};
 use super::{Cast, Scene};
 use crate::target::Where;
-use crate::tree;
 use plan::Watch;
 use record::watch::{Level, Missing, Role};
 use std::collections::{BTreeMap, HashSet};
@@ -41,7 +40,7 @@ pub(crate) struct Tree {
 impl Tree {
     /// Of these processes; their children come in at the next look.
     pub fn of(pids: &[u32]) -> Self {
-        let name = |pid: u32| tree::process(pid).map_or_else(|| "?".to_owned(), |process| process.name);
+        let name = |pid: u32| procfs::process(pid).map_or_else(|| "?".to_owned(), |process| process.name);
         Self { first: pids.to_vec(), members: pids.iter().map(|pid| (*pid, name(*pid))).collect() }
     }
 
@@ -82,7 +81,7 @@ impl Finder {
 
     /// Follows children, says who ended, and looks for the service again if it is gone.
     pub fn look(&mut self) {
-        let all: HashSet<u32> = tree::processes().into_iter().collect();
+        let all: HashSet<u32> = procfs::pids().collect();
         self.drop_ended(&all);
         self.find_service();
         self.follow(&all);
@@ -120,7 +119,7 @@ impl Finder {
             tree.members.retain(|pid, name| {
                 // One of the first may have ended while nobody has waited for it.
                 let is_first = first.contains(pid);
-                let lives = all.contains(pid) && (!is_first || tree::process(*pid).is_some());
+                let lives = all.contains(pid) && (!is_first || procfs::process(*pid).is_some());
                 if !lives && is_first {
                     ended.push(format!("process {pid} ({name}) ended"));
                 }
@@ -205,20 +204,20 @@ impl Finder {
         let is_known = |pid: &u32, trees: &[Tree]| trees.iter().any(|tree| tree.members.contains_key(pid));
         let new = all.iter().filter(|pid| **pid != own && !self.others.contains(pid));
         let new = new.filter(|pid| !is_known(pid, &self.trees));
-        let mut new: Vec<tree::Process> = new.filter_map(|pid| tree::process(*pid)).collect();
-        new.sort_by_key(|process| process.start);
+        let mut new: Vec<procfs::Process> = new.filter_map(|pid| procfs::process(*pid)).collect();
+        new.sort_by_key(|process| process.stat.start);
         loop {
             let before = new.len();
             new.retain(|process| {
-                let tree = self.trees.iter_mut().find(|tree| tree.members.contains_key(&process.parent));
+                let tree = self.trees.iter_mut().find(|tree| tree.members.contains_key(&process.stat.parent));
                 let Some(tree) = tree else { return true };
-                tree.members.insert(process.pid, process.name.clone());
+                tree.members.insert(process.stat.pid, process.name.clone());
                 false
             });
             if new.len() == before {
                 break;
             }
         }
-        self.others.extend(new.iter().map(|process| process.pid));
+        self.others.extend(new.iter().map(|process| process.stat.pid));
     }
 }

@@ -1,7 +1,6 @@
 //! Which processes have a socket: found by walking their descriptors, which is dear, and done only when
 //! somebody is looked for.
 
-use crate::tree;
 use std::collections::{BTreeMap, HashSet};
 
 /// The processes that have one of these sockets, and how many descriptors could not be looked through.
@@ -17,8 +16,8 @@ pub(crate) struct Holders {
 pub(crate) fn holders(inodes: &HashSet<u64>) -> Holders {
     let own = std::process::id();
     let mut found = Holders::default();
-    for pid in tree::processes().into_iter().filter(|pid| *pid != own) {
-        match tree::sockets(pid) {
+    for pid in procfs::pids().filter(|pid| *pid != own) {
+        match procfs::sockets(pid) {
             Ok(sockets) if sockets.iter().any(|inode| inodes.contains(inode)) => found.pids.push(pid),
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => found.hidden += 1,
@@ -35,8 +34,8 @@ pub(crate) fn holders(inodes: &HashSet<u64>) -> Holders {
 /// starts services on demand, unless it is alone.
 pub(crate) fn first_ones(pids: &[u32]) -> Vec<u32> {
     let parents: BTreeMap<u32, u32> =
-        pids.iter().filter_map(|pid| tree::process(*pid)).map(|p| (p.pid, p.parent)).collect();
-    let keeps = |pid: u32| pid == 1 || tree::program(pid).is_some_and(|name| name == "systemd");
+        pids.iter().filter_map(|pid| procfs::process(*pid)).map(|p| (p.stat.pid, p.stat.parent)).collect();
+    let keeps = |pid: u32| pid == 1 || procfs::program(pid).is_some_and(|name| name == "systemd");
     let serving: Vec<u32> = parents.keys().copied().filter(|pid| !keeps(*pid)).collect();
     let among = if serving.is_empty() { parents.keys().copied().collect() } else { serving };
     among.iter().copied().filter(|pid| !among.contains(&parents[pid])).collect()

@@ -1,6 +1,5 @@
 //! How much of a process may be read, and why not more.
 
-use crate::tree;
 use record::watch::{Level, Missing};
 use std::fs;
 use std::io;
@@ -8,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 
 /// Tries what the watch is going to do.
 pub(crate) fn level(pid: u32) -> (Level, Vec<Missing>) {
-    if tree::process(pid).is_none() {
+    if procfs::process(pid).is_none() {
         return (Level::Outside, Vec::new());
     }
     let call = fs::read(format!("/proc/{pid}/syscall"));

@@ -3,10 +3,9 @@
 use super::holders::{first_ones, holders};
 use super::level::hidden;
 use super::listing::Listing;
-use crate::diag::{Socket, State};
 use crate::target::{Where, is_here};
-use crate::tree;
 use plan::Watch;
+use procfs::{Socket, State};
 use record::watch::Missing;
 use std::collections::HashSet;
 use std::fs;
@@ -33,7 +32,7 @@ pub(crate) fn named(asked: &Watch) -> Found {
     let mut none = |what: String, then: &str| found.missing.push(Missing::new("the service", what + then));
     let mut pids = Vec::new();
     for pid in &asked.pids {
-        if tree::process(*pid).is_some() {
+        if procfs::process(*pid).is_some() {
             pids.push(*pid);
         } else {
             none(format!("there is no process {pid}"), "; give the number of one that runs");
@@ -97,10 +96,10 @@ fn commands(part: &str) -> Vec<u32> {
     let mut own = HashSet::new();
     let mut pid = std::process::id();
     while pid > 1 && own.insert(pid) {
-        pid = tree::process(pid).map_or(0, |process| process.parent);
+        pid = procfs::Stat::read(pid).map_or(0, |stat| stat.parent);
     }
-    let pids = tree::processes().into_iter().filter(|pid| !own.contains(pid));
-    pids.filter(|pid| tree::arguments(*pid).join(" ").contains(part)).collect()
+    let pids = procfs::pids().filter(|pid| !own.contains(pid));
+    pids.filter(|pid| procfs::arguments(*pid).join(" ").contains(part)).collect()
 }
 
 /// The sockets that listen where the target is.
@@ -186,7 +185,7 @@ pub(crate) fn serving(target: &Where, inodes: &HashSet<u64>) -> Found {
         ));
     }
     if found.pids.is_empty()
-        && tree::sockets(std::process::id()).is_ok_and(|own| own.iter().any(|i| inodes.contains(i)))
+        && procfs::sockets(std::process::id()).is_ok_and(|own| own.iter().any(|i| inodes.contains(i)))
     {
         why(format!("torment itself listens at {at}"));
     } else if found.pids.is_empty() {
@@ -202,5 +201,5 @@ pub(crate) fn serving(target: &Where, inodes: &HashSet<u64>) -> Found {
 
 /// What Docker puts before a container's port.
 fn is_proxy(pid: u32) -> bool {
-    tree::process(pid).is_some_and(|process| process.name == "docker-proxy")
+    procfs::process(pid).is_some_and(|process| process.name == "docker-proxy")
 }

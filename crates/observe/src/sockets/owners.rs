@@ -1,10 +1,9 @@
 //! Whose a connection is. The kernel's list names none; the descriptors of the processes do, and are dear to walk.
 
 use super::listener;
-use crate::diag::{Socket, State};
 use crate::said::Said;
 use crate::scene::Scene;
-use crate::tree;
+use procfs::{Socket, State};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -46,7 +45,7 @@ impl Owners {
         let mut found: HashMap<u32, usize> = HashMap::new();
         for (at, cast) in scene.subjects.iter().enumerate() {
             for &pid in &cast.pids {
-                match tree::sockets(pid) {
+                match procfs::sockets(pid) {
                     Ok(inodes) => found.extend(inodes.into_iter().map(|inode| (inode as u32, at))),
                     Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => said.say(
                         "connections that the target makes",

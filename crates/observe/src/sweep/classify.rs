@@ -1,10 +1,10 @@
 //! What a thread that does not run waits for, by the call it is in.
 
+use super::call::{Syscall, syscall};
 use super::ends::Ends;
 use super::files::Files;
-use super::parse::{Syscall, syscall};
 use super::waits::{Number, Seen, Waits, within_s};
-use crate::tree::socket_inode;
+use procfs::socket_inode;
 use record::watch::{FutexOp, Wait};
 use rustix::process::Pid;
 use rustix::time::{ClockId, clock_gettime};

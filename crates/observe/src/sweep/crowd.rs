@@ -4,11 +4,10 @@ use super::account::Tally;
 use super::classify::is_gone;
 use super::ends::Ends;
 use super::files::Files;
-use super::parse::{Sched, schedstat};
 use super::waits::Seen;
 use crate::fold;
 use crate::scene::of_process;
-use crate::tree;
+use procfs::{Sched, schedstat};
 use record::watch::Full;
 use rustix::fs::{RawDir, SeekFrom, seek};
 use std::collections::HashMap;
@@ -120,7 +119,7 @@ impl Crowd {
 
     fn take_in(&mut self, files: &mut Files, pid: u32, subject: usize) {
         let Ok(tasks) = files.keep_folder(format_args!("{pid}/task")) else { return };
-        let namespace = tree::namespace(pid, "net");
+        let namespace = procfs::namespace(pid, "net");
         let ends = self.ends.iter().position(|(known, _)| *known == namespace).unwrap_or_else(|| {
             self.ends.push((namespace, Ends::new(of_process(pid))));
             self.ends.len() - 1
@@ -153,7 +152,7 @@ impl Crowd {
             if seek(&process.tasks, SeekFrom::Start(0)).is_ok() {
                 let mut entries = RawDir::new(process.tasks.as_fd(), &mut self.folder[..]);
                 while let Some(Ok(entry)) = entries.next() {
-                    let Some(tid) = tree::number(entry.file_name().to_bytes()) else { continue };
+                    let Some(tid) = procfs::number(entry.file_name().to_bytes()) else { continue };
                     let Ok(tid) = u32::try_from(tid) else { continue };
                     match self.places.get(&tid) {
                         Some(at) => self.threads[*at as usize].listed = self.listing,
@@ -184,8 +183,8 @@ impl Crowd {
             return;
         }
         let Ok(text) = files.read_either(None, format_args!("{pid}/task/{tid}/stat")) else { return };
-        let Some(stat) = tree::stat(text) else { return };
-        let (start, name) = (stat.start, short(stat.name));
+        let Some((procfs::Stat { start, .. }, name)) = procfs::stat(text) else { return };
+        let name = short(name);
         let whole = self.threads.len() < KEPT_WHOLE && self.room >= 3;
         let schedstat_file =
             if self.room > 0 { files.keep(format_args!("{pid}/task/{tid}/schedstat")).ok() } else { None };
@@ -360,8 +359,8 @@ impl Process {
     /// Its processor time, and when it started.
     fn account(&self, files: &mut Files) -> Option<(u64, u64)> {
         let text = files.read_either(None, format_args!("{}/stat", self.pid)).ok()?;
-        let stat = tree::stat(text)?;
-        Some((stat.cpu_ticks.saturating_mul(TICK_NS), stat.start))
+        let (stat, _) = procfs::stat(text)?;
+        Some((stat.cpu.saturating_mul(TICK_NS), stat.start))
     }
 }
 

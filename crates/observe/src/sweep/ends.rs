@@ -1,8 +1,8 @@
 //! Where the socket behind a descriptor leads.
 
 use super::local::{Local, local};
-use crate::diag::{Socket, State};
 use crate::scene::Listing;
+use procfs::{Socket, State};
 use record::watch::Wait;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};

@@ -4,9 +4,7 @@ use super::account::Tally;
 use super::classify::{Look, Looker, Sleeper};
 use super::crowd::Crowd;
 use super::files::Files;
-use super::parse::running;
 use super::waits::{Number, Seen, Waits};
-use crate::tree;
 use record::watch::Wait;
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -155,16 +153,16 @@ impl Looking {
             }
             let text = self.files.read_either(thread.stat.as_ref(), format_args!("{pid}/task/{tid}/stat"));
             let stat = match &text {
-                Ok(text) => tree::stat(text),
+                Ok(text) => procfs::stat(text),
                 Err(_) => None,
             };
-            let Some(stat) = stat.filter(|stat| self.crowd.is_same(at, stat.start)) else {
+            let Some((stat, name)) = stat.filter(|(stat, _)| self.crowd.is_same(at, stat.start)) else {
                 self.doing[place] = Doing::Gone;
                 continue;
             };
             let state = stat.state;
             if known.is_none() {
-                renamed |= self.crowd.rename(at, stat.name);
+                renamed |= self.crowd.rename(at, name);
             }
             match (state, known) {
                 (b'R', _) => {
@@ -194,7 +192,7 @@ impl Looking {
     /// More threads are ready than there are processors.
     fn is_full(&mut self) -> bool {
         let text = self.files.read_either(self.loadavg.as_ref(), format_args!("loadavg"));
-        text.ok().and_then(running).is_none_or(|running| running > self.cpus)
+        text.ok().and_then(procfs::loadavg).is_none_or(|load| load.running > self.cpus)
     }
 
     /// From so many running threads on some may be ready and kept from running by a quota.

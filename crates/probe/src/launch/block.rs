@@ -166,7 +166,7 @@ fn median(mut times: Vec<u64>) -> f64 {
 
 /// Pages of its own that this process has touched, and its mappings.
 fn itself(operations: u64) -> io::Result<Block> {
-    let touched = kib(&read_to_string("/proc/self/smaps_rollup")?, "Anonymous:")? * 1024 / PAGE;
+    let touched = kib(&read_to_string("/proc/self/smaps_rollup")?, "Anonymous")? / PAGE;
     let maps = read_to_string("/proc/self/maps")?;
     // The last one is a page that all processes have, and none copies.
     let mappings = maps.lines().filter(|line| !line.ends_with("[vsyscall]")).count();
@@ -175,7 +175,7 @@ fn itself(operations: u64) -> io::Result<Block> {
 
 /// The kernel gives huge pages where it can and where it is allowed to: whether it has.
 fn check_huge(heap: Bytes) -> io::Result<()> {
-    let there = Bytes(kib(&read_to_string("/proc/self/smaps_rollup")?, "AnonHugePages:")? * 1024);
+    let there = Bytes(kib(&read_to_string("/proc/self/smaps_rollup")?, "AnonHugePages")?);
     if there.0 as f64 >= heap.0 as f64 * HUGE {
         return Ok(());
     }
@@ -186,9 +186,7 @@ fn check_huge(heap: Bytes) -> io::Result<()> {
 }
 
 fn kib(text: &str, name: &str) -> io::Result<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name));
-    let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-    number.ok_or_else(|| io::Error::other(format!("the kernel does not say {name}")))
+    procfs::kib(text, name).ok_or_else(|| io::Error::other(format!("the kernel does not say {name}:")))
 }
 
 #[cfg(test)]
@@ -248,8 +246,8 @@ mod tests {
     fn huge_pages_that_are_not_there_are_missed() {
         let why = check_huge(Bytes(1 << 40)).expect_err("nobody has so much");
         assert!(why.to_string().contains("of 1 TiB in huge pages"), "{why}");
-        assert_eq!(kib("A:\t 12 kB\nB: 7 kB\n", "B:").expect("it is there"), 7);
-        assert!(kib("A: 1 kB", "C:").is_err());
+        assert_eq!(kib("A:\t 12 kB\nB: 7 kB\n", "B").expect("it is there"), 7 << 10);
+        assert!(kib("A: 1 kB", "C").is_err());
     }
 
     #[test]

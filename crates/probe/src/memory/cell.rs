@@ -170,9 +170,7 @@ fn climb(crowd: &mut Crowd, raw: bool, each: u64) -> io::Result<Vec<Readings>> {
 }
 
 fn threads() -> Option<u64> {
-    let status = read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("Threads:"))?;
-    line.trim().parse().ok()
+    procfs::count(&read_to_string("/proc/self/status").ok()?, "Threads")
 }
 
 fn wait_until(what: &str, is_so: impl Fn() -> bool) -> io::Result<()> {

@@ -23,20 +23,17 @@ impl Readings {
 
     fn of(status: &str, memory: &str) -> io::Result<Self> {
         let kib = |text: &str, name: &str| {
-            let rest = text.lines().find_map(|line| line.strip_prefix(name));
-            let number = rest.and_then(|rest| rest.split_ascii_whitespace().next()?.parse::<u64>().ok());
-            number
-                .and_then(|kib| kib.checked_mul(1 << 10))
-                .ok_or_else(|| io::Error::other(format!("this kernel does not say {name}")))
+            procfs::kib(text, name)
+                .ok_or_else(|| io::Error::other(format!("this kernel does not say {name}:")))
         };
         Ok(Self {
-            virtual_size: kib(status, "VmSize:")?,
-            resident: kib(status, "VmRSS:")?,
-            page_tables: kib(status, "VmPTE:")?,
-            kernel_stack: kib(memory, "KernelStack:")?,
-            slab: kib(memory, "Slab:")?,
-            free: kib(memory, "MemFree:")?,
-            available: kib(memory, "MemAvailable:")?,
+            virtual_size: kib(status, "VmSize")?,
+            resident: kib(status, "VmRSS")?,
+            page_tables: kib(status, "VmPTE")?,
+            kernel_stack: kib(memory, "KernelStack")?,
+            slab: kib(memory, "Slab")?,
+            free: kib(memory, "MemFree")?,
+            available: kib(memory, "MemAvailable")?,
         })
     }
 }

@@ -32,8 +32,7 @@ const MAPS_LEFT: u64 = 2_000;
 /// Threads that there can be before the kernel refuses a map (vm.max_map_count): one that starts but finds no room for the stack
 /// of its signal handlers would end the whole process.
 fn threads_most() -> u64 {
-    let maps = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok();
-    let maps = maps.and_then(|text| text.trim().parse::<u64>().ok());
+    let maps = procfs::read_number("/proc/sys/vm/max_map_count");
     maps.map_or(u64::MAX, |maps| maps.saturating_sub(MAPS_LEFT) / MAPS_A_THREAD)
 }
 

@@ -289,9 +289,7 @@ fn length(path: &Path) -> Result<Bytes, Error> {
 
 /// Memory that can be had without taking others' (MemAvailable of proc_meminfo(5)).
 fn available() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024)
+    procfs::kib(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable")
 }
 
 /// The server to be started, and its address, if the asked needs one of our own.

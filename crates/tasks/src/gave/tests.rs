@@ -1,5 +1,6 @@
 use super::*;
-use crate::readings::{Limits, Tasks};
+use crate::readings::Tasks;
+use procfs::Limits;
 use std::path::PathBuf;
 
 fn before() -> Readings {

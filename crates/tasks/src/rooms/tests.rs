@@ -1,5 +1,5 @@
 use super::*;
-use crate::readings::Limits;
+use procfs::Limits;
 use std::path::PathBuf;
 use units::Bytes;
 

@@ -1,17 +1,8 @@
-//! Limits of a process, and its descriptors.
+//! The descriptors of a process.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-
-/// The soft limit of this name in a /proc/PID/limits; `u64::MAX` if there is none. None in an unknown format.
-pub(crate) fn limit(limits: &str, name: &str) -> Option<u64> {
-    let rest = limits.lines().find_map(|line| line.strip_prefix(name))?;
-    match rest.split_ascii_whitespace().next()? {
-        "unlimited" => Some(u64::MAX),
-        number => number.parse().ok(),
-    }
-}
 
 /// How many descriptors are open, of the size of an `fd` folder in /proc; none before Linux 6.2, where it has to
 /// be counted.
@@ -27,19 +18,6 @@ pub(super) fn count(folder: &str) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn limits() {
-        let text = "\
-Limit                     Soft Limit           Hard Limit           Units
-Max processes             96365                96365                processes
-Max open files            1024                 20000                files
-Max locked memory         unlimited            unlimited            bytes
-";
-        assert_eq!(limit(text, "Max open files"), Some(1024));
-        assert_eq!(limit(text, "Max locked memory"), Some(u64::MAX));
-        assert_eq!(limit(text, "Max anything"), None);
-    }
 
     #[test]
     fn own_descriptors_both_ways() {

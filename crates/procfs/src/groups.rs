@@ -36,19 +36,53 @@ pub struct Place {
 }
 
 /// Which group a process is in, in one hierarchy, as a line of /proc/PID/cgroup.
-pub(crate) struct Member<'a> {
+pub struct Member<'a> {
     /// None: version 2.
     controllers: Option<&'a str>,
     path: &'a str,
 }
 
 /// A mounted hierarchy.
-pub(crate) struct Mount {
+#[derive(Debug)]
+pub struct Mount {
     /// The group that is at the top of what is mounted.
     top: String,
-    folder: PathBuf,
+    /// Where that is.
+    pub folder: PathBuf,
     /// None: version 2.
     controllers: Option<String>,
+}
+
+impl Mount {
+    /// Whether it is the hierarchy of this controller by version 1, or (none) that of version 2.
+    pub fn is_of(&self, controller: Option<&str>) -> bool {
+        has(self.controllers.as_deref(), controller)
+    }
+
+    /// The folder of the group that the process of this /proc/PID/cgroup is in, for a controller as in [`Mount::is_of`]. The
+    /// top one if that cannot be seen from here, as in a container that sees a part only.
+    pub fn own(&self, cgroup: &str, controller: Option<&str>) -> PathBuf {
+        let mut members = cgroup.lines().filter_map(member).filter(|one| has(one.controllers, controller));
+        let group = members.next().and_then(|one| Some(self.folder.join(below(one.path, &self.top)?)));
+        group.filter(|group| group.is_dir()).unwrap_or_else(|| self.folder.clone())
+    }
+}
+
+/// Whether these controllers have the one that is asked; version 2 has none, and has what none is asked of.
+fn has(controllers: Option<&str>, asked: Option<&str>) -> bool {
+    match (controllers, asked) {
+        (Some(list), Some(name)) => list.split(',').any(|one| one == name),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// The groups of a process.
+///
+/// # Errors
+/// If it has ended.
+pub fn of(pid: u32) -> io::Result<Place> {
+    find(Path::new("/"), pid, &fs::read_to_string(format!("/proc/{pid}/cgroup"))?)
 }
 
 /// Finds the groups of a process of which this is /proc/PID/cgroup. `root` is what all paths are below: `/`, but for tests.
@@ -58,7 +92,7 @@ pub(crate) struct Mount {
 pub fn find(root: &Path, pid: u32, cgroup: &str) -> io::Result<Place> {
     let own = mounts(&fs::read_to_string(root.join("proc/self/mountinfo"))?, root);
     let members: Vec<Member<'_>> = cgroup.lines().filter_map(member).collect();
-    let mut place = of(&own, &members);
+    let mut place = among(&own, &members);
     let complete = |line: &Line| !line.groups.is_empty();
     if [&place.cpu, &place.memory, &place.pids].into_iter().all(complete) {
         return Ok(place);
@@ -66,7 +100,7 @@ pub fn find(root: &Path, pid: u32, cgroup: &str) -> io::Result<Place> {
     // What is not mounted here may be where the process is, in a container.
     let its_root = root.join(format!("proc/{pid}/root"));
     if let Ok(text) = fs::read_to_string(root.join(format!("proc/{pid}/mountinfo"))) {
-        let there = of(&mounts(&text, &its_root), &members);
+        let there = among(&mounts(&text, &its_root), &members);
         for (line, other) in [
             (&mut place.cpu, there.cpu),
             (&mut place.memory, there.memory),
@@ -81,7 +115,7 @@ pub fn find(root: &Path, pid: u32, cgroup: &str) -> io::Result<Place> {
     Ok(place)
 }
 
-fn of(mounts: &[Mount], members: &[Member<'_>]) -> Place {
+fn among(mounts: &[Mount], members: &[Member<'_>]) -> Place {
     Place {
         cpu: line(mounts, members, Some("cpu")),
         memory: line(mounts, members, Some("memory")),
@@ -92,18 +126,13 @@ fn of(mounts: &[Mount], members: &[Member<'_>]) -> Place {
 
 /// The groups for a controller: by version 1 if it is there, else by 2.
 fn line(mounts: &[Mount], members: &[Member<'_>], controller: Option<&str>) -> Line {
-    let has = |list: Option<&str>| match (controller, list) {
-        (Some(name), Some(list)) => list.split(',').any(|one| one == name),
-        (None, None) => true,
-        _ => false,
-    };
-    let Some(member) = members.iter().find(|m| has(m.controllers)) else {
+    let Some(member) = members.iter().find(|member| has(member.controllers, controller)) else {
         return if controller.is_some() { line(mounts, members, None) } else { Line::default() };
     };
     // Of several mounts the one that shows the most of what is above the process.
     let best = mounts
         .iter()
-        .filter(|mount| has(mount.controllers.as_deref()))
+        .filter(|mount| mount.is_of(controller))
         .filter_map(|mount| Some((mount, below(member.path, &mount.top)?)))
         .max_by_key(|(_, below)| below.len());
     let Some((mount, below)) = best else {
@@ -135,7 +164,8 @@ fn below<'a>(path: &'a str, top: &str) -> Option<&'a str> {
     (inside && !rest.contains("/..")).then(|| rest.trim_matches('/'))
 }
 
-pub(crate) fn member(line: &str) -> Option<Member<'_>> {
+/// A line of /proc/PID/cgroup.
+pub fn member(line: &str) -> Option<Member<'_>> {
     let mut parts = line.splitn(3, ':');
     let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
     // A group may have been removed while a process is still in it.
@@ -144,7 +174,7 @@ pub(crate) fn member(line: &str) -> Option<Member<'_>> {
 }
 
 /// The hierarchies in a mountinfo(5), with their folders put below `root`.
-pub(crate) fn mounts(text: &str, root: &Path) -> Vec<Mount> {
+pub fn mounts(text: &str, root: &Path) -> Vec<Mount> {
     let mount = |line: &str| {
         let (place, kind) = line.split_once(" - ")?;
         let mut place = place.split(' ').skip(3);

@@ -1,23 +1,6 @@
-//! The files of a thread, read without allocating. Whatever is not as expected is none.
+//! The call that a thread is in, read without allocating. Whatever is not as expected is none.
 
-use crate::tree::number;
-
-/// `/proc/PID/task/TID/schedstat`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Sched {
-    /// Time on a processor.
-    pub on_cpu_ns: u64,
-    /// Time ready, and waiting for one.
-    pub delay_ns: u64,
-    /// How often it was given one.
-    pub count: u64,
-}
-
-pub(crate) fn schedstat(text: &[u8]) -> Option<Sched> {
-    let mut words = text.trim_ascii().split(|byte| *byte == b' ');
-    let mut next = || number(words.next()?);
-    Some(Sched { on_cpu_ns: next()?, delay_ns: next()?, count: next()? })
-}
+use procfs::number;
 
 /// `/proc/PID/task/TID/syscall`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,13 +42,6 @@ fn hexadecimal(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// Threads of the machine that are ready or running: the fourth word of `/proc/loadavg`, `3/630`. It is the
-/// same number as `procs_running` in `/proc/stat`, and far cheaper.
-pub(crate) fn running(loadavg: &[u8]) -> Option<u64> {
-    let word = loadavg.split(|byte| *byte == b' ').nth(3)?;
-    number(word.split(|byte| *byte == b'/').next()?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,31 +49,25 @@ mod tests {
 
     #[test]
     fn what_the_kernel_writes() {
-        let expected = Sched { on_cpu_ns: 12_345, delay_ns: 678, count: 9 };
-        assert_eq!(schedstat(b"12345 678 9\n"), Some(expected));
         assert_eq!(syscall(b"running\n"), Some(Syscall::Running));
         assert_eq!(syscall(b"-1 0x7ffe 0x7f\n"), Some(Syscall::None));
         let poll = b"7 0x7f10 0x1 0xffffffffffffffff 0x0 0x1 0x2 0x7ffe 0x7f\n";
         assert_eq!(syscall(poll), Some(Syscall::In(7, [0x7f10, 1, u64::MAX, 0])));
-        assert_eq!(running(b"0.20 0.18 0.12 3/630 11206\n"), Some(3));
     }
 
     proptest! {
         #[test]
         fn hostile_text_never_panics(text in prop::collection::vec(any::<u8>(), 0..120)) {
-            let _ = (schedstat(&text), syscall(&text), running(&text), crate::tree::stat(&text));
+            let _ = syscall(&text);
         }
 
         #[test]
         fn nearly_right_text_never_panics(text in "[0-9x() RSDa-f/.-]{0,80}") {
-            let text = text.as_bytes();
-            let _ = (schedstat(text), syscall(text), running(text), crate::tree::stat(text));
+            let _ = syscall(text.as_bytes());
         }
 
         #[test]
         fn numbers_come_back(a in any::<u64>(), b in any::<u64>(), c in any::<u64>(), call in 0..i64::MAX) {
-            let expected = Sched { on_cpu_ns: a, delay_ns: b, count: c };
-            prop_assert_eq!(schedstat(format!("{a} {b} {c}\n").as_bytes()), Some(expected));
             let text = format!("{call} 0x{a:x} 0x{b:x} 0x{c:x} 0x0 0x0 0x0 0x0 0x0\n");
             prop_assert_eq!(syscall(text.as_bytes()), Some(Syscall::In(call, [a, b, c, 0])));
         }

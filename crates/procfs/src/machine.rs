@@ -1,0 +1,82 @@
+//! The machine.
+
+use crate::{field, number};
+
+/// Processor time since the machine started (`/proc/stat`), in ticks: see [`crate::tick_ns`]. That of guests is part of `user`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Times {
+    /// In programs, nice ones too.
+    pub user: u64,
+    /// In the kernel for programs,
+    pub system: u64,
+    /// and for interrupts.
+    pub interrupts: u64,
+    /// Nothing to do,
+    pub idle: u64,
+    /// or waiting for a disk.
+    pub iowait: u64,
+    /// Given to others by the hypervisor.
+    pub stolen: u64,
+}
+
+/// Of all processors (`cpu`), or of one (`cpu3`).
+pub fn times(stat: &str, name: &str) -> Option<Times> {
+    let mut words = field(stat, name)?.split_ascii_whitespace();
+    let mut all = [0_u64; 8];
+    for time in &mut all {
+        *time = number(words.next()?.as_bytes())?;
+    }
+    // So that any of them can be summed.
+    all.iter().try_fold(0_u64, |sum, time| sum.checked_add(*time))?;
+    let [user, nice, system, idle, iowait, hard, soft, stolen] = all;
+    Some(Times { user: user + nice, system, interrupts: hard + soft, idle, iowait, stolen })
+}
+
+/// What `/proc/loadavg` says of the machine's threads: `0.20 0.18 0.12 3/630 11206`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// Those that are ready or running: the same number as `procs_running` in `/proc/stat`, and far cheaper.
+    pub running: u64,
+    /// All of them.
+    pub tasks: u64,
+    /// The number given last, in the reader's namespace.
+    pub last: u64,
+}
+
+/// Reads it, without allocating.
+pub fn loadavg(text: &[u8]) -> Option<Load> {
+    let mut words = text.trim_ascii().split(|byte| *byte == b' ').skip(3);
+    let mut threads = words.next()?.split(|byte| *byte == b'/');
+    let mut next = || number(threads.next()?);
+    Some(Load { running: next()?, tasks: next()?, last: number(words.next()?)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_by_name() {
+        let text = "cpu  100 20 30 4000 50 6 7 8 90 10\ncpu0 50 10 15 2000 25 3 3 4 45 5\nintr 1 2 3\n";
+        let all = Times { user: 120, system: 30, interrupts: 13, idle: 4000, iowait: 50, stolen: 8 };
+        assert_eq!(times(text, "cpu"), Some(all));
+        assert_eq!(times(text, "cpu0").map(|first| first.user), Some(60));
+        assert_eq!(times(text, "cpu1"), None);
+        for broken in ["", "cpu  1 2 3\n", "intr 1\n", "cpu  a b c d e f g h\n"] {
+            assert_eq!(times(broken, "cpu"), None, "{broken:?}");
+        }
+        for broken in ["cpu  MAX 1 0 0 0 0 0 0", "cpu  0 0 MAX 0 0 1 0 0", "cpu 0 0 0 MAX 1 0 0 0"] {
+            let text = broken.replace("MAX", &u64::MAX.to_string());
+            assert_eq!(times(&text, "cpu"), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_writes() {
+        let expected = Load { running: 3, tasks: 630, last: 11206 };
+        assert_eq!(loadavg(b"0.20 0.18 0.12 3/630 11206\n"), Some(expected));
+        for broken in ["", "0.20\n", "1 2 3\n", "1 2 3 4 5\n", "1 2 3 4/ 5\n", "1 2 3 4/5\n"] {
+            assert_eq!(loadavg(broken.as_bytes()), None, "{broken}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! TCP sockets, as `/proc/PID/net/tcp` and `tcp6` list them, and who has them.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// The state of a TCP socket, by the kernel's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct State(pub u8);
+
+#[allow(missing_docs)] // TCP's own names (RFC 9293)
+impl State {
+    pub const ESTABLISHED: Self = Self(1);
+    pub const SYN_SENT: Self = Self(2);
+    pub const TIME_WAIT: Self = Self(6);
+    pub const CLOSE_WAIT: Self = Self(8);
+    pub const LISTEN: Self = Self(10);
+}
+
+/// One TCP socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Socket {
+    /// This end; an IPv4 address within IPv6 is given as IPv4.
+    pub local: SocketAddr,
+    /// The other end; of a listening socket all zeroes.
+    pub remote: SocketAddr,
+    /// Where it is in its life.
+    pub state: State,
+    /// As in `/proc/PID/fd`: `socket:[inode]`; 0 where no process has it (TIME_WAIT, not yet accepted).
+    pub inode: u32,
+    /// Bytes not yet read; of a listening socket the connections not yet accepted.
+    pub receive_queue: u32,
+    /// Bytes not yet acknowledged; of a listening socket the backlog, which these files do not say.
+    pub send_queue: u32,
+    /// The user whose it is.
+    pub uid: u32,
+}
+
+/// The sockets in these states of the network namespace that a process is in; none if they may not be read.
+pub fn tcp(pid: u32, states: &[State]) -> Vec<Socket> {
+    let mut sockets = Vec::new();
+    for name in ["tcp", "tcp6"] {
+        let text = fs::read_to_string(format!("/proc/{pid}/net/{name}")).unwrap_or_default();
+        sockets.extend(text.lines().filter_map(line).filter(|socket| states.contains(&socket.state)));
+    }
+    sockets
+}
+
+/// The processes that have one of these sockets open, as far as that may be seen.
+pub fn holders(sockets: &[Socket]) -> impl Iterator<Item = u32> {
+    let is_one = move |inode: &u64| sockets.iter().any(|socket| u64::from(socket.inode) == *inode);
+    crate::pids().filter(move |pid| crate::sockets(*pid).is_ok_and(|inodes| inodes.iter().any(is_one)))
+}
+
+/// A line of them; the heading is none.
+pub fn line(text: &str) -> Option<Socket> {
+    let mut words = text.split_ascii_whitespace().skip(1);
+    let local = address(words.next()?)?;
+    let remote = address(words.next()?)?;
+    let state = State(u8::from_str_radix(words.next()?, 16).ok()?);
+    let (send, receive) = words.next()?.split_once(':')?;
+    let uid = words.nth(2)?.parse().ok()?;
+    let inode = words.nth(1)?.parse().ok()?;
+    let queue = |text: &str| u32::from_str_radix(text, 16).ok();
+    Some(Socket {
+        local,
+        remote,
+        state,
+        inode,
+        receive_queue: queue(receive)?,
+        send_queue: queue(send)?,
+        uid,
+    })
+}
+
+/// `0100007F:1F90`: words of four bytes, each as the processor has it in memory.
+fn address(text: &str) -> Option<SocketAddr> {
+    let (ip, port) = text.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    let word = |at: usize| Some(u32::from_str_radix(ip.get(at..at + 8)?, 16).ok()?.to_ne_bytes());
+    let ip: IpAddr = match ip.len() {
+        8 => Ipv4Addr::from(word(0)?).into(),
+        32 => {
+            let mut octets = [0; 16];
+            for (at, part) in octets.chunks_exact_mut(4).enumerate() {
+                part.copy_from_slice(&word(at * 8)?);
+            }
+            Ipv6Addr::from(octets).to_canonical()
+        }
+        _ => return None,
+    };
+    Some(SocketAddr::new(ip, port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn who_listens_is_found() {
+        for bind in ["127.0.0.1:0", "0.0.0.0:0"] {
+            let listener = TcpListener::bind(bind).expect("a port is free");
+            let at = listener.local_addr().expect("it is bound");
+            let its: Vec<Socket> = tcp(std::process::id(), &[State::LISTEN])
+                .into_iter()
+                .filter(|socket| socket.local == at)
+                .collect();
+            assert_eq!(its.len(), 1, "{its:?}");
+            assert!(holders(&its).any(|pid| pid == std::process::id()));
+            assert_eq!(holders(&[]).next(), None);
+        }
+    }
+
+    #[test]
+    fn hostile_lines_are_none() {
+        for text in [
+            "",
+            " ",
+            "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid",
+            "0: 1:1",
+            "0: 01:02 x 0A 00:00 00:00 00 0 0 4711 1",
+            "0: 0100007F:XYZW 00000000:0000 0A 0:0 00:00 00 0 0 4711 1",
+            "0: 0100007F:1F90 00000000:0000 0A 0:0 00:0 0 0 0 -",
+            "0: 0100007F:1F90 00000000:0000 0A 0 0 0 0",
+        ] {
+            assert_eq!(line(text), None, "{text}");
+        }
+        assert_eq!(address("0100007é:1F90"), None);
+        assert_eq!(address("0100007F:1F901"), None);
+    }
+
+    #[test]
+    fn addresses_of_both_kinds() {
+        for (ip, expected) in [
+            ("0000000000000000FFFF00000100007F", "127.0.0.1:8080"),
+            ("00000000000000000000000001000000", "[::1]:8080"),
+            ("0100007F", "127.0.0.1:8080"),
+        ] {
+            let text = format!("0: {ip}:1F90 00000000:0000 0A 00:00 00:00 00 0 0 4711 1");
+            let found = line(&text).expect("it is one");
+            assert_eq!(found.local, expected.parse().expect("an address"));
+            assert_eq!((found.state, found.inode), (State::LISTEN, 4711));
+        }
+    }
+}
