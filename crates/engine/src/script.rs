@@ -11,6 +11,7 @@ use record::Failure;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use units::Nanos;
+use units::random::{mix, unit};
 
 /// All flows of a plan.
 pub(crate) struct Script {
@@ -153,7 +154,7 @@ impl Script {
             return 0;
         }
         let whole = self.weights.last().copied().unwrap_or(0.0);
-        let at = unit(draw(self.seed, number, 0)) * whole;
+        let at = draw(self.seed, number, 0) * whole;
         self.weights.partition_point(|sum| *sum <= at).min(self.flows.len() - 1)
     }
 
@@ -161,7 +162,7 @@ impl Script {
     pub fn pause(&self, step: &ReadyStep, number: u64) -> Nanos {
         let Some((shortest, longest)) = step.think else { return Nanos::ZERO };
         let span = (longest - shortest).0 as f64;
-        shortest + Nanos((unit(draw(self.seed, number, 1 + step.part as u64)) * span) as u64)
+        shortest + Nanos((draw(self.seed, number, 1 + step.part as u64) * span) as u64)
     }
 }
 
@@ -173,18 +174,7 @@ fn fixed_path(path: &Template) -> String {
     first.split(['?', '#']).next().unwrap_or_default().to_owned()
 }
 
-/// From 0 up to, and without, 1.
-fn unit(draw: u64) -> f64 {
-    (draw >> 11) as f64 / (1u64 << 53) as f64
-}
-
-/// One draw for each purpose of each arrival: the finaliser of SplitMix64 (Steele, Lea and Flood,
-/// "Fast splittable pseudorandom number generators", 2014).
-fn draw(seed: u64, number: u64, purpose: u64) -> u64 {
-    [number, purpose].into_iter().fold(seed, |state, value| {
-        let mut z = state.rotate_left(32).wrapping_add(value).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    })
+/// One draw for each purpose of each arrival: from 0 up to, and without, 1.
+fn draw(seed: u64, number: u64, purpose: u64) -> f64 {
+    unit(mix(mix(seed, number), purpose))
 }

@@ -1,10 +1,11 @@
 //! Data sets: values that come from files, one row for each arrival.
 
 use crate::error::{Error, Place};
-use crate::template::{mix, share_of};
+use crate::template::share_of;
 use crate::{csv, ndjson};
 use std::fmt;
 use std::path::Path;
+use units::random::mix;
 
 /// A file of rows under a name: `[data.users]`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,6 +3,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::fmt;
 use std::io::Write as _;
 use std::sync::Arc;
+use units::random::mix;
 
 /// Text with placeholders, rendered anew for each arrival.
 ///
@@ -280,15 +281,6 @@ fn uuid(draw: u64, out: &mut Vec<u8>) {
         low & 0xffff_ffff_ffff
     )
     .expect("a Vec takes every write");
-}
-
-/// A hash of two numbers, one to one in each: the finaliser of SplitMix64 (Steele, Lea and Flood,
-/// "Fast splittable pseudorandom number generators", 2014).
-pub(crate) fn mix(state: u64, value: u64) -> u64 {
-    let mut z = state.rotate_left(32).wrapping_add(value).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
 }
 
 #[cfg(test)]

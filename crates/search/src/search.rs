@@ -17,6 +17,7 @@ use record::{
     Background, CurvePoint, Ended, Failure, Judgement, Limit, Purpose, Recovery, Slice, TrialResult, Verdict,
     WarmedUp,
 };
+use units::random::Random;
 use units::{Nanos, Rate, Share};
 
 /// A search makes no more trials than this, whatever happens.
@@ -590,10 +591,7 @@ impl Search {
     }
 }
 
-/// A fair coin from the seed and a counter: the last bit but some of SplitMix64's output function.
+/// A fair coin from the seed and a counter.
 fn coin(seed: u64, counter: u32) -> bool {
-    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(u64::from(counter) + 1));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ (z >> 31)) >> 63 == 1
+    Random::nth(seed, counter.into()) >> 63 == 1
 }

@@ -130,16 +130,11 @@ mod tests {
     use crate::student_t;
 
     /// Normal numbers from even ones, by the quantile.
-    fn normals(mut seed: u64) -> impl FnMut() -> f64 {
+    fn normals(seed: u64) -> impl FnMut() -> f64 {
         use statrs::distribution::{ContinuousCDF, Normal};
-        let normal = Normal::standard();
+        let (normal, mut random) = (Normal::standard(), units::random::Random::new(seed));
         move || {
-            // SplitMix64 (Steele, Lea and Flood, 2014).
-            seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = seed;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            let even = ((z ^ (z >> 31)) >> 11) as f64 + 0.5;
+            let even = (random.next() >> 11) as f64 + 0.5;
             normal.inverse_cdf(even / (1_u64 << 53) as f64)
         }
     }

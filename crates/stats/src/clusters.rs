@@ -142,18 +142,14 @@ fn ratio_and_error(seconds: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
 mod tests {
     use super::*;
     use statrs::distribution::{ContinuousCDF, Normal};
+    use units::random;
 
     /// Even numbers between 0 and 1, and normal ones from them, the same each time.
-    struct Random(u64);
+    struct Random(random::Random);
 
     impl Random {
         fn even(&mut self) -> f64 {
-            // SplitMix64 (Steele, Lea and Flood, 2014).
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = self.0;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            (((z ^ (z >> 31)) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+            ((self.0.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
         }
         fn normal(&mut self) -> f64 {
             // Box and Muller (Annals of Mathematical Statistics 29, 1958).
@@ -207,7 +203,7 @@ mod tests {
     #[test]
     fn a_quantiles_interval_covers_the_true_one() {
         for q in [0.5, 0.9, 0.99] {
-            let mut random = Random(1);
+            let mut random = Random(random::Random::new(1));
             let share = covered(1500, || (estimate(&run(&mut random, 0.0), q), quantile(q, 0.0)));
             assert!((93.0..=97.0).contains(&share), "p{}: {share} %", q * 100.0);
         }
@@ -216,7 +212,7 @@ mod tests {
     #[test]
     fn so_does_the_ratio_of_two_runs() {
         for q in [0.5, 0.99] {
-            let mut random = Random(2);
+            let mut random = Random(random::Random::new(2));
             let share = covered(1000, || {
                 let (first, second) = (run(&mut random, 0.0), run(&mut random, 0.4));
                 let ratio = estimate(&second, q).over(estimate(&first, q));
@@ -229,7 +225,7 @@ mod tests {
     #[test]
     fn and_a_ratio_of_sums_whose_seconds_hang_together() {
         // Processor time a request, with a disturbance that fades by a third from second to second.
-        let mut random = Random(3);
+        let mut random = Random(random::Random::new(3));
         let share = covered(3000, || {
             let mut drift = 0.0;
             let seconds: Vec<(f64, f64)> = (0..60)

@@ -2,11 +2,12 @@
 //!
 //! Each parses from what people type (`30s`, `250ms`, `1,000/s`, `0.1%`, `2GiB`) and prints
 //! in the same words. This crate never reads a clock and never rounds silently: a value that
-//! does not fit its type is an error at the door.
+//! does not fit its type is an error at the door. [`random`] has numbers from a seed, for all who need some.
 
 mod bytes;
 mod moment;
 mod nanos;
+pub mod random;
 mod rate;
 mod share;
 mod when;

@@ -9,6 +9,7 @@ use record::watch::Wait;
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
+use units::random::Random;
 
 /// How long calls may be read in one look: the kernel may make the reader wait for a thread that is on its way
 /// to sleep.
@@ -32,7 +33,8 @@ pub(crate) struct Looking {
     /// What each of the chosen does.
     doing: Vec<Doing>,
     addresses: HashMap<(u32, u64), u32>,
-    random: u64,
+    /// Which threads are looked at is no secret.
+    random: Random,
     /// How many ran or wanted to, of each subject, at the last look.
     ran: Vec<u32>,
     /// Processors that each subject may use.
@@ -71,7 +73,7 @@ impl Looking {
             chosen: Vec::new(),
             doing: Vec::new(),
             addresses: HashMap::new(),
-            random: 0x9e37_79b9_7f4a_7c15,
+            random: Random::new(0),
             ran: Vec::new(),
             allowed: Vec::new(),
         }
@@ -99,26 +101,18 @@ impl Looking {
         }
     }
 
-    fn next_random(&mut self) -> u64 {
-        // xorshift64: which threads are looked at is no secret.
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random
-    }
-
     fn choose(&mut self, most: usize) {
         self.chosen.clear();
         for at in 0..self.crowd.tallies.len() {
             let length = self.crowd.tallies[at].members.len();
             for first in (0..most).take_while(|_| length > most) {
-                let other = first + (self.next_random() % (length - first) as u64) as usize;
+                let other = first + (self.random.next() % (length - first) as u64) as usize;
                 self.crowd.tallies[at].members.swap(first, other);
             }
             self.chosen.extend(self.crowd.tallies[at].members.iter().take(most));
         }
         // A look that is stopped has seen others than the last one.
-        let start = self.next_random() as usize % self.chosen.len().max(1);
+        let start = self.random.next() as usize % self.chosen.len().max(1);
         self.chosen.rotate_left(start);
         self.doing.clear();
         self.doing.resize(self.chosen.len(), Doing::NotLooked);

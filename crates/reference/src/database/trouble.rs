@@ -5,6 +5,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use postgres::Client;
+use units::random::Random;
 
 /// What a session is to do.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -125,12 +126,8 @@ fn fill(client: &mut Client, rows: u32) -> Result<(), postgres::Error> {
     Ok(())
 }
 
-/// Any numbers will do, as long as they are spread (SplitMix64).
+/// Any numbers will do, as long as they are spread.
 fn random() -> u64 {
-    static STATE: AtomicU64 = AtomicU64::new(0);
-    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mut z = STATE.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+    static DRAWN: AtomicU64 = AtomicU64::new(0);
+    Random::nth(0, DRAWN.fetch_add(1, Ordering::Relaxed))
 }

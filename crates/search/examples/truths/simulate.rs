@@ -7,6 +7,7 @@ use record::{Failure, Outcome, Recovery, Slice, TrialResult};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use torment_search::{Proposal, Search};
+use units::random::{Random, unit};
 use units::{Nanos, Rate};
 
 const SECOND: u64 = 1_000_000_000;
@@ -82,18 +83,13 @@ pub struct System {
     pub timeout: Nanos,
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone)]
-struct Random(u64);
+struct Dice(Random);
 
-impl Random {
+impl Dice {
     /// Uniform in (0, 1].
     fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + f64::EPSILON / 2.0
+        unit(self.0.next()) + f64::EPSILON / 2.0
     }
     fn exponential(&mut self, mean: f64) -> f64 {
         -mean * self.uniform().ln()
@@ -110,7 +106,7 @@ impl Random {
 #[derive(Clone)]
 pub struct Target {
     system: System,
-    random: Random,
+    random: Dice,
     now: u64,
     free: BinaryHeap<Reverse<u64>>,
     behind: BinaryHeap<Reverse<u64>>,
@@ -127,7 +123,7 @@ type Open = (u64, u64, u64, u8);
 impl Target {
     /// A fresh one.
     pub fn new(system: System, seed: u64) -> Self {
-        let mut random = Random(seed);
+        let mut random = Dice(Random::new(seed));
         let offset = random.uniform();
         let idle = |n: usize| (0..n).map(|_| Reverse(0)).collect();
         let behind = match system.special {

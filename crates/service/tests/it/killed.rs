@@ -142,13 +142,8 @@ fn moments(count: u32) -> impl Iterator<Item = Duration> {
     let seed: u64 =
         std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(u64::from(now.subsec_nanos()));
     println!("SEED={seed}");
-    let mut state = seed | 1;
-    (0..count).map(move |_| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        Duration::from_micros(state % 600_000)
-    })
+    let mut random = units::random::Random::new(seed);
+    (0..count).map(move |_| Duration::from_micros(random.next() % 600_000))
 }
 
 fn torment_at_any_moment() {
