@@ -1,23 +1,19 @@
 //! Where measures are pushed to, and how.
 
+use fetch::Whom;
 use serde_json::Value;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
-use ureq::config::Config;
 use ureq::http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use ureq::http::{StatusCode, Uri};
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
-use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Error};
 
 /// How long a push may take, in all.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
-/// How long an address is tried where a name has several.
-const TRY: Duration = Duration::from_millis(500);
 /// Where metrics belong, below an endpoint.
 const PATH: &str = "/v1/metrics";
 /// What is read of an answer.
@@ -134,21 +130,17 @@ impl Sender {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let roots = authorities.map_or(Ok(RootCerts::WebPki), certificates)?;
         let tls = TlsConfig::builder().unversioned_rustls_crypto_provider(provider).root_certs(roots).build();
-        let config = Config::builder()
-            .timeout_global(Some(PATIENCE))
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .proxy(None)
-            .user_agent(concat!("torment/", env!("CARGO_PKG_VERSION")))
-            .tls_config(tls)
-            .build();
-        let agent = Agent::with_parts(config, DefaultConnector::default(), Names);
+        let agent = fetch::agent(Whom::Named, PATIENCE, Some(tls));
         Ok(Self { agent, collector, headers })
     }
 
     /// Sends one body. Fails, with why, if it did not arrive or was not taken in full.
     pub fn send(&self, body: &str) -> Result<(), String> {
-        let mut request = self.agent.post(&self.collector.uri).header("content-type", "application/json");
+        let mut request = self
+            .agent
+            .post(&self.collector.uri)
+            .header("user-agent", concat!("torment/", env!("CARGO_PKG_VERSION")))
+            .header("content-type", "application/json");
         for (name, value) in &self.headers.0 {
             request = request.header(name, value);
         }
@@ -182,13 +174,10 @@ fn taken(status: StatusCode, said: &Value) -> Result<(), String> {
 /// Why a push did not arrive.
 fn words(error: &Error) -> String {
     match error {
-        Error::Timeout(_) => format!("no answer within {} s", PATIENCE.as_secs()),
-        Error::ConnectionFailed => "no connection".to_owned(),
         Error::Io(why) if why.kind() == std::io::ErrorKind::ConnectionRefused => {
             "nobody listens there (connection refused)".to_owned()
         }
-        Error::Io(why) => why.to_string(),
-        other => other.to_string(),
+        other => fetch::why(other, PATIENCE),
     }
 }
 
@@ -206,21 +195,6 @@ fn certificates(file: &Path) -> Result<RootCerts, String> {
         return Err(wrong("it holds no certificate in PEM form".to_owned()));
     }
     Ok(RootCerts::from(found))
-}
-
-/// Names are looked up our own way: a static glibc must not.
-#[derive(Debug)]
-struct Names;
-
-impl Resolver for Names {
-    fn resolve(&self, uri: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
-        let host = uri.host().ok_or(Error::HostNotFound)?;
-        let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
-        let found = sys::address(host, port, TRY).map_err(|why| Error::Io(std::io::Error::other(why)))?;
-        let mut addresses = self.empty();
-        addresses.push(found);
-        Ok(addresses)
-    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,13 @@
 //! Whether a program can be used: asked once, answered with yes or what was seen instead.
 
 use crate::port;
+use fetch::Whom;
 use plan::Ready;
-use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// For one answer. A first request can take long; another is sent then.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Of an answer: its first line is what counts.
-const LONGEST: usize = 4096;
 
 /// Who is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,44 +81,16 @@ fn http(url: &str) -> Result<Asked, String> {
 }
 
 /// The status of the answer to a GET.
-fn get(at: SocketAddr, host: &str, path: &str) -> io::Result<u16> {
-    let until = Instant::now() + PATIENCE;
-    let mut stream = TcpStream::connect_timeout(&at, PATIENCE)?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    // At once: whoever answers the first line may not wait for the rest.
-    let request = format!(
-        "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: torment\r\nAccept: */*\r\nConnection: close\r\n\r\n"
-    );
-    stream.write_all(request.as_bytes())?;
-    let mut answer = Vec::new();
-    let mut buffer = [0; LONGEST];
-    while !answer.contains(&b'\n') && answer.len() < LONGEST {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer within 2 s"));
-        }
-        stream.set_read_timeout(Some(left))?;
-        match stream.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(length) => answer.extend_from_slice(&buffer[..length]),
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-            Err(e) => return Err(e),
-        }
-    }
-    status(&answer).ok_or_else(|| io::Error::other("what came back is no HTTP/1.1"))
-}
-
-/// The status in an answer's first line.
-fn status(answer: &[u8]) -> Option<u16> {
-    let line = answer.split(|byte| *byte == b'\n').next()?;
-    let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
-    words.next()?.starts_with("HTTP/1.").then(|| words.next())??.parse().ok()
+fn get(at: SocketAddr, host: &str, path: &str) -> Result<u16, String> {
+    let agent = fetch::agent(Whom::At(at), PATIENCE, None);
+    let answer = fetch::get(&agent, host, path).header("connection", "close").call();
+    answer.map(|answer| answer.status().as_u16()).map_err(|why| fetch::why(&why, PATIENCE))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read, Write};
     use std::net::TcpListener;
 
     #[test]
@@ -139,25 +109,11 @@ mod tests {
     }
 
     #[test]
-    fn statuses() {
-        for (answer, expected) in [
-            ("HTTP/1.1 200 OK\r\n", Some(200)),
-            ("HTTP/1.0 503\r\n\r\n", Some(503)),
-            ("HTTP/1.1 200", Some(200)),
-            ("HTTP/2 200\n", None),
-            ("", None),
-            ("SSH-2.0-x\n", None),
-        ] {
-            assert_eq!(status(answer.as_bytes()), expected, "{answer}");
-        }
-    }
-
-    #[test]
     fn a_status_below_400_is_ready() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let at = listener.local_addr().expect("it is bound");
         let server = std::thread::spawn(move || {
-            for status in ["HTTP/1.1 503 No\r\n\r\n", "HTTP/1.1 302 There\r\n\r\n", ""] {
+            for status in ["HTTP/1.1 503 No\r\n\r\n", "HTTP/1.1 302 There\r\n\r\n", "", "SSH-2.0-x\r\n"] {
                 let (mut stream, _) = listener.accept().expect("somebody asks");
                 let mut buffer = [0; 1000];
                 let _ = stream.read(&mut buffer);
@@ -168,8 +124,9 @@ mod tests {
         assert_eq!(asked.port(), Some(at.port()));
         assert!(asked.answers().expect_err("503").contains("/health was answered with status 503"));
         assert_eq!(asked.answers(), Ok(()));
-        assert!(asked.answers().expect_err("no answer").contains("no HTTP/1.1"));
-        server.join().expect("it answered three times");
+        assert!(asked.answers().expect_err("no answer").contains("ended within the answer"));
+        assert!(asked.answers().expect_err("another protocol").contains("is no HTTP"));
+        server.join().expect("it answered four times");
         assert!(asked.answers().expect_err("nobody is there").contains("was not answered"));
         assert!(Asked::Port(at).answers().expect_err("nobody is there").contains("nobody listens"));
     }

@@ -93,10 +93,10 @@ impl crate::source::Source for Source {
 }
 
 fn ask(place: Place, stop: &Receiver<()>, tell: &Sender<Metrics>) {
-    let mut connection = Connection::to(place);
+    let connection = Connection::to(place, PATIENCE);
     loop {
         let began = Instant::now();
-        let answer = connection.get(began + PATIENCE);
+        let answer = connection.get();
         let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let metrics = match answer.and_then(|body| text::series(&body)) {
             Ok(series) => Metrics { took_ns, error: None, series },

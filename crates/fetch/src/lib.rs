@@ -1,0 +1,82 @@
+//! Small questions over HTTP/1.1: one request, one answer, within a time. The load is none of them: that is `engine`.
+//!
+//! No redirect is followed, no proxy is used, nothing is asked twice, and any status is an answer. A connection is kept for
+//! the next question while both ends want it. Whoever reads a body says how much of it.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+use units::Nanos;
+use ureq::config::Config;
+use ureq::tls::TlsConfig;
+use ureq::typestate::WithoutBody;
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::{Agent, Error, RequestBuilder};
+
+/// How long an address is tried where a name has several.
+const TRY: Duration = Duration::from_millis(500);
+
+/// Who is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whom {
+    /// The host of the URL, looked up for each new connection.
+    Named,
+    /// Whoever listens there, whatever the URL says.
+    At(SocketAddr),
+}
+
+/// Asks; an answer, with all of its body, may take so long. `tls` is for URLs that begin with https.
+pub fn agent(whom: Whom, patience: Duration, tls: Option<TlsConfig>) -> Agent {
+    let config = Config::builder()
+        .timeout_global(Some(patience))
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .proxy(None)
+        .user_agent("torment")
+        .tls_config(tls.unwrap_or_default());
+    Agent::with_parts(config.build(), DefaultConnector::default(), whom)
+}
+
+/// A GET without TLS, of a path as people write it: some characters that they do not escape are.
+pub fn get(agent: &Agent, host: &str, path: &str) -> RequestBuilder<WithoutBody> {
+    const ESCAPED: [(&str, &str); 4] = [("\"", "%22"), ("<", "%3C"), (">", "%3E"), ("`", "%60")];
+    let path = ESCAPED.iter().fold(path.to_owned(), |path, (raw, escaped)| path.replace(raw, escaped));
+    agent.get(format!("http://{host}{path}"))
+}
+
+/// Why there is no answer, or not the whole of one.
+pub fn why(error: &Error, patience: Duration) -> String {
+    match error {
+        Error::Timeout(_) => format!("no answer within {}", Nanos::from(patience)),
+        Error::Io(why) if why.kind() == std::io::ErrorKind::UnexpectedEof => {
+            "the connection ended within the answer".to_owned()
+        }
+        Error::Io(why) => why.to_string(),
+        Error::Protocol(why) => format!("the answer is no HTTP: {why}"),
+        Error::LargeResponseHeader(..) => "the answer is no HTTP: its head does not end".to_owned(),
+        Error::ConnectionFailed => "no connection".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Names are looked up our own way: a static glibc must not.
+impl Resolver for Whom {
+    fn resolve(
+        &self,
+        uri: &ureq::http::Uri,
+        _: &Config,
+        _: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, Error> {
+        let found = match self {
+            Self::At(address) => *address,
+            Self::Named => {
+                let host = uri.host().ok_or(Error::HostNotFound)?;
+                let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
+                sys::address(host, port, TRY).map_err(|why| Error::Io(std::io::Error::other(why)))?
+            }
+        };
+        let mut addresses = self.empty();
+        addresses.push(found);
+        Ok(addresses)
+    }
+}
