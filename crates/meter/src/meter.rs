@@ -3,7 +3,7 @@
 use crate::Follow;
 use record::RunId;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use store::{Error, State, Store};
 use view::measures::{Measures, Snapshot};
 
@@ -39,7 +39,7 @@ impl Meter {
     /// # Errors
     /// If the store cannot be read.
     pub fn snapshots(&mut self) -> Result<Vec<Snapshot>, Error> {
-        let since = now_unix_ms().saturating_sub(self.lingers.as_millis() as u64);
+        let since = sys::now().unix_ms().saturating_sub(self.lingers.as_millis() as u64);
         let mut lately = self.store()?.lately(since)?;
         let only = self.only.as_ref();
         lately.retain(|run| {
@@ -72,10 +72,6 @@ impl Meter {
 }
 
 /// Milliseconds since 1970.
-pub(crate) fn now_unix_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,7 +81,7 @@ mod tests {
     fn begin(store: &Store, id: &str, part_of: Option<&str>) -> Recording {
         let event = Event::RunStarted(Box::new(record::Started {
             id: RunId(id.to_owned()),
-            at_unix_ms: now_unix_ms(),
+            at_unix_ms: sys::now().unix_ms(),
             version: "0.1.0".to_owned(),
             method: record::METHOD,
             command: RunKind::Run,
@@ -121,13 +117,13 @@ mod tests {
         let mut all = Meter::new(store.path(), Duration::from_secs(60));
         let mut own = Meter::new(store.path(), Duration::from_secs(60)).only(RunId("b".to_owned()));
         assert!(told(&mut all).is_empty());
-        end(begin(&store, "a", None), now_unix_ms() - 61_000);
+        end(begin(&store, "a", None), sys::now().unix_ms() - 61_000);
         let goes_on = begin(&store, "b", None);
-        end(begin(&store, "c", Some("b")), now_unix_ms());
-        end(begin(&store, "d", None), now_unix_ms());
+        end(begin(&store, "c", Some("b")), sys::now().unix_ms());
+        end(begin(&store, "d", None), sys::now().unix_ms());
         assert_eq!(told(&mut all), ["b", "c", "d"]);
         assert_eq!(told(&mut own), ["b", "c"]);
-        end(goes_on, now_unix_ms() - 61_000);
+        end(goes_on, sys::now().unix_ms() - 61_000);
         assert_eq!(told(&mut own), ["c"]);
         store.remove(&RunId("c".to_owned())).expect("it is there");
         assert!(told(&mut own).is_empty());

@@ -1,7 +1,6 @@
 //! A run's measures, pushed once a second from a thread of their own.
 
 use crate::collector::{PATIENCE, Sender};
-use crate::meter::now_unix_ms;
 use crate::{Collector, Headers, Meter, stay_behind};
 use record::RunId;
 use std::io;
@@ -135,7 +134,7 @@ fn pushes(store: PathBuf, sender: &Sender, told: &Receiver<Word>, count: &Mutex<
             // Of a run that was removed, or has not come to the store yet, there is nothing to say.
             Ok(runs) if runs.is_empty() => None,
             Ok(runs) => {
-                let body = measures::otlp(&runs, now_unix_ms()).to_string();
+                let body = measures::otlp(&runs, sys::now().unix_ms()).to_string();
                 lock(count).since = Some(Instant::now());
                 Some(sender.send(&body))
             }

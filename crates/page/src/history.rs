@@ -3,7 +3,6 @@
 use crate::refusal::Refusal;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 use store::{Filter, RunSummary, State, Store};
 use units::Moment;
 
@@ -22,7 +21,7 @@ pub(crate) fn history(store: &Store, asked: &HashMap<String, String>) -> Result<
     };
     let moment = |name: &str| {
         let read = |text: String| {
-            Moment::parse(&text, now()).map_err(|why| Refusal::asked(format!("{name}: {why}")))
+            Moment::parse(&text, sys::now()).map_err(|why| Refusal::asked(format!("{name}: {why}")))
         };
         word(name).map(read).transpose().map(|moment| moment.map(Moment::unix_ms))
     };
@@ -41,10 +40,6 @@ pub(crate) fn history(store: &Store, asked: &HashMap<String, String>) -> Result<
     };
     let runs = store.list(&filter)?;
     Ok(json!({ "runs": runs.iter().map(line).collect::<Vec<_>>() }))
-}
-
-fn now() -> Moment {
-    Moment(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64))
 }
 
 fn line(run: &RunSummary) -> Value {

@@ -14,8 +14,8 @@ mod thread;
 pub use fields::{Limits, count, field, kib, limit, number, read_number};
 pub use machine::{Load, Times, loadavg, times};
 pub use process::{
-    Process, Stat, arguments, name, namespace, pids, pids_in, process, program, socket_inode, sockets, stat,
-    tick_ns,
+    Process, Stat, arguments, is_gone, name, namespace, pids, pids_in, process, program, socket_inode,
+    sockets, stat, tick_ns,
 };
 pub use tcp::{Socket, State, holders, line as tcp_line, tcp};
 pub use thread::{Sched, schedstat};

@@ -129,6 +129,12 @@ pub fn program(pid: u32) -> Option<String> {
     Some(name.trim_end_matches(" (deleted)").to_owned())
 }
 
+/// Whether a file could not be read because its process, or thread, is no more.
+pub fn is_gone(error: &io::Error) -> bool {
+    // ESRCH: the file is open, its process is not there any more.
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(3)
+}
+
 /// The inodes of the sockets a process has.
 ///
 /// # Errors

@@ -3,9 +3,9 @@ use units::Moment;
 
 /// Date and time in UTC, and three letters that keep two runs of the same second apart.
 pub(crate) fn new_id() -> RunId {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    let noise = u64::from(now.subsec_nanos()) / 1000 + 7919 * u64::from(std::process::id());
-    RunId(id_of(now.as_secs(), noise))
+    let Moment(now) = sys::now();
+    let noise = now % 1_000_000 + 7919 * u64::from(std::process::id());
+    RunId(id_of(now / 1_000_000, noise))
 }
 
 fn id_of(unix_seconds: u64, noise: u64) -> String {

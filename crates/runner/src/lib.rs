@@ -40,7 +40,6 @@ use conductor::Conductor;
 use discreet::Discreet;
 use plan::{Plan, Secrets, Target, Task};
 use record::{Costs, Event, Failure, METHOD, RunId, RunKind, Verdict};
-use std::time::{SystemTime, UNIX_EPOCH};
 use units::Nanos;
 use witness::Witness;
 
@@ -340,5 +339,5 @@ fn parts(plan: &Plan) -> Vec<String> {
 }
 
 pub(crate) fn unix_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+    sys::now().unix_ms()
 }

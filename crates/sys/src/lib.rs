@@ -32,7 +32,7 @@ pub use alarm::Alarm;
 pub use arrival::{recv_stamped, stamp_arrivals};
 pub use call_names::{call_name, call_number};
 pub use calls::{Call, call};
-pub use clock::{monotonic_ns, thread_cpu_ns};
+pub use clock::{monotonic_ns, now, thread_cpu_ns};
 pub use condition::{Condition, Held};
 pub use crowd::{Crowd, map_stack, take_maps};
 pub use descriptors::own_descriptors;

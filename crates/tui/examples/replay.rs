@@ -7,7 +7,7 @@ use record::{
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use torment_tui::{Live, Paper, print};
 use units::{Nanos, Rate};
 use view::{RunView, summary};
@@ -21,10 +21,6 @@ struct Play {
     second: Duration,
     trial: u32,
     bounds: (Option<f64>, Option<f64>),
-}
-
-fn now_unix_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_millis() as u64)
 }
 
 impl Play {
@@ -47,7 +43,7 @@ impl Play {
             purpose,
             rate: Some(Rate(rate)),
             duration,
-            at_unix_ms: now_unix_ms(),
+            at_unix_ms: sys::now().unix_ms(),
         });
         let growth = (rate - CAPACITY).max(0.0);
         let (mut total, mut waiting) = (Slice::default(), 1.0 / (1.0 - (rate / CAPACITY).min(0.95)));
@@ -134,7 +130,7 @@ fn main() {
     let mut play = Play { live, view: RunView::default(), stop, second, trial: 0, bounds: (None, None) };
     play.event(&Event::RunStarted(Box::new(record::Started {
         id: RunId("20261120-161502-k3f".to_owned()),
-        at_unix_ms: now_unix_ms(),
+        at_unix_ms: sys::now().unix_ms(),
         version: "0.1.0".to_owned(),
         method: record::METHOD,
         command: record::RunKind::from(command.clone()),
@@ -175,7 +171,7 @@ fn main() {
         })
     };
     play.event(&Event::RunEnded(Box::new(record::End {
-        at_unix_ms: now_unix_ms(),
+        at_unix_ms: sys::now().unix_ms(),
         verdict,
         exit_code: 0,
         error: None,

@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, IsTerminal, Stderr, stderr, stdin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use view::{Kind, Ongoing};
 
 /// Time between two frames: fast enough to feel alive, a percent or so of one processor.
@@ -112,7 +112,7 @@ impl Live {
 
     /// Takes the next event in. Waits at most for one frame to be laid out, never for the terminal.
     pub fn event(&self, event: &Event) {
-        self.shared.view().fold(event, now_unix_ms());
+        self.shared.view().fold(event, sys::now().unix_ms());
     }
 
     /// Ends the view and gives the terminal back.
@@ -157,7 +157,8 @@ fn work(mut terminal: Screen, shared: &Shared) {
             let stopping = shared.stop.load(Ordering::SeqCst);
             let rare = matches!(shared.view().kind(), Kind::Sheet | Kind::Tasks | Kind::WorkingSet);
             next = Instant::now() + if rare { RARE_FRAME } else { FRAME };
-            gone = terminal.draw(|f| draw(f, &shared.view(), now_unix_ms(), stopping, palette)).is_err();
+            gone =
+                terminal.draw(|f| draw(f, &shared.view(), sys::now().unix_ms(), stopping, palette)).is_err();
         }
         match heed(shared) {
             // A key or another size is answered at once.
@@ -170,10 +171,6 @@ fn work(mut terminal: Screen, shared: &Shared) {
             std::thread::park_timeout(FRAME);
         }
     }
-}
-
-fn now_unix_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_millis() as u64)
 }
 
 /// Waits for the time of one frame, and heeds what comes in it; whether anything did.

@@ -4,8 +4,7 @@ use procfs::Times;
 use rustix::thread::{CpuSet, sched_getaffinity};
 use std::fs::read_to_string;
 use std::thread::sleep;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use units::Moment;
+use std::time::{Duration, Instant};
 
 /// More than this share of the machine in use by others, and it is not quiet.
 const QUIET: f64 = 0.05;
@@ -39,8 +38,7 @@ pub fn load_average() -> Option<f64> {
 
 /// Today, in UTC: `2026-11-21`.
 pub fn date() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (year, month, day) = Moment::from_unix_ms(since.as_millis() as u64).date();
+    let (year, month, day) = sys::now().date();
     format!("{year:04}-{month:02}-{day:02}")
 }
 

@@ -40,7 +40,7 @@ impl Groups {
     /// what killed it.
     pub fn read(&mut self) -> io::Result<Option<Cgroup>> {
         match self.find() {
-            Err(error) if !is_gone(&error) => return Err(error),
+            Err(error) if !procfs::is_gone(&error) => return Err(error),
             _ => {}
         }
         let Place { cpu, memory, pids, unified } = &self.place;
@@ -67,11 +67,6 @@ impl Groups {
         let stat = fs::read(self.root.join(format!("proc/{}/stat", self.pid))).unwrap_or_default();
         procfs::stat(&stat).is_some_and(|(stat, _)| stat.has_ended())
     }
-}
-
-/// Whether a process has ended: its folder is gone, or (ESRCH) about to be.
-fn is_gone(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(3)
 }
 
 /// The processors that the smallest quota above a process allows; none if there is no quota, or none to be seen.

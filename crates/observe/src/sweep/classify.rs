@@ -49,7 +49,7 @@ impl Looker<'_> {
         let Sleeper { pid, tid, state, file } = sleeper;
         let text = match self.files.read_either(file, format_args!("{pid}/task/{tid}/syscall")) {
             Ok(text) => text,
-            Err(error) if is_gone(&error) => return Look::Ended,
+            Err(error) if procfs::is_gone(&error) => return Look::Ended,
             Err(_) => return self.look_outside(sleeper),
         };
         let wait = match syscall(text) {
@@ -167,12 +167,6 @@ impl Looker<'_> {
             _ => None,
         }
     }
-}
-
-/// Whether a thread is no more.
-pub(crate) fn is_gone(error: &io::Error) -> bool {
-    // ESRCH: the file is open, its thread is not there any more.
-    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(3)
 }
 
 fn read_memory(pid: u32, address: u64, into: &mut [u8]) -> io::Result<()> {

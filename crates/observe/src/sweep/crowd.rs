@@ -1,7 +1,6 @@
 //! The processes that are watched and their threads, with their files kept open.
 
 use super::account::Tally;
-use super::classify::is_gone;
 use super::ends::Ends;
 use super::files::Files;
 use super::waits::Seen;
@@ -304,7 +303,7 @@ impl Crowd {
                 }
                 Some(moved)
             }
-            Err(error) if is_gone(&error) => None,
+            Err(error) if procfs::is_gone(&error) => None,
             // In an unknown format, or refused: it is looked into each time.
             Ok(None) | Err(_) => Some(true),
         }

@@ -4,7 +4,6 @@ use super::label::{name, tag};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 use store::{CameTo, Filter};
 use units::{Moment, ParseError, Share};
 
@@ -74,8 +73,7 @@ fn verdict() -> impl TypedValueParser<Value = CameTo> {
 }
 
 fn moment(text: &str) -> Result<Moment, ParseError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64);
-    Moment::parse(text, Moment(now))
+    Moment::parse(text, sys::now())
 }
 
 /// Show a run again
