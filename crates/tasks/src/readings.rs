@@ -118,7 +118,7 @@ impl Readings {
         let own_memory =
             place.memory.groups.first().map(|group| (group.folder.clone(), place.memory.unified));
         let limit = |name: &str| limit(&limits, name).unwrap_or_default();
-        let sysctl = |name: &str| read_number(&root.join("proc/sys").join(name));
+        let sysctl = |name: &str| read_number(root.join("proc/sys").join(name));
         let strict = sysctl("vm/overcommit_memory") == Some(2);
         let commit = kib(&memory, "CommitLimit").zip(kib(&memory, "Committed_AS"));
         Self {
@@ -243,8 +243,8 @@ fn tasks_of(line: &Line) -> Vec<Tasks> {
         Some(Tasks {
             name: group.name.clone(),
             folder: group.folder.clone(),
-            max: read_number(&group.folder.join("pids.max"))?,
-            used: read_number(&group.folder.join("pids.current"))?,
+            max: read_number(group.folder.join("pids.max"))?,
+            used: read_number(group.folder.join("pids.current"))?,
             refused: refused(&group.folder),
         })
     });
@@ -267,17 +267,17 @@ impl Memory {
         };
         let stat = text("memory.stat");
         let cache = |kind: &str| count(&stat, &format!("{prefix}{kind}_file")).unwrap_or_default();
-        let used = read_number(&at(used))?.saturating_sub(cache("inactive") + cache("active"));
+        let used = read_number(at(used))?.saturating_sub(cache("inactive") + cache("active"));
         Some(Self {
             name: name.to_owned(),
             folder: folder.to_owned(),
             unified,
-            max: read_number(&at(max)).filter(|max| *max < UNLIMITED)?,
+            max: read_number(at(max)).filter(|max| *max < UNLIMITED)?,
             used,
             failures: if unified {
                 count(&text("memory.events"), "max")
             } else {
-                read_number(&at("memory.failcnt"))
+                read_number(at("memory.failcnt"))
             },
             kills: kills(folder, unified),
         })
