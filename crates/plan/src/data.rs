@@ -1,11 +1,10 @@
 //! Data sets: values that come from files, one row for each arrival.
 
 use crate::error::{Error, Place};
-use crate::template::share_of;
 use crate::{csv, ndjson};
 use std::fmt;
 use std::path::Path;
-use units::random::mix;
+use units::random::{mix, one_of};
 
 /// A file of rows under a name: `[data.users]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +50,7 @@ impl Order {
             // By the name alone: other columns of the same set draw the same row.
             Self::Random => {
                 let name = rows.name().bytes().fold(seed, |hash, b| mix(hash, b.into()));
-                share_of(mix(name, k), count.into()) as u64
+                one_of(mix(name, k), count.into()) as u64
             }
         };
         (row < count).then_some(row as usize)

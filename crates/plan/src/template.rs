@@ -3,7 +3,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::fmt;
 use std::io::Write as _;
 use std::sync::Arc;
-use units::random::mix;
+use units::random::{mix, one_of};
 
 /// Text with placeholders, rendered anew for each arrival.
 ///
@@ -176,7 +176,7 @@ impl Template {
             match piece {
                 Piece::Literal(text) => out.extend_from_slice(text),
                 Piece::Sequence { from, to } => number(within(*from, *to, |span| u128::from(k) % span), out),
-                Piece::Random { from, to } => number(within(*from, *to, |span| share_of(draw(), span)), out),
+                Piece::Random { from, to } => number(within(*from, *to, |span| one_of(draw(), span)), out),
                 Piece::Uuid => uuid(draw(), out),
                 Piece::Counter => number(i128::from(k), out),
                 Piece::Taken { number, fit, .. } => {
@@ -255,12 +255,6 @@ impl fmt::Display for Piece {
 fn within(from: i64, to: i64, choose: impl FnOnce(u128) -> u128) -> i128 {
     let span = (i128::from(to) - i128::from(from)) as u128 + 1;
     i128::from(from) + choose(span) as i128
-}
-
-/// The place among `span` that a draw means. The product's upper half is below the span, and as good
-/// as even for any span that people type.
-pub(crate) fn share_of(draw: u64, span: u128) -> u128 {
-    (u128::from(draw) * span) >> 64
 }
 
 fn number(value: i128, out: &mut Vec<u8>) {

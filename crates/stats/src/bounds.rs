@@ -132,9 +132,9 @@ mod tests {
     /// Normal numbers from even ones, by the quantile.
     fn normals(seed: u64) -> impl FnMut() -> f64 {
         use statrs::distribution::{ContinuousCDF, Normal};
-        let (normal, mut random) = (Normal::standard(), units::random::Random::new(seed));
+        let (normal, mut random) = (Normal::standard(), units::random::Random(seed));
         move || {
-            let even = (random.next() >> 11) as f64 + 0.5;
+            let even = (random.draw() >> 11) as f64 + 0.5;
             normal.inverse_cdf(even / (1_u64 << 53) as f64)
         }
     }

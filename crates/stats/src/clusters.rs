@@ -149,7 +149,7 @@ mod tests {
 
     impl Random {
         fn even(&mut self) -> f64 {
-            ((self.0.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+            ((self.0.draw() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
         }
         fn normal(&mut self) -> f64 {
             // Box and Muller (Annals of Mathematical Statistics 29, 1958).
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_quantiles_interval_covers_the_true_one() {
         for q in [0.5, 0.9, 0.99] {
-            let mut random = Random(random::Random::new(1));
+            let mut random = Random(random::Random(1));
             let share = covered(1500, || (estimate(&run(&mut random, 0.0), q), quantile(q, 0.0)));
             assert!((93.0..=97.0).contains(&share), "p{}: {share} %", q * 100.0);
         }
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn so_does_the_ratio_of_two_runs() {
         for q in [0.5, 0.99] {
-            let mut random = Random(random::Random::new(2));
+            let mut random = Random(random::Random(2));
             let share = covered(1000, || {
                 let (first, second) = (run(&mut random, 0.0), run(&mut random, 0.4));
                 let ratio = estimate(&second, q).over(estimate(&first, q));
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn and_a_ratio_of_sums_whose_seconds_hang_together() {
         // Processor time a request, with a disturbance that fades by a third from second to second.
-        let mut random = Random(random::Random::new(3));
+        let mut random = Random(random::Random(3));
         let share = covered(3000, || {
             let mut drift = 0.0;
             let seconds: Vec<(f64, f64)> = (0..60)

@@ -6,10 +6,9 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// One to one, and such that neighbours come to be far apart: its finaliser.
 #[inline]
-pub fn scatter(number: u64) -> u64 {
-    let mut z = number;
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+fn scatter(number: u64) -> u64 {
+    let z = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ z >> 31
 }
 
@@ -19,32 +18,34 @@ pub fn mix(state: u64, value: u64) -> u64 {
     scatter(state.rotate_left(32).wrapping_add(value).wrapping_add(STEP))
 }
 
+/// One of so many numbers from 0 on, by all bits of a number (Lemire's multiplication, without the rejection): as even as
+/// 64 bits make it.
+#[inline]
+pub fn one_of(bits: u64, count: u128) -> u128 {
+    (u128::from(bits) * count) >> 64
+}
+
 /// From 0 up to, and without, 1: all bits of a number ▶ a share.
 #[inline]
 pub fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// The numbers of a seed, one after the other.
+/// The numbers of a seed, one after the other; any seed will do.
 #[derive(Debug, Clone)]
-pub struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    /// Any seed will do.
-    pub const fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
     /// The next one; all bits of it.
     #[inline]
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(STEP);
         scatter(self.0)
     }
 
     /// The one so many after the first, without those before it.
     pub fn nth(seed: u64, number: u64) -> u64 {
-        scatter(seed.wrapping_add(STEP.wrapping_mul(number.wrapping_add(1))))
+        Self(seed.wrapping_add(STEP.wrapping_mul(number))).draw()
     }
 }
 
@@ -56,8 +57,8 @@ mod tests {
     fn the_numbers_are_splitmixs() {
         // As its authors' program gives them for the seed 1234567.
         let known = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
-        let mut random = Random::new(1_234_567);
-        assert_eq!([(); 3].map(|()| random.next()), known);
+        let mut random = Random(1_234_567);
+        assert_eq!([(); 3].map(|()| random.draw()), known);
         assert_eq!([0, 1, 2].map(|n| Random::nth(1_234_567, n)), known);
     }
 

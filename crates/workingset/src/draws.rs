@@ -1,5 +1,7 @@
 //! Uniform, independent numbers: a generator of a few instructions, so that what is timed is the read.
 
+use units::random::one_of;
+
 /// Marsaglia's xorshift of 64 bits (Journal of Statistical Software 8, 2003), period 2^64 − 1.
 #[derive(Debug, Clone)]
 pub struct Draws(u64);
@@ -28,13 +30,8 @@ impl Draws {
 
     /// One of `0..count`.
     pub fn below(&mut self, count: u64) -> u64 {
-        within(self.next(), count)
+        one_of(self.next(), count.into()) as u64
     }
-}
-
-/// Maps all bits to `0..count` (Lemire's multiplication, without the rejection: its bias is below 2^-30 here).
-pub fn within(bits: u64, count: u64) -> u64 {
-    ((u128::from(bits) * u128::from(count)) >> 64) as u64
 }
 
 #[cfg(test)]

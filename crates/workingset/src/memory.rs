@@ -2,11 +2,12 @@
 
 use crate::Reading;
 use crate::delay::Span;
-use crate::draws::{Draws, within};
+use crate::draws::Draws;
 use std::hint::black_box;
 use std::io;
 use std::time::{Duration, Instant};
 use sys::Mapping;
+use units::random::one_of;
 use units::{Bytes, Nanos};
 
 /// What a processor fetches at once, on all that we know of; where it is 128 bytes, half of the reads of a pair hit the same.
@@ -72,7 +73,7 @@ fn timed(set: &[u8], lines: u64, draws: &mut Draws, time: Duration) -> (u32, Dur
 fn stretch(set: &[u8], lines: u64, draws: &mut Draws) {
     let mut found = 0;
     for _ in 0..STRETCH {
-        let line = within(draws.mixed(u64::from(found)), lines);
+        let line = one_of(draws.mixed(u64::from(found)), lines.into()) as u64;
         found = set[(line * LINE) as usize];
     }
     black_box(found);
@@ -83,7 +84,7 @@ fn drawn(draws: &mut Draws) -> Duration {
     let (nothing, mut found) = (black_box(0), 0);
     let began = Instant::now();
     for _ in 0..STRETCH {
-        found = within(draws.mixed(found), 64) & nothing;
+        found = one_of(draws.mixed(found), 64) as u64 & nothing;
     }
     black_box(found);
     began.elapsed()

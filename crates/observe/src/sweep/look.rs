@@ -73,7 +73,7 @@ impl Looking {
             chosen: Vec::new(),
             doing: Vec::new(),
             addresses: HashMap::new(),
-            random: Random::new(0),
+            random: Random(0),
             ran: Vec::new(),
             allowed: Vec::new(),
         }
@@ -106,13 +106,13 @@ impl Looking {
         for at in 0..self.crowd.tallies.len() {
             let length = self.crowd.tallies[at].members.len();
             for first in (0..most).take_while(|_| length > most) {
-                let other = first + (self.random.next() % (length - first) as u64) as usize;
+                let other = first + (self.random.draw() % (length - first) as u64) as usize;
                 self.crowd.tallies[at].members.swap(first, other);
             }
             self.chosen.extend(self.crowd.tallies[at].members.iter().take(most));
         }
         // A look that is stopped has seen others than the last one.
-        let start = self.random.next() as usize % self.chosen.len().max(1);
+        let start = self.random.draw() as usize % self.chosen.len().max(1);
         self.chosen.rotate_left(start);
         self.doing.clear();
         self.doing.resize(self.chosen.len(), Doing::NotLooked);

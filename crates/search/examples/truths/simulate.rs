@@ -89,7 +89,7 @@ struct Dice(Random);
 impl Dice {
     /// Uniform in (0, 1].
     fn uniform(&mut self) -> f64 {
-        unit(self.0.next()) + f64::EPSILON / 2.0
+        unit(self.0.draw()) + f64::EPSILON / 2.0
     }
     fn exponential(&mut self, mean: f64) -> f64 {
         -mean * self.uniform().ln()
@@ -123,7 +123,7 @@ type Open = (u64, u64, u64, u8);
 impl Target {
     /// A fresh one.
     pub fn new(system: System, seed: u64) -> Self {
-        let mut random = Dice(Random::new(seed));
+        let mut random = Dice(Random(seed));
         let offset = random.uniform();
         let idle = |n: usize| (0..n).map(|_| Reverse(0)).collect();
         let behind = match system.special {

@@ -142,8 +142,8 @@ fn moments(count: u32) -> impl Iterator<Item = Duration> {
     let seed: u64 =
         std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(u64::from(now.subsec_nanos()));
     println!("SEED={seed}");
-    let mut random = units::random::Random::new(seed);
-    (0..count).map(move |_| Duration::from_micros(random.next() % 600_000))
+    let mut random = units::random::Random(seed);
+    (0..count).map(move |_| Duration::from_micros(random.draw() % 600_000))
 }
 
 fn torment_at_any_moment() {
