@@ -164,8 +164,7 @@ fn socket_path(database: &Database) -> Option<PathBuf> {
 }
 
 fn address(host: &str, port: u16) -> Result<SocketAddr, Error> {
-    sys::address(host, port, CONNECT_LIMIT)
-        .map_err(|why| Error::Resolve { host: host.to_owned(), why })
+    sys::address(host, port, CONNECT_LIMIT).map_err(|why| Error::Resolve { host: host.to_owned(), why })
 }
 
 /// For sessions with `host`, where one of `protocols` is spoken (ALPN).
