@@ -102,7 +102,8 @@ impl Database {
         if let Some(password) = password {
             let _ = write!(url, ":{password}");
         }
-        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { encoded(self.host.as_bytes()) };
+        let host =
+            if self.host.contains(':') { format!("[{}]", self.host) } else { encoded(self.host.as_bytes()) };
         let _ = write!(url, "@{host}");
         if self.port != PORT {
             let _ = write!(url, ":{}", self.port);

@@ -72,7 +72,6 @@ pub use template::{Piece, Template, Who};
 pub use url::Parts;
 pub use watch::{Endpoint, Watch};
 
-
 /// One run as understood: everything is checked and every default is filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {

@@ -18,7 +18,8 @@ impl Moment {
     /// Anything else, and what is before 1970.
     pub fn parse(text: &str, now: Self) -> Result<Self, ParseError> {
         let text = text.trim();
-        let found = ago(text).map(|micros| Self(now.0.saturating_sub(micros))).or_else(|| Self::from_date(text));
+        let found =
+            ago(text).map(|micros| Self(now.0.saturating_sub(micros))).or_else(|| Self::from_date(text));
         found.ok_or_else(|| ParseError { found: text.to_owned(), expected: EXPECTED })
     }
 
@@ -32,7 +33,8 @@ impl Moment {
         let mut parts = day.split('-');
         let (year, month, date) =
             (digits(parts.next()?, 4)?, digits(parts.next()?, 2)?, digits(parts.next()?, 2)?);
-        if parts.next().is_some() || !(1..=12).contains(&month) || !(1..=days_of(year, month)).contains(&date) {
+        if parts.next().is_some() || !(1..=12).contains(&month) || !(1..=days_of(year, month)).contains(&date)
+        {
             return None;
         }
         let days = days_since_1970(year, month, date)?;

@@ -173,6 +173,8 @@ mod tests {
             assert!(names.insert(known.name), "{}", known.name);
             assert!(known.short.is_none_or(|short| shorts.insert(short)), "{}", known.name);
         }
-        assert!(is_harmless("no-keepalive") && !is_harmless("no-compressed") && !is_harmless("keepalive-time"));
+        assert!(
+            is_harmless("no-keepalive") && !is_harmless("no-compressed") && !is_harmless("keepalive-time")
+        );
     }
 }
