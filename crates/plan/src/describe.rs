@@ -164,6 +164,11 @@ fn describe_watch(watch: &Watch, target: &Target) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
+/// `1 step`, `2 steps`.
+fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 fn describe_flow(flow: &Flow) -> String {
     let named = |name: &str, what: &str| {
         if what.starts_with(name) { what.to_owned() } else { format!("{name}: {what}") }
@@ -175,10 +180,7 @@ fn describe_flow(flow: &Flow) -> String {
     let more = flow.steps.len().saturating_sub(MOST_LINES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let cookies = if flow.cookies { ", with cookies" } else { "" };
-    let count = match flow.steps.len() {
-        1 => "1 step".to_owned(),
-        n => format!("{n} steps"),
-    };
+    let count = counted(flow.steps.len(), "step");
     format!("{}: {count}{cookies}: {}{more}", flow.name, names.join(" ▸ "))
 }
 
@@ -194,10 +196,8 @@ fn describe_ask(step: &Step) -> String {
 
 fn describe_request(request: &Request) -> String {
     let mut text = format!("{} {}", request.method, request.path);
-    match request.headers.len() {
-        0 => {}
-        1 => text += ", 1 header",
-        n => text += &format!(", {n} headers"),
+    if !request.headers.is_empty() {
+        text += &format!(", {}", counted(request.headers.len(), "header"));
     }
     if !request.body.is_empty() {
         let about = if request.body.is_constant() { "" } else { "about " };
@@ -211,8 +211,7 @@ fn describe_answered(step: &Step) -> String {
     let expect: Vec<String> = request.expect.iter().map(StatusRange::to_string).collect();
     let checks = match request.checks.len() {
         0 => String::new(),
-        1 => " and 1 check".to_owned(),
-        n => format!(" and {n} checks"),
+        n => format!(" and {}", counted(n, "check")),
     };
     format!("; answered means status {}{checks} within {}", expect.join(", "), step.timeout)
 }

@@ -40,6 +40,11 @@ impl Given {
         self.text.parse().map_err(|_| self.error(format!("'{}' is neither true nor false", self.text)))
     }
 
+    /// The text without blanks around it, or that there is none.
+    pub(crate) fn said(&self, expected: &str) -> Result<&str, Error> {
+        Some(self.text.trim()).filter(|text| !text.is_empty()).ok_or_else(|| self.error(expected))
+    }
+
     /// Whether it comes from the command line.
     pub(crate) fn is_option(&self) -> bool {
         matches!(self.place, Place::Option(_))

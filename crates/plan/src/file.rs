@@ -38,6 +38,8 @@ struct File {
     draft: Draft,
 }
 
+/// What is said, and where it stands.
+type Text = (String, Range<usize>);
 type Entry<'a> = (Spanned<std::borrow::Cow<'a, str>>, Spanned<DeValue<'a>>);
 
 /// In the order of the file, which the parser does not keep.
@@ -61,7 +63,7 @@ impl File {
         for (key, value) in entries(table) {
             let (name, at) = (key.get_ref().as_ref(), key.span());
             match (Key::of("", name), name) {
-                (Some((key, kind)), _) => self.value(&mut top, key, name, kind, value)?,
+                (Some((key, kind)), _) => self.add(&mut top, key, name, kind, value)?,
                 (None, "request" | "flow" | "variant" | "hypothesis") => {
                     for (span, mut table) in self.tables(name, value)? {
                         let steps = if name == "flow" { self.steps(&mut table)? } else { Vec::new() };
@@ -147,12 +149,13 @@ impl File {
             let name: &str = key.get_ref();
             let (known, kind) =
                 Key::of(section, name).ok_or_else(|| self.error(key.span(), unknown(section, name)))?;
-            self.value(&mut into, known, name, kind, value)?;
+            self.add(&mut into, known, name, kind, value)?;
         }
         Ok(into)
     }
 
-    fn value(
+    /// Adds what is said of a key; that there is nothing in a list is said too.
+    fn add(
         &self,
         into: &mut Section,
         key: Key,
@@ -160,84 +163,72 @@ impl File {
         kind: Kind,
         value: Spanned<DeValue<'_>>,
     ) -> Result<(), Error> {
-        let span = value.span();
-        let found = kind_of(value.get_ref());
-        let wrong = |expected: &str| format!("'{name}' is {found}; expected {expected}");
-        match (kind, value.into_inner()) {
-            (Kind::Flag, DeValue::Boolean(flag)) => self.push(into, key, flag.to_string(), span),
-            (Kind::Flag, _) => return Err(self.error(span, wrong("true or false"))),
-            (Kind::Text, DeValue::String(text)) => self.push(into, key, text.into_owned(), span),
-            (Kind::Text, _) => return Err(self.error(span, wrong("text in quotes"))),
-            (Kind::Pairs(_) | Kind::Values, value) => {
-                self.pairs(into, key, name, kind, Spanned::new(span, value))?
-            }
-            (Kind::Words, DeValue::String(text)) => {
-                for word in words(&text).map_err(|e| self.error(span.clone(), e.to_owned()))? {
-                    self.push(into, key, word, span.clone());
-                }
-            }
-            (Kind::List | Kind::Words, DeValue::Array(items)) => {
-                // That there is nothing in it is said too.
-                into.values.entry(key).or_default();
-                for item in items {
-                    let span = item.span();
-                    match scalar(item.get_ref()) {
-                        Some(text) => self.push(into, key, text, span),
-                        None => {
-                            let found = kind_of(item.get_ref());
-                            let message = format!("'{name}' holds {found}; expected text or numbers");
-                            return Err(self.error(span, message));
-                        }
-                    }
-                }
-            }
-            (Kind::Words, _) => return Err(self.error(span, wrong("a list of words, or text in quotes"))),
-            (Kind::List | Kind::Quantity(_), value) => match scalar(&value) {
-                Some(text) => self.push(into, key, text, span),
-                None if kind == Kind::List => {
-                    return Err(self.error(span, wrong("text, a number, or a list of them")));
-                }
-                None => return Err(self.error(span, wrong("a number, or text in quotes"))),
-            },
-        }
+        let texts = self.texts(name, kind, value)?.into_iter();
+        let given = texts.map(|(text, span)| Given { text, place: self.place(span) });
+        into.values.entry(key).or_default().extend(given);
         Ok(())
     }
 
-    fn pairs(
-        &self,
-        into: &mut Section,
-        key: Key,
-        name: &str,
-        kind: Kind,
-        value: Spanned<DeValue<'_>>,
-    ) -> Result<(), Error> {
-        let separator = if let Kind::Pairs(separator) = kind { separator } else { '=' };
+    fn texts(&self, name: &str, kind: Kind, value: Spanned<DeValue<'_>>) -> Result<Vec<Text>, Error> {
         let span = value.span();
-        let table = match value.into_inner() {
-            DeValue::Table(table) => table,
-            DeValue::Array(items) => {
-                for item in items {
-                    let span = item.span();
-                    match item.into_inner() {
-                        DeValue::String(text) if text.contains(separator) => {
-                            self.push(into, key, text.into_owned(), span);
-                        }
-                        _ => {
-                            let message = format!("each of '{name}' is expected as \"name{separator}value\"");
-                            return Err(self.error(span, message));
-                        }
-                    }
-                }
-                return Ok(());
+        let found = kind_of(value.get_ref());
+        let wrong =
+            |expected: &str| self.error(span.clone(), format!("'{name}' is {found}; expected {expected}"));
+        let texts = match (kind, value.into_inner()) {
+            (Kind::Flag, DeValue::Boolean(flag)) => vec![flag.to_string()],
+            (Kind::Flag, _) => return Err(wrong("true or false")),
+            (Kind::Text, DeValue::String(text)) => vec![text.into_owned()],
+            (Kind::Text, _) => return Err(wrong("text in quotes")),
+            (Kind::Words, DeValue::String(text)) => {
+                words(&text).map_err(|e| self.error(span.clone(), e.to_owned()))?
             }
-            other => {
-                let message = format!(
-                    "'{name}' is {}; expected a table such as {{ name = \"value\" }}",
-                    kind_of(&other)
-                );
-                return Err(self.error(span, message));
+            (Kind::List | Kind::Words, DeValue::Array(items)) => {
+                let text = |item: Spanned<DeValue<'_>>| {
+                    let found = kind_of(item.get_ref());
+                    let wrong = || format!("'{name}' holds {found}; expected text or numbers");
+                    let text = scalar(item.get_ref()).ok_or_else(|| self.error(item.span(), wrong()))?;
+                    Ok((text, item.span()))
+                };
+                return items.into_iter().map(text).collect();
+            }
+            (Kind::Words, _) => return Err(wrong("a list of words, or text in quotes")),
+            (Kind::List, value) => {
+                vec![scalar(&value).ok_or_else(|| wrong("text, a number, or a list of them"))?]
+            }
+            (Kind::Quantity(_), value) => {
+                vec![scalar(&value).ok_or_else(|| wrong("a number, or text in quotes"))?]
+            }
+            (Kind::Pairs(separator), DeValue::Table(table)) => {
+                return self.pairs(name, separator, false, table);
+            }
+            (Kind::Values, DeValue::Table(table)) => return self.pairs(name, '=', true, table),
+            (Kind::Pairs(_) | Kind::Values, DeValue::Array(items)) => {
+                let separator = if let Kind::Pairs(separator) = kind { separator } else { '=' };
+                let pair = |item: Spanned<DeValue<'_>>| match item.get_ref() {
+                    DeValue::String(text) if text.contains(separator) => Ok((text.to_string(), item.span())),
+                    _ => {
+                        let message = format!("each of '{name}' is expected as \"name{separator}value\"");
+                        Err(self.error(item.span(), message))
+                    }
+                };
+                return items.into_iter().map(pair).collect();
+            }
+            (Kind::Pairs(_) | Kind::Values, _) => {
+                return Err(wrong("a table such as { name = \"value\" }"));
             }
         };
+        Ok(texts.into_iter().map(|text| (text, span.clone())).collect())
+    }
+
+    /// `flags` may be values, too.
+    fn pairs(
+        &self,
+        name: &str,
+        separator: char,
+        flags: bool,
+        table: DeTable<'_>,
+    ) -> Result<Vec<Text>, Error> {
+        let mut pairs = Vec::new();
         for (entry, value) in entries(table) {
             if entry.get_ref().contains(separator) {
                 let message = format!("a name in '{name}' cannot hold '{separator}'");
@@ -250,23 +241,17 @@ impl File {
                 one => vec![one],
             };
             for value in values {
-                let flag = match value {
-                    DeValue::Boolean(flag) if kind == Kind::Values => Some(flag.to_string()),
-                    _ => None,
+                let text = match value {
+                    DeValue::Boolean(flag) if flags => Some(flag.to_string()),
+                    ref other => scalar(other),
                 };
-                let Some(text) = flag.or_else(|| scalar(&value)) else {
-                    let message =
-                        format!("'{}' is {}; expected text in quotes", entry.get_ref(), kind_of(&value));
-                    return Err(self.error(span, message));
-                };
-                self.push(into, key, format!("{}{separator}{text}", entry.get_ref()), span.clone());
+                let wrong =
+                    || format!("'{}' is {}; expected text in quotes", entry.get_ref(), kind_of(&value));
+                let text = text.ok_or_else(|| self.error(span.clone(), wrong()))?;
+                pairs.push((format!("{}{separator}{text}", entry.get_ref()), span.clone()));
             }
         }
-        Ok(())
-    }
-
-    fn push(&self, into: &mut Section, key: Key, text: String, span: Range<usize>) {
-        into.push(key, Given { text, place: self.place(span) });
+        Ok(pairs)
     }
 }
 

@@ -117,10 +117,7 @@ impl Section {
             }
             Some(given) => given.text.clone(),
         };
-        let file = |given: &Given| match given.text.trim() {
-            "" => Err(given.error("expected the path of a file")),
-            path => Ok(data::rooted(path, &given.place)),
-        };
+        let file = |given: &Given| Ok(data::rooted(given.said("expected the path of a file")?, &given.place));
         Ok(Postgres {
             port: port.port()?,
             database,
@@ -204,11 +201,11 @@ impl Section {
     }
 
     pub(super) fn data_folder(&self) -> Result<Option<String>, Error> {
-        let Some(given) = self.one(Key::DataFolder) else { return Ok(None) };
-        match given.text.trim() {
-            "" => Err(given.error("expected an existing folder, such as /mnt/fast")),
-            path => Ok(Some(data::rooted(path, &given.place))),
-        }
+        let folder = |given: &Given| {
+            let path = given.said("expected an existing folder, such as /mnt/fast")?;
+            Ok(data::rooted(path, &given.place))
+        };
+        self.one(Key::DataFolder).map(folder).transpose()
     }
 
     /// Names and values, each name once.

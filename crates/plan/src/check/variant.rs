@@ -148,14 +148,12 @@ impl Section {
         if let (Some(key), None) = (has(&[Key::Settings, Key::DataFolder]), setup.postgres()) {
             return Err(self.complain(key, "the plan starts no [postgres] that this could change"));
         }
-        let factor = self.one(Key::Factor);
-        if let Some(given) = factor.filter(|given| given.text.trim().is_empty()) {
-            return Err(given.error("expected the name of a factor, such as threads"));
-        }
+        let factor =
+            self.one(Key::Factor).map(|given| given.said("expected the name of a factor, such as threads"));
         let limits = self.limits()?;
         Ok(Change {
             name: name.text.trim().to_owned(),
-            factor: factor.map(|given| given.text.trim().to_owned()),
+            factor: factor.transpose()?.map(str::to_owned),
             relieves: self.all(Key::Relieves).iter().map(|given| given.text.trim().to_owned()).collect(),
             command: self.command()?,
             args: self.texts(Key::Args)?,

@@ -23,6 +23,9 @@ impl Draft {
             ));
         }
         let pids = top.all(Key::Pid).iter().map(|given| given.count(MAX_PID, "the number of a process"));
+        let command = top.one(Key::CommandText).map(|given| {
+            given.said("expected a part of the command line of the processes to watch, such as app.jar")
+        });
         let postgres = match (top.one(Key::Postgres), target) {
             (Some(given), _) => Some(watched_database(given)?),
             (None, Target::Sql(database)) => Some(database.clone()),
@@ -32,7 +35,7 @@ impl Draft {
             on: top.flag(Key::On)?.unwrap_or(base.on),
             pids: pids.collect::<Result<_, _>>()?,
             cgroup: top.one(Key::Cgroup).map(cgroup).transpose()?,
-            command: top.one(Key::CommandText).map(command).transpose()?,
+            command: command.transpose()?.map(str::to_owned),
             postgres,
             metrics: top
                 .one(Key::Metrics)
@@ -68,13 +71,4 @@ fn cgroup(given: &Given) -> Result<String, Error> {
         )));
     }
     Ok(format!("/{}", path.trim_matches('/')))
-}
-
-fn command(given: &Given) -> Result<String, Error> {
-    match given.text.trim() {
-        "" => {
-            Err(given.error("expected a part of the command line of the processes to watch, such as app.jar"))
-        }
-        text => Ok(text.to_owned()),
-    }
 }

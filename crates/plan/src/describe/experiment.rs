@@ -1,4 +1,4 @@
-use super::MOST_LINES;
+use super::{MOST_LINES, counted};
 use crate::{At, Experiment, Hypothesis, Limits, Need, Reset, Setup};
 use units::Nanos;
 
@@ -47,13 +47,12 @@ pub(super) fn describe_experiment(experiment: &Experiment) -> Vec<String> {
     };
     let mut lines = list("arms", experiment.arms.iter().map(|arm| arm.name.clone()).collect());
     lines.extend(list("asks", experiment.hypotheses.iter().map(|one| asked(experiment, one)).collect()));
-    let starts = |n: u32| if n == 1 { "1 start".to_owned() } else { format!("{n} starts") };
     let budget =
         experiment.budget.map_or_else(String::new, |budget| format!(", done after {budget} at the latest"));
     lines.push(format!(
         "blocks   {} of the baseline, then {} to {} blocks of one start of each arm{budget}; verdicts hold together with \
          {} confidence",
-        starts(experiment.pilot),
+        counted(experiment.pilot as usize, "start"),
         experiment.least,
         experiment.most,
         experiment.confidence
