@@ -215,3 +215,14 @@ fn exit_codes(page: &Page) -> Vec<(usize, u8)> {
     }
     codes
 }
+
+/// More would not be learnt, and two meanings of one word would be two words.
+#[test]
+fn the_glossary_is_short_and_says_each_word_once() {
+    let page = std::fs::read_to_string(repository().join("docs/glossary.md")).expect("it is there");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | "));
+    let words: Vec<&str> = rows.map(|(word, _)| word).filter(|word| *word != "word").collect();
+    let each: BTreeSet<&str> = words.iter().copied().collect();
+    assert_eq!(each.len(), words.len(), "a word is there twice: {words:?}");
+    assert!((50..=80).contains(&words.len()), "{} words", words.len());
+}
