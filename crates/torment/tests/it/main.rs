@@ -8,5 +8,6 @@ mod floors;
 mod libraries;
 mod load;
 mod manual;
+mod names;
 mod program;
 mod reference;
