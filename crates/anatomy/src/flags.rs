@@ -20,7 +20,7 @@ pub struct Flag {
 
 /// The way in which something new comes about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum How {
+pub enum CloneKind {
     /// A process with a copy of the memory.
     Fork,
     /// A process in the memory of its parent, which waits until the child runs another program or ends.
@@ -101,13 +101,13 @@ impl Flags {
     }
 
     /// What comes about.
-    pub fn how(&self) -> How {
+    pub fn how(&self) -> CloneKind {
         let has = |name: &str| FLAGS.iter().any(|flag| flag.name == name && self.bits & flag.bit != 0);
         match (has("CLONE_THREAD"), has("CLONE_VM"), has("CLONE_VFORK")) {
-            (true, ..) => How::Thread,
-            (_, true, true) => How::Vfork,
-            (_, true, false) => How::Shared,
-            (_, false, _) => How::Fork,
+            (true, ..) => CloneKind::Thread,
+            (_, true, true) => CloneKind::Vfork,
+            (_, true, false) => CloneKind::Shared,
+            (_, false, _) => CloneKind::Fork,
         }
     }
 
@@ -129,11 +129,11 @@ mod tests {
     fn the_flags_of_fork_vfork_and_threads() {
         let fork = Flags::of_clone(0x120_0011);
         assert_eq!(fork.names(), "CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD");
-        assert_eq!(fork.how(), How::Fork);
+        assert_eq!(fork.how(), CloneKind::Fork);
         let vfork = Flags::of_clone(0x4111);
-        assert_eq!((vfork.names().as_str(), vfork.how()), ("CLONE_VM|CLONE_VFORK|SIGCHLD", How::Vfork));
+        assert_eq!((vfork.names().as_str(), vfork.how()), ("CLONE_VM|CLONE_VFORK|SIGCHLD", CloneKind::Vfork));
         let thread = Flags::of_clone3(0x3d_0f00, 0);
-        assert_eq!(thread.how(), How::Thread);
+        assert_eq!(thread.how(), CloneKind::Thread);
         assert_eq!(
             thread.names(),
             "CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_SIGHAND|CLONE_THREAD|CLONE_SYSVSEM|CLONE_SETTLS|\

@@ -80,7 +80,7 @@ pub struct Report<'a> {
 #[derive(Debug, Default)]
 pub struct Live {
     /// The call, held against what was read.
-    pub seen: Option<Seen>,
+    pub seen: Option<LiveCall>,
     /// Programs that did not show it, and why.
     pub others: Vec<(String, String)>,
     /// No program can show it here, and why.
@@ -89,7 +89,7 @@ pub struct Live {
 
 /// The call as a program made it.
 #[derive(Debug)]
-pub struct Seen {
+pub struct LiveCall {
     /// What was typed.
     pub command: String,
     /// What of it makes the call.

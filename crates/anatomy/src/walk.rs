@@ -26,7 +26,7 @@ pub fn walk(libraries: &[Image<'_>], symbol: &str) -> Result<Walk, Error> {
     let start = libraries
         .iter()
         .enumerate()
-        .find_map(|(n, image)| Some(Place { library: n, address: image.find(symbol)? }));
+        .find_map(|(n, image)| Some(FunctionAt { library: n, address: image.find(symbol)? }));
     let Some(start) = start else { return Err(Error::NoSymbol { symbol: symbol.to_owned() }) };
     let mut search = Search {
         libraries,
@@ -53,13 +53,13 @@ pub fn walk(libraries: &[Image<'_>], symbol: &str) -> Result<Walk, Error> {
 
 /// A function: its library and its address there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct FunctionAt {
     library: usize,
     address: u64,
 }
 
 struct Node {
-    place: Place,
+    place: FunctionAt,
     parent: Option<usize>,
     depth: usize,
     body: Option<Body>,
@@ -68,7 +68,7 @@ struct Node {
 struct Search<'s, 'a> {
     libraries: &'s [Image<'a>],
     nodes: Vec<Node>,
-    seen: BTreeSet<Place>,
+    seen: BTreeSet<FunctionAt>,
     budget: usize,
     unknown: usize,
 }
@@ -117,9 +117,9 @@ impl Search<'_, '_> {
     }
 
     /// The function at which a call or jump arrives; none if only the running program knows.
-    fn resolve(&self, library: usize, target: Target) -> Option<Place> {
+    fn resolve(&self, library: usize, target: Target) -> Option<FunctionAt> {
         let image = self.libraries.get(library)?;
-        let here = |address| Place { library, address };
+        let here = |address| FunctionAt { library, address };
         match target {
             Target::Address(address) => Some(here(address)),
             Target::Slot(slot) => match image.slot(slot)? {
@@ -127,8 +127,9 @@ impl Search<'_, '_> {
                 Slot::Symbol(name) => {
                     let others = self.libraries.iter().enumerate().filter(|(n, _)| *n != library);
                     let all = std::iter::once((library, image)).chain(others);
-                    let mut places =
-                        all.filter_map(|(n, image)| Some(Place { library: n, address: image.find(&name)? }));
+                    let mut places = all.filter_map(|(n, image)| {
+                        Some(FunctionAt { library: n, address: image.find(&name)? })
+                    });
                     places.next()
                 }
                 Slot::Chosen => None,
@@ -149,8 +150,8 @@ impl Search<'_, '_> {
         Chain { steps: without_stubs(steps), site }
     }
 
-    fn step(&self, node: &Node, next: Option<Place>) -> Step {
-        let Place { library, address } = node.place;
+    fn step(&self, node: &Node, next: Option<FunctionAt>) -> Step {
+        let FunctionAt { library, address } = node.place;
         let goes = node.body.iter().flat_map(|body| &body.goes);
         let there = |goes: &&Goes| next.is_some() && self.resolve(library, goes.target) == next;
         let image = self.libraries.get(library);

@@ -4,7 +4,7 @@
 //! looked at the target at rest: what was in a state then is reckoned from the other two, for what requests occupy grows
 //! with the rate that is answered (Little's law, at a constant time of service).
 
-use crate::case::Side;
+use crate::case::Condition;
 use record::watch::{Group, Wait};
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(crate) struct Bystanders {
 
 impl Bystanders {
     /// Those that both sides show.
-    pub fn between(well: &Side<'_>, bad: &Side<'_>) -> Self {
+    pub fn between(well: &Condition<'_>, bad: &Condition<'_>) -> Self {
         let processes = f64::from(bad.service().processes.max(well.service().processes));
         let mut by = BTreeMap::new();
         for group in &bad.service().groups {
@@ -54,7 +54,7 @@ impl Bystanders {
     }
 }
 
-fn in_group(well: &Side<'_>, bad: &Side<'_>, before: &Group, after: &Group) -> Vec<(Wait, f64)> {
+fn in_group(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &Group) -> Vec<(Wait, f64)> {
     let answered = (well.load.answered, bad.load.answered);
     let apart = answered.0 > 0.0 && answered.1 >= APART * answered.0;
     // One request occupies one thread at most: no more of the busy ones stand by than there are above that.
@@ -82,7 +82,7 @@ fn in_group(well: &Side<'_>, bad: &Side<'_>, before: &Group, after: &Group) -> V
 }
 
 /// Threads of a group that look busy beyond the requests outstanding, in the median window where the target was well.
-fn spare(well: &Side<'_>, name: &str) -> f64 {
+fn spare(well: &Condition<'_>, name: &str) -> f64 {
     let of = |moment: &crate::case::Moment<'_>| {
         let groups = &moment.subjects.first()?.groups;
         let group = groups.iter().find(|group| group.name == name)?;

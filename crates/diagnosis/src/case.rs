@@ -16,9 +16,9 @@ pub(crate) struct Case<'a> {
     /// What the machine was measured to cost.
     pub costs: Option<&'a Costs>,
     /// Where the target was degraded.
-    pub bad: Side<'a>,
+    pub bad: Condition<'a>,
     /// Where it was well; none if it never was, or was not looked at then.
-    pub well: Option<Side<'a>>,
+    pub well: Option<Condition<'a>>,
     /// Threads of the service that serve nobody.
     pub bystanders: Bystanders,
     /// What was looked at once.
@@ -36,7 +36,7 @@ pub(crate) struct Case<'a> {
 }
 
 /// One part of a run: what was offered, how that went, and what was seen.
-pub(crate) struct Side<'a> {
+pub(crate) struct Condition<'a> {
     pub load: LoadThere,
     /// All windows as one; of no length if nothing was seen.
     pub all: Window,
@@ -120,7 +120,7 @@ fn median(times: impl Iterator<Item = Nanos>) -> Option<f64> {
     times.get(times.len() / 2).map(|time| time.as_secs_f64())
 }
 
-impl<'a> Side<'a> {
+impl<'a> Condition<'a> {
     /// Without its workers: who those are is known when there are two sides to compare.
     fn of(part: &Part<'a>) -> Self {
         let load = LoadThere::of(&part.seconds);
@@ -186,8 +186,9 @@ pub(crate) fn runnable(subject: &SubjectWindow, length: Nanos) -> f64 {
 impl<'a> Case<'a> {
     /// None if the target was never degraded, or nothing was seen of it when it was.
     pub fn of(recording: &'a Recording, watched: &'a Watched, steps: &Steps<'a>) -> Self {
-        let mut bad = Side::of(&steps.bad);
-        let mut well = Some(Side::of(&steps.well)).filter(|w| !w.each.is_empty() || w.load.seconds > 0.0);
+        let mut bad = Condition::of(&steps.bad);
+        let mut well =
+            Some(Condition::of(&steps.well)).filter(|w| !w.each.is_empty() || w.load.seconds > 0.0);
         let bystanders =
             well.as_ref().map_or_else(Bystanders::default, |well| Bystanders::between(well, &bad));
         let about = watched.subjects.first();
@@ -271,7 +272,7 @@ impl<'a> Case<'a> {
     }
 
     /// The service's figure while it was well, from the same function.
-    pub fn when_well<T>(&self, of: impl Fn(&Side<'a>) -> T) -> Option<T> {
+    pub fn when_well<T>(&self, of: impl Fn(&Condition<'a>) -> T) -> Option<T> {
         self.well.as_ref().filter(|well| !well.each.is_empty()).map(of)
     }
 }

@@ -11,14 +11,14 @@ use std::sync::Arc;
 /// Where connections go.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    pub(crate) place: Place,
+    pub(crate) place: SocketAddress,
     pub(crate) tls: Option<Tls>,
     /// What is there.
     pub(crate) target: Target,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Place {
+pub(crate) enum SocketAddress {
     /// Nowhere: answered inside the engine.
     Null,
     Tcp(SocketAddr),
@@ -35,7 +35,7 @@ pub(crate) struct Tls {
 impl Endpoint {
     /// No target at all: every request is answered at once inside the engine.
     pub fn null() -> Self {
-        Self { place: Place::Null, tls: None, target: Target::Null }
+        Self { place: SocketAddress::Null, tls: None, target: Target::Null }
     }
 
     /// Looks the name up and loads the certificates. Of several addresses the first that accepts a
@@ -63,8 +63,8 @@ impl Endpoint {
         let ask = || tls(&origin.to_string(), &origin.host, origin.insecure, protocols);
         let tls = if origin.tls { Some(ask()?) } else { None };
         let place = match &origin.unix_socket {
-            Some(path) => Place::Unix(path.clone()),
-            None => Place::Tcp(address(&origin.host, origin.port)?),
+            Some(path) => SocketAddress::Unix(path.clone()),
+            None => SocketAddress::Tcp(address(&origin.host, origin.port)?),
         };
         Ok(Self { place, tls, target: target.clone() })
     }
@@ -73,8 +73,8 @@ impl Endpoint {
         let ask = || tls(&database.host, &database.host, database.insecure, &[b"postgresql"]);
         let tls = if database.tls { Some(ask()?) } else { None };
         let place = match socket_path(database) {
-            Some(path) => Place::Unix(path),
-            None => Place::Tcp(address(&database.host, database.port)?),
+            Some(path) => SocketAddress::Unix(path),
+            None => SocketAddress::Tcp(address(&database.host, database.port)?),
         };
         Ok(Self { place, tls, target: target.clone() })
     }
@@ -111,25 +111,25 @@ impl Endpoint {
     /// The address in words.
     pub fn describe(&self) -> String {
         match &self.place {
-            Place::Null => "null".to_owned(),
-            Place::Tcp(address) => address.to_string(),
-            Place::Unix(path) => path.display().to_string(),
+            SocketAddress::Null => "null".to_owned(),
+            SocketAddress::Tcp(address) => address.to_string(),
+            SocketAddress::Unix(path) => path.display().to_string(),
         }
     }
 
     /// Its address, if connections go over TCP.
     pub fn address(&self) -> Option<SocketAddr> {
         match &self.place {
-            Place::Tcp(address) => Some(*address),
-            Place::Null | Place::Unix(_) => None,
+            SocketAddress::Tcp(address) => Some(*address),
+            SocketAddress::Null | SocketAddress::Unix(_) => None,
         }
     }
 
     /// Its path, if it is a local socket.
     pub fn path(&self) -> Option<&Path> {
         match &self.place {
-            Place::Unix(path) => Some(path),
-            Place::Null | Place::Tcp(_) => None,
+            SocketAddress::Unix(path) => Some(path),
+            SocketAddress::Null | SocketAddress::Tcp(_) => None,
         }
     }
 
@@ -138,7 +138,7 @@ impl Endpoint {
     /// One source address has its ephemeral ports (ip(7), `ip_local_port_range`) once for each target. Loopback of
     /// IPv4 has sixteen million source addresses.
     pub fn ports(&self) -> Option<u64> {
-        let Place::Tcp(address) = &self.place else { return None };
+        let SocketAddress::Tcp(address) = &self.place else { return None };
         if address.ip().is_loopback() && address.is_ipv4() {
             return None;
         }
@@ -151,8 +151,8 @@ impl Endpoint {
     /// Whether it is reached without leaving this machine's loopback.
     pub fn is_local(&self) -> bool {
         match &self.place {
-            Place::Tcp(address) => address.ip().is_loopback(),
-            Place::Null | Place::Unix(_) => true,
+            SocketAddress::Tcp(address) => address.ip().is_loopback(),
+            SocketAddress::Null | SocketAddress::Unix(_) => true,
         }
     }
 }

@@ -258,7 +258,7 @@ struct Meter {
 
 impl Meter {
     fn start() -> Self {
-        let kernel = sys::usage(sys::Whose::Thread).kernel.into();
+        let kernel = sys::usage(sys::UsageOf::Thread).kernel.into();
         Self { cpu_ns: sys::thread_cpu_ns(), kernel, run_delay_ns: run_delay_ns(), spun: Nanos::ZERO }
     }
 

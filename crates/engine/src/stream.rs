@@ -1,6 +1,6 @@
 //! One connection's bytes: TCP or Unix socket, with or without TLS, or none at all. Never blocks.
 
-use crate::endpoint::{Endpoint, Place, Tls};
+use crate::endpoint::{Endpoint, SocketAddress, Tls};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustls::ClientConnection;
@@ -60,8 +60,8 @@ impl Stream {
     pub fn connect(endpoint: &Endpoint, serial: u64) -> io::Result<Self> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let fd = match &endpoint.place {
-            Place::Null => return Ok(Self::Null { answered: true }),
-            Place::Tcp(address) => {
+            SocketAddress::Null => return Ok(Self::Null { answered: true }),
+            SocketAddress::Tcp(address) => {
                 let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
                 let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
                 net::sockopt::set_tcp_nodelay(&socket, true)?;
@@ -72,14 +72,14 @@ impl Stream {
                 begun(net::connect(&socket, address))?;
                 socket
             }
-            Place::Unix(path) => {
+            SocketAddress::Unix(path) => {
                 let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
                 begun(net::connect(&socket, &net::SocketAddrUnix::new(path.as_path())?))?;
                 socket
             }
         };
         // A socket that takes no stamps is timed when it is read.
-        let stamped = matches!(endpoint.place, Place::Tcp(_)) && sys::stamp_arrivals(&fd).is_ok();
+        let stamped = matches!(endpoint.place, SocketAddress::Tcp(_)) && sys::stamp_arrivals(&fd).is_ok();
         let socket = Socket { fd, stamped };
         match &endpoint.tls {
             Some(tls) if endpoint.begins_with_tls() => Self::secured(socket, tls),

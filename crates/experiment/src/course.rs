@@ -2,7 +2,7 @@ use crate::check::{Error, check};
 use crate::group::{Cache, Group};
 use crate::verdict::{Found, Worth};
 use plan::{At, Hypothesis, Measure};
-use record::{Design, Over, Visit};
+use record::{Design, ExperimentEnd, Visit};
 use stats::shuffled;
 use units::Nanos;
 
@@ -27,7 +27,7 @@ pub struct Experiment {
     block: u32,
     /// What is still to be started in it, and how often each was void.
     waiting: Vec<Slot>,
-    pub(crate) over: Option<Over>,
+    pub(crate) over: Option<ExperimentEnd>,
 }
 
 /// A start that is due in a block.
@@ -57,7 +57,7 @@ pub enum Step {
         expected: Option<Nanos>,
     },
     /// It is over.
-    Done(Over),
+    Done(ExperimentEnd),
 }
 
 /// The least time after which any verdict is possible, if a visit takes `visit`: the pilot, and the blocks before the
@@ -123,8 +123,8 @@ impl Experiment {
             return Step::Done(over);
         }
         if self.fresh() && self.design.budget.is_some_and(|budget| spent + self.rest() > budget) {
-            self.over = Some(Over::BudgetSpent);
-            return Step::Done(Over::BudgetSpent);
+            self.over = Some(ExperimentEnd::BudgetSpent);
+            return Step::Done(ExperimentEnd::BudgetSpent);
         }
         let slot = self.waiting[0];
         Step::Visit {
@@ -251,7 +251,7 @@ impl Experiment {
         self.settle();
         let alone = (1..self.design.arms.len()).all(|arm| self.dropped[arm].is_some());
         if slot.arm == 0 || alone || self.nothing_left() {
-            self.over = Some(Over::NothingToCompare);
+            self.over = Some(ExperimentEnd::NothingToCompare);
         }
     }
 
@@ -264,13 +264,13 @@ impl Experiment {
         }
         if asked && self.block >= self.design.least {
             if self.nothing_left() {
-                self.over = Some(Over::NothingToCompare);
+                self.over = Some(ExperimentEnd::NothingToCompare);
             } else if self.decided() {
-                self.over = Some(Over::Decided);
+                self.over = Some(ExperimentEnd::Decided);
             }
         }
         if self.over.is_none() && self.block >= blocks {
-            self.over = Some(Over::BlocksMade);
+            self.over = Some(ExperimentEnd::BlocksMade);
         }
         if self.over.is_none() {
             self.open();

@@ -4,7 +4,7 @@ use crate::noise::noise;
 use crate::predict::expected;
 use crate::verdict::Found;
 use crate::words;
-use record::{Answer, Caveat, Doubt, Judged, Over, Standing};
+use record::{Answer, Caveat, Doubt, ExperimentEnd, Judged, Standing};
 use stats::{Blocks, Slope, student_t};
 use units::Share;
 
@@ -20,7 +20,7 @@ impl Experiment {
     }
 
     /// Ends it from outside; what was measured still counts.
-    pub fn interrupt(&mut self, over: Over) -> Standing {
+    pub fn interrupt(&mut self, over: ExperimentEnd) -> Standing {
         self.over = self.over.or(Some(over));
         self.standing()
     }

@@ -27,7 +27,7 @@ pub(crate) fn carry_out(cell: &Cell, stop: &Stop, events: &mut Vec<Event>) -> Re
     let mut reached = None;
     if !cell.load.warm_up.is_zero() {
         let plan = plan(cell, &scene, &closed(cell), false)?;
-        let mut warm = Kept { events: Vec::new(), begin: None, after: 0 };
+        let mut warm = EventLog { events: Vec::new(), begin: None, after: 0 };
         measure(&plan, &mut warm, stop)?;
         reached = rate_of(&warm.events);
     }
@@ -46,7 +46,7 @@ pub(crate) fn carry_out(cell: &Cell, stop: &Stop, events: &mut Vec<Event>) -> Re
         }
     };
     let after = cell.load.calm_for.as_secs() as usize;
-    let mut kept = Kept { events: Vec::new(), begin: Some(&mut begin), after };
+    let mut kept = EventLog { events: Vec::new(), begin: Some(&mut begin), after };
     let measured = measure(&plan, &mut kept, stop);
     *events = kept.events;
     measured
@@ -95,7 +95,7 @@ fn plan(cell: &Cell, scene: &Scene, load: &str, watched: bool) -> Result<Plan, T
     Ok(plan)
 }
 
-fn measure(plan: &Plan, kept: &mut Kept<'_>, stop: &Stop) -> Result<(), Trouble> {
+fn measure(plan: &Plan, kept: &mut EventLog<'_>, stop: &Stop) -> Result<(), Trouble> {
     let outcome = conduct(plan, None, env!("CARGO_PKG_VERSION"), kept, stop);
     outcome.error.map_or(Ok(()), |error| Err(Trouble::Fail(error.to_string())))
 }
@@ -116,13 +116,13 @@ fn rate_of(events: &[Event]) -> Option<f64> {
 }
 
 /// Keeps all events, and lets something begin after so many seconds of the load.
-struct Kept<'a> {
+struct EventLog<'a> {
     events: Vec<Event>,
     begin: Option<&'a mut dyn FnMut()>,
     after: usize,
 }
 
-impl Sink for Kept<'_> {
+impl Sink for EventLog<'_> {
     fn event(&mut self, event: &Event) {
         self.events.push(event.clone());
         let seconds = self.events.iter().filter(|event| matches!(event, Event::SliceDone { .. })).count();

@@ -31,7 +31,7 @@ mod titles;
 mod watch;
 
 pub use target::Where;
-pub use watch::{Seen, Watch};
+pub use watch::{Sighting, Watch};
 
 use scene::Finder;
 use source::Source;
@@ -56,7 +56,7 @@ pub fn start(asked: &plan::Watch, target: &Where) -> std::io::Result<Watch> {
     ];
     sources.extend(asked.postgres_url().map(|url| or_absent(postgres::Source::open(&url))));
     sources.extend(asked.metrics_url().map(|url| or_absent(metrics::Source::open(&url))));
-    Watch::start(|seen| watch::Desk::new(finder, sources, seen))
+    Watch::start(|seen| watch::Collector::new(finder, sources, seen))
 }
 
 /// The address of a host that was named beside the target; the reason in words if there is none.

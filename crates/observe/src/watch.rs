@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// What the watch has to say.
 #[derive(Debug, Clone)]
-pub enum Seen {
+pub enum Sighting {
     /// What is watched has changed.
     Watched(Box<Watched>),
     /// A window of a trial is over.
@@ -39,14 +39,14 @@ enum Command {
 }
 
 /// What reads and cuts.
-pub(crate) struct Desk {
+pub(crate) struct Collector {
     finder: Finder,
     /// When it looks again who is watched.
     look: Instant,
     /// What was last said of what is watched.
     watched: Watched,
     sources: Vec<(Box<dyn Source>, Instant)>,
-    seen: SyncSender<Seen>,
+    seen: SyncSender<Sighting>,
     /// Something found no room there.
     unheard: bool,
     /// The trial that goes on, when it began, and where its current window did.
@@ -55,8 +55,8 @@ pub(crate) struct Desk {
     looked_in: u32,
 }
 
-impl Desk {
-    pub fn new(finder: Finder, sources: Vec<Box<dyn Source>>, seen: SyncSender<Seen>) -> Self {
+impl Collector {
+    pub fn new(finder: Finder, sources: Vec<Box<dyn Source>>, seen: SyncSender<Sighting>) -> Self {
         let now = Instant::now();
         let sources = sources.into_iter().map(|source| (source, now)).collect();
         let watched = Watched::default();
@@ -95,7 +95,7 @@ impl Desk {
             }
             let looks: Vec<Look> = self.sources.iter_mut().flat_map(|(source, _)| source.looks()).collect();
             for look in looks {
-                self.say(Seen::Look(self.looked_in, look));
+                self.say(Sighting::Look(self.looked_in, look));
             }
             let next = self.sources.iter().map(|(_, due)| *due);
             let next = next.chain(self.trial.map(|(_, _, from)| from + WINDOW)).fold(self.look, Instant::min);
@@ -134,11 +134,11 @@ impl Desk {
         };
         self.fill(&mut window);
         self.trial = Some((trial, began, now));
-        self.say(Seen::Window(trial, Box::new(window)));
+        self.say(Sighting::Window(trial, Box::new(window)));
     }
 
     /// Whether it will be heard. Whoever listened may have gone; then the thread ends at its next command.
-    fn say(&mut self, seen: Seen) -> bool {
+    fn say(&mut self, seen: Sighting) -> bool {
         let full = matches!(self.seen.try_send(seen), Err(TrySendError::Full(_)));
         self.unheard |= full;
         !full
@@ -176,7 +176,7 @@ impl Desk {
             said.push(missing.clone());
             is_new
         });
-        if watched != self.watched && self.say(Seen::Watched(Box::new(watched.clone()))) {
+        if watched != self.watched && self.say(Sighting::Watched(Box::new(watched.clone()))) {
             self.watched = watched;
         }
     }
@@ -185,12 +185,12 @@ impl Desk {
 /// The running watch; it ends when dropped.
 pub struct Watch {
     commands: Option<Sender<Command>>,
-    seen: Receiver<Seen>,
+    seen: Receiver<Sighting>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watch {
-    pub(crate) fn start(make: impl FnOnce(SyncSender<Seen>) -> Desk) -> std::io::Result<Self> {
+    pub(crate) fn start(make: impl FnOnce(SyncSender<Sighting>) -> Collector) -> std::io::Result<Self> {
         let (send, seen) = sync_channel(SEEN);
         let (commands, inbox) = channel();
         let desk = make(send);
@@ -225,12 +225,12 @@ impl Watch {
     }
 
     /// What it has to say since it was last asked. Never waits.
-    pub fn seen(&self) -> impl Iterator<Item = Seen> + '_ {
+    pub fn seen(&self) -> impl Iterator<Item = Sighting> + '_ {
         self.seen.try_iter()
     }
 
     /// Ends it, and gives what it still had to say: the last window may have been cut only now.
-    pub fn finish(mut self) -> Vec<Seen> {
+    pub fn finish(mut self) -> Vec<Sighting> {
         self.stop();
         self.seen.try_iter().collect()
     }

@@ -3,8 +3,8 @@
 mod curves;
 mod differences;
 
-use crate::desk::{Desk, lock};
 use crate::refusal::Refusal;
+use crate::run_cache::{RunCache, lock};
 use record::RunId;
 use store::{RunSummary, State, Store};
 use units::{Share, grouped};
@@ -21,7 +21,7 @@ struct Run {
 }
 
 /// The runs named, with commas between; each against the first.
-pub(crate) fn compare(desk: &Desk, asked: &str) -> Result<Document, Refusal> {
+pub(crate) fn compare(desk: &RunCache, asked: &str) -> Result<Document, Refusal> {
     let names: Vec<&str> = asked.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     if !(2..=MOST_COMPARED).contains(&names.len()) {
         return Err(Refusal::asked(format!(

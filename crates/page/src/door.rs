@@ -41,7 +41,7 @@ pub(crate) struct Door {
 
 /// How a token came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum TokenSource {
     /// None is asked for.
     None,
     /// In the address: the browser is to keep it, for the page's own questions.
@@ -55,7 +55,7 @@ impl Door {
         Self { here: !at.is_open(), token, cookie: format!("torment-{}=", at.0.port()) }
     }
 
-    fn check(&self, request: &Request) -> Result<Way, Refusal> {
+    fn check(&self, request: &Request) -> Result<TokenSource, Refusal> {
         let headers = request.headers();
         if self.here && !headers.get(HOST).and_then(|host| host.to_str().ok()).is_some_and(is_here) {
             return Err(Refusal {
@@ -65,12 +65,12 @@ impl Door {
                     .to_owned(),
             });
         }
-        let Some(token) = &self.token else { return Ok(Way::None) };
+        let Some(token) = &self.token else { return Ok(TokenSource::None) };
         if in_query(request.uri().query()).is_some_and(|given| token.is(given)) {
-            return Ok(Way::Address);
+            return Ok(TokenSource::Address);
         }
         if self.in_headers(headers).any(|given| token.is(given)) {
-            return Ok(Way::Header);
+            return Ok(TokenSource::Header);
         }
         Err(Refusal {
             status: StatusCode::UNAUTHORIZED,
@@ -99,7 +99,7 @@ pub(crate) async fn enter(State(door): State<Arc<Door>>, request: Request, next:
     let mut response = match door.check(&request) {
         Ok(way) => {
             let mut response = next.run(request).await;
-            if let (Way::Address, Some(token)) = (way, &door.token) {
+            if let (TokenSource::Address, Some(token)) = (way, &door.token) {
                 let cookie = format!("{}{}; Path=/; HttpOnly; SameSite=Lax", door.cookie, token.text());
                 let value =
                     HeaderValue::from_str(&cookie).expect("a token holds nothing that a header must not");
@@ -206,10 +206,10 @@ mod tests {
         let bearer = format!("Bearer {TOKEN}");
         let cookie = format!("other=1; torment-80={TOKEN}");
         for (request, way) in [
-            (asked(&format!("/?a=b&token={TOKEN}"), std::slice::from_ref(&here)), Way::Address),
-            (asked("/", &[here.clone(), (AUTHORIZATION, bearer.as_str())]), Way::Header),
-            (asked("/", &[here.clone(), (COOKIE, cookie.as_str())]), Way::Header),
-            (asked("/?token=old", &[here.clone(), (COOKIE, cookie.as_str())]), Way::Header),
+            (asked(&format!("/?a=b&token={TOKEN}"), std::slice::from_ref(&here)), TokenSource::Address),
+            (asked("/", &[here.clone(), (AUTHORIZATION, bearer.as_str())]), TokenSource::Header),
+            (asked("/", &[here.clone(), (COOKIE, cookie.as_str())]), TokenSource::Header),
+            (asked("/?token=old", &[here.clone(), (COOKIE, cookie.as_str())]), TokenSource::Header),
         ] {
             assert_eq!(door.check(&request).ok(), Some(way), "{request:?}");
         }

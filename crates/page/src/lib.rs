@@ -9,19 +9,19 @@
 
 mod address;
 mod compare;
-mod desk;
 mod door;
 mod history;
 mod html;
 mod limited;
 mod refusal;
 mod routes;
+mod run_cache;
 mod serve;
 mod stream;
 
 pub use address::{Address, Token};
-pub use desk::document;
 pub use html::{freeze, is_built};
+pub use run_cache::document;
 pub use serve::{Page, Serving};
 
 /// Rows of the timeline in a document: as many as a chart has points from left to right, and a report of half an hour

@@ -27,14 +27,14 @@ impl Limited {
 }
 
 impl Listener for Limited {
-    type Io = Held;
+    type Io = CountedStream;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Held, SocketAddr) {
+    async fn accept(&mut self) -> (CountedStream, SocketAddr) {
         let room = Arc::clone(&self.room).acquire_owned().await.expect("it is never closed");
         // By axum's own way, which waits where there are no descriptors left.
         let (stream, from) = Listener::accept(&mut self.listener).await;
-        (Held { stream, _room: room }, from)
+        (CountedStream { stream, _room: room }, from)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -44,18 +44,18 @@ impl Listener for Limited {
 
 /// A connection, and the room it takes until it ends.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct CountedStream {
     stream: TcpStream,
     _room: OwnedSemaphorePermit,
 }
 
-impl Held {
+impl CountedStream {
     fn stream(self: Pin<&mut Self>) -> Pin<&mut TcpStream> {
         Pin::new(&mut self.get_mut().stream)
     }
 }
 
-impl AsyncRead for Held {
+impl AsyncRead for CountedStream {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -65,7 +65,7 @@ impl AsyncRead for Held {
     }
 }
 
-impl AsyncWrite for Held {
+impl AsyncWrite for CountedStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.stream().poll_write(cx, bytes)
     }

@@ -1,10 +1,10 @@
 //! What can be asked for. Everything is read, nothing can be changed.
 
-use crate::desk::{Desk, lock, reading};
 use crate::door::{self, Door};
 use crate::html::{PAGE, json};
 use crate::refusal::Refusal;
-use crate::stream::{self, Seen};
+use crate::run_cache::{RunCache, lock, reading};
+use crate::stream::{self, ClientPosition};
 use crate::{compare, history};
 use axum::extract::{Path, Query, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
@@ -24,15 +24,15 @@ const STREAMS: usize = 64;
 /// What the answers are made of.
 #[derive(Debug, Clone)]
 pub(crate) struct House {
-    desk: Arc<Desk>,
+    cache: Arc<RunCache>,
     /// Whether the service ends.
     over: watch::Receiver<bool>,
     streams: Arc<Semaphore>,
 }
 
 impl House {
-    pub fn new(desk: Arc<Desk>, over: watch::Receiver<bool>) -> Self {
-        Self { desk, over, streams: Arc::new(Semaphore::new(STREAMS)) }
+    pub fn new(cache: Arc<RunCache>, over: watch::Receiver<bool>) -> Self {
+        Self { cache, over, streams: Arc::new(Semaphore::new(STREAMS)) }
     }
 
     /// Says when the service ends.
@@ -63,7 +63,7 @@ pub(crate) fn routes(house: House, door: Door) -> Router {
 }
 
 async fn home(State(house): State<House>) -> Response {
-    let home = house.desk.home().map_or_else(|| "#/".to_owned(), |id| format!("#/runs/{id}"));
+    let home = house.cache.home().map_or_else(|| "#/".to_owned(), |id| format!("#/runs/{id}"));
     Json(json!({ "home": home })).into_response()
 }
 
@@ -71,13 +71,13 @@ async fn list(
     State(house): State<House>,
     Query(asked): Query<HashMap<String, String>>,
 ) -> Result<Response, Refusal> {
-    let found = reading(move || history::history(&house.desk.store()?, &asked)).await?;
+    let found = reading(move || history::history(&house.cache.store()?, &asked)).await?;
     Ok(Json(found).into_response())
 }
 
 async fn document(State(house): State<House>, Path(asked): Path<String>) -> Result<Response, Refusal> {
     let found = reading(move || {
-        let run = house.desk.run(&asked)?;
+        let run = house.cache.run(&asked)?;
         let mut run = lock(&run);
         run.catch_up(false)?;
         Ok(json(&run.document()))
@@ -98,8 +98,8 @@ async fn events(
             ),
         });
     };
-    let run = reading(move || house.desk.run(&asked)).await?;
-    let seen = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(Seen::parse);
+    let run = reading(move || house.cache.run(&asked)).await?;
+    let seen = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(ClientPosition::parse);
     Ok(stream::events(run, seen, house.over, room))
 }
 
@@ -109,7 +109,7 @@ async fn compared(
 ) -> Result<Response, Refusal> {
     let found = reading(move || {
         let runs = asked.get("runs").map(String::as_str).unwrap_or_default();
-        Ok(json(&compare::compare(&house.desk, runs)?))
+        Ok(json(&compare::compare(&house.cache, runs)?))
     });
     Ok(as_json(found.await?))
 }
@@ -117,7 +117,7 @@ async fn compared(
 async fn metrics(State(house): State<House>, headers: HeaderMap) -> Result<Response, Refusal> {
     let accepted = headers.get_all(ACCEPT).iter().filter_map(|kind| kind.to_str().ok());
     let form = Form::wanted(&accepted.collect::<Vec<_>>().join(","));
-    let found = reading(move || house.desk.metrics(form)).await?;
+    let found = reading(move || house.cache.metrics(form)).await?;
     Ok(([(CONTENT_TYPE, form.content_type())], found).into_response())
 }
 

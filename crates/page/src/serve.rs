@@ -1,10 +1,10 @@
 //! The page served, on a thread of its own, until whoever began it says that it is over.
 
 use crate::address::{Address, Token};
-use crate::desk::Desk;
 use crate::door::Door;
 use crate::limited::Limited;
 use crate::routes::{House, routes};
+use crate::run_cache::RunCache;
 use crate::stream::PARTING;
 use meter::stay_behind;
 use record::RunId;
@@ -39,7 +39,7 @@ pub struct Serving<'a> {
 #[derive(Debug)]
 pub struct Page {
     url: String,
-    desk: Arc<Desk>,
+    cache: Arc<RunCache>,
     over: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -53,9 +53,9 @@ impl Page {
         let listener = TcpListener::bind(serving.at.0)?;
         listener.set_nonblocking(true)?;
         let at = listener.local_addr()?;
-        let desk = Arc::new(Desk::new(serving.store));
+        let cache = Arc::new(RunCache::new(serving.store));
         let (over, told) = watch::channel(false);
-        let house = House::new(Arc::clone(&desk), told);
+        let house = House::new(Arc::clone(&cache), told);
         let door = Door::new(Address(at), serving.token.clone());
         let beside = serving.beside.map(<[u32]>::to_vec);
         let (began, begins) = std::sync::mpsc::channel();
@@ -74,7 +74,7 @@ impl Page {
             }
         })?;
         begins.recv().unwrap_or_else(|_| Err(io::Error::other("its thread ended at once")))?;
-        Ok(Self { url: url(at, serving.token.as_ref()), desk, over, thread: Some(thread) })
+        Ok(Self { url: url(at, serving.token.as_ref()), cache, over, thread: Some(thread) })
     }
 
     /// What a browser opens it with, the token included.
@@ -84,7 +84,7 @@ impl Page {
 
     /// The page begins with this run from now on.
     pub fn shows(&self, id: &RunId) {
-        self.desk.shows(id);
+        self.cache.shows(id);
     }
 
     /// Tells the end to whoever looks, for a second at most, and ends.

@@ -3,10 +3,10 @@
 //! A browser is told the difference between what it has and what there is, whenever it takes it. Nothing is queued for it: one
 //! that stands still misses steps, never rows.
 
-use crate::desk::{Followed, Shared, lock, reading};
 use crate::history;
 use crate::html::json;
 use crate::refusal::Refusal;
+use crate::run_cache::{Followed, Shared, lock, reading};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
@@ -37,12 +37,12 @@ const MOST: usize = 2_000;
 
 /// Which rows a browser has: the id of the last event that had rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct ClientPosition {
     generation: u32,
     rows: usize,
 }
 
-impl Seen {
+impl ClientPosition {
     /// From `generation:rows`; none if it is anything else, which then begins anew.
     pub fn parse(id: &str) -> Option<Self> {
         let (generation, rows) = id.split_once(':')?;
@@ -58,7 +58,7 @@ impl Seen {
 #[derive(Debug)]
 struct Step {
     front: Arc<str>,
-    rows: Option<(Seen, String)>,
+    rows: Option<(ClientPosition, String)>,
     /// There are more rows already.
     more: bool,
     state: State,
@@ -75,7 +75,7 @@ struct Rows {
 /// The answer that lasts as long as the run.
 pub(crate) fn events(
     run: Shared,
-    seen: Option<Seen>,
+    seen: Option<ClientPosition>,
     over: watch::Receiver<bool>,
     room: OwnedSemaphorePermit,
 ) -> Response {
@@ -88,13 +88,13 @@ pub(crate) fn events(
         tokio::time::sleep(PARTING).await;
         drop(room);
     });
-    Sse::new(Told(told)).keep_alive(KeepAlive::new().interval(ALIVE)).into_response()
+    Sse::new(EventStream(told)).keep_alive(KeepAlive::new().interval(ALIVE)).into_response()
 }
 
 /// Events on their way to a browser.
-struct Told(mpsc::Receiver<Event>);
+struct EventStream(mpsc::Receiver<Event>);
 
-impl Stream for Told {
+impl Stream for EventStream {
     type Item = Result<Event, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -108,7 +108,7 @@ struct Left;
 /// One browser that is told of one run.
 struct Telling {
     run: Shared,
-    seen: Option<Seen>,
+    seen: Option<ClientPosition>,
     /// What was said last, and when.
     front: Option<(Arc<str>, Instant)>,
     over: watch::Receiver<bool>,
@@ -180,7 +180,7 @@ impl Telling {
     }
 }
 
-fn step(run: &mut Followed, seen: Option<Seen>) -> Step {
+fn step(run: &mut Followed, seen: Option<ClientPosition>) -> Step {
     let (generation, rows) = (run.pages.generation(), run.pages.rows());
     let known = seen.filter(|seen| seen.generation == generation && seen.rows <= rows);
     let from = known.map_or(0, |seen| seen.rows);
@@ -189,7 +189,7 @@ fn step(run: &mut Followed, seen: Option<Seen>) -> Step {
     let is_news = to > from || (known.is_none() && seen.is_some());
     let told = is_news.then(|| {
         let timeline = cut(run.pages.rows_from(from), to - from);
-        let seen = Seen { generation, rows: to };
+        let seen = ClientPosition { generation, rows: to };
         (seen, json(&Rows { generation, from, timeline }))
     });
     Step { front: run.front(), rows: told, more: to < rows, state: run.state() }
@@ -208,10 +208,10 @@ mod tests {
 
     #[test]
     fn ids_tell_where_to_go_on() {
-        let seen = Seen { generation: 3, rows: 120 };
-        assert_eq!(Seen::parse(&seen.id()), Some(seen));
+        let seen = ClientPosition { generation: 3, rows: 120 };
+        assert_eq!(ClientPosition::parse(&seen.id()), Some(seen));
         for id in ["", "3", "3:", ":3", "a:b", "-1:2", "1:2:3", "99999999999999999999:1"] {
-            assert_eq!(Seen::parse(id), None, "{id}");
+            assert_eq!(ClientPosition::parse(id), None, "{id}");
         }
     }
 }

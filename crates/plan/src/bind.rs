@@ -1,4 +1,4 @@
-use crate::error::{Error, Place};
+use crate::error::{Error, GivenAt};
 use crate::{
     Arrivals, Data, Fit, Load, Order, Piece, Plan, Rows, SecretFrom, Stage, Task, data, secret::Hidden,
 };
@@ -152,7 +152,7 @@ fn is_forbidden(b: u8) -> bool {
 fn fitted(file: &str, text: &str, column: &str, fit: Fit) -> Result<Arc<[String]>, Error> {
     let found = data::column(file, text, column)?;
     if fit == Fit::Header && found.iter().any(|value| value.bytes().any(is_forbidden)) {
-        let place = Place::File { name: file.into(), text: text.into(), span: 0..0 };
+        let place = GivenAt::File { name: file.into(), text: text.into(), span: 0..0 };
         let message = format!(
             "column '{column}' is used in a header and holds a line end or another control character"
         );

@@ -146,7 +146,7 @@ impl Draft {
         }
     }
 
-    fn database(&self, database: &mut Database, place: &crate::Place) -> Result<(), Error> {
+    fn database(&self, database: &mut Database, place: &crate::GivenAt) -> Result<(), Error> {
         if let Some(password) = &mut database.password {
             password.rooted(place);
         }

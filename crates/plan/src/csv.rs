@@ -1,4 +1,4 @@
-use crate::error::{Error, Place};
+use crate::error::{Error, GivenAt};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ pub(crate) fn column(name: &str, text: &str, column: &str) -> Result<Vec<String>
     let offset = text.len() - body.len();
     let shared: (Arc<str>, Arc<str>) = (name.into(), text.into());
     let error = |span: Range<usize>, message: String| {
-        let place = Place::File {
+        let place = GivenAt::File {
             name: Arc::clone(&shared.0),
             text: Arc::clone(&shared.1),
             span: span.start + offset..span.end + offset,

@@ -1,6 +1,6 @@
 //! Data sets: values that come from files, one row for each arrival.
 
-use crate::error::{Error, Place};
+use crate::error::{Error, GivenAt};
 use crate::{csv, ndjson};
 use std::fmt;
 use std::path::Path;
@@ -83,13 +83,13 @@ pub(crate) fn column(file: &str, text: &str, column: &str) -> Result<Vec<String>
 }
 
 /// A file named in a plan file is looked for next to it.
-pub(crate) fn rooted(path: &str, place: &Place) -> String {
+pub(crate) fn rooted(path: &str, place: &GivenAt) -> String {
     match place {
-        Place::File { name, .. } => {
+        GivenAt::File { name, .. } => {
             let folder = Path::new(&**name).parent().unwrap_or(Path::new(""));
             folder.join(path).to_string_lossy().into_owned()
         }
-        Place::Option(_) => path.to_owned(),
+        GivenAt::Option(_) => path.to_owned(),
     }
 }
 

@@ -1,5 +1,5 @@
 use crate::Key;
-use crate::error::{Error, Place};
+use crate::error::{Error, GivenAt};
 use std::collections::BTreeMap;
 use units::{Nanos, ParseError, Rate};
 
@@ -7,7 +7,7 @@ use units::{Nanos, ParseError, Rate};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Given {
     pub(crate) text: String,
-    pub(crate) place: Place,
+    pub(crate) place: GivenAt,
 }
 
 impl Given {
@@ -47,7 +47,7 @@ impl Given {
 
     /// Whether it comes from the command line.
     pub(crate) fn is_option(&self) -> bool {
-        matches!(self.place, Place::Option(_))
+        matches!(self.place, GivenAt::Option(_))
     }
 
     /// The name before a header's colon.
@@ -60,7 +60,7 @@ impl Given {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Section {
     /// Its beginning, if it is one of several.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<GivenAt>,
     pub(crate) values: BTreeMap<Key, Vec<Given>>,
 }
 
@@ -122,7 +122,7 @@ impl Section {
     /// Where in its file it begins.
     pub(crate) fn start(&self) -> usize {
         match &self.place {
-            Some(Place::File { span, .. }) => span.start,
+            Some(GivenAt::File { span, .. }) => span.start,
             _ => 0,
         }
     }
@@ -244,7 +244,7 @@ impl Draft {
     /// or cores adds one more; headers are `Name: value`, form fields `name=value`. Each statement of
     /// a database is a request of its own, with its weight before it if that is not 1: `3: select …`.
     pub fn set(&mut self, key: Key, option: &'static str, text: impl Into<String>) {
-        let place = Place::Option(option);
+        let place = GivenAt::Option(option);
         let given = |text: String| Given { text, place: place.clone() };
         let text = text.into();
         if key != Key::Sql {

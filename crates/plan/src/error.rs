@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 /// Where a value was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum GivenAt {
     /// On the command line, by this option.
     Option(&'static str),
     /// In a file.
@@ -24,13 +24,13 @@ pub enum Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// Where, if it is in one place.
-    pub place: Option<Place>,
+    pub place: Option<GivenAt>,
     /// What was found and what was expected.
     pub message: String,
 }
 
 impl Error {
-    pub(crate) fn at(place: &Place, message: impl Into<String>) -> Self {
+    pub(crate) fn at(place: &GivenAt, message: impl Into<String>) -> Self {
         Self { place: Some(place.clone()), message: message.into() }
     }
 
@@ -45,8 +45,8 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             None => f.write_str(&self.message),
-            Some(Place::Option(option)) => write!(f, "{option}: {}", self.message),
-            Some(Place::File { name, text, span }) => {
+            Some(GivenAt::Option(option)) => write!(f, "{option}: {}", self.message),
+            Some(GivenAt::File { name, text, span }) => {
                 let quote = Quote::new(text, span);
                 let (line, column) = (quote.line, quote.column);
                 writeln!(f, "{name}:{line}:{column}: {}", self.message)?;
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn quotes_the_line_with_a_caret() {
-        let place = |text: &str, span| Place::File { name: "p.toml".into(), text: text.into(), span };
+        let place = |text: &str, span| GivenAt::File { name: "p.toml".into(), text: text.into(), span };
         for (text, span, expected) in [
             ("a = 1\nb = \"é\" # x\n", 10..14, "p.toml:2:5: wrong\n 2 | b = \"é\" # x\n   |     ^^^"),
             ("a = '''\nx\n'''", 4..13, "p.toml:1:5: wrong\n 1 | a = '''\n   |     ^^^"),

@@ -1,7 +1,7 @@
 mod masking;
 
 use crate::draft::{Draft, FlowDraft, Given, NeedDraft, Section};
-use crate::error::{Error, Place, nearest};
+use crate::error::{Error, GivenAt, nearest};
 use crate::key::{Key, Kind, bracketed};
 use crate::secret;
 use crate::words::words;
@@ -50,8 +50,8 @@ fn entries(table: DeTable<'_>) -> Vec<Entry<'_>> {
 }
 
 impl File {
-    fn place(&self, span: Range<usize>) -> Place {
-        Place::File { name: Arc::clone(&self.name), text: Arc::clone(&self.shown), span }
+    fn place(&self, span: Range<usize>) -> GivenAt {
+        GivenAt::File { name: Arc::clone(&self.name), text: Arc::clone(&self.shown), span }
     }
 
     fn error(&self, span: Range<usize>, message: String) -> Error {

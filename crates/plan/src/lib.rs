@@ -56,7 +56,7 @@ mod words;
 pub use check::{ReadFile, is_token};
 pub use data::{Data, Order, Rows};
 pub use draft::Draft;
-pub use error::{Error, Place};
+pub use error::{Error, GivenAt};
 pub use experiment::{Arm, Asked, At, Change, Experiment, Hypothesis, Measure, Probe, Said, Workload};
 pub use fit::Fit;
 pub use flow::{Ask, Check, Flow, Statement, Step, Take, TakeFrom};

@@ -1,4 +1,4 @@
-use crate::error::{Error, Place, nearest};
+use crate::error::{Error, GivenAt, nearest};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(crate) fn column(name: &str, text: &str, column: &str) -> Result<Vec<String>, Error> {
     let shared: (Arc<str>, Arc<str>) = (name.into(), text.into());
     let error = |span: Range<usize>, message: String| {
-        Error::at(&Place::File { name: Arc::clone(&shared.0), text: Arc::clone(&shared.1), span }, message)
+        Error::at(&GivenAt::File { name: Arc::clone(&shared.0), text: Arc::clone(&shared.1), span }, message)
     };
     let (mut values, mut start) = (Vec::new(), 0);
     for line in text.split_inclusive('\n') {

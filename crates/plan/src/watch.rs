@@ -1,7 +1,7 @@
 use crate::placeholder::Names;
 use crate::secret::{hide, masked_url};
 use crate::url::{Address, Parts};
-use crate::{Database, Error, Piece, Place, Target, Template};
+use crate::{Database, Error, GivenAt, Piece, Target, Template};
 
 /// What is watched beside the load, and how. By default whatever of the target is on this machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +61,7 @@ pub struct Endpoint(Template);
 
 impl Endpoint {
     /// Reads an `http://` or `https://` URL. The message is complete, and shows no secret.
-    pub(crate) fn parse(text: &str, place: &Place) -> Result<Self, Error> {
+    pub(crate) fn parse(text: &str, place: &GivenAt) -> Result<Self, Error> {
         let wrong = |what: &str| Error::at(place, format!("'{}' is not {what}", masked_url(text)));
         let url = text.trim();
         let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };

@@ -9,7 +9,7 @@ use units::{Bytes, Nanos};
 
 /// One thing that is measured in blocks; a block gives one value for each of its figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum What {
+pub enum CellKind {
     /// Bytes from one place in memory to another, and the smallest things a program can ask for.
     Copy(copy::Cell),
     /// A task launched, and joined.
@@ -65,7 +65,7 @@ pub struct Block {
     pub used: Nanos,
 }
 
-impl What {
+impl CellKind {
     /// Its figures, in the order of a block's values.
     pub fn figures(&self) -> Vec<Named> {
         match self {

@@ -1,7 +1,7 @@
 //! What CLONE_VM means, shown: a child writes into a variable, and its parent looks.
 
 use crate::Error;
-use crate::cell::{Block, Home, Named, What};
+use crate::cell::{Block, CellKind, Home, Named};
 use crate::worker::Worker;
 use record::Unit;
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ impl Demonstration {
 pub fn demonstrate(program: &Path) -> Result<Vec<Demonstration>, Error> {
     let mut worker = Worker::start(program, Home::default())?;
     let mut show = |shared: bool, flags: &'static [&'static str]| {
-        let what = What::Clone(Cell { shared });
+        let what = CellKind::Clone(Cell { shared });
         let block =
             worker.block(&what, 1)?.map_err(|why| Error::Cell("a child that writes".to_owned(), why))?;
         let &[found, seen] = block.values.as_slice() else {

@@ -3,7 +3,7 @@
 use record::{Caveat, Conditions, Doubt};
 use std::fs::read_to_string;
 use std::time::{Duration, Instant};
-use sys::{Ticks, Whose, usage};
+use sys::{Ticks, UsageOf, usage};
 use units::Nanos;
 
 /// How long others are watched.
@@ -51,12 +51,12 @@ pub fn survey() -> Conditions {
 
 /// Shares of one processor that others used, and of all that was stolen.
 fn others() -> (f64, f64) {
-    let (before, own, began) = (Ticks::now(), usage(Whose::Process).processor, Instant::now());
+    let (before, own, began) = (Ticks::now(), usage(UsageOf::Process).processor, Instant::now());
     std::thread::sleep(WATCH);
     let Some(seen) = before.zip(Ticks::now()).map(|(before, now)| now.since(&before)) else {
         return (0.0, 0.0);
     };
-    let own = usage(Whose::Process).processor.saturating_sub(own);
+    let own = usage(UsageOf::Process).processor.saturating_sub(own);
     let foreign = seen.busy().saturating_sub(own).as_secs_f64() / began.elapsed().as_secs_f64();
     (foreign, seen.stolen_share())
 }

@@ -1,6 +1,6 @@
 //! Bytes copied within memory, and the smallest things a program can ask for: what all other figures are held against.
 
-use crate::cell::{Block, Named, What};
+use crate::cell::{Block, CellKind, Named};
 use crate::rounds::Table;
 use record::{Figure, Unit};
 use serde::{Deserialize, Serialize};
@@ -94,9 +94,9 @@ impl Table for Copies {
         "memcpy"
     }
 
-    fn cells(&self) -> Vec<What> {
+    fn cells(&self) -> Vec<CellKind> {
         let copies = SIZES.map(|size| Cell::Copy(Bytes(size)));
-        copies.into_iter().chain([Cell::Touch, Cell::Call, Cell::Clock]).map(What::Copy).collect()
+        copies.into_iter().chain([Cell::Touch, Cell::Call, Cell::Clock]).map(CellKind::Copy).collect()
     }
 
     fn explain(&self, figures: &mut [Figure]) -> Vec<String> {

@@ -6,7 +6,7 @@ mod memory;
 mod rounds;
 mod stream;
 
-use crate::cell::{Block, Named, What};
+use crate::cell::{Block, CellKind, Named};
 use crate::rounds::Table;
 use crate::sides::Placement;
 use record::{Figure, Unit};
@@ -159,7 +159,7 @@ impl Table for Ipc {
         "ipc"
     }
 
-    fn cells(&self) -> Vec<What> {
+    fn cells(&self) -> Vec<CellKind> {
         let possible = Placement::possible();
         let places: Vec<Placement> = possible.into_iter().filter(|place| *place != Placement::Free).collect();
         let mut all = Vec::new();
@@ -185,7 +185,7 @@ impl Table for Ipc {
                 all.extend(swept.map(|(size, buffer)| Cell::Throughput(medium, size, Some(buffer))));
             }
         }
-        all.into_iter().map(What::Ipc).collect()
+        all.into_iter().map(CellKind::Ipc).collect()
     }
 
     fn explain(&self, figures: &mut [Figure]) -> Vec<String> {

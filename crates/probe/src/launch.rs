@@ -5,7 +5,7 @@ mod explain;
 mod minimal;
 mod tasks;
 
-use crate::cell::{Block, Home, Named, What};
+use crate::cell::{Block, CellKind, Home, Named};
 use crate::rounds::Table;
 use record::{Figure, Unit};
 use serde::{Deserialize, Serialize};
@@ -162,9 +162,9 @@ impl Table for Launch {
         "launch"
     }
 
-    fn cells(&self) -> Vec<What> {
+    fn cells(&self) -> Vec<CellKind> {
         let cells = if self.like_eliben { paused() } else { back_to_back() };
-        cells.into_iter().map(What::Launch).collect()
+        cells.into_iter().map(CellKind::Launch).collect()
     }
 
     fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
@@ -207,7 +207,7 @@ mod tests {
         for like_eliben in [false, true] {
             let cells = Launch { like_eliben }.cells();
             let mut names: Vec<(String, String)> =
-                cells.iter().flat_map(What::figures).map(|named| (named.row, named.column)).collect();
+                cells.iter().flat_map(CellKind::figures).map(|named| (named.row, named.column)).collect();
             let all = names.len();
             names.sort();
             names.dedup();

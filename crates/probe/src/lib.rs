@@ -20,7 +20,7 @@ mod sides;
 mod switch;
 mod worker;
 
-pub use cell::{Block, Home, Named, What};
+pub use cell::{Block, CellKind, Home, Named};
 pub use clone::{Demonstration, demonstrate};
 pub use conditions::survey;
 pub use costs::costs;

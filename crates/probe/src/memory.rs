@@ -5,7 +5,7 @@ mod readings;
 
 pub use cell::Cell;
 
-use crate::cell::What;
+use crate::cell::CellKind;
 use crate::figure::median;
 use crate::rounds::Table;
 use cell::{FREE, MALLOC, PARTS, SUM, Thread};
@@ -22,9 +22,9 @@ impl Table for Memory {
         "memory"
     }
 
-    fn cells(&self) -> Vec<What> {
+    fn cells(&self) -> Vec<CellKind> {
         let threads = [Thread::Plain, Thread::Touched, Thread::Raw].map(Cell::Thread);
-        threads.into_iter().chain([Cell::Malloc]).map(What::Memory).collect()
+        threads.into_iter().chain([Cell::Malloc]).map(CellKind::Memory).collect()
     }
 
     fn explain(&self, figures: &mut [Figure]) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Blocks of all cells of a table, taking turns until each has enough.
 
 use crate::Error;
-use crate::cell::{Block, Home, What};
+use crate::cell::{Block, CellKind, Home};
 use crate::figure::figures;
 use crate::worker::Worker;
 use record::{Caveat, Doubt, Event, Figure};
@@ -9,7 +9,7 @@ use stats::shuffled;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use sys::{Ticks, Whose, usage};
+use sys::{Ticks, UsageOf, usage};
 use units::Nanos;
 
 /// Values of two blocks in a row that differ by less show that a cell is warm,
@@ -32,7 +32,7 @@ pub trait Table {
     /// A word: what the user types, and what a figure says it belongs to.
     fn name(&self) -> &'static str;
     /// What is measured, in the order of telling.
-    fn cells(&self) -> Vec<What>;
+    fn cells(&self) -> Vec<CellKind>;
     /// Once all is measured: gives figures their arguments and caveats, and says in sentences what they mean together.
     /// Figures are in the order of [`Table::cells`], without those that could not be measured.
     fn explain(&self, figures: &mut [Figure]) -> Vec<String>;
@@ -57,7 +57,7 @@ pub struct Effort {
 
 /// A cell with the blocks made of it so far.
 struct Course {
-    what: What,
+    what: CellKind,
     operations: u64,
     wanted: u32,
     blocks: Vec<Block>,
@@ -120,7 +120,7 @@ struct Workers<'a> {
 }
 
 impl Workers<'_> {
-    fn block(&mut self, what: &What, operations: u64) -> Result<Result<Block, String>, Error> {
+    fn block(&mut self, what: &CellKind, operations: u64) -> Result<Result<Block, String>, Error> {
         let home = what.home();
         if !self.all.contains_key(&home) {
             self.all.insert(home, Worker::start(&self.effort.program, home)?);
@@ -131,7 +131,7 @@ impl Workers<'_> {
 }
 
 /// Finds how many operations make a block, and goes on until the cell is warm.
-fn warm(what: &What, workers: &mut Workers<'_>, effort: &Effort) -> Result<Result<u64, String>, Error> {
+fn warm(what: &CellKind, workers: &mut Workers<'_>, effort: &Effort) -> Result<Result<u64, String>, Error> {
     let target = effort.block.as_secs_f64();
     let mut operations = what.least();
     let mut last: Option<f64> = None;
@@ -225,7 +225,7 @@ struct Calm {
 
 impl Calm {
     fn new() -> Self {
-        let own = usage(Whose::Process).processor;
+        let own = usage(UsageOf::Process).processor;
         Self { ticks: Ticks::now(), since: Instant::now(), own, used: Duration::ZERO }
     }
 
@@ -237,7 +237,7 @@ impl Calm {
         }
         let now = Ticks::now();
         let seen = self.ticks.zip(now).map(|(before, now)| now.since(&before));
-        let own = usage(Whose::Process).processor;
+        let own = usage(UsageOf::Process).processor;
         let ours = self.used + own.saturating_sub(self.own);
         *self = Self::new();
         let seen = seen?;

@@ -12,7 +12,7 @@ use record::{Caveat, Doubt, Figure, Unit};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
-use sys::{Ticks, Whose, usage};
+use sys::{Ticks, UsageOf, usage};
 
 const GO: &str = include_str!("../runtimes/handover.go");
 const JAVA: &str = include_str!("../runtimes/Handover.java");
@@ -195,7 +195,7 @@ struct Calm {
 
 /// Of this process and of all that it has waited for.
 fn used() -> Duration {
-    usage(Whose::Process).processor + usage(Whose::Children).processor
+    usage(UsageOf::Process).processor + usage(UsageOf::Children).processor
 }
 
 impl Calm {

@@ -5,7 +5,7 @@ mod medium;
 mod rounds;
 mod tasks;
 
-use crate::cell::{Block, Named, What};
+use crate::cell::{Block, CellKind, Named};
 use crate::figure::median;
 use crate::rounds::{Effort, Table};
 use crate::runtimes;
@@ -125,7 +125,7 @@ impl Table for Switch {
         "switch"
     }
 
-    fn cells(&self) -> Vec<What> {
+    fn cells(&self) -> Vec<CellKind> {
         let places = Placement::possible();
         let mut all = Vec::new();
         for kind in [Kind::Threads, Kind::Processes] {
@@ -136,7 +136,7 @@ impl Table for Switch {
         all.extend(places.iter().map(|place| Cell::Echo(*place)));
         all.extend(Medium::ALONE.map(Cell::Alone));
         all.extend([Cell::Tokio, Cell::ByHand]);
-        all.into_iter().map(What::Switch).collect()
+        all.into_iter().map(CellKind::Switch).collect()
     }
 
     fn extra(&self, effort: &Effort, stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {

@@ -1,19 +1,19 @@
 //! The process that measures, seen from both sides.
 
 use crate::Error;
-use crate::cell::{Block, Home, What};
+use crate::cell::{Block, CellKind, Home};
 use serde::{Deserialize, Serialize};
 use service::{Anew, Talk};
 use std::io;
 use std::path::Path;
 use std::time::Instant;
-use sys::{Allowed, Mapping, Whose, usage};
+use sys::{Allowed, Mapping, UsageOf, usage};
 use units::Nanos;
 
-/// What a worker is asked, a line of JSON each; it answers with a [`Block`], or why there is none.
+/// CellKind a worker is asked, a line of JSON each; it answers with a [`Block`], or why there is none.
 #[derive(Debug, Serialize, Deserialize)]
-struct Ask {
-    what: What,
+struct Request {
+    what: CellKind,
     operations: u64,
 }
 
@@ -37,8 +37,8 @@ impl Worker {
     ///
     /// # Errors
     /// When the worker has ended.
-    pub fn block(&mut self, what: &What, operations: u64) -> Result<Result<Block, String>, Error> {
-        self.0.ask(&Ask { what: what.clone(), operations }).map_err(Error::Worker)
+    pub fn block(&mut self, what: &CellKind, operations: u64) -> Result<Result<Block, String>, Error> {
+        self.0.ask(&Request { what: what.clone(), operations }).map_err(Error::Worker)
     }
 }
 
@@ -52,7 +52,7 @@ pub fn work() -> io::Result<()> {
     let heap = touched(home);
     asked.answer(&heap.as_ref().map(|_| ()).map_err(|why| io::Error::other(why.to_string())))?;
     let allowed = Allowed::now()?;
-    while let Some(Ask { what, operations }) = asked.hear_next()? {
+    while let Some(Request { what, operations }) = asked.hear_next()? {
         let (before, began) = (used(), Instant::now());
         let block = what.block(operations);
         let wall = Nanos::from(began.elapsed());
@@ -82,5 +82,5 @@ fn touched(home: Home) -> io::Result<Option<Mapping>> {
 
 /// Processor time of this process and of all it has waited for.
 fn used() -> std::time::Duration {
-    usage(Whose::Process).processor + usage(Whose::Children).processor
+    usage(UsageOf::Process).processor + usage(UsageOf::Children).processor
 }

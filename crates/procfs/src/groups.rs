@@ -24,7 +24,7 @@ pub struct Line {
 
 /// The groups of a process: a host may use version 1 for some controllers and 2 for others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct GroupPaths {
     /// For processor time.
     pub cpu: Line,
     /// For memory.
@@ -81,7 +81,7 @@ fn has(controllers: Option<&str>, asked: Option<&str>) -> bool {
 ///
 /// # Errors
 /// If it has ended.
-pub fn of(pid: u32) -> io::Result<Place> {
+pub fn of(pid: u32) -> io::Result<GroupPaths> {
     find(Path::new("/"), pid, &fs::read_to_string(format!("/proc/{pid}/cgroup"))?)
 }
 
@@ -89,7 +89,7 @@ pub fn of(pid: u32) -> io::Result<Place> {
 ///
 /// # Errors
 /// If it has ended.
-pub fn find(root: &Path, pid: u32, cgroup: &str) -> io::Result<Place> {
+pub fn find(root: &Path, pid: u32, cgroup: &str) -> io::Result<GroupPaths> {
     let own = mounts(&fs::read_to_string(root.join("proc/self/mountinfo"))?, root);
     let members: Vec<Member<'_>> = cgroup.lines().filter_map(member).collect();
     let mut place = among(&own, &members);
@@ -115,8 +115,8 @@ pub fn find(root: &Path, pid: u32, cgroup: &str) -> io::Result<Place> {
     Ok(place)
 }
 
-fn among(mounts: &[Mount], members: &[Member<'_>]) -> Place {
-    Place {
+fn among(mounts: &[Mount], members: &[Member<'_>]) -> GroupPaths {
+    GroupPaths {
         cpu: line(mounts, members, Some("cpu")),
         memory: line(mounts, members, Some("memory")),
         pids: line(mounts, members, Some("pids")),

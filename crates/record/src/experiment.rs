@@ -229,13 +229,13 @@ pub struct Standing {
     /// Doubts about the whole: drift between blocks, arms of unequal noise.
     pub caveats: Vec<Caveat>,
     /// Why it is over; none while it goes on.
-    pub over: Option<Over>,
+    pub over: Option<ExperimentEnd>,
 }
 
 /// Why an experiment ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Over {
+pub enum ExperimentEnd {
     /// Every hypothesis has an answer.
     Decided,
     /// All planned blocks are made.

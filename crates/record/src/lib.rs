@@ -26,7 +26,8 @@ pub use diagnosis::{Arithmetic, Cause, Confidence, Diagnosis, Evidence, Finding,
 pub use doubt::{Caveat, Doubt};
 pub use event::{End, Event, Judgement, Log, Machine, Probing, Ramped, RunId, Started, Visiting};
 pub use experiment::{
-    Answer, ArmOf, Design, Expected, Interval, Judged, Noise, Over, ProbeOf, Spent, Standing, Taken, Visit,
+    Answer, ArmOf, Design, Expected, ExperimentEnd, Interval, Judged, Noise, ProbeOf, Spent, Standing, Taken,
+    Visit,
 };
 pub use gather::{Counted, Gather};
 pub use kind::{LimitUnit, RoomUnit, RunKind};

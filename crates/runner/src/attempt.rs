@@ -12,7 +12,7 @@ use crate::{Error, Outcome, Sink, Stop, Title, ended, exit, id, recorded, setup,
 use bench::{Bench, Real};
 use experiment::{Experiment as Course, Step};
 use plan::{Experiment, Plan, Task};
-use record::{Answer, Design, Event, Over, Standing, Verdict, Visit};
+use record::{Answer, Design, Event, ExperimentEnd, Standing, Verdict, Visit};
 use service::Guard;
 use units::Nanos;
 use visit::{Lab, Next};
@@ -108,7 +108,7 @@ fn carry_out<B: Bench>(
     let standing = loop {
         let spent = before + (lab.bench.now() - began);
         if lab.stop.asked() {
-            break course.interrupt(Over::Interrupted);
+            break course.interrupt(ExperimentEnd::Interrupted);
         }
         let next = match course.next(spent) {
             Step::Visit { number, block, arm, placebo, probes, expected } => {
@@ -128,7 +128,7 @@ fn carry_out<B: Bench>(
             expected: next.expected,
         }));
         let Some(visit) = lab.visit(&next, &course, sink) else {
-            break course.interrupt(Over::Interrupted);
+            break course.interrupt(ExperimentEnd::Interrupted);
         };
         course.take(&visit);
         sink.event(&Event::Visited { visit: Box::new(visit) });
@@ -141,8 +141,8 @@ fn carry_out<B: Bench>(
 fn exit_code(standing: &Standing) -> u8 {
     let asked = || standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
     match standing.over {
-        Some(Over::Interrupted) | None => exit::INTERRUPTED,
-        Some(Over::NothingToCompare) => exit::NOT_MET,
+        Some(ExperimentEnd::Interrupted) | None => exit::INTERRUPTED,
+        Some(ExperimentEnd::NothingToCompare) => exit::NOT_MET,
         _ if asked().any(|judged| matches!(judged.answer, Answer::Undecided | Answer::NotMeasured)) => {
             exit::UNDECIDED
         }

@@ -4,7 +4,7 @@
 use crate::Sink;
 use diagnosis::Recording;
 use engine::Endpoint;
-use observe::{Seen, Watch, Where};
+use observe::{Sighting, Watch, Where};
 use record::watch::{Missing, Watched};
 use record::{Cause, Event, NoFinding, Verdict};
 use std::time::{Duration, Instant};
@@ -90,19 +90,19 @@ impl<'a> Witness<'a> {
 
     /// Passes on what the watch has seen since it was last asked.
     pub fn hear(&mut self) {
-        let seen: Vec<Seen> = self.watch.iter().flat_map(Watch::seen).collect();
+        let seen: Vec<Sighting> = self.watch.iter().flat_map(Watch::seen).collect();
         self.pass(seen);
     }
 
-    fn pass(&mut self, seen: Vec<Seen>) {
+    fn pass(&mut self, seen: Vec<Sighting>) {
         for seen in seen {
             let event = match seen {
-                Seen::Watched(watched) => {
+                Sighting::Watched(watched) => {
                     self.has_java = watched.subjects.first().is_some_and(|subject| subject.java.is_some());
                     Event::WatchStarted { watched }
                 }
-                Seen::Window(trial, window) => Event::Observed { trial, window },
-                Seen::Look(trial, look) => {
+                Sighting::Window(trial, window) => Event::Observed { trial, window },
+                Sighting::Look(trial, look) => {
                     self.awaited = None;
                     Event::Looked { trial, look }
                 }

@@ -1,6 +1,6 @@
 //! The one database of trials that all goals share, and the bounds that it proves.
 
-use crate::classify::{Class, Seen, classify, conditional_throughput, leans_bad};
+use crate::classify::{Class, TrialAtLevel, classify, conditional_throughput, leans_bad};
 use plan::Goal;
 use record::{Limit, LimitUnit};
 use units::Share;
@@ -14,7 +14,7 @@ pub struct Level {
     /// Offered rate, per second.
     pub rate: f64,
     /// What was measured there and has not expired.
-    pub trials: Vec<Seen>,
+    pub trials: Vec<TrialAtLevel>,
 }
 
 /// The levels between which the limit of one goal lies, proven or as far as the trials so far suggest.
@@ -45,7 +45,7 @@ pub fn rounded(rate: f64) -> f64 {
 
 impl Bounds {
     /// Adds a valid trial.
-    pub fn add(&mut self, rate: f64, seen: Seen) {
+    pub fn add(&mut self, rate: f64, seen: TrialAtLevel) {
         match self.levels.iter_mut().find(|l| (l.rate / rate - 1.0).abs() < SAME) {
             Some(level) => level.trials.push(seen),
             None => {
@@ -80,7 +80,7 @@ impl Bounds {
     }
 
     /// The trials at a level.
-    pub fn at(&self, rate: f64) -> &[Seen] {
+    pub fn at(&self, rate: f64) -> &[TrialAtLevel] {
         self.levels.iter().find(|l| (l.rate / rate - 1.0).abs() < SAME).map_or(&[], |l| &l.trials)
     }
 
@@ -151,7 +151,7 @@ mod tests {
             let good = kind == "g";
             let loss = if good { 0.0 } else { 0.1 };
             let rate: f64 = rate.parse().expect("a number");
-            bounds.add(rate, Seen { seconds: 10.0, loss, good, due: 100, bad: u64::from(!good) });
+            bounds.add(rate, TrialAtLevel { seconds: 10.0, loss, good, due: 100, bad: u64::from(!good) });
         }
         bounds
     }

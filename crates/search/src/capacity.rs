@@ -21,7 +21,7 @@ const OUTSIDE: f64 = 0.015;
 
 /// What one trial says about the capacity while it lasted, requests per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Said {
+pub enum Observation {
     /// It was overloaded, and kept up so much.
     Was(f64),
     /// It kept up with all that was offered.
@@ -30,7 +30,7 @@ pub enum Said {
     Below(f64),
 }
 
-impl Said {
+impl Observation {
     fn rate(self) -> f64 {
         match self {
             Self::Was(rate) | Self::AtLeast(rate) | Self::Below(rate) => rate,
@@ -40,7 +40,7 @@ impl Said {
 
 /// A quantile, and how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Known {
+pub struct QuantileEstimate {
     /// The 95 % interval begins here.
     pub low: f64,
     /// As likely too low as too high.
@@ -49,7 +49,7 @@ pub struct Known {
     pub high: f64,
 }
 
-impl Known {
+impl QuantileEstimate {
     /// The interval, relative to its upper end.
     pub fn width(&self) -> f64 {
         (self.high - self.low) / self.high
@@ -65,17 +65,18 @@ pub struct Capacity {
 
 impl Capacity {
     /// None unless the trials bound it from both sides.
-    pub fn of(said: &[Said]) -> Option<Self> {
-        let measured = said.iter().filter(|one| matches!(one, Said::Was(_))).count();
-        let bounded = said.iter().any(|one| matches!(one, Said::AtLeast(_)))
-            && said.iter().any(|one| matches!(one, Said::Below(_)));
+    pub fn of(said: &[Observation]) -> Option<Self> {
+        let measured = said.iter().filter(|one| matches!(one, Observation::Was(_))).count();
+        let bounded = said.iter().any(|one| matches!(one, Observation::AtLeast(_)))
+            && said.iter().any(|one| matches!(one, Observation::Below(_)));
         if measured == 0 && !bounded {
             return None;
         }
-        let logs = |of: fn(&Said) -> bool| said.iter().filter(move |one| of(one)).map(|one| one.rate().ln());
+        let logs =
+            |of: fn(&Observation) -> bool| said.iter().filter(move |one| of(one)).map(|one| one.rate().ln());
         let (sum, count) = match measured {
             0 => (logs(|_| true).sum::<f64>(), said.len()),
-            _ => (logs(|one| matches!(one, Said::Was(_))).sum(), measured),
+            _ => (logs(|one| matches!(one, Observation::Was(_))).sum(), measured),
         };
         let middle = sum / count as f64;
         let furthest = logs(|_| true).map(|log| (log - middle).abs()).fold(0.01, f64::max) + 1.0;
@@ -103,7 +104,7 @@ impl Capacity {
     }
 
     /// The rate that this share of the trials hold.
-    pub fn held_by(&self, share: f64) -> Known {
+    pub fn held_by(&self, share: f64) -> QuantileEstimate {
         let away = quantile(1.0 - share);
         let mut rates: Vec<(f64, f64)> =
             self.cells.iter().map(|(centre, spread, weight)| (centre + away * spread, *weight)).collect();
@@ -116,7 +117,7 @@ impl Capacity {
             });
             found.or(rates.last()).map_or(f64::NAN, |(rate, _)| rate.exp())
         };
-        Known { low: at(OUTSIDE), middle: at(0.5), high: at(1.0 - OUTSIDE) }
+        QuantileEstimate { low: at(OUTSIDE), middle: at(0.5), high: at(1.0 - OUTSIDE) }
     }
 
     /// How much the capacity differs from trial to trial: its standard deviation, as a share.
@@ -131,12 +132,12 @@ fn side(middle: f64, sign: f64, distance: f64, step: f64) -> (f64, f64) {
 }
 
 /// The logarithm of the density, or of the probability, of what was said.
-fn likelihood(said: Said, centre: f64, spread: f64) -> f64 {
+fn likelihood(said: Observation, centre: f64, spread: f64) -> f64 {
     let away = (said.rate().ln() - centre) / spread;
     match said {
-        Said::Was(_) => -spread.ln() - away * away / 2.0,
-        Said::AtLeast(_) => tail(away).max(1e-12).ln(),
-        Said::Below(_) => tail(-away).max(1e-12).ln(),
+        Observation::Was(_) => -spread.ln() - away * away / 2.0,
+        Observation::AtLeast(_) => tail(away).max(1e-12).ln(),
+        Observation::Below(_) => tail(-away).max(1e-12).ln(),
     }
 }
 
@@ -175,7 +176,7 @@ fn quantile(below: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Said::{AtLeast, Below, Was};
+    use Observation::{AtLeast, Below, Was};
 
     #[test]
     fn the_normal_distribution_is_that() {

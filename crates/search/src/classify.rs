@@ -11,7 +11,7 @@ const FULL: f64 = 0.99;
 
 /// One valid trial at a level, reduced to what classification needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Seen {
+pub struct TrialAtLevel {
     /// Effective duration: what was planned if it was stopped as hopeless, else what was loaded.
     pub seconds: f64,
     /// Share of arrivals lost, with what a growing queue implies.
@@ -24,7 +24,7 @@ pub struct Seen {
     pub bad: u64,
 }
 
-impl Seen {
+impl TrialAtLevel {
     fn full(&self, goal: &Goal) -> bool {
         self.seconds >= goal.trial.as_secs_f64() * FULL
     }
@@ -48,7 +48,7 @@ struct Sums {
     whole: f64,
 }
 
-fn sums(trials: &[Seen], goal: &Goal) -> Sums {
+fn sums(trials: &[TrialAtLevel], goal: &Goal) -> Sums {
     let total = |full: bool, good: bool| -> f64 {
         trials.iter().filter(|t| t.full(goal) == full && t.good == good).map(|t| t.seconds).sum()
     };
@@ -60,7 +60,7 @@ fn sums(trials: &[Seen], goal: &Goal) -> Sums {
 }
 
 /// The class of a level from all its valid trials. The goal's exceed ratio is below 1.
-pub fn classify(trials: &[Seen], goal: &Goal) -> Class {
+pub fn classify(trials: &[TrialAtLevel], goal: &Goal) -> Class {
     let s = sums(trials, goal);
     // A hair of slack, so that 30 s made of trials of 9.95 s are 30 s.
     let hair = (1.0 - FULL) * s.whole;
@@ -74,15 +74,15 @@ pub fn classify(trials: &[Seen], goal: &Goal) -> Class {
 }
 
 /// Which way an undecided level leans: whether its bad seconds outweigh what the goal lets pass.
-pub fn leans_bad(trials: &[Seen], goal: &Goal) -> bool {
+pub fn leans_bad(trials: &[TrialAtLevel], goal: &Goal) -> bool {
     let total = |good: bool| -> f64 { trials.iter().filter(|t| t.good == good).map(|t| t.seconds).sum() };
     total(false) > total(true) * goal.exceed.0 / (1.0 - goal.exceed.0)
 }
 
 /// Conditional throughput, requests per second: the level times one minus the loss at the
 /// (1 − E) quantile, by duration, of its full trials; missing seconds count as lost.
-pub fn conditional_throughput(rate: f64, trials: &[Seen], goal: &Goal) -> f64 {
-    let mut full: Vec<&Seen> = trials.iter().filter(|t| t.full(goal)).collect();
+pub fn conditional_throughput(rate: f64, trials: &[TrialAtLevel], goal: &Goal) -> f64 {
+    let mut full: Vec<&TrialAtLevel> = trials.iter().filter(|t| t.full(goal)).collect();
     full.sort_by(|a, b| a.loss.total_cmp(&b.loss));
     let target = sums(trials, goal).whole * (1.0 - goal.exceed.0) * FULL;
     let mut seconds = 0.0;
@@ -106,13 +106,13 @@ mod tests {
     }
 
     /// `"10g 10b 1g"`: seconds, good or bad.
-    fn trials(text: &str) -> Vec<Seen> {
+    fn trials(text: &str) -> Vec<TrialAtLevel> {
         text.split_whitespace()
             .map(|word| {
                 let (seconds, kind) = word.split_at(word.len() - 1);
                 let good = kind == "g";
                 let seconds = seconds.parse().expect("a number");
-                Seen { seconds, loss: if good { 0.0 } else { 0.25 }, good, due: 100, bad: 0 }
+                TrialAtLevel { seconds, loss: if good { 0.0 } else { 0.25 }, good, due: 100, bad: 0 }
             })
             .collect()
     }

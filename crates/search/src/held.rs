@@ -1,7 +1,7 @@
 //! The limit as a distribution: what the trials so far say of it, which rate tells most next, and when it is known.
 
 use crate::bounds::rounded;
-use crate::capacity::{Capacity, Known, Said};
+use crate::capacity::{Capacity, Observation, QuantileEstimate};
 use crate::narrow::{Range, Want};
 use plan::Goal;
 use record::{Limit, LimitUnit, Slice};
@@ -36,7 +36,7 @@ const HALVES: usize = 6;
 #[derive(Debug, Clone, Copy)]
 struct Trial {
     rate: f64,
-    said: Said,
+    said: Observation,
     due: u64,
     bad: u64,
     /// What was lost was answered so.
@@ -45,14 +45,14 @@ struct Trial {
 
 impl Trial {
     fn good(&self) -> bool {
-        matches!(self.said, Said::AtLeast(_))
+        matches!(self.said, Observation::AtLeast(_))
     }
 
     /// What it says where another trial held so much. Who is busy with turning away gets less done than it can: the overload did not measure it.
-    fn against(&self, held: f64) -> Said {
+    fn against(&self, held: f64) -> Observation {
         match self.said {
-            Said::Was(did) if self.refused && did < held * COLLAPSED && self.rate > held => {
-                Said::Below(self.rate)
+            Observation::Was(did) if self.refused && did < held * COLLAPSED && self.rate > held => {
+                Observation::Below(self.rate)
             }
             said => said,
         }
@@ -61,14 +61,14 @@ impl Trial {
 
 /// All full trials since the last warm-up, and the capacity that they show.
 #[derive(Debug, Clone, Default)]
-pub struct Held {
+pub struct CapacityTrials {
     trials: Vec<Trial>,
     capacity: Option<Capacity>,
 }
 
-impl Held {
+impl CapacityTrials {
     /// Takes a full trial.
-    pub fn push(&mut self, rate: f64, said: Said, total: &Slice) {
+    pub fn push(&mut self, rate: f64, said: Observation, total: &Slice) {
         let (due, bad) = (total.due, total.outcomes.bad());
         self.trials.push(Trial { rate, said, due, bad, refused: 2 * total.outcomes.failed > bad });
         self.look();
@@ -76,7 +76,7 @@ impl Held {
 
     fn look(&mut self) {
         let most = self.most();
-        let said: Vec<Said> = self.trials.iter().map(|trial| trial.against(most)).collect();
+        let said: Vec<Observation> = self.trials.iter().map(|trial| trial.against(most)).collect();
         let good = self.trials.iter().any(Trial::good);
         self.capacity = Capacity::of(&said).filter(|_| good);
     }
@@ -85,7 +85,7 @@ impl Held {
     pub fn spoil(&mut self, allowed: Share) {
         let lost = |trial: &Trial| Share::of(trial.bad, trial.due).0 > allowed.0;
         for trial in self.trials.iter_mut().filter(|trial| trial.good() && lost(trial)) {
-            trial.said = Said::Below(trial.rate);
+            trial.said = Observation::Below(trial.rate);
         }
         self.look();
     }
@@ -106,8 +106,8 @@ impl Held {
             .trials
             .iter()
             .filter_map(|trial| match trial.said {
-                Said::Was(rate) => Some(rate.ln()),
-                Said::AtLeast(_) | Said::Below(_) => None,
+                Observation::Was(rate) => Some(rate.ln()),
+                Observation::AtLeast(_) | Observation::Below(_) => None,
             })
             .collect();
         let line = Slope::fit(&measured, 1.0).filter(|_| measured.len() >= RISING_LEAST)?;
@@ -123,7 +123,7 @@ impl Held {
             return false;
         }
         let middle = |trials: &[Trial]| {
-            let said: Vec<Said> = trials.iter().map(|trial| trial.said).collect();
+            let said: Vec<Observation> = trials.iter().map(|trial| trial.said).collect();
             let known = Capacity::of(&said)?.held_by(0.5);
             Some((known.middle.ln(), (known.high / known.low).ln() / 4.0))
         };
@@ -142,7 +142,8 @@ impl Held {
     /// The next rate; nothing once all goals are known to the width.
     pub fn want(&self, goals: &[Goal], width: f64, range: Range) -> Want {
         let Some(capacity) = &self.capacity else { return Want::Nothing };
-        let known: Vec<Known> = goals.iter().map(|goal| capacity.held_by(1.0 - goal.exceed.0)).collect();
+        let known: Vec<QuantileEstimate> =
+            goals.iter().map(|goal| capacity.held_by(1.0 - goal.exceed.0)).collect();
         let least = known.iter().min_by(|a, b| a.middle.total_cmp(&b.middle)).expect("there is a goal");
         let most = known.iter().max_by(|a, b| a.middle.total_cmp(&b.middle)).expect("there is a goal");
         let good = self.good_near(least, width).count();
@@ -171,7 +172,7 @@ impl Held {
         let most = self.most();
         let least =
             self.trials.iter().filter(|trial| !trial.good()).map(|trial| trial.rate).reduce(f64::min)?;
-        let measured = self.trials.iter().any(|trial| matches!(trial.against(most), Said::Was(_)));
+        let measured = self.trials.iter().any(|trial| matches!(trial.against(most), Observation::Was(_)));
         (!measured && least > most).then_some((most, least))
     }
 
@@ -182,7 +183,7 @@ impl Held {
     }
 
     /// Clean trials that stand for this rate.
-    fn good_near(&self, known: &Known, width: f64) -> impl Iterator<Item = &Trial> {
+    fn good_near(&self, known: &QuantileEstimate, width: f64) -> impl Iterator<Item = &Trial> {
         let least = known.low * (1.0 - width);
         self.trials.iter().filter(move |trial| trial.good() && trial.rate >= least)
     }

@@ -22,7 +22,7 @@ mod search;
 mod threshold;
 mod warm;
 
-pub use classify::{Class, Seen, classify, conditional_throughput};
+pub use classify::{Class, TrialAtLevel, classify, conditional_throughput};
 pub use judge::{judge, steady};
 pub use search::{Config, Proposal, Search, Step, TRIALS_MOST};
 pub use threshold::{Ahead, Range, Shown, Threshold};

@@ -7,7 +7,7 @@ use crate::background::Loss;
 use crate::bounds::{Bounds, rounded};
 use crate::curve::{SHARES, point};
 use crate::drift::{Reference, Shift};
-use crate::held::Held;
+use crate::held::CapacityTrials;
 use crate::judge::{hopeless, is_void, judge, steady};
 use crate::narrow::{Range, Want, want};
 use crate::warm::WarmUp;
@@ -162,7 +162,7 @@ pub struct Search {
     phase: Phase,
     pending: Option<Proposal>,
     bounds: Bounds,
-    held: Held,
+    held: CapacityTrials,
     loss: Loss,
     /// How a request fails that is lost at any rate.
     failure: Option<Failure>,
@@ -210,7 +210,7 @@ impl Search {
             phase: Phase::Climb { rate, down: false },
             pending: None,
             bounds: Bounds::default(),
-            held: Held::default(),
+            held: CapacityTrials::default(),
             loss: Loss::Unseen,
             failure: None,
             warm: Nanos::ZERO,

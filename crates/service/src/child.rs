@@ -1,6 +1,6 @@
 //! A program that the guard has started.
 
-use crate::group::{self, Place};
+use crate::group::{self, GroupParent};
 use crate::log::{Awaited, Kept};
 use crate::order::{Refusal, Start, User};
 use crate::tree;
@@ -155,7 +155,7 @@ pub fn make_groups(
     name: &str,
     journal: &mut Journal,
 ) -> Result<(Vec<PathBuf>, Vec<OwnedFd>), String> {
-    let places: Vec<Place> = if limits.need_group() { group::places(limits)? } else { Vec::new() };
+    let places: Vec<GroupParent> = if limits.need_group() { group::places(limits)? } else { Vec::new() };
     let mut made = (Vec::new(), Vec::new());
     for place in places {
         let group = place.group(name);

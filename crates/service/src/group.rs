@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// Where groups can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct GroupParent {
     /// The group in which they are.
     folder: PathBuf,
     /// Whether it is of version 2.
@@ -44,14 +44,14 @@ fn needed(limits: &Limits) -> Vec<&'static str> {
 /// Where this process may make groups for these limits.
 ///
 /// Fails with what is missing, and what would help.
-pub fn places(limits: &Limits) -> Result<Vec<Place>, String> {
+pub fn places(limits: &Limits) -> Result<Vec<GroupParent>, String> {
     let read = |file: &str| fs::read_to_string(file).map_err(|e| format!("{file}: {e}"));
     places_of(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?, limits)
 }
 
 /// As [`places`], from what proc_pid_mountinfo(5) and cgroups(7) describe.
-fn places_of(mountinfo: &str, own: &str, limits: &Limits) -> Result<Vec<Place>, String> {
-    let mut places: Vec<Place> = Vec::new();
+fn places_of(mountinfo: &str, own: &str, limits: &Limits) -> Result<Vec<GroupParent>, String> {
+    let mut places: Vec<GroupParent> = Vec::new();
     let mounts = mounts(mountinfo, Path::new("/"));
     let mut unified = Vec::new();
     for controller in needed(limits) {
@@ -78,17 +78,17 @@ fn places_of(mountinfo: &str, own: &str, limits: &Limits) -> Result<Vec<Place>, 
 }
 
 /// Version 1: below the group that this process is in, so that its own limits hold as well.
-fn first(group: PathBuf, controller: &'static str) -> Result<Place, String> {
+fn first(group: PathBuf, controller: &'static str) -> Result<GroupParent, String> {
     writable(&group).map_err(|why| {
         format!("a control group with '{controller}' cannot be made in {}: {why}; run torment as root, or leave the limit out", group.display())
     })?;
-    Ok(Place { folder: group, unified: false, controllers: vec![controller] })
+    Ok(GroupParent { folder: group, unified: false, controllers: vec![controller] })
 }
 
 /// Version 2: in the nearest group from the own one upwards that gives its groups these controllers: all in one, for a
 /// process is in one group only. A group with processes of its own, as torment's is, gives none (the rule of no
 /// internal processes).
-fn second(mount: &Mount, own: &str, controllers: Vec<&'static str>) -> Result<Place, String> {
+fn second(mount: &Mount, own: &str, controllers: Vec<&'static str>) -> Result<GroupParent, String> {
     let own = mount.own(own, None);
     let mut refused = None;
     for group in own.ancestors().take_while(|group| group.starts_with(&mount.folder)) {
@@ -99,7 +99,7 @@ fn second(mount: &Mount, own: &str, controllers: Vec<&'static str>) -> Result<Pl
         // To move a process takes the right to write there too.
         let movable = || rustix::fs::access(group.join("cgroup.procs"), rustix::fs::Access::WRITE_OK);
         match writable(group).and_then(|()| Ok(movable()?)) {
-            Ok(()) => return Ok(Place { folder: group.to_owned(), unified: true, controllers }),
+            Ok(()) => return Ok(GroupParent { folder: group.to_owned(), unified: true, controllers }),
             Err(why) => refused = refused.or(Some((group.to_owned(), why))),
         }
     }
@@ -122,7 +122,7 @@ fn writable(folder: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)?)
 }
 
-impl Place {
+impl GroupParent {
     /// The folder of a new group.
     pub fn group(&self, name: &str) -> PathBuf {
         self.folder.join(name)

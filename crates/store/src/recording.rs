@@ -106,7 +106,7 @@ impl Store {
     /// Starts the thread that writes a run's events from this one on.
     fn write(&self, id: &RunId, db: Connection, key: i64, seq: i64) -> Result<Recording, Error> {
         let (queue, entries) = sync_channel(QUEUE);
-        let mut desk = Desk { db, path: self.path.clone(), key, seq, waiting: Vec::new() };
+        let mut desk = WriterThread { db, path: self.path.clone(), key, seq, waiting: Vec::new() };
         let thread =
             std::thread::Builder::new().name("store".to_owned()).spawn(move || desk.work(&entries)).map_err(
                 |e| Error::Open { path: self.path.clone(), found: format!("no thread to write it: {e}") },
@@ -205,7 +205,7 @@ fn behind(missed: u64) -> Caveat {
 }
 
 /// Where the writing thread sits.
-struct Desk {
+struct WriterThread {
     db: Connection,
     path: PathBuf,
     key: i64,
@@ -213,7 +213,7 @@ struct Desk {
     waiting: Vec<Entry>,
 }
 
-impl Desk {
+impl WriterThread {
     fn work(&mut self, entries: &Receiver<Entry>) -> Result<(), Error> {
         while let Ok(first) = entries.recv() {
             let begin = Instant::now();

@@ -64,10 +64,10 @@ impl Condition {
     }
 
     /// Takes the mutex, and holds it but for the time that it waits for the number.
-    pub fn hold(&self) -> io::Result<Held<'_>> {
+    pub fn hold(&self) -> io::Result<ConditionGuard<'_>> {
         // SAFETY: the mutex was made in `new`, and its memory is there as long as `self` is borrowed.
         done(unsafe { libc::pthread_mutex_lock(self.mutex()) })?;
-        Ok(Held { condition: self, stays: PhantomData })
+        Ok(ConditionGuard { condition: self, stays: PhantomData })
     }
 
     fn mutex(&self) -> *mut libc::pthread_mutex_t {
@@ -95,13 +95,13 @@ impl Drop for Condition {
 
 /// The mutex of a [`Condition`], held by this thread.
 #[derive(Debug)]
-pub struct Held<'a> {
+pub struct ConditionGuard<'a> {
     condition: &'a Condition,
     /// Only the thread that took a mutex may let it go.
     stays: PhantomData<*const ()>,
 }
 
-impl Held<'_> {
+impl ConditionGuard<'_> {
     /// Changes the number, and wakes one who waits, if there is one.
     #[inline]
     pub fn set(&mut self, number: u32) {
@@ -122,7 +122,7 @@ impl Held<'_> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for ConditionGuard<'_> {
     fn drop(&mut self) {
         // SAFETY: as in `wait_for`.
         unsafe { libc::pthread_mutex_unlock(self.condition.mutex()) };

@@ -33,7 +33,7 @@ pub use arrival::{recv_stamped, stamp_arrivals};
 pub use call_names::{call_name, call_number};
 pub use calls::{Call, call};
 pub use clock::{monotonic_ns, now, thread_cpu_ns};
-pub use condition::{Condition, Held};
+pub use condition::{Condition, ConditionGuard};
 pub use crowd::{Crowd, map_stack, take_maps};
 pub use descriptors::own_descriptors;
 pub use limits::raise_nofile;
@@ -44,8 +44,8 @@ pub use partner::Partner;
 pub use priority::real_time;
 pub use processors::{Allowed, check_processors, run_on};
 pub use ptrace::{
-    ARCHITECTURE, Place, Resume, Side, Stopped, bind_traced, follow_traced, place_of_traced, resume_traced,
-    started_by_traced, traced, wait_traced,
+    ARCHITECTURE, Resume, Stopped, SyscallSide, SyscallStop, bind_traced, follow_traced, place_of_traced,
+    resume_traced, started_by_traced, traced, wait_traced,
 };
 pub use reap::{Reaped, reap};
 pub use ring::Reads;
@@ -53,4 +53,4 @@ pub use shared::Shared;
 pub use socket::bind_address_no_port;
 pub use start::before_exec;
 pub use ticks::Ticks;
-pub use usage::{Usage, Whose, usage};
+pub use usage::{Usage, UsageOf, usage};

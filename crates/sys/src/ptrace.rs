@@ -53,7 +53,7 @@ pub enum Resume {
 
 /// Which side of a system call a tracee is stopped at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum SyscallSide {
     /// Before the kernel does it.
     Entry {
         /// Which.
@@ -69,7 +69,7 @@ pub enum Side {
 
 /// Where a stopped tracee is (`PTRACE_GET_SYSCALL_INFO`, since Linux 5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct SyscallStop {
     /// `AUDIT_ARCH_…` of its code: that of the kernel, or one that it also runs.
     pub architecture: u32,
     /// The instruction it goes on with.
@@ -77,7 +77,7 @@ pub struct Place {
     /// Its stack.
     pub stack: u64,
     /// At a system call, and which.
-    pub side: Side,
+    pub side: SyscallSide,
 }
 
 /// `AUDIT_ARCH_…` of the architecture this is built for; none if it is not known here.
@@ -203,7 +203,7 @@ pub fn started_by_traced(pid: Pid) -> io::Result<Option<Pid>> {
 const INFO: usize = 88;
 
 /// Where a stopped tracee is.
-pub fn place_of_traced(pid: Pid) -> io::Result<Place> {
+pub fn place_of_traced(pid: Pid) -> io::Result<SyscallStop> {
     let mut info = [0_u8; INFO];
     // SAFETY: the kernel writes at most as many bytes as it is told, which is how many are there, borrowed for the call; any
     // bytes are values.
@@ -228,18 +228,18 @@ pub fn place_of_traced(pid: Pid) -> io::Result<Place> {
     Ok(place(&info))
 }
 
-fn place(info: &[u8; INFO]) -> Place {
+fn place(info: &[u8; INFO]) -> SyscallStop {
     let wide = |at: usize| {
         let bytes = info.get(at..).and_then(<[u8]>::first_chunk);
         u64::from_ne_bytes(*bytes.expect("every place named here lies within it"))
     };
     let architecture = info.get(4..).and_then(<[u8]>::first_chunk);
     let side = match info[0] {
-        1 => Side::Entry { number: wide(24), arguments: std::array::from_fn(|n| wide(32 + 8 * n)) },
-        2 => Side::Exit(wide(24).cast_signed()),
-        _ => Side::Neither,
+        1 => SyscallSide::Entry { number: wide(24), arguments: std::array::from_fn(|n| wide(32 + 8 * n)) },
+        2 => SyscallSide::Exit(wide(24).cast_signed()),
+        _ => SyscallSide::Neither,
     };
-    Place {
+    SyscallStop {
         architecture: u32::from_ne_bytes(*architecture.expect("four bytes lie there")),
         instruction: wide(8),
         stack: wide(16),
@@ -278,9 +278,9 @@ mod tests {
                         let place = place_of_traced(pid).expect("it is stopped");
                         assert_eq!(Some(place.architecture), ARCHITECTURE);
                         match place.side {
-                            Side::Entry { number, arguments } => entries.push((number, arguments[0])),
-                            Side::Exit(_) => exits += 1,
-                            Side::Neither => panic!("{place:?}"),
+                            SyscallSide::Entry { number, arguments } => entries.push((number, arguments[0])),
+                            SyscallSide::Exit(_) => exits += 1,
+                            SyscallSide::Neither => panic!("{place:?}"),
                         }
                     }
                     other => panic!("{other:?}"),

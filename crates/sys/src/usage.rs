@@ -2,7 +2,7 @@ use std::time::Duration;
 
 /// Whose usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum UsageOf {
     /// All threads of this process.
     Process,
     /// The thread that asks.
@@ -29,11 +29,11 @@ pub struct Usage {
 }
 
 /// What was used since the start.
-pub fn usage(whose: Whose) -> Usage {
+pub fn usage(whose: UsageOf) -> Usage {
     let who = match whose {
-        Whose::Process => libc::RUSAGE_SELF,
-        Whose::Thread => libc::RUSAGE_THREAD,
-        Whose::Children => libc::RUSAGE_CHILDREN,
+        UsageOf::Process => libc::RUSAGE_SELF,
+        UsageOf::Thread => libc::RUSAGE_THREAD,
+        UsageOf::Children => libc::RUSAGE_CHILDREN,
     };
     // SAFETY: all of it are numbers, for which zeros are values.
     let mut raw: libc::rusage = unsafe { std::mem::zeroed() };
@@ -78,22 +78,22 @@ mod tests {
 
     #[test]
     fn a_thread_that_works_and_sleeps_is_seen_to() {
-        let before = (usage(Whose::Process), usage(Whose::Thread));
+        let before = (usage(UsageOf::Process), usage(UsageOf::Thread));
         std::thread::sleep(Duration::from_millis(1));
         let until = Instant::now() + Duration::from_secs(10);
-        while usage(Whose::Thread).since(&before.1).processor < Duration::from_millis(5) {
+        while usage(UsageOf::Thread).since(&before.1).processor < Duration::from_millis(5) {
             assert!(Instant::now() < until, "it works, and no time is charged");
         }
-        let thread = usage(Whose::Thread).since(&before.1);
+        let thread = usage(UsageOf::Thread).since(&before.1);
         assert!(thread.voluntary >= 1, "{thread:?}");
-        assert!(usage(Whose::Process).since(&before.0).processor >= Duration::from_millis(5));
+        assert!(usage(UsageOf::Process).since(&before.0).processor >= Duration::from_millis(5));
     }
 
     #[test]
     fn children_count_once_they_are_waited_for() {
-        let before = usage(Whose::Children);
+        let before = usage(UsageOf::Children);
         let mut child = std::process::Command::new("/bin/true").spawn().expect("every Linux has it");
         child.wait().expect("ours");
-        assert!(usage(Whose::Children).since(&before).minor_faults > 0);
+        assert!(usage(UsageOf::Children).since(&before).minor_faults > 0);
     }
 }

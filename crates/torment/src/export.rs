@@ -26,7 +26,7 @@ pub fn export(args: &ExportArgs, common: &Common) -> Result<u8, Failure> {
     let wanted = args.tables();
     let output = args.output.clone().unwrap_or_else(|| report::named(&id, ""));
     let format = format(common.format, &output);
-    let place = Place::of(output, &wanted, format)?;
+    let place = Destination::of(output, &wanted, format)?;
     let mut files = Files { place, format, open: BTreeMap::new() };
     let skipped = each_row(&store, &id, &wanted, &mut |table, row| files.row(table, row))?;
     if files.open.is_empty() {
@@ -75,13 +75,13 @@ fn format(asked: args::Format, output: &Path) -> Format {
 }
 
 /// Where tables go.
-enum Place {
+enum Destination {
     Stdout,
     File(PathBuf),
     Folder(PathBuf),
 }
 
-impl Place {
+impl Destination {
     fn of(output: PathBuf, wanted: &[Table], format: Format) -> Result<Self, Failure> {
         let shown = output.display();
         let several = wanted.len() > 1;
@@ -113,7 +113,7 @@ impl Place {
 
 /// The tables that have rows so far.
 struct Files {
-    place: Place,
+    place: Destination,
     format: Format,
     open: BTreeMap<Table, Open>,
 }
@@ -139,9 +139,9 @@ impl Files {
 
     fn begin(&self, table: Table) -> Result<Open, Failure> {
         let path = match &self.place {
-            Place::Stdout => None,
-            Place::File(path) => Some(path.clone()),
-            Place::Folder(folder) => {
+            Destination::Stdout => None,
+            Destination::File(path) => Some(path.clone()),
+            Destination::Folder(folder) => {
                 std::fs::create_dir_all(folder).with_context(|| cannot(Some(folder)))?;
                 Some(self.in_folder(folder, table))
             }
@@ -174,7 +174,7 @@ impl Files {
     fn empty(&self, table: Table) -> Line {
         let line = Line::plain(format!("  {}: the run has none, nothing is written", table.name()));
         match &self.place {
-            Place::Folder(folder) if self.in_folder(folder, table).exists() => {
+            Destination::Folder(folder) if self.in_folder(folder, table).exists() => {
                 let old = self.in_folder(folder, table);
                 line.and(Tone::Warn, format!("; '{}' is of an earlier export", old.display()))
             }

@@ -1,7 +1,7 @@
 //! `find` and `run`: plan, faces, store; then the runner does the work.
 
 use crate::aloud::Aloud;
-use crate::args::{Common, How, KeepArgs};
+use crate::args::{Common, KeepArgs, ModeArgs};
 use crate::label::labelled;
 use crate::page::{self, Beside};
 use crate::{Failure, bytes, interrupt, kept, paper, result, runs, wrong};
@@ -18,7 +18,7 @@ use view::{Line, Progress, RunView, Tone, run_json, summary};
 /// Makes the plan, shows it, and carries it out.
 pub fn measure(
     plan: impl FnOnce(ReadFile<'_>) -> Result<Plan, Error>,
-    how: &How,
+    how: &ModeArgs,
     common: &Common,
 ) -> Result<u8, Failure> {
     let plan = plan(&mut bytes).map_err(wrong)?;

@@ -7,7 +7,7 @@ use crate::args::{Common, Format, Watching, Whom};
 use crate::{Failure, bytes, interrupt, result, wrong};
 use anyhow::anyhow;
 use child::Child;
-use observe::{Seen, Where};
+use observe::{Sighting, Where};
 use plan::{Error, ReadFile};
 use record::watch::{Watched, Window};
 use runner::exit;
@@ -109,14 +109,14 @@ impl Sight {
     fn take(&mut self, watch: &observe::Watch) {
         for seen in watch.seen() {
             match seen {
-                Seen::Watched(watched) => self.watched = *watched,
-                Seen::Window(_, window) => {
+                Sighting::Watched(watched) => self.watched = *watched,
+                Sighting::Window(_, window) => {
                     self.all.add(&window);
                     self.recent.push(*window);
                     self.windows += 1;
                 }
                 // None is asked for.
-                Seen::Look(..) => {}
+                Sighting::Look(..) => {}
             }
         }
     }

@@ -1,8 +1,8 @@
-use crate::{Error, Followed, Limits, What, follow};
+use crate::{Error, Followed, Limits, StopReason, follow};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::process::Command;
-use sys::{ARCHITECTURE, Side};
+use sys::{ARCHITECTURE, SyscallSide};
 use units::Nanos;
 
 /// What one system call cost in a run of a program.
@@ -55,17 +55,17 @@ pub fn calls(command: Command, limits: Limits) -> Result<Calls, Error> {
     let followed = follow(command, limits, |stop| {
         let pid = stop.pid.as_raw_nonzero().get();
         match stop.what {
-            What::Exec => {
+            StopReason::Exec => {
                 first.get_or_insert(stop.pid);
                 exec.get_or_insert(stop.at);
                 // The program before it has called execve, and does not come back.
                 entered.remove(&pid);
             }
-            What::Call(place) if Some(place.architecture) != ARCHITECTURE => {
-                foreign += u64::from(matches!(place.side, Side::Entry { .. }));
+            StopReason::Call(place) if Some(place.architecture) != ARCHITECTURE => {
+                foreign += u64::from(matches!(place.side, SyscallSide::Entry { .. }));
             }
-            What::Call(place) => match place.side {
-                Side::Entry { number, .. } => {
+            StopReason::Call(place) => match place.side {
+                SyscallSide::Entry { number, .. } => {
                     let number = number.cast_signed();
                     let name = sys::call_name(number);
                     let cost =
@@ -76,17 +76,17 @@ pub fn calls(command: Command, limits: Limits) -> Result<Calls, Error> {
                         exit.get_or_insert(stop.at);
                     }
                 }
-                Side::Exit(_) => {
+                SyscallSide::Exit(_) => {
                     if let Some((number, since)) = entered.remove(&pid)
                         && let Some(cost) = costs.get_mut(&number)
                     {
                         cost.time = Nanos(cost.time.0 + stop.at.0.saturating_sub(since.0));
                     }
                 }
-                Side::Neither => {}
+                SyscallSide::Neither => {}
             },
-            What::Started(_) => {}
-            What::Ended(_) => drop(entered.remove(&pid)),
+            StopReason::Started(_) => {}
+            StopReason::Ended(_) => drop(entered.remove(&pid)),
         }
         ControlFlow::Continue(())
     })?;

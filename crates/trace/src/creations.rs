@@ -1,10 +1,10 @@
-use crate::{Error, Followed, Limits, Mapping, What, follow};
-use anatomy::{Creation, Flags, How, Machine};
+use crate::{Error, Followed, Limits, Mapping, StopReason, follow};
+use anatomy::{CloneKind, Creation, Flags, Machine};
 use rustix::process::Pid;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::Command;
-use sys::{ARCHITECTURE, Place, Side};
+use sys::{ARCHITECTURE, SyscallSide, SyscallStop};
 
 /// A system call that is about to make a process or a thread.
 #[derive(Debug, Clone)]
@@ -31,10 +31,10 @@ pub struct Made {
 
 impl Made {
     /// What comes about.
-    pub fn how(&self) -> Option<How> {
+    pub fn how(&self) -> Option<CloneKind> {
         match self.creation {
-            Creation::Fork => Some(How::Fork),
-            Creation::Vfork => Some(How::Vfork),
+            Creation::Fork => Some(CloneKind::Fork),
+            Creation::Vfork => Some(CloneKind::Vfork),
             Creation::Clone | Creation::Clone3 => self.flags.map(|flags| flags.how()),
         }
     }
@@ -61,13 +61,15 @@ pub fn creations(
     mut each: impl FnMut(&Made) -> ControlFlow<()> + Send,
 ) -> Result<Followed, Error> {
     follow(command, limits, |stop| match stop.what {
-        What::Call(place) => made(stop.pid, &place).map_or(ControlFlow::Continue(()), |made| each(&made)),
+        StopReason::Call(place) => {
+            made(stop.pid, &place).map_or(ControlFlow::Continue(()), |made| each(&made))
+        }
         _ => ControlFlow::Continue(()),
     })
 }
 
-fn made(pid: Pid, place: &Place) -> Option<Made> {
-    let Side::Entry { number, arguments } = place.side else { return None };
+fn made(pid: Pid, place: &SyscallStop) -> Option<Made> {
+    let SyscallSide::Entry { number, arguments } = place.side else { return None };
     let creation = Machine::here()?.creation(number).filter(|_| Some(place.architecture) == ARCHITECTURE)?;
     let (flags, new_stack) = match creation {
         Creation::Clone => {

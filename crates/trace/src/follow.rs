@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
-use sys::{Place, Resume, Stopped};
+use sys::{Resume, Stopped, SyscallStop};
 use units::Nanos;
 
 /// A moment at which a process or thread stands still.
@@ -19,14 +19,14 @@ pub struct Stop {
     /// When, on the monotonic clock.
     pub at: Nanos,
     /// Why.
-    pub what: What,
+    pub what: StopReason,
 }
 
 /// Why it stands still.
 #[derive(Debug, Clone, Copy)]
-pub enum What {
+pub enum StopReason {
     /// Before a system call, or after it.
-    Call(Place),
+    Call(SyscallStop),
     /// It runs another program from here on; this comes first, for the program itself.
     Exec,
     /// It has started this one.
@@ -37,7 +37,7 @@ pub enum What {
 
 /// Why a trace is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Over {
+pub enum TraceEnd {
     /// All that was traced has ended by itself.
     Ended,
     /// Enough was seen, says who looked.
@@ -52,7 +52,7 @@ pub enum Over {
 #[derive(Debug, Clone, Copy)]
 pub struct Followed {
     /// Why it is over.
-    pub over: Over,
+    pub over: TraceEnd,
     /// The program's exit code; none if it was ended by a signal, ours among them.
     pub code: Option<i32>,
     /// Just before the program was started.
@@ -87,7 +87,7 @@ pub fn follow(
             let at = Nanos(sys::monotonic_ns());
             stops += 1;
             let (what, signal) = tracer.what(pid, stopped).map_err(Error::Trace)?;
-            if let (Some(What::Ended(ended)), true) = (what, pid == first) {
+            if let (Some(StopReason::Ended(ended)), true) = (what, pid == first) {
                 code = ended;
             }
             let told = what.map_or(ControlFlow::Continue(()), |what| match tracer.over {
@@ -95,12 +95,12 @@ pub fn follow(
                 Some(_) => ControlFlow::Continue(()),
             });
             tracer.limit(told.is_break(), stops >= limits.stops);
-            if !matches!(what, Some(What::Ended(_))) {
+            if !matches!(what, Some(StopReason::Ended(_))) {
                 gone_is_fine(sys::resume_traced(pid, Resume::ToSyscall, signal)).map_err(Error::Trace)?;
             }
             next = sys::wait_traced().map_err(Error::Trace)?;
         }
-        let (over, traced) = (tracer.over.unwrap_or(Over::Ended), tracer.seen.len());
+        let (over, traced) = (tracer.over.unwrap_or(TraceEnd::Ended), tracer.seen.len());
         Ok(Followed { over, code, began, ended: Nanos(sys::monotonic_ns()), traced })
     })
 }
@@ -179,23 +179,23 @@ struct Tracer<'w> {
     seen: BTreeSet<i32>,
     /// Those that will still stop once, since they are new.
     fresh: BTreeSet<i32>,
-    over: Option<Over>,
+    over: Option<TraceEnd>,
 }
 
 impl Tracer<'_> {
     /// What the stop means, and the signal to go on with.
-    fn what(&mut self, pid: Pid, stopped: Stopped) -> io::Result<(Option<What>, i32)> {
+    fn what(&mut self, pid: Pid, stopped: Stopped) -> io::Result<(Option<StopReason>, i32)> {
         let number = pid.as_raw_nonzero().get();
         Ok(match stopped {
             Stopped::Syscall => match sys::place_of_traced(pid) {
-                Ok(place) => (Some(What::Call(place)), 0),
+                Ok(place) => (Some(StopReason::Call(place)), 0),
                 Err(why) => gone_is_fine(Err(why)).map(|()| (None, 0))?,
             },
-            Stopped::Exec => (Some(What::Exec), 0),
+            Stopped::Exec => (Some(StopReason::Exec), 0),
             Stopped::Started => match sys::started_by_traced(pid) {
                 Ok(Some(new)) => {
                     self.meet(new);
-                    (Some(What::Started(new)), 0)
+                    (Some(StopReason::Started(new)), 0)
                 }
                 Ok(None) => (None, 0),
                 Err(why) => gone_is_fine(Err(why)).map(|()| (None, 0))?,
@@ -209,11 +209,11 @@ impl Tracer<'_> {
             }
             Stopped::Exited(code) => {
                 self.watch.remove(pid);
-                (Some(What::Ended(Some(code))), 0)
+                (Some(StopReason::Ended(Some(code))), 0)
             }
             Stopped::Killed(_) => {
                 self.watch.remove(pid);
-                (Some(What::Ended(None)), 0)
+                (Some(StopReason::Ended(None)), 0)
             }
         })
     }
@@ -229,9 +229,9 @@ impl Tracer<'_> {
     fn limit(&mut self, enough: bool, stops: bool) {
         let late = self.watch.late.load(Ordering::Relaxed);
         let now = match (enough, late, stops) {
-            (true, ..) => Some(Over::Enough),
-            (_, true, _) => Some(Over::Time),
-            (.., true) => Some(Over::Stops),
+            (true, ..) => Some(TraceEnd::Enough),
+            (_, true, _) => Some(TraceEnd::Time),
+            (.., true) => Some(TraceEnd::Stops),
             _ => None,
         };
         self.over = self.over.or(now);

@@ -15,7 +15,7 @@ mod steps;
 
 pub use calls::{Calls, Cost, Marks, calls};
 pub use creations::{Made, creations};
-pub use follow::{Followed, Over, Stop, What, follow};
+pub use follow::{Followed, Stop, StopReason, TraceEnd, follow};
 pub use mapping::Mapping;
 pub use points::{Points, Recorded, instances};
 pub use steps::{Steps, instructions};

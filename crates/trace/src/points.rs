@@ -99,18 +99,18 @@ impl Points {
         Ok(recorded(&records))
     }
 
-    fn seen(&self, record: &Record<'_>) -> Option<Seen> {
+    fn seen(&self, record: &Record<'_>) -> Option<SyscallPoint> {
         let number = record.number::<2>(0).map(u16::from_ne_bytes)?;
         let pid = record.number::<4>(4).map(i32::from_ne_bytes)?;
         let long = |at| record.number::<8>(at).map(i64::from_ne_bytes);
         let side = if number == self.enter.number {
-            Side::Enter(long(self.enter.call)?)
+            Direction::Enter(long(self.enter.call)?)
         } else if number == self.exit.number {
-            Side::Exit(long(self.exit.call)?, long(self.exit.value?)?)
+            Direction::Exit(long(self.exit.call)?, long(self.exit.value?)?)
         } else {
             return None;
         };
-        Some(Seen { at: record.at, pid, side })
+        Some(SyscallPoint { at: record.at, pid, side })
     }
 }
 
@@ -140,14 +140,14 @@ fn offset(format: &str, field: &str) -> Option<usize> {
 
 /// A thread calls the kernel, or comes back.
 #[derive(Debug, Clone, Copy)]
-struct Seen {
+struct SyscallPoint {
     at: u64,
     pid: i32,
-    side: Side,
+    side: Direction,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Side {
+enum Direction {
     /// With the call's number.
     Enter(i64),
     /// With what it returned.
@@ -163,7 +163,7 @@ struct Program {
 }
 
 /// Adds up, by program: who executes one is a program from then on, and whoever a program starts is part of it.
-fn recorded(seen: &[Seen]) -> Recorded {
+fn recorded(seen: &[SyscallPoint]) -> Recorded {
     let number = |name| sys::call_number(name);
     let executes = [number("execve"), number("execveat")];
     let starts = [number("clone"), number("clone3"), number("fork"), number("vfork")];
@@ -172,7 +172,7 @@ fn recorded(seen: &[Seen]) -> Recorded {
     let parents: BTreeMap<i32, i32> = seen
         .iter()
         .filter_map(|seen| match seen.side {
-            Side::Exit(call, child) if child > 0 && starts.contains(&Some(call)) => {
+            Direction::Exit(call, child) if child > 0 && starts.contains(&Some(call)) => {
                 Some((i32::try_from(child).ok()?, seen.pid))
             }
             _ => None,
@@ -188,14 +188,14 @@ fn recorded(seen: &[Seen]) -> Recorded {
             of.insert(seen.pid, program);
         }
         match seen.side {
-            Side::Enter(call) => {
+            Direction::Enter(call) => {
                 entered.insert(seen.pid, (call, seen.at));
                 if let Some(program) = program.map(|program| &mut programs[program]) {
                     program.calls.entry(call).or_default().0 += 1;
                     program.ended |= ends == Some(call);
                 }
             }
-            Side::Exit(call, result) => {
+            Direction::Exit(call, result) => {
                 let since = entered.remove(&seen.pid).filter(|(entered, _)| *entered == call);
                 match (program, since) {
                     (Some(program), Some((_, since))) => {
@@ -230,12 +230,16 @@ fn recorded(seen: &[Seen]) -> Recorded {
 mod tests {
     use super::*;
 
-    fn enter(at: u64, pid: i32, name: &str) -> Seen {
-        Seen { at, pid, side: Side::Enter(sys::call_number(name).expect("every Linux has it")) }
+    fn enter(at: u64, pid: i32, name: &str) -> SyscallPoint {
+        SyscallPoint { at, pid, side: Direction::Enter(sys::call_number(name).expect("every Linux has it")) }
     }
 
-    fn exit(at: u64, pid: i32, name: &str, result: i64) -> Seen {
-        Seen { at, pid, side: Side::Exit(sys::call_number(name).expect("every Linux has it"), result) }
+    fn exit(at: u64, pid: i32, name: &str, result: i64) -> SyscallPoint {
+        SyscallPoint {
+            at,
+            pid,
+            side: Direction::Exit(sys::call_number(name).expect("every Linux has it"), result),
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! threads are, charts of the last minutes, the trials, the doubts. What matters most gets its rows first.
 
 use crate::pen::{Pen, WIDE, cut, whole};
-use crate::rows::{Ask, shared};
+use crate::rows::{RowsAsked, shared};
 use crate::{charts, scale, target};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -43,7 +43,7 @@ pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &Pen<'_>) {
     let (trials, doubts) = (pen.trials(), pen.doubts());
     let (top, figures) = (vec![pen.header(), pen.trial(), pen.result()], pen.figures());
     let rows = |lines: &[Line<'_>]| lines.len() as u16;
-    let ask = |part, least, most: u16| Ask { part, least, most };
+    let ask = |part, least, most: u16| RowsAsked { part, least, most };
     // Where it is narrow a chart would be all labels.
     let drawn = |most: u16| ask(DRAWN, CHARTS.0, if pen.width < WIDE { 0 } else { most });
     let seen = target.most();

@@ -2,7 +2,7 @@
 
 /// What a part of the screen asks for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ask {
+pub(crate) struct RowsAsked {
     /// Which part.
     pub part: usize,
     /// With fewer rows it shows nothing.
@@ -13,7 +13,7 @@ pub(crate) struct Ask {
 
 /// Rows for each part: the asks are heard in their order, and one is given what it asks for as far as there is any. A
 /// part may ask again, later, for more.
-pub(crate) fn shared<const PARTS: usize>(room: u16, asks: &[Ask]) -> [u16; PARTS] {
+pub(crate) fn shared<const PARTS: usize>(room: u16, asks: &[RowsAsked]) -> [u16; PARTS] {
     let mut given = [0; PARTS];
     let mut left = room;
     for ask in asks {
@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn the_first_are_served_first() {
-        let ask = |part, least, most| Ask { part, least, most };
+        let ask = |part, least, most| RowsAsked { part, least, most };
         let asks = [ask(1, 1, 2), ask(0, 3, 4), ask(2, 1, 1), ask(1, 1, 9)];
         for (room, expected) in [
             (0, [0, 0, 0]),

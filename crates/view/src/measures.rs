@@ -25,7 +25,7 @@ use crate::RunView;
 use account::{Account, Last};
 use families as family;
 use record::{Event, Label, Slice};
-use watched::Seen;
+use watched::TargetMetrics;
 
 /// Labels that every sample has: which run it is of.
 pub const LABELS: [&str; 4] = ["run", "command", "name", "target"];
@@ -39,7 +39,7 @@ pub struct Measures {
     /// The trial that goes on: what it measured comes once more when it is over, with what came to light since.
     now: Account,
     last: Option<Last>,
-    seen: Seen,
+    seen: TargetMetrics,
 }
 
 /// All measures of a run at one moment.

@@ -1,7 +1,7 @@
 //! Ways that are known, since the libraries are made for it.
 
 use crate::made::{library_aarch64, library_x86_64};
-use anatomy::{Creation, Error, How, Image, Kind, Machine, Read, Reason, Walk, reasons};
+use anatomy::{CloneKind, Creation, Error, Image, Kind, Machine, Read, Reason, Walk, reasons};
 use torment_anatomy as anatomy;
 
 fn walk(file: &[u8], symbol: &str) -> Walk {
@@ -26,7 +26,7 @@ fn over_a_slot_of_the_loader_on_aarch64() {
     assert_eq!(site.creation, Creation::Clone);
     let flags = site.flags.expect("they are in the code");
     assert_eq!(flags.names(), "CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD");
-    assert_eq!(flags.how(), How::Fork);
+    assert_eq!(flags.how(), CloneKind::Fork);
     let texts: Vec<&str> = site.lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(texts.last(), Some(&"svc #0x0"));
     assert_eq!(texts.len(), 4, "since the branch arrives: {texts:?}");

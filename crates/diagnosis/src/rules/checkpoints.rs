@@ -1,6 +1,6 @@
 //! PostgreSQL's checkpoints: they come because so much was written, and all who write wait for the disk meanwhile.
 
-use crate::case::{Case, Moment, Side};
+use crate::case::{Case, Condition, Moment};
 use crate::found::{Contrast, Found, fact, source};
 use crate::rules::inside::active;
 use crate::words::{number, percent, time};
@@ -24,7 +24,7 @@ fn ended_after(postgres: &Postgres) -> f64 {
 
 /// Share of the windows in which a checkpoint was under way: those before its end, for as long as it took, and those after it was asked
 /// for, if the load ended first.
-fn under_way(side: &Side<'_>) -> f64 {
+fn under_way(side: &Condition<'_>) -> f64 {
     let counted = |moment: &&Moment<'_>| moment.postgres.is_some();
     let windows: Vec<&Moment<'_>> = side.each.iter().filter(counted).collect();
     let mut during = vec![false; windows.len()];

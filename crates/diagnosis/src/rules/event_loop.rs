@@ -1,7 +1,7 @@
 //! A few threads that all requests pass through, and that have no rest: event loops, most of them.
 
 use super::processors::{FULL, ONE_THREAD, by_cost, host_cpus, idle};
-use crate::case::{Case, Side};
+use crate::case::{Case, Condition};
 use crate::found::{Contrast, Found, fact, source};
 use crate::words::{count, number};
 use record::watch::{Group, SubjectWindow, Wait};
@@ -68,7 +68,7 @@ pub(super) fn few<'a>(case: &'a Case<'_>) -> Option<Carriers<'a>> {
 
 /// Whether they waited for nothing but events where the service was well.
 fn were_waiting(case: &Case<'_>, group: &Group, threads: f64) -> bool {
-    let is_loop = |side: &Side<'_>| {
+    let is_loop = |side: &Condition<'_>| {
         let before = side.service().groups.iter().find(|before| before.name == group.name);
         before.is_some_and(|before| {
             // How often a thread is seen running says little: who is looked at as regularly as requests come is always seen alike.

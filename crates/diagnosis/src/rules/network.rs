@@ -1,6 +1,6 @@
 //! The network, by the counters of the namespace that the service is in.
 
-use crate::case::{Case, Side};
+use crate::case::{Case, Condition};
 use crate::found::{Contrast, Found, fact, source};
 use crate::words::{bytes, number, percent};
 use record::Cause;
@@ -207,7 +207,7 @@ fn link_share(link: &Link, seconds: f64) -> f64 {
 /// A link carries what it can.
 pub(crate) fn bandwidth(case: &Case<'_>) -> Option<Found> {
     let link = case.bad.all.network.as_ref()?.link?;
-    let of = |side: &Side<'_>| {
+    let of = |side: &Condition<'_>| {
         side.all.network.and_then(|network| network.link).map_or(0.0, |link| link_share(&link, side.seen()))
     };
     let share = of(&case.bad);

@@ -5,7 +5,7 @@ use super::crowd::{
 };
 use super::inside;
 use super::lock::lock;
-use crate::case::{Case, Side};
+use crate::case::{Case, Condition};
 use crate::found::{Contrast, Found, fact, source};
 use crate::words::{count, number, time};
 use crate::workers::Workers;
@@ -49,7 +49,7 @@ fn most_holding(case: &Case<'_>, crowd: &Crowd) -> f64 {
 
 /// How long one of the pool is held for a request, from the time when the target was well: by Little's law the
 /// number in use ÷ rate.
-fn held(well: &Side<'_>, peer: Option<&str>) -> Option<f64> {
+fn held(well: &Condition<'_>, peer: Option<&str>) -> Option<f64> {
     let workers = well.workers.clone()?;
     let used = match peer {
         Some(peer) if workers.reading() > 0.0 => {

@@ -2,7 +2,7 @@
 
 use super::event_loop::{Carriers, carriers, few, restless};
 use super::neighbour::others;
-use crate::case::{Case, Moment, Side, cpu as cpu_of, runnable as runnable_of};
+use crate::case::{Case, Condition, Moment, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
 use crate::words::{count, number, percent};
 use record::watch::Window;
@@ -282,7 +282,7 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
 }
 
 /// The groups that use most, as evidence.
-fn by_group(side: &Side<'_>) -> Vec<record::Evidence> {
+fn by_group(side: &Condition<'_>) -> Vec<record::Evidence> {
     let seconds = side.seen().max(f64::MIN_POSITIVE) * 1e9;
     let mut groups: Vec<_> = side.service().groups.iter().collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.on_cpu_ns));
@@ -307,9 +307,10 @@ fn by_group(side: &Side<'_>) -> Vec<record::Evidence> {
 fn switching(case: &Case<'_>) -> Option<record::Evidence> {
     let costs = case.costs?;
     let each = costs.switch?;
-    let rate =
-        |side: &Side<'_>| side.per_second(side.service().groups.iter().map(|group| group.switches).sum());
-    let taken = |side: &Side<'_>| rate(side) * each.as_secs_f64();
+    let rate = |side: &Condition<'_>| {
+        side.per_second(side.service().groups.iter().map(|group| group.switches).sum())
+    };
+    let taken = |side: &Condition<'_>| rate(side) * each.as_secs_f64();
     let (used, least) = (taken(&case.bad), SWITCHING * case.cpu());
     if used < least {
         return None;

@@ -2,7 +2,7 @@
 
 use crate::told::{Asked, Told, conduct, design, told, visit, wobble};
 #[allow(dead_code, reason = "shared with the tests of verdicts")]
-use record::{Answer, Doubt, Over};
+use record::{Answer, Doubt, ExperimentEnd};
 use torment_experiment::{Experiment, Step, least_time};
 use units::Nanos;
 
@@ -38,7 +38,7 @@ fn the_pilot_comes_first_and_every_block_has_each_arm_and_the_placebo() {
     assert_eq!(made, conduct(&mut begin(&design(3)), noisy), "the same seed, the same order");
     let other = record::Design { seed: 8, ..design(3) };
     assert_ne!(made, conduct(&mut begin(&other), noisy));
-    assert_eq!(experiment.standing().over, Some(Over::BlocksMade));
+    assert_eq!(experiment.standing().over, Some(ExperimentEnd::BlocksMade));
     assert_eq!(made, conduct(&mut begin(&other).reseeded(7), noisy));
 }
 
@@ -74,7 +74,11 @@ fn a_block_that_would_not_fit_the_budget_is_not_begun() {
     for (budget, visits) in [(19.0, 1), (20.0, 2), (59.0, 2), (60.0, 6), (99.9, 6), (100.0, 10)] {
         let mut experiment = begin(&record::Design { budget: seconds(budget), ..design(2) });
         let made = conduct(&mut experiment, noisy);
-        assert_eq!((made.len(), experiment.standing().over), (visits, Some(Over::BudgetSpent)), "{budget}");
+        assert_eq!(
+            (made.len(), experiment.standing().over),
+            (visits, Some(ExperimentEnd::BudgetSpent)),
+            "{budget}"
+        );
     }
     assert_eq!(least_time(&design(2), Nanos::from_secs_f64(10.0)), Nanos::from_secs_f64(140.0));
 }
@@ -127,7 +131,7 @@ fn an_arm_that_is_void_three_times_is_given_up_and_the_rest_goes_on() {
     let [a, b] = &standing.judged[..2] else { panic!("{standing:?}") };
     assert_eq!(
         (a.answer, b.answer, standing.over),
-        (Answer::NotMeasured, Answer::NoDifference, Some(Over::Decided))
+        (Answer::NotMeasured, Answer::NoDifference, Some(ExperimentEnd::Decided))
     );
     assert!(a.says.contains("'a' was given up: it does not start"), "{}", a.says);
     assert_eq!(standing.blocks, 3, "blocks are complete without it");
@@ -143,7 +147,7 @@ fn without_the_baseline_or_any_variant_there_is_nothing_to_compare() {
                 ..noisy(asked)
             });
             let standing = experiment.standing();
-            assert_eq!(standing.over, Some(Over::NothingToCompare), "{lost} since {since}");
+            assert_eq!(standing.over, Some(ExperimentEnd::NothingToCompare), "{lost} since {since}");
             assert!(standing.judged.iter().all(|judged| judged.answer != Answer::Better));
         }
     }
@@ -153,7 +157,7 @@ fn without_the_baseline_or_any_variant_there_is_nothing_to_compare() {
 fn a_table_without_questions_makes_the_least_blocks_and_no_placebo() {
     let mut experiment = begin(&record::Design { hypotheses: Vec::new(), ..design(2) });
     let made = conduct(&mut experiment, noisy);
-    assert_eq!((made.len(), experiment.standing().over), (2 + 3 * 3, Some(Over::BlocksMade)));
+    assert_eq!((made.len(), experiment.standing().over), (2 + 3 * 3, Some(ExperimentEnd::BlocksMade)));
     assert!(made.iter().all(|asked| !asked.placebo));
 }
 
@@ -163,7 +167,7 @@ fn who_interrupts_keeps_what_was_measured() {
     let mut visits = 0;
     while let Step::Visit { number, block, arm, placebo, .. } = experiment.next(Nanos(0)) {
         if block == 3 {
-            experiment.interrupt(Over::Interrupted);
+            experiment.interrupt(ExperimentEnd::Interrupted);
             continue;
         }
         let asked = Asked { number, block, arm, placebo };
@@ -171,7 +175,7 @@ fn who_interrupts_keeps_what_was_measured() {
         visits += 1;
     }
     let standing = experiment.standing();
-    assert_eq!((visits, standing.blocks, standing.over), (2 + 6, 2, Some(Over::Interrupted)));
+    assert_eq!((visits, standing.blocks, standing.over), (2 + 6, 2, Some(ExperimentEnd::Interrupted)));
     let judged = &standing.judged[0];
     assert_eq!((judged.answer, judged.blocks, judged.some_effect), (Answer::Undecided, 2, false));
     assert!(

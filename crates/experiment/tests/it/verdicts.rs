@@ -3,7 +3,7 @@
 use crate::told::{Asked, Told, asked, conduct, design, told, visit, wobble};
 #[allow(dead_code, reason = "shared with the tests of the course")]
 use plan::{At, Measure};
-use record::{Answer, Cause, Design, Doubt, Judged, Over, Standing};
+use record::{Answer, Cause, Design, Doubt, ExperimentEnd, Judged, Standing};
 use torment_experiment::Experiment;
 use units::{Rate, Share};
 
@@ -47,7 +47,7 @@ fn ratios_are_those_of_geometric_means_and_blocks_drop_out() {
         );
     }
     assert!(a.some_effect && b.some_effect && placebo.hypothesis.is_none());
-    assert_eq!((standing.over, standing.blocks), (Some(Over::Decided), 3));
+    assert_eq!((standing.over, standing.blocks), (Some(ExperimentEnd::Decided), 3));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_block_without_a_figure_does_not_count_and_an_arm_without_any_costs_the_othe
     assert_eq!((all.judged[0].answer, all.judged[1].answer), (Answer::Better, Answer::NotMeasured));
     assert!(all.judged[1].says.contains("'b' gave no such figure"), "{}", all.judged[1].says);
     let none = judge(&design(2), |asked| if asked.arm == 0 { told(-1.0) } else { gives(asked) });
-    assert_eq!(none.over, Some(Over::NothingToCompare));
+    assert_eq!(none.over, Some(ExperimentEnd::NothingToCompare));
     assert!(none.judged.iter().all(|judged| judged.answer == Answer::NotMeasured && judged.ratio.is_none()));
 }
 

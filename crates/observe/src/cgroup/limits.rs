@@ -1,6 +1,6 @@
 //! The limits of the groups found: of each the one that leaves least.
 
-use procfs::groups::{Group, Line, Place};
+use procfs::groups::{Group, GroupPaths, Line};
 use procfs::{count, read_number};
 use record::watch::{Cgroup, CpuQuota, MemoryLimit, Pressure, TaskLimit};
 use std::fs;
@@ -9,7 +9,7 @@ use std::fs;
 const UNLIMITED: u64 = 1 << 62;
 
 /// All limits of a process, with counters since the groups were made.
-pub(super) fn limits(place: &Place) -> Cgroup {
+pub(super) fn limits(place: &GroupPaths) -> Cgroup {
     Cgroup {
         cpu: quota(&place.cpu),
         memory: memory(&place.memory),

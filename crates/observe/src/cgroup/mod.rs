@@ -11,7 +11,7 @@ pub(crate) use limits::{stalled, stalls};
 use crate::said::Said;
 use crate::scene::Scene;
 use crate::source::Source;
-use procfs::groups::{self, Place};
+use procfs::groups::{self, GroupPaths};
 use record::watch::{Cgroup, Missing, Window};
 use std::fs;
 use std::io;
@@ -25,7 +25,7 @@ pub(crate) struct Groups {
     pid: u32,
     /// /proc/PID/cgroup, as it was when `place` was found.
     text: String,
-    place: Place,
+    place: GroupPaths,
     before: Option<Cgroup>,
 }
 
@@ -43,7 +43,7 @@ impl Groups {
             Err(error) if !procfs::is_gone(&error) => return Err(error),
             _ => {}
         }
-        let Place { cpu, memory, pids, unified } = &self.place;
+        let GroupPaths { cpu, memory, pids, unified } = &self.place;
         if [cpu, memory, pids, unified].iter().all(|line| line.groups.is_empty()) {
             return Ok(None);
         }

@@ -157,7 +157,7 @@ fn without_address(method: &str) -> String {
 
 /// What threads that are counted together have in common.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Place {
+struct StackPlace {
     group: String,
     state: String,
     frame: String,
@@ -167,7 +167,7 @@ struct Place {
 
 /// Threads by where they stand, counted.
 #[derive(Debug, Default)]
-pub(crate) struct Places(HashMap<Place, u32>);
+pub(crate) struct Places(HashMap<StackPlace, u32>);
 
 impl Places {
     /// Counts a thread. One without frames, such as a compiler's, stands nowhere.
@@ -176,7 +176,8 @@ impl Places {
         let Some(frame) = stands_in(&frames, stack) else { return };
         let asker = frames.into_iter().find(Frame::is_of_the_application);
         let asker = asker.map(|frame| (frame.method, frame.place));
-        let place = Place { group: fold::thread(stack.name), state: stack.state.to_owned(), frame, asker };
+        let place =
+            StackPlace { group: fold::thread(stack.name), state: stack.state.to_owned(), frame, asker };
         *self.0.entry(place).or_default() += 1;
     }
 
@@ -185,7 +186,7 @@ impl Places {
         let mut places: Vec<ThreadsAt> = self
             .0
             .into_iter()
-            .map(|(Place { group, state, frame, asker }, threads)| {
+            .map(|(StackPlace { group, state, frame, asker }, threads)| {
                 let asked_by = asker.map(|(method, place)| Asker { method, place });
                 ThreadsAt { group, state, frame, asked_by, threads }
             })

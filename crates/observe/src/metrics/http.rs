@@ -1,6 +1,6 @@
 //! One question at a time over one connection of HTTP/1.1, with a time and a bound.
 
-use super::place::Place;
+use super::place::MetricsAddress;
 use fetch::Whom;
 use std::time::Duration;
 use ureq::{Agent, Error};
@@ -10,21 +10,21 @@ pub(super) const MOST: usize = 4 << 20;
 
 /// To an endpoint; made anew when it ends.
 pub(super) struct Connection {
-    place: Place,
+    place: MetricsAddress,
     agent: Agent,
     patience: Duration,
 }
 
 impl Connection {
     /// An answer may take so long.
-    pub fn to(place: Place, patience: Duration) -> Self {
+    pub fn to(place: MetricsAddress, patience: Duration) -> Self {
         let agent = fetch::agent(Whom::At(place.address), patience, None);
         Self { place, agent, patience }
     }
 
     /// The body of the answer to a GET, or why there is none.
     pub fn get(&self) -> Result<Vec<u8>, String> {
-        let Place { host, path, authorization, .. } = &self.place;
+        let MetricsAddress { host, path, authorization, .. } = &self.place;
         let mut request = fetch::get(&self.agent, host, path).header("accept", "text/plain;version=0.0.4");
         if let Some(authorization) = authorization {
             request = request.header("authorization", authorization);

@@ -12,7 +12,7 @@ pub(crate) mod text;
 
 use crate::scene::Scene;
 use http::Connection;
-use place::Place;
+use place::MetricsAddress;
 use record::watch::{Metrics, Missing, Watched, Window};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -40,7 +40,8 @@ impl Source {
     /// yet is asked again.
     pub fn open(url: &str) -> Result<Self, Missing> {
         let missing = |why: String| Missing::new("metrics", why);
-        let place = Place::parse(url).map_err(|why| missing(format!("the address of the metrics: {why}")))?;
+        let place = MetricsAddress::parse(url)
+            .map_err(|why| missing(format!("the address of the metrics: {why}")))?;
         let shown = place.shown.clone();
         let (asks, stop) = channel();
         let (tell, heard) = channel();
@@ -92,7 +93,7 @@ impl crate::source::Source for Source {
     }
 }
 
-fn ask(place: Place, stop: &Receiver<()>, tell: &Sender<Metrics>) {
+fn ask(place: MetricsAddress, stop: &Receiver<()>, tell: &Sender<Metrics>) {
     let connection = Connection::to(place, PATIENCE);
     loop {
         let began = Instant::now();

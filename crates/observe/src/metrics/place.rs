@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 /// An endpoint.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct MetricsAddress {
     pub address: SocketAddr,
     /// What the `Host` header says.
     pub host: String,
@@ -18,7 +18,7 @@ pub(super) struct Place {
     pub shown: String,
 }
 
-impl Place {
+impl MetricsAddress {
     /// From `http://USER:PASSWORD@HOST:PORT/PATH`.
     ///
     /// Fails, with a sentence that holds no password, if it is anything else or the host has no address.
@@ -114,12 +114,12 @@ mod tests {
                 "http://127.0.0.1:1/m",
             ),
         ] {
-            let place = Place::parse(url).expect(url);
+            let place = MetricsAddress::parse(url).expect(url);
             let found = (place.address.to_string(), &*place.host, &*place.path, &*place.shown);
             assert_eq!(found, (address.to_owned(), host, path, shown), "{url}");
             assert_eq!(place.authorization.is_some(), url.contains("u:p"), "{url}");
         }
-        let place = Place::parse("http://u:p%40@127.0.0.1/").expect("it is a URL");
+        let place = MetricsAddress::parse("http://u:p%40@127.0.0.1/").expect("it is a URL");
         assert_eq!(place.authorization.as_deref(), Some("Basic dTpwQA=="));
     }
 
@@ -134,7 +134,7 @@ mod tests {
             ("http://u:geheim@127.0.0.1/a b", "a space"),
             ("http://127.0.0.1/\r\nX: y", "a space"),
         ] {
-            let why = Place::parse(url).expect_err(url);
+            let why = MetricsAddress::parse(url).expect_err(url);
             assert!(why.contains(part) && !why.contains("geheim"), "{url}: {why}");
         }
     }

@@ -43,7 +43,7 @@ fn plain(body: &str) -> String {
 
 /// With a patience that a busy machine does not try.
 fn connection(url: &str) -> Connection {
-    Connection::to(Place::parse(url).expect("it is a URL"), Duration::from_secs(20))
+    Connection::to(MetricsAddress::parse(url).expect("it is a URL"), Duration::from_secs(20))
 }
 
 fn fixed(answer: impl Into<Vec<u8>>) -> Result<Vec<u8>, String> {
@@ -102,7 +102,7 @@ fn one_that_drips_does_not_hold_us_beyond_the_deadline() {
         }
         false
     });
-    let place = Place::parse(&url).expect("it is a URL");
+    let place = MetricsAddress::parse(&url).expect("it is a URL");
     let connection = Connection::to(place, Duration::from_millis(200));
     assert_eq!(connection.get(), Err("no answer within 200 ms".to_owned()));
 }

@@ -5,7 +5,7 @@ use record::watch::{Look, Watched, Window};
 use std::net::TcpListener;
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
-use torment_observe::{Seen, Watch, Where, start};
+use torment_observe::{Sighting, Watch, Where, start};
 
 /// For whatever is to come on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -38,9 +38,9 @@ impl Told {
             sleep(Duration::from_millis(50));
             for seen in watch.seen() {
                 match seen {
-                    Seen::Watched(watched) => self.watched = *watched,
-                    Seen::Window(trial, window) => self.windows.push((trial, *window)),
-                    Seen::Look(trial, look) => self.looks.push((trial, look)),
+                    Sighting::Watched(watched) => self.watched = *watched,
+                    Sighting::Window(trial, window) => self.windows.push((trial, *window)),
+                    Sighting::Look(trial, look) => self.looks.push((trial, look)),
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::answer::{header_name, is_token};
 use crate::draft::{Given, Section};
-use crate::error::{Error, Place};
+use crate::error::{Error, GivenAt};
 use crate::placeholder::Names;
 use crate::secret::{hide, hide_basic, hide_header, is_secret_name};
 use crate::url::{Address, parse_path};
@@ -286,7 +286,7 @@ fn method(given: &Given) -> Result<String, Error> {
 
 impl Template {
     /// Files named in a plan file are looked for next to it.
-    pub(crate) fn rooted(&mut self, place: &Place) {
+    pub(crate) fn rooted(&mut self, place: &GivenAt) {
         self.visit_mut(&mut |piece| {
             if let Some(file) = piece.file_mut() {
                 *file = data::rooted(file, place);

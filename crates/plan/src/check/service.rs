@@ -2,7 +2,7 @@
 
 use super::{known, load::MAX_CONNECTIONS};
 use crate::draft::{Draft, Given, NeedDraft, Section};
-use crate::error::{Error, Place};
+use crate::error::{Error, GivenAt};
 use crate::placeholder::{Names, is_name};
 use crate::secret::{hide, is_secret_variable, may_hold_secret, url_secrets};
 use crate::url::Address;
@@ -328,7 +328,7 @@ fn ready(given: &Given) -> Result<Ready, Error> {
         return Ok(Ready::Started);
     }
     if let Some(port) = text.strip_prefix("port ") {
-        let place: Place = given.place.clone();
+        let place: GivenAt = given.place.clone();
         return Ok(Ready::Port(Given { text: port.trim().to_owned(), place }.port()?));
     }
     if let Some(line) = text.strip_prefix("log ").map(str::trim).filter(|line| !line.is_empty()) {

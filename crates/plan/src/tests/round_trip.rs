@@ -268,7 +268,7 @@ fn watch() -> impl Strategy<Value = Watch> {
         Just("http://[::1]:9/{secret:a b}"),
     ]);
     (who, any::<bool>(), any::<bool>(), postgres, metrics).prop_map(|(who, on, attach, postgres, metrics)| {
-        let place = Place::Option("--metrics");
+        let place = GivenAt::Option("--metrics");
         let metrics = metrics.map(|url| Endpoint::parse(url, &place).expect(url));
         Watch { on, attach, postgres, metrics, ..who }
     })

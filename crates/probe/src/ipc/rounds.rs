@@ -11,7 +11,7 @@ use stats::Histogram;
 use std::hint::black_box;
 use std::io;
 use std::time::Instant;
-use sys::{Shared, Whose, monotonic_ns, usage};
+use sys::{Shared, UsageOf, monotonic_ns, usage};
 use units::{Bytes, Nanos};
 
 /// One message in so many is sent before the clock starts.
@@ -77,10 +77,10 @@ fn there_and_back<E: Ends + Send>(
     // Each side takes its end along, so that the other sees the end of it.
     let here = || {
         let mut first = first;
-        let (mut before, mut began, mut last) = (usage(Whose::Thread), 0, 0);
+        let (mut before, mut began, mut last) = (usage(UsageOf::Thread), 0, 0);
         for round in 0..warm + rounds {
             if round == warm {
-                before = usage(Whose::Thread);
+                before = usage(UsageOf::Thread);
                 began = monotonic_ns();
                 last = began;
             }
@@ -97,17 +97,17 @@ fn there_and_back<E: Ends + Send>(
                 last = now;
             }
         }
-        Ok((last - began, usage(Whose::Thread).since(&before).switches()))
+        Ok((last - began, usage(UsageOf::Thread).since(&before).switches()))
     };
     let there = || {
         if getpid() == own {
             return Err(io::Error::other("the other side is this process"));
         }
         let (mut second, mut message) = (second, vec![2_u8; size]);
-        let mut before = usage(Whose::Thread);
+        let mut before = usage(UsageOf::Thread);
         for round in 0..warm + rounds {
             if round == warm {
-                before = usage(Whose::Thread);
+                before = usage(UsageOf::Thread);
             }
             second.receive(&mut message)?;
             if number_of(&message) != round {
@@ -116,7 +116,7 @@ fn there_and_back<E: Ends + Send>(
             message[..NUMBER].copy_from_slice(&(!round).to_ne_bytes());
             second.send(&message)?;
         }
-        common.leave(Left { switches: usage(Whose::Thread).since(&before).switches(), ..Left::default() });
+        common.leave(Left { switches: usage(UsageOf::Thread).since(&before).switches(), ..Left::default() });
         Ok(())
     };
     let (took, switches) = both(Kind::Processes, placement, &common, here, there)?;

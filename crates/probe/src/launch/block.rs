@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::task::{self, Memory, Program, Threads};
-use sys::{Allowed, Whose, monotonic_ns, usage};
+use sys::{Allowed, UsageOf, monotonic_ns, usage};
 use units::{Bytes, Nanos};
 
 /// The article's pause.
@@ -32,7 +32,7 @@ pub(super) fn block(cell: Cell, operations: u64) -> io::Result<Block> {
         let allowed = Allowed::now()?.list();
         sys::run_on(&allowed[allowed.len().saturating_sub(1)..])?;
     }
-    let switches = || usage(Whose::Process).switches() + usage(Whose::Children).switches();
+    let switches = || usage(UsageOf::Process).switches() + usage(UsageOf::Children).switches();
     let before = switches();
     let times = times(cell, operations)?;
     let switches = switches().saturating_sub(before);

@@ -287,7 +287,7 @@ mod tests {
 
     fn figures(table: &Launch, value: impl Fn(Cell, usize) -> f64) -> Vec<Figure> {
         let cells = table.cells().into_iter().filter_map(|what| match what {
-            crate::What::Launch(cell) => Some(cell),
+            crate::CellKind::Launch(cell) => Some(cell),
             _ => None,
         });
         let figure = |cell: Cell, at: usize, named: crate::Named| {

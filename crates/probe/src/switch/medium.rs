@@ -8,13 +8,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU32, Ordering};
-use sys::{Condition, Held};
+use sys::{Condition, ConditionGuard};
 
 /// One of two sides that take turns. The first gives first.
 ///
 /// All of this is put into the loops that use it: after a system call a return whose target the processor has to guess is dear
 /// on some machines (docs/method/probe.md), and that is no part of what is measured.
-pub trait Side {
+pub trait Partner {
     /// Lets the other go on.
     fn give(&mut self) -> io::Result<()>;
     /// Waits until it may itself.
@@ -53,7 +53,7 @@ impl Pipes {
     }
 }
 
-impl Side for Pipes {
+impl Partner for Pipes {
     #[inline(always)]
     fn give(&mut self) -> io::Result<()> {
         put(&self.write, &[1])
@@ -79,7 +79,7 @@ impl Echo {
     }
 }
 
-impl Side for Echo {
+impl Partner for Echo {
     #[inline(always)]
     fn give(&mut self) -> io::Result<()> {
         put(&self.pipes.write, &self.number.to_ne_bytes())
@@ -110,7 +110,7 @@ impl Socket {
     }
 }
 
-impl Side for Socket {
+impl Partner for Socket {
     #[inline(always)]
     fn give(&mut self) -> io::Result<()> {
         put(&self.0, &[1])
@@ -136,7 +136,7 @@ impl Counters {
     }
 }
 
-impl Side for Counters {
+impl Partner for Counters {
     #[inline(always)]
     fn give(&mut self) -> io::Result<()> {
         put(&self.other, &1_u64.to_ne_bytes())
@@ -162,7 +162,7 @@ impl<'a> Turns<'a> {
     }
 }
 
-impl Side for Turns<'_> {
+impl Partner for Turns<'_> {
     #[inline(always)]
     fn give(&mut self) -> io::Result<()> {
         self.word.store(1 - self.own, Ordering::SeqCst);
@@ -184,7 +184,7 @@ impl Side for Turns<'_> {
 
 /// The same with a mutex, held but while waiting, and a condition variable.
 pub struct Conditioned<'a> {
-    held: Held<'a>,
+    held: ConditionGuard<'a>,
     own: u32,
 }
 
@@ -194,7 +194,7 @@ impl<'a> Conditioned<'a> {
     }
 }
 
-impl Side for Conditioned<'_> {
+impl Partner for Conditioned<'_> {
     #[inline(always)]
     fn give(&mut self) -> io::Result<()> {
         self.held.set(1 - self.own);
@@ -210,7 +210,7 @@ impl Side for Conditioned<'_> {
 /// The processor, offered to whoever wants it (sched_yield(2)): nobody waits for anybody.
 pub struct Yields;
 
-impl Side for Yields {
+impl Partner for Yields {
     #[inline(always)]
     fn give(&mut self) -> io::Result<()> {
         sched_yield();

@@ -1,7 +1,7 @@
 //! A token that goes back and forth, and what one handover takes.
 
 use super::Medium;
-use super::medium::{Conditioned, Counters, Echo, Pipes, Side, Socket, Turns, Yields, get, pipe, put};
+use super::medium::{Conditioned, Counters, Echo, Partner, Pipes, Socket, Turns, Yields, get, pipe, put};
 use crate::cell::Block;
 use crate::sides::{Common, Kind, Left, Placement, both};
 use rustix::io::Errno;
@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
-use sys::{Allowed, Condition, Whose, run_on, usage};
+use sys::{Allowed, Condition, UsageOf, run_on, usage};
 
 /// One round in so many is made before the clock starts,
 const WARM: u64 = 10;
@@ -115,14 +115,14 @@ struct Course<'a> {
 }
 
 /// What was seen of both sides.
-struct Seen {
+struct Switched {
     took: Duration,
     switches: u64,
     looks: u64,
     apart: u64,
 }
 
-impl Seen {
+impl Switched {
     fn block(&self, operations: u64, value: f64) -> Block {
         Block {
             values: vec![value],
@@ -135,16 +135,16 @@ impl Seen {
 }
 
 impl Course<'_> {
-    fn between<S: Side + Send>(&self, (first, second): (S, S)) -> io::Result<Seen> {
+    fn between<S: Partner + Send>(&self, (first, second): (S, S)) -> io::Result<Switched> {
         self.run(|| Ok(first), || Ok(second))
     }
 
     /// Each side is made where it is used.
-    fn run<S: Side>(
+    fn run<S: Partner>(
         &self,
         first: impl FnOnce() -> io::Result<S>,
         second: impl FnOnce() -> io::Result<S> + Send,
-    ) -> io::Result<Seen> {
+    ) -> io::Result<Switched> {
         let (rounds, warm, common) = (self.rounds, self.rounds / WARM + 1, self.common);
         let here = || {
             let mut side = first()?;
@@ -154,7 +154,7 @@ impl Course<'_> {
             }
             let other = common.processor();
             let (mut looks, mut apart) = (0, 0);
-            let (before, began) = (usage(Whose::Thread), Instant::now());
+            let (before, began) = (usage(UsageOf::Thread), Instant::now());
             for round in 0..rounds {
                 side.give()?;
                 side.take()?;
@@ -164,8 +164,8 @@ impl Course<'_> {
                 }
             }
             let took = began.elapsed();
-            let switches = usage(Whose::Thread).since(&before).switches();
-            Ok(Seen { took, switches, looks, apart })
+            let switches = usage(UsageOf::Thread).since(&before).switches();
+            Ok(Switched { took, switches, looks, apart })
         };
         let there = || {
             let mut side = second()?;
@@ -175,7 +175,7 @@ impl Course<'_> {
                 side.take()?;
                 side.give()?;
             }
-            let before = usage(Whose::Thread);
+            let before = usage(UsageOf::Thread);
             for round in 0..rounds {
                 side.take()?;
                 if round.is_multiple_of(LOOK) {
@@ -183,7 +183,7 @@ impl Course<'_> {
                 }
                 side.give()?;
             }
-            let switches = usage(Whose::Thread).since(&before).switches();
+            let switches = usage(UsageOf::Thread).since(&before).switches();
             common.leave(Left { switches, ..Left::default() });
             Ok(())
         };

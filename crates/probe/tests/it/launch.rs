@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use torment_probe::launch::{Cell, Method, Starts};
-use torment_probe::{Demonstration, What, Worker, demonstrate};
+use torment_probe::{CellKind, Demonstration, Worker, demonstrate};
 
 const MIB: u64 = 1 << 20;
 
@@ -12,7 +12,7 @@ fn own() -> PathBuf {
 
 /// The median over blocks of one method from a worker of this size: launch, and launch and join.
 fn measured(method: Method, mib: u64) -> [f64; 2] {
-    let what = What::Launch(Cell::new(method, mib * MIB));
+    let what = CellKind::Launch(Cell::new(method, mib * MIB));
     let mut worker = Worker::start(&own(), what.home()).expect("there is room for a process");
     let mut blocks: Vec<Vec<f64>> = (0..7)
         .map(|_| worker.block(&what, 60).expect("it is well").expect("it can be measured").values)
@@ -37,9 +37,9 @@ pub fn what_a_fork_copies_is_paid_for() {
 }
 
 pub fn a_worker_of_64_mib_has_them() {
-    let itself = What::Launch(Cell::new(Method::Itself, 0));
+    let itself = CellKind::Launch(Cell::new(Method::Itself, 0));
     let pages = |mib: u64| {
-        let home = What::Launch(Cell::new(Method::Fork, mib * MIB)).home();
+        let home = CellKind::Launch(Cell::new(Method::Fork, mib * MIB)).home();
         let mut worker = Worker::start(&own(), home).expect("there is room for a process");
         worker.block(&itself, 1).expect("it is well").expect("it can be read").values[0]
     };

@@ -2,14 +2,14 @@
 
 use record::{Event, Figure};
 use std::fs::read_to_string;
-use torment_probe::{Block, Effort, Memory, Table, What, Worker, measure};
+use torment_probe::{Block, CellKind, Effort, Memory, Table, Worker, measure};
 use units::Nanos;
 
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * KIB;
 
 /// A cell's row, and the block of a fresh worker, which has no thread left afterwards.
-fn block(what: &What) -> (String, Block) {
+fn block(what: &CellKind) -> (String, Block) {
     let own = std::env::current_exe().expect("every Linux tells");
     let mut worker = Worker::start(&own, what.home()).expect("it was started once already");
     let block = worker.block(what, 1).expect("it is well").expect("it can be measured");

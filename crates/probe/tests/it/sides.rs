@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs::{read_dir, read_to_string};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use torment_probe::{Effort, Home, Ipc, Switch, Table, What, Worker, measure};
+use torment_probe::{CellKind, Effort, Home, Ipc, Switch, Table, Worker, measure};
 use units::Nanos;
 
 /// Operations that take the better part of a minute.
@@ -19,11 +19,11 @@ fn worker() -> Worker {
     Worker::start(&own(), Home::default()).expect("it was started once already")
 }
 
-fn cells() -> Vec<What> {
+fn cells() -> Vec<CellKind> {
     [Switch { runtimes: false }.cells(), Ipc.cells()].concat()
 }
 
-fn name(what: &What) -> String {
+fn name(what: &CellKind) -> String {
     let named = &what.figures()[0];
     format!("{}, {}", named.row, named.column)
 }

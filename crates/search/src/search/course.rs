@@ -6,11 +6,11 @@ use super::{
 };
 use crate::background::Loss;
 use crate::bounds::rounded;
-use crate::capacity::Said;
-use crate::classify::Seen;
+use crate::capacity::Observation;
+use crate::classify::TrialAtLevel;
 use crate::curve::point;
 use crate::drift::{Reference, Shift};
-use crate::held::Held;
+use crate::held::CapacityTrials;
 use crate::judge::{STEADILY, kept_up, threshold, would_have_held};
 use crate::warm::{Median, WarmUp};
 use record::{Ended, Judgement, TrialResult};
@@ -19,7 +19,7 @@ use units::Nanos;
 impl Search {
     pub(super) fn remember(&mut self, rate: f64, result: &TrialResult, judgement: &Judgement) {
         let seconds = if result.hopeless { result.planned } else { result.loaded };
-        let seen = Seen {
+        let seen = TrialAtLevel {
             seconds: seconds.as_secs_f64(),
             loss: judgement.loss,
             good: judgement.good,
@@ -209,14 +209,14 @@ impl Search {
             || judgement.loss > TELLING
             || result.total.outcomes.unfinished > 0;
         let said = match kept.filter(|_| measured) {
-            _ if judgement.good => Said::AtLeast(rate),
+            _ if judgement.good => Observation::AtLeast(rate),
             // What a target that moves did in a few seconds says little of what it does in a whole trial.
-            Some(_) if result.hopeless && !steadily => Said::Below(rate),
+            Some(_) if result.hopeless && !steadily => Observation::Below(rate),
             Some(kept) => {
                 let held = would_have_held(result, self.calm_mean(), kept);
-                Said::Was((kept * unseen).min(held).min(rate))
+                Observation::Was((kept * unseen).min(held).min(rate))
             }
-            None => Said::Below(rate),
+            None => Observation::Below(rate),
         };
         self.held.push(rate, said, &result.total);
         if let Some(faster) = self.held.rises(self.config.width.0) {
@@ -309,7 +309,7 @@ impl Search {
     /// No trial so far counts any more, for the target is not what it was.
     fn expire(&mut self) {
         self.expired.give_way(std::mem::take(&mut self.bounds));
-        self.held = Held::default();
+        self.held = CapacityTrials::default();
         self.points.clear();
     }
 

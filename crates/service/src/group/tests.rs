@@ -57,7 +57,7 @@ fn version_2_uses_the_nearest_group_that_gives_the_controller_on() {
     assert_eq!(text(group.join("pids.max")), "100");
 }
 
-fn one_place(places: Result<Vec<Place>, String>) -> Place {
+fn one_place(places: Result<Vec<GroupParent>, String>) -> GroupParent {
     let places = places.expect("they can be made");
     assert_eq!(places.len(), 1);
     places.into_iter().next().expect("one")
@@ -65,7 +65,7 @@ fn one_place(places: Result<Vec<Place>, String>) -> Place {
 
 #[test]
 fn what_is_written() {
-    let place = |unified| Place { folder: PathBuf::new(), unified, controllers: Vec::new() };
+    let place = |unified| GroupParent { folder: PathBuf::new(), unified, controllers: Vec::new() };
     let values = |unified: bool| -> Vec<(&str, String)> {
         let each = ["cpu", "memory", "pids"].into_iter();
         each.flat_map(|c| place(unified).values(c, &all())).map(|(file, value, _)| (file, value)).collect()

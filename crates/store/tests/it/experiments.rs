@@ -1,7 +1,7 @@
 //! What the store does with experiments: they are one line, and their measurements belong to them.
 
 use crate::begun::begun;
-use record::{Answer, Event, Judged, Over, RunId, Standing, Verdict};
+use record::{Answer, Event, ExperimentEnd, Judged, RunId, Standing, Verdict};
 use std::time::{Duration, Instant};
 use torment_store::{Answers, Error, Filter, Store};
 
@@ -59,7 +59,7 @@ fn an_experiment_is_one_line_and_takes_its_measurements_along() {
     let mut standing = so_far;
     standing.judged[1].answer = Answer::NoDifference;
     standing.judged.push(judged(None, Answer::NoDifference));
-    standing.over = Some(Over::BudgetSpent);
+    standing.over = Some(ExperimentEnd::BudgetSpent);
     assert!(matches!(store.remove(&id), Err(Error::Running { .. })));
     let verdict = Some(Verdict::Answers { standing });
     let end = Event::RunEnded(Box::new(record::End { at_unix_ms: 9, verdict, exit_code: 0, error: None }));

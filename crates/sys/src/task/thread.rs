@@ -76,15 +76,15 @@ fn check(failed: c_int) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Whose, usage};
+    use crate::{UsageOf, usage};
 
     /// Page faults of this process for each of a few hundred threads.
     fn faults(threads: &Threads) -> f64 {
         let run = || threads.start().expect("there is room").join().expect("it is ours");
         (0..10).for_each(|_| run());
-        let before = usage(Whose::Process);
+        let before = usage(UsageOf::Process);
         (0..300).for_each(|_| run());
-        usage(Whose::Process).since(&before).minor_faults as f64 / 300.0
+        usage(UsageOf::Process).since(&before).minor_faults as f64 / 300.0
     }
 
     #[test]

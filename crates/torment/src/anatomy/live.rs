@@ -1,7 +1,7 @@
 //! The same call, made by a program that runs.
 
 use super::libraries::locate;
-use ::anatomy::{Chain, Check, Function, How, Image, Libraries, Live, Seen, Walk};
+use ::anatomy::{Chain, Check, CloneKind, Function, Image, Libraries, Live, LiveCall, Walk};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::{File, canonicalize};
 use std::io::{Seek, Write};
@@ -153,9 +153,9 @@ fn lines() -> std::io::Result<File> {
 fn run(candidate: &Candidate, call: Function, libraries: &Libraries) -> Result<(Made, usize), String> {
     let command = command_of(candidate)?;
     let wanted = match call {
-        Function::Fork => How::Fork,
-        Function::Vfork | Function::Spawn => How::Vfork,
-        Function::Thread => How::Thread,
+        Function::Fork => CloneKind::Fork,
+        Function::Vfork | Function::Spawn => CloneKind::Vfork,
+        Function::Thread => CloneKind::Thread,
     };
     let (mut found, mut otherwise) = (None, None);
     let followed = creations(command, LIMITS, |made| {
@@ -203,7 +203,7 @@ fn is_meant(call: Function, made: &Made) -> bool {
     }
 }
 
-fn compare(candidate: &Candidate, made: Made, library: usize, walk: &Walk, images: &[Image<'_>]) -> Seen {
+fn compare(candidate: &Candidate, made: Made, library: usize, walk: &Walk, images: &[Image<'_>]) -> LiveCall {
     let offset = made.mapping.as_ref().map(|mapping| mapping.offset);
     let after = offset.and_then(|offset| images.get(library)?.address_of(offset));
     let ends_here = |chain: &Chain| {
@@ -246,7 +246,7 @@ fn compare(candidate: &Candidate, made: Made, library: usize, walk: &Walk, image
         let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=,:".contains(c));
         if plain { word.to_owned() } else { format!("'{word}'") }
     };
-    Seen {
+    LiveCall {
         command: shown.map(quoted).collect::<Vec<_>>().join(" "),
         why: candidate.why,
         program: made.program.unwrap_or_else(|| candidate.program.into()),

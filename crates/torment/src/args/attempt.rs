@@ -2,7 +2,7 @@ use super::label::LabelArgs;
 use super::load::{text, variable};
 use super::page::PageArgs;
 use clap::Args;
-use plan::{Command, Draft, Error, Place, Plan, ReadFile};
+use plan::{Command, Draft, Error, GivenAt, Plan, ReadFile};
 
 /// Try hypotheses about a service: would this change help?
 ///
@@ -51,7 +51,7 @@ impl TryArgs {
     /// With one message about the first thing that is wrong.
     pub fn plan(&self, file: &str, read: ReadFile<'_>) -> Result<Plan, Error> {
         let toml = text(read(file), file)
-            .map_err(|message| Error { place: Some(Place::Option("PLAN")), message })?;
+            .map_err(|message| Error { place: Some(GivenAt::Option("PLAN")), message })?;
         let mut draft = Draft::from_toml(file, &toml)?;
         if let Some(budget) = &self.budget {
             draft.set(plan::Key::TryBudget, "--budget", budget);

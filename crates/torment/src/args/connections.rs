@@ -1,8 +1,8 @@
-use super::load::{How, plan_from};
+use super::load::{ModeArgs, plan_from};
 use super::request::{GeneratorArgs, RequestArgs, TargetArg, set};
 use super::watching::WatchArgs;
 use clap::Args;
-use plan::{Command, Draft, Error, Key, Place, ReadFile, Task};
+use plan::{Command, Draft, Error, GivenAt, Key, ReadFile, Task};
 use runner::Connections;
 use std::str::FromStr;
 use units::{Nanos, Rate, Share};
@@ -51,7 +51,7 @@ pub struct ConnectionsArgs {
     watch: WatchArgs,
     /// What to do with the plan.
     #[command(flatten)]
-    pub how: How,
+    pub how: ModeArgs,
 }
 
 /// A trial is not for an average, but to see whether what is open stays so.
@@ -97,5 +97,5 @@ fn parsed<T: FromStr<Err: std::fmt::Display>>(
 }
 
 fn wrong(option: &'static str, message: String) -> Error {
-    Error { place: Some(Place::Option(option)), message }
+    Error { place: Some(GivenAt::Option(option)), message }
 }

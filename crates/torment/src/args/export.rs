@@ -23,7 +23,7 @@ pub struct ExportArgs {
     pub run: Option<String>,
     /// Only this table; may be repeated [default: all]
     #[arg(long = "what", value_name = "TABLE", value_parser = what())]
-    what: Vec<What>,
+    what: Vec<TableChoice>,
     /// To this folder, which is made; one table also to a file, which is overwritten, or - for standard output [default: run-ID]
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
@@ -31,13 +31,13 @@ pub struct ExportArgs {
 
 /// A table, or all.
 #[derive(Debug, Clone, Copy)]
-struct What(Option<Table>);
+struct TableChoice(Option<Table>);
 
 const ALL: &str = "all";
 
-fn what() -> impl TypedValueParser<Value = What> {
+fn what() -> impl TypedValueParser<Value = TableChoice> {
     PossibleValuesParser::new(Table::ALL.map(Table::name).into_iter().chain([ALL]))
-        .map(|name| What(Table::ALL.into_iter().find(|table| table.name() == name)))
+        .map(|name| TableChoice(Table::ALL.into_iter().find(|table| table.name() == name)))
 }
 
 impl ExportArgs {

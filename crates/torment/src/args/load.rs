@@ -4,7 +4,7 @@ use super::request::{GeneratorArgs, RequestArgs, TargetArg, flag, set};
 use super::storm::StormArgs;
 use super::watching::WatchArgs;
 use clap::Args;
-use plan::{Command, Draft, Error, Key, Place, Plan, ReadFile};
+use plan::{Command, Draft, Error, GivenAt, Key, Plan, ReadFile};
 
 /// Find the highest rate that meets the goal
 ///
@@ -38,7 +38,7 @@ pub struct FindArgs {
     watch: WatchArgs,
     /// What to do with the plan.
     #[command(flatten)]
-    pub how: How,
+    pub how: ModeArgs,
 }
 
 /// Offer one load and say whether the goal was met
@@ -93,13 +93,13 @@ pub struct RunArgs {
     pub storm: StormArgs,
     /// What to do with the plan.
     #[command(flatten)]
-    pub how: How,
+    pub how: ModeArgs,
 }
 
 /// What to do with the plan instead of, or beside, carrying it out.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Mode")]
-pub struct How {
+pub struct ModeArgs {
     /// Print the plan as understood and stop
     #[arg(long)]
     pub dry_run: bool,
@@ -218,7 +218,7 @@ pub(super) fn plan_from(
     let is_file = target.ends_with(".toml") && !target.contains("://");
     let draft = if is_file {
         let toml = text(read(target), target)
-            .map_err(|message| Error { place: Some(Place::Option("TARGET")), message })?;
+            .map_err(|message| Error { place: Some(GivenAt::Option("TARGET")), message })?;
         Draft::from_toml(target, &toml)?.overlaid_by(options)
     } else {
         options.set(Key::Url, "TARGET", target);

@@ -85,7 +85,7 @@ struct Processes {
 }
 
 /// What was asked for, understood.
-pub struct Asked {
+pub struct StormRequest {
     /// The load or the search, on no target.
     pub plan: Plan,
     /// The program.
@@ -101,7 +101,7 @@ impl ProcessesArgs {
     ///
     /// # Errors
     /// With one message about the first thing that is wrong.
-    pub fn asked(&self) -> anyhow::Result<Asked> {
+    pub fn asked(&self) -> anyhow::Result<StormRequest> {
         let mut draft = Draft::default();
         self.search.set(&mut draft);
         set(&mut draft, Key::Timeout, "--timeout", &self.timeout);
@@ -123,7 +123,7 @@ impl StormArgs {
     ///
     /// # Errors
     /// With one message about the first thing that is wrong.
-    pub fn asked(&self, mut load: Draft) -> anyhow::Result<Asked> {
+    pub fn asked(&self, mut load: Draft) -> anyhow::Result<StormRequest> {
         if load.text(Key::Connections).is_some() {
             anyhow::bail!("processes have no connections; give --parallel for how many are alive at once");
         }
@@ -172,7 +172,13 @@ impl Processes {
         }
     }
 
-    fn asked(&self, plan: Plan, words: &[OsString], parallel: u32, split: bool) -> anyhow::Result<Asked> {
+    fn asked(
+        &self,
+        plan: Plan,
+        words: &[OsString],
+        parallel: u32,
+        split: bool,
+    ) -> anyhow::Result<StormRequest> {
         let command = Command::find(words, std::env::var_os("PATH").as_deref())?;
         let expected = match &self.expect_exit {
             None => Expected::default(),
@@ -192,11 +198,11 @@ impl Processes {
             log: self.job_log.clone(),
             outstanding: u64::from(plan.generator.outstanding),
         };
-        Ok(Asked { plan, command, options, split })
+        Ok(StormRequest { plan, command, options, split })
     }
 }
 
-impl Asked {
+impl StormRequest {
     /// In words, a line for each thing.
     pub fn describe(&self) -> Vec<String> {
         let options = &self.options;

@@ -108,7 +108,7 @@ fn time(option: &'static str, text: &str) -> Result<Nanos, Error> {
 }
 
 fn wrong(option: &'static str, message: String) -> Error {
-    Error { place: Some(plan::Place::Option(option)), message }
+    Error { place: Some(plan::GivenAt::Option(option)), message }
 }
 
 fn whom(text: &str) -> Result<Whom, Error> {

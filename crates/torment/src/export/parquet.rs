@@ -76,10 +76,10 @@ fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
 /// The values of a column that are there, and for every row 1 if it has one, else 0.
 struct Values {
     is_there: Vec<i16>,
-    values: Kept,
+    values: ColumnValues,
 }
 
-enum Kept {
+enum ColumnValues {
     Whole(Vec<i64>),
     Number(Vec<f64>),
     Flag(Vec<bool>),
@@ -89,10 +89,10 @@ enum Kept {
 impl Values {
     fn of(kind: Kind) -> Self {
         let values = match kind {
-            Kind::Time | Kind::Whole => Kept::Whole(Vec::new()),
-            Kind::Number => Kept::Number(Vec::new()),
-            Kind::Flag => Kept::Flag(Vec::new()),
-            Kind::Text => Kept::Text(Vec::new()),
+            Kind::Time | Kind::Whole => ColumnValues::Whole(Vec::new()),
+            Kind::Number => ColumnValues::Number(Vec::new()),
+            Kind::Flag => ColumnValues::Flag(Vec::new()),
+            Kind::Text => ColumnValues::Text(Vec::new()),
         };
         Self { is_there: Vec::new(), values }
     }
@@ -100,19 +100,19 @@ impl Values {
     fn push(&mut self, cell: Cell) {
         let is_there = match (&mut self.values, cell) {
             // The bits of a number without a sign: the field says so.
-            (Kept::Whole(values), Cell::Time(units::Moment(number)) | Cell::Whole(number)) => {
+            (ColumnValues::Whole(values), Cell::Time(units::Moment(number)) | Cell::Whole(number)) => {
                 values.push(number.cast_signed());
                 true
             }
-            (Kept::Number(values), Cell::Number(number)) => {
+            (ColumnValues::Number(values), Cell::Number(number)) => {
                 values.push(number);
                 true
             }
-            (Kept::Flag(values), Cell::Flag(flag)) => {
+            (ColumnValues::Flag(values), Cell::Flag(flag)) => {
                 values.push(flag);
                 true
             }
-            (Kept::Text(values), Cell::Text(text)) => {
+            (ColumnValues::Text(values), Cell::Text(text)) => {
                 values.push(ByteArray::from(text.into_owned().into_bytes()));
                 true
             }
@@ -128,10 +128,10 @@ impl Values {
     fn write(&mut self, writer: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
         let is_there = std::mem::take(&mut self.is_there);
         match &mut self.values {
-            Kept::Whole(values) => batch::<Int64Type>(writer, values, &is_there),
-            Kept::Number(values) => batch::<DoubleType>(writer, values, &is_there),
-            Kept::Flag(values) => batch::<BoolType>(writer, values, &is_there),
-            Kept::Text(values) => batch::<ByteArrayType>(writer, values, &is_there),
+            ColumnValues::Whole(values) => batch::<Int64Type>(writer, values, &is_there),
+            ColumnValues::Number(values) => batch::<DoubleType>(writer, values, &is_there),
+            ColumnValues::Flag(values) => batch::<BoolType>(writer, values, &is_there),
+            ColumnValues::Text(values) => batch::<ByteArrayType>(writer, values, &is_there),
         }
     }
 }

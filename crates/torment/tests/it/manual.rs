@@ -22,7 +22,7 @@ mod shown;
 mod words;
 
 use crate::program::{Turn, binary};
-use shown::{Desk, Shown, bless, shown};
+use shown::{Shell, Shown, bless, shown};
 use std::process::Command;
 use store::Store;
 
@@ -88,7 +88,7 @@ mod load {
         if shown.is_empty() {
             return Vec::new();
         }
-        let desk = Desk::new();
+        let desk = Shell::new();
         let (mut wrong, mut stale) = (Vec::new(), Vec::new());
         for shown in shown {
             let Err((real, why)) = desk.check(&shown) else { continue };
@@ -112,7 +112,7 @@ mod load {
             if recorded::file(&name).exists() {
                 continue;
             }
-            let desk = Desk::new();
+            let desk = Shell::new();
             println!("{name}: {}", shown.command);
             // What it started beside it has a second to be ready, and ends with it.
             let script = shown.command.replace("&\n", "& started=\"$started $!\"\nsleep 1\n");

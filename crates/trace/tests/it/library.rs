@@ -1,6 +1,6 @@
 //! This machine's C library, read and seen.
 
-use anatomy::{Creation, Error, How, Image, Kind, Read, Walk};
+use anatomy::{CloneKind, Creation, Error, Image, Kind, Read, Walk};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -37,7 +37,7 @@ fn fork_ends_in_a_system_call_without_shared_memory() {
     assert_eq!(chain.steps[0].names[0].symbol, "fork");
     let site = &chain.site;
     if let Some(flags) = site.flags {
-        assert_eq!(flags.how(), How::Fork);
+        assert_eq!(flags.how(), CloneKind::Fork);
         assert_eq!(flags.signal_name().as_deref(), Some("SIGCHLD"));
     }
     let last = site.lines.last().expect("the call itself");
@@ -74,7 +74,7 @@ fn the_others_end_in_one_too() {
         let chain = walk.chains.first().unwrap_or_else(|| panic!("{symbol}: {walk:?}"));
         assert!(chain.steps.len() <= 6, "{symbol}: {:?}", chain.steps);
         if let Some(flags) = chain.site.flags {
-            let expected = if symbol == "pthread_create" { How::Thread } else { How::Vfork };
+            let expected = if symbol == "pthread_create" { CloneKind::Thread } else { CloneKind::Vfork };
             assert_eq!(flags.how(), expected, "{symbol}");
         }
         if symbol == "vfork" {

@@ -1,13 +1,13 @@
 //! Real programs under trace: what they do is known, so what is seen of them can be checked.
 
-use anatomy::How;
+use anatomy::CloneKind;
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use torment_trace as trace;
-use trace::{Error, Limits, Over, What, calls, creations, follow, instructions};
+use trace::{Error, Limits, StopReason, TraceEnd, calls, creations, follow, instructions};
 
 const ENOUGH: Limits = Limits { time: Duration::from_secs(60), stops: 3_000_000 };
 
@@ -27,7 +27,7 @@ fn with_pipe(command: &mut Command) -> std::io::PipeReader {
 #[test]
 fn the_calls_of_a_program_and_what_it_starts() {
     let seen = calls(shell("/bin/sleep 0.2 & wait; exit 3"), ENOUGH).expect("it can be traced");
-    assert_eq!((seen.followed.over, seen.followed.code, seen.followed.traced), (Over::Ended, Some(3), 2));
+    assert_eq!((seen.followed.over, seen.followed.code, seen.followed.traced), (TraceEnd::Ended, Some(3), 2));
     let cost = |name: &str| seen.costs.iter().find(|cost| cost.name == Some(name));
     assert_eq!(cost("exit_group").map(|cost| cost.count), Some(2), "of both: {:?}", seen.costs);
     assert_eq!(cost("execve").map(|cost| cost.count), Some(1), "sleep's; the shell's was before");
@@ -46,9 +46,9 @@ fn who_is_new_is_told_before_anything_of_it() {
     let mut ended = Vec::new();
     let followed = follow(shell("(exit 4); (kill -9 $$)"), ENOUGH, |stop| {
         match stop.what {
-            What::Exec if known.is_empty() => known.push(stop.pid),
-            What::Started(new) => known.push(new),
-            What::Ended(code) => ended.push((stop.pid, code)),
+            StopReason::Exec if known.is_empty() => known.push(stop.pid),
+            StopReason::Started(new) => known.push(new),
+            StopReason::Ended(code) => ended.push((stop.pid, code)),
             _ => {}
         }
         ControlFlow::Continue(())
@@ -67,9 +67,9 @@ fn a_job_in_the_background_is_a_fork() {
         ControlFlow::Break(())
     })
     .expect("it can be traced");
-    assert_eq!(followed.over, Over::Enough);
+    assert_eq!(followed.over, TraceEnd::Enough);
     let (how, flags, mapping) = found.expect("the shell forks");
-    assert_eq!(how, Some(How::Fork));
+    assert_eq!(how, Some(CloneKind::Fork));
     if let Some(flags) = flags {
         assert!(flags.ends_with("SIGCHLD"), "{flags}");
     }
@@ -84,7 +84,7 @@ fn when_the_time_is_up_nobody_is_left() {
     let since = Instant::now();
     let limits = Limits { time: Duration::from_secs(1), ..ENOUGH };
     let followed = follow(command, limits, |_| ControlFlow::Continue(())).expect("it can be traced");
-    assert_eq!((followed.over, followed.code), (Over::Time, None));
+    assert_eq!((followed.over, followed.code), (TraceEnd::Time, None));
     assert!(since.elapsed() < Duration::from_secs(300));
     let mut rest = Vec::new();
     pipe.read_to_end(&mut rest).expect("it ends when the last of them has");
@@ -95,7 +95,7 @@ fn when_the_time_is_up_nobody_is_left() {
 fn not_more_stops_than_allowed() {
     let limits = Limits { stops: 500, ..ENOUGH };
     let followed = follow(shell("while :; do (:); done"), limits, |_| ControlFlow::Continue(()));
-    assert_eq!(followed.expect("it can be traced").over, Over::Stops);
+    assert_eq!(followed.expect("it can be traced").over, TraceEnd::Stops);
 }
 
 #[test]

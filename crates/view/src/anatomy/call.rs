@@ -2,7 +2,7 @@
 
 use crate::sheet::wrapped;
 use crate::{Line, Tone};
-use ::anatomy::{Chain, Check, Creation, Flags, Report, Seen, Step, Verdict};
+use ::anatomy::{Chain, Check, Creation, Flags, LiveCall, Report, Step, Verdict};
 
 /// Columns of the text before what an instruction is.
 const BYTES: usize = 30;
@@ -273,7 +273,7 @@ fn check(check: &Check) -> Line {
     }
 }
 
-fn stack(seen: &Seen) -> Option<Line> {
+fn stack(seen: &LiveCall) -> Option<Line> {
     let (found, of) = seen.returns?;
     let what = if of == 1 { "address".to_owned() } else { format!("{of} addresses") };
     let line = Line::plain(format!("    {:<10} ", "the way"));

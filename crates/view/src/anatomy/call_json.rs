@@ -1,7 +1,7 @@
 //! The report for programs. Addresses are texts in hexadecimal: many readers of JSON keep 53 bits of a number only.
 
 use super::hexadecimal;
-use ::anatomy::{Call, Chain, Flags, Library, Line, Name, Report, Seen, Step, Verdict};
+use ::anatomy::{Call, Chain, Flags, Library, Line, LiveCall, Name, Report, Step, Verdict};
 use serde_json::{Value, json};
 
 /// All that is known of one function.
@@ -103,7 +103,7 @@ fn flags(flags: &Flags) -> Value {
     })
 }
 
-fn seen(seen: &Seen) -> Value {
+fn seen(seen: &LiveCall) -> Value {
     json!({
         "command": seen.command,
         "program": seen.program.display().to_string(),

@@ -17,7 +17,7 @@ type Values = BTreeMap<(&'static str, Vec<String>), (&'static Measure, f64)>;
 
 /// Counters since the run began, and the rest as it was last seen.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen {
+pub(super) struct TargetMetrics {
     trees: Trees,
     /// Processors that each may use, by its place.
     allowed: Vec<f64>,
@@ -29,7 +29,7 @@ pub(super) struct Seen {
 }
 
 /// A value on its way.
-struct Told {
+struct LabelledValue {
     source: &'static str,
     of_program: bool,
     /// Whether its last label is the name of one of several.
@@ -39,7 +39,7 @@ struct Told {
     counted: f64,
 }
 
-impl Seen {
+impl TargetMetrics {
     /// Who is watched from now on.
     pub fn watch(&mut self, watched: &Watched) {
         self.trees.watch(watched);
@@ -51,7 +51,8 @@ impl Seen {
     pub fn see(&mut self, window: &Window) {
         self.programs.clear();
         let mut around: BTreeMap<&'static str, Values> = BTreeMap::new();
-        for Told { source, of_program, is_named, mut labels, measure, counted } in self.told(window) {
+        for LabelledValue { source, of_program, is_named, mut labels, measure, counted } in self.told(window)
+        {
             let Some(family) = measure.metric.map(|metric| metric.family) else { continue };
             let values = match (measure.grows, of_program) {
                 (true, _) => &mut self.sums,
@@ -71,7 +72,7 @@ impl Seen {
         self.around.extend(around);
     }
 
-    fn told(&self, window: &Window) -> Vec<Told> {
+    fn told(&self, window: &Window) -> Vec<LabelledValue> {
         let mut told = Vec::new();
         window.visit(&mut |of, measure, counted| {
             let Some(metric) = measure.metric else { return };
@@ -84,7 +85,7 @@ impl Seen {
             };
             let names = of.names.iter().map(|(_, name)| name.to_string());
             let label = metric.label.map(|(_, label)| label.to_owned());
-            told.push(Told {
+            told.push(LabelledValue {
                 source: of.source,
                 of_program: of.subject.is_some(),
                 is_named: !of.names.is_empty(),

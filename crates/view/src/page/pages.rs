@@ -3,7 +3,7 @@
 use super::distribution::Distribution;
 use super::heat::Answers;
 use super::rows::{Rows, Wanted};
-use super::seen::Seen;
+use super::seen::TargetColumns;
 use super::{Document, Front, SCHEMA, Timeline, front, second};
 use crate::reason::TrialState;
 use crate::{RunView, Trial};
@@ -22,7 +22,7 @@ pub(super) type Bounds = (usize, Option<f64>, Option<f64>);
 pub struct Pages {
     view: RunView,
     pub(super) rows: Rows,
-    pub(super) seen: Seen,
+    pub(super) seen: TargetColumns,
     pub(super) answers: Answers,
     /// How the bounds closed.
     pub(super) bounds: Vec<Bounds>,

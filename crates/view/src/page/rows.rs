@@ -33,7 +33,7 @@ pub(super) type Cells = Vec<(usize, f32)>;
 
 /// A column by its place.
 #[derive(Debug, Clone)]
-struct Kept {
+struct StoredColumn {
     adds: bool,
     /// The column that says whether this was looked at: where that has a value and this has none, it is zero.
     whole: Option<usize>,
@@ -65,7 +65,7 @@ impl Row {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rows {
     at: Vec<f64>,
-    columns: Vec<Kept>,
+    columns: Vec<StoredColumn>,
     places: BTreeMap<String, usize>,
     open: VecDeque<Row>,
     /// What the last settled row has of its own.
@@ -88,7 +88,7 @@ impl Rows {
         };
         let values: Vec<f32> = (0..self.at.len()).map(zero).collect();
         let used = values.iter().any(|value| !value.is_nan());
-        self.columns.push(Kept { adds, whole, values, used, moved: false });
+        self.columns.push(StoredColumn { adds, whole, values, used, moved: false });
         self.places.insert(id.to_owned(), self.columns.len() - 1);
         self.columns.len() - 1
     }
@@ -313,7 +313,7 @@ impl Rows {
     pub fn timeline(&self, first: usize, wanted: &[Wanted]) -> Timeline {
         let first = first.min(self.at.len());
         let column = |wanted: &Wanted| {
-            let parts: Vec<&Kept> =
+            let parts: Vec<&StoredColumn> =
                 wanted.of.iter().filter_map(|id| Some(&self.columns[*self.places.get(id)?])).collect();
             let whole = parts.first()?;
             let value = |row: usize| {

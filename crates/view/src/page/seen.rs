@@ -58,7 +58,7 @@ const STACKED: [&str; 4] = ["host.user", "host.system", "host.iowait", "host.ste
 
 /// Everything that is known of who was watched, but for the values.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen {
+pub(super) struct TargetColumns {
     pub subjects: Vec<Tree>,
     pub sessions: Ranks,
     pub disks: Ranks,
@@ -82,7 +82,7 @@ pub(super) struct Tree {
     pub backlog: Option<f64>,
 }
 
-impl Seen {
+impl TargetColumns {
     /// Who is watched from now on.
     pub fn watch(&mut self, watched: &Watched) {
         self.trees.watch(watched);

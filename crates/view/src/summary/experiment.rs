@@ -1,7 +1,7 @@
 use super::unfinished;
 use crate::experiment::{Names, certainty, counted, designed, number_of, sentences, tables, void};
 use crate::{Line, RunView, Tone};
-use record::{Over, RunId, Spent, Standing, Visit};
+use record::{ExperimentEnd, RunId, Spent, Standing, Visit};
 use units::Nanos;
 
 /// What takes less of a start is left out.
@@ -65,23 +65,25 @@ fn headline(view: &RunView, names: &Names<'_>, standing: &Standing) -> Vec<Line>
         lines.push(Line::plain("  ").then(designed(names.design).to_string()));
     }
     let over = match standing.over {
-        Some(Over::BudgetSpent) => Some((
+        Some(ExperimentEnd::BudgetSpent) => Some((
             Tone::Warn,
             "the time was up",
             ": the next block would not have fitted; more blocks need a larger budget",
         )),
-        Some(Over::BlocksMade)
+        Some(ExperimentEnd::BlocksMade)
             if lines.first().is_some_and(|line| line.to_string().contains("undecided")) =>
         {
             Some((Tone::Warn, "all planned blocks are made", ": more of them narrow the intervals"))
         }
-        Some(Over::NothingToCompare) => Some((
+        Some(ExperimentEnd::NothingToCompare) => Some((
             Tone::Bad,
             "nothing to compare",
             ": the plan as it stands, or all else, could not be measured",
         )),
-        Some(Over::Interrupted) => Some((Tone::Warn, "interrupted", ": that is what is known so far")),
-        Some(Over::Decided | Over::BlocksMade) | None => None,
+        Some(ExperimentEnd::Interrupted) => {
+            Some((Tone::Warn, "interrupted", ": that is what is known so far"))
+        }
+        Some(ExperimentEnd::Decided | ExperimentEnd::BlocksMade) | None => None,
     };
     lines.extend(over.map(|(tone, words, rest)| Line::plain("  ").and(tone, words).then(rest)));
     lines
@@ -167,7 +169,7 @@ fn logs(id: &RunId) -> Line {
 /// How it goes on, if it was not brought to its end.
 fn resume(view: &RunView, standing: &Standing) -> Option<Line> {
     let id = &view.started.as_ref()?.id;
-    let cut = view.end.is_none() && !view.running || standing.over == Some(Over::Interrupted);
+    let cut = view.end.is_none() && !view.running || standing.over == Some(ExperimentEnd::Interrupted);
     cut.then(|| {
         Line::empty()
             .and(Tone::Faint, "  go on: ")

@@ -5,7 +5,7 @@
 use crate::hand::check;
 use crate::hand::experiment::{Arm, Course, Says, asks, judged, noise, probe};
 use plan::{At, Measure};
-use record::{Answer, Cause, Caveat, Doubt, Over, Standing};
+use record::{Answer, Cause, Caveat, Doubt, ExperimentEnd, Standing};
 use torment_view::{
     Line, Progress, RunView, arm_lines, hypothesis_lines, logs, run_json, start_line, summary,
 };
@@ -160,7 +160,7 @@ fn whole() -> Course {
 #[test]
 fn an_experiment_of_all_answers() {
     let course = whole().stands(&answers()).logged("service", "started\nready\n", 4096);
-    let run = course.over(answers(), Over::BlocksMade, 0);
+    let run = course.over(answers(), ExperimentEnd::BlocksMade, 0);
     let view = RunView::of(&run.events);
     check_summary("try", &view);
     check("try-logs.txt", &text(&logs(&view)));
@@ -191,7 +191,7 @@ fn an_experiment_that_goes_on_or_was_cut_short() {
 
     let early = homelab().begins(0, 0, false);
     check_summary("try-cut-at-once", &RunView::of(&early.run.events));
-    let stopped = whole().over(answers(), Over::Interrupted, 130);
+    let stopped = whole().over(answers(), ExperimentEnd::Interrupted, 130);
     assert!(
         text(&summary(&RunView::of(&stopped.events))).contains("torment try --resume 20261120-161502-k3f")
     );
@@ -241,7 +241,7 @@ fn a_factorial_experiment() {
     for block in 1..=4 {
         course = course.block(block, &[]);
     }
-    let run = course.over(standing, Over::Decided, 0);
+    let run = course.over(standing, ExperimentEnd::Decided, 0);
     check_summary("try-factorial", &RunView::of(&run.events));
 }
 
@@ -303,6 +303,6 @@ fn a_table_by_connections() {
     let course = Course::of(arms, probes, hypotheses)
         .block(1, &[])
         .block(2, &[(1, "the port was taken by nginx 812")]);
-    let run = course.over(standing, Over::BudgetSpent, 91);
+    let run = course.over(standing, ExperimentEnd::BudgetSpent, 91);
     check_summary("try-connections", &RunView::of(&run.events));
 }

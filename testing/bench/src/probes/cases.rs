@@ -6,7 +6,7 @@
 //! its input ends.
 
 use super::side::Side;
-use probe::What;
+use probe::CellKind;
 use probe::launch::{Cell, Method};
 
 /// One comparison.
@@ -137,13 +137,14 @@ fn ipc(medium: &str, word: &str) -> Case {
 }
 
 /// What a table of `torment probe` measures for this row and column.
-fn measured(table: &str, row: &str, column: &str) -> What {
+fn measured(table: &str, row: &str, column: &str) -> CellKind {
     let table = probe::tables(probe::Options::default())
         .into_iter()
         .find(|known| known.name() == table)
         .expect("it is a table");
     let mut cells = table.cells().into_iter();
-    let named = |what: &What| what.figures().iter().any(|named| named.row == row && named.column == column);
+    let named =
+        |what: &CellKind| what.figures().iter().any(|named| named.row == row && named.column == column);
     cells.find(named).expect("the table has this row and column wherever there is a processor")
 }
 
@@ -216,7 +217,7 @@ fn launch(method: Method, name: &str, mib: u64) -> Case {
         table: "launch",
         name: format!("{name}, {mib} MiB"),
         figures: &["launch", "launch and join"],
-        ours: Side::Worker(What::Launch(cell)),
+        ours: Side::Worker(CellKind::Launch(cell)),
         reference: Side::Program { source: "launch.c", arguments },
         goal: SAME,
     }

@@ -1,7 +1,7 @@
 //! One side of a comparison: a worker of torment's, or a program.
 
 use probe::launch::{Cell, Method};
-use probe::{What, Worker};
+use probe::{CellKind, Worker};
 use rustix::process::Signal;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -16,7 +16,7 @@ pub(super) const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/reference
 #[derive(Debug, Clone)]
 pub enum Side {
     /// torment's own worker.
-    Worker(What),
+    Worker(CellKind),
     /// A C program of the folder `reference/`, compiled now. In its arguments `{first}` and `{last}` are the first and the last
     /// processor, `{pages}` and `{mappings}` what the worker that stands beside it has of its own.
     Program {
@@ -79,7 +79,7 @@ fn compile(source: &str, into: &Path) -> Result<(), String> {
 
 /// A side that is ready.
 pub(super) enum Ready {
-    Worker(Box<Worker>, What),
+    Worker(Box<Worker>, CellKind),
     Program(Program),
     Command(PathBuf, Vec<String>, fn(&Output, Duration) -> Option<Vec<f64>>),
 }
@@ -141,7 +141,7 @@ impl Ready {
     /// Pages that the worker has touched, beyond those it was asked to, and its mappings.
     pub(super) fn own(&mut self) -> Option<(u64, u64)> {
         let Self::Worker(worker, _) = self else { return None };
-        let block = worker.block(&What::Launch(Cell::new(Method::Itself, 0)), 1).ok()?.ok()?;
+        let block = worker.block(&CellKind::Launch(Cell::new(Method::Itself, 0)), 1).ok()?.ok()?;
         match block.values.as_slice() {
             [pages, mappings] => Some((*pages as u64, *mappings as u64)),
             _ => None,

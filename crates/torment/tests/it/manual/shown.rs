@@ -77,11 +77,11 @@ fn of(page: &Page, block: &Block) -> Vec<Shown> {
 }
 
 /// A place in which the commands of a page are run one after the other, as a reader would.
-pub struct Desk {
+pub struct Shell {
     place: Place,
 }
 
-impl Desk {
+impl Shell {
     /// With the recorded runs in its store and the example plans beside it.
     pub fn new() -> Self {
         let place = Place::new();

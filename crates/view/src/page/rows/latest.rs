@@ -9,10 +9,10 @@ const RECENT_S: f64 = 10.0;
 /// One row, with all that was measured in it.
 pub(in crate::page) struct Sight<'a> {
     rows: &'a Rows,
-    at: Place<'a>,
+    at: RowAt<'a>,
 }
 
-enum Place<'a> {
+enum RowAt<'a> {
     Open(&'a Row),
     Settled(usize),
 }
@@ -22,8 +22,8 @@ impl Sight<'_> {
     pub fn of(&self, id: &str) -> Option<f64> {
         let place = *self.rows.places.get(id)?;
         match self.at {
-            Place::Open(row) => cell(row, place),
-            Place::Settled(row) => measured(self.rows.columns[place].values[row]),
+            RowAt::Open(row) => cell(row, place),
+            RowAt::Settled(row) => measured(self.rows.columns[place].values[row]),
         }
     }
 }
@@ -36,11 +36,11 @@ impl Rows {
     /// The last row in which a column was measured, if that is not long ago.
     pub fn sight(&self, id: &str) -> Option<Sight<'_>> {
         let place = *self.places.get(id)?;
-        let open = self.open.iter().rev().find(|row| cell(row, place).is_some()).map(Place::Open);
+        let open = self.open.iter().rev().find(|row| cell(row, place).is_some()).map(RowAt::Open);
         let settled = || {
             let now = self.end() - RECENT_S;
             let recent = (0..self.at.len()).rev().take_while(|row| self.at[*row] >= now);
-            recent.into_iter().find(|row| !self.columns[place].values[*row].is_nan()).map(Place::Settled)
+            recent.into_iter().find(|row| !self.columns[place].values[*row].is_nan()).map(RowAt::Settled)
         };
         Some(Sight { rows: self, at: open.or_else(settled)? })
     }

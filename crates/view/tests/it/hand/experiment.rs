@@ -3,8 +3,8 @@
 use super::Run;
 use plan::{At, Hypothesis, Measure};
 use record::{
-    Answer, ArmOf, Cause, Caveat, Design, Doubt, Event, Expected, Interval, Judged, Noise, Over, ProbeOf,
-    RunId, Spent, Standing, Taken, Verdict, Visit,
+    Answer, ArmOf, Cause, Caveat, Design, Doubt, Event, Expected, ExperimentEnd, Interval, Judged, Noise,
+    ProbeOf, RunId, Spent, Standing, Taken, Verdict, Visit,
 };
 use units::{Nanos, Rate, Share};
 
@@ -202,7 +202,7 @@ impl Course {
         self
     }
 
-    pub fn over(self, mut standing: Standing, over: Over, exit_code: u8) -> Run {
+    pub fn over(self, mut standing: Standing, over: ExperimentEnd, exit_code: u8) -> Run {
         standing.over = Some(over);
         self.run.end(Some(Verdict::Answers { standing }), exit_code, None)
     }

@@ -3,7 +3,7 @@
 use crate::hand::experiment::{Arm, Course, Says, asks, judged, noise, probe};
 use crate::page::kit::{chart, document, golden, said, section, words};
 use plan::{At, Measure};
-use record::{Answer, Cause, Caveat, Doubt, Event, Over, Standing};
+use record::{Answer, Cause, Caveat, Doubt, Event, ExperimentEnd, Standing};
 use torment_view::page::{Form, Pages};
 use units::{Rate, Share};
 
@@ -62,7 +62,7 @@ fn an_experiment() {
             if block == 2 { &[(2, "not ready within 60 s; its log ends in: Killed")] } else { &[] };
         course = course.block(block, void);
     }
-    let run = course.stands(&answers()).over(answers(), Over::BlocksMade, 0);
+    let run = course.stands(&answers()).over(answers(), ExperimentEnd::BlocksMade, 0);
     let pages = Pages::of(&run.events);
     let document = document(&pages);
     golden("experiment", &document);

@@ -25,7 +25,7 @@ pub(crate) type Shared = Arc<Mutex<Followed>>;
 
 /// Finds runs, and keeps the last ones at hand. Everything here waits for the disk.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct RunCache {
     store: PathBuf,
     home: OnceLock<RunId>,
     /// The last one used stands last.
@@ -33,7 +33,7 @@ pub(crate) struct Desk {
     meter: Mutex<Meter>,
 }
 
-impl Desk {
+impl RunCache {
     pub fn new(store: &Path) -> Self {
         Self {
             store: store.to_owned(),
