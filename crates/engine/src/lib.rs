@@ -79,7 +79,7 @@ pub struct Job {
 /// The loops, with the connections they keep from trial to trial.
 pub struct Engine {
     loops: Vec<Loop>,
-    crew: Crew<Held>,
+    crew: Crew<HeldConnections>,
     deadline: Option<Nanos>,
     next_number: u64,
     /// Requests that one connection of a closed loop has in flight.
@@ -95,7 +95,7 @@ struct Loop {
 
 /// What became of connections that were to stand open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldConnections {
     /// Those that do.
     pub open: u64,
     /// Why no more could be made.
@@ -163,13 +163,13 @@ impl Engine {
     ///
     /// # Panics
     /// If a loop has panicked.
-    pub fn hold(&mut self, connections: u32, interrupted: &dyn Fn() -> bool) -> Held {
+    pub fn hold(&mut self, connections: u32, interrupted: &dyn Fn() -> bool) -> HeldConnections {
         let count = self.loops.len() as u32;
         for (index, each) in self.loops.iter().enumerate() {
             let share = connections / count + u32::from((index as u32) < connections % count);
             each.tell(Command::Hold(share as usize));
         }
-        let (mut held, mut left, mut enough) = (Held::default(), count, false);
+        let (mut held, mut left, mut enough) = (HeldConnections::default(), count, false);
         while left > 0 {
             if let Some((_, Report::Own(told))) = self.crew.next() {
                 held.open += told.open;
@@ -269,7 +269,7 @@ impl Job {
             expect: vec![plan::StatusRange::DEFAULT],
             checks: Vec::new(),
         };
-        let ask = plan::Ask::Http(request);
+        let ask = plan::Payload::Http(request);
         let step = plan::Step { name: path.to_owned(), think: None, ask, timeout, takes: Vec::new() };
         let flow = Flow { name: path.to_owned(), weight: 1.0, cookies: false, steps: vec![step] };
         let generator = Generator::default();

@@ -5,7 +5,7 @@ use crate::content::Content;
 use crate::error::{CONNECT_LIMIT, Error, reason};
 use crate::exchanges::User;
 use crate::pace::timespec;
-use crate::protocol::{News, Protocol, Session, Told, Words};
+use crate::protocol::{Completion, News, Protocol, Session, Words};
 use crate::script::{ReadyStep, Script, Site};
 use crate::stream::{Inbox, Stream};
 use plan::Who;
@@ -162,7 +162,7 @@ impl Line {
         let closed = |e: io::Error| broken(reason(&e));
         protocol.send(stream, &mut step.words, &who, &cookies, 0).map_err(closed)?;
         protocol.flush(stream).map_err(closed)?;
-        let (mut told, mut first): (Vec<Told>, Option<u64>) = (Vec::new(), None);
+        let (mut told, mut first): (Vec<Completion>, Option<u64>) = (Vec::new(), None);
         let limit = sent + step.timeout.0;
         let result = loop {
             let received = protocol.receive(stream, inbox, News::End, &mut told);

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::exchanges::User;
 use crate::protocol::{Answer, Session, Words};
 use crate::reading::Reading;
-use plan::{Ask, Piece, Request, StatusRange, Target, Template};
+use plan::{Payload, Piece, Request, StatusRange, Target, Template};
 use record::Failure;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -108,8 +108,8 @@ impl Script {
                 let reading = Reading::new(&step.takes, takes, checks).map_err(Error::Plan)?;
                 let content = flow.cookies || !reading.is_empty();
                 let words = match &step.ask {
-                    Ask::Http(request) => Words::http(request, &authority, tls, content),
-                    Ask::Sql(statement) => {
+                    Payload::Http(request) => Words::http(request, &authority, tls, content),
+                    Payload::Sql(statement) => {
                         statements.push(statement);
                         Words::sql(statement, statements.len() - 1)
                     }

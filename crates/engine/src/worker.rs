@@ -10,14 +10,14 @@ mod resending;
 mod sending;
 mod silence;
 
-use crate::Held;
+use crate::HeldConnections;
 use crate::connections::Connections;
 use crate::crew::{Report, Teller};
 use crate::endpoint::Endpoint;
 use crate::exchanges::{Exchanges, Request, Users};
 use crate::lanes::Lanes;
 use crate::pace::{Pace, timespec};
-use crate::protocol::{News, Told};
+use crate::protocol::{Completion, News};
 use crate::recorder::{Open, Recorder};
 use crate::script::Script;
 use crate::slots::{Key, Slots};
@@ -130,7 +130,7 @@ pub(crate) struct Worker {
     epoll: OwnedFd,
     wake: Arc<OwnedFd>,
     commands: Receiver<Command>,
-    teller: Teller<Held>,
+    teller: Teller<HeldConnections>,
     connections: Connections,
     /// Requests that are due and not sent.
     backlog: Lanes<Request>,
@@ -146,7 +146,7 @@ pub(crate) struct Worker {
     unsettled: bool,
     inbox: Inbox,
     /// What the connection at hand has told; empty between events.
-    told: Vec<Told>,
+    told: Vec<Completion>,
     /// Connections that were sent to and hold bytes back until the turn is over.
     unflushed: Vec<u32>,
     cookies: Vec<u8>,
@@ -157,7 +157,7 @@ impl Worker {
         setup: Setup,
         wake: Arc<OwnedFd>,
         commands: Receiver<Command>,
-        teller: Teller<Held>,
+        teller: Teller<HeldConnections>,
     ) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE), epoll::EventFlags::IN)?;

@@ -7,20 +7,20 @@ use std::ops::Range;
 /// Secrets found so far, by the name of the environment variable that will hold each.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
-    kept: Vec<Kept>,
+    kept: Vec<FoundSecret>,
     /// Placeholders that stand for something else already.
     pub reserved: BTreeSet<String>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct FoundSecret {
     name: String,
     /// To give the same value the same name; never written anywhere.
     value: String,
     what: String,
 }
 
-impl Kept {
+impl FoundSecret {
     fn placeholder(&self) -> String {
         format!("{{env:{}}}", self.name)
     }
@@ -35,7 +35,7 @@ impl Secrets {
     /// The placeholder for a value. Equal values of one sort share it; `what` says in notes what it is.
     pub(crate) fn hide(&mut self, sort: &str, value: &str, what: &str) -> String {
         let wish = variable(sort);
-        let same = |kept: &&Kept| kept.value == value && without_number(&kept.name) == wish;
+        let same = |kept: &&FoundSecret| kept.value == value && without_number(&kept.name) == wish;
         if let Some(kept) = self.kept.iter().find(same) {
             return kept.placeholder();
         }
@@ -46,20 +46,20 @@ impl Secrets {
         } else {
             wish
         };
-        let kept = Kept { name, value: value.to_owned(), what: what.to_owned() };
+        let kept = FoundSecret { name, value: value.to_owned(), what: what.to_owned() };
         let placeholder = kept.placeholder();
         self.kept.push(kept);
         placeholder
     }
 
     pub(crate) fn placeholders(&self) -> impl Iterator<Item = String> {
-        self.kept.iter().map(Kept::placeholder)
+        self.kept.iter().map(FoundSecret::placeholder)
     }
 
     /// One sentence for each secret whose placeholder is used.
     pub(crate) fn notes(&self, used: impl Fn(&str) -> bool) -> impl Iterator<Item = String> {
         let kept = self.kept.iter().filter(move |kept| used(&kept.placeholder()));
-        kept.map(|Kept { name, what, .. }| {
+        kept.map(|FoundSecret { name, what, .. }| {
             format!("kept out of the plan: {what}; before a run: export {name}='…'")
         })
     }

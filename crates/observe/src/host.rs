@@ -2,7 +2,7 @@
 
 use crate::cgroup::{stalled, stalls};
 use crate::disks;
-use crate::said::Said;
+use crate::said::Unobservable;
 use crate::scene::Scene;
 use crate::source::{ONLY_AT_CUTS, Source};
 use procfs::{Times, count, kib, read_number, tick_ns};
@@ -16,7 +16,7 @@ use std::{fs, io};
 #[derive(Debug, Default)]
 pub(crate) struct Machine {
     before: Option<Counts>,
-    said: Said,
+    said: Unobservable,
 }
 
 /// Counters since the machine started.

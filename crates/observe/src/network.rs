@@ -1,6 +1,6 @@
 //! The counters of the network namespace that the target is in.
 
-use crate::said::Said;
+use crate::said::Unobservable;
 use crate::scene::Scene;
 use crate::source::{ONLY_AT_CUTS, Source};
 use record::watch::{Link, Missing, Network, Usage, Window};
@@ -12,7 +12,7 @@ use std::{fs, io};
 pub(crate) struct Networks {
     /// Of which process, its counters, and those of its interfaces.
     before: Option<(u32, Network, Vec<Interface>)>,
-    said: Said,
+    said: Unobservable,
 }
 
 /// What has the numbers of one name in files of two lines each: names, then numbers.

@@ -2,7 +2,7 @@
 
 use crate::cgroup::Groups;
 use crate::processes::descriptors;
-use crate::said::Said;
+use crate::said::Unobservable;
 use crate::scene::Scene;
 use crate::source::{ONLY_AT_CUTS, Source};
 use procfs::{Sched, schedstat};
@@ -26,13 +26,13 @@ pub(crate) struct Own {
     /// Of each of its threads, as of the last look.
     threads: HashMap<u32, Sched>,
     groups: Groups,
-    said: Said,
+    said: Unobservable,
 }
 
 impl Own {
     pub fn new() -> Self {
         let groups = Groups::of(Path::new("/"), std::process::id());
-        Self { cpu_ns: None, threads: HashMap::new(), groups, said: Said::default() }
+        Self { cpu_ns: None, threads: HashMap::new(), groups, said: Unobservable::default() }
     }
 
     fn threads(&mut self, is_first: bool, own: &mut record::watch::Own) {

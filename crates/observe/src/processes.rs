@@ -8,7 +8,7 @@ mod tree;
 pub(crate) use descriptors::descriptors;
 
 use crate::neighbours::Everyone;
-use crate::said::Said;
+use crate::said::Unobservable;
 use crate::scene::Scene;
 use crate::source::{ONLY_AT_CUTS, Source};
 use record::watch::{Missing, Window};
@@ -21,7 +21,7 @@ use tree::Tree;
 pub(crate) struct Processes {
     trees: Vec<Tree>,
     everyone: Everyone,
-    said: Said,
+    said: Unobservable,
 }
 
 impl Source for Processes {

@@ -3,9 +3,9 @@ use std::io;
 
 /// What a source could not read: each thing once, with the first reason.
 #[derive(Debug, Default)]
-pub(crate) struct Said(Vec<Missing>);
+pub(crate) struct Unobservable(Vec<Missing>);
 
-impl Said {
+impl Unobservable {
     /// Notes that this is not observable.
     pub fn say(&mut self, what: &str, why: impl Into<String>) {
         if !self.0.iter().any(|missing| missing.what == what) {

@@ -6,7 +6,7 @@ mod owners;
 mod tests;
 
 use crate::diag::tcp;
-use crate::said::Said;
+use crate::said::Unobservable;
 use crate::scene::{Listing, Scene, of_process};
 use crate::source::Source;
 use owners::Owners;
@@ -42,7 +42,7 @@ pub(crate) struct Sockets {
     targets: Vec<SocketAddr>,
     subjects: Vec<Subject>,
     owners: Owners,
-    said: Said,
+    said: Unobservable,
 }
 
 /// What was seen of a subject since the last cut.
@@ -53,12 +53,12 @@ struct Subject {
     looks: u32,
     clients: u32,
     listeners: HashMap<SocketAddr, (u32, u32)>,
-    peers: HashMap<SocketAddr, Seen>,
+    peers: HashMap<SocketAddr, ConnectionCounts>,
 }
 
 /// Connections to one other end.
 #[derive(Debug, Default, Clone, Copy)]
-struct Seen {
+struct ConnectionCounts {
     /// Established, over all looks; and in this one.
     sum: u32,
     now: u32,
@@ -178,7 +178,7 @@ impl Subject {
     }
 
     fn peers(&self) -> Vec<Peer> {
-        let peer = |(address, seen): (&SocketAddr, &Seen)| Peer {
+        let peer = |(address, seen): (&SocketAddr, &ConnectionCounts)| Peer {
             address: address.to_string(),
             established: f64::from(seen.sum) / f64::from(self.looks),
             least: if seen.looks == self.looks { seen.least } else { 0 },

@@ -2,7 +2,7 @@ mod experiment;
 
 use crate::bind::planned;
 use crate::{
-    Arrivals, Ask, At, Data, Find, Flow, HttpVersion, Load, Objective, Order, Plan, Request, Stage,
+    Arrivals, At, Data, Find, Flow, HttpVersion, Load, Objective, Order, Payload, Plan, Request, Stage,
     StatusRange,
 };
 use crate::{Origin, Step, Target, Task, Watch};
@@ -186,8 +186,8 @@ fn describe_flow(flow: &Flow) -> String {
 
 fn describe_ask(step: &Step) -> String {
     match &step.ask {
-        Ask::Http(request) => describe_request(request),
-        Ask::Sql(statement) => {
+        Payload::Http(request) => describe_request(request),
+        Payload::Sql(statement) => {
             let text = statement.to_text();
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         }
@@ -207,7 +207,9 @@ fn describe_request(request: &Request) -> String {
 }
 
 fn describe_answered(step: &Step) -> String {
-    let Ask::Http(request) = &step.ask else { return format!("; answered means within {}", step.timeout) };
+    let Payload::Http(request) = &step.ask else {
+        return format!("; answered means within {}", step.timeout);
+    };
     let expect: Vec<String> = request.expect.iter().map(StatusRange::to_string).collect();
     let checks = match request.checks.len() {
         0 => String::new(),

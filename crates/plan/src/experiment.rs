@@ -31,12 +31,12 @@ pub struct Experiment {
     /// How capacities are searched for.
     pub find: crate::Find,
     /// What of this the plan's file says, before it is worked out: for whoever prints it.
-    pub said: Said,
+    pub said: ExperimentSettings,
 }
 
 /// The part of `[try]` and of each `[[hypothesis]]` that probes and hypotheses follow from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct ExperimentSettings {
     /// Whether the workloads were named: each is then asked about, beside what the hypotheses ask.
     pub named: bool,
     /// Factors whose levels are combined.
@@ -52,12 +52,12 @@ pub struct Said {
     /// Whether the capacity is measured of every arm.
     pub capacity: bool,
     /// The hypotheses that stand in the file.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<HypothesisText>,
 }
 
 /// A `[[hypothesis]]` as it is written, its names known to be right.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct HypothesisText {
     /// In words, if it is said.
     pub name: Option<String>,
     /// The arm that is asked about.

@@ -22,7 +22,7 @@ pub struct Step {
     /// The user's pause before it: shortest and longest, each length between equally likely.
     pub think: Option<(Nanos, Nanos)>,
     /// What is sent.
-    pub ask: Ask,
+    pub ask: Payload,
     /// From the due time to the last byte of the answer.
     pub timeout: Nanos,
     /// What later steps of the flow need of the answer; the n-th of all takes of a flow fills
@@ -32,7 +32,7 @@ pub struct Step {
 
 /// What is sent, by the language of the target.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
+pub enum Payload {
     /// An HTTP request.
     Http(Request),
     /// A statement for a database.
@@ -126,8 +126,8 @@ impl Plan {
 impl Step {
     pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
         let (request, statement) = match &mut self.ask {
-            Ask::Http(request) => (Some(request), None),
-            Ask::Sql(statement) => (None, Some(statement)),
+            Payload::Http(request) => (Some(request), None),
+            Payload::Sql(statement) => (None, Some(statement)),
         };
         let http = request.into_iter().flat_map(|request| {
             let values = request.headers.iter_mut().map(|(_, value)| value);
@@ -139,16 +139,16 @@ impl Step {
     /// The HTTP request, if it is one.
     pub fn request(&self) -> Option<&Request> {
         match &self.ask {
-            Ask::Http(request) => Some(request),
-            Ask::Sql(_) => None,
+            Payload::Http(request) => Some(request),
+            Payload::Sql(_) => None,
         }
     }
 
     /// As [`Step::request`].
     pub fn request_mut(&mut self) -> Option<&mut Request> {
         match &mut self.ask {
-            Ask::Http(request) => Some(request),
-            Ask::Sql(_) => None,
+            Payload::Http(request) => Some(request),
+            Payload::Sql(_) => None,
         }
     }
 }

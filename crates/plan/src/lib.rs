@@ -57,9 +57,11 @@ pub use check::{ReadFile, is_token};
 pub use data::{Data, Order, Rows};
 pub use draft::Draft;
 pub use error::{Error, GivenAt};
-pub use experiment::{Arm, Asked, At, Change, Experiment, Hypothesis, Measure, Probe, Said, Workload};
+pub use experiment::{
+    Arm, At, Change, Experiment, ExperimentSettings, Hypothesis, HypothesisText, Measure, Probe, Workload,
+};
 pub use fit::Fit;
-pub use flow::{Ask, Check, Flow, Statement, Step, Take, TakeFrom};
+pub use flow::{Check, Flow, Payload, Statement, Step, Take, TakeFrom};
 pub use goal::{Goal, Objective};
 pub use hiding::Secrets;
 pub use key::Key;

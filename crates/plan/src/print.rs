@@ -4,7 +4,7 @@ mod load;
 mod setup;
 
 use crate::error::Error;
-use crate::{Ask, Check, Command, Draft, Flow, Generator, HttpVersion, Key, Origin, Piece, Plan};
+use crate::{Check, Command, Draft, Flow, Generator, HttpVersion, Key, Origin, Payload, Piece, Plan};
 use crate::{Request, StatusRange, Step, TakeFrom, Target, Task, Template, Watch, check};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use exact::{Exact, exact_goal, exact_time};
@@ -173,8 +173,8 @@ impl Lines {
     fn step(&mut self, step: &Step, path: Option<String>) {
         self.put(Key::Path, path);
         match &step.ask {
-            Ask::Http(request) => self.request(request),
-            Ask::Sql(statement) => self.put(Key::Sql, statement.to_text()),
+            Payload::Http(request) => self.request(request),
+            Payload::Sql(statement) => self.put(Key::Sql, statement.to_text()),
         }
         self.texts(Key::Take, step.takes.iter().map(|take| format!("{}={}", take.name, take.from)));
         self.put(Key::Timeout, step.timeout);

@@ -1,7 +1,7 @@
 //! Carries single trials out: load, drain, recovery; and notices what voids them.
 
 use crate::{After, Circumstances, Error, Reset, Sink, Stop, Witness, preflight};
-use engine::{Carrier, Engine, Held, Job, Offer, Wish};
+use engine::{Carrier, Engine, HeldConnections, Job, Offer, Wish};
 use plan::{Plan, Target};
 use record::{
     Caveat, Doubt, Event, Failure, Judgement, Lack, Purpose, Recovery, SLICE, Slice, TrialResult, Verdict,
@@ -117,7 +117,7 @@ impl<'a> Conductor<'a> {
     }
 
     /// Opens connections until so many stand, or the user asks for the end; requests go to them in turn.
-    pub fn hold(&mut self, connections: u32) -> Held {
+    pub fn hold(&mut self, connections: u32) -> HeldConnections {
         self.engine.hold(connections, &|| self.stop.asked())
     }
 

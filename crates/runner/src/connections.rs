@@ -3,7 +3,7 @@
 use crate::conductor::{Conductor, Done, Load};
 use crate::find::exit_code;
 use crate::{Circumstances, Error, Outcome, Sink, Stop, Title, demo, id, recorded, setup};
-use engine::{Held, Offer};
+use engine::{HeldConnections, Offer};
 use plan::{Arrivals, Plan, Stage};
 use record::{
     Caveat, Doubt, Ended, Event, Failure, Judgement, LimitUnit, Purpose, Recovery, RunKind, Slice, Verdict,
@@ -150,7 +150,7 @@ fn trial(
     conductor: &mut Conductor<'_>,
     asked: &Connections,
     plan: &Plan,
-    held: &Held,
+    held: &HeldConnections,
     level: u32,
     purpose: Purpose,
 ) -> Made {
@@ -198,7 +198,7 @@ fn offer(asked: &Connections, level: u32) -> (Rate, Nanos) {
 }
 
 /// How many did not stand, and why.
-fn missing(level: u32, held: &Held, open: u64) -> Caveat {
+fn missing(level: u32, held: &HeldConnections, open: u64) -> Caveat {
     let could_be_made = |why: &str| format!("{} of {level} connections could be made: {why}", held.open);
     let text = match &held.refused {
         Some(Failure::Connect(why) | Failure::Full(why)) => could_be_made(why),
@@ -251,7 +251,7 @@ mod tests {
     fn what_is_missing_is_said() {
         let of = |open, refused: Option<&str>, at_end| {
             let refused = refused.map(|why| Failure::Connect(why.to_owned()));
-            missing(100, &Held { open, refused }, at_end).text
+            missing(100, &HeldConnections { open, refused }, at_end).text
         };
         assert_eq!(
             of(40, Some("connection refused"), 40),

@@ -50,7 +50,7 @@ fn carry_out(asked: &Storming, sink: &mut dyn Sink, stop: &Stop) -> Result<(Verd
     let machine = |why: storm::Error| Error::Machine(why.to_string());
     has_room(asked.options.parallel)?;
     let mut storm = Storm::ready(&asked.command, asked.options.clone()).map_err(machine)?;
-    let mut told = Told { sink, good: Vec::new() };
+    let mut told = ProcessWords { sink, good: Vec::new() };
     let (verdict, code) = {
         let mut conductor = Conductor::around(&mut storm, &mut told, stop);
         match &asked.plan.task {
@@ -79,7 +79,7 @@ fn carry_out(asked: &Storming, sink: &mut dyn Sink, stop: &Stop) -> Result<(Verd
 
 /// Refuses what the limits on the number of tasks have no room for, and says which of them it is.
 fn has_room(parallel: u32) -> Result<(), Error> {
-    let rooms = tasks::forecast(&tasks::Asked::default());
+    let rooms = tasks::forecast(&tasks::ThreadsWanted::default());
     let binds = rooms.into_iter().find(|room| {
         // Of a process's own memory and mappings other processes take nothing.
         room.unit == RoomUnit::Tasks && room.threads.is_some_and(|threads| threads < u64::from(parallel))
@@ -107,13 +107,13 @@ fn renamed(limit: Limit) -> Limit {
 }
 
 /// The sink, in the words of processes, with a memory of which trials were good.
-struct Told<'a> {
+struct ProcessWords<'a> {
     sink: &'a mut dyn Sink,
     /// For each trial its rate if it was good and counts.
     good: Vec<(Purpose, Option<f64>)>,
 }
 
-impl Sink for Told<'_> {
+impl Sink for ProcessWords<'_> {
     fn event(&mut self, event: &Event) {
         match event {
             Event::Bounds { limits } => {
@@ -130,7 +130,7 @@ impl Sink for Told<'_> {
     }
 }
 
-impl Told<'_> {
+impl ProcessWords<'_> {
     /// Which trial tells best what a process costs: the load itself, or of a search the last at the rate that holds.
     fn account_of(&self, verdict: &Verdict) -> Option<usize> {
         let Verdict::Limits { limits, .. } = verdict else { return self.good.len().checked_sub(1) };

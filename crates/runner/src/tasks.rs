@@ -3,12 +3,12 @@
 use crate::{Error, Outcome, Sink, Stop, Title, exit, id, recorded};
 use record::{Gave, RunKind, Verdict};
 use std::path::PathBuf;
-use tasks::Asked;
+use tasks::ThreadsWanted;
 
 /// What threads are to be found.
 pub struct Crowding {
     /// What they are like, and how many at most.
-    pub asked: Asked,
+    pub asked: ThreadsWanted,
     /// torment's own program, of which the process that has them is made.
     pub program: PathBuf,
     /// What was typed after the command.

@@ -1,6 +1,6 @@
 //! What can be seen before anything is started.
 
-use crate::{Error, group, port, postgres, program, ready::Asked};
+use crate::{Error, group, port, postgres, program, ready::ReadyCheck};
 use plan::{Limits, Need, Postgres, Program, Setup};
 use std::fs::{self, File};
 use std::path::Path;
@@ -37,7 +37,8 @@ fn check_program(program: &Program, ports: &mut Vec<(u16, String)>) -> Result<()
         Err(Error::Start { .. }) if !program.prepare.is_empty() => {}
         other => drop(other?),
     }
-    let asked = Asked::of(&program.ready).map_err(|why| Error::start(name, format!("`ready`: {why}")))?;
+    let asked =
+        ReadyCheck::of(&program.ready).map_err(|why| Error::start(name, format!("`ready`: {why}")))?;
     if let Some(port) = asked.port() {
         is_free(name, port)?;
         once(name, port, ports)?;

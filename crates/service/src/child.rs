@@ -1,7 +1,7 @@
 //! A program that the guard has started.
 
 use crate::group::{self, GroupParent};
-use crate::log::{Awaited, Kept};
+use crate::log::{Awaited, OutputSoFar};
 use crate::order::{Refusal, Start, User};
 use crate::tree;
 use crate::undo::Journal;
@@ -34,7 +34,7 @@ pub struct Child {
     pub pid: u32,
     /// How it ended, once it has.
     pub status: Option<WaitStatus>,
-    pub kept: Kept,
+    pub kept: OutputSoFar,
     pub task: bool,
     pub stop: Signal,
     pub grace: Duration,
@@ -75,7 +75,7 @@ impl Child {
             name: start.name,
             pid,
             status: None,
-            kept: Kept::default(),
+            kept: OutputSoFar::default(),
             task: start.task,
             stop: signal(&start.stop),
             grace: start.grace.to_duration(),

@@ -1,6 +1,6 @@
 //! torment's end of the guard: starts it, gives orders, hears what happens.
 
-use crate::order::{Order, Refusal, Start, Told};
+use crate::order::{GuardReport, Order, Refusal, Start};
 use crate::talk::{Heard, Talk};
 use crate::{Error, Log};
 use plan::Limits;
@@ -87,7 +87,7 @@ impl Guard {
             logs: Vec::new(),
         };
         match this.answer(PATIENCE)? {
-            Told::Here { pid } => this.pid = pid,
+            GuardReport::Here { pid } => this.pid = pid,
             other => return Err(unexpected(&other)),
         }
         Ok(this)
@@ -102,10 +102,10 @@ impl Guard {
     pub fn group(&mut self, limits: &Limits) -> Result<Vec<PathBuf>, Error> {
         self.tell(&Order::Group(limits.clone()))?;
         match self.answer(PATIENCE)? {
-            Told::Group(Ok(folders)) => {
+            GuardReport::Group(Ok(folders)) => {
                 Ok(folders.into_iter().map(|folder| folder.join("cgroup.procs")).collect())
             }
-            Told::Group(Err(why)) => Err(Error::Limits { program: OWN.to_owned(), why }),
+            GuardReport::Group(Err(why)) => Err(Error::Limits { program: OWN.to_owned(), why }),
             other => Err(unexpected(&other)),
         }
     }
@@ -144,7 +144,7 @@ impl Guard {
     /// Ends everything; the logs are added to those that are kept.
     pub(crate) fn end(&mut self) {
         let patience = ENDING + std::mem::take(&mut self.grace);
-        if let Ok(Told::Stopped(logs)) = self.tell(&Order::Stop).and_then(|()| self.answer(patience)) {
+        if let Ok(GuardReport::Stopped(logs)) = self.tell(&Order::Stop).and_then(|()| self.answer(patience)) {
             self.logs.extend(logs);
         }
         self.running.clear();
@@ -162,7 +162,7 @@ impl Guard {
     }
 
     /// What it says to an order; what happens meanwhile is noted.
-    pub(crate) fn answer(&mut self, patience: Duration) -> Result<Told, Error> {
+    pub(crate) fn answer(&mut self, patience: Duration) -> Result<GuardReport, Error> {
         let until = Instant::now() + patience;
         loop {
             if let Some(told) = self.hear(until.saturating_duration_since(Instant::now()))? {
@@ -176,7 +176,7 @@ impl Guard {
 
     /// Takes what it has said, and waits this long for more. An answer, if there is one; no more than one event is
     /// noted, so that whoever waits for it can look.
-    pub(crate) fn hear(&mut self, wait: Duration) -> Result<Option<Told>, Error> {
+    pub(crate) fn hear(&mut self, wait: Duration) -> Result<Option<GuardReport>, Error> {
         let until = Instant::now() + wait;
         loop {
             match self.talk.hear(until.saturating_duration_since(Instant::now())) {
@@ -195,10 +195,10 @@ impl Guard {
     }
 
     /// Keeps what happened; hands back what is an answer.
-    fn note(&mut self, told: Told) -> Option<Told> {
+    fn note(&mut self, told: GuardReport) -> Option<GuardReport> {
         match told {
-            Told::Said(name) => self.said.push(name),
-            Told::Ended { name, status, well, last } => {
+            GuardReport::Said(name) => self.said.push(name),
+            GuardReport::Ended { name, status, well, last } => {
                 self.running.retain(|(running, _)| *running != name);
                 self.ended.push_back(End { name, status, well, last });
             }
@@ -215,16 +215,16 @@ impl Guard {
         self.tell(&Order::Start(Box::new(start)))?;
         self.grace += grace;
         match self.answer(PATIENCE)? {
-            Told::Started(Ok(pid)) => {
+            GuardReport::Started(Ok(pid)) => {
                 // It may have ended before the answer: its end is then noted already.
                 if !task && !self.ended.iter().any(|end| end.name == name) {
                     self.running.push((name, pid));
                 }
                 Ok(())
             }
-            Told::Started(Err(Refusal::Start(why))) => Err(Error::start(&name, why)),
-            Told::Started(Err(Refusal::Limits(why))) => Err(Error::Limits { program: name, why }),
-            Told::Started(Err(Refusal::File(path, why))) => {
+            GuardReport::Started(Err(Refusal::Start(why))) => Err(Error::start(&name, why)),
+            GuardReport::Started(Err(Refusal::Limits(why))) => Err(Error::Limits { program: name, why }),
+            GuardReport::Started(Err(Refusal::File(path, why))) => {
                 Err(Error::file(&name, path, format!("cannot be written: {why}")))
             }
             other => Err(unexpected(&other)),
@@ -234,14 +234,14 @@ impl Guard {
     /// What it printed last.
     pub(crate) fn last(&mut self, name: &str) -> Vec<String> {
         let asked = self.tell(&Order::Last(name.to_owned())).and_then(|()| self.answer(PATIENCE));
-        if let Ok(Told::Last(lines)) = asked { lines } else { Vec::new() }
+        if let Ok(GuardReport::Last(lines)) = asked { lines } else { Vec::new() }
     }
 
     /// A folder that is gone at the end.
     pub(crate) fn folder(&mut self, order: &Order) -> Result<Result<PathBuf, String>, Error> {
         self.tell(order)?;
         match self.answer(PATIENCE)? {
-            Told::Folder(folder) => Ok(folder),
+            GuardReport::Folder(folder) => Ok(folder),
             other => Err(unexpected(&other)),
         }
     }
@@ -257,7 +257,7 @@ impl Guard {
     }
 }
 
-fn unexpected(told: &Told) -> Error {
+fn unexpected(told: &GuardReport) -> Error {
     Error::Guard(format!("it says {told:?}, which nobody asked for"))
 }
 

@@ -12,13 +12,13 @@ const LINE: usize = 64 << 10;
 
 /// The output of a program so far.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct OutputSoFar {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     left_out: u64,
 }
 
-impl Kept {
+impl OutputSoFar {
     /// Takes what was printed.
     pub fn take(&mut self, printed: &[u8]) {
         let (first, rest) = printed.split_at(printed.len().min(HEAD - self.head.len()));
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn beginning_and_end_are_kept() {
-        let mut kept = Kept::default();
+        let mut kept = OutputSoFar::default();
         kept.take(b"first\n\n");
         assert_eq!(kept.log("a"), Log { program: "a".into(), text: "first\n\n".into(), left_out: 0 });
         for number in 0..100_000 {

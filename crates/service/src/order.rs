@@ -10,20 +10,20 @@ use units::Nanos;
 /// What torment wants.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Order {
-    /// A new folder, gone at the end; answered by [`Told::Folder`].
+    /// A new folder, gone at the end; answered by [`GuardReport::Folder`].
     Folder {
         /// In this one; none: among the temporary files.
         within: Option<PathBuf>,
         /// Whose it is.
         user: Option<User>,
     },
-    /// New control groups with these limits, gone at the end; answered by [`Told::Group`].
+    /// New control groups with these limits, gone at the end; answered by [`GuardReport::Group`].
     Group(Limits),
-    /// Answered by [`Told::Started`].
+    /// Answered by [`GuardReport::Started`].
     Start(Box<Start>),
-    /// What it printed last; answered by [`Told::Last`].
+    /// What it printed last; answered by [`GuardReport::Last`].
     Last(String),
-    /// Ends everything, and puts everything back; answered by [`Told::Stopped`].
+    /// Ends everything, and puts everything back; answered by [`GuardReport::Stopped`].
     Stop,
 }
 
@@ -52,7 +52,7 @@ pub struct Start {
     pub death: String,
     /// How long it may take to end.
     pub grace: Nanos,
-    /// [`Told::Said`] is wanted once a line contains this.
+    /// [`GuardReport::Said`] is wanted once a line contains this.
     pub line: Option<String>,
     /// It ends by itself, and its log is nobody's concern.
     pub task: bool,
@@ -69,7 +69,7 @@ pub struct User {
 
 /// What the guard says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub enum Told {
+pub enum GuardReport {
     /// First of all: the process that everything descends from.
     Here {
         /// Its number.

@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Who is asked.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
+pub enum ReadyCheck {
     /// Whoever answers there.
     Http { at: SocketAddr, host: String, path: String },
     /// Whoever listens there.
@@ -22,7 +22,7 @@ pub enum Asked {
     Started,
 }
 
-impl Asked {
+impl ReadyCheck {
     /// Fails with what is wrong with the URL.
     pub fn of(ready: &Ready) -> Result<Self, String> {
         Ok(match ready {
@@ -61,8 +61,8 @@ impl Asked {
     }
 }
 
-/// A URL as [`Asked::Http`].
-fn http(url: &str) -> Result<Asked, String> {
+/// A URL as [`ReadyCheck::Http`].
+fn http(url: &str) -> Result<ReadyCheck, String> {
     let rest = url.strip_prefix("http://").ok_or_else(|| format!("'{url}' is no http:// URL"))?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (host, path) = rest.split_at(end);
@@ -77,7 +77,7 @@ fn http(url: &str) -> Result<Asked, String> {
     };
     let at = sys::address(name, port, PATIENCE).map_err(|e| format!("'{url}': {e}"))?;
     // Of a name with several addresses none takes connections yet: services listen at the first or at all.
-    Ok(Asked::Http { at, host: host.to_owned(), path })
+    Ok(ReadyCheck::Http { at, host: host.to_owned(), path })
 }
 
 /// The status of the answer to a GET.
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn urls() {
         let asked = |url: &str| match http(url).unwrap_or_else(|e| panic!("{e}")) {
-            Asked::Http { at, host, path } => (at.to_string(), host, path),
+            ReadyCheck::Http { at, host, path } => (at.to_string(), host, path),
             other => panic!("{other:?}"),
         };
         let of = |at: &str, host: &str, path: &str| (at.to_owned(), host.to_owned(), path.to_owned());
@@ -120,7 +120,7 @@ mod tests {
                 stream.write_all(status.as_bytes()).expect("it waits for the answer");
             }
         });
-        let asked = Asked::of(&Ready::Http(format!("http://{at}/health"))).expect("a URL");
+        let asked = ReadyCheck::of(&Ready::Http(format!("http://{at}/health"))).expect("a URL");
         assert_eq!(asked.port(), Some(at.port()));
         assert!(asked.answers().expect_err("503").contains("/health was answered with status 503"));
         assert_eq!(asked.answers(), Ok(()));
@@ -128,6 +128,6 @@ mod tests {
         assert!(asked.answers().expect_err("another protocol").contains("is no HTTP"));
         server.join().expect("it answered four times");
         assert!(asked.answers().expect_err("nobody is there").contains("was not answered"));
-        assert!(Asked::Port(at).answers().expect_err("nobody is there").contains("nobody listens"));
+        assert!(ReadyCheck::Port(at).answers().expect_err("nobody is there").contains("nobody listens"));
     }
 }

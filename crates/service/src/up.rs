@@ -4,7 +4,7 @@ use crate::check::{POSTGRES, is_free};
 use crate::database::Database;
 use crate::handle::Guard;
 use crate::order::{Order, Start};
-use crate::ready::Asked;
+use crate::ready::ReadyCheck;
 use crate::{Error, port, postgres, program, tree};
 use plan::{Need, Postgres, Program, Setup};
 use std::path::Path;
@@ -111,7 +111,8 @@ impl Guard {
     /// How long it took until it was ready.
     fn start_program(&mut self, program: &Program, stop: &dyn Fn() -> bool) -> Result<Nanos, Error> {
         let name = program.name.as_str();
-        let asked = Asked::of(&program.ready).map_err(|why| Error::start(name, format!("`ready`: {why}")))?;
+        let asked =
+            ReadyCheck::of(&program.ready).map_err(|why| Error::start(name, format!("`ready`: {why}")))?;
         if let Some(port) = asked.port() {
             is_free(name, port)?;
         }
@@ -119,7 +120,7 @@ impl Guard {
         let wait = Wait { stop, since: Instant::now(), within: program.within };
         self.launch(start)?;
         self.wait_until(name, &wait, &mut |guard| match &asked {
-            Asked::Log(_) if guard.has_said(name) => Ok(()),
+            ReadyCheck::Log(_) if guard.has_said(name) => Ok(()),
             other => other.answers(),
         })?;
         let took = wait.since.elapsed().into();

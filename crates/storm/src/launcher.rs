@@ -6,7 +6,7 @@
 
 use crate::Setup;
 use crate::log::{Gather, Job};
-use crate::report::{Control, Tally, Told};
+use crate::report::{Control, LauncherReport, Tally};
 use crate::source::Source;
 use crate::status::judged;
 use engine::{Arrival, Key, Lanes, Open, Recorder, Report, Slots, Teller, timespec};
@@ -64,7 +64,7 @@ struct Child {
 pub(crate) struct Launcher {
     setup: Arc<Setup>,
     control: Arc<Control>,
-    teller: Teller<Told>,
+    teller: Teller<LauncherReport>,
     part: Part,
     /// The trial's beginning, on the monotonic clock.
     start_ns: u64,
@@ -83,7 +83,7 @@ impl Launcher {
         setup: Arc<Setup>,
         control: Arc<Control>,
         part: Part,
-        teller: Teller<Told>,
+        teller: Teller<LauncherReport>,
     ) -> io::Result<Self> {
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
@@ -258,7 +258,7 @@ impl Launcher {
         self.recorder.failed(arrival, failure, now);
         if !passes && lack.is_none() {
             self.control.stop.store(true, Ordering::Relaxed);
-            self.teller.tell(Report::Own(Told::Fault(why)));
+            self.teller.tell(Report::Own(LauncherReport::Fault(why)));
         }
     }
 
@@ -366,7 +366,7 @@ impl Launcher {
             log.hand_on();
         }
         let tally = Box::new(std::mem::take(&mut self.tally));
-        self.teller.tell(Report::Own(Told::Tally(tally)));
+        self.teller.tell(Report::Own(LauncherReport::Tally(tally)));
         self.teller.tell(Report::Settled);
     }
 

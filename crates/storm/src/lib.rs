@@ -30,7 +30,7 @@ use engine::{Carrier, Crew, LEAD, Offer, THREADS_MOST, Teller, Wish, reason};
 use launcher::{Launcher, Part};
 use log::Log;
 use record::{Counted, Slice};
-use report::{Control, Tally, Told};
+use report::{Control, LauncherReport, Tally};
 use sampler::Sampler;
 use source::Source;
 use stats::Histogram;
@@ -80,7 +80,7 @@ struct Trial {
     /// On the monotonic clock.
     start_ns: u64,
     control: Arc<Control>,
-    crew: Crew<Told>,
+    crew: Crew<LauncherReport>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -250,10 +250,12 @@ impl Carrier for Storm {
 }
 
 /// What a launcher has told goes to the account of its trial; the first fault stays.
-fn keep(told: Told, accounts: &mut [Account], fault: &mut Option<io::Error>) {
+fn keep(told: LauncherReport, accounts: &mut [Account], fault: &mut Option<io::Error>) {
     match told {
-        Told::Fault(why) => _ = fault.get_or_insert(why),
-        Told::Tally(tally) => accounts.last_mut().into_iter().for_each(|account| account.add(&tally)),
+        LauncherReport::Fault(why) => _ = fault.get_or_insert(why),
+        LauncherReport::Tally(tally) => {
+            accounts.last_mut().into_iter().for_each(|account| account.add(&tally))
+        }
     }
 }
 
@@ -283,7 +285,7 @@ fn launch(
     control: Arc<Control>,
     part: Part,
     files: &[std::os::fd::BorrowedFd<'_>; 2],
-    teller: Teller<Told>,
+    teller: Teller<LauncherReport>,
     ready: &Sender<io::Result<()>>,
     go: &Receiver<u64>,
 ) {

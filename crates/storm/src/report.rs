@@ -21,7 +21,7 @@ pub(crate) struct Control {
 }
 
 /// What a launcher tells beside its slices.
-pub(crate) enum Told {
+pub(crate) enum LauncherReport {
     /// The program cannot be executed at all.
     Fault(io::Error),
     /// What it has counted, once nothing that it started runs any more.

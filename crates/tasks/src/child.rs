@@ -1,7 +1,7 @@
 //! The process that has the threads, from torment's side.
 
 use crate::Error;
-use crate::crowd::{Ask, CEILING, Order, Said, share, shared};
+use crate::crowd::{CEILING, CrowdReport, CrowdRequest, Order, share, shared};
 use procfs::count;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::process::Signal;
@@ -32,7 +32,7 @@ fn failed(why: impl std::fmt::Display) -> Error {
 
 impl Child {
     /// Starts `program crowd` in these control groups, and waits until it is ready.
-    pub fn start(program: &Path, ask: &Ask, groups: &[PathBuf]) -> Result<Self, Error> {
+    pub fn start(program: &Path, ask: &CrowdRequest, groups: &[PathBuf]) -> Result<Self, Error> {
         let why = |why: io::Error| failed(format!("{} does not start: {why}", program.display()));
         let file = memfd_create("torment-crowd", MemfdFlags::CLOEXEC).map_err(|e| why(e.into()))?;
         // It is there as a whole, and so is not charged to the other process.
@@ -48,8 +48,8 @@ impl Child {
         let mut this = Self { process: process.map_err(Error::Crowd)?, file };
         this.tell(ask)?;
         match this.hear(PATIENCE)? {
-            Heard::Said(Said::Here) => Ok(this),
-            Heard::Said(Said::Refused(why)) => Err(Error::Crowd(why)),
+            Heard::Said(CrowdReport::Here) => Ok(this),
+            Heard::Said(CrowdReport::Refused(why)) => Err(Error::Crowd(why)),
             Heard::Gone => Err(failed(format!("it ended at once ({})", this.end()))),
             other => Err(failed(format!("it is not ready within {} s: {other:?}", PATIENCE.as_secs()))),
         }
@@ -95,7 +95,7 @@ impl Child {
     }
 
     /// What it says within this time.
-    pub fn hear(&mut self, wait: Duration) -> Result<Heard<Said>, Error> {
+    pub fn hear(&mut self, wait: Duration) -> Result<Heard<CrowdReport>, Error> {
         self.process.hear(wait).map_err(failed)
     }
 

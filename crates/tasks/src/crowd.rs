@@ -28,17 +28,17 @@ const HEAP: usize = 100 << 10;
 
 /// What threads it is to have.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Ask {
+pub struct CrowdRequest {
     pub stack: Bytes,
     pub touch: Bytes,
     pub raw: bool,
     pub maps: u64,
 }
 
-/// What torment says, a line of JSON each, after an [`Ask`].
+/// What torment says, a line of JSON each, after an [`CrowdRequest`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
-    /// Make as many as the ceiling allows; answered by [`Said::Reached`] or [`Said::Failed`].
+    /// Make as many as the ceiling allows; answered by [`CrowdReport::Reached`] or [`CrowdReport::Failed`].
     Go,
     /// Let all of them end, then end.
     Release,
@@ -46,7 +46,7 @@ pub enum Order {
 
 /// What it says, a line of JSON each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Said {
+pub enum CrowdReport {
     /// It is ready.
     Here,
     /// There are as many as may be.
@@ -64,15 +64,15 @@ pub enum Said {
 pub fn crowd() -> io::Result<()> {
     let mut talk = Talk::here()?;
     let shared = rustix::stdio::stdout().try_clone_to_owned()?;
-    let Some(ask): Option<Ask> = talk.hear_next()? else { return Ok(()) };
+    let Some(ask): Option<CrowdRequest> = talk.hear_next()? else { return Ok(()) };
     // Where memory ends, this process is to be killed, and no other. It may always ask for that.
     let _ = fs::write("/proc/self/oom_score_adj", "1000");
     if let Err(why) = take_maps(ask.maps) {
-        return talk.tell(&Said::Refused(format!("{} mappings cannot be made: {why}", ask.maps)));
+        return talk.tell(&CrowdReport::Refused(format!("{} mappings cannot be made: {why}", ask.maps)));
     }
     drop(black_box(vec![0_u8; HEAP]));
     let mut crowd = Crowd::new(ask.stack, ask.touch);
-    talk.tell(&Said::Here)?;
+    talk.tell(&CrowdReport::Here)?;
     while let Some(order) = talk.hear_next()? {
         match order {
             Order::Go => talk.tell(&grow(&mut crowd, &shared, ask.raw, ask.stack)?)?,
@@ -102,7 +102,7 @@ pub fn share(file: &OwnedFd, at: u64, number: u64) -> io::Result<()> {
 }
 
 /// One after the other, until there are as many as may be or one cannot be made.
-fn grow(crowd: &mut Crowd, file: &OwnedFd, raw: bool, stack: Bytes) -> io::Result<Said> {
+fn grow(crowd: &mut Crowd, file: &OwnedFd, raw: bool, stack: Bytes) -> io::Result<CrowdReport> {
     let mut tries = 0;
     while crowd.made() < shared(file, CEILING)? {
         match if raw { crowd.raw() } else { crowd.thread() } {
@@ -111,10 +111,10 @@ fn grow(crowd: &mut Crowd, file: &OwnedFd, raw: bool, stack: Bytes) -> io::Resul
                 tries += 1;
                 sleep(PAUSE);
             }
-            Err(why) => return Ok(Said::Failed(repeat(crowd, raw, stack, &why))),
+            Err(why) => return Ok(CrowdReport::Failed(repeat(crowd, raw, stack, &why))),
         }
     }
-    Ok(Said::Reached)
+    Ok(CrowdReport::Reached)
 }
 
 /// The steps of the failed call, one by one: pthread_create(3) says EAGAIN whichever of them failed.

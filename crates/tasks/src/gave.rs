@@ -1,8 +1,8 @@
 //! Which limit it was: from what was read before and at the failure, and from what the single steps said. Pure.
 
-use crate::Asked;
+use crate::ThreadsWanted;
 use crate::readings::{Kills, Memory, Readings};
-use crate::rooms::{Kind, Known, known};
+use crate::rooms::{Kind, KnownRoom, known};
 use record::{Gave, Room, RoomUnit};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -59,7 +59,7 @@ impl Failure {
 }
 
 /// What gave, when a thread could not be made.
-pub fn which(before: &Readings, after: &Readings, asked: &Asked, failure: &Failure) -> Gave {
+pub fn which(before: &Readings, after: &Readings, asked: &ThreadsWanted, failure: &Failure) -> Gave {
     let call = failure.words();
     let all = known(after, asked);
     let of = |kind: Kind| all.iter().filter(move |known| known.kind == kind);
@@ -71,9 +71,9 @@ pub fn which(before: &Readings, after: &Readings, asked: &Asked, failure: &Failu
         }
         (step @ ("mmap" | "mprotect"), ENOMEM) => {
             let why = "a thread without a stack could be made, so that it is no limit on tasks";
-            let mut full: Vec<&Known> = of(Kind::Space).filter(|known| is_full(known)).collect();
+            let mut full: Vec<&KnownRoom> = of(Kind::Space).filter(|known| is_full(known)).collect();
             // What a place costs, and what the right to write to it costs.
-            let of_step = |known: &&Known| match known.room.name.as_str() {
+            let of_step = |known: &&KnownRoom| match known.room.name.as_str() {
                 "RLIMIT_AS" | "address space" => step == "mmap",
                 "RLIMIT_DATA" => step == "mprotect",
                 _ => true,
@@ -87,7 +87,13 @@ pub fn which(before: &Readings, after: &Readings, asked: &Asked, failure: &Failu
 }
 
 /// Among the limits on tasks: the one that is full, and the counters of refusals tell a group from the rest.
-fn task(before: &Readings, after: &Readings, asked: &Asked, call: String, tasks: Vec<&Known>) -> Gave {
+fn task(
+    before: &Readings,
+    after: &Readings,
+    asked: &ThreadsWanted,
+    call: String,
+    tasks: Vec<&KnownRoom>,
+) -> Gave {
     let grown =
         |then: Option<u64>, now: Option<u64>| now.zip(then).map(|(now, then)| now.saturating_sub(then));
     let mut counted = vec![(after.group.as_ref(), grown(before.refused_here, after.refused_here))];
@@ -98,7 +104,7 @@ fn task(before: &Readings, after: &Readings, asked: &Asked, call: String, tasks:
     let refusing =
         counted.iter().find_map(|(name, refused)| Some(((*name)?, (*refused).filter(|n| *n > 0)?)));
     let is_counted = counted.iter().any(|(_, refused)| refused.is_some());
-    let is_group = |known: &&&Known| known.room.name == "pids.max";
+    let is_group = |known: &&&KnownRoom| known.room.name == "pids.max";
     match refusing {
         Some((group, refused)) => {
             let because = format!("; pids.events of {group} counted {refused} more");
@@ -122,7 +128,7 @@ fn task(before: &Readings, after: &Readings, asked: &Asked, call: String, tasks:
 }
 
 /// Whether a limit has no room left that would matter.
-fn is_full(known: &Known) -> bool {
+fn is_full(known: &KnownRoom) -> bool {
     let Room { limit, threads, used, .. } = &known.room;
     let (Some(limit), Some(threads), Some(used)) = (limit, threads, used) else { return false };
     // In threads, whatever its own unit is: of as many as there are in it.
@@ -135,13 +141,13 @@ fn is_full(known: &Known) -> bool {
 
 fn named(
     before: &Readings,
-    asked: &Asked,
+    asked: &ThreadsWanted,
     call: String,
-    full: Option<&Known>,
+    full: Option<&KnownRoom>,
     first: &str,
     more: &str,
 ) -> Gave {
-    let Some(Known { room, .. }) = full else {
+    let Some(KnownRoom { room, .. }) = full else {
         return Gave::Unknown { call: format!("{call}; every limit that can be read has room") };
     };
     let used = match (room.used, room.limit, &room.unit) {
@@ -162,7 +168,7 @@ fn named(
 
 /// A room with what is in use now, and with the advice of before: raised by as much as makes a difference, it is reckoned
 /// from what the limit allowed then.
-pub fn advised(before: &Readings, asked: &Asked, room: &Room) -> Room {
+pub fn advised(before: &Readings, asked: &ThreadsWanted, room: &Room) -> Room {
     let then = known(before, asked).into_iter().map(|known| known.room).find(|then| is_same(then, room));
     let then = then.unwrap_or_else(|| room.clone());
     Room { limit: room.limit, used: room.used, threads: room.threads, ..then }
@@ -173,7 +179,7 @@ fn is_same(one: &Room, other: &Room) -> bool {
 }
 
 /// Names of the others that would have given within 5 % of it.
-fn close(before: &Readings, asked: &Asked, gave: &Room) -> Vec<String> {
+fn close(before: &Readings, asked: &ThreadsWanted, gave: &Room) -> Vec<String> {
     let rooms = known(before, asked);
     let is_it = |room: &Room| is_same(room, gave);
     let Some(threads) = rooms.iter().find(|known| is_it(&known.room)).and_then(|known| known.room.threads)
@@ -186,7 +192,7 @@ fn close(before: &Readings, asked: &Asked, gave: &Room) -> Vec<String> {
 }
 
 /// What gave, when the process was killed. The groups are those that were read before, in the same order.
-pub fn killed(before: &Readings, groups: &[Option<Memory>], kills: Kills, asked: &Asked) -> Gave {
+pub fn killed(before: &Readings, groups: &[Option<Memory>], kills: Kills, asked: &ThreadsWanted) -> Gave {
     let then = before.kills_then();
     let grown =
         |then: Option<u64>, now: Option<u64>| Some(now?.saturating_sub(then?)).filter(|more| *more > 0);

@@ -20,13 +20,13 @@ pub use ramp::ramp;
 
 use readings::Readings;
 use record::Room;
-use rooms::Each;
+use rooms::PerThread;
 use std::path::Path;
 use units::Bytes;
 
 /// What threads are wanted, and how many.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Asked {
+pub struct ThreadsWanted {
     /// Their stacks; none: as large as pthread_create(3) makes them.
     pub stack: Option<Bytes>,
     /// So much of each stack is touched.
@@ -46,13 +46,13 @@ const STACK_LEAST: Bytes = Bytes(64 << 10);
 /// What a thread needs of its stack beside what it touches.
 const STACK_OWN: u64 = 16 << 10;
 
-impl Asked {
+impl ThreadsWanted {
     /// Whether there can be such threads at all.
     ///
     /// # Errors
     /// If not: what is wrong, and what would be right.
     pub fn check(&self) -> Result<(), Error> {
-        let wrong = |why: String| Err(Error::Asked(why));
+        let wrong = |why: String| Err(Error::ThreadsWanted(why));
         let Self { stack, touch, .. } = *self;
         if self.raw && (stack.is_some() || touch.0 > 0) {
             return wrong("raw threads have no stack: leave out --raw, or --stack and --touch".to_owned());
@@ -63,7 +63,7 @@ impl Asked {
             ));
         }
         let here = Readings::take(Path::new("/"), std::process::id());
-        let size = Bytes(Each::of(&here, self).stack);
+        let size = Bytes(PerThread::of(&here, self).stack);
         if touch.0 > 0 && touch.0.saturating_add(STACK_OWN) > size.0 {
             return wrong(format!("{touch} cannot be touched of a stack of {size}; say a larger --stack"));
         }
@@ -75,7 +75,7 @@ impl Asked {
 #[derive(Debug)]
 pub enum Error {
     /// What is asked for makes no sense.
-    Asked(String),
+    ThreadsWanted(String),
     /// The reserve cannot be lifted here.
     UntilFailure(String),
     /// The process that has the threads does not start, or does not do as it is told.
@@ -85,7 +85,7 @@ pub enum Error {
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Asked(why) => f.write_str(why),
+            Self::ThreadsWanted(why) => f.write_str(why),
             Self::UntilFailure(why) => {
                 write!(
                     f,
@@ -100,7 +100,7 @@ impl std::fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// Every limit on the threads of a program that is started from here; the one that binds first leads.
-pub fn forecast(asked: &Asked) -> Vec<Room> {
+pub fn forecast(asked: &ThreadsWanted) -> Vec<Room> {
     let readings = Readings::take(Path::new("/"), std::process::id());
     rooms::rooms(&readings, asked)
 }

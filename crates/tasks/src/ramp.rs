@@ -1,10 +1,10 @@
 //! Threads until a limit gives: up by doubling, then down again, and told of all the while.
 
 use crate::child::Child;
-use crate::crowd::{Ask, Said};
+use crate::crowd::{CrowdReport, CrowdRequest};
 use crate::readings::Readings;
-use crate::rooms::{Each, rooms};
-use crate::{Asked, Error, gave, reserve};
+use crate::rooms::{PerThread, rooms};
+use crate::{Error, ThreadsWanted, gave, reserve};
 use plan::Limits;
 use procfs::kib;
 use record::{Event, Gave, RoomUnit, Verdict};
@@ -27,7 +27,7 @@ const LEAVING: Duration = Duration::from_secs(60);
 /// # Errors
 /// When what is asked for makes no sense, its own control group cannot be made, or the child does not do its work.
 pub fn ramp(
-    asked: &Asked,
+    asked: &ThreadsWanted,
     program: &Path,
     tell: &mut dyn FnMut(Event),
     stop: &dyn Fn() -> bool,
@@ -38,8 +38,8 @@ pub fn ramp(
         true => own_group(program, &here, asked).map(|(guard, groups)| (Some(guard), groups))?,
         false => (None, Vec::new()),
     };
-    let stack = Bytes(Each::of(&here, asked).stack);
-    let ask = Ask { stack, touch: asked.touch, raw: asked.raw, maps: asked.maps };
+    let stack = Bytes(PerThread::of(&here, asked).stack);
+    let ask = CrowdRequest { stack, touch: asked.touch, raw: asked.raw, maps: asked.maps };
     let child = Child::start(program, &ask, &groups)?;
     let before = Readings::take(Path::new("/"), child.pid());
     let rooms = rooms(&before, asked);
@@ -59,7 +59,7 @@ pub fn ramp(
 }
 
 /// One whose limit is out of the way of all others, but there: whatever happens, no more than that comes of it.
-fn own_group(program: &Path, here: &Readings, asked: &Asked) -> Result<(Guard, Vec<PathBuf>), Error> {
+fn own_group(program: &Path, here: &Readings, asked: &ThreadsWanted) -> Result<(Guard, Vec<PathBuf>), Error> {
     let why = |why: service::Error| {
         let text = match why {
             service::Error::Limits { why, .. } => why,
@@ -80,7 +80,7 @@ fn own_group(program: &Path, here: &Readings, asked: &Asked) -> Result<(Guard, V
 
 struct Ramp<'a> {
     child: Child,
-    asked: &'a Asked,
+    asked: &'a ThreadsWanted,
     before: Readings,
     tell: &'a mut dyn FnMut(Event),
     stop: &'a dyn Fn() -> bool,
@@ -143,8 +143,8 @@ impl Ramp<'_> {
             }
             match heard {
                 Heard::Nothing => {}
-                Heard::Said(Said::Reached) => return Ok(None),
-                Heard::Said(Said::Failed(failure)) => {
+                Heard::Said(CrowdReport::Reached) => return Ok(None),
+                Heard::Said(CrowdReport::Failed(failure)) => {
                     let after = Readings::take(Path::new("/"), self.child.pid());
                     return Ok(Some(gave::which(&self.before, &after, self.asked, &failure)));
                 }

@@ -1,8 +1,8 @@
 //! What is left to others, and how large the next step is. Pure.
 
-use crate::Asked;
+use crate::ThreadsWanted;
 use crate::readings::Readings;
-use crate::rooms::{Each, rooms};
+use crate::rooms::{PerThread, rooms};
 
 /// Of what all users of the machine share a tenth is left,
 const PART: u64 = 10;
@@ -14,7 +14,7 @@ const FIRST: u64 = 64;
 const LITTLE: u64 = 512;
 
 /// How many more threads there may be, for what others need: none is any number.
-pub fn allowed(before: &Readings, now: &Readings, asked: &Asked) -> Option<u64> {
+pub fn allowed(before: &Readings, now: &Readings, asked: &ThreadsWanted) -> Option<u64> {
     if asked.until_failure {
         return None;
     }
@@ -25,12 +25,12 @@ pub fn allowed(before: &Readings, now: &Readings, asked: &Asked) -> Option<u64> 
         Some(room.threads?.saturating_sub(kept))
     });
     let kept = before.available.unwrap_or_default() / PART;
-    let memory = now.available.map(|left| left.saturating_sub(kept) / Each::of(now, asked).memory);
+    let memory = now.available.map(|left| left.saturating_sub(kept) / PerThread::of(now, asked).memory);
     tasks.chain(memory).min()
 }
 
 /// Whether so little memory is available that no more threads may be made.
-pub fn is_short(before: &Readings, available: u64, asked: &Asked) -> bool {
+pub fn is_short(before: &Readings, available: u64, asked: &ThreadsWanted) -> bool {
     !asked.until_failure && before.available.is_some_and(|before| available < before / PART)
 }
 
@@ -64,15 +64,16 @@ mod tests {
     #[test]
     fn a_tenth_is_left() {
         let before = readings();
-        let asked = Asked::default();
+        let asked = ThreadsWanted::default();
         assert_eq!(allowed(&before, &before, &asked), Some(32_768 - 300 - 68 - 3276));
         let small = Readings { pid_max: Some(5000), ..readings() };
         assert_eq!(allowed(&small, &small, &asked), Some(5000 - 300 - 68 - 1000), "at least 1,000");
         let tiny = Readings { pid_max: Some(500), ..readings() };
         assert_eq!(allowed(&tiny, &tiny, &asked), Some(0));
-        let lifted = Asked { until_failure: true, ..Asked::default() };
+        let lifted = ThreadsWanted { until_failure: true, ..ThreadsWanted::default() };
         assert_eq!(allowed(&tiny, &tiny, &lifted), None);
-        let touching = Asked { touch: units::Bytes((1 << 20) - (35 << 10)), ..Asked::default() };
+        let touching =
+            ThreadsWanted { touch: units::Bytes((1 << 20) - (35 << 10)), ..ThreadsWanted::default() };
         assert_eq!(allowed(&before, &before, &touching), Some(9 << 10), "nine of ten GiB");
         let used = Readings { available: Some(1 << 30), ..readings() };
         assert_eq!(allowed(&before, &used, &touching), Some(0));

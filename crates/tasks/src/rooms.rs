@@ -1,6 +1,6 @@
 //! From what was read to rooms: how many more threads each limit allows. Pure.
 
-use crate::Asked;
+use crate::ThreadsWanted;
 use crate::advice;
 use crate::readings::{Memory, RESERVED_PIDS, Readings, Tasks};
 use record::{Room, RoomUnit};
@@ -21,14 +21,14 @@ const CLOSE: f64 = 0.05;
 
 /// What one more thread takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Each {
+pub struct PerThread {
     /// Stack; none for raw threads.
     pub stack: u64,
     pub memory: u64,
 }
 
-impl Each {
-    pub fn of(readings: &Readings, asked: &Asked) -> Self {
+impl PerThread {
+    pub fn of(readings: &Readings, asked: &ThreadsWanted) -> Self {
         if asked.raw {
             return Self { stack: 0, memory: CHARGE_RAW };
         }
@@ -51,13 +51,13 @@ pub enum Kind {
 
 /// A room and what kind of limit it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownRoom {
     pub kind: Kind,
     pub room: Room,
 }
 
 /// All of them, the one that binds first leading, and said to bind with others where it does.
-pub fn rooms(readings: &Readings, asked: &Asked) -> Vec<Room> {
+pub fn rooms(readings: &Readings, asked: &ThreadsWanted) -> Vec<Room> {
     let mut rooms: Vec<Room> = known(readings, asked).into_iter().map(|known| known.room).collect();
     let close = close(&rooms);
     if let (Some(first), false) = (rooms.first_mut(), close.is_empty()) {
@@ -79,8 +79,8 @@ pub fn close(rooms: &[Room]) -> Vec<String> {
 }
 
 /// In the order of the threads that they allow; those that allow any number last.
-pub fn known(readings: &Readings, asked: &Asked) -> Vec<Known> {
-    let each = Each::of(readings, asked);
+pub fn known(readings: &Readings, asked: &ThreadsWanted) -> Vec<KnownRoom> {
+    let each = PerThread::of(readings, asked);
     let mut all = vec![
         task(nproc(readings, asked)),
         task(threads_max(readings, asked)),
@@ -109,20 +109,20 @@ pub fn known(readings: &Readings, asked: &Asked) -> Vec<Known> {
     all
 }
 
-fn task(room: Room) -> Known {
-    Known { kind: Kind::Task, room }
+fn task(room: Room) -> KnownRoom {
+    KnownRoom { kind: Kind::Task, room }
 }
 
-fn space(room: Room) -> Known {
-    Known { kind: Kind::Space, room }
+fn space(room: Room) -> KnownRoom {
+    KnownRoom { kind: Kind::Space, room }
 }
 
-fn memory(room: Room) -> Known {
-    Known { kind: Kind::Memory, room }
+fn memory(room: Room) -> KnownRoom {
+    KnownRoom { kind: Kind::Memory, room }
 }
 
 /// What it would have to be, for what is asked, or for twice as many as now.
-fn raised(used: u64, threads: u64, asked: &Asked) -> u64 {
+fn raised(used: u64, threads: u64, asked: &ThreadsWanted) -> u64 {
     used.saturating_add(asked.most.unwrap_or(threads.saturating_mul(2)).max(threads.saturating_add(1)))
 }
 
@@ -140,7 +140,7 @@ fn room(name: &str, place: impl Into<String>, unit: RoomUnit) -> Room {
     }
 }
 
-fn nproc(readings: &Readings, asked: &Asked) -> Room {
+fn nproc(readings: &Readings, asked: &ThreadsWanted) -> Room {
     let Readings { user, uid, nproc, of_user, .. } = readings;
     let (limit, used) = (nproc.soft, *of_user);
     let left = limit.map(|limit| limit.saturating_sub(used));
@@ -169,7 +169,7 @@ fn nproc(readings: &Readings, asked: &Asked) -> Room {
     }
 }
 
-fn threads_max(readings: &Readings, asked: &Asked) -> Room {
+fn threads_max(readings: &Readings, asked: &ThreadsWanted) -> Room {
     let Readings { threads_max: limit, tasks, seen, .. } = *readings;
     let used = tasks.unwrap_or(seen);
     let threads = limit.map(|limit| limit.saturating_sub(used));
@@ -185,7 +185,7 @@ fn threads_max(readings: &Readings, asked: &Asked) -> Room {
     }
 }
 
-fn pid_max(readings: &Readings, asked: &Asked) -> Room {
+fn pid_max(readings: &Readings, asked: &ThreadsWanted) -> Room {
     let Readings { pid_max: limit, last_number, numbered, seen, .. } = *readings;
     // Numbers below are given once, before those above are given for the first time.
     let fresh = last_number.map_or(0, |last| (RESERVED_PIDS - 1).saturating_sub(last));
@@ -209,7 +209,7 @@ fn pid_max(readings: &Readings, asked: &Asked) -> Room {
 const HIDDEN: &str =
     "groups above are outside this cgroup namespace: they bind too, and cannot be seen from here";
 
-fn pids(readings: &Readings, at: usize, group: &Tasks, asked: &Asked) -> Room {
+fn pids(readings: &Readings, at: usize, group: &Tasks, asked: &ThreadsWanted) -> Room {
     let left = group.max.saturating_sub(group.used);
     let file = group.folder.join("pids.max").display().to_string();
     let (now, for_good) = advice::pids(&group.name, &file, raised(group.used, left, asked));
@@ -233,7 +233,7 @@ fn no_pids(readings: &Readings) -> Room {
     Room { note: readings.own_groups.then(|| HIDDEN.to_owned()), ..room("pids.max", place, RoomUnit::Tasks) }
 }
 
-fn maps(readings: &Readings, asked: &Asked) -> Room {
+fn maps(readings: &Readings, asked: &ThreadsWanted) -> Room {
     let Readings { max_maps: limit, maps, .. } = *readings;
     let used = maps.map_or(asked.maps, |maps| maps.max(asked.maps));
     let threads = limit.map(|limit| limit.saturating_sub(used) / MAPS);
@@ -249,7 +249,7 @@ fn maps(readings: &Readings, asked: &Asked) -> Room {
     }
 }
 
-fn address_space(readings: &Readings, each: &Each) -> Room {
+fn address_space(readings: &Readings, each: &PerThread) -> Room {
     let used = readings.virtual_size;
     Room {
         limit: readings.top,
@@ -273,7 +273,7 @@ fn rlimit_space(name: &str, option: char, limit: Option<u64>, used: u64, each: u
     }
 }
 
-fn available(readings: &Readings, each: &Each) -> Room {
+fn available(readings: &Readings, each: &PerThread) -> Room {
     let Readings { available, total, .. } = *readings;
     Room {
         limit: Some(total),
@@ -286,7 +286,7 @@ fn available(readings: &Readings, each: &Each) -> Room {
     }
 }
 
-fn group_memory(group: &Memory, each: &Each) -> Room {
+fn group_memory(group: &Memory, each: &PerThread) -> Room {
     let left = group.max.saturating_sub(group.used);
     let name = if group.unified { "memory.max" } else { "memory.limit_in_bytes" };
     let file = group.folder.join(name).display().to_string();
@@ -303,7 +303,7 @@ fn group_memory(group: &Memory, each: &Each) -> Room {
 }
 
 /// Only where the kernel promises no more than it has: there a stack counts in full, touched or not.
-fn commit(readings: &Readings, each: &Each) -> Option<Room> {
+fn commit(readings: &Readings, each: &PerThread) -> Option<Room> {
     let (limit, promised) = readings.commit?;
     Some(Room {
         limit: Some(limit),

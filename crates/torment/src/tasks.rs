@@ -5,12 +5,12 @@ use crate::measure::{carry_out_as, store};
 use crate::{Failure, result, wrong};
 use anyhow::{Context, anyhow};
 use runner::exit;
-use tasks::Asked;
+use tasks::ThreadsWanted;
 use units::Bytes;
 
 /// Every limit, without trying any.
 pub fn limits(common: &Common) -> Result<u8, Failure> {
-    let rooms = tasks::forecast(&Asked::default());
+    let rooms = tasks::forecast(&ThreadsWanted::default());
     result(
         || view::limits(&rooms),
         || serde_json::json!({ "schema": record::SCHEMA, "limits": rooms }),
@@ -21,7 +21,7 @@ pub fn limits(common: &Common) -> Result<u8, Failure> {
 
 /// Makes threads until a limit gives.
 pub fn threads(args: &ThreadsArgs, common: &Common) -> Result<u8, Failure> {
-    let asked = Asked {
+    let asked = ThreadsWanted {
         stack: args.stack,
         touch: args.touch.unwrap_or(Bytes(0)),
         raw: args.raw,

@@ -24,14 +24,14 @@ const TWICE: u64 = 400;
 pub struct Blocks {
     /// Through the kernel's cache.
     file: File,
-    way: Way,
+    way: ReadMethod,
     length: u64,
     draws: Draws,
     /// A place to read to.
     page: Vec<u8>,
 }
 
-enum Way {
+enum ReadMethod {
     /// One at a time.
     Plain,
     /// So many under way at once.
@@ -54,13 +54,13 @@ impl Blocks {
                 let mut memory = Mapping::private(Bytes(frames * BLOCK.0))?;
                 memory.fill(0);
                 let clock = Clock::new(frames as usize, (length / BLOCK.0) as usize);
-                Way::Own { direct: direct(path)?, clock, frames: memory }
+                ReadMethod::Own { direct: direct(path)?, clock, frames: memory }
             }
             None if depth > 1 => {
                 let reads = Reads::new(file.try_clone()?, depth, BLOCK.0 as u32)?;
-                Way::Deep(Box::new(reads), depth as usize)
+                ReadMethod::Deep(Box::new(reads), depth as usize)
             }
-            None => Way::Plain,
+            None => ReadMethod::Plain,
         };
         Ok(Self { file, way, length, draws: Draws::new(seed), page: vec![0; STEP] })
     }
@@ -76,7 +76,7 @@ impl Blocks {
         for _ in 0..BLOCKS {
             self.part(set, part, &mut reading)?;
         }
-        if !matches!(self.way, Way::Own { .. }) {
+        if !matches!(self.way, ReadMethod::Own { .. }) {
             let bytes = before.zip(fetched()).map(|(before, now)| now.saturating_sub(before));
             reading.missed = bytes.map(|bytes| bytes as f64 / BLOCK.0 as f64);
         }
@@ -84,7 +84,7 @@ impl Blocks {
     }
 
     fn empty(&mut self) -> io::Result<()> {
-        if let Way::Own { clock, .. } = &mut self.way {
+        if let ReadMethod::Own { clock, .. } = &mut self.way {
             clock.clear();
         }
         forget(&self.file)?;
@@ -93,7 +93,7 @@ impl Blocks {
     }
 
     fn pass(&mut self, set: u64) -> io::Result<()> {
-        if matches!(self.way, Way::Own { .. }) {
+        if matches!(self.way, ReadMethod::Own { .. }) {
             return (0..set).try_for_each(|block| self.one(block).map(drop));
         }
         let end = set * BLOCK.0;
@@ -109,7 +109,7 @@ impl Blocks {
         let (span, began) = (Span::begin(), sys::monotonic_ns());
         let until = began + Nanos::from(time).0;
         let (mut reads, mut missed, mut last) = (0_u64, 0_u64, began);
-        if let Way::Deep(deep, depth) = &mut self.way {
+        if let ReadMethod::Deep(deep, depth) = &mut self.way {
             let (draws, times) = (&mut self.draws, &mut into.times);
             reads = deeply(deep, *depth, &mut || draws.below(set) * BLOCK.0, until, &mut |took| {
                 times.record(took)
@@ -125,7 +125,7 @@ impl Blocks {
             }
         }
         into.blocks.push((reads, Nanos::from(span.passed())));
-        if matches!(self.way, Way::Own { .. }) {
+        if matches!(self.way, ReadMethod::Own { .. }) {
             *into.missed.get_or_insert(0.0) += missed as f64;
         }
         Ok(())
@@ -135,7 +135,7 @@ impl Blocks {
     fn one(&mut self, block: u64) -> io::Result<bool> {
         let page = &mut self.page[..BLOCK.0 as usize];
         let offset = block * BLOCK.0;
-        let Way::Own { direct, clock, frames } = &mut self.way else {
+        let ReadMethod::Own { direct, clock, frames } = &mut self.way else {
             return self.file.read_exact_at(page, offset).map(|()| false);
         };
         let at = |frame: usize| frame * BLOCK.0 as usize..(frame + 1) * BLOCK.0 as usize;

@@ -1,6 +1,6 @@
 //! torment's end of the process that reads.
 
-use crate::reader::{Answer, Ask, Task};
+use crate::reader::{Answer, ReadRequest, Task};
 use crate::{Behind, Error, Reading, Twice};
 use serde::Serialize;
 use service::Anew;
@@ -38,7 +38,7 @@ impl Reader {
     /// # Errors
     /// When that cannot be read, or the process has ended.
     pub fn read(&mut self, set: Bytes, time: Nanos) -> Result<Reading, Error> {
-        match self.ask(&Ask::Read { set, time })? {
+        match self.ask(&ReadRequest::Read { set, time })? {
             Answer::Reading(reading) => Ok(reading),
             other => Err(unexpected(&other)),
         }
@@ -49,7 +49,7 @@ impl Reader {
     /// # Errors
     /// When the file system does not let that be done, or the process has ended.
     pub fn twice(&mut self) -> Result<Twice, Error> {
-        match self.ask(&Ask::Twice)? {
+        match self.ask(&ReadRequest::Twice)? {
             Answer::Twice(twice) => Ok(twice),
             other => Err(unexpected(&other)),
         }

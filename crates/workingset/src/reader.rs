@@ -17,7 +17,7 @@ pub(crate) struct Task {
 
 /// What it is asked then, a line of JSON each. It answers each with a line: what it found, or why not.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Ask {
+pub(crate) enum ReadRequest {
     Read { set: Bytes, time: Nanos },
     Twice,
 }
@@ -62,13 +62,17 @@ fn open(task: &Task) -> io::Result<Open> {
     })
 }
 
-fn carried_out(ask: &Ask, task: &Task, open: &mut Open) -> io::Result<Answer> {
+fn carried_out(ask: &ReadRequest, task: &Task, open: &mut Open) -> io::Result<Answer> {
     match (ask, open, &task.behind) {
-        (Ask::Read { set, time }, Open::Memory(lines), _) => Ok(Answer::Reading(lines.read(*set, *time))),
-        (Ask::Read { set, time }, Open::File(blocks), _) => blocks.read(*set, *time).map(Answer::Reading),
-        (Ask::Twice, Open::File(blocks), Behind::File { path, .. } | Behind::Direct { path, .. }) => {
+        (ReadRequest::Read { set, time }, Open::Memory(lines), _) => {
+            Ok(Answer::Reading(lines.read(*set, *time)))
+        }
+        (ReadRequest::Read { set, time }, Open::File(blocks), _) => {
+            blocks.read(*set, *time).map(Answer::Reading)
+        }
+        (ReadRequest::Twice, Open::File(blocks), Behind::File { path, .. } | Behind::Direct { path, .. }) => {
             blocks.twice(path).map(Answer::Twice)
         }
-        (Ask::Twice, ..) => Err(io::Error::other("memory is below nothing")),
+        (ReadRequest::Twice, ..) => Err(io::Error::other("memory is below nothing")),
     }
 }

@@ -50,12 +50,12 @@ fn render(plan: &Plan, who: &Who<'_>) {
     let mut out = Vec::new();
     for step in plan.flows.iter().flat_map(|flow| &flow.steps) {
         match &step.ask {
-            plan::Ask::Http(request) => {
+            plan::Payload::Http(request) => {
                 request.render_path(who, &mut out);
                 request.render_body(who, &mut out);
                 (0..request.headers.len()).for_each(|index| request.render_header(index, who, &mut out));
             }
-            plan::Ask::Sql(statement) => (0..statement.parameters.len())
+            plan::Payload::Sql(statement) => (0..statement.parameters.len())
                 .for_each(|index| statement.render_parameter(index, who, &mut out)),
         }
     }

@@ -4,7 +4,7 @@ use crate::protocol::{News, Protocol};
 use crate::script::Script;
 use crate::stream::{Inbox, Stream};
 use crate::{Endpoint, Job};
-use plan::{Ask, Database, Statement, Target, Template, Who};
+use plan::{Database, Payload, Statement, Target, Template, Who};
 use std::io::Write;
 use std::os::unix::net::UnixListener;
 use units::Nanos;
@@ -40,7 +40,7 @@ impl Server {
         let endpoint = Endpoint::of(&Target::Sql(database)).expect("a folder needs no look-up");
         let mut job = Job::plain(endpoint, "/", Nanos::from_secs(1));
         let statement = Statement { text: "select 1".to_owned(), parameters: Vec::new() };
-        job.flows[0].steps[0].ask = Ask::Sql(statement);
+        job.flows[0].steps[0].ask = Payload::Sql(statement);
         Self { listener, job }
     }
 

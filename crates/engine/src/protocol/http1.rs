@@ -2,7 +2,7 @@
 
 use super::answer::{AnswerReader, Progress};
 use super::request::RequestWriter;
-use super::{Answer, News, Told, Touch, pump};
+use super::{Answer, Completion, News, Touch, pump};
 use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
 use plan::Who;
@@ -58,7 +58,7 @@ impl Http1 {
         stream: &mut Stream,
         inbox: &mut Inbox,
         news: News,
-        told: &mut Vec<Told>,
+        told: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
         // Who takes no more of the request may have answered already, and that is still to be read.
         let refused = self.outbox.flush(stream).is_err();
@@ -74,7 +74,7 @@ impl Http1 {
         bytes: &[u8],
         received_ns: u64,
         stays: bool,
-        told: &mut Vec<Told>,
+        told: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
         if bytes.is_empty() {
             self.reader.closed().into_iter().for_each(|answer| self.tell(answer.status, received_ns, told));
@@ -111,11 +111,11 @@ impl Http1 {
         self.waiting.into_iter().for_each(|exchange| each(exchange, touch));
     }
 
-    fn tell(&mut self, status: u16, received_ns: u64, told: &mut Vec<Told>) {
+    fn tell(&mut self, status: u16, received_ns: u64, told: &mut Vec<Completion>) {
         if let Some(exchange) = self.waiting.take() {
             let content = self.reader.take_content();
             let answer = Answer { status: Some(status), failure: None, content };
-            told.push(Told { exchange, result: Ok(answer), received_ns, touch: Touch::Answered });
+            told.push(Completion { exchange, result: Ok(answer), received_ns, touch: Touch::Answered });
         }
     }
 }

@@ -20,7 +20,7 @@ mod text;
 mod upload;
 
 use super::pieces::Pieces;
-use super::{News, Told, Touch, pump};
+use super::{Completion, News, Touch, pump};
 use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
 use control::Teller;
@@ -211,7 +211,7 @@ impl Http2 {
         stream: &mut Stream,
         inbox: &mut Inbox,
         news: News,
-        told: &mut Vec<Told>,
+        told: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
         // A server that takes no more may have said why, and what it has not looked at.
         let refused = self.blocked && self.flush(stream).is_err();

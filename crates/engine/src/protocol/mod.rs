@@ -43,7 +43,7 @@ pub(crate) struct Answer {
 
 /// How one exchange ended.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct Completion {
     pub exchange: u32,
     pub result: Result<Answer, Failure>,
     /// When the kernel received its last byte, on the monotonic clock; zero if that is not known.
@@ -218,7 +218,7 @@ impl Protocol {
         stream: &mut Stream,
         inbox: &mut Inbox,
         news: News,
-        told: &mut Vec<Told>,
+        told: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
         match self {
             Self::Undecided => Ok(()),

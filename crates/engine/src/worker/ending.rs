@@ -2,7 +2,7 @@
 
 use super::{Present, Worker};
 use crate::exchanges::{Exchange, Request};
-use crate::protocol::{Answer, News, Told, Touch};
+use crate::protocol::{Answer, Completion, News, Touch};
 use record::{Failure, Outcome};
 use std::cmp::Reverse;
 use std::io;
@@ -49,7 +49,7 @@ impl Worker {
     }
 
     /// An exchange has ended.
-    pub(super) fn told(&mut self, told: Told) {
+    pub(super) fn told(&mut self, told: Completion) {
         let Some(Exchange { request, sent, orphan, used, .. }) = self.exchanges.remove(told.exchange) else {
             return;
         };
@@ -163,7 +163,7 @@ impl Worker {
         for (exchange, touch) in open {
             // Whatever else is wrong with it was said in so many words.
             let touch = if closed { touch } else { Touch::Answered };
-            self.told(Told { exchange, result: Err(why.clone()), received_ns: 0, touch });
+            self.told(Completion { exchange, result: Err(why.clone()), received_ns: 0, touch });
         }
     }
 

@@ -1,6 +1,6 @@
 //! Connections that stand open whether or not there is a request for them.
 
-use super::{Held, Report, Worker};
+use super::{HeldConnections, Report, Worker};
 use record::Failure;
 use units::Nanos;
 
@@ -56,7 +56,8 @@ impl Worker {
         let stands = open + hold.dropped >= hold.wanted || hold.refused.is_some();
         if stands && connecting == 0 && !hold.told {
             hold.told = true;
-            self.teller.tell(Report::Own(Held { open: open as u64, refused: hold.refused.clone() }));
+            self.teller
+                .tell(Report::Own(HeldConnections { open: open as u64, refused: hold.refused.clone() }));
         }
     }
 

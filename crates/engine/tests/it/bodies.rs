@@ -5,7 +5,7 @@ mod front;
 mod server;
 
 pub use front::Front;
-use plan::{Ask, Generator, HttpVersion, Origin, Target, Template};
+use plan::{Generator, HttpVersion, Origin, Payload, Target, Template};
 use record::Slice;
 use server::BYTES;
 use std::net::SocketAddr;
@@ -30,7 +30,7 @@ fn job(address: SocketAddr, tls: bool, http: HttpVersion, path: &str, size: usiz
     let endpoint = Endpoint::of(&Target::Http(origin)).expect("an address needs no look-up");
     let generator = Generator { cores: vec![0], ..Generator::default() };
     let mut job = Job { generator, ..Job::plain(endpoint, path, TIMEOUT) };
-    if let Ask::Http(request) = &mut job.flows[0].steps[0].ask
+    if let Payload::Http(request) = &mut job.flows[0].steps[0].ask
         && size > 0
     {
         request.method = "POST".to_owned();

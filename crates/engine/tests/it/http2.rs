@@ -232,7 +232,7 @@ fn what_a_broken_connection_carried_is_sent_again() {
     let total = trial(&job, &closed(1, 988));
     assert_eq!((total.outcomes.ok, total.resent), (988, 9), "{:?}", total.failures);
     assert_eq!(seen[1].load(Ordering::SeqCst), 997);
-    let plan::Ask::Http(request) = &mut job.flows[0].steps[0].ask else { panic!("it is HTTP") };
+    let plan::Payload::Http(request) = &mut job.flows[0].steps[0].ask else { panic!("it is HTTP") };
     request.method = "POST".to_owned();
     let total = trial(&job, &closed(1, 1000));
     let why = Failure::Dropped("POST is not sent again".to_owned());
@@ -281,7 +281,7 @@ fn leaves_with_one_untouched() -> (SocketAddr, Arc<[AtomicU64; 2]>) {
 fn what_a_leaving_server_has_not_looked_at_is_sent_again() {
     let (address, seen) = leaves_with_one_untouched();
     let mut job = job(&format!("http://{address}/"), HttpVersion::Two, 3, "/", TIMEOUT);
-    let plan::Ask::Http(request) = &mut job.flows[0].steps[0].ask else { panic!("it is HTTP") };
+    let plan::Payload::Http(request) = &mut job.flows[0].steps[0].ask else { panic!("it is HTTP") };
     request.method = "POST".to_owned();
     let load = Offer::Closed { connections: 1, requests: None, duration: Some(Nanos::from_millis(500)) };
     let mut engine = Engine::start(&job).expect("starts");

@@ -4,7 +4,7 @@
 use http_body_util::{BodyExt, Empty};
 use hyper::Request;
 use hyper_util::rt::TokioIo;
-use plan::{Ask, Generator, Origin, Target};
+use plan::{Generator, Origin, Payload, Target};
 use rustix::net::{SendFlags, send};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -260,7 +260,7 @@ fn torment(method: &str, act: Act) -> Count {
     let endpoint = Endpoint::of(&Target::Http(origin)).expect("an address needs no look-up");
     let generator = Generator { cores: vec![0], ..Generator::default() };
     let mut job = Job { generator, ..Job::plain(endpoint, "/", TIMEOUT.into()) };
-    if let Ask::Http(request) = &mut job.flows[0].steps[0].ask {
+    if let Payload::Http(request) = &mut job.flows[0].steps[0].ask {
         request.method = method.to_owned();
     }
     let mut engine = Engine::start(&job).expect("starts");

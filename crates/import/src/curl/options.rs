@@ -67,14 +67,14 @@ const OPTIONS: &str = "abstract-unix-socket= alpn alt-svc= anyauth a,append aws-
     vlan-priority= w,write-out=~ xattr~";
 
 /// One of them.
-struct Known {
+struct KnownOption {
     short: Option<char>,
     name: &'static str,
     has_value: bool,
     is_harmless: bool,
 }
 
-impl Known {
+impl KnownOption {
     fn all() -> impl Iterator<Item = Self> {
         OPTIONS.split_whitespace().map(|word| {
             let (word, is_harmless) = word.strip_suffix('~').map_or((word, false), |word| (word, true));
@@ -93,7 +93,7 @@ impl Known {
 
 /// Whether an option makes no difference to a load.
 pub(super) fn is_harmless(name: &str) -> bool {
-    Known::of(name).is_some_and(|known| known.is_harmless)
+    KnownOption::of(name).is_some_and(|known| known.is_harmless)
 }
 
 /// The words after `curl` as options, in order; a word that is none is a `url`.
@@ -107,7 +107,7 @@ pub(super) fn read(words: &[Vec<u8>]) -> Vec<Given> {
         } else if let Some((name, attached)) = word.to_long() {
             let name = name.map_or_else(OsStr::to_string_lossy, Cow::from);
             // curl itself does not take --name=value, but people write it.
-            let known = Known::of(&name).filter(|known| known.has_value || attached.is_none());
+            let known = KnownOption::of(&name).filter(|known| known.has_value || attached.is_none());
             let has_value = known.as_ref().is_some_and(|known| known.has_value);
             let value = has_value.then(|| attached.or_else(|| words.next_os(&mut at)));
             all.push(Given::new(&*name, format!("--{name}"), value.flatten(), known.is_some()));
@@ -115,7 +115,7 @@ pub(super) fn read(words: &[Vec<u8>]) -> Vec<Given> {
             // `-sSLk`, `-XPOST`, `-d@file`.
             while let Some(letter) = letters.next_flag() {
                 let letter = letter.unwrap_or(char::REPLACEMENT_CHARACTER);
-                let known = Known::all().find(|known| known.short == Some(letter));
+                let known = KnownOption::all().find(|known| known.short == Some(letter));
                 let name = known.as_ref().map_or_else(|| letter.to_string(), |known| known.name.to_owned());
                 let has_value = known.as_ref().is_some_and(|known| known.has_value);
                 let value = has_value.then(|| letters.next_value_os().or_else(|| words.next_os(&mut at)));
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn every_option_stands_once() {
         let (mut names, mut shorts) = (BTreeSet::new(), BTreeSet::new());
-        for known in Known::all() {
+        for known in KnownOption::all() {
             assert!(names.insert(known.name), "{}", known.name);
             assert!(known.short.is_none_or(|short| shorts.insert(short)), "{}", known.name);
         }

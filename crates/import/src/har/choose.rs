@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 /// The requests of one origin, and what was left aside.
 pub(super) struct Chosen {
     pub origin: String,
-    pub kept: Vec<Kept>,
+    pub kept: Vec<ChosenRequest>,
     pub notes: Vec<String>,
 }
 
 /// One request that becomes a step, and what was left out just before it.
-pub(super) struct Kept {
+pub(super) struct ChosenRequest {
     pub exchange: Exchange,
     pub before: Vec<String>,
 }
@@ -37,7 +37,7 @@ pub(super) fn choose(exchanges: Vec<Exchange>, options: &HarOptions) -> Result<C
         } else if let Some(asset) = asset.filter(|_| !options.include_assets) {
             *assets.entry(asset).or_default() += 1;
         } else {
-            kept.push(Kept { exchange, before: std::mem::take(&mut before) });
+            kept.push(ChosenRequest { exchange, before: std::mem::take(&mut before) });
         }
     }
     if kept.is_empty() {

@@ -1,9 +1,9 @@
 //! From recorded requests to the steps of a flow.
 
-use super::choose::Kept;
+use super::choose::ChosenRequest;
 use super::cookies::Jar;
 use super::recording::{Exchange, Pair, Posted};
-use super::take::Known;
+use super::take::AnswersSoFar;
 use crate::address::Address;
 use crate::document::{Body, Document, Request};
 use crate::form::{self, CONTENT_TYPE};
@@ -19,7 +19,7 @@ const LONGEST_THINK: f64 = 3_600_000.0;
 
 /// What is said once about all steps.
 #[derive(Default)]
-struct Seen {
+struct SharedNotes {
     left_out: BTreeSet<String>,
     cookies: bool,
     conditional: bool,
@@ -30,8 +30,8 @@ struct Seen {
 }
 
 /// The steps, and what is to be said about the flow.
-pub(super) fn steps(kept: Vec<Kept>, document: &mut Document) -> (Vec<Request>, Vec<String>) {
-    let (mut known, mut jar, mut seen) = (Known::default(), Jar::default(), Seen::default());
+pub(super) fn steps(kept: Vec<ChosenRequest>, document: &mut Document) -> (Vec<Request>, Vec<String>) {
+    let (mut known, mut jar, mut seen) = (AnswersSoFar::default(), Jar::default(), SharedNotes::default());
     let mut steps = Vec::<Request>::new();
     let (mut last_end, mut page) = (None::<f64>, None);
     for kept in &kept {
@@ -42,7 +42,7 @@ pub(super) fn steps(kept: Vec<Kept>, document: &mut Document) -> (Vec<Request>, 
             known.avoid(&String::from_utf8_lossy(text));
         }
     }
-    for (number, Kept { exchange, before }) in kept.into_iter().enumerate() {
+    for (number, ChosenRequest { exchange, before }) in kept.into_iter().enumerate() {
         let mut step = Request { method: exchange.method.clone(), notes: before, ..Request::default() };
         if page != exchange.page {
             // Chrome's title is the URL, and its query may hold secrets.
@@ -83,7 +83,7 @@ pub(super) fn steps(kept: Vec<Kept>, document: &mut Document) -> (Vec<Request>, 
     (steps, seen.notes())
 }
 
-impl Seen {
+impl SharedNotes {
     fn notes(self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.changing > 0 {
@@ -128,9 +128,9 @@ impl Seen {
 fn fill(
     step: &mut Request,
     exchange: &Exchange,
-    known: &mut Known,
+    known: &mut AnswersSoFar,
     jar: &Jar,
-    seen: &mut Seen,
+    seen: &mut SharedNotes,
     document: &mut Document,
 ) {
     let path = exchange.address.as_ref().map_or("/", |address| address.path.as_str());
@@ -186,7 +186,7 @@ fn fill(
 fn body(
     step: &mut Request,
     posted: &Posted,
-    known: &mut Known,
+    known: &mut AnswersSoFar,
     ambiguous: &mut Vec<String>,
     document: &mut Document,
 ) {
@@ -232,7 +232,12 @@ fn body(
 }
 
 /// A multipart form that was recorded by its fields alone.
-fn multipart_body(step: &mut Request, posted: &Posted, known: &mut Known, ambiguous: &mut Vec<String>) {
+fn multipart_body(
+    step: &mut Request,
+    posted: &Posted,
+    known: &mut AnswersSoFar,
+    ambiguous: &mut Vec<String>,
+) {
     let part = |field: &Pair| multipart::Part {
         name: field.name.clone(),
         value: known.put_in(field.value.as_deref().unwrap_or_default(), ambiguous),
@@ -258,7 +263,7 @@ fn recorded_fields(posted: &Posted) -> Option<String> {
 
 /// Values of answers that stand escaped in a query or a form are named: put in as they are, they
 /// would not be the same.
-fn encoded(step: &mut Request, known: &Known) {
+fn encoded(step: &mut Request, known: &AnswersSoFar) {
     let form = step.header("content-type").is_some_and(|media| media.starts_with(CONTENT_TYPE));
     let body = match &step.body {
         Body::Bytes(bytes) if form => String::from_utf8_lossy(bytes).into_owned(),

@@ -25,7 +25,7 @@ const WORDS: [fn(u8) -> bool; 3] = [
 
 /// What answers said so far.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct AnswersSoFar {
     values: BTreeMap<String, Source>,
     /// All words of requests so far: these are the client's own.
     asked: BTreeSet<String>,
@@ -50,7 +50,7 @@ pub(super) struct Taken {
     pub place: String,
 }
 
-impl Known {
+impl AnswersSoFar {
     /// Names that are not to be given, since a text holds them in braces.
     pub(super) fn avoid(&mut self, text: &str) {
         let inner = text.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
@@ -246,13 +246,13 @@ mod tests {
         }
     }
 
-    fn put_in(known: &mut Known, text: &str) -> String {
+    fn put_in(known: &mut AnswersSoFar, text: &str) -> String {
         known.put_in(text, &mut Vec::new())
     }
 
     #[test]
     fn puts_in_what_an_answer_gave() {
-        let mut known = Known::default();
+        let mut known = AnswersSoFar::default();
         known.asked("/login?request=client-made-1");
         known.answered(
             0,
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn the_first_answer_counts_and_names_are_unique() {
-        let mut known = Known::default();
+        let mut known = AnswersSoFar::default();
         known.avoid("a {token} b {");
         known.answered(0, "json", r#"{"token": "first-111"}"#);
         known.answered(1, "json", r#"{"token": "second-222", "again": "first-111"}"#);

@@ -8,7 +8,7 @@ mod tests;
 
 pub(crate) use limits::{stalled, stalls};
 
-use crate::said::Said;
+use crate::said::Unobservable;
 use crate::scene::Scene;
 use crate::source::Source;
 use procfs::groups::{self, GroupPaths};
@@ -78,7 +78,7 @@ pub(crate) fn cpus(pid: u32) -> Option<f64> {
 #[derive(Debug, Default)]
 pub(crate) struct Cgroups {
     groups: Vec<Groups>,
-    said: Said,
+    said: Unobservable,
 }
 
 impl Source for Cgroups {

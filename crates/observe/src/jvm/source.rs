@@ -1,6 +1,6 @@
 use super::perfdata::{self, Counters};
 use super::process::{self, Kind};
-use crate::said::Said;
+use crate::said::Unobservable;
 use crate::scene::{Cast, Scene};
 use crate::source::Source;
 use record::watch::{Jvm, Look, Missing, Window};
@@ -27,7 +27,7 @@ pub(crate) struct JvmSource {
     reads: u32,
     /// A machine without counters. While it starts it has none, so it is only told of when found again.
     without: Option<u32>,
-    said: Said,
+    said: Unobservable,
     /// Closer looks, which take as long as the machine takes to answer.
     looks: (Sender<Vec<Look>>, Receiver<Vec<Look>>),
 }
@@ -39,7 +39,7 @@ impl Default for JvmSource {
             searched: Vec::new(),
             reads: 0,
             without: None,
-            said: Said::default(),
+            said: Unobservable::default(),
             looks: channel(),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::descriptors::{count, descriptors};
 use crate::neighbours::Everyone;
-use crate::said::Said;
+use crate::said::Unobservable;
 use crate::titles;
 use procfs::{Stat, limit, tick_ns};
 use record::watch::{SubjectWindow, Usage};
@@ -54,7 +54,13 @@ struct Limits {
 
 impl Tree {
     /// Reads its processes, and puts into its part of the window what they did since the last call.
-    pub fn read(&mut self, pids: &[u32], part: &mut SubjectWindow, everyone: &Everyone, said: &mut Said) {
+    pub fn read(
+        &mut self,
+        pids: &[u32],
+        part: &mut SubjectWindow,
+        everyone: &Everyone,
+        said: &mut Unobservable,
+    ) {
         self.looks += 1;
         let first = self.at == 0;
         let (mut ticks, mut children) = (0, 0);
@@ -148,7 +154,7 @@ impl Tree {
     }
 
     /// Descriptors of the process nearest to its limit.
-    fn nearest(&mut self, said: &mut Said) -> Option<Usage> {
+    fn nearest(&mut self, said: &mut Unobservable) -> Option<Usage> {
         let is_due = self.looks % COUNT_EVERY == 1;
         let (mut nearest, mut has_to_count): (Option<Usage>, bool) = (None, false);
         for (pid, process) in self.processes.iter().filter(|(_, process)| !process.stat.has_ended()) {

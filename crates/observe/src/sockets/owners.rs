@@ -1,7 +1,7 @@
 //! Whose a connection is. The kernel's list names none; the descriptors of the processes do, and are dear to walk.
 
 use super::listener;
-use crate::said::Said;
+use crate::said::Unobservable;
 use crate::scene::Scene;
 use procfs::{Socket, State};
 use std::collections::HashMap;
@@ -34,7 +34,7 @@ impl Owners {
         sockets: &[Socket],
         listens: &[(SocketAddr, usize)],
         scene: &Scene,
-        said: &mut Said,
+        said: &mut Unobservable,
     ) {
         let outgoing = || sockets.iter().filter(|socket| is_outgoing(socket, listens));
         let is_new = outgoing().any(|socket| !self.inodes.contains_key(&socket.inode));

@@ -3,7 +3,7 @@
 use super::call::{Syscall, syscall};
 use super::ends::Ends;
 use super::files::Files;
-use super::waits::{Number, Seen, Waits, within_s};
+use super::waits::{Number, ThreadDoing, Waits, within_s};
 use procfs::socket_inode;
 use record::watch::{FutexOp, Wait};
 use rustix::process::Pid;
@@ -29,7 +29,7 @@ pub(crate) enum Look {
     /// It runs after all.
     Running,
     /// It waits for that.
-    Seen(Seen),
+    ThreadDoing(ThreadDoing),
     /// That may not be read; what `wchan` has of it.
     Refused(Number),
     /// It has ended.
@@ -57,7 +57,7 @@ impl Looker<'_> {
             Some(Syscall::Running) => return Look::Running,
             Some(Syscall::None) => self.in_kernel(sleeper),
             Some(Syscall::In(number, arguments)) => match call(number) {
-                Call::Futex => return Look::Seen(futex(pid, arguments)),
+                Call::Futex => return Look::ThreadDoing(futex(pid, arguments)),
                 Call::Poll if arguments[1] == 0 => Wait::Sleep,
                 Call::Poll if arguments[1] == 1 => self.polled(pid, arguments[0]),
                 Call::Select if arguments[0] == 0 => Wait::Sleep,
@@ -71,7 +71,7 @@ impl Looker<'_> {
                 Call::Other(None) => Wait::Other { what: format!("system call {number}") },
             },
         };
-        Look::Seen(Seen::Wait(self.waits.number(wait)))
+        Look::ThreadDoing(ThreadDoing::Wait(self.waits.number(wait)))
     }
 
     /// By the kernel's function, which takes less permission than the call. It does not say with what deadline or
@@ -178,7 +178,7 @@ fn read_memory(pid: u32, address: u64, into: &mut [u8]) -> io::Result<()> {
 ///
 /// For a thread that has not moved since, what was left at the first look is kept: that is nearer to what it
 /// had asked for.
-fn futex(pid: u32, [address, flags, _, until]: [u64; 4]) -> Seen {
+fn futex(pid: u32, [address, flags, _, until]: [u64; 4]) -> ThreadDoing {
     const PRIVATE: u64 = 128;
     const WALL_CLOCK: u64 = 256;
     let (op, is_absolute) = match flags & 0xffff_ffff & !(PRIVATE | WALL_CLOCK) {
@@ -204,7 +204,7 @@ fn futex(pid: u32, [address, flags, _, until]: [u64; 4]) -> Seen {
         });
         within = Some(within_s(left));
     }
-    Seen::Futex { op, within_s: within, address }
+    ThreadDoing::Futex { op, within_s: within, address }
 }
 
 /// `struct timespec`.

@@ -3,7 +3,7 @@
 use super::account::Tally;
 use super::ends::Ends;
 use super::files::Files;
-use super::waits::Seen;
+use super::waits::ThreadDoing;
 use crate::fold;
 use crate::scene::of_process;
 use procfs::{Sched, schedstat};
@@ -42,7 +42,7 @@ pub(crate) struct Thread {
     pub on_cpu_ns: u64,
     pub delay_ns: u64,
     /// What it was last seen to do; none: it has to be looked into.
-    pub seen: Option<Seen>,
+    pub seen: Option<ThreadDoing>,
     /// That could not be read.
     pub refused: bool,
     /// The listing that last had it.

@@ -4,7 +4,7 @@ use super::account::Tally;
 use super::classify::{Look, Looker, Sleeper};
 use super::crowd::Crowd;
 use super::files::Files;
-use super::waits::{Number, Seen, Waits};
+use super::waits::{Number, ThreadDoing, Waits};
 use record::watch::Wait;
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -44,9 +44,9 @@ pub(crate) struct Looking {
 #[derive(Debug, Clone, Copy)]
 enum Doing {
     /// It runs, or is ready to; or it has not moved and still waits for that.
-    Known(Seen),
+    Known(ThreadDoing),
     /// It has moved, and was looked into.
-    Moved(Seen),
+    Moved(ThreadDoing),
     NotLooked,
     Gone,
 }
@@ -161,13 +161,13 @@ impl Looking {
             match (state, known) {
                 (b'R', _) => {
                     self.crowd.threads[at].seen = None;
-                    self.settle(place, at, Doing::Known(Seen::Wait(self.running)));
+                    self.settle(place, at, Doing::Known(ThreadDoing::Wait(self.running)));
                 }
                 (_, Some(seen)) => self.settle(place, at, Doing::Known(seen)),
                 (b'Z' | b'X' | b'T' | b't', _) => {
                     let what = if matches!(state, b'Z' | b'X') { "ended" } else { "stopped" };
                     let wait = self.waits.number(Wait::Other { what: what.to_owned() });
-                    self.settle(place, at, Doing::Known(Seen::Wait(wait)));
+                    self.settle(place, at, Doing::Known(ThreadDoing::Wait(wait)));
                 }
                 _ => {
                     self.crowd.threads[at].seen = None;
@@ -216,19 +216,19 @@ impl Looking {
                 return;
             }
             Look::Running => (None, false),
-            Look::Seen(seen) => (Some(seen), false),
-            Look::Refused(number) => (Some(Seen::Wait(number)), true),
+            Look::ThreadDoing(seen) => (Some(seen), false),
+            Look::Refused(number) => (Some(ThreadDoing::Wait(number)), true),
         };
         (thread.seen, thread.refused) = (seen, refused);
-        self.doing[place] = Doing::Moved(seen.unwrap_or(Seen::Wait(self.running)));
+        self.doing[place] = Doing::Moved(seen.unwrap_or(ThreadDoing::Wait(self.running)));
         self.tally(at).got += 1;
     }
 
     fn count(&mut self, into: &mut [Looked]) {
         self.addresses.clear();
         for (at, doing) in self.chosen.iter().zip(&self.doing) {
-            if let Doing::Known(Seen::Futex { address, .. }) | Doing::Moved(Seen::Futex { address, .. }) =
-                doing
+            if let Doing::Known(ThreadDoing::Futex { address, .. })
+            | Doing::Moved(ThreadDoing::Futex { address, .. }) = doing
             {
                 *self.addresses.entry((self.crowd.threads[*at as usize].process, *address)).or_default() += 1;
             }
@@ -245,8 +245,8 @@ impl Looking {
                 Doing::Moved(seen) => (*seen, moved),
             };
             let number = match seen {
-                Seen::Wait(number) => number,
-                Seen::Futex { op, within_s, address } => {
+                ThreadDoing::Wait(number) => number,
+                ThreadDoing::Futex { op, within_s, address } => {
                     let shared =
                         self.addresses.get(&(thread.process, address)).is_some_and(|count| *count > 2);
                     self.waits.number(Wait::Futex { op, within_s, shared })

@@ -14,7 +14,7 @@ pub(crate) struct Number(pub u32);
 
 /// What a thread was seen to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum ThreadDoing {
     /// That.
     Wait(Number),
     /// It waits for another at this address; whether others do too shows when all have been looked at.

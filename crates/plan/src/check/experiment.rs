@@ -4,7 +4,7 @@ use super::hypothesis::{Context, parse_at};
 use super::probes::Probes;
 use crate::draft::{Draft, MAX_DURATION, Section};
 use crate::error::{Error, advice};
-use crate::{At, Experiment, Find, Flow, Key, Measure, Said, Setup, Workload};
+use crate::{At, Experiment, ExperimentSettings, Find, Flow, Key, Measure, Setup, Workload};
 use units::{Nanos, Share};
 
 /// The workload of all flows together.
@@ -123,7 +123,7 @@ impl Draft {
             warm: said.warm()?,
             hold: said.time(Key::Hold)?.unwrap_or(DEFAULT_HOLD),
             find: Find { budget: said.time(Key::Search)?.or(find.budget), ..find },
-            said: Said { asked, ..table },
+            said: ExperimentSettings { asked, ..table },
         })
     }
 }
@@ -152,9 +152,9 @@ impl Section {
     }
 
     /// What is measured of every arm, and asked of crossed ones.
-    fn table(&self) -> Result<Said, Error> {
+    fn table(&self) -> Result<ExperimentSettings, Error> {
         let connections = self.all(Key::TryConnections).iter().map(|given| given.connections(&given.text));
-        let mut said = Said {
+        let mut said = ExperimentSettings {
             named: self.has(Key::Workloads),
             cross: self.all(Key::Cross).iter().map(|given| given.text.trim().to_owned()).collect(),
             measure: self.measure(Measure::Capacity)?,

@@ -5,7 +5,7 @@ use crate::draft::{Draft, FlowDraft, Given, MAX_DURATION, Section};
 use crate::error::Error;
 use crate::placeholder::Names;
 use crate::url::Address;
-use crate::{Ask, Data, Flow, Key, ReadFile, Step, Take};
+use crate::{Data, Flow, Key, Payload, ReadFile, Step, Take};
 use std::collections::BTreeSet;
 use units::Nanos;
 
@@ -126,10 +126,10 @@ impl Section {
 }
 
 /// What it is called if the plan says nothing.
-pub(crate) fn default_name(ask: &Ask) -> String {
+pub(crate) fn default_name(ask: &Payload) -> String {
     match ask {
-        Ask::Http(request) => format!("{} {}", request.method, request.path),
-        Ask::Sql(statement) => {
+        Payload::Http(request) => format!("{} {}", request.method, request.path),
+        Payload::Sql(statement) => {
             let text = statement.to_text();
             let words =
                 text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());

@@ -4,7 +4,7 @@ use super::experiment::MANAGEABLE;
 use super::variant::{Arms, Cross};
 use crate::draft::{Draft, Given, MAX_RATE, Section};
 use crate::error::{Error, advice};
-use crate::{Asked, At, Hypothesis, Key, Measure, Probe, Said, Workload};
+use crate::{At, ExperimentSettings, Hypothesis, HypothesisText, Key, Measure, Probe, Workload};
 use std::collections::BTreeSet;
 use units::{Rate, Share};
 
@@ -12,7 +12,7 @@ use units::{Rate, Share};
 pub(super) struct Context<'a> {
     pub(super) arms: &'a Arms,
     pub(super) workloads: &'a [Workload],
-    pub(super) table: &'a Said,
+    pub(super) table: &'a ExperimentSettings,
 }
 
 /// A hypothesis whose probe is not known yet.
@@ -43,7 +43,10 @@ impl Question {
 
 impl Draft {
     /// As they are written, and as they are worked out: those of the file, then those of crossed factors.
-    pub(super) fn questions(&self, context: &Context<'_>) -> Result<(Vec<Asked>, Vec<Question>), Error> {
+    pub(super) fn questions(
+        &self,
+        context: &Context<'_>,
+    ) -> Result<(Vec<HypothesisText>, Vec<Question>), Error> {
         let (mut all, mut questions, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
         for section in &self.hypotheses {
             let (asked, question) = section.asked(context)?;
@@ -144,7 +147,7 @@ impl Cross {
     }
 }
 
-impl Said {
+impl ExperimentSettings {
     /// At what load a measure is taken if nothing is said: of those that the table is about, one that the measure
     /// differs at.
     fn load_of(&self, measure: Measure) -> At {
@@ -160,7 +163,7 @@ impl Said {
 }
 
 impl Section {
-    fn asked(&self, context: &Context<'_>) -> Result<(Asked, Question), Error> {
+    fn asked(&self, context: &Context<'_>) -> Result<(HypothesisText, Question), Error> {
         let arms = &context.arms.arms;
         let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
         let place = |given: &Given| {
@@ -214,7 +217,7 @@ impl Section {
             effect,
             relieves,
         };
-        let asked = Asked {
+        let asked = HypothesisText {
             name,
             variant: names[variant].to_owned(),
             baseline: baseline.filter(|place| *place != 0).map(|place| names[place].to_owned()),
@@ -227,7 +230,7 @@ impl Section {
     }
 
     /// At what load a measure is taken.
-    fn load_of(&self, measure: Measure, table: &Said) -> Result<At, Error> {
+    fn load_of(&self, measure: Measure, table: &ExperimentSettings) -> Result<At, Error> {
         match (self.all(Key::At), measure) {
             ([], _) => Ok(table.load_of(measure)),
             ([given, ..], Measure::Capacity) => Err(given.error(

@@ -6,7 +6,7 @@ use crate::error::{Error, GivenAt};
 use crate::placeholder::Names;
 use crate::secret::{hide, hide_basic, hide_header, is_secret_name};
 use crate::url::{Address, parse_path};
-use crate::{Ask, Fit, Key, Piece, ReadFile, Request, Statement, Target, Template, data, form};
+use crate::{Fit, Key, Payload, Piece, ReadFile, Request, Statement, Target, Template, data, form};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 /// What is said of statements as of requests; the other keys of a request are for HTTP.
@@ -23,7 +23,7 @@ pub(super) struct Around<'a> {
 }
 
 impl Section {
-    pub(super) fn ask(&self, around: &Around<'_>, read: ReadFile<'_>) -> Result<Ask, Error> {
+    pub(super) fn ask(&self, around: &Around<'_>, read: ReadFile<'_>) -> Result<Payload, Error> {
         let is_database = matches!(around.address.target, Target::Sql(_));
         let Some(sql) = self.one(Key::Sql) else {
             if is_database {
@@ -31,7 +31,7 @@ impl Section {
                     "no statement for the database; expected sql = \"select 1\", or --sql 'select 1'";
                 return Err(self.complain(Key::Sql, message));
             }
-            return Ok(Ask::Http(self.request(around, read)?));
+            return Ok(Payload::Http(self.request(around, read)?));
         };
         if !is_database {
             return Err(sql.error("a statement needs a database: the target is no postgres:// URL"));
@@ -43,7 +43,7 @@ impl Section {
         }
         let mut statement = Statement::parse(&sql.text, &around.names).map_err(|e| sql.error(e))?;
         statement.parameters.iter_mut().for_each(|parameter| parameter.rooted(&sql.place));
-        Ok(Ask::Sql(statement))
+        Ok(Payload::Sql(statement))
     }
 
     fn request(&self, around: &Around<'_>, read: ReadFile<'_>) -> Result<Request, Error> {

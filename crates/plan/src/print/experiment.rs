@@ -2,7 +2,7 @@
 
 use super::Lines;
 use super::exact::exact_rate;
-use crate::{Asked, At, Change, Experiment, Key, Limits, Said};
+use crate::{At, Change, Experiment, ExperimentSettings, HypothesisText, Key, Limits};
 
 impl Lines {
     pub(super) fn experiment(&mut self, experiment: &Experiment) {
@@ -14,7 +14,8 @@ impl Lines {
         }
         experiment.said.asked.iter().for_each(|asked| self.asked(asked));
         self.section("[try]");
-        let Said { named, cross, measure, effect, connections, at, capacity, asked: _ } = &experiment.said;
+        let ExperimentSettings { named, cross, measure, effect, connections, at, capacity, asked: _ } =
+            &experiment.said;
         if *named {
             self.texts(Key::Workloads, experiment.workloads.iter().map(|workload| workload.name.clone()));
         }
@@ -48,8 +49,8 @@ impl Lines {
         self.put(Key::DataFolder, &change.data);
     }
 
-    fn asked(&mut self, asked: &Asked) {
-        let Asked { name, variant, baseline, on, measure, at, effect } = asked;
+    fn asked(&mut self, asked: &HypothesisText) {
+        let HypothesisText { name, variant, baseline, on, measure, at, effect } = asked;
         self.section("[[hypothesis]]");
         self.put(Key::Name, name);
         self.put(Key::Baseline, baseline);

@@ -291,7 +291,7 @@ fn statements() {
     let plan = draft.check(Command::Run, &mut read).expect("valid");
     let said: Vec<_> = plan.flows.iter().map(|flow| (flow.weight, flow.name.as_str())).collect();
     assert_eq!(said, [(3.0, "select '{1..9}::int' || {counter}"), (1.0, "select a::text from t")]);
-    let Ask::Sql(statement) = &plan.flows[0].steps[0].ask else { panic!("a statement") };
+    let Payload::Sql(statement) = &plan.flows[0].steps[0].ask else { panic!("a statement") };
     assert_eq!(statement.text, "select $1 || $2");
     let mut out = Vec::new();
     statement.render_parameter(0, &who(3), &mut out);

@@ -110,7 +110,7 @@ impl Raw {
         let template = |text: &[u8]| Template::parse_with(text, &names);
         let (ask, takes) = if is_sql {
             let one = || Statement::parse("select 1", &names).expect("valid");
-            (Ask::Sql(Statement::parse(self.sql, &names).unwrap_or_else(|_| one())), Vec::new())
+            (Payload::Sql(Statement::parse(self.sql, &names).unwrap_or_else(|_| one())), Vec::new())
         } else {
             let headers = self.headers.iter();
             let mut headers: Vec<_> = headers
@@ -132,7 +132,7 @@ impl Raw {
                 checks: self.checks.clone(),
             };
             request.fit();
-            (Ask::Http(request), self.takes.clone())
+            (Payload::Http(request), self.takes.clone())
         };
         let mut step = Step { name: String::new(), think: None, ask, timeout: self.timeout, takes };
         step.templates_mut().for_each(|template| template.step = number);

@@ -11,7 +11,7 @@ use std::io;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use sys::Crowd;
-use tasks::Asked;
+use tasks::ThreadsWanted;
 use units::Bytes;
 
 /// What malloc is asked for, as in the article.
@@ -105,7 +105,7 @@ impl Cell {
 }
 
 /// As many as there may be without touching what others need.
-fn count(thread: Thread, asked: &Asked) -> io::Result<u64> {
+fn count(thread: Thread, asked: &ThreadsWanted) -> io::Result<u64> {
     let rooms = tasks::forecast(asked);
     let most = if thread == Thread::Touched { THREADS_TOUCHED } else { THREADS };
     let Some((Room { name, place, .. }, room)) = rooms.first().and_then(|room| Some((room, room.threads?)))
@@ -130,7 +130,7 @@ fn ramp(thread: Thread) -> io::Result<Block> {
         Thread::Raw => Bytes(0),
     };
     let raw = thread == Thread::Raw;
-    let asked = Asked { stack: (!raw).then_some(STACK), touch, raw, ..Asked::default() };
+    let asked = ThreadsWanted { stack: (!raw).then_some(STACK), touch, raw, ..ThreadsWanted::default() };
     let each = count(thread, &asked)? / STEPS;
     let mut crowd = Crowd::new(STACK, touch);
     let seen = climb(&mut crowd, raw, each);

@@ -18,7 +18,7 @@ const FILE_LIMIT: u64 = 256 << 20;
 const STACK_BYTES: usize = 64 * 1024;
 
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct HeldResources {
     memory: Mutex<Vec<Vec<u8>>>,
     descriptors: Mutex<Vec<File>>,
     threads: Arc<Threads>,
@@ -41,7 +41,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("nothing panics while it is held")
 }
 
-impl Kept {
+impl HeldResources {
     /// Keeps memory that has been written to, for what is only reserved takes no room.
     pub(super) fn memory(&self, bytes: usize) -> Result<(), String> {
         // Written outside the lock: touching pages may take long, or end the process.
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn threads_live_for_their_time_or_until_the_end() {
-        let kept = Kept::default();
+        let kept = HeldResources::default();
         let living = || held(&kept.threads.state).count;
         kept.thread(Duration::from_secs(3_600)).expect("a thread can be had");
         kept.thread(Duration::ZERO).expect("a thread can be had");
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_given_back() {
-        let kept = Kept::default();
+        let kept = HeldResources::default();
         kept.memory(10).expect("a few bytes");
         kept.open().expect("a descriptor");
         kept.append(10).and_then(|()| kept.append(5)).expect("a file");

@@ -14,7 +14,7 @@ use std::time::Instant;
 use crate::Shared;
 use crate::answer::Answer;
 use crate::database::{Failure, Trouble, WAIT_LIMIT};
-use keep::Kept;
+use keep::HeldResources;
 use wait::Waits;
 
 pub(crate) use request::Work;
@@ -23,7 +23,7 @@ pub(crate) use request::Work;
 #[derive(Default)]
 pub(crate) struct Faults {
     waits: Waits,
-    kept: Kept,
+    kept: HeldResources,
 }
 
 impl Faults {

@@ -13,7 +13,7 @@ use units::{Nanos, Rate};
 pub(super) struct Account<'a> {
     sink: &'a mut dyn Sink,
     trials: Vec<(u32, TrialResult, Judgement)>,
-    seen: BTreeMap<u32, Seen>,
+    seen: BTreeMap<u32, ServiceUsage>,
     /// How long the load of a trial is to last, and what was answered while it did: what comes after it is of no rate.
     loads: BTreeMap<u32, (Nanos, u64)>,
     caveats: Vec<Caveat>,
@@ -24,7 +24,7 @@ pub(super) struct Account<'a> {
 
 /// Of the service, within one trial.
 #[derive(Default)]
-struct Seen {
+struct ServiceUsage {
     cpu: Nanos,
     memory_most: u64,
     threads_most: u32,
@@ -204,7 +204,7 @@ impl<'a> Account<'a> {
             .then(|| (Measure::Cpu, seen.cpu.as_secs_f64() / answered as f64))
     }
 
-    fn most<'b>(&self, seen: impl IntoIterator<Item = &'b Seen>) -> Vec<(Measure, f64)> {
+    fn most<'b>(&self, seen: impl IntoIterator<Item = &'b ServiceUsage>) -> Vec<(Measure, f64)> {
         let (mut memory, mut threads) = (0, 0);
         for seen in seen {
             memory = memory.max(seen.memory_most);

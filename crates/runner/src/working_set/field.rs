@@ -36,7 +36,7 @@ const SERVER: Nanos = Nanos::from_secs(120);
 /// What reads, and how far.
 pub struct Field {
     /// What it is called where there are several, and who reads. The last is the one that is explained.
-    pub ways: Vec<(Option<String>, Way)>,
+    pub ways: Vec<(Option<String>, ReadBy)>,
     pub sizes: Vec<Bytes>,
     /// Where the curve may begin: smaller sizes are shown, and no part of it. Of several the one with the best fit counts.
     pub curve_from: Vec<Bytes>,
@@ -51,7 +51,7 @@ pub struct Field {
 }
 
 /// Who reads.
-pub enum Way {
+pub enum ReadBy {
     Reader(Reader),
     Table(Box<Table>),
 }
@@ -86,11 +86,11 @@ impl Field {
         if own {
             notes.push(format!("The server is our own, in a control group with {} of memory.", asked.limit));
         }
-        let ways = vec![(None, Way::Table(Box::new(table)))];
+        let ways = vec![(None, ReadBy::Table(Box::new(table)))];
         Ok(Self { most, notes, ..Self::with(ways, sizes, None) })
     }
 
-    fn with(ways: Vec<(Option<String>, Way)>, sizes: Vec<Bytes>, guard: Option<Guard>) -> Self {
+    fn with(ways: Vec<(Option<String>, ReadBy)>, sizes: Vec<Bytes>, guard: Option<Guard>) -> Self {
         Self {
             ways,
             curve_from: vec![Bytes(0)],
@@ -105,15 +105,15 @@ impl Field {
 
     pub fn read(&mut self, way: usize, set: Bytes, time: Nanos) -> Result<Reading, Error> {
         Ok(match &mut self.ways[way].1 {
-            Way::Reader(reader) => reader.read(set, time)?,
-            Way::Table(table) => table.read(set, time)?,
+            ReadBy::Reader(reader) => reader.read(set, time)?,
+            ReadBy::Table(table) => table.read(set, time)?,
         })
     }
 
     /// None where there is nothing below.
     pub fn twice(&mut self) -> Option<Result<Twice, workingset::Error>> {
         match self.ways.last_mut() {
-            Some((_, Way::Reader(reader))) if !self.is_memory => Some(reader.twice()),
+            Some((_, ReadBy::Reader(reader))) if !self.is_memory => Some(reader.twice()),
             _ => None,
         }
     }
@@ -159,7 +159,7 @@ fn memory(asked: &WorkingSet) -> Result<Field, Error> {
     }
     let start = |name: &str, huge| {
         let reader = Reader::start(&asked.program, &Behind::Memory { most, huge }, asked.seed, Vec::new())?;
-        Ok::<_, Error>((Some(name.to_owned()), Way::Reader(reader)))
+        Ok::<_, Error>((Some(name.to_owned()), ReadBy::Reader(reader)))
     };
     let ways = vec![start("each, small pages", false)?, start("each, huge pages", true)?];
     let known: Vec<String> = caches.iter().map(|(level, size)| format!("L{level} of {size}")).collect();
@@ -249,7 +249,7 @@ fn file(asked: &WorkingSet, path: Option<&Path>, depth: Option<u32>, stop: &Stop
         }
     };
     notes.insert(0, format!("Blocks of {BLOCK} of {}, {words}.", path.display()));
-    Ok(Field { notes, ..Field::with(vec![(None, Way::Reader(reader))], sizes, Some(guard)) })
+    Ok(Field { notes, ..Field::with(vec![(None, ReadBy::Reader(reader))], sizes, Some(guard)) })
 }
 
 /// A control group with so much memory: open, to be entered.

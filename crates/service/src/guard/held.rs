@@ -3,7 +3,7 @@
 use super::{KILLING, random};
 use crate::Log;
 use crate::child::{Child, ended, make_groups};
-use crate::order::{Order, Refusal, Start, Told, User};
+use crate::order::{GuardReport, Order, Refusal, Start, User};
 use crate::talk::{Heard, Talk};
 use crate::tree;
 use crate::undo::Journal;
@@ -40,7 +40,7 @@ pub fn hold(folder: &Path) -> io::Result<()> {
         signal_hook::flag::register(signal, Arc::clone(&asked))?;
         signal_hook::low_level::pipe::register(signal, woken.try_clone()?)?;
     }
-    let mut held = Held {
+    let mut held = Guarded {
         talk,
         wake,
         asked,
@@ -52,7 +52,7 @@ pub fn hold(folder: &Path) -> io::Result<()> {
         started: 0,
         stopping: false,
     };
-    held.tell(&Told::Here { pid: std::process::id() });
+    held.tell(&GuardReport::Here { pid: std::process::id() });
     while held.gone.is_none() {
         held.turn(None);
         while let Some(order) = held.orders.pop_front() {
@@ -64,7 +64,7 @@ pub fn hold(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-struct Held {
+struct Guarded {
     talk: Talk,
     wake: UnixStream,
     /// Somebody sent a signal that means the end.
@@ -81,7 +81,7 @@ struct Held {
     stopping: bool,
 }
 
-impl Held {
+impl Guarded {
     /// Waits until something happens, at most for this time, and takes it up.
     fn turn(&mut self, at_most: Option<Duration>) {
         let now = Instant::now();
@@ -126,7 +126,7 @@ impl Held {
         }
     }
 
-    fn tell(&mut self, told: &Told) {
+    fn tell(&mut self, told: &GuardReport) {
         // If nobody listens, that shows when the next order is read.
         let _ = self.talk.tell(told);
     }
@@ -137,19 +137,19 @@ impl Held {
         }
         let told = match order {
             Order::Folder { within, user } => {
-                Told::Folder(self.make_folder(within, user).map_err(|e| e.to_string()))
+                GuardReport::Folder(self.make_folder(within, user).map_err(|e| e.to_string()))
             }
             Order::Group(limits) => {
                 let name = self.group_name();
-                Told::Group(make_groups(&limits, &name, &mut self.journal).map(|(folders, _)| folders))
+                GuardReport::Group(make_groups(&limits, &name, &mut self.journal).map(|(folders, _)| folders))
             }
-            Order::Start(start) => Told::Started(self.start(*start)),
+            Order::Start(start) => GuardReport::Started(self.start(*start)),
             Order::Last(name) => {
                 self.read();
                 let child = self.children.iter().rev().find(|child| child.name == name);
-                Told::Last(child.map(|child| child.kept.last(LAST)).unwrap_or_default())
+                GuardReport::Last(child.map(|child| child.kept.last(LAST)).unwrap_or_default())
             }
-            Order::Stop => Told::Stopped(self.stop()),
+            Order::Stop => GuardReport::Stopped(self.stop()),
         };
         self.tell(&told);
     }
@@ -188,7 +188,7 @@ impl Held {
         let mut said = Vec::new();
         for child in &mut self.children {
             if child.output(now).0.is_some() && child.read() {
-                said.push(Told::Said(child.name.clone()));
+                said.push(GuardReport::Said(child.name.clone()));
             }
         }
         said.iter().for_each(|told| self.tell(told));
@@ -202,8 +202,8 @@ impl Held {
             let found = self.children.iter_mut().find(|child| child.pid == pid && child.status.is_none());
             let Some(child) = found else { continue };
             child.status = Some(status);
-            let said = child.read().then(|| Told::Said(child.name.clone()));
-            let told = Told::Ended {
+            let said = child.read().then(|| GuardReport::Said(child.name.clone()));
+            let told = GuardReport::Ended {
                 name: child.name.clone(),
                 status: ended(status),
                 well: status.exit_status() == Some(0),

@@ -46,11 +46,11 @@ fn a_process_that_cannot_be_listened_to_is_a_failure_of_ours() {
     launcher.run(start_ns);
     let (mut faults, mut ended) = (0, None);
     let mut own = |told| match told {
-        Told::Fault(why) => {
+        LauncherReport::Fault(why) => {
             assert_eq!(why.raw_os_error(), Some(rustix::io::Errno::INVAL.raw_os_error()));
             faults += 1;
         }
-        Told::Tally(tally) => ended = Some(tally.ended),
+        LauncherReport::Tally(tally) => ended = Some(tally.ended),
     };
     let counted = crew.gather(
         start_ns,

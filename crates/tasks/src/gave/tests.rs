@@ -70,7 +70,7 @@ fn is_limit(gave: &Gave, name: &str, says: &str) -> Vec<String> {
 }
 
 fn judge(before: &Readings, after: &Readings, failure: &Failure) -> Gave {
-    which(before, after, &Asked::default(), failure)
+    which(before, after, &ThreadsWanted::default(), failure)
 }
 
 #[test]
@@ -178,7 +178,9 @@ fn places_for_stacks() {
 #[test]
 fn who_was_killed_and_why() {
     let is_killed = |before: &Readings, now: Vec<Option<Memory>>, kills: Kills| {
-        let Gave::Killed { because, room } = killed(before, &now, kills, &Asked::default()) else { panic!() };
+        let Gave::Killed { because, room } = killed(before, &now, kills, &ThreadsWanted::default()) else {
+            panic!()
+        };
         (because, room.map(|room| room.place))
     };
     let kills = |machine: u64, here: u64| Kills { machine: Some(machine), here: Some(here) };

@@ -39,13 +39,13 @@ fn find<'a>(rooms: &'a [Room], name: &str) -> &'a Room {
 }
 
 fn first(readings: &Readings) -> (String, Option<u64>) {
-    let rooms = rooms(readings, &Asked::default());
+    let rooms = rooms(readings, &ThreadsWanted::default());
     (rooms[0].name.clone(), rooms[0].threads)
 }
 
 #[test]
 fn numbers_and_mappings_bind_together() {
-    let rooms = rooms(&readings(), &Asked::default());
+    let rooms = rooms(&readings(), &ThreadsWanted::default());
     let threads: Vec<_> = rooms.iter().filter_map(|room| room.threads).collect();
     assert!(threads.is_sorted(), "{threads:?}");
     assert!(rooms.iter().skip(threads.len()).all(|room| room.threads.is_none()), "without a limit: last");
@@ -105,7 +105,7 @@ fn each_limit_binds() {
 #[test]
 fn who_may_do_more_is_told_so() {
     let root = Readings { exempt: true, nproc: Limits { soft: Some(400), hard: Some(400) }, ..readings() };
-    let rooms = rooms(&root, &Asked::default());
+    let rooms = rooms(&root, &ThreadsWanted::default());
     let nproc = find(&rooms, "RLIMIT_NPROC");
     assert_eq!((nproc.limit, nproc.threads), (Some(400), None));
     assert!(nproc.note.as_deref().expect("it says why").contains("CAP_SYS_RESOURCE"));
@@ -115,7 +115,7 @@ fn who_may_do_more_is_told_so() {
 fn a_fresh_namespace_has_the_lowest_numbers_too() {
     let fresh =
         Readings { pid_max: Some(500), last_number: Some(3), numbered: 0, own_pids: true, ..readings() };
-    let rooms = rooms(&fresh, &Asked::default());
+    let rooms = rooms(&fresh, &ThreadsWanted::default());
     let room = find(&rooms, "kernel.pid_max");
     assert_eq!(room.threads, Some(200 + 296));
     assert!(room.note.as_deref().expect("it has one").contains("cannot be seen from here"));
@@ -125,37 +125,37 @@ fn a_fresh_namespace_has_the_lowest_numbers_too() {
 #[test]
 fn hidden_ancestors_are_told() {
     let inside = Readings { own_groups: true, groups: vec![group("/", 100, 1)], ..readings() };
-    let rooms_inside = rooms(&inside, &Asked::default());
+    let rooms_inside = rooms(&inside, &ThreadsWanted::default());
     let note = find(&rooms_inside, "pids.max").note.clone().expect("it has one");
     assert!(note.contains("outside this cgroup namespace"), "{note}");
     let without = Readings { own_groups: true, ..readings() };
-    assert!(find(&rooms(&without, &Asked::default()), "pids.max").note.is_some());
+    assert!(find(&rooms(&without, &ThreadsWanted::default()), "pids.max").note.is_some());
 }
 
 #[test]
 fn what_threads_are_like_matters() {
-    let touching = Asked { touch: Bytes(400 << 10), ..Asked::default() };
+    let touching = ThreadsWanted { touch: Bytes(400 << 10), ..ThreadsWanted::default() };
     assert_eq!(find(&rooms(&readings(), &touching), "memory").threads, Some(23 * GIB / (435 << 10)));
-    let small = Asked { stack: Some(Bytes(256 << 10)), ..Asked::default() };
+    let small = ThreadsWanted { stack: Some(Bytes(256 << 10)), ..ThreadsWanted::default() };
     assert_eq!(
         find(&rooms(&readings(), &small), "address space").threads,
         Some(((1 << 47) - (10 << 20)) / (260 << 10))
     );
-    let raw = Asked { raw: true, ..Asked::default() };
+    let raw = ThreadsWanted { raw: true, ..ThreadsWanted::default() };
     let rooms_raw = rooms(&readings(), &raw);
     assert!(rooms_raw.iter().all(|room| room.unit != RoomUnit::Maps), "they need none");
     assert_eq!(find(&rooms_raw, "memory").threads, Some(23 * GIB / (23 << 10)));
-    let many = Asked { most: Some(100_000), ..Asked::default() };
+    let many = ThreadsWanted { most: Some(100_000), ..ThreadsWanted::default() };
     assert_eq!(find(&rooms(&readings(), &many), "kernel.pid_max").now, "sysctl -w kernel.pid_max=100400");
-    let mapped = Asked { maps: 64_530, ..Asked::default() };
+    let mapped = ThreadsWanted { maps: 64_530, ..ThreadsWanted::default() };
     assert_eq!(find(&rooms(&readings(), &mapped), "vm.max_map_count").threads, Some(500));
     let unlimited = Readings { stack: Limits::default(), ..readings() };
-    assert_eq!(Each::of(&unlimited, &Asked::default()).stack, 2 << 20);
+    assert_eq!(PerThread::of(&unlimited, &ThreadsWanted::default()).stack, 2 << 20);
 }
 
 #[test]
 fn hardly_anything_known() {
-    let rooms = rooms(&Readings::default(), &Asked::default());
+    let rooms = rooms(&Readings::default(), &ThreadsWanted::default());
     assert!(rooms.iter().all(|room| room.threads.is_none()), "{rooms:#?}");
     assert!(close(&rooms).is_empty());
 }

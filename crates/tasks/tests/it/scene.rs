@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use tasks::Asked;
+use tasks::ThreadsWanted;
 use units::Bytes;
 
 /// Until something that must happen has happened; a busy machine takes its time.
@@ -36,8 +36,8 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    pub fn asked(&self) -> Asked {
-        Asked {
+    pub fn asked(&self) -> ThreadsWanted {
+        ThreadsWanted {
             stack: self.stack.map(Bytes),
             touch: Bytes(self.touch),
             raw: self.raw,

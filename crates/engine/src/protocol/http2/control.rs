@@ -1,6 +1,6 @@
 //! What the server says, frame by frame; here what is about the connection, in `answers` the rest.
 
-use super::super::{Answer, Told, Touch};
+use super::super::{Answer, Completion, Touch};
 use super::frame::{self, Broken, Code, Frame, flag, kind, setting};
 use super::open::Open;
 use super::{Http2, Phase, REPLIES_LIMIT};
@@ -8,17 +8,22 @@ use record::Failure;
 
 /// Where ends of exchanges are told.
 pub(super) struct Teller<'a> {
-    pub told: &'a mut Vec<Told>,
+    pub told: &'a mut Vec<Completion>,
     pub received_ns: u64,
 }
 
 impl Teller<'_> {
     pub fn tell(&mut self, exchange: u32, result: Result<Answer, Failure>) {
-        self.told.push(Told { exchange, result, received_ns: self.received_ns, touch: Touch::Answered });
+        self.told.push(Completion {
+            exchange,
+            result,
+            received_ns: self.received_ns,
+            touch: Touch::Answered,
+        });
     }
 
     pub fn fail(&mut self, exchange: u32, why: Failure, touch: Touch) {
-        self.told.push(Told { exchange, result: Err(why), received_ns: self.received_ns, touch });
+        self.told.push(Completion { exchange, result: Err(why), received_ns: self.received_ns, touch });
     }
 }
 

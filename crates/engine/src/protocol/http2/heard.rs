@@ -4,7 +4,7 @@ use super::control::Teller;
 use super::frame::{self, kind};
 use super::{Http2, Phase, RequestWriter, answers, hpack, upload};
 use crate::content::Content;
-use crate::protocol::{Told, Touch};
+use crate::protocol::{Completion, Touch};
 use crate::stream::Stream;
 use plan::{Request, Template, Who};
 
@@ -61,11 +61,11 @@ impl Http2Heard {
 /// Status and content or failure, and what the server did about it.
 type Ended = (Result<(u16, Option<Box<Content>>), String>, Touch);
 
-fn teller(told: &mut Vec<Told>) -> Teller<'_> {
+fn teller(told: &mut Vec<Completion>) -> Teller<'_> {
     Teller { told, received_ns: 0 }
 }
 
-fn result(told: Told) -> (u32, Ended) {
+fn result(told: Completion) -> (u32, Ended) {
     let answer = told.result.map(|answer| {
         let status = answer.status.expect("HTTP has a status");
         (status, answer.content)

@@ -8,7 +8,7 @@ mod server;
 
 use super::{Http2, RequestWriter};
 use crate::endpoint::Endpoint;
-use crate::protocol::{Answer, News, Told};
+use crate::protocol::{Answer, Completion, News};
 use crate::stream::{Inbox, Stream};
 use plan::{Origin, Request, Target, Template, Who};
 use record::Failure;
@@ -25,7 +25,7 @@ struct Client {
     talk: Http2,
     stream: Stream,
     inbox: Inbox,
-    told: Vec<Told>,
+    told: Vec<Completion>,
     /// Exchanges begun so far: the number of the next.
     begun: u32,
 }
@@ -74,7 +74,7 @@ impl Client {
     /// What became of each exchange told so far: its status, or why it has none.
     fn results(&mut self) -> Vec<String> {
         self.told.sort_by_key(|told| told.exchange);
-        let result = |told: Told| match told.result {
+        let result = |told: Completion| match told.result {
             Ok(Answer { failure: Some(why), .. }) => why.to_string(),
             Ok(answer) => answer.status.expect("HTTP has a status").to_string(),
             Err(why) => why.to_string(),

@@ -12,7 +12,7 @@ mod talk;
 #[cfg(test)]
 mod tests;
 
-use super::{News, Told, Touch, pump};
+use super::{Completion, News, Touch, pump};
 use crate::endpoint::Tls;
 use crate::outbox::Outbox;
 use crate::stream::{Inbox, Stream};
@@ -112,7 +112,7 @@ impl Sql {
         stream: &mut Stream,
         inbox: &mut Inbox,
         news: News,
-        told: &mut Vec<Told>,
+        told: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
         // A server that takes no more may have said why.
         let refused = self.outbox.flush(stream).is_err();
@@ -120,7 +120,12 @@ impl Sql {
     }
 
     /// Hears what has come, and tells each exchange that ends.
-    fn hear(&mut self, mut bytes: &[u8], received_ns: u64, told: &mut Vec<Told>) -> Result<(), Failure> {
+    fn hear(
+        &mut self,
+        mut bytes: &[u8],
+        received_ns: u64,
+        told: &mut Vec<Completion>,
+    ) -> Result<(), Failure> {
         while let Some(message) = self.messages.next(&mut bytes).map_err(talk::strange)? {
             told.extend(self.talk.hear(&message, &self.session, received_ns)?);
             // Answered before it was asked, the server is no longer in step.

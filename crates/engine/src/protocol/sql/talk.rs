@@ -1,6 +1,6 @@
 //! The conversation after the login: what became of the statement that is under way.
 
-use super::super::{Answer, Told, Touch};
+use super::super::{Answer, Completion, Touch};
 use super::complaint::Complaint;
 use super::login::Session;
 use super::message::{Message, kind};
@@ -62,7 +62,7 @@ impl Talk {
         message: &Message<'_>,
         session: &Session,
         received_ns: u64,
-    ) -> Result<Option<Told>, Failure> {
+    ) -> Result<Option<Completion>, Failure> {
         match (message.kind, self.under_way) {
             (kind::BIND_COMPLETE | kind::DATA_ROW, Some(_)) => {}
             // What the server says of itself, at any time.
@@ -97,7 +97,7 @@ impl Talk {
                 }
                 self.under_way = None;
                 let result = result.map(|content| Answer { status: None, failure: None, content });
-                let told = |exchange| Told { exchange, result, received_ns, touch: Touch::Answered };
+                let told = |exchange| Completion { exchange, result, received_ns, touch: Touch::Answered };
                 return Ok(exchange.map(told));
             }
             (kind::COPY_IN_RESPONSE | kind::COPY_OUT_RESPONSE | kind::COPY_BOTH_RESPONSE, Some(_)) => {

@@ -56,7 +56,7 @@ fn told(pieces: &[&[u8]]) -> (Vec<Result<String, Failure>>, Result<(), Failure>)
             break;
         }
     }
-    let answer = |told: Told| {
+    let answer = |told: Completion| {
         assert_eq!(told.exchange, 5);
         told.result.map(|answer| {
             let body = answer.content.expect("it is wanted").body;

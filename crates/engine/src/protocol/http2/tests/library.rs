@@ -5,7 +5,7 @@ use super::*;
 use h2::server::Builder;
 use std::sync::atomic::Ordering;
 
-fn body_of(told: &Told) -> &[u8] {
+fn body_of(told: &Completion) -> &[u8] {
     let answer = told.result.as_ref().expect("answered");
     &answer.content.as_ref().expect("it was asked for").body
 }
@@ -140,7 +140,8 @@ fn ten_megabytes_three_times() {
     client.send(&mut get("/status/200"));
     client.hear(4).expect("the connection goes on");
     assert!(client.inbox.count > 30_000_000, "{}", client.inbox.count);
-    let kept = |told: &Told| told.result.as_ref().ok()?.content.as_ref().map(|content| content.body.len());
+    let kept =
+        |told: &Completion| told.result.as_ref().ok()?.content.as_ref().map(|content| content.body.len());
     client.told.sort_by_key(|told| told.exchange);
     assert_eq!(
         client.told.iter().map(kept).collect::<Vec<_>>(),
