@@ -1,8 +1,9 @@
 //! Forms as fields, which are easier to edit than an encoded body.
 
+use crate::document::Body;
 use crate::encode;
 use crate::lookalike::is_plain;
-use crate::secret::{Secrets, is_secret};
+use crate::secret::{Secrets, form_fields, is_placeholder, is_secret, json_fields};
 
 /// The content type of a form.
 pub(crate) const CONTENT_TYPE: &str = "application/x-www-form-urlencoded";
@@ -25,14 +26,34 @@ pub(crate) fn fields(text: &str) -> Option<Vec<(String, String)>> {
     (again.join("&") == normal(text)).then_some(fields)
 }
 
-/// Hides the values of fields whose names say that they are secret.
-pub(crate) fn hide(fields: &mut [(String, String)], secrets: &mut Secrets) {
-    for (name, value) in fields {
-        let placeholder = value.contains("{env:") || (value.starts_with('{') && value.ends_with('}'));
-        if is_secret(name) && !value.is_empty() && !placeholder {
-            *value = secrets.hide(name, value, &format!("'{name}' in a form"));
+/// A body as it stands in a plan, its secrets hidden: a form as its fields, if they give the same form again. `place`
+/// says in notes where it is, and `put_in` puts in what an earlier answer said.
+pub(crate) fn body(
+    text: &str,
+    media: &str,
+    place: &str,
+    secrets: &mut Secrets,
+    mut put_in: impl FnMut(&str) -> String,
+) -> Body {
+    let is_form = media.starts_with(CONTENT_TYPE);
+    if is_form && let Some(mut fields) = fields(text) {
+        for (name, value) in &mut fields {
+            *value = put_in(value);
+            if is_secret(name) && !value.is_empty() && !is_placeholder(value) {
+                *value = secrets.hide(name, value, &format!("'{name}' in a form"));
+            }
         }
+        return Body::Form(fields);
     }
+    let text = put_in(text);
+    let hidden = if is_form {
+        secrets.hide_fields(&text, &form_fields(&text, 0), place)
+    } else if media.contains("json") {
+        secrets.hide_fields(&text, &json_fields(&text), &format!("{place}, escaped as it stands there"))
+    } else {
+        text
+    };
+    Body::Bytes(hidden.into_bytes())
 }
 
 /// Encoders differ in these: a space may be `+`, an escape be in small letters, and some characters

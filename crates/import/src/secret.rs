@@ -52,6 +52,17 @@ impl Secrets {
         placeholder
     }
 
+    /// The value of a header; `is_known` says that it holds a placeholder, and so is no secret.
+    pub(crate) fn hide_in_header(&mut self, name: &str, value: &str, is_known: bool) -> String {
+        if is_secret(name) && !value.is_empty() && !is_known {
+            self.hide(name, value, &format!("the value of the header '{name}'"))
+        } else if value.starts_with("http") {
+            self.hide_in_url(value, "in a URL, escaped as it stands there")
+        } else {
+            value.to_owned()
+        }
+    }
+
     pub(crate) fn placeholders(&self) -> impl Iterator<Item = String> {
         self.kept.iter().map(FoundSecret::placeholder)
     }
@@ -69,8 +80,7 @@ impl Secrets {
         let (mut out, mut from) = (String::with_capacity(text.len()), 0);
         for Field { name, value } in fields {
             let hidden = &text[value.clone()];
-            let placeholder = hidden.contains("{env:") || (hidden.starts_with('{') && hidden.ends_with('}'));
-            if !is_secret(name) || hidden.is_empty() || placeholder {
+            if !is_secret(name) || hidden.is_empty() || is_placeholder(hidden) {
                 continue;
             }
             out.push_str(&text[from..value.start]);
@@ -80,6 +90,11 @@ impl Secrets {
         out.push_str(&text[from..]);
         out
     }
+}
+
+/// Whether a value is no secret any more.
+pub(crate) fn is_placeholder(value: &str) -> bool {
+    value.contains("{env:") || (value.starts_with('{') && value.ends_with('}'))
 }
 
 /// Letters, digits and `_`, beginning with a letter, in capitals.

@@ -5,7 +5,6 @@ use crate::address::Address;
 use crate::document::{Auth, Body, Document, Request};
 use crate::form::{self, CONTENT_TYPE};
 use crate::header::left_out;
-use crate::secret::{form_fields, is_secret, json_fields};
 use crate::{Error, encode, multipart};
 
 /// Adds the requests of one operation, one for each of its URLs.
@@ -102,17 +101,9 @@ fn headers(operation: &Operation, document: &mut Document, request: &mut Request
     for (name, value) in &operation.headers {
         if let Some(why) = left_out(name, value) {
             request.notes.push(format!("the header '{name}' is left out: {why}"));
-        } else if is_secret(name) && !value.is_empty() && !has_variable(value) {
-            let placeholder =
-                document.secrets.hide(name, value, &format!("the value of the header '{name}'"));
-            request.headers.push((name.clone(), placeholder));
-        } else if value.starts_with("http") {
-            request.headers.push((
-                name.clone(),
-                document.secrets.hide_in_url(value, "in a URL, escaped as it stands there"),
-            ));
         } else {
-            request.headers.push((name.clone(), value.clone()));
+            let value = document.secrets.hide_in_header(name, value, has_variable(value));
+            request.headers.push((name.clone(), value));
         }
     }
     if !operation.cookies.is_empty() {
@@ -212,33 +203,14 @@ fn body(operation: &Operation, document: &mut Document, request: &mut Request) -
     let separator: &[u8] = if operation.json { b"" } else { b"&" };
     let bytes = pieces.join(separator);
     match String::from_utf8(bytes) {
-        Ok(text) => without_secrets(text, operation, request, document),
+        Ok(text) => {
+            // A form that becomes a query is looked through there.
+            let is_query = |media: &&str| operation.get && media.starts_with(CONTENT_TYPE);
+            let media = request.header("content-type").filter(|media| !is_query(media)).unwrap_or_default();
+            form::body(&text, media, "in the body", &mut document.secrets, str::to_owned)
+        }
         Err(e) => Body::Bytes(e.into_bytes()),
     }
-}
-
-fn without_secrets(text: String, operation: &Operation, request: &Request, document: &mut Document) -> Body {
-    let content_type = request.header("content-type").unwrap_or_default();
-    if content_type.contains("json") {
-        let fields = json_fields(&text);
-        return Body::Bytes(
-            document
-                .secrets
-                .hide_fields(&text, &fields, "in the body, escaped as it stands there")
-                .into_bytes(),
-        );
-    }
-    if !content_type.starts_with(CONTENT_TYPE) {
-        return Body::Bytes(text.into_bytes());
-    }
-    if !operation.get
-        && let Some(mut fields) = form::fields(&text)
-    {
-        form::hide(&mut fields, &mut document.secrets);
-        return Body::Form(fields);
-    }
-    let fields = form_fields(&text, 0);
-    Body::Bytes(document.secrets.hide_fields(&text, &fields, "in the body").into_bytes())
 }
 
 fn body_file(file: &str, request: &mut Request) -> Body {

@@ -8,7 +8,7 @@ use crate::address::Address;
 use crate::document::{Body, Document, Request};
 use crate::form::{self, CONTENT_TYPE};
 use crate::header::left_out;
-use crate::secret::{form_fields, is_secret, json_fields, query_fields};
+use crate::secret::{form_fields, query_fields};
 use crate::{encode, multipart};
 use std::collections::BTreeSet;
 
@@ -150,12 +150,8 @@ fn fill(
             seen.left_out.insert(lower);
         } else {
             seen.conditional |= lower == "if-none-match" || lower == "if-modified-since";
-            let mut put_in = known.put_in(value, &mut ambiguous);
-            if put_in == *value && is_secret(name) && !value.is_empty() {
-                put_in = document.secrets.hide(name, value, &format!("the value of the header '{name}'"));
-            } else if put_in.starts_with("http") {
-                put_in = document.secrets.hide_in_url(&put_in, "in a URL, escaped as it stands there");
-            }
+            let put_in = known.put_in(value, &mut ambiguous);
+            let put_in = document.secrets.hide_in_header(name, &put_in, put_in != *value);
             step.headers.push((name.clone(), put_in));
         }
     }
@@ -212,23 +208,8 @@ fn body(
         step.notes
             .push("the browser may have left out what uploaded files hold; look at the body".to_owned());
     }
-    if posted.media == CONTENT_TYPE
-        && let Some(mut fields) = form::fields(text)
-    {
-        for (_, value) in &mut fields {
-            *value = known.put_in(value, ambiguous);
-        }
-        form::hide(&mut fields, &mut document.secrets);
-        step.body = Body::Form(fields);
-        return;
-    }
-    let put_in = known.put_in(text, ambiguous);
-    let (secret, place) = match posted.media.as_str() {
-        CONTENT_TYPE => (form_fields(&put_in, 0), "in a body"),
-        media if media.contains("json") => (json_fields(&put_in), "in a body, escaped as it stands there"),
-        _ => (Vec::new(), ""),
-    };
-    step.body = Body::Bytes(document.secrets.hide_fields(&put_in, &secret, place).into_bytes());
+    let put_in = |text: &str| known.put_in(text, ambiguous);
+    step.body = form::body(text, &posted.media, "in a body", &mut document.secrets, put_in);
 }
 
 /// A multipart form that was recorded by its fields alone.
