@@ -248,6 +248,7 @@ macro_rules! noun {
             })?
 
             #[allow(unused_assignments, unused_mut, unused_variables)]
+            #[inline(never)]
             fn visit(&self, of: &$crate::catalogue::Of<'_>, see: &mut $crate::catalogue::noun::See<'_>) {
                 #[allow(unused_imports)]
                 use $crate::catalogue::{self, kind::Kind};
@@ -260,16 +261,11 @@ macro_rules! noun {
                 of.source = <Self as $crate::catalogue::Noun>::SOURCE.unwrap_or(of.source);
                 self.label(&mut of);
                 let mut rows = Self::rows().iter();
-                let mut seen = |value: Option<f64>| {
-                    if let (Some(row), Some(value)) = (rows.next(), value.filter(|value| value.is_finite())) {
-                        see(&of, row, value);
-                    }
-                };
-                $(seen(catalogue::$kind::read(&self.$field)$(.filter(|_| {
+                $($crate::catalogue::noun::say(&of, rows.next(), see, catalogue::$kind::read(&self.$field)$(.filter(|_| {
                     let holds: fn(&Self) -> bool = $guard;
                     holds(self)
                 }))?);)*
-                $($(seen({
+                $($($crate::catalogue::noun::say(&of, rows.next(), see, {
                     let read: fn(&Self) -> Option<f64> = $d_read;
                     read(self)
                 });)*)?
@@ -278,6 +274,7 @@ macro_rules! noun {
             }
 
             #[allow(unused_variables)]
+            #[inline(never)]
             fn merge(&mut self, next: &Self, weights: $crate::catalogue::Weights) {
                 #[allow(unused_imports)]
                 use $crate::catalogue::{self, kind::Kind};
@@ -291,6 +288,7 @@ macro_rules! noun {
             }
 
             #[allow(unused_variables)]
+            #[inline(never)]
             fn dilute(&mut self, share: f64, gone: bool) {
                 #[allow(unused_imports)]
                 use $crate::catalogue::{self, kind::Kind};
@@ -301,6 +299,15 @@ macro_rules! noun {
             }
         }
     };
+}
+
+/// Says a value, if there is one. Not inlined, and so nothing here that is made of rows: that a window is looked at takes microseconds either
+/// way, and the compiler would take half a minute.
+#[inline(never)]
+pub(crate) fn say(of: &Of<'_>, row: Option<&'static Measure>, see: &mut See<'_>, value: Option<f64>) {
+    if let (Some(row), Some(value)) = (row, value.filter(|value| value.is_finite())) {
+        see(of, row, value);
+    }
 }
 
 /// Where the rows of a noun stand.
