@@ -140,7 +140,9 @@ fn value(measure: &Measure, counted: f64) -> Value {
 
 /// Of values that only their last label tells apart the largest, the rest as one sum.
 fn largest(values: &Values) -> Values {
-    let mut alike: BTreeMap<(&str, &[String]), Vec<(&String, &'static Measure, f64)>> = BTreeMap::new();
+    /// Name, what it is of, and how much.
+    type Named<'a> = (&'a String, &'static Measure, f64);
+    let mut alike: BTreeMap<(&str, &[String]), Vec<Named<'_>>> = BTreeMap::new();
     let mut kept = Values::new();
     for ((family, labels), (measure, counted)) in values {
         match labels.split_last() {
