@@ -107,8 +107,8 @@ judged() {
             if (loss > 0 ? share < loss / 2 || share > loss * 2 : share > 0) wrong("loss")
             if (gave != "" && cause != "" && index(" " gave " ", " " cause " ") == 0) { other = ", not " gave; if (!in_short && confidence == "high") wrong("cause") }
             if (in_short && code == 92) words = "busy"
-            # What it says is true, and its short time is spent.
-            if (in_short && ended == "budget_spent" && (lower == "" || lower <= rate * to) && (upper == "" || upper >= rate * from))
+            # What it says is true as far as it goes, and its short time is spent.
+            if (in_short && words != "" && ended == "budget_spent" && (lower == "" || lower <= rate * to) && (upper == "" || upper >= rate * from))
                 words = "undecided"
             printf "| %s | %d/s%s | %s | %d s | %s | %s | %s%s | %s |\n", name, rate, wrk == "" ? "" : " (wrk)",
                 whole(held) " (" whole(lower) " to " whole(upper) ")", seconds, resent, bad == "" ? "–" : bad " of " due,

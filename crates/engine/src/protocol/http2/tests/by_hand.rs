@@ -275,16 +275,23 @@ fn a_ping_is_answered_and_settings_are_acknowledged() {
 #[test]
 fn windows_are_kept_to() {
     let window = |size| settings(&[(setting::INITIAL_WINDOW_SIZE, size)]);
+    let put = || request("PUT", "/", &[], vec![b'x'; 200]);
+    // How long its head is, of one that is not held up.
+    let (address, served) = server(vec![(24, settings(&[]))], false);
+    Client::connect(address, 8).expect("it greets").send(&mut put());
+    let came = frames(&served.join().expect("the server has no complaint"));
+    let head = came.iter().find(|f| f.0 == kind::HEADERS).expect("it was sent").3.len();
+    let first = GREETING + 9 + head + 9 + 100;
     let pieces = vec![
         (24, window(100)),
         // The head and 100 bytes have come: 30 are taken back, of 40 given 10 are left.
-        (GREETING + 9 + 9 + 100, [window(70), number(kind::WINDOW_UPDATE, 1, 40)].concat()),
-        (GREETING + 9 + 9 + 100 + 9 + 9 + 10, number(kind::WINDOW_UPDATE, 1, 90)),
-        (GREETING + 9 + 9 + 100 + 9 + 9 + 10 + 9 + 90, ok(1)),
+        (first, [window(70), number(kind::WINDOW_UPDATE, 1, 40)].concat()),
+        (first + 9 + 9 + 10, number(kind::WINDOW_UPDATE, 1, 90)),
+        (first + 9 + 9 + 10 + 9 + 90, ok(1)),
     ];
     let (address, served) = server(pieces, false);
     let mut client = Client::connect(address, 8).expect("it greets");
-    client.send(&mut request("PUT", "/", &[], vec![b'x'; 200]));
+    client.send(&mut put());
     client.hear(1).expect("the server answers");
     assert_eq!(client.results(), ["200"]);
     drop(client);
