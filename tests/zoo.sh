@@ -66,7 +66,10 @@ row() {
         line=$(judged $cheap)
         case $line in *"| yes |") ;; *) line=$(judged $cheap) ;; esac
         case $line in
-            *"| busy |" | *"| undecided |") echo "SKIPPED: others take too much of this machine: $line" >&2 ;;
+            *"| busy |" | *"| undecided |")
+                echo "SKIPPED: others take too much of this machine: $line" >&2
+                echo "$line" >>"$undecided"
+                ;;
             *) echo "$line" ;;
         esac
     fi
@@ -122,8 +125,8 @@ if [ "${1:-}" = --cheap ]; then
     set -- $(cd targets/zoo && grep -l '^cheap=' */truth | xargs -n 1 dirname)
 fi
 [ $# -gt 0 ] || set -- $(cd targets/zoo && ls -d */ | tr -d /)
-lines=$(mktemp)
-trap 'rm -f "$lines"' EXIT
+lines=$(mktemp) undecided=$(mktemp)
+trap 'rm -f "$lines" "$undecided"' EXIT
 echo "| service | truth | found: held (interval) | seconds | resent | lost at any rate | gave first | right |"
 echo "|---|---|---|---|---|---|---|---|"
 for name; do
@@ -131,6 +134,6 @@ for name; do
 done
 wait
 wrong=$(grep -cv '| yes |$' "$lines" || true)
-right=$(grep -c '| yes |$' "$lines" || true)
-[ -z "$in_short" ] || [ "$right" -ge 2 ] || { echo "only $right of $# rows could be decided" >&2; exit 1; }
+# A search that never ends would be undecided everywhere.
+[ "$(wc -l <"$undecided")" -le $(($# / 2 + 1)) ] || { echo "hardly any row could be decided" >&2; exit 1; }
 [ "$wrong" = 0 ] || { echo "$wrong rows of the zoo are wrong; target/zoo/ has what was found" >&2; exit 1; }

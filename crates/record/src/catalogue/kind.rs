@@ -159,7 +159,8 @@ impl Kind<Usage> for Share {
     }
 
     fn merge(mine: &mut Usage, next: &Usage, _: Weights) {
-        if next.share() > mine.share() {
+        // A limit of nothing is one that is not known.
+        if (next.share(), next.limit) > (mine.share(), mine.limit) {
             *mine = *next;
         }
     }

@@ -180,6 +180,20 @@ fn windows_are_one_as_their_numbers_want_it() {
     assert_eq!(subject.titles, [("there".to_owned(), 2)]);
 }
 
+/// One of no length says what it counted and what changed all the same.
+#[test]
+fn nothing_is_lost_of_a_window_without_length() {
+    let used = Usage { used: 0, limit: 64 };
+    let mut first = of(0, SubjectWindow { cpu_ns: 3, descriptors: Some(used), ..SubjectWindow::default() });
+    first.changes.push("process 7 ended".to_owned());
+    first.own = Own { cpu_ns: 5, descriptors: used, ..Own::default() };
+    let second = of(2, SubjectWindow { cpu_ns: 4, descriptors: Some(used), ..SubjectWindow::default() });
+    let whole = Window::merged(&[first, second]);
+    assert_eq!((whole.length(), whole.subjects[0].cpu_ns, whole.own.cpu_ns), (Nanos::from_secs(2), 7, 5));
+    assert_eq!((whole.subjects[0].descriptors, whole.own.descriptors), (Some(used), used));
+    assert_eq!(whole.changes, ["process 7 ended"]);
+}
+
 #[test]
 fn averages_over_looks_are_weighed_by_the_looks() {
     let looked = |looks, count| {

@@ -4,7 +4,6 @@ use super::noun::See;
 use super::{Listed, Noun, Of, Part, Weights};
 use crate::watch::{Host, Network, Own};
 use crate::watch::{Metrics, Postgres, SubjectWindow, Window};
-use units::Nanos;
 
 impl Window {
     /// All of them as one window, from nothing on and as long as they are together.
@@ -16,16 +15,6 @@ impl Window {
 
     /// Adds a window to others that are one already; they need not be in one piece.
     pub fn add(&mut self, next: &Self) {
-        let length = self.length() + next.length();
-        if self.length() == Nanos::ZERO {
-            *self = Self { from: Nanos::ZERO, ..next.clone() };
-        } else {
-            self.merge(next);
-        }
-        self.to = self.from + length;
-    }
-
-    fn merge(&mut self, next: &Self) {
         let weights = Weights::of(self.length().as_secs_f64(), next.length().as_secs_f64());
         let count = self.subjects.len().max(next.subjects.len());
         self.subjects.resize_with(count, SubjectWindow::default);
@@ -38,6 +27,7 @@ impl Window {
         self.metrics.take_latest(&next.metrics);
         self.own.merge(&next.own, weights);
         self.changes.extend(next.changes.iter().cloned());
+        self.to = self.from + self.length() + next.length();
     }
 
     /// All its values.

@@ -20,16 +20,13 @@ const WORDS: usize = 64;
 /// A thread that works says more than one that sleeps: by so many of them when groups are ranked.
 const BUSY: f64 = 10.0;
 
-/// Measures of the catalogue that are drawn, or bound what is drawn, of those that are there once.
-const CHARTED: [&str; 28] = [
+/// Measures of the catalogue that are drawn, of those that are there once.
+const CHARTED: [&str; 25] = [
     "process.resident",
     "process.clients",
-    "cgroup.cpu_quota",
     "cgroup.cpu_throttled_share",
     "cgroup.memory_without_cache",
-    "cgroup.memory_limit",
     "jvm.heap",
-    "jvm.heap_max",
     "jvm.pause",
     "jvm.safepoint",
     "jvm.compiles",
@@ -51,7 +48,7 @@ const CHARTED: [&str; 28] = [
     "torment.watch_cpu",
     "torment.loops_ready",
 ];
-/// Of them those that are bounds: the last known.
+/// Those that bound what is drawn of a process tree: the last known.
 const LIMITS: [&str; 3] = ["cgroup.cpu_quota", "cgroup.memory_limit", "jvm.heap_max"];
 /// Those that are parts of one stack.
 const STACKED: [&str; 4] = ["host.user", "host.system", "host.iowait", "host.steal"];
@@ -128,18 +125,21 @@ impl TargetColumns {
     fn singles(&mut self, put: &mut Put<'_>, window: &Window) {
         window.visit(&mut |of, measure, counted| {
             let mut id = format!("{}.{}", of.source, measure.name);
-            if !of.names.is_empty() || !CHARTED.contains(&id.as_str()) {
+            let value = measure.quantity.of(counted) / if measure.grows { put.seconds } else { 1.0 };
+            let tree = of.subject.and_then(|place| self.trees.at(place));
+            let is_one_too_many = of.subject.is_some() && tree.is_none();
+            if let Some(tree) = tree.filter(|_| LIMITS.contains(&id.as_str())) {
+                self.subjects[tree].limits.insert(id, value);
                 return;
             }
-            let value = measure.quantity.of(counted) / if measure.grows { put.seconds } else { 1.0 };
-            if let Some(place) = of.subject {
-                let Some(tree) = self.trees.at(place) else { return };
-                if LIMITS.contains(&id.as_str()) {
-                    self.subjects[tree].limits.insert(id.clone(), value);
-                }
+            if !of.names.is_empty() || !CHARTED.contains(&id.as_str()) || is_one_too_many {
+                return;
+            }
+            let is_stacked = STACKED.contains(&id.as_str());
+            if let Some(tree) = tree {
                 id += &format!(".{tree}");
             }
-            let column = put.rows.column(&id, STACKED.contains(&id.as_str()), None);
+            let column = put.rows.column(&id, is_stacked, None);
             put.cells.push((column, value as f32));
         });
     }
