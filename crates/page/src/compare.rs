@@ -8,7 +8,7 @@ use crate::run_cache::{RunCache, lock};
 use record::RunId;
 use store::{RunSummary, State, Store};
 use units::{Share, grouped};
-use view::page::{Document, Doubt, Front, Head, Piece, SCHEMA, Section, Table, Timeline};
+use view::document::{Document, Doubt, Front, Head, Piece, SCHEMA, Section, Table, Timeline};
 use view::{MOST_COMPARED, RunComparison, RunView, Spread, Tone, compare_runs};
 
 /// What differs by less is the same, as `torment compare` has it where nothing else is said.
@@ -102,7 +102,7 @@ fn head(runs: &[Run]) -> Head {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_ms: runs.iter().map(|run| run.line.started_unix_ms).min().unwrap_or_default(),
         ended_unix_ms: runs.iter().filter_map(|run| run.line.ended_unix_ms).max().filter(|_| !goes_on),
-        state: if goes_on { view::page::State::Running } else { view::page::State::Ended },
+        state: if goes_on { view::document::State::Running } else { view::document::State::Ended },
         ..Head::default()
     }
 }

@@ -68,12 +68,12 @@ fn machine(run: &RunSummary) -> String {
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// As [`view::page::State`] is written.
-pub(crate) fn state(state: State) -> view::page::State {
+/// As [`view::document::State`] is written.
+pub(crate) fn state(state: State) -> view::document::State {
     match state {
-        State::Ended => view::page::State::Ended,
-        State::Running => view::page::State::Running,
-        State::CutShort => view::page::State::CutShort,
+        State::Ended => view::document::State::Ended,
+        State::Running => view::document::State::Running,
+        State::CutShort => view::document::State::CutShort,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The page itself, and a document put into it.
 
 use serde::Serialize;
-use view::page::Document;
+use view::document::Document;
 
 /// What `make page` has built, or `fallback.html`.
 pub(crate) const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
@@ -55,7 +55,7 @@ fn harmless(json: &str, to: &mut String) {
 mod tests {
     use super::*;
     use serde_json::Value;
-    use view::page::{Front, Head, Timeline};
+    use view::document::{Front, Head, Timeline};
 
     const SMALL: &str =
         "<html><script type=\"application/json\" id=\"document\">null</script><p>null</p></html>";
@@ -63,7 +63,7 @@ mod tests {
     fn with(target: &str) -> Document {
         let head = Head { target: target.to_owned(), ..Head::default() };
         Document {
-            schema: view::page::SCHEMA,
+            schema: view::document::SCHEMA,
             front: Front { head, ..Front::default() },
             timeline: Timeline { at: vec![0.5, 1.5], columns: Vec::new() },
         }

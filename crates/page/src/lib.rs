@@ -1,7 +1,7 @@
 //! The one web page: served live, or frozen into one self-contained HTML file.
 //!
 //! The page is `ui/`, built by npm before this crate (`make page`); without that a few words take its place. What it shows
-//! is a [`view::page::Document`], which says what things mean; this crate brings it there.
+//! is a [`view::document::Document`], which says what things mean; this crate brings it there.
 //!
 //! Served, a run is read from the store, as any other process reads it, whether it goes on in this process, in another, or
 //! nowhere any longer. Whoever makes a run tells this crate nothing but its id and its end, and never waits for it: a

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use store::{Error, RunSummary, State, Store};
+use view::document::Document;
 use view::measures::{Form, text};
-use view::page::{Document, Pages};
+use view::page::Pages;
 
 /// Runs kept folded, as many as can be compared: folding half an hour again takes a second.
 const KEPT: usize = view::MOST_COMPARED;

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use store::State;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::timeout;
-use view::page::Timeline;
+use view::document::Timeline;
 
 /// How often the store is looked at; it commits at least once a second.
 const LOOK: Duration = Duration::from_millis(500);

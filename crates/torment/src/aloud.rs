@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use tui::{Paper, print};
-use view::Line;
+use view::Text;
 
 /// Pieces of progress that wait to be written; a run makes one in some seconds. Further ones are left out: the summary has all
 /// that they say.
@@ -15,14 +15,14 @@ const WAITING: usize = 256;
 
 /// Says lines one after the other.
 pub struct Aloud {
-    lines: Option<SyncSender<Vec<Line>>>,
+    lines: Option<SyncSender<Vec<Text>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Aloud {
     /// Fails if there can be no thread.
     pub fn start(common: &Common) -> io::Result<Self> {
-        let (lines, waiting) = sync_channel::<Vec<Line>>(WAITING);
+        let (lines, waiting) = sync_channel::<Vec<Text>>(WAITING);
         let colour = paper(io::stderr().is_terminal(), common).colour;
         let thread = Builder::new().name("aloud".to_owned()).spawn(move || {
             for lines in waiting {
@@ -35,7 +35,7 @@ impl Aloud {
     }
 
     /// Never waits.
-    pub fn say(&self, lines: Vec<Line>) {
+    pub fn say(&self, lines: Vec<Text>) {
         if let Some(sender) = self.lines.as_ref().filter(|_| !lines.is_empty()) {
             let _ = sender.try_send(lines);
         }

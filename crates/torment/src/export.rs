@@ -17,7 +17,7 @@ use store::{State, Store};
 use tui::print;
 use units::{Bytes, grouped};
 use view::tables::{Row, Table, Tables};
-use view::{Line, Tone};
+use view::{Text, Tone};
 use writer::{Format, Writer};
 
 pub fn export(args: &ExportArgs, common: &Common) -> Result<u8, Failure> {
@@ -159,7 +159,7 @@ impl Files {
     }
 
     /// Ends all tables; what was written, and what was not, in lines for people.
-    fn end(mut self, wanted: &[Table]) -> Result<Vec<Line>, Failure> {
+    fn end(mut self, wanted: &[Table]) -> Result<Vec<Text>, Failure> {
         let mut lines = Vec::new();
         for table in wanted {
             match self.open.remove(table) {
@@ -171,8 +171,8 @@ impl Files {
     }
 
     /// A file of an earlier export is not this run's.
-    fn empty(&self, table: Table) -> Line {
-        let line = Line::plain(format!("  {}: the run has none, nothing is written", table.name()));
+    fn empty(&self, table: Table) -> Text {
+        let line = Text::plain(format!("  {}: the run has none, nothing is written", table.name()));
         match &self.place {
             Destination::Folder(folder) if self.in_folder(folder, table).exists() => {
                 let old = self.in_folder(folder, table);
@@ -184,13 +184,13 @@ impl Files {
 }
 
 impl Open {
-    fn end(self) -> Result<Option<Line>, Failure> {
+    fn end(self) -> Result<Option<Text>, Failure> {
         let Self { writer, path, rows } = self;
         writer.end().with_context(|| cannot(path.as_deref()))?;
         let Some(path) = path else { return Ok(None) };
         let size = std::fs::metadata(&path).map_or(Bytes(0), |data| Bytes(data.len()));
         let rows = if rows == 1 { "1 row".to_owned() } else { format!("{} rows", grouped(rows)) };
-        let line = Line::plain("  wrote ").and(Tone::Strong, path.display().to_string());
+        let line = Text::plain("  wrote ").and(Tone::Strong, path.display().to_string());
         Ok(Some(line.then(format!(" ({rows}, {size})"))))
     }
 }

@@ -4,12 +4,12 @@ use crate::args::{Action, Common, Format};
 use crate::{Failure, result, wrong};
 use anyhow::anyhow;
 use std::io::{self, Write};
-use view::{Grid, Line};
+use view::{Grid, Text};
 
 /// A result in every form it has.
 pub struct Forms<'a> {
     /// For people.
-    pub lines: &'a dyn Fn() -> Vec<Line>,
+    pub lines: &'a dyn Fn() -> Vec<Text>,
     /// For programs.
     pub json: &'a dyn Fn() -> serde_json::Value,
     /// For spreadsheets, and programs that read line by line.

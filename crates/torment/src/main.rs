@@ -34,7 +34,7 @@ use runner::exit;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use tui::{Paper, print};
-use view::{Line, Tone};
+use view::{Text, Tone};
 
 /// What goes wrong before or beside measuring, with its exit code.
 struct Failure {
@@ -140,9 +140,9 @@ fn explain(what: &Explained, common: &Common) -> Result<u8, Failure> {
 fn complain(error: &anyhow::Error, common: &Common) {
     let text = format!("{error:#}");
     let mut lines = text.lines();
-    let first = Line::empty().and(Tone::Bad, "torment: ").then(lines.next().unwrap_or_default());
-    let rest = lines.map(Line::plain);
-    let lines: Vec<Line> = std::iter::once(first).chain(rest).collect();
+    let first = Text::empty().and(Tone::Bad, "torment: ").then(lines.next().unwrap_or_default());
+    let rest = lines.map(Text::plain);
+    let lines: Vec<Text> = std::iter::once(first).chain(rest).collect();
     let _ = print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), common));
 }
 
@@ -159,7 +159,7 @@ fn paper(terminal: bool, common: &Common) -> Paper {
 
 /// A result: text or JSON to standard output.
 fn result(
-    lines: impl FnOnce() -> Vec<Line>,
+    lines: impl FnOnce() -> Vec<Text>,
     json: impl FnOnce() -> serde_json::Value,
     common: &Common,
 ) -> io::Result<()> {

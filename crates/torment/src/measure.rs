@@ -13,7 +13,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use store::{Recording, Store};
 use tui::{Live, print};
-use view::{Line, Progress, RunView, Tone, run_json, summary};
+use view::{Progress, RunView, Text, Tone, run_json, summary};
 
 /// Makes the plan, shows it, and carries it out.
 pub fn measure(
@@ -49,7 +49,7 @@ pub fn described(words: Vec<String>, dry_run: bool, common: &Common) -> io::Resu
     if common.quiet && !dry_run {
         return Ok(());
     }
-    let lines: Vec<Line> = words.into_iter().map(|line| Line::empty().and(Tone::Faint, line)).collect();
+    let lines: Vec<Text> = words.into_iter().map(|line| Text::empty().and(Tone::Faint, line)).collect();
     print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), common))
 }
 

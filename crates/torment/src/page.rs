@@ -11,7 +11,7 @@ use runner::exit;
 use std::io::{self, IsTerminal, Write};
 use store::Store;
 use tui::print;
-use view::{Line, Tone};
+use view::{Text, Tone};
 
 /// Said where the page would be.
 pub const NOT_BUILT: &str =
@@ -102,9 +102,9 @@ fn served(
         started => started,
     };
     let page = page.map_err(|why| refused(at, "--page=", &why))?;
-    let mut lines = vec![Line::plain("  the page of this run: ").and(Tone::Strong, page.url())];
+    let mut lines = vec![Text::plain("  the page of this run: ").and(Tone::Strong, page.url())];
     if !page::is_built() {
-        lines.push(Line::plain("  ").and(Tone::Warn, NOT_BUILT));
+        lines.push(Text::plain("  ").and(Tone::Warn, NOT_BUILT));
     }
     print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), common))?;
     Ok(Some(page))

@@ -8,7 +8,7 @@ use plan::{Command, Draft, Key};
 use runner::exit;
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
-use view::Line;
+use view::Text;
 
 pub fn plan(action: &PlanAction, common: &Common) -> Result<u8, Failure> {
     match action {
@@ -101,7 +101,7 @@ fn check(file: &str, common: &Common) -> Result<u8, Failure> {
         variables,
     )
     .map_err(wrong)?;
-    let lines = || plan.describe().into_iter().map(Line::plain).collect();
+    let lines = || plan.describe().into_iter().map(Text::plain).collect();
     result(lines, || serde_json::json!({ "schema": record::SCHEMA, "plan": plan.to_toml() }), common)?;
     missing.sort();
     missing.dedup();

@@ -11,7 +11,7 @@ use runner::{Probing, Sink, exit};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use units::Nanos;
-use view::{Line, Tone};
+use view::{Text, Tone};
 
 /// What a block takes: long enough that starting it does not matter, short enough that blocks of all figures are close in time.
 const BLOCK: Nanos = Nanos::from_millis(50);
@@ -83,7 +83,7 @@ pub fn explain_clone(common: &Common) -> Result<u8, Failure> {
     Ok(exit::MET)
 }
 
-fn clone_lines(shown: &Demonstration) -> Vec<Line> {
+fn clone_lines(shown: &Demonstration) -> Vec<Text> {
     let Demonstration { call, flags, before, written, found, seen } = shown;
     let meaning = if shown.shared() {
         "one memory for both, as for threads: what one writes the other sees"
@@ -91,11 +91,11 @@ fn clone_lines(shown: &Demonstration) -> Vec<Line> {
         "the child has a copy of its own, as after fork(): its parent sees nothing of it"
     };
     vec![
-        Line::plain("  ").and(Tone::Strong, format!("{call}({})", flags.join(" | "))),
-        Line::plain(format!(
+        Text::plain("  ").and(Tone::Strong, format!("{call}({})", flags.join(" | "))),
+        Text::plain(format!(
             "    the variable held {before}; the child wrote {written} and found {found} there; its parent then found {seen}"
         )),
-        Line::plain("    ").and(Tone::Faint, meaning),
+        Text::plain("    ").and(Tone::Faint, meaning),
     ]
 }
 

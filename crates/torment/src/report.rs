@@ -9,8 +9,8 @@ use runner::exit;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use units::Bytes;
-use view::page::State;
-use view::{Line, Tone};
+use view::document::State;
+use view::{Text, Tone};
 
 pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
     let store = kept::open(common)?;
@@ -37,7 +37,7 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
     let size = Bytes(html.len() as u64);
     result(
         || {
-            let written = Line::plain("  wrote ").and(Tone::Strong, file.display().to_string());
+            let written = Text::plain("  wrote ").and(Tone::Strong, file.display().to_string());
             vec![written.then(format!(" ({size}): opens in any browser, without a network"))]
         },
         || serde_json::json!({ "schema": record::SCHEMA, "run": id, "file": file, "bytes": size.0 }),

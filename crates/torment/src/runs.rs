@@ -10,7 +10,7 @@ use record::{Costs, Label, RunKind};
 use runner::exit;
 use store::{Filter, Store};
 use view::{
-    Glyphs, Kind, Line, RunView, changed, charts, list_grid, list_json, list_lines, run_json, seconds_grid,
+    Glyphs, Kind, RunView, Text, changed, charts, list_grid, list_json, list_lines, run_json, seconds_grid,
     summary,
 };
 
@@ -109,7 +109,7 @@ pub fn list(args: &ListArgs, common: &Common) -> Result<u8, Failure> {
     let runs = store.list(&args.filter())?;
     let none_fits = runs.is_empty() && store.count()? > 0;
     let lines = || match none_fits {
-        true => vec![Line::plain("  no run fits what was asked for; torment list shows all")],
+        true => vec![Text::plain("  no run fits what was asked for; torment list shows all")],
         false => list_lines(&runs),
     };
     let grid = || list_grid(&runs);

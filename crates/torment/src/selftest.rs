@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use tui::print;
-use view::{Line, Tone};
+use view::{Text, Tone};
 
 /// Width of the column of names.
 const NAME: usize = 24;
@@ -82,13 +82,13 @@ fn chosen(words: &[String]) -> Result<Vec<Cell>, String> {
         .collect())
 }
 
-fn listed(cell: &Cell) -> Vec<Line> {
-    let head = Line::empty().and(Tone::Strong, format!("{:NAME$}", cell.name)).then(cell.broken);
+fn listed(cell: &Cell) -> Vec<Text> {
+    let head = Text::empty().and(Tone::Strong, format!("{:NAME$}", cell.name)).then(cell.broken);
     let mut truth = format!("{:NAME$}expected: {}", "", expected(cell.expected));
     if !cell.why.is_empty() {
         truth = format!("{truth}; {}", cell.why);
     }
-    vec![head, Line::empty().and(Tone::Faint, truth)]
+    vec![head, Text::empty().and(Tone::Faint, truth)]
 }
 
 fn name(cause: Cause) -> String {
@@ -118,18 +118,18 @@ fn named(judged: &Judged, at: usize) -> String {
     }
 }
 
-fn live(progress: &Progress<'_>) -> Line {
+fn live(progress: &Progress<'_>) -> Text {
     match progress {
         Progress::Began { cell, repetition } => {
-            Line::empty().and(Tone::Faint, format!("{:NAME$}{} ({repetition})", cell.name, cell.broken))
+            Text::empty().and(Tone::Faint, format!("{:NAME$}{} ({repetition})", cell.name, cell.broken))
         }
         Progress::Ended { tried, .. } => row(tried),
     }
 }
 
 /// Cell, truth, what was said, how sure, and whether that is right.
-fn row(tried: &Tried) -> Line {
-    let head = Line::empty().then(format!("{:NAME$}{:30}", tried.cell, expected(tried.expected)));
+fn row(tried: &Tried) -> Text {
+    let head = Text::empty().then(format!("{:NAME$}{:30}", tried.cell, expected(tried.expected)));
     match &tried.outcome {
         Outcome::Judged(judged) => {
             let (tone, right) =
@@ -148,14 +148,14 @@ fn row(tried: &Tried) -> Line {
     }
 }
 
-fn table(report: &Report) -> Vec<Line> {
+fn table(report: &Report) -> Vec<Text> {
     let head = format!("{:NAME$}{:30}{:28}{:30}{:13}", "cell", "expected", "first", "second", "confidence");
-    let mut lines = vec![Line::empty().and(Tone::Strong, head)];
+    let mut lines = vec![Text::empty().and(Tone::Strong, head)];
     lines.extend(report.tried.iter().map(row));
     let judged = report.judged().count();
     let skipped = report.tried.iter().filter(|tried| matches!(tried.outcome, Outcome::Skipped(_))).count();
-    lines.push(Line::empty());
-    lines.push(Line::plain(format!(
+    lines.push(Text::empty());
+    lines.push(Text::plain(format!(
         "{judged} judged: {} right, {} among the first two, {} wrong with high confidence; {skipped} skipped, {} failed",
         report.first_right(),
         report.second_right(),

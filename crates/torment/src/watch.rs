@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tui::Board;
 use units::Nanos;
-use view::{Line, Tone, who_json, who_waits};
+use view::{Text, Tone, who_json, who_waits};
 
 /// How long it watches if nobody looks on and nothing is said.
 const UNATTENDED: Duration = Duration::from_secs(10);
@@ -164,9 +164,9 @@ fn look_on(
         seen.take(watch);
         if let Some(board) = board.as_mut().filter(|_| Instant::now() >= next && !seen.recent.is_empty()) {
             let mut lines = with_head(&seen.recent, &seen.watched);
-            lines.push(Line::empty());
+            lines.push(Text::empty());
             lines.push(
-                Line::empty().and(Tone::Faint, "  Ctrl-C ends, and prints the table of the whole time"),
+                Text::empty().and(Tone::Faint, "  Ctrl-C ends, and prints the table of the whole time"),
             );
             board.show(&lines)?;
             seen.recent.clear();
@@ -182,11 +182,11 @@ fn no_color() -> Option<std::ffi::OsString> {
 }
 
 /// The table under a line that says how long was looked.
-fn with_head(windows: &[Window], watched: &Watched) -> Vec<Line> {
+fn with_head(windows: &[Window], watched: &Watched) -> Vec<Text> {
     let length = windows.iter().fold(Nanos::ZERO, |sum, window| sum + window.length());
     let seconds = Nanos::from_millis((length.as_secs_f64() * 10.0).round() as u64 * 100);
     let head = format!("  who waits for what · {seconds} · without load of torment's");
-    let mut lines = vec![Line::empty().and(Tone::Faint, head), Line::empty()];
+    let mut lines = vec![Text::empty().and(Tone::Faint, head), Text::empty()];
     lines.extend(who_waits(windows, watched));
     lines
 }

@@ -18,7 +18,7 @@ pub(crate) fn lines(pen: &Pen<'_>) -> Vec<Line<'static>> {
     lines.extend(arm_lines(view).iter().map(|line| palette.line(line)));
     let doubts = view.standing.iter().flat_map(|standing| &standing.caveats).chain(&view.caveats);
     let mut doubts =
-        doubts.map(|caveat| view::Line::empty().and(Tone::Warn, "caveat: ").then(&caveat.text)).peekable();
+        doubts.map(|caveat| view::Text::empty().and(Tone::Warn, "caveat: ").then(&caveat.text)).peekable();
     if doubts.peek().is_some() {
         lines.push(Line::default());
     }

@@ -2,7 +2,7 @@ use crate::{Paper, print};
 use crossterm::terminal::{self, EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute, queue};
 use std::io::{self, BufWriter, Write, stderr};
-use view::Line;
+use view::Text;
 
 /// A page of text on standard error that is drawn anew now and then; what was on the terminal before
 /// comes back when it is dropped. Keys keep their usual meaning: Ctrl-C is a signal.
@@ -19,7 +19,7 @@ impl Board {
     }
 
     /// Draws these lines, as many as there is room for. Fails if the terminal is gone.
-    pub fn show(&mut self, lines: &[Line]) -> io::Result<()> {
+    pub fn show(&mut self, lines: &[Text]) -> io::Result<()> {
         let (width, height) = terminal::size()?;
         let paper = Paper { colour: self.colour, width: Some(usize::from(width)) };
         let mut page = Vec::new();

@@ -10,7 +10,7 @@ use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Chart, Dataset, GraphType};
 use units::{Nanos, Rate};
-use view::page::Timeline;
+use view::document::Timeline;
 use view::{Kind, Tone};
 
 /// Seconds shown at most.

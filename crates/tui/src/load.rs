@@ -9,7 +9,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span, Text};
 use record::{Outcome, Outcomes};
 use units::{Nanos, Rate, Share, grouped};
-use view::page::Timeline;
+use view::document::Timeline;
 use view::{Glyphs, Kind, Tone, trial_line, trial_strip};
 
 /// Seconds that the last second is looked for in: what was seen comes a little late.
@@ -128,7 +128,7 @@ impl Pen<'_> {
     fn suspected(&self) -> Option<Line<'static>> {
         let said = self.view.suspected()?;
         let label = self.span("so far  ", Tone::Faint);
-        let said = said.spans.iter().map(|span| self.span(span.text.trim_start(), span.tone));
+        let said = said.pieces.iter().map(|piece| self.span(&piece.text, piece.tone));
         Some(cut(std::iter::once(label).chain(said), usize::from(self.width)).into())
     }
 
@@ -229,7 +229,7 @@ impl Pen<'_> {
         let each = self.view.trials[early..].iter().map(trial_line);
         let all =
             trial_strip(&self.view.trials, Glyphs::Blocks, usize::from(self.width).saturating_sub(MARKS));
-        let line = |line: view::Line| {
+        let line = |line: view::Text| {
             let line = self.palette.line(&line);
             Line::from(cut(line.spans, usize::from(self.width)))
         };
@@ -239,7 +239,7 @@ impl Pen<'_> {
     /// Every reason for doubt, the last first: it is about what is on the screen.
     pub(crate) fn doubts(&self) -> Vec<Line<'static>> {
         let doubts = self.view.doubts().into_iter().rev();
-        let line = |doubt: view::page::Doubt| {
+        let line = |doubt: view::document::Doubt| {
             let spans = [self.span("doubt: ", Tone::Warn), Span::raw(doubt.text)];
             Line::from(cut(spans, usize::from(self.width)))
         };

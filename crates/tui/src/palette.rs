@@ -2,7 +2,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use std::ffi::OsStr;
 use view::Tone;
-use view::page::Role;
+use view::document::Role;
 
 /// Colours of several of a kind, told apart by their order; those with a meaning of their own are not among them.
 const NTH: [Color; 6] =
@@ -57,8 +57,12 @@ impl Palette {
     }
 
     /// A line as ratatui wants it.
-    pub(crate) fn line(self, line: &view::Line) -> Line<'static> {
-        line.spans.iter().map(|s| Span::styled(s.text.clone(), self.style(s.tone))).collect::<Vec<_>>().into()
+    pub(crate) fn line(self, line: &view::Text) -> Line<'static> {
+        line.pieces
+            .iter()
+            .map(|s| Span::styled(s.text.clone(), self.style(s.tone)))
+            .collect::<Vec<_>>()
+            .into()
     }
 }
 

@@ -1,5 +1,5 @@
 use std::io::{self, Write};
-use view::{Line, Tone};
+use view::{Text, Tone};
 
 /// Narrower than this, wrapped text reads worse than text the terminal breaks.
 const NARROWEST: usize = 40;
@@ -28,10 +28,10 @@ impl Paper {
 
 /// Prints lines. Control characters in them, which may come from a target, are made visible rather
 /// than sent to the terminal. Fails if the writer does.
-pub fn print(to: &mut impl Write, lines: &[Line], paper: Paper) -> io::Result<()> {
+pub fn print(to: &mut impl Write, lines: &[Text], paper: Paper) -> io::Result<()> {
     for line in lines {
         let letters: Vec<(char, Tone)> =
-            line.spans.iter().flat_map(|s| s.text.chars().map(|c| (harmless(c), s.tone))).collect();
+            line.pieces.iter().flat_map(|s| s.text.chars().map(|c| (harmless(c), s.tone))).collect();
         for row in wrap(&letters, paper.width) {
             let mut tone = Tone::Plain;
             let mut text = String::with_capacity(row.len());
@@ -104,7 +104,7 @@ fn wrap(letters: &[(char, Tone)], width: Option<usize>) -> Vec<Vec<(char, Tone)>
 mod tests {
     use super::*;
 
-    fn printed(line: Line, paper: Paper) -> String {
+    fn printed(line: Text, paper: Paper) -> String {
         let mut out = Vec::new();
         print(&mut out, &[line], paper).expect("memory takes everything");
         String::from_utf8(out).expect("is text")
@@ -112,16 +112,16 @@ mod tests {
 
     #[test]
     fn colours_only_when_asked() {
-        let line = || Line::plain("  holds ").and(Tone::Good, "much").then("!");
+        let line = || Text::plain("  holds ").and(Tone::Good, "much").then("!");
         assert_eq!(printed(line(), Paper::default()), "  holds much!\n");
         let paper = Paper { colour: true, width: None };
         assert_eq!(printed(line(), paper), "  holds \x1b[0;1;32mmuch\x1b[0m!\n");
-        assert_eq!(printed(Line::empty().and(Tone::Bad, "x"), paper), "\x1b[0;1;31mx\x1b[0m\n");
+        assert_eq!(printed(Text::empty().and(Tone::Bad, "x"), paper), "\x1b[0;1;31mx\x1b[0m\n");
     }
 
     #[test]
     fn a_target_cannot_drive_the_terminal() {
-        let out = printed(Line::plain("not HTTP: \x1b]0;pwned\x07\r\n"), Paper { colour: true, width: None });
+        let out = printed(Text::plain("not HTTP: \x1b]0;pwned\x07\r\n"), Paper { colour: true, width: None });
         assert_eq!(out, "not HTTP: \u{fffd}]0;pwned\u{fffd}\u{fffd}\u{fffd}\n");
     }
 
@@ -144,9 +144,9 @@ mod tests {
             ),
             ("", "\n"),
         ] {
-            assert_eq!(printed(Line::plain(text), paper), expected, "{text}");
+            assert_eq!(printed(Text::plain(text), paper), expected, "{text}");
         }
         let narrow = Paper { colour: false, width: Some(10) };
-        assert_eq!(printed(Line::plain("as long as it happens to be"), narrow).lines().count(), 1);
+        assert_eq!(printed(Text::plain("as long as it happens to be"), narrow).lines().count(), 1);
     }
 }

@@ -1,5 +1,5 @@
 use crate::experiment::{is_of_several, number_of};
-use crate::{Kind, Line, RunView, Tone, Trial};
+use crate::{Kind, RunView, Text, Tone, Trial};
 use record::{Caveat, Doubt};
 use std::collections::BTreeMap;
 use units::grouped;
@@ -43,8 +43,8 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<&Caveat> {
 }
 
 /// One line for each.
-pub(crate) fn lines(view: &RunView) -> Vec<Line> {
-    let line = |text| Line::empty().and(Tone::Warn, "  caveat: ").then(text);
+pub(crate) fn lines(view: &RunView) -> Vec<Text> {
+    let line = |text| Text::empty().and(Tone::Warn, "caveat: ").then(text);
     worded(view).into_iter().map(|(_, text)| line(text)).chain(skipped(view).map(line)).collect()
 }
 

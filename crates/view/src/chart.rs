@@ -1,7 +1,7 @@
 //! A load's seconds, and a search's trials, as a few lines of text.
 
 use crate::words::number;
-use crate::{Line, RunView, Second, Tone, Trial, TrialState};
+use crate::{RunView, Second, Text, Tone, Trial, TrialState};
 use units::{Nanos, Rate};
 
 /// Fewer seconds than this are no curve.
@@ -43,7 +43,7 @@ impl Glyphs {
 
 /// At most eight lines: rates, response times and waiting requests over the time under load, and the trials of a search. Nothing of
 /// a run with fewer than five seconds.
-pub fn charts(view: &RunView, glyphs: Glyphs) -> Vec<Line> {
+pub fn charts(view: &RunView, glyphs: Glyphs) -> Vec<Text> {
     let seconds: Vec<&Second> = view.seconds.iter().filter(|second| second.is_whole()).collect();
     if seconds.len() < FEWEST {
         return Vec::new();
@@ -61,8 +61,8 @@ pub fn charts(view: &RunView, glyphs: Glyphs) -> Vec<Line> {
     };
     let rate = |value: f64| Rate(value).to_string();
     let mut lines = vec![
-        Line::empty(),
-        Line::empty()
+        Text::empty(),
+        Text::empty()
             .and(Tone::Faint, format!("  over {time} under load{each}; each curve from 0 to its largest")),
     ];
     let offered: f64 = seconds.iter().map(|second| second.offered.0).sum();
@@ -80,7 +80,7 @@ pub fn charts(view: &RunView, glyphs: Glyphs) -> Vec<Line> {
 }
 
 /// A curve with its largest value; none if it has none above 0.
-fn drawn(name: &str, values: &[Option<f64>], glyphs: Glyphs, words: &dyn Fn(f64) -> String) -> Option<Line> {
+fn drawn(name: &str, values: &[Option<f64>], glyphs: Glyphs, words: &dyn Fn(f64) -> String) -> Option<Text> {
     let most = values.iter().flatten().copied().fold(0.0, f64::max);
     if most <= 0.0 {
         return None;
@@ -98,16 +98,16 @@ fn drawn(name: &str, values: &[Option<f64>], glyphs: Glyphs, words: &dyn Fn(f64)
         }
     });
     let curve: String = letters.collect();
-    Some(Line::plain(format!("  {name:<8}  ")).then(curve).and(Tone::Faint, format!("  {}", words(most))))
+    Some(Text::plain(format!("  {name:<8}  ")).then(curve).and(Tone::Faint, format!("  {}", words(most))))
 }
 
 /// The trials of a search in their order, a mark each; none of a single load. As many of the last as there is room for.
-pub fn trial_strip(trials: &[Trial], glyphs: Glyphs, most: usize) -> Option<Line> {
+pub fn trial_strip(trials: &[Trial], glyphs: Glyphs, most: usize) -> Option<Text> {
     if trials.len() < 2 {
         return None;
     }
     let left_out = trials.len().saturating_sub(most);
-    let mut line = Line::plain(format!("  {:<8}  ", "trials"));
+    let mut line = Text::plain(format!("  {:<8}  ", "trials"));
     for trial in &trials[left_out..] {
         let state = TrialState::of(trial);
         line = line.and(state.tone(), glyphs.mark(state));

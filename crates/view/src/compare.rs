@@ -12,9 +12,9 @@ pub use measure::{Difference, Figure as RunFigure, Measure, Standing};
 pub use runs::{Compared, MOST_COMPARED, RunComparison, RunVerdict, compare_runs};
 pub use spread::Spread;
 
+use crate::document::Table;
 use crate::sheet::{distinct, value, wrapped};
-use crate::table::Table;
-use crate::{Line, RunView, Tone};
+use crate::{RunView, Text, Tone};
 use record::{Figure, Unit};
 use serde_json::{Value, json};
 use stats::{Median, ratio};
@@ -101,18 +101,18 @@ fn name(view: &RunView) -> String {
 
 impl Comparison {
     /// For people.
-    pub fn lines(&self) -> Vec<Line> {
+    pub fn lines(&self) -> Vec<Text> {
         let mut lines = vec![
-            Line::plain("  first   ").and(Tone::Strong, &self.names[0]),
-            Line::plain("  second  ").and(Tone::Strong, &self.names[1]),
-            Line::empty(),
+            Text::plain("  first   ").and(Tone::Strong, &self.names[0]),
+            Text::plain("  second  ").and(Tone::Strong, &self.names[1]),
+            Text::empty(),
         ];
         if let Some(summary) = self.summary {
-            lines.push(Line::plain("  the second is ").and(Tone::Strong, faster(summary)).then(" over all"));
+            lines.push(Text::plain("  the second is ").and(Tone::Strong, faster(summary)).then(" over all"));
             let text = "the geometric mean of the tables' geometric means; it leaves out what this machine does for you: \
                         disks, networks, your service, and every figure that only one of both has";
             lines.extend(wrapped("    ", text, Tone::Faint));
-            lines.push(Line::empty());
+            lines.push(Text::empty());
         }
         let mut table = Table::new(&["", "first", "second", "second is", "95 %"]);
         let mut last = "";
@@ -139,7 +139,7 @@ impl Comparison {
         }
         lines.extend(table.lines());
         if !self.alone.is_empty() {
-            lines.push(Line::empty());
+            lines.push(Text::empty());
             lines.extend(wrapped("  only one of them has  ", &self.alone.join("; "), Tone::Faint));
         }
         lines

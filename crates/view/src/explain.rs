@@ -1,10 +1,10 @@
 //! The whole chain of evidence of a run: every finding with all its facts, the figures of each step,
 //! what was looked at, what was watched, and what could not be seen.
 
-use crate::table::Table;
+use crate::document::{Section, Table, indented};
 use crate::verdict::{agreeing, arithmetic, chain, confidence, evidence, none, prediction, sentences};
 use crate::watched::{Figure, amount, anyone, average, figure, not_observable, subject_name};
-use crate::{Line, RunView, Tone, Trial};
+use crate::{RunView, Text, Tone, Trial};
 use diagnosis::cause_name;
 use record::watch::{Asker, Level, Look, Role, Subject, ThreadsAt, Watched};
 use record::{Confidence, Diagnosis, Finding};
@@ -14,38 +14,42 @@ use units::{Nanos, Share, grouped};
 const SHOWN: usize = 8;
 
 /// Everything that `torment explain` says.
-pub fn explain(view: &RunView) -> Vec<Line> {
+pub fn explain(view: &RunView) -> Vec<Text> {
     let Some(started) = &view.started else { return crate::summary(view) };
-    let mut lines = vec![
-        Line::plain("  ")
-            .and(Tone::Strong, &started.target)
-            .and(Tone::Faint, format!(" · {} · goal {}", started.command, started.goal)),
-        Line::empty(),
-    ];
-    match &view.diagnosis {
-        Some(diagnosis) => lines.extend(verdict(diagnosis)),
-        None => lines.push(Line::plain("  ").and(Tone::Warn, no_verdict(view))),
-    }
-    let empty = Watched::default();
-    let watched = view.watched.as_ref().unwrap_or(&empty);
-    section(&mut lines, "step by step", lines_of(steps(view, watched)));
-    section(&mut lines, "looked at once", view.looks.iter().flat_map(look).collect());
-    section(&mut lines, "watched", who(view));
-    section(&mut lines, "could not be seen, and is not ruled out", unseen(view));
-    if let Some(diagnosis) = &view.diagnosis {
-        let unless = diagnosis.unless.iter().map(|text| Line::plain(format!("    {text}"))).collect();
-        section(&mut lines, "what would change this verdict", unless);
-    }
-    lines.push(Line::empty());
-    lines.push(Line::empty().and(Tone::Faint, format!("  run {0} · torment show {0}", started.id)));
+    let about = format!(" · {} · goal {}", started.command, started.goal);
+    let head = [Text::empty().and(Tone::Strong, &started.target).and(Tone::Faint, about), Text::empty()];
+    let verdict = match &view.diagnosis {
+        Some(diagnosis) => verdict(diagnosis),
+        None => vec![Text::empty().and(Tone::Warn, no_verdict(view))],
+    };
+    let which = Text::empty().and(Tone::Faint, format!("run {0} · torment show {0}", started.id));
+    let mut lines = indented(head.into_iter().chain(verdict));
+    lines.extend(rest(view).iter().flat_map(Section::lines));
+    lines.extend(indented([Text::empty(), which]));
     lines
 }
 
+/// What stands behind a verdict beside its findings: the figures of each step, what was looked at, who was watched, what was not.
+pub(crate) fn rest(view: &RunView) -> Vec<Section> {
+    let nobody = Watched::default();
+    let steps = steps(view, view.watched.as_ref().unwrap_or(&nobody));
+    let unless = view.diagnosis.iter().flat_map(|diagnosis| &diagnosis.unless);
+    let sections = [
+        Section::named("steps", "step by step").table(steps),
+        Section::named("looks", "looked at once").texts(view.looks.iter().flat_map(look)),
+        Section::named("watched", "watched").texts(who(view)),
+        Section::named("unseen", "could not be seen, and is not ruled out").texts(unseen(view)),
+        Section::named("unless", "what would change this verdict")
+            .texts(unless.map(|text| Text::at(1).then(text))),
+    ];
+    sections.into_iter().filter_map(Section::kept).collect()
+}
+
 /// What a new verdict changes about the stored one, in one line.
-pub fn changed(stored: Option<&Diagnosis>, anew: &Diagnosis) -> Line {
+pub fn changed(stored: Option<&Diagnosis>, anew: &Diagnosis) -> Text {
     let named = |diagnosis: &Diagnosis| diagnosis.cause().map_or("no cause", cause_name);
     let word = |diagnosis: &Diagnosis| diagnosis.findings.first().map_or("", |f| f.confidence.word());
-    let line = Line::empty().and(Tone::Faint, "  judged again: ");
+    let line = Text::plain("  ").and(Tone::Faint, "judged again: ");
     match stored {
         None => line.then("the run had no verdict stored"),
         Some(stored) if stored == anew => line.then("the same as stored"),
@@ -60,11 +64,6 @@ pub fn changed(stored: Option<&Diagnosis>, anew: &Diagnosis) -> Line {
     }
 }
 
-/// Without a row nothing at all.
-fn lines_of(table: Table) -> Vec<Line> {
-    if table.is_empty() { Vec::new() } else { table.lines() }
-}
-
 /// Why there is no verdict.
 pub(crate) fn no_verdict(view: &RunView) -> &'static str {
     match (&view.watched, view.running) {
@@ -74,26 +73,18 @@ pub(crate) fn no_verdict(view: &RunView) -> &'static str {
     }
 }
 
-fn section(lines: &mut Vec<Line>, head: &str, body: Vec<Line>) {
-    if !body.is_empty() {
-        lines.push(Line::empty());
-        lines.push(Line::empty().and(Tone::Faint, format!("  {head}")));
-        lines.extend(body);
-    }
-}
-
-fn verdict(diagnosis: &Diagnosis) -> Vec<Line> {
+fn verdict(diagnosis: &Diagnosis) -> Vec<Text> {
     let mut lines = conclusion(diagnosis);
     for (index, finding) in diagnosis.findings.iter().enumerate() {
-        lines.push(Line::empty());
+        lines.push(Text::empty());
         lines.extend(one(index, finding, diagnosis));
     }
     lines
 }
 
 /// What it came to and what to do, without the findings it rests on.
-pub(crate) fn conclusion(diagnosis: &Diagnosis) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
+pub(crate) fn conclusion(diagnosis: &Diagnosis) -> Vec<Text> {
+    let mut lines: Vec<Text> = Vec::new();
     if diagnosis.findings.is_empty() {
         lines.extend(none(diagnosis));
         lines.extend(next(diagnosis));
@@ -113,26 +104,26 @@ pub(crate) fn conclusion(diagnosis: &Diagnosis) -> Vec<Line> {
         .collect();
     if !rates.is_empty() {
         lines.push(
-            Line::empty().and(Tone::Faint, "  rates: ").then(format!("{}, on average", rates.join(", "))),
+            Text::empty().and(Tone::Faint, "rates: ").then(format!("{}, on average", rates.join(", "))),
         );
     }
     lines
 }
 
 /// What to do, the first thing first.
-fn next(diagnosis: &Diagnosis) -> impl Iterator<Item = Line> {
+fn next(diagnosis: &Diagnosis) -> impl Iterator<Item = Text> {
     diagnosis.next.iter().enumerate().map(|(index, next)| {
-        let label = if index == 0 { "  next: " } else { "        " };
-        Line::empty().and(Tone::Faint, label).then(next)
+        let label = if index == 0 { "next: " } else { "      " };
+        Text::empty().and(Tone::Faint, label).then(next)
     })
 }
 
 /// Which finding it is, how sure, and since when.
-pub(crate) fn finding_head(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Line {
+pub(crate) fn finding_head(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Text {
     let rank = match index {
-        0 => "  the verdict: ".to_owned(),
-        1 if diagnosis.tie => "  as likely: ".to_owned(),
-        _ => "  also: ".to_owned(),
+        0 => "the verdict: ".to_owned(),
+        1 if diagnosis.tie => "as likely: ".to_owned(),
+        _ => "also: ".to_owned(),
     };
     let mut about = format!(" · {} confidence", finding.confidence.word());
     if let Some(cause) = finding.follows_from {
@@ -141,13 +132,13 @@ pub(crate) fn finding_head(index: usize, finding: &Finding, diagnosis: &Diagnosi
     if let Some(trial) = finding.since_trial {
         about += &format!(" · since trial {trial}");
     }
-    Line::empty().and(Tone::Faint, rank).and(Tone::Strong, cause_name(finding.cause)).and(Tone::Faint, about)
+    Text::empty().and(Tone::Faint, rank).and(Tone::Strong, cause_name(finding.cause)).and(Tone::Faint, about)
 }
 
-fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Line> {
+fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Text> {
     let mut lines = vec![finding_head(index, finding, diagnosis)];
     if !diagnosis.sentences.contains(&finding.sentence) {
-        lines.push(Line::plain(format!("    {}", finding.sentence)));
+        lines.push(Text::at(1).then(format!("{}", finding.sentence)));
     }
     for fact in &finding.evidence {
         lines.push(evidence(fact, diagnosis));
@@ -157,14 +148,14 @@ fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Line> {
             n => format!(", in {} seconds", grouped(n.into())),
         };
         let text = format!(
-            "      seen {}, counts from {} on{windows} · {}",
+            "seen {}, counts from {} on{windows} · {}",
             amount(fact.value, &fact.unit),
             amount(fact.threshold, &fact.unit),
             fact.source
         );
-        lines.push(Line::empty().and(Tone::Faint, text));
+        lines.push(Text::at(2).and(Tone::Faint, text));
     }
-    lines.push(Line::empty().and(Tone::Faint, format!("    {}", how_confident(finding.confidence))));
+    lines.push(Text::at(1).and(Tone::Faint, format!("{}", how_confident(finding.confidence))));
     lines
 }
 
@@ -183,9 +174,9 @@ pub(crate) fn how_confident(confidence: Confidence) -> String {
 }
 
 /// A row for each trial that was watched.
-pub(crate) fn steps(view: &RunView, watched: &Watched) -> Table {
+fn steps(view: &RunView, watched: &Watched) -> Table {
     let mut table =
-        Table::with_text_last(&["  trial", "offered", "p99", "in flight", "CPU", "ready", "most wait"]);
+        Table::with_text_last(&["trial", "offered", "p99", "in flight", "CPU", "ready", "most wait"]);
     for (number, window) in &view.watched_trials {
         let trial = view.trials.iter().find(|trial| trial.number == *number);
         let Some(figure) = figure(window, watched) else { continue };
@@ -193,8 +184,7 @@ pub(crate) fn steps(view: &RunView, watched: &Watched) -> Table {
         let p99 = trial.and_then(|t| t.figures.response).map_or_else(dash, |t| t.quantiles.p99.to_string());
         let flight = trial.and_then(|t| t.figures.outstanding).map_or_else(dash, |o| average(o.mean));
         let rate = trial.and_then(|t| t.rate).map_or_else(dash, |rate| rate.to_string());
-        let name =
-            if *number == 0 { "  no load".to_owned() } else { format!("  {number} {}", purpose(trial)) };
+        let name = if *number == 0 { "no load".to_owned() } else { format!("{number} {}", purpose(trial)) };
         let ready = figure.ready.map_or_else(dash, |ready| format!("{ready:.2}"));
         let cells = [name, rate, p99, flight, cpu_words(&figure), ready, waits(&figure)];
         table.row(cells.map(|text| (text, Tone::Plain)));
@@ -222,21 +212,25 @@ fn waits(figure: &Figure) -> String {
 }
 
 /// What was looked at once.
-pub(crate) fn look(look: &Look) -> Vec<Line> {
+fn look(look: &Look) -> Vec<Text> {
     let more = |left: usize| {
-        let line = Line::empty().and(Tone::Faint, format!("      and {} more", grouped(left as u64)));
+        let line = Text::at(2).and(Tone::Faint, format!("and {} more", grouped(left as u64)));
         (left > 0).then_some(line)
     };
     match look {
         Look::Threads { pid, took_ns, at } => {
-            let head = format!("    threads of the JVM {pid}, by its own account ({})", Nanos(*took_ns));
-            let rows = at.iter().take(SHOWN).map(|at| Line::plain(format!("      {}", place(at))));
-            [Line::plain(head)].into_iter().chain(rows).chain(more(at.len().saturating_sub(SHOWN))).collect()
+            let head = format!("threads of the JVM {pid}, by its own account ({})", Nanos(*took_ns));
+            let rows = at.iter().take(SHOWN).map(|at| Text::at(2).then(format!("{}", place(at))));
+            [Text::at(1).then(head)]
+                .into_iter()
+                .chain(rows)
+                .chain(more(at.len().saturating_sub(SHOWN)))
+                .collect()
         }
         Look::VirtualThreads(virtual_threads) => {
             let v = virtual_threads;
             let text = format!(
-                "    virtual threads of the JVM {}: {} of {} carriers busy, {} ready, {} wait with a deadline, \
+                "virtual threads of the JVM {}: {} of {} carriers busy, {} ready, {} wait with a deadline, \
                  {} sockets waited for",
                 v.pid,
                 v.mounted,
@@ -245,22 +239,22 @@ pub(crate) fn look(look: &Look) -> Vec<Line> {
                 grouped(v.delayed),
                 grouped(v.reading)
             );
-            vec![Line::plain(text)]
+            vec![Text::at(1).then(text)]
         }
         Look::Blockers { blocked } => {
             let rows = blocked.iter().take(SHOWN).map(|session| {
                 let by: Vec<String> = session.by.iter().map(u32::to_string).collect();
                 let text = format!(
-                    "      session {} waits for {} ({}): {}",
+                    "session {} waits for {} ({}): {}",
                     session.pid,
                     by.join(", "),
                     session.event,
                     session.statement
                 );
-                Line::plain(text)
+                Text::at(2).then(text)
             });
-            let head = format!("    {} sessions of PostgreSQL blocked by others", blocked.len());
-            [Line::plain(head)]
+            let head = format!("{} sessions of PostgreSQL blocked by others", blocked.len());
+            [Text::at(1).then(head)]
                 .into_iter()
                 .chain(rows)
                 .chain(more(blocked.len().saturating_sub(SHOWN)))
@@ -271,12 +265,12 @@ pub(crate) fn look(look: &Look) -> Vec<Line> {
                 let mean = Nanos((statement.total_ms / statement.calls.max(1) as f64 * 1e6) as u64);
                 let total = Nanos((statement.total_ms * 1e6) as u64);
                 let calls = grouped(statement.calls);
-                Line::plain(format!("      {total} in {calls} calls of {mean}: {}", statement.text))
+                Text::at(2).then(format!("{total} in {calls} calls of {mean}: {}", statement.text))
             });
-            let head = Line::plain("    statements that took most of PostgreSQL's time");
+            let head = Text::at(1).then("statements that took most of PostgreSQL's time");
             [head].into_iter().chain(rows).chain(more(statements.len().saturating_sub(SHOWN))).collect()
         }
-        Look::Refused { of, why } => vec![Line::plain("    ").and(Tone::Warn, format!("{of}: ")).then(why)],
+        Look::Refused { of, why } => vec![Text::at(1).and(Tone::Warn, format!("{of}: ")).then(why)],
     }
 }
 
@@ -290,34 +284,34 @@ fn place(at: &ThreadsAt) -> String {
 }
 
 /// Who is watched, and how.
-pub(crate) fn who(view: &RunView) -> Vec<Line> {
+fn who(view: &RunView) -> Vec<Text> {
     let Some(watched) = &view.watched else { return Vec::new() };
-    let mut lines: Vec<Line> =
+    let mut lines: Vec<Text> =
         watched.subjects.iter().filter(|subject| subject.pid > 0).map(subject).collect();
     if let Some(postgres) = &watched.postgres {
         let settings: Vec<String> =
             postgres.settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
-        lines.push(Line::plain(format!("    PostgreSQL at {}", postgres.address)));
+        lines.push(Text::at(1).then(format!("PostgreSQL at {}", postgres.address)));
         if !settings.is_empty() {
-            lines.push(Line::empty().and(Tone::Faint, format!("      {}", settings.join(" · "))));
+            lines.push(Text::at(2).and(Tone::Faint, format!("{}", settings.join(" · "))));
         }
     }
-    lines.extend(watched.metrics.as_ref().map(|url| Line::plain(format!("    metrics at {url}"))));
+    lines.extend(watched.metrics.as_ref().map(|url| Text::at(1).then(format!("metrics at {url}"))));
     if watched.sweeps_per_second > 0.0 && anyone(watched) {
         let late =
             if watched.real_time { "" } else { ", late when the machine is full (no real-time priority)" };
-        let text = format!("    {} looks at the threads a second{late}", average(watched.sweeps_per_second));
-        lines.push(Line::empty().and(Tone::Faint, text));
+        let text = format!("{} looks at the threads a second{late}", average(watched.sweeps_per_second));
+        lines.push(Text::at(1).and(Tone::Faint, text));
     }
     let changes = view.watched_trials.iter().flat_map(|(trial, window)| {
-        let text = move |change: &String| format!("    in trial {trial}: {change}");
+        let text = move |change: &String| format!("in trial {trial}: {change}");
         window.changes.iter().map(text)
     });
-    lines.extend(changes.take(SHOWN).map(|text| Line::empty().and(Tone::Warn, text)));
+    lines.extend(changes.take(SHOWN).map(|text| Text::at(1).and(Tone::Warn, text)));
     lines
 }
 
-fn subject(subject: &Subject) -> Line {
+fn subject(subject: &Subject) -> Text {
     let mut parts = vec![match subject.role {
         Role::Service => "the service".to_owned(),
         Role::Downstream => "the service talks to it".to_owned(),
@@ -325,18 +319,17 @@ fn subject(subject: &Subject) -> Line {
     parts.extend((!subject.listens.is_empty()).then(|| format!("listens at {}", subject.listens.join(", "))));
     parts.extend(subject.java.as_ref().map(|version| format!("Java {version}")));
     parts.extend((!subject.command.is_empty()).then(|| subject.command.clone()));
-    Line::plain("    ").then(subject_name(subject)).and(Tone::Faint, format!(" · {}", parts.join(" · ")))
+    Text::at(1).then(subject_name(subject)).and(Tone::Faint, format!(" · {}", parts.join(" · ")))
 }
 
 /// What could not be seen.
-pub(crate) fn unseen(view: &RunView) -> Vec<Line> {
+fn unseen(view: &RunView) -> Vec<Text> {
     let mut lines = Vec::new();
     if let Some(watched) = &view.watched {
         lines.extend(
-            watched
-                .missing
-                .iter()
-                .map(|missing| Line::plain(format!("    {}: ", missing.what)).and(Tone::Faint, &missing.why)),
+            watched.missing.iter().map(|missing| {
+                Text::at(1).then(format!("{}: ", missing.what)).and(Tone::Faint, &missing.why)
+            }),
         );
         if watched.level == Level::Outside && lines.is_empty() && !anyone(watched) {
             lines.extend(not_observable(watched));
@@ -345,7 +338,7 @@ pub(crate) fn unseen(view: &RunView) -> Vec<Line> {
     let said: Vec<&str> = view.watched.iter().flat_map(|w| &w.missing).map(|m| m.what.as_str()).collect();
     for unseen in view.diagnosis.iter().flat_map(|diagnosis| &diagnosis.unseen) {
         if !said.iter().any(|what| unseen.starts_with(what)) {
-            lines.push(Line::plain(format!("    {unseen}")));
+            lines.push(Text::at(1).then(format!("{unseen}")));
         }
     }
     lines

@@ -1,18 +1,18 @@
 use crate::sheet::{distinct, part_lines};
 use crate::summary::{moments, rooms};
-use crate::{Kind, Line, RunView, Tone};
+use crate::{Kind, RunView, Text, Tone};
 
 /// The figures of the machine so far, as tables of so many columns; of threads how many there were when, and every limit.
-pub fn figure_lines(view: &RunView, width: usize) -> Vec<Line> {
+pub fn figure_lines(view: &RunView, width: usize) -> Vec<Text> {
     if view.kind() == Kind::Tasks {
         let ramp = if view.ramp.is_empty() { Vec::new() } else { moments(view).lines() };
         let limits = if view.rooms.is_empty() { Vec::new() } else { rooms(&view.rooms).lines() };
-        let apart = (!ramp.is_empty() && !limits.is_empty()).then(Line::empty);
+        let apart = (!ramp.is_empty() && !limits.is_empty()).then(Text::empty);
         return ramp.into_iter().chain(apart).chain(limits).collect();
     }
     let mut lines = Vec::new();
     for name in distinct(view.measured.iter().map(|figure| figure.table.as_str())) {
-        lines.push(Line::plain("  ").and(Tone::Strong, name));
+        lines.push(Text::plain("  ").and(Tone::Strong, name));
         lines.extend(part_lines(name, &view.measured, width));
     }
     lines

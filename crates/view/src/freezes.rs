@@ -1,7 +1,7 @@
 //! That the target stood still, in words and as JSON.
 
 use crate::json::{rate_value, seconds};
-use crate::{Line, RunView, Tone};
+use crate::{RunView, Text, Tone};
 use diagnosis::Freezes;
 use serde_json::{Value, json};
 use units::{Nanos, grouped};
@@ -10,9 +10,9 @@ use units::{Nanos, grouped};
 const ALIKE: f64 = 1.2;
 
 /// In one line, if it did.
-pub(crate) fn line(view: &RunView) -> Option<Line> {
+pub(crate) fn line(view: &RunView) -> Option<Text> {
     let found = view.freezes()?;
-    Some(Line::plain("  ").and(Tone::Bad, times(&found)).then(format!(
+    Some(Text::empty().and(Tone::Bad, times(&found)).then(format!(
         "{} ({} of the time under load: the slowest answers waited for that); {}",
         lengths(&found),
         found.share(),

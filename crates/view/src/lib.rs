@@ -1,20 +1,20 @@
 //! What a run looks like: folds its events into a [`RunView`], and turns that into text lines,
 //! progress lines and JSON.
 //!
-//! Live, replayed and reported runs take this one path. No colour and no widget: a [`Line`] says
+//! Live, replayed and reported runs take this one path. No colour and no widget: a [`Text`] says
 //! what its parts mean ([`Tone`]), a face decides how that looks. Never a clock, never a file.
 
 pub mod anatomy;
 mod caveats;
 mod chart;
 mod compare;
+pub mod document;
 mod experiment;
 mod explain;
 mod figures;
 mod freezes;
 mod grid;
 mod json;
-mod line;
 mod list;
 mod logs;
 pub mod measures;
@@ -27,7 +27,6 @@ mod second;
 mod seconds;
 mod sheet;
 mod summary;
-mod table;
 pub mod tables;
 mod trial;
 mod verdict;
@@ -39,12 +38,12 @@ pub use compare::{
     Compared, Comparison, Difference, MOST_COMPARED, Measure, RunComparison, RunFigure, RunVerdict, Spread,
     Standing, compare, compare_runs,
 };
+pub use document::{Piece, Text, Tone};
 pub use experiment::{arm_lines, hypothesis_lines, start_line};
 pub use explain::{changed, explain};
 pub use figures::figure_lines;
 pub use grid::{Grid, csv_line};
 pub use json::run_json;
-pub use line::{Line, Span, Tone};
 pub use list::{list_grid, list_json, list_lines, outcome};
 pub use logs::logs;
 pub use ongoing::Ongoing;

@@ -1,15 +1,15 @@
 use crate::json::{count, rate_value};
 use crate::words::number;
-use crate::{Grid, Line, Tone};
+use crate::{Grid, Text, Tone};
 use record::{Gave, Verdict};
 use serde_json::{Value, json};
 use store::{Answers, RunSummary, State};
 use units::{Share, grouped};
 
 /// The runs kept, one line each, in the order given.
-pub fn list_lines(runs: &[RunSummary]) -> Vec<Line> {
+pub fn list_lines(runs: &[RunSummary]) -> Vec<Text> {
     if runs.is_empty() {
-        return vec![Line::plain("  no run is kept yet; torment find, torment run or torment try makes one")];
+        return vec![Text::plain("  no run is kept yet; torment find, torment run or torment try makes one")];
     }
     let width =
         |text: fn(&RunSummary) -> &str| runs.iter().map(|r| text(r).chars().count()).max().unwrap_or(0);
@@ -23,7 +23,7 @@ pub fn list_lines(runs: &[RunSummary]) -> Vec<Line> {
             let name = run.label.name.as_deref().unwrap_or_default();
             let name = if names > 0 { format!("  {name:names$}") } else { String::new() };
             let tags = run.label.tags.iter().map(|tag| format!("  {tag}")).collect::<String>();
-            Line::plain("  ")
+            Text::plain("  ")
                 .and(Tone::Strong, format!("{:ids$}{name}", run.id.0))
                 .then(format!("  {:commands$}  {target:targets$}  ", run.command))
                 .and(tone, text)

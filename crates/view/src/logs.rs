@@ -1,24 +1,24 @@
-use crate::{Line, RunView, Tone};
+use crate::{RunView, Text, Tone};
 use units::Bytes;
 
 /// What the programs that the plan started have written, each under its name.
-pub fn logs(view: &RunView) -> Vec<Line> {
+pub fn logs(view: &RunView) -> Vec<Text> {
     if view.logs.is_empty() {
-        return vec![Line::plain("  no log is kept: the plan started no program, or none has ended")];
+        return vec![Text::plain("  no log is kept: the plan started no program, or none has ended")];
     }
     let mut lines = Vec::new();
     for log in &view.logs {
         if !lines.is_empty() {
-            lines.push(Line::empty());
+            lines.push(Text::empty());
         }
-        lines.push(Line::plain("  ").and(Tone::Strong, &log.program));
-        lines.extend(log.text.lines().map(|line| Line::plain(format!("    {line}"))));
+        lines.push(Text::plain("  ").and(Tone::Strong, &log.program));
+        lines.extend(log.text.lines().map(|line| Text::plain(format!("    {line}"))));
         if log.text.is_empty() {
-            lines.push(Line::empty().and(Tone::Faint, "    it has written nothing"));
+            lines.push(Text::empty().and(Tone::Faint, "    it has written nothing"));
         }
         if log.left_out > 0 {
             let text = format!("    {} between its beginning and its end are left out", Bytes(log.left_out));
-            lines.push(Line::empty().and(Tone::Faint, text));
+            lines.push(Text::empty().and(Tone::Faint, text));
         }
     }
     lines

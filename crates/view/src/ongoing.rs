@@ -2,7 +2,7 @@
 
 use crate::page::Pages;
 use crate::verdict::sentences;
-use crate::{Line, TrialState};
+use crate::{Text, TrialState};
 use diagnosis::{Recording, diagnose, glance};
 use record::{Event, Purpose};
 use std::ops::Deref;
@@ -16,7 +16,7 @@ const EVERY: u32 = 10;
 pub struct Ongoing {
     pages: Pages,
     recording: Recording,
-    suspected: Option<Line>,
+    suspected: Option<Text>,
     begun_unix_ms: u64,
 }
 
@@ -66,7 +66,7 @@ impl Ongoing {
     }
 
     /// What seems to have given first, by what is known so far: the verdict may be another.
-    pub fn suspected(&self) -> Option<&Line> {
+    pub fn suspected(&self) -> Option<&Text> {
         self.suspected.as_ref()
     }
 

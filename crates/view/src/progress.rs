@@ -3,7 +3,7 @@ use crate::reason::why_bad_there;
 use crate::trial::Times;
 use crate::watched::subject_name;
 use crate::words::number;
-use crate::{Line, RunView, Tone, Trial, TrialState, Words};
+use crate::{RunView, Text, Tone, Trial, TrialState, Words};
 use record::watch::Watched;
 use record::{Event, Outcome, Probing, Purpose, Ramped, Slice};
 use units::{Nanos, Rate, grouped};
@@ -30,7 +30,7 @@ pub struct Progress {
 
 impl Progress {
     /// What the next event is worth saying.
-    pub fn event(&mut self, event: &Event) -> Vec<Line> {
+    pub fn event(&mut self, event: &Event) -> Vec<Text> {
         match event {
             Event::Designed { .. }
             | Event::VisitStarted { .. }
@@ -41,7 +41,7 @@ impl Progress {
         }
     }
 
-    fn of_experiment(&mut self, event: &Event) -> Vec<Line> {
+    fn of_experiment(&mut self, event: &Event) -> Vec<Text> {
         let before = self.experiment.standing.clone();
         self.experiment.fold(event);
         let Some(names) = Names::of(&self.experiment) else { return Vec::new() };
@@ -51,20 +51,20 @@ impl Progress {
                 let visiting = self.experiment.visiting.as_ref();
                 visiting.map(|visiting| experiment::started(&names, visiting)).into_iter().collect()
             }
-            Event::Visited { visit } => vec![experiment::visited(&names, visit)],
+            Event::Visited { visit } => vec![experiment::visited(&names, visit).indented()],
             // At the end it stands where it stood after the last block.
             Event::Stands { standing } if before.is_none_or(|before| before.judged != standing.judged) => {
                 experiment::stands(&names, standing)
             }
             Event::Resumed { .. } => {
                 let made = experiment::number_of(names.visits.len(), "start");
-                vec![Line::empty().and(Tone::Strong, format!("goes on; {made} made already"))]
+                vec![Text::empty().and(Tone::Strong, format!("goes on; {made} made already"))]
             }
             _ => Vec::new(),
         }
     }
 
-    fn of_load(&mut self, event: &Event) -> Option<Line> {
+    fn of_load(&mut self, event: &Event) -> Option<Text> {
         match event {
             Event::RunStarted(started) => {
                 self.words = Words::of(&started.command);
@@ -103,19 +103,19 @@ impl Progress {
                     (None, Some(upper)) => format!("below {} {unit}", number(upper)),
                     (None, None) => "warm now: the bounds found while cold no longer count".to_owned(),
                 };
-                Some(Line::plain(format!("{:5}", "")).and(Tone::Strong, format!("→ {text}")))
+                Some(Text::plain(format!("{:5}", "")).and(Tone::Strong, format!("→ {text}")))
             }
-            Event::Doubt { caveat } => Some(Line::empty().and(Tone::Warn, "caveat: ").then(&caveat.text)),
+            Event::Doubt { caveat } => Some(Text::empty().and(Tone::Warn, "caveat: ").then(&caveat.text)),
             Event::WatchStarted { watched } => {
                 let text = who_is_watched(watched);
                 if text == self.watched {
                     return None;
                 }
                 self.watched.clone_from(&text);
-                Some(Line::empty().and(Tone::Faint, text))
+                Some(Text::empty().and(Tone::Faint, text))
             }
             Event::Probing(Probing { table, figures, expected }) => {
-                Some(Line::empty().and(Tone::Faint, format!("{table}: {figures} figures, about {expected}")))
+                Some(Text::empty().and(Tone::Faint, format!("{table}: {figures} figures, about {expected}")))
             }
             Event::Forecast { rooms } => rooms.first().map(|room| {
                 let text = match room.threads {
@@ -126,16 +126,16 @@ impl Progress {
                     ),
                     None => "no limit is known".to_owned(),
                 };
-                Line::empty().and(Tone::Faint, text)
+                Text::empty().and(Tone::Faint, text)
             }),
             Event::Ramped(Ramped { tasks, free, after }) => {
                 let after = after.as_secs_f64();
-                Some(Line::plain(format!("{after:6.1} s  {:>9} threads  {free:>9} free", grouped(*tasks))))
+                Some(Text::plain(format!("{after:6.1} s  {:>9} threads  {free:>9} free", grouped(*tasks))))
             }
             Event::Surveyed { conditions } => conditions
                 .caveats
                 .first()
-                .map(|caveat| Line::empty().and(Tone::Warn, "caveat: ").then(&caveat.text)),
+                .map(|caveat| Text::empty().and(Tone::Warn, "caveat: ").then(&caveat.text)),
             Event::SliceDone { .. }
             | Event::Known { .. }
             | Event::Measured { .. }
@@ -173,10 +173,10 @@ fn who_is_watched(watched: &Watched) -> String {
 }
 
 /// Some seconds of a load that goes on.
-fn stretch(at: Nanos, since: &Slice) -> Line {
+fn stretch(at: Nanos, since: &Slice) -> Text {
     let rate = |count| Rate::of(count, since.elapsed);
     let line =
-        Line::plain(format!("{:>7}", Nanos::from_secs(at.as_secs_f64().round() as u64))).then(format!(
+        Text::plain(format!("{:>7}", Nanos::from_secs(at.as_secs_f64().round() as u64))).then(format!(
             "   offered {:>9}  achieved {:>9}  waiting {:>6}",
             rate(since.due),
             rate(since.sent),
@@ -197,12 +197,12 @@ fn response(times: Option<Times>) -> String {
 }
 
 /// A trial that is over, in one line.
-pub fn trial_line(trial: &Trial) -> Line {
+pub fn trial_line(trial: &Trial) -> Text {
     let state = TrialState::of(trial);
     let rate = trial.rate.map(|r| r.to_string()).unwrap_or_default();
     let loaded = Nanos::from_millis((trial.loaded.as_millis_f64() / 100.0).round() as u64 * 100);
     let line =
-        Line::plain(format!("{:>3}  {:<8}  {rate:>9}  {loaded:>6}  ", trial.number, trial.purpose.name()))
+        Text::plain(format!("{:>3}  {:<8}  {rate:>9}  {loaded:>6}  ", trial.number, trial.purpose.name()))
             .and(state.tone(), format!("{:<4}", state.name()));
     let why = match state {
         TrialState::Bad => why_bad_there(trial),

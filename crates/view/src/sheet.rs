@@ -1,7 +1,7 @@
 //! Figures of a machine as tables: one for each table of theirs, and for each thing that its columns say.
 
-use crate::table::Table;
-use crate::{Line, Tone};
+use crate::document::Table;
+use crate::{Text, Tone};
 use record::{Figure, Unit};
 use units::{Bytes, Nanos, Share, grouped};
 
@@ -11,12 +11,12 @@ const WIDTH: usize = 100;
 const PRECISE: f64 = 0.015;
 
 /// All tables, each with what explains its figures below.
-pub(crate) fn tables(figures: &[Figure], notes: &[(String, String)]) -> Vec<Line> {
+pub(crate) fn tables(figures: &[Figure], notes: &[(String, String)]) -> Vec<Text> {
     let names = distinct(figures.iter().map(|f| &f.table).chain(notes.iter().map(|(table, _)| table)));
     let mut lines = Vec::new();
     for name in names {
         let of_it: Vec<&Figure> = figures.iter().filter(|figure| figure.table == *name).collect();
-        lines.extend([Line::empty(), Line::plain("  ").and(Tone::Strong, name)]);
+        lines.extend([Text::empty(), Text::plain("  ").and(Tone::Strong, name)]);
         lines.extend(part_lines(name, figures, WIDTH));
         lines.extend(arguments(&of_it).iter().flat_map(|text| wrapped("    ", text, Tone::Faint)));
         lines.extend(caveats(&of_it).iter().flat_map(|text| wrapped("  caveat: ", text, Tone::Warn)));
@@ -27,8 +27,8 @@ pub(crate) fn tables(figures: &[Figure], notes: &[(String, String)]) -> Vec<Line
 }
 
 /// The figures of one name, in tables no wider than that.
-pub(crate) fn part_lines(name: &str, figures: &[Figure], width: usize) -> Vec<Line> {
-    parts(name, figures, width).into_iter().flat_map(Table::lines).collect()
+pub(crate) fn part_lines(name: &str, figures: &[Figure], width: usize) -> Vec<Text> {
+    parts(name, figures, width).iter().flat_map(Table::lines).collect()
 }
 
 fn parts(name: &str, figures: &[Figure], width: usize) -> Vec<Table> {
@@ -151,7 +151,7 @@ pub(crate) fn caveats(figures: &[&Figure]) -> Vec<String> {
 }
 
 /// A long sentence over several lines, those after the first under its beginning.
-pub(crate) fn wrapped(before: &str, text: &str, tone: Tone) -> Vec<Line> {
+pub(crate) fn wrapped(before: &str, text: &str, tone: Tone) -> Vec<Text> {
     let indent = before.chars().count();
     let mut rows: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -164,7 +164,7 @@ pub(crate) fn wrapped(before: &str, text: &str, tone: Tone) -> Vec<Line> {
         }
     }
     let lead = |at: usize| if at == 0 { before.to_owned() } else { " ".repeat(indent) };
-    rows.into_iter().enumerate().map(|(at, row)| Line::plain(lead(at)).and(tone, row)).collect()
+    rows.into_iter().enumerate().map(|(at, row)| Text::plain(lead(at)).and(tone, row)).collect()
 }
 
 #[cfg(test)]

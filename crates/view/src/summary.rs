@@ -11,13 +11,14 @@ mod working_set;
 
 pub use tasks::limits;
 
-pub(crate) use load::{counts, parts, rates, times};
+pub(crate) use load::figures;
 pub(crate) use search::{curve_table, told};
 pub(crate) use sheet::{conditions_words, machine_words};
 pub(crate) use tasks::{moments, rooms};
 
+use crate::document::indented;
 use crate::sheet::tables;
-use crate::{Kind, Line, RunView, Tone, Words, caveats};
+use crate::{Kind, RunView, Text, Tone, Words, caveats};
 use stats::upper_bound;
 use units::{Share, grouped};
 
@@ -25,18 +26,13 @@ use units::{Share, grouped};
 const CONFIDENCE: f64 = 0.95;
 
 /// The summary of a run that ended, goes on, or was cut short.
-pub fn summary(view: &RunView) -> Vec<Line> {
+pub fn summary(view: &RunView) -> Vec<Text> {
     let Some(started) = &view.started else {
-        return vec![
-            Line::empty().and(Tone::Bad, "  the run's first event is missing: nothing can be said of it"),
-        ];
+        return indented([nothing()]);
     };
-    let mut lines = vec![
-        Line::plain("  ")
-            .and(Tone::Strong, &started.target)
-            .and(Tone::Faint, format!(" · {}{}", started.command, goal(&started.goal))),
-        Line::empty(),
-    ];
+    let about = format!(" · {}{}", started.command, goal(&started.goal));
+    let head = Text::empty().and(Tone::Strong, &started.target).and(Tone::Faint, about);
+    let mut lines = indented([head, Text::empty()]);
     let body = match view.kind() {
         Kind::Experiment => experiment::lines(view),
         Kind::Search => search::lines(view),
@@ -48,26 +44,30 @@ pub fn summary(view: &RunView) -> Vec<Line> {
     lines.extend(body);
     if matches!(view.kind(), Kind::Search | Kind::Load) && !view.measured.is_empty() {
         lines.extend(tables(&view.measured, &view.notes));
-        lines.push(Line::empty());
+        lines.push(Text::empty());
     }
     if let Some(error) = view.end.as_ref().and_then(|end| end.error.as_ref()) {
-        lines.push(Line::empty().and(Tone::Bad, "  error: ").then(error));
+        lines.extend(indented([Text::empty().and(Tone::Bad, "error: ").then(error)]));
     }
-    lines.extend(caveats::lines(view));
+    lines.extend(indented(caveats::lines(view)));
     let part =
         started.part_of.as_ref().map(|whole| format!(" · a measurement of {whole}")).unwrap_or_default();
     let label = &started.label;
     let said = [label.name.clone(), label.commit.as_ref().map(|commit| format!("commit {commit}"))];
     let called: String =
         said.into_iter().flatten().chain(label.tags.clone()).map(|word| format!(" · {word}")).collect();
-    lines.push(
-        Line::empty().and(Tone::Faint, format!("  run {0} · torment show {0}{part}{called}", started.id)),
-    );
+    let which = format!("run {0} · torment show {0}{part}{called}", started.id);
+    lines.extend(indented([Text::empty().and(Tone::Faint, which)]));
     lines
 }
 
+/// That of events without a first one nothing can be said.
+pub(crate) fn nothing() -> Text {
+    Text::empty().and(Tone::Bad, "the run's first event is missing: nothing can be said of it")
+}
+
 /// What it came to, or how it stands: what holds first, then what else a reader must know at once.
-pub(crate) fn headline(view: &RunView) -> Vec<Line> {
+pub(crate) fn headline(view: &RunView) -> Vec<Text> {
     if view.started.is_none() {
         return Vec::new();
     }
@@ -87,14 +87,14 @@ fn goal(goal: &str) -> String {
 }
 
 /// The headline of a run without an end, if it has none.
-fn unfinished(view: &RunView) -> Option<Line> {
+fn unfinished(view: &RunView) -> Option<Text> {
     if view.end.is_some() {
         return None;
     }
     Some(if view.running {
-        Line::plain("  ").and(Tone::Strong, "still running").then(": this is what is known so far")
+        Text::empty().and(Tone::Strong, "still running").then(": this is what is known so far")
     } else {
-        Line::plain("  ")
+        Text::empty()
             .and(Tone::Bad, "cut short")
             .then(": torment itself ended before the run did; what it had measured is kept")
     })

@@ -3,7 +3,7 @@
 
 use crate::watched::{amount, anyone};
 use crate::words::number;
-use crate::{Line, RunView, Tone, not_observable};
+use crate::{RunView, Text, Tone, not_observable};
 use record::{Arithmetic, Confidence, Diagnosis, Evidence, NoFinding, Prediction};
 use units::{Rate, Share};
 
@@ -11,7 +11,7 @@ use units::{Rate, Share};
 const EVIDENCE: usize = 4;
 
 /// The verdict for the summary, with an empty line after it; nothing if nothing was watched and nothing is wrong.
-pub(crate) fn lines(view: &RunView) -> Vec<Line> {
+pub(crate) fn lines(view: &RunView) -> Vec<Text> {
     let mut lines = match &view.diagnosis {
         Some(diagnosis) if !diagnosis.findings.is_empty() => found(diagnosis),
         Some(diagnosis) => none(diagnosis).into_iter().collect(),
@@ -27,18 +27,18 @@ pub(crate) fn lines(view: &RunView) -> Vec<Line> {
     }
     let id = view.started.as_ref().map_or("last", |started| started.id.0.as_str());
     if view.diagnosis.as_ref().is_some_and(|diagnosis| !diagnosis.findings.is_empty()) {
-        lines.push(Line::empty().and(Tone::Faint, format!("  all of it: torment explain {id}")));
+        lines.push(Text::empty().and(Tone::Faint, format!("all of it: torment explain {id}")));
     }
     if !lines.is_empty() {
-        lines.push(Line::empty());
+        lines.push(Text::empty());
     }
     lines
 }
 
-fn found(diagnosis: &Diagnosis) -> Vec<Line> {
+fn found(diagnosis: &Diagnosis) -> Vec<Text> {
     let mut lines = sentences(diagnosis);
     let verdict = &diagnosis.findings[0];
-    let rest: Vec<Line> = (diagnosis.chain.len() > 1)
+    let rest: Vec<Text> = (diagnosis.chain.len() > 1)
         .then(|| chain(diagnosis))
         .into_iter()
         .chain(agreeing(diagnosis).filter(|a| !is_said(a, diagnosis)).map(arithmetic))
@@ -48,7 +48,7 @@ fn found(diagnosis: &Diagnosis) -> Vec<Line> {
     lines.extend(rest);
     lines.push(confidence(diagnosis));
     lines.extend(
-        diagnosis.next.first().map(|next| Line::empty().and(Tone::Faint, "  next: ").and(Tone::Strong, next)),
+        diagnosis.next.first().map(|next| Text::empty().and(Tone::Faint, "next: ").and(Tone::Strong, next)),
     );
     lines.extend(diagnosis.prediction.as_ref().map(prediction));
     lines
@@ -60,28 +60,28 @@ fn is_said(arithmetic: &Arithmetic, diagnosis: &Diagnosis) -> bool {
 }
 
 /// What it came to: the first sentence to be seen first.
-pub(crate) fn sentences(diagnosis: &Diagnosis) -> Vec<Line> {
+pub(crate) fn sentences(diagnosis: &Diagnosis) -> Vec<Text> {
     let said = &diagnosis.sentences;
     let own: Vec<&String> = match said.is_empty() {
         false => said.iter().collect(),
         true => diagnosis.findings.iter().take(1).map(|finding| &finding.sentence).collect(),
     };
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<Text> = Vec::new();
     for (index, sentence) in own.into_iter().enumerate() {
         let tone = if index == 0 { Tone::Strong } else { Tone::Plain };
-        lines.push(Line::plain("  ").and(tone, sentence));
+        lines.push(Text::empty().and(tone, sentence));
     }
     if diagnosis.tie
         && let Some(other) = diagnosis.findings.get(1)
         && !said.contains(&other.sentence)
     {
-        lines.push(Line::plain("  ").and(Tone::Warn, "or, as likely: ").then(&other.sentence));
+        lines.push(Text::empty().and(Tone::Warn, "or, as likely: ").then(&other.sentence));
     }
     lines
 }
 
 /// Why nothing is named, in one line.
-pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Line> {
+pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Text> {
     let (tone, words, usual) = match diagnosis.none? {
         // Not well on the way, and well at more.
         NoFinding::NotSaturated if diagnosis.degraded_at.is_some() => {
@@ -90,7 +90,7 @@ pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Line> {
         NoFinding::NotSaturated => {
             let up_to = diagnosis.well_at.map(|rate| format!(", up to {rate}")).unwrap_or_default();
             let text = format!(": the target was well at every rate offered{up_to}");
-            return Some(Line::plain("  ").and(Tone::Good, "not saturated").then(text));
+            return Some(Text::empty().and(Tone::Good, "not saturated").then(text));
         }
         NoFinding::Unexplained => {
             (Tone::Warn, "unexplained", "the target was not well, and nothing that was watched says why")
@@ -102,12 +102,12 @@ pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Line> {
     };
     let said = diagnosis.sentences.join(" ");
     let said = if said.is_empty() { usual.to_owned() } else { said };
-    Some(Line::plain("  ").and(tone, words).then(format!(": {said}")))
+    Some(Text::empty().and(tone, words).then(format!(": {said}")))
 }
 
 /// What was seen; beside it what was seen where the target was well.
-pub(crate) fn evidence(fact: &Evidence, diagnosis: &Diagnosis) -> Line {
-    let line = Line::plain("    ").then(&fact.text);
+pub(crate) fn evidence(fact: &Evidence, diagnosis: &Diagnosis) -> Text {
+    let line = Text::at(1).then(&fact.text);
     let Some(well) = fact.well else { return line };
     let at = match (diagnosis.well_at, diagnosis.degraded_at) {
         // One load, at first well.
@@ -121,15 +121,16 @@ pub(crate) fn evidence(fact: &Evidence, diagnosis: &Diagnosis) -> Line {
 }
 
 /// From the request to what waits for nothing else.
-pub(crate) fn chain(diagnosis: &Diagnosis) -> Line {
-    Line::plain("    ").then(diagnosis.chain.join(" → "))
+pub(crate) fn chain(diagnosis: &Diagnosis) -> Text {
+    Text::at(1).then(diagnosis.chain.join(" → "))
 }
 
 /// Whether the verdict reproduces what was measured.
-pub(crate) fn arithmetic(arithmetic: &Arithmetic) -> Line {
+pub(crate) fn arithmetic(arithmetic: &Arithmetic) -> Text {
     let Arithmetic { formula, ceiling, measured } = arithmetic;
     let about = if arithmetic.is_near() { "" } else { "about " };
-    Line::plain(format!("    {formula} = {} a second", number(ceiling.0)))
+    Text::at(1)
+        .then(format!("{formula} = {} a second", number(ceiling.0)))
         .and(Tone::Good, format!(": that is {about}the limit"))
         .then(format!("; measured: {}", number(measured.0)))
 }
@@ -139,14 +140,14 @@ pub(crate) fn agreeing(diagnosis: &Diagnosis) -> Option<&Arithmetic> {
     diagnosis.arithmetic.as_ref().filter(|arithmetic| arithmetic.agrees())
 }
 
-pub(crate) fn confidence(diagnosis: &Diagnosis) -> Line {
+pub(crate) fn confidence(diagnosis: &Diagnosis) -> Text {
     let confidence = diagnosis.findings.first().map(|finding| finding.confidence).unwrap_or_default();
     let tone = match confidence.word() {
         "high" => Tone::Good,
         "medium" => Tone::Plain,
         _ => Tone::Warn,
     };
-    let mut line = Line::empty().and(Tone::Faint, "  confidence: ").and(tone, confidence.word());
+    let mut line = Text::empty().and(Tone::Faint, "confidence: ").and(tone, confidence.word());
     if let Some(why) = lacking(confidence) {
         line = line.then(format!(", for {why}"));
     }
@@ -175,12 +176,12 @@ fn lacking(confidence: Confidence) -> Option<String> {
     least.filter(|_| confidence.word() != "high").map(|(_, why)| why)
 }
 
-pub(crate) fn prediction(prediction: &Prediction) -> Line {
+pub(crate) fn prediction(prediction: &Prediction) -> Text {
     let Prediction { change, capacity, then } = prediction;
     let gives = match capacity {
         Some(capacity) => format!("about {capacity}"),
         None => "no more than now".to_owned(),
     };
     let then = if then.is_empty() { String::new() } else { format!("; then {then}") };
-    Line::empty().and(Tone::Faint, "  expect: ").then(format!("{change}: {gives}{then}"))
+    Text::empty().and(Tone::Faint, "expect: ").then(format!("{change}: {gives}{then}"))
 }

@@ -1,7 +1,7 @@
 //! The curves of several runs over each other.
 
 use super::Run;
-use view::page::{Chart, Form, Role, Series, Unit};
+use view::document::{Chart, Form, Role, Series, Unit};
 
 /// What is drawn of all of them, by what runs from left to right and what upwards: with the id of the chart.
 const CURVES: [(&str, Unit, Unit); 2] = [
@@ -51,7 +51,7 @@ mod tests {
     use crate::history::tests::line;
     use record::RunId;
     use store::RunSummary;
-    use view::page::{Axis, Document, Front, Point, SCHEMA, Section, Timeline};
+    use view::document::{Axis, Document, Front, Point, SCHEMA, Section, Timeline};
 
     fn run(id: &str, points: &[(f64, f64)], form: Form) -> Run {
         let axis = |name: &str, unit| Axis { name: name.to_owned(), unit, log: false };

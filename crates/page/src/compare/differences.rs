@@ -2,14 +2,12 @@
 
 use super::plain;
 use record::Unit as Measured;
-use view::page::{Axis, Bound, Chart, Doubt, Form, Piece, Point, Role, Series, Table, Text, Unit};
+use view::document::{Axis, Bound, Chart, Doubt, Form, Piece, Point, Role, Series, Table, Text, Unit};
 use view::{Measure, RunComparison, Tone};
 
 /// What came of each run but the first.
 pub(super) fn verdict(compared: &RunComparison) -> Vec<Text> {
-    let one = |verdict: &view::RunVerdict| {
-        vec![Piece { text: verdict.words.clone(), tone: verdict.standing.tone() }]
-    };
+    let one = |verdict: &view::RunVerdict| Text::empty().and(verdict.standing.tone(), &verdict.words);
     compared.verdicts.iter().map(one).collect()
 }
 
@@ -153,7 +151,7 @@ mod tests {
     #[test]
     fn differences_have_their_interval_and_their_meaning() {
         let compared = compared();
-        assert_eq!(verdict(&compared), [vec![Piece { text: "after is slower".to_owned(), tone: Tone::Bad }]]);
+        assert_eq!(verdict(&compared), [Text::empty().and(Tone::Bad, "after is slower")]);
         assert_eq!(doubts(&compared)[0].text, "the plans differ");
         let tables = tables(&compared);
         assert_eq!(tables[0].head, ["", "before", "after"]);

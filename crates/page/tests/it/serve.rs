@@ -55,7 +55,7 @@ fn runs_are_listed_and_shown() {
     assert!(served.refuses("/api/history?limit=many", 400).contains("'many' is not a number of runs"));
 
     let document = served.json("/api/runs/20261120-1");
-    assert_eq!(document["schema"], view::page::SCHEMA);
+    assert_eq!(document["schema"], view::document::SCHEMA);
     let head = &document["front"]["head"];
     assert_eq!((&head["id"], &head["state"]), (&"20261120-1-aaa".into(), &"ended".into()), "{head}");
     let rows = document["timeline"]["at"].as_array().map(Vec::len);

@@ -72,7 +72,6 @@ const SHARED: [&str; 79] = [
     "Series",
     "Service",
     "Socket",
-    "Span",
     "Standing",
     "State",
     "Statement",

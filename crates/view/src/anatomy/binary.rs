@@ -2,22 +2,22 @@
 
 use super::hexadecimal;
 use crate::sheet::wrapped;
-use crate::{Line, Tone};
+use crate::{Text, Tone};
 use ::anatomy::{Binary, Kind, Needed, Parts, Reason, Script, Undefined, reasons};
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// A file that is a script.
-pub fn script_lines(path: &Path, script: &Script) -> Vec<Line> {
+pub fn script_lines(path: &Path, script: &Script) -> Vec<Text> {
     let argument = script.argument.as_deref().map(|a| format!(" with {a}")).unwrap_or_default();
-    let first = Line::plain("  ").and(Tone::Strong, path.display().to_string()).then(": a script");
+    let first = Text::plain("  ").and(Tone::Strong, path.display().to_string()).then(": a script");
     if script.interpreter.is_empty() {
-        return vec![first, Line::plain("  ").and(Tone::Warn, "its first line names no program to run it")];
+        return vec![first, Text::plain("  ").and(Tone::Warn, "its first line names no program to run it")];
     }
     vec![
         first,
-        Line::plain(format!("  run by    {}{argument}", script.interpreter)),
-        Line::empty()
+        Text::plain(format!("  run by    {}{argument}", script.interpreter)),
+        Text::empty()
             .and(Tone::Faint, format!("  torment explain binary {}  says what that is", script.interpreter)),
     ]
 }
@@ -34,16 +34,16 @@ pub fn script_json(path: &Path, script: &Script) -> Value {
 }
 
 /// A program or library.
-pub fn binary_lines(parts: &Parts) -> Vec<Line> {
+pub fn binary_lines(parts: &Parts) -> Vec<Text> {
     let binary = &parts.binary;
     let order = if binary.big_endian { ", big-endian" } else { "" };
     let mut lines = vec![
-        Line::plain("  ")
+        Text::plain("  ")
             .and(Tone::Strong, parts.path.display().to_string())
             .then(format!(": {}", kind_words(binary.kind)))
             .and(Tone::Faint, format!("  {}, {} bits{order}", binary.machine, binary.bits)),
     ];
-    let field = |name: &str, value: &str| Line::plain(format!("  {name:<9} {value}"));
+    let field = |name: &str, value: &str| Text::plain(format!("  {name:<9} {value}"));
     lines.extend(binary.interpreter.as_deref().map(|loader| field("loader", loader)));
     lines.extend(binary.soname.as_deref().map(|name| field("its name", name)));
     lines.extend(binary.runpath.as_deref().map(|folders| field("looks in", &format!("{folders} (RUNPATH)"))));
@@ -82,8 +82,8 @@ fn kind_words(kind: Kind) -> &'static str {
     }
 }
 
-fn library(head: &str, needed: &Needed) -> Vec<Line> {
-    let line = Line::plain(format!("  {head:<9} ")).and(Tone::Strong, needed.soname.clone());
+fn library(head: &str, needed: &Needed) -> Vec<Text> {
+    let line = Text::plain(format!("  {head:<9} ")).and(Tone::Strong, needed.soname.clone());
     let line = match &needed.path {
         Some(path) => line.and(Tone::Faint, format!("  {}", path.display())),
         None => line.and(Tone::Bad, "  not found here: the program would not start"),
@@ -98,14 +98,14 @@ fn library(head: &str, needed: &Needed) -> Vec<Line> {
 }
 
 /// What a static program, or an object, asks for or does not.
-fn unneeded(parts: &Parts) -> Vec<Line> {
+fn unneeded(parts: &Parts) -> Vec<Text> {
     let binary = &parts.binary;
     match (&binary.undefined, binary.kind) {
         (None, _) => {
             wrapped("  ", "it does not say which symbols it asks for (no section heads)", Tone::Warn)
         }
         (Some(_), Kind::Static | Kind::StaticPie) if parts.needed.is_empty() => {
-            vec![Line::plain("  needs     ").and(Tone::Good, "nothing").then(": no loader, no library")]
+            vec![Text::plain("  needs     ").and(Tone::Good, "nothing").then(": no loader, no library")]
         }
         (Some(wanted), Kind::Object) => {
             let names: Vec<String> = wanted.iter().map(|symbol| symbol.name.clone()).collect();
@@ -115,12 +115,12 @@ fn unneeded(parts: &Parts) -> Vec<Line> {
     }
 }
 
-fn why(binary: &Binary) -> Vec<Line> {
+fn why(binary: &Binary) -> Vec<Text> {
     let mut lines = Vec::new();
     for (n, reason) in reasons(binary).iter().enumerate() {
         let head = if n == 0 { "  why not static" } else { "" };
         if !head.is_empty() {
-            lines.push(Line::empty().and(Tone::Faint, head));
+            lines.push(Text::empty().and(Tone::Faint, head));
         }
         lines.extend(wrapped("    ", &reason_text(reason), Tone::Plain));
     }

@@ -1,7 +1,7 @@
 //! The way from a function of the C library to its system call, as text.
 
 use crate::sheet::wrapped;
-use crate::{Line, Tone};
+use crate::{Text, Tone};
 use ::anatomy::{Chain, Check, Creation, Flags, LiveCall, Report, Step, Verdict};
 
 /// Columns of the text before what an instruction is.
@@ -10,25 +10,25 @@ const BYTES: usize = 30;
 const PARTED: usize = 2;
 
 /// All that is known of one function.
-pub fn call_lines(report: &Report<'_>) -> Vec<Line> {
+pub fn call_lines(report: &Report<'_>) -> Vec<Text> {
     let mut lines = head(report);
     match report.walk.chains.first() {
         Some(chain) => {
-            lines.push(Line::empty());
-            lines.push(Line::empty().and(Tone::Faint, "  the way, read from its machine code"));
+            lines.push(Text::empty());
+            lines.push(Text::empty().and(Tone::Faint, "  the way, read from its machine code"));
             lines.extend(way(chain, report));
             lines.extend(kernel(chain, report));
             lines.extend(notes(report));
         }
         None => lines.extend(lost(report)),
     }
-    lines.push(Line::empty());
+    lines.push(Text::empty());
     lines.extend(live(report));
     lines.extend(verdict(report));
     lines
 }
 
-fn head(report: &Report<'_>) -> Vec<Line> {
+fn head(report: &Report<'_>) -> Vec<Text> {
     let libraries = report.libraries;
     let first = report.walk.chains.first().and_then(|chain| chain.steps.first());
     let library = libraries.all.get(first.map_or(0, |step| step.library));
@@ -37,7 +37,7 @@ fn head(report: &Report<'_>) -> Vec<Line> {
     let version = library.and_then(|library| ::anatomy::libc_version(&library.bytes));
     let what = version.map(|version| format!("{version}, ")).unwrap_or_default();
     let mut lines = vec![
-        Line::plain("  ")
+        Text::plain("  ")
             .and(Tone::Strong, report.function.symbol())
             .then(format!(" in {path}"))
             .and(Tone::Faint, format!("  {what}{}", report.walk.machine)),
@@ -49,13 +49,13 @@ fn head(report: &Report<'_>) -> Vec<Line> {
     } else {
         format!("the library that the loader takes for {program}")
     };
-    lines.push(Line::empty().and(Tone::Faint, format!("  {how}")));
+    lines.push(Text::empty().and(Tone::Faint, format!("  {how}")));
     lines.extend(libraries.notes.iter().flat_map(|note| wrapped("  ", note, Tone::Faint)));
     lines
 }
 
 /// Each function with the call that leads on; then the straight code up to the system call.
-fn way(chain: &Chain, report: &Report<'_>) -> Vec<Line> {
+fn way(chain: &Chain, report: &Report<'_>) -> Vec<Text> {
     let mut lines = Vec::new();
     for (n, step) in chain.steps.iter().enumerate() {
         lines.push(function(step, chain, report));
@@ -79,8 +79,8 @@ fn called(step: &Step) -> String {
     step.names.first().map_or_else(|| format!("{:#x}", step.address), |name| name.symbol.clone())
 }
 
-fn function(step: &Step, chain: &Chain, report: &Report<'_>) -> Line {
-    let mut line = Line::plain("  ");
+fn function(step: &Step, chain: &Chain, report: &Report<'_>) -> Text {
+    let mut line = Text::plain("  ");
     line = match step.names.first() {
         Some(name) => line.and(Tone::Strong, name.to_string()),
         None => line.and(Tone::Strong, format!("{:#x}", step.address)).then(" (its name is not in the file)"),
@@ -112,10 +112,10 @@ fn function(step: &Step, chain: &Chain, report: &Report<'_>) -> Line {
     line.and(Tone::Faint, format!("  {}", about.join(", ")))
 }
 
-fn instruction(from: Option<u64>, line: &::anatomy::Line, text: &str, tone: Tone) -> Line {
+fn instruction(from: Option<u64>, line: &::anatomy::Line, text: &str, tone: Tone) -> Text {
     let at = from.map_or_else(|| format!("{:#x}", line.address), |from| format!("+{from:#x}"));
     let bytes: Vec<String> = line.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Line::empty()
+    Text::empty()
         .and(Tone::Faint, format!("    {at:<8} {:<BYTES$} ", bytes.join(" ")))
         .and(tone, text.to_owned())
 }
@@ -129,7 +129,7 @@ fn spaced(text: &str) -> String {
 }
 
 /// What the kernel is asked for, and what that means.
-fn kernel(chain: &Chain, report: &Report<'_>) -> Vec<Line> {
+fn kernel(chain: &Chain, report: &Report<'_>) -> Vec<Text> {
     let site = &chain.site;
     let number = format!("number {} ({:#x})", site.number, site.number);
     let seen = report.live.seen.as_ref().and_then(|seen| seen.flags);
@@ -145,7 +145,7 @@ fn kernel(chain: &Chain, report: &Report<'_>) -> Vec<Line> {
         from
     };
     let mut lines = vec![
-        Line::plain("  ")
+        Text::plain("  ")
             .and(Tone::Strong, format!("kernel: {}", site.creation.name()))
             .then(format!(", {number}, {from}")),
     ];
@@ -160,9 +160,9 @@ fn kernel(chain: &Chain, report: &Report<'_>) -> Vec<Line> {
     lines
 }
 
-fn meanings(flags: &Flags) -> Vec<Line> {
+fn meanings(flags: &Flags) -> Vec<Text> {
     let (known, rest) = flags.known();
-    let mut lines: Vec<Line> = known.iter().map(|flag| meaning(flag.name, flag.meaning)).collect();
+    let mut lines: Vec<Text> = known.iter().map(|flag| meaning(flag.name, flag.meaning)).collect();
     if rest != 0 {
         lines.push(meaning(&format!("{rest:#x}"), "not known here"));
     }
@@ -173,14 +173,14 @@ fn meanings(flags: &Flags) -> Vec<Line> {
     lines
 }
 
-fn meaning(name: &str, meaning: &str) -> Line {
+fn meaning(name: &str, meaning: &str) -> Text {
     if name.is_empty() {
-        return Line::plain(format!("    {meaning}"));
+        return Text::plain(format!("    {meaning}"));
     }
-    Line::plain(format!("    {name:<21} ")).and(Tone::Faint, meaning)
+    Text::plain(format!("    {name:<21} ")).and(Tone::Faint, meaning)
 }
 
-fn notes(report: &Report<'_>) -> Vec<Line> {
+fn notes(report: &Report<'_>) -> Vec<Text> {
     let mut lines = Vec::new();
     for name in &report.walk.beside {
         let text = format!("The exported {name} is not on the way: the system call is made right there.");
@@ -213,7 +213,7 @@ fn names_from(report: &Report<'_>) -> Option<String> {
     files.next().map(|(path, _)| path.display().to_string())
 }
 
-fn lost(report: &Report<'_>) -> Vec<Line> {
+fn lost(report: &Report<'_>) -> Vec<Text> {
     let walk = &report.walk;
     let text = format!(
         "No system call that makes a process or a thread was found on its ways: {} functions with {} instructions \
@@ -230,14 +230,14 @@ fn lost(report: &Report<'_>) -> Vec<Line> {
     lines
 }
 
-fn live(report: &Report<'_>) -> Vec<Line> {
+fn live(report: &Report<'_>) -> Vec<Text> {
     let mut lines = Vec::new();
     match &report.live.seen {
         Some(seen) => {
             let program = seen.program.display();
             let pid = seen.process;
             let why = if seen.why.is_empty() { String::new() } else { format!(" ({})", seen.why) };
-            lines.push(Line::empty().and(Tone::Faint, "  the same call, seen live under ptrace"));
+            lines.push(Text::empty().and(Tone::Faint, "  the same call, seen live under ptrace"));
             lines.extend(wrapped(
                 "  ",
                 &format!("{}{why}, process {pid} of {program}", seen.command),
@@ -252,7 +252,7 @@ fn live(report: &Report<'_>) -> Vec<Line> {
                 None => "not seen live: none of these programs, if installed, makes it from this library"
                     .to_owned(),
             };
-            lines.push(Line::plain("  ").and(Tone::Warn, text));
+            lines.push(Text::plain("  ").and(Tone::Warn, text));
         }
     }
     // Once it was seen, those that did not show it matter to nobody.
@@ -264,8 +264,8 @@ fn live(report: &Report<'_>) -> Vec<Line> {
     lines
 }
 
-fn check(check: &Check) -> Line {
-    let line = Line::plain(format!("    {:<10} {:<22} ", check.of, check.seen));
+fn check(check: &Check) -> Text {
+    let line = Text::plain(format!("    {:<10} {:<22} ", check.of, check.seen));
     match (&check.read, check.agrees) {
         (Some(_), true) => line.and(Tone::Good, "as read"),
         (None, _) => line.and(Tone::Faint, "the code does not say"),
@@ -273,10 +273,10 @@ fn check(check: &Check) -> Line {
     }
 }
 
-fn stack(seen: &LiveCall) -> Option<Line> {
+fn stack(seen: &LiveCall) -> Option<Text> {
     let (found, of) = seen.returns?;
     let what = if of == 1 { "address".to_owned() } else { format!("{of} addresses") };
-    let line = Line::plain(format!("    {:<10} ", "the way"));
+    let line = Text::plain(format!("    {:<10} ", "the way"));
     Some(if found == of {
         line.then(format!("its {what} to return to on the stack   ")).and(Tone::Good, "as read")
     } else {
@@ -284,7 +284,7 @@ fn stack(seen: &LiveCall) -> Option<Line> {
     })
 }
 
-fn verdict(report: &Report<'_>) -> Vec<Line> {
+fn verdict(report: &Report<'_>) -> Vec<Text> {
     let (tone, word, text) = match report.verdict {
         Verdict::Pass => (
             Tone::Good,
@@ -298,7 +298,7 @@ fn verdict(report: &Report<'_>) -> Vec<Line> {
         Verdict::NotSeen => (Tone::Warn, "not seen", "nothing to hold what was read against"),
         Verdict::NotRead => (Tone::Warn, "not read", "nothing to hold what was seen against"),
     };
-    let line = Line::plain("  ").and(tone, word).then(format!(": {text}"));
+    let line = Text::plain("  ").and(tone, word).then(format!(": {text}"));
     let own = "torment's own C library is static, another build, and not on trial.";
-    vec![line, Line::empty().and(Tone::Faint, format!("  {own}"))]
+    vec![line, Text::empty().and(Tone::Faint, format!("  {own}"))]
 }

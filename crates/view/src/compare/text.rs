@@ -2,9 +2,9 @@
 
 use super::measure::Measure;
 use super::runs::{Compared, RunComparison};
+use crate::document::Table;
 use crate::sheet::wrapped;
-use crate::table::Table;
-use crate::{Line, Tone};
+use crate::{Text, Tone};
 use record::Doubt;
 
 /// The doubt that every comparison of single runs has: it stands last, and is no warning.
@@ -12,31 +12,31 @@ const ALWAYS: Doubt = Doubt::SingleRuns;
 
 impl RunComparison {
     /// For people: doubts first, then the verdicts, then the figures.
-    pub fn lines(&self) -> Vec<Line> {
+    pub fn lines(&self) -> Vec<Text> {
         let mut lines = self.names();
         let (always, doubts): (Vec<_>, Vec<_>) = self.doubts.iter().partition(|doubt| doubt.doubt == ALWAYS);
         for doubt in doubts {
             lines.extend(wrapped("  caveat: ", &doubt.text, Tone::Warn));
         }
-        lines.push(Line::empty());
+        lines.push(Text::empty());
         for verdict in &self.verdicts {
-            lines.push(Line::plain("  ").and(verdict.standing.tone(), &verdict.words));
+            lines.push(Text::plain("  ").and(verdict.standing.tone(), &verdict.words));
         }
         if !self.verdicts.is_empty() {
-            lines.push(Line::empty());
+            lines.push(Text::empty());
         }
         lines.extend(self.table());
         let gave = self.gave();
         if !gave.is_empty() {
-            lines.push(Line::empty());
-            lines.push(Line::plain("  ").and(Tone::Strong, "what gave first"));
+            lines.push(Text::empty());
+            lines.push(Text::plain("  ").and(Tone::Strong, "what gave first"));
             let width = self.titles();
             for (run, said) in gave {
                 lines.extend(wrapped(&format!("    {:width$}  ", run.title), said, Tone::Plain));
             }
         }
         for doubt in always {
-            lines.push(Line::empty());
+            lines.push(Text::empty());
             lines.extend(wrapped("  ", &doubt.text, Tone::Faint));
         }
         lines
@@ -47,14 +47,14 @@ impl RunComparison {
     }
 
     /// Which runs they are, one line each.
-    fn names(&self) -> Vec<Line> {
+    fn names(&self) -> Vec<Text> {
         let width = self.titles();
         let line = |run: &Compared| {
             let id = if run.title == run.id.0 { String::new() } else { format!("  {}", run.id) };
             let commit =
                 run.label.commit.as_ref().map(|commit| format!("  commit {commit}")).unwrap_or_default();
             let tags = run.label.tags.iter().map(|tag| format!("  {tag}")).collect::<String>();
-            Line::plain("  ")
+            Text::plain("  ")
                 .and(Tone::Strong, format!("{:width$}", run.title))
                 .then(format!("  {}  {}", run.command, run.target))
                 .and(Tone::Faint, format!("{id}{tags}{commit}"))
@@ -67,7 +67,7 @@ impl RunComparison {
         self.runs.iter().filter_map(|run| Some((run, run.gave.as_deref()?))).collect()
     }
 
-    fn table(&self) -> Vec<Line> {
+    fn table(&self) -> Vec<Text> {
         let against = self.runs.first().map_or_else(String::new, |run| format!("× {}", run.title));
         let with_differences = self.runs.len() > 1;
         let head: &[&str] = if with_differences {

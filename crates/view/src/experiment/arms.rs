@@ -3,8 +3,8 @@
 use super::names::figure;
 use super::words::{head, measure_words, median, number_of, range, shortened, value};
 use super::{Names, WIDTH, connections};
-use crate::table::Table;
-use crate::{Line, Tone};
+use crate::document::Table;
+use crate::{Text, Tone};
 use diagnosis::cause_name;
 use plan::{At, Measure};
 use record::{Cause, Taken};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub(super) const NAME: usize = 26;
 
 /// Each table with an empty line after it.
-pub(crate) fn lines(names: &Names<'_>) -> Vec<Line> {
+pub(crate) fn lines(names: &Names<'_>) -> Vec<Text> {
     let mut lines = Vec::new();
     for workload in workloads(names) {
         let (closed, open) = of_workload(names, workload);
@@ -70,12 +70,12 @@ fn groups(names: &Names<'_>, probes: &[usize]) -> Vec<Vec<usize>> {
 /// A column: a figure of a probe.
 type Column = (usize, Measure);
 
-fn table(names: &Names<'_>, group: &[usize]) -> Vec<Line> {
+fn table(names: &Names<'_>, group: &[usize]) -> Vec<Text> {
     let mut columns = columns(names, group);
     let mut left_out: Vec<&str> = Vec::new();
     loop {
         let mut lines = drawn(names, group, &columns).lines();
-        let width = lines.iter().map(Line::width).max().unwrap_or(0);
+        let width = lines.iter().map(Text::width).max().unwrap_or(0);
         // What nobody asked for goes first where there is no room for all.
         let spare = [Measure::P50, Measure::Threads, Measure::Memory, Measure::Cpu, Measure::Max];
         let least = spare.into_iter().find_map(|measure| {
@@ -86,9 +86,9 @@ fn table(names: &Names<'_>, group: &[usize]) -> Vec<Line> {
             _ => {
                 if !left_out.is_empty() {
                     let text = format!("  no room for {}: --format json has it", left_out.join(", "));
-                    lines.push(Line::empty().and(Tone::Faint, text));
+                    lines.push(Text::empty().and(Tone::Faint, text));
                 }
-                lines.push(Line::empty());
+                lines.push(Text::empty());
                 return lines;
             }
         }

@@ -1,7 +1,7 @@
 //! An interval on a line: `┊  │  ┊ ├──●──┤`. In the middle no effect, at the marks the smallest effect worth
 //! having, to the right the better.
 
-use crate::{Line, Tone};
+use crate::{Text, Tone};
 use record::Interval;
 
 /// Characters to each side of the middle.
@@ -22,13 +22,13 @@ pub(super) fn effects(ratio: f64, effect: f64, more_is_better: bool) -> f64 {
 
 /// Draws the interval in its tone, and the marks faintly.
 pub(super) fn draw(
-    line: Line,
+    line: Text,
     interval: &Interval,
     effect: f64,
     more_is_better: bool,
     unit: i32,
     tone: Tone,
-) -> Line {
+) -> Text {
     let place = |ratio| {
         let place = effects(ratio, effect, more_is_better) * f64::from(unit);
         // A ratio of nothing, or of something to nothing, is beyond every edge.
@@ -53,7 +53,7 @@ pub(super) fn draw(
 }
 
 /// The scale alone, with what its sides mean.
-pub(super) fn scale(line: Line, unit: i32) -> Line {
+pub(super) fn scale(line: Text, unit: i32) -> Text {
     let words = "worse".chars().zip(-HALF..).chain("better".chars().zip(HALF - 5..));
     let words: Vec<(char, i32)> = words.collect();
     (-HALF..=HALF).fold(line, |line, at| {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     fn drawn(value: f64, low: f64, high: f64, more_is_better: bool) -> String {
-        draw(Line::empty(), &Interval { value, low, high }, 0.1, more_is_better, 4, Tone::Good).to_string()
+        draw(Text::empty(), &Interval { value, low, high }, 0.1, more_is_better, 4, Tone::Good).to_string()
     }
 
     #[test]
@@ -93,7 +93,7 @@ mod tests {
             assert_eq!(text, expected);
             assert_eq!(text.chars().count(), BAR);
         }
-        let scale = scale(Line::empty(), 2).to_string();
+        let scale = scale(Text::empty(), 2).to_string();
         assert_eq!(scale, "worse       ┊ │ ┊      better");
     }
 }

@@ -1,13 +1,13 @@
 use super::story::in_short;
 use super::words::{answer_word, percent, ratio};
 use super::{Names, number_of};
-use crate::table::Table;
-use crate::{Line, Tone};
+use crate::document::Table;
+use crate::{Text, Tone};
 use record::{Judged, Noise, Standing, Visit};
 use std::collections::BTreeMap;
 
 /// How sure the answers are: the noise, what the placebo says, and which starts do not count.
-pub(crate) fn lines(names: &Names<'_>, standing: &Standing) -> Vec<Line> {
+pub(crate) fn lines(names: &Names<'_>, standing: &Standing) -> Vec<Text> {
     let placebo: Vec<&Judged> = standing.judged.iter().filter(|j| j.hypothesis.is_none()).collect();
     let mut lines = Vec::new();
     // One for each measure, as the noise: then they share a table.
@@ -20,7 +20,7 @@ pub(crate) fn lines(names: &Names<'_>, standing: &Standing) -> Vec<Line> {
             let (text, tone) = says(judged);
             let name = judged.name.trim_start_matches("placebo").trim_start_matches([':', ' ']);
             let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
-            Line::empty().and(Tone::Faint, "  placebo: ").then(name).and(tone, text)
+            Text::labelled("placebo", name).and(tone, text).indented()
         }));
     }
     lines
@@ -83,7 +83,7 @@ pub(super) fn in_words(names: &Names<'_>, noise: &Noise) -> String {
 }
 
 /// The starts that do not count, those of one arm and one reason together.
-pub(crate) fn void(names: &Names<'_>) -> Vec<Line> {
+pub(crate) fn void(names: &Names<'_>) -> Vec<Text> {
     let mut found: BTreeMap<(usize, &str), Vec<&Visit>> = BTreeMap::new();
     for visit in names.visits {
         if let Some(why) = &visit.void {
@@ -93,8 +93,8 @@ pub(crate) fn void(names: &Names<'_>) -> Vec<Line> {
     let line = |((arm, why), visits): ((usize, &str), Vec<&Visit>)| {
         let count = number_of(visits.len(), "start");
         let does = if visits.len() == 1 { "does" } else { "do" };
-        Line::empty()
-            .and(Tone::Warn, format!("  void: {count} of {} {does} not count", names.arm(arm)))
+        Text::empty()
+            .and(Tone::Warn, format!("void: {count} of {} {does} not count", names.arm(arm)))
             .then(format!(": {why}"))
     };
     found.into_iter().map(line).collect()

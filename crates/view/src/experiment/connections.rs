@@ -4,19 +4,19 @@ use super::arms::{NAME, gave_first, measured};
 use super::names::figure;
 use super::words::{measure_words, median, shortened, value};
 use super::{Names, WIDTH};
-use crate::table::Table;
-use crate::{Line, Tone};
+use crate::document::Table;
+use crate::{Text, Tone};
 use plan::{At, Measure};
 use units::{Bytes, grouped};
 
 /// What the probes of one workload gave that are closed loops.
-pub(super) fn lines(names: &Names<'_>, probes: &[usize]) -> Vec<Line> {
+pub(super) fn lines(names: &Names<'_>, probes: &[usize]) -> Vec<Text> {
     let mut lines = Vec::new();
     for (with_spread, without) in tables(names, probes) {
         let with_spread = with_spread.lines();
         let fits = with_spread.iter().all(|line| line.width() <= WIDTH);
         lines.extend(if fits { with_spread } else { without.lines() });
-        lines.push(Line::empty());
+        lines.push(Text::empty());
     }
     lines
 }

@@ -1,7 +1,7 @@
 use super::bar::{self, BAR};
 use super::words::{answer_word, percent, ratio, shortened};
 use super::{Names, WIDTH};
-use crate::{Line, RunView, Tone};
+use crate::{RunView, Text, Tone};
 use plan::Hypothesis;
 use record::{Answer, Caveat, Judged, Standing};
 
@@ -14,7 +14,7 @@ const NAME: usize = WIDTH - 2 - ANSWER - 2 - 2 - RATIO - 2 - BAR;
 
 /// Every hypothesis in one line, under a scale: what is known so far. Where there is no room for both, the
 /// interval is drawn rather than written.
-pub fn short(view: &RunView, width: usize) -> Vec<Line> {
+pub fn short(view: &RunView, width: usize) -> Vec<Text> {
     let Some((names, standing)) = Names::of(view).zip(view.standing.as_ref()) else { return Vec::new() };
     let rows = rows(&names, standing);
     let Some(unit) = unit(&rows) else { return Vec::new() };
@@ -25,7 +25,7 @@ pub fn short(view: &RunView, width: usize) -> Vec<Line> {
 }
 
 /// Every hypothesis with what there is to say of it.
-pub(crate) fn sentences(names: &Names<'_>, standing: &Standing) -> Vec<Line> {
+pub(crate) fn sentences(names: &Names<'_>, standing: &Standing) -> Vec<Text> {
     let rows = rows(names, standing);
     let Some(unit) = unit(&rows) else { return Vec::new() };
     let one_effect = one_effect(&rows).is_some();
@@ -39,22 +39,22 @@ pub(crate) fn sentences(names: &Names<'_>, standing: &Standing) -> Vec<Line> {
             about.push(measured);
         } else {
             lines.push(answer(judged).and(Tone::Strong, &judged.name));
-            lines.push(bar_of(indented(), (&measured, Tone::Faint), row, unit, Room::WIDE));
+            lines.push(bar_of(under(Text::empty()), (&measured, Tone::Faint), row, unit, Room::WIDE));
         }
         about.extend(names.contrast(row.asked));
         if !one_effect {
             about.push(format!("worth having: {}", percent(row.asked.effect.0)));
         }
         if !about.is_empty() {
-            lines.push(indented().and(Tone::Faint, about.join(" · ")));
+            lines.push(under(Text::empty().and(Tone::Faint, about.join(" · "))));
         }
         if !judged.says.is_empty() {
-            lines.push(indented().then(&judged.says));
+            lines.push(under(Text::plain(&judged.says)));
         }
-        lines.extend(expected(judged));
+        lines.extend(expected(judged).map(under));
         let doubts = judged.caveats.iter().filter(|caveat| !is_of_several(standing, caveat));
-        lines.extend(doubts.map(|c| indented().and(Tone::Warn, "caveat: ").then(&c.text)));
-        lines.push(Line::empty());
+        lines.extend(doubts.map(|c| under(Text::empty().and(Tone::Warn, "caveat: ").then(&c.text))));
+        lines.push(Text::empty());
     }
     lines
 }
@@ -90,16 +90,19 @@ fn unit(rows: &[Row<'_>]) -> Option<i32> {
     })
 }
 
-fn answer(judged: &Judged) -> Line {
+fn answer(judged: &Judged) -> Text {
     let (word, tone) = answer_word(judged.answer);
-    Line::plain("  ").and(tone, format!("{word:ANSWER$}")).then("  ")
+    Text::plain("  ").and(tone, format!("{word:ANSWER$}")).then("  ")
 }
 
-fn indented() -> Line {
-    Line::plain(" ".repeat(2 + ANSWER + 2))
+/// Below a name.
+fn under(text: Text) -> Text {
+    let mut line = Text::plain(" ".repeat(2 + ANSWER + 2));
+    line.pieces.extend(text.pieces);
+    line
 }
 
-fn bar_of(line: Line, (name, tone): (&str, Tone), row: &Row<'_>, unit: i32, room: Room) -> Line {
+fn bar_of(line: Text, (name, tone): (&str, Tone), row: &Row<'_>, unit: i32, room: Room) -> Text {
     let width = room.name;
     let name = shortened(name, width);
     let Some(interval) = &row.judged.ratio else { return line.and(tone, name) };
@@ -111,8 +114,8 @@ fn bar_of(line: Line, (name, tone): (&str, Tone), row: &Row<'_>, unit: i32, room
     };
     let (effect, more_is_better) = (row.asked.effect.0, row.asked.measure.more_is_better());
     let mut line = bar::draw(line, interval, effect, more_is_better, unit, tone);
-    while line.spans.last().is_some_and(|span| span.text == " ") {
-        line.spans.pop();
+    while line.pieces.last().is_some_and(|span| span.text == " ") {
+        line.pieces.pop();
     }
     line
 }
@@ -139,30 +142,30 @@ fn one_effect(rows: &[Row<'_>]) -> Option<f64> {
     rows.iter().all(|row| row.asked.effect.0 == first).then_some(first)
 }
 
-fn scale(rows: &[Row<'_>], unit: i32, room: Room) -> Line {
+fn scale(rows: &[Row<'_>], unit: i32, room: Room) -> Text {
     let effect = match one_effect(rows) {
         Some(effect) => format!("┊ the smallest effect worth having: {}", percent(effect)),
         None => "┊ the smallest effect worth having".to_owned(),
     };
     let before = ANSWER + 2 + room.name + 2 + if room.written { RATIO + 2 } else { 0 };
     let effect = shortened(&effect, before - 1);
-    bar::scale(Line::empty().and(Tone::Faint, format!("  {effect:before$}")), unit)
+    bar::scale(Text::empty().and(Tone::Faint, format!("  {effect:before$}")), unit)
 }
 
 /// What the diagnosis of the baseline let expect, and whether it came so.
-pub(crate) fn expected(judged: &Judged) -> Option<Line> {
+pub(crate) fn expected(judged: &Judged) -> Option<Text> {
     let expected = judged.expected.as_ref()?;
     let word = |answer| match answer {
         Answer::NoDifference => "no difference that matters",
         answer => answer_word(answer).0,
     };
     let line = match (expected.answer, judged.held) {
-        (None, _) => indented().and(Tone::Faint, "nothing was expected: "),
-        (Some(_), Some(true)) => indented().and(Tone::Good, "as expected").then(": "),
+        (None, _) => Text::empty().and(Tone::Faint, "nothing was expected: "),
+        (Some(_), Some(true)) => Text::empty().and(Tone::Good, "as expected").then(": "),
         (Some(answer), Some(false)) => {
-            indented().and(Tone::Warn, "not as expected").then(format!(", which was {}: ", word(answer)))
+            Text::empty().and(Tone::Warn, "not as expected").then(format!(", which was {}: ", word(answer)))
         }
-        (Some(answer), None) => indented().and(Tone::Faint, format!("expected was {}: ", word(answer))),
+        (Some(answer), None) => Text::empty().and(Tone::Faint, format!("expected was {}: ", word(answer))),
     };
     Some(line.then(&expected.why))
 }

@@ -4,7 +4,7 @@ use super::certainty::in_words;
 use super::names::{figure, leading};
 use super::words::{answer_word, measure_words, number_of, ratio, shortened, value};
 use super::{Names, arms};
-use crate::{Line, RunView, Tone};
+use crate::{RunView, Text, Tone};
 use diagnosis::cause_name;
 use plan::Measure;
 use record::Visiting;
@@ -12,7 +12,7 @@ use record::{Design, Standing, Taken, Visit};
 use units::{Nanos, grouped};
 
 /// What is going to be done.
-pub(crate) fn designed(design: &Design) -> Line {
+pub(crate) fn designed(design: &Design) -> Text {
     let (arms, asked) = (design.arms.len(), design.hypotheses.len());
     let blocks = if design.least == design.most {
         format!("{} of them", design.least)
@@ -26,7 +26,7 @@ pub(crate) fn designed(design: &Design) -> Line {
     // The plan as it stands is started twice in each block: the second is the placebo.
     let starts = number_of(design.starts_in_block() as usize, "start");
     let budget = design.budget.map(|budget| format!("; at most {budget}")).unwrap_or_default();
-    Line::empty().and(
+    Text::empty().and(
         Tone::Strong,
         format!(
             "{}, {}; {pilot}blocks of {starts}, {blocks}{budget}; seed {}",
@@ -38,10 +38,10 @@ pub(crate) fn designed(design: &Design) -> Line {
 }
 
 /// Which start begins.
-pub(crate) fn started(names: &Names<'_>, visiting: &Visiting) -> Line {
+pub(crate) fn started(names: &Names<'_>, visiting: &Visiting) -> Text {
     let about = visiting.expected.map(|time| format!(", about {}", whole(time))).unwrap_or_default();
     let again = if visiting.placebo { " again, as placebo" } else { "" };
-    Line::plain(format!("{} · ", block(names, visiting.block)))
+    Text::plain(format!("{} · ", block(names, visiting.block)))
         .and(Tone::Strong, names.arm(visiting.arm))
         .then(again)
         .and(Tone::Faint, format!(" (start {}{about})", visiting.number))
@@ -67,12 +67,11 @@ fn whole(time: Nanos) -> Nanos {
 }
 
 /// What a start gave.
-pub(crate) fn visited(names: &Names<'_>, visit: &Visit) -> Line {
-    let line = Line::plain("  ");
+pub(crate) fn visited(names: &Names<'_>, visit: &Visit) -> Text {
     if let Some(why) = &visit.void {
-        return line.and(Tone::Warn, "void").then(format!(": {}", in_short(why)));
+        return Text::empty().and(Tone::Warn, "void").then(format!(": {}", in_short(why)));
     }
-    line.then(format!("ready in {}{}", tenths(visit.started_in), figures(names, visit)))
+    Text::plain(format!("ready in {}{}", tenths(visit.started_in), figures(names, visit)))
 }
 
 fn tenths(time: Nanos) -> Nanos {
@@ -117,8 +116,8 @@ fn of(names: &Names<'_>, taken: &Taken) -> Option<String> {
 }
 
 /// Where it stands: after the pilot the noise, after a block the answers.
-pub(crate) fn stands(names: &Names<'_>, standing: &Standing) -> Vec<Line> {
-    let arrow = || Line::plain("  → ");
+pub(crate) fn stands(names: &Names<'_>, standing: &Standing) -> Vec<Text> {
+    let arrow = || Text::plain("  → ");
     if standing.blocks == 0 {
         return standing.noise.iter().map(|noise| arrow().then(in_words(names, noise))).collect();
     }
@@ -135,20 +134,20 @@ pub(crate) fn stands(names: &Names<'_>, standing: &Standing) -> Vec<Line> {
 }
 
 /// The start that goes on, or what is between two.
-pub fn now(view: &RunView) -> Line {
+pub fn now(view: &RunView) -> Text {
     match (Names::of(view), &view.visiting) {
         (Some(names), Some(visiting)) => started(&names, visiting),
         (Some(names), None) => {
             let made = number_of(names.visits.len(), "start");
             let words = if view.end.is_some() { "done" } else { "between two starts" };
-            Line::empty().and(Tone::Faint, format!("{words}; {made} made"))
+            Text::empty().and(Tone::Faint, format!("{words}; {made} made"))
         }
-        (None, _) => Line::empty().and(Tone::Faint, "beginning"),
+        (None, _) => Text::empty().and(Tone::Faint, "beginning"),
     }
 }
 
 /// Every arm in one line, with what its last start gave.
-pub fn latest(view: &RunView) -> Vec<Line> {
+pub fn latest(view: &RunView) -> Vec<Text> {
     let Some(names) = Names::of(view) else { return Vec::new() };
     let widest = names.design.arms.iter().map(|arm| arm.name.chars().count()).max().unwrap_or(0);
     let width = widest.min(arms::NAME);
@@ -159,7 +158,7 @@ pub fn latest(view: &RunView) -> Vec<Line> {
         let tone = if goes_on { Tone::Strong } else { Tone::Plain };
         let name = shortened(names.arm(arm), width);
         let count = last.map_or(0, |_| all + 1);
-        let line = Line::plain(if goes_on { "▶ " } else { "  " })
+        let line = Text::plain(if goes_on { "▶ " } else { "  " })
             .and(tone, format!("{name:width$}"))
             .and(Tone::Faint, format!("{:>4} ", grouped(count as u64)));
         match last {

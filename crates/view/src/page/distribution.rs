@@ -1,7 +1,7 @@
 //! The distribution of times as points of a percentile plot.
 
-use super::Point;
 use crate::Tone;
+use crate::document::Point;
 use stats::Histogram;
 
 /// Points for each factor of ten of 1 ÷ (1 − quantile).

@@ -1,12 +1,12 @@
 //! What is said at the top, and what went on when.
 
 use super::pages::Pages;
-use super::text::{all_said, piece};
-use super::{Doubt, Front, Head, Phase, State, Text, sections};
+use super::sections;
+use crate::document::{Doubt, Front, Head, Phase, State, Text, Tone};
 use crate::experiment::{Names, answer_word, ratio, rows};
 use crate::reason::TrialState;
-use crate::summary::{headline, machine_words};
-use crate::{Kind, Line, RunView, Tone, Trial, caveats, experiment, freezes, sheet, verdict};
+use crate::summary::{headline, machine_words, nothing};
+use crate::{Kind, RunView, Trial, caveats, experiment, freezes, sheet, verdict};
 use record::{Cause, Purpose, Standing};
 use units::{Nanos, grouped};
 
@@ -81,14 +81,14 @@ fn name(number: u32, purpose: Purpose, rate: Option<units::Rate>) -> String {
 /// Two sentences at most: what holds, and what gave first; where nothing is known of that, what else must be known at once.
 fn both(view: &RunView) -> Vec<Text> {
     if view.started.is_none() {
-        return vec![vec![piece("the run's first event is missing: nothing can be said of it", Tone::Bad)]];
+        return vec![nothing()];
     }
     let mut lines = headline(view).into_iter();
     let first = lines.next();
     let second = view
         .end
         .as_ref()
-        .and_then(|end| Some(Line::empty().and(Tone::Bad, "error: ").then(end.error.as_ref()?)))
+        .and_then(|end| Some(Text::empty().and(Tone::Bad, "error: ").then(end.error.as_ref()?)))
         .or_else(|| {
             // That requests wait somewhere inside says less than that all of it stood still.
             let inside = view.diagnosis.as_ref().is_some_and(|found| found.cause() == Some(Cause::Inside));
@@ -101,23 +101,23 @@ fn both(view: &RunView) -> Vec<Text> {
         .or_else(|| answered(view))
         .or_else(|| lines.next())
         .or_else(|| verdict::none(view.diagnosis.as_ref()?));
-    all_said(first.iter().chain(&second))
+    first.into_iter().chain(second).collect()
 }
 
 /// The hypotheses that are decided one way or the other.
-fn answered(view: &RunView) -> Option<Line> {
+fn answered(view: &RunView) -> Option<Text> {
     let (names, standing) = Names::of(view).zip(view.standing.as_ref())?;
-    let mut line = Line::empty();
+    let mut line = Text::empty();
     for row in rows(&names, standing) {
         let (word, tone) = answer_word(row.judged.answer);
         let Some(interval) = row.judged.ratio.as_ref().filter(|_| matches!(tone, Tone::Good | Tone::Bad))
         else {
             continue;
         };
-        let comma = if line.spans.is_empty() { "" } else { "; " };
+        let comma = if line.pieces.is_empty() { "" } else { "; " };
         line = line.then(comma).and(tone, word).then(format!(": {} {}", row.judged.name, ratio(interval)));
     }
-    (!line.spans.is_empty()).then_some(line)
+    (!line.pieces.is_empty()).then_some(line)
 }
 
 /// Every reason for doubt, with the section it is about.

@@ -1,6 +1,6 @@
 //! How many answers took how long, over time.
 
-use super::Heat;
+use crate::document::Heat;
 use stats::Histogram;
 
 /// Columns at most: more cells than points of a narrow screen say nothing more.

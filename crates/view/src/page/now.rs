@@ -1,9 +1,10 @@
 //! What the target does at this moment, of what the page draws over time: for a face that has no room for that.
 
+use super::front;
 use super::pages::Pages;
 use super::rows::Sight;
 use super::seen::Tree;
-use super::{Doubt, Phase, Role, Timeline, front};
+use crate::document::{Doubt, Phase, Role, Timeline};
 use record::watch::Wait;
 
 /// Fewer of anything than this on average are not worth a word.

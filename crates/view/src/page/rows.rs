@@ -9,7 +9,7 @@ mod tests;
 pub(super) use latest::Sight;
 
 use super::thin::{joined, moments};
-use super::{Column, Timeline};
+use crate::document::{Column, Timeline};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Rows kept at most: an hour of load by the second, and four times as many as a wide screen has columns of points.

@@ -12,8 +12,8 @@ mod search;
 mod tasks;
 mod threads;
 
-use super::Section;
 use super::pages::Pages;
+use crate::document::Section;
 
 /// Those that have anything to say or to show.
 pub(super) fn all(pages: &Pages) -> Vec<Section> {

@@ -1,7 +1,7 @@
 //! Fewer rows, without losing an extreme: a load generator's page that smooths away the one slow second is worse
 //! than none.
 
-use super::{Column, Timeline};
+use crate::document::{Column, Timeline};
 use std::ops::Range;
 
 /// Two rows for some rows that are joined: of what adds up the mean in both, of all else the smallest and the largest

@@ -1,48 +1,46 @@
 use super::unfinished;
+use crate::document::indented;
 use crate::experiment::{Names, certainty, counted, designed, number_of, sentences, tables, void};
-use crate::{Line, RunView, Tone};
-use record::{ExperimentEnd, RunId, Spent, Standing, Visit};
+use crate::{RunView, Text, Tone};
+use record::{Answer, ExperimentEnd, RunId, Spent, Standing, Visit};
 use units::Nanos;
 
 /// What takes less of a start is left out.
 const SHOWN: Nanos = Nanos::from_millis(50);
 
-pub(super) fn lines(view: &RunView) -> Vec<Line> {
-    let mut lines: Vec<Line> = unfinished(view).into_iter().collect();
-    let Some(names) = Names::of(view) else {
-        lines.extend(view.end.as_ref().map(|_| Line::plain("  ").and(Tone::Bad, "no verdict")));
-        return lines;
-    };
+pub(super) fn lines(view: &RunView) -> Vec<Text> {
+    let Some(names) = Names::of(view) else { return indented(first(view)) };
     let nothing = Standing::default();
     let standing = view.standing.as_ref().unwrap_or(&nothing);
-    lines.extend(headline(view, &names, standing));
-    lines.push(Line::empty());
+    let head = unfinished(view).into_iter().chain(headline(view, &names, standing));
+    let mut lines = indented(head.chain([Text::empty()]));
     lines.extend(sentences(&names, standing));
     if names.visits.is_empty() {
-        lines.extend(resume(view, standing));
+        lines.extend(indented(resume(view, standing)));
         return lines;
     }
     lines.extend(tables(&names));
     let sure = certainty(&names, standing);
     if !sure.is_empty() {
         lines.extend(sure);
-        lines.push(Line::empty());
+        lines.push(Text::empty());
     }
-    lines.extend(void(&names));
-    lines.push(spent(&names, standing));
-    lines.extend(a_start(&names));
-    lines.extend(kept(&names));
+    let mut rest = void(&names);
+    rest.push(spent(&names, standing));
+    rest.extend(a_start(&names));
+    rest.extend(kept(&names));
     if !view.logs.is_empty() {
-        lines.extend(view.started.as_ref().map(|started| logs(&started.id)));
+        rest.extend(view.started.as_ref().map(|started| logs(&started.id)));
     }
-    lines.extend(resume(view, standing));
+    rest.extend(resume(view, standing));
+    lines.extend(indented(rest));
     lines
 }
 
 /// What became of the questions and why it is over, or how it stands.
-pub(super) fn first(view: &RunView) -> Vec<Line> {
+pub(super) fn first(view: &RunView) -> Vec<Text> {
     let Some(names) = Names::of(view) else {
-        let none = view.end.as_ref().map(|_| Line::plain("  ").and(Tone::Bad, "no verdict"));
+        let none = view.end.as_ref().map(|_| Text::empty().and(Tone::Bad, "no verdict"));
         return unfinished(view).into_iter().chain(none).collect();
     };
     let nothing = Standing::default();
@@ -51,18 +49,18 @@ pub(super) fn first(view: &RunView) -> Vec<Line> {
 }
 
 /// What became of the questions, and why it is over.
-fn headline(view: &RunView, names: &Names<'_>, standing: &Standing) -> Vec<Line> {
+fn headline(view: &RunView, names: &Names<'_>, standing: &Standing) -> Vec<Text> {
     let asked = standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
     let mut lines = Vec::new();
     if asked.clone().next().is_some() {
-        lines.push(Line::plain("  ").and(Tone::Strong, counted(asked)).then(format!(
+        lines.push(Text::empty().and(Tone::Strong, counted(asked.clone())).then(format!(
             " · {} of {} to {}",
             number_of(standing.blocks as usize, "block"),
             names.design.least,
             names.design.most
         )));
     } else if view.end.is_none() {
-        lines.push(Line::plain("  ").then(designed(names.design).to_string()));
+        lines.push(Text::empty().then(designed(names.design).to_string()));
     }
     let over = match standing.over {
         Some(ExperimentEnd::BudgetSpent) => Some((
@@ -70,9 +68,7 @@ fn headline(view: &RunView, names: &Names<'_>, standing: &Standing) -> Vec<Line>
             "the time was up",
             ": the next block would not have fitted; more blocks need a larger budget",
         )),
-        Some(ExperimentEnd::BlocksMade)
-            if lines.first().is_some_and(|line| line.to_string().contains("undecided")) =>
-        {
+        Some(ExperimentEnd::BlocksMade) if asked.clone().any(|judged| judged.answer == Answer::Undecided) => {
             Some((Tone::Warn, "all planned blocks are made", ": more of them narrow the intervals"))
         }
         Some(ExperimentEnd::NothingToCompare) => Some((
@@ -85,12 +81,12 @@ fn headline(view: &RunView, names: &Names<'_>, standing: &Standing) -> Vec<Line>
         }
         Some(ExperimentEnd::Decided | ExperimentEnd::BlocksMade) | None => None,
     };
-    lines.extend(over.map(|(tone, words, rest)| Line::plain("  ").and(tone, words).then(rest)));
+    lines.extend(over.map(|(tone, words, rest)| Text::empty().and(tone, words).then(rest)));
     lines
 }
 
 /// How many starts in what time, and in what order.
-fn spent(names: &Names<'_>, standing: &Standing) -> Line {
+fn spent(names: &Names<'_>, standing: &Standing) -> Text {
     let time = names.visits.iter().fold(Nanos::ZERO, |sum, visit| sum + visit.took);
     let time = Nanos::from_secs(time.as_secs_f64().round() as u64);
     let pilot = names.visits.iter().filter(|visit| visit.block == 0).count();
@@ -101,14 +97,17 @@ fn spent(names: &Names<'_>, standing: &Standing) -> Line {
         format!(", the first {pilot} of the plan as it stands")
     };
     let sure = names.design.confidence;
-    Line::empty().and(Tone::Faint, "  time: ").then(format!(
-        "{made}{alone}; {time}; seed {}; {sure} confidence in all answers together",
-        names.design.seed
-    ))
+    Text::labelled(
+        "time",
+        format!(
+            "{made}{alone}; {time}; seed {}; {sure} confidence in all answers together",
+            names.design.seed
+        ),
+    )
 }
 
 /// Where the time of a start goes, on average; nothing of runs that did not keep it.
-fn a_start(names: &Names<'_>) -> Option<Line> {
+fn a_start(names: &Names<'_>) -> Option<Text> {
     let visits: Vec<&Visit> = names.visits.iter().filter(|visit| visit.void.is_none()).collect();
     let count = u64::try_from(visits.len()).ok().filter(|count| *count > 0)?;
     let (mut sum, mut took, mut ready) = (Spent::default(), Nanos::ZERO, Nanos::ZERO);
@@ -136,11 +135,11 @@ fn a_start(names: &Names<'_>) -> Option<Line> {
     let parts = parts.into_iter().filter(|(time, _)| *time / count >= SHOWN);
     let parts: Vec<String> = parts.map(|(time, what)| format!("{} {what}", seconds(time))).collect();
     let text = format!("{} on average: {}", seconds(took), parts.join(", "));
-    Some(Line::empty().and(Tone::Faint, "  a start: ").then(text))
+    Some(Text::labelled("a start", text))
 }
 
 /// Every measurement is a run of its own. Of each arm the middle one is named.
-fn kept(names: &Names<'_>) -> Vec<Line> {
+fn kept(names: &Names<'_>) -> Vec<Text> {
     let count: usize = names.visits.iter().map(|visit| visit.taken.len()).sum();
     if count == 0 {
         return Vec::new();
@@ -154,25 +153,25 @@ fn kept(names: &Names<'_>) -> Vec<Line> {
         "{}; torment explain RUN says of one what gave first, such as",
         number_of(count, "measurement")
     );
-    let mut lines = vec![Line::empty().and(Tone::Faint, "  kept: ").then(head)];
+    let mut lines = vec![Text::labelled("kept", head)];
     let each = (0..names.design.arms.len()).filter_map(middle);
     lines.extend(
-        each.map(|(arm, run)| Line::plain(format!("        {run}")).and(Tone::Faint, format!("  {arm}"))),
+        each.map(|(arm, run)| Text::at(3).then(run.to_string()).and(Tone::Faint, format!("  {arm}"))),
     );
     lines
 }
 
-fn logs(id: &RunId) -> Line {
-    Line::empty().and(Tone::Faint, "  logs: ").then(format!("torment show {id} --logs"))
+fn logs(id: &RunId) -> Text {
+    Text::labelled("logs", format!("torment show {id} --logs"))
 }
 
 /// How it goes on, if it was not brought to its end.
-fn resume(view: &RunView, standing: &Standing) -> Option<Line> {
+fn resume(view: &RunView, standing: &Standing) -> Option<Text> {
     let id = &view.started.as_ref()?.id;
     let cut = view.end.is_none() && !view.running || standing.over == Some(ExperimentEnd::Interrupted);
     cut.then(|| {
-        Line::empty()
-            .and(Tone::Faint, "  go on: ")
+        Text::empty()
+            .and(Tone::Faint, "go on: ")
             .and(Tone::Strong, format!("torment try --resume {id}"))
             .then("; what is measured already is not measured again")
     })

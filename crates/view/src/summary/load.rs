@@ -1,53 +1,54 @@
 use super::{how_sure, unfinished};
+use crate::document::{Section, Table, indented};
 use crate::reason::why_bad_there;
-use crate::table::Table;
 use crate::words::number;
-use crate::{Figures, Line, RunView, Times, Tone, Trial, Words, freezes, verdict};
+use crate::{Figures, RunView, Text, Times, Tone, Trial, Words, freezes, verdict};
 use record::{Failure, Outcome, Verdict};
 use stats::Quantiles;
 use units::{Bytes, Nanos, Rate, Share, grouped};
 
-pub(super) fn lines(view: &RunView) -> Vec<Line> {
+pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let load = view.load();
-    let mut lines = headline(view, load.as_ref());
-    let Some(load) = load else { return lines };
-    lines.push(Line::empty());
-    lines.extend(verdict::lines(view));
-    lines.extend(counts(view.words(), &load.figures));
-    lines.push(rates(&load));
-    lines.extend(outstanding(&load));
-    lines.push(Line::empty());
-    lines.extend(times(&load.figures).lines());
-    let parts = parts(view, &load);
-    if !parts.is_empty() {
-        lines.push(Line::empty());
-        lines.extend(parts.lines());
+    let mut said = headline(view, load.as_ref());
+    let Some(load) = load else { return indented(said) };
+    said.push(Text::empty());
+    said.extend(verdict::lines(view));
+    let figures = figures(view, &load);
+    let mut lines = indented(said.into_iter().chain(figures.texts));
+    for table in &figures.tables {
+        lines.push(Text::empty());
+        lines.extend(table.lines());
     }
-    lines.push(Line::empty());
+    lines.push(Text::empty());
     let (bad, due) = (load.figures.outcomes.bad(), load.figures.due);
     let void = load.judgement.as_ref().is_some_and(|j| !j.invalid.is_empty());
     if due > 0 && bad < due && !void {
-        lines.push(
-            Line::empty()
-                .and(Tone::Faint, "  how sure: ")
-                .then(format!("{}.", how_sure(view.words(), bad, due))),
-        );
+        let sure = format!("{}.", how_sure(view.words(), bad, due));
+        lines.extend(indented([Text::labelled("how sure", sure)]));
     }
     lines
 }
 
+/// What a load came to.
+pub(crate) fn figures(view: &RunView, load: &Trial) -> Section {
+    let texts = counts(view.words(), &load.figures).into_iter().chain([rates(load)]).chain(outstanding(load));
+    let times = times(&load.figures);
+    let parts = parts(view, load).titled("each step");
+    Section::named("load", "The load over time").texts(texts).table(times).table(parts)
+}
+
 /// Whether the goal is met, and what was lost.
-pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Line> {
+pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
     let Some(end) = &view.end else {
         return unfinished(view).into_iter().chain(freezes::line(view)).collect();
     };
     let Some(Verdict::Goal { met, goal, outcomes, loss }) = &end.verdict else {
-        return vec![Line::plain("  ").and(Tone::Bad, "no verdict")];
+        return vec![Text::empty().and(Tone::Bad, "no verdict")];
     };
     let mut line = match met {
-        Some(true) => Line::plain("  ").and(Tone::Good, "goal met").then(format!(": {goal}")),
-        Some(false) => Line::plain("  ").and(Tone::Bad, "goal not met").then(format!(": {goal}")),
-        None => Line::plain("  ")
+        Some(true) => Text::empty().and(Tone::Good, "goal met").then(format!(": {goal}")),
+        Some(false) => Text::empty().and(Tone::Bad, "goal not met").then(format!(": {goal}")),
+        None => Text::empty()
             .and(Tone::Warn, "not trustworthy")
             .then(format!(": whether {goal} is met cannot be said")),
     };
@@ -61,7 +62,7 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Line> {
         let why = load.and_then(why_bad_there).map(|why| format!("; {why}")).unwrap_or_default();
         let counted = format!("{} of {} bad", grouped(outcomes.bad()), view.words().count(due));
         lines.push(
-            Line::plain("  ")
+            Text::empty()
                 .and(Tone::Strong, format!("lost {}", Share(*loss)))
                 .then(format!(": {counted}{why}")),
         );
@@ -87,9 +88,9 @@ fn whole(time: Nanos) -> Nanos {
 
 /// What became of the arrivals: every outcome that happened, then the reasons of the failed ones, and how many were sent
 /// twice.
-pub(crate) fn counts(words: Words, figures: &Figures) -> Vec<Line> {
-    let mut line = Line::empty()
-        .and(Tone::Faint, format!("  {:<9}  ", words.arrivals()))
+fn counts(words: Words, figures: &Figures) -> Vec<Text> {
+    let mut line = Text::empty()
+        .and(Tone::Faint, format!("{:<9}  ", words.arrivals()))
         .then(format!("{} due", grouped(figures.due)));
     let mut ended = 0;
     for outcome in Outcome::ALL {
@@ -114,25 +115,25 @@ pub(crate) fn counts(words: Words, figures: &Figures) -> Vec<Line> {
     /// More are in the JSON.
     const SHOWN: usize = 5;
     for (failure, count) in failures.iter().take(SHOWN) {
-        lines.push(Line::plain(format!("{:13}{} × {failure}", "", grouped(**count))));
+        lines.push(Text::plain(format!("{:11}{} × {failure}", "", grouped(**count))));
     }
     if failures.len() > SHOWN {
-        lines.push(Line::plain(format!("{:13}and {} other reasons", "", failures.len() - SHOWN)));
+        lines.push(Text::plain(format!("{:11}and {} other reasons", "", failures.len() - SHOWN)));
     }
     if figures.resent > 0 {
         let text =
-            format!("{:13}{} resent: the server was closing their connection", "", grouped(figures.resent));
-        lines.push(Line::plain(text));
+            format!("{:11}{} resent: the server was closing their connection", "", grouped(figures.resent));
+        lines.push(Text::plain(text));
     }
     lines
 }
 
 /// Rates over the whole load.
-pub(crate) fn rates(load: &Trial) -> Line {
+fn rates(load: &Trial) -> Text {
     let figures = &load.figures;
     let per_second = |count| Rate::of(count, load.loaded);
     let received = Bytes(Rate::of(figures.received_bytes, load.loaded).0 as u64);
-    Line::empty().and(Tone::Faint, "  rate       ").then(format!(
+    Text::empty().and(Tone::Faint, "rate       ").then(format!(
         "offered {} · achieved {} · answered {} · {received}/s received",
         per_second(figures.due),
         per_second(figures.sent),
@@ -140,9 +141,9 @@ pub(crate) fn rates(load: &Trial) -> Line {
     ))
 }
 
-fn outstanding(load: &Trial) -> Option<Line> {
+fn outstanding(load: &Trial) -> Option<Text> {
     let o = load.figures.outstanding?;
-    let line = Line::empty().and(Tone::Faint, "  waiting    ").then(format!(
+    let line = Text::empty().and(Tone::Faint, "waiting    ").then(format!(
         "{} on average, {} at most · {} at the start, {} at the end",
         number(o.mean),
         number(o.max),
@@ -156,7 +157,7 @@ fn outstanding(load: &Trial) -> Option<Line> {
 }
 
 /// Quantiles of response, service and lateness.
-pub(crate) fn times(figures: &Figures) -> Table {
+fn times(figures: &Figures) -> Table {
     let mut table = Table::new(&["", "p50", "p90", "p95", "p99", "p99.9", "max", "mean"]);
     let mut row = |name: &str, times: Option<Times>| {
         // Nothing is late in a closed loop.
@@ -175,7 +176,7 @@ pub(crate) fn times(figures: &Figures) -> Table {
 }
 
 /// A row for each step, if there are several.
-pub(crate) fn parts(view: &RunView, load: &Trial) -> Table {
+fn parts(view: &RunView, load: &Trial) -> Table {
     let mut table = Table::new(&["", "sent", "ok", "bad", "p50", "p95", "p99", "max"]);
     for (name, part) in view.parts(load) {
         let bad = if part.bad > 0 { Tone::Bad } else { Tone::Faint };

@@ -1,7 +1,7 @@
 //! What the generator makes where it was the limit itself, what it spends on a request, and what helps.
 
 use crate::words::number;
-use crate::{Line, Tone, Words};
+use crate::{Text, Tone, Words};
 use record::Making;
 use units::Share;
 
@@ -10,16 +10,16 @@ const CONNECTS: f64 = 0.5;
 /// From this share of the time on that the loops wait for a processor, somebody else has it.
 const WAITS: f64 = 0.1;
 
-pub(super) fn lines(words: Words, making: &Making) -> Vec<Line> {
+pub(super) fn lines(words: Words, making: &Making) -> Vec<Text> {
     let Making { most, user, kernel, worked, waited, connects } = *making;
     let each = words.arrival();
-    let limit = Line::plain("  ").and(Tone::Warn, "torment is the limit").then(format!(
+    let limit = Text::empty().and(Tone::Warn, "torment is the limit").then(format!(
         ", not the target: it makes {} {} against it",
         number(most),
         words.unit()
     ));
-    let spends = Line::plain(format!(
-        "  it spends {user} of its own and {kernel} in the kernel on a {each}; its loops worked {} of the time and waited {} for a processor",
+    let spends = Text::plain(format!(
+        "it spends {user} of its own and {kernel} in the kernel on a {each}; its loops worked {} of the time and waited {} for a processor",
         Share(worked),
         Share(waited)
     ));
@@ -30,5 +30,5 @@ pub(super) fn lines(words: Words, making: &Making) -> Vec<Line> {
     } else {
         "give it more loops on idle processors (--cores), or load from another machine, or from several"
     };
-    vec![limit, spends, Line::plain(format!("  next: {helps}"))]
+    vec![limit, spends, Text::plain(format!("next: {helps}"))]
 }

@@ -1,8 +1,8 @@
 use super::{how_sure, making, unfinished};
+use crate::document::{Table, indented};
 use crate::reason::what_to_check;
-use crate::table::Table;
 use crate::words::number;
-use crate::{Line, RunView, Tone, Trial, TrialState, Words, freezes, verdict, why_bad};
+use crate::{RunView, Text, Tone, Trial, TrialState, Words, freezes, verdict, why_bad};
 use record::{
     Background, CurvePoint, Ended, Failure, Limit, LimitUnit, Making, Outcome, Outcomes, Purpose, Recovery,
     Verdict, WarmedUp,
@@ -15,21 +15,11 @@ const ALIKE: f64 = 1.01;
 /// A warm-up that made a target so much quicker is worth a line.
 const QUICKER: f64 = 1.2;
 
-pub(super) fn lines(view: &RunView) -> Vec<Line> {
+pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let mut lines = Vec::new();
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
     let strict = view.limits.first();
-    if let Some(Verdict::Limits {
-        ended,
-        curve,
-        detection_limit,
-        trials,
-        loaded,
-        background,
-        warmed_up,
-        ..
-    }) = verdict
-    {
+    if let Some(Verdict::Limits { ended, curve, background, warmed_up, .. }) = verdict {
         let mut head = headline(view, strict, ended).into_iter();
         lines.extend(background.as_ref().map(|lost| lost_anyway(view.words(), lost)));
         lines.extend(head.next());
@@ -38,26 +28,25 @@ pub(super) fn lines(view: &RunView) -> Vec<Line> {
         lines.extend(warm(view.words(), *warmed_up));
         lines.extend(head);
         lines.extend(freezes::line(view));
-        lines.push(Line::empty());
+        lines.push(Text::empty());
         lines.extend(verdict::lines(view));
+        lines = indented(lines);
         lines.extend(curve_lines(curve));
-        lines.extend(doubt(view.words(), strict, *detection_limit));
-        lines.extend(resent(view));
-        lines.extend(spent(u64::from(*trials), *loaded));
+        lines.extend(indented(told(view)));
+        lines
     } else {
-        lines.extend(unfinished(view).or_else(|| Some(Line::plain("  ").and(Tone::Bad, "no verdict"))));
+        lines.extend(unfinished(view).or_else(|| Some(Text::empty().and(Tone::Bad, "no verdict"))));
         lines.extend(known(view.words().raised(), strict));
         lines.extend(above(view, strict, &Ended::Interrupted));
         lines.extend(freezes::line(view));
         lines.extend(verdict_apart(view));
-        lines.extend(resent(view));
-        lines.extend(spent(view.trials.len() as u64, view.loaded()));
+        lines.extend(told(view));
+        indented(lines)
     }
-    lines
 }
 
 /// What holds or is known so far, then why no more and what else is to be known.
-pub(super) fn first(view: &RunView) -> Vec<Line> {
+pub(super) fn first(view: &RunView) -> Vec<Text> {
     let strict = view.limits.first();
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
     match verdict {
@@ -69,7 +58,7 @@ pub(super) fn first(view: &RunView) -> Vec<Line> {
             let rest = warm(view.words(), *warmed_up).into_iter().chain(freezes::line(view));
             head.chain(above).chain(half).chain(rest).collect()
         }
-        _ if view.end.is_some() => vec![Line::plain("  ").and(Tone::Bad, "no verdict")],
+        _ if view.end.is_some() => vec![Text::empty().and(Tone::Bad, "no verdict")],
         _ => {
             let known = known(view.words().raised(), strict).into_iter().chain(unfinished(view));
             let above = above(view, strict, &Ended::Interrupted);
@@ -79,7 +68,7 @@ pub(super) fn first(view: &RunView) -> Vec<Line> {
 }
 
 /// How sure a search is, and what it took.
-pub(crate) fn told(view: &RunView) -> Vec<Line> {
+pub(crate) fn told(view: &RunView) -> Vec<Text> {
     let strict = view.limits.first();
     match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         Some(Verdict::Limits { detection_limit, trials, loaded, .. }) => {
@@ -91,28 +80,28 @@ pub(crate) fn told(view: &RunView) -> Vec<Line> {
 }
 
 /// The verdict, if there is one, with an empty line before it.
-fn verdict_apart(view: &RunView) -> Vec<Line> {
+fn verdict_apart(view: &RunView) -> Vec<Text> {
     let mut lines = verdict::lines(view);
     if !lines.is_empty() {
-        lines.insert(0, Line::empty());
+        lines.insert(0, Text::empty());
     }
     lines
 }
 
 /// What holds, and how far the search came.
-fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> {
+fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> {
     let held = strict.and_then(|l| l.held.or(l.lower));
     let raised = view.words().raised();
     let unit = strict.map_or(view.words().unit(), |l| l.unit.clone());
     let of = if moves(&view.limits).is_some() { " in nine of ten trials" } else { "" };
     let holds = |words: &str, tone| {
         let holds = match held {
-            Some(held) => Line::plain("  ").and(tone, format!("{words} {} {unit}{of}", number(held))),
-            None => Line::plain("  ").and(Tone::Bad, format!("no {raised} was shown to hold")),
+            Some(held) => Text::empty().and(tone, format!("{words} {} {unit}{of}", number(held))),
+            None => Text::empty().and(Tone::Bad, format!("no {raised} was shown to hold")),
         };
         holds.then(strict.map(|l| evidence(view, l)).unwrap_or_default())
     };
-    let note = |text: String| Line::plain(format!("  {text}"));
+    let note = |text: String| Text::plain(format!("{text}"));
     match ended {
         Ended::Converged => vec![holds("holds", Tone::Good)],
         Ended::MaxReached => vec![
@@ -138,12 +127,12 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> 
             let why = why.map_or(usual, |c| &c.text);
             vec![
                 holds("holds at least", Tone::Good),
-                Line::plain("  ").and(Tone::Warn, "the generator was the limit, not the target: ").then(why),
+                Text::empty().and(Tone::Warn, "the generator was the limit, not the target: ").then(why),
             ]
         }
         Ended::NonStationary => vec![
             holds("holds about", Tone::Strong),
-            Line::plain("  ")
+            Text::empty()
                 .and(Tone::Warn, "the target kept changing, so no bound stood")
                 .then(": let it warm up longer, and look for jobs, caches or neighbours that come and go"),
         ],
@@ -154,14 +143,14 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> 
             });
             vec![
                 holds("holds", Tone::Strong),
-                Line::plain("  ")
+                Text::empty()
                     .and(Tone::Bad, format!("the target did not come back after an overload{}", waited.unwrap_or_default()))
                     .then(": a short peak may take it down until it is restarted; look for retries and queues without a limit"),
             ]
         }
         Ended::Interrupted => known(raised, strict)
             .into_iter()
-            .chain([Line::plain("  ").and(Tone::Warn, "interrupted").then(": that is what is known so far")])
+            .chain([Text::empty().and(Tone::Warn, "interrupted").then(": that is what is known so far")])
             .collect(),
         Ended::TargetFails => target_fails(view),
     }
@@ -205,7 +194,7 @@ fn evidence(view: &RunView, limit: &Limit) -> String {
 }
 
 /// What is lost at any rate.
-fn lost_anyway(words: Words, lost: &Background) -> Line {
+fn lost_anyway(words: Words, lost: &Background) -> Text {
     let each = (lost.due as f64 / lost.bad.max(1) as f64).round() as u64;
     let how = lost.failure.as_ref().map(|failure| format!(" ({failure})")).unwrap_or_default();
     let (one, unit) = (words.count(each), words.unit());
@@ -221,7 +210,7 @@ fn lost_anyway(words: Words, lost: &Background) -> Line {
             number(lost.at)
         )
     };
-    Line::plain("  ").and(Tone::Bad, text).then(rest)
+    Text::empty().and(Tone::Bad, text).then(rest)
 }
 
 /// How well a limit is known that was as well known as the target's noise allowed, and what more time would buy.
@@ -258,7 +247,7 @@ fn length_at(view: &RunView, rate: f64) -> Option<Nanos> {
     at.all(|next| next == first).then(|| Nanos::from_secs(first))
 }
 
-fn known(raised: &str, strict: Option<&Limit>) -> Option<Line> {
+fn known(raised: &str, strict: Option<&Limit>) -> Option<Text> {
     let limit = strict?;
     let unit = &limit.unit;
     let text = match (limit.lower, limit.upper) {
@@ -268,24 +257,24 @@ fn known(raised: &str, strict: Option<&Limit>) -> Option<Line> {
                 None => format!(", fails at {}; the limit lies between", number(upper)),
             };
             let held = number(limit.held.unwrap_or(lower));
-            return Some(Line::plain("  ").and(Tone::Strong, format!("holds {held} {unit}")).then(rest));
+            return Some(Text::empty().and(Tone::Strong, format!("holds {held} {unit}")).then(rest));
         }
         (Some(lower), None) => format!("holds {} {unit}, perhaps more", number(lower)),
         (None, Some(upper)) => format!("fails at {} {unit}; no {raised} was shown to hold", number(upper)),
         (None, None) => format!("no {raised} was tried long enough to say anything"),
     };
-    Some(Line::plain("  ").and(Tone::Strong, text))
+    Some(Text::empty().and(Tone::Strong, text))
 }
 
-fn below_min(strict: Option<&Limit>, unit: &LimitUnit, raised: &str) -> Line {
+fn below_min(strict: Option<&Limit>, unit: &LimitUnit, raised: &str) -> Text {
     let upper = strict.and_then(|l| l.upper).map(|u| format!(" {} {unit}", number(u))).unwrap_or_default();
-    Line::plain("  ")
+    Text::empty()
         .and(Tone::Bad, format!("does not hold even{upper}"))
         .then(format!(", the smallest {raised} tried: start lower by --from, or allow more by --goal"))
 }
 
 /// Why no more: what the last bad trial at the upper bound did wrong, or at the next rate above.
-fn above(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Option<Line> {
+fn above(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Option<Text> {
     if *ended == Ended::TargetFails {
         return None;
     }
@@ -295,29 +284,29 @@ fn above(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Option<Line> 
     let rate = |t: &&Trial| t.rate.map_or(f64::INFINITY, |r| r.0);
     let why = why_bad(bad.min_by(|a, b| rate(a).total_cmp(&rate(b)))?)?;
     let words = if *ended == Ended::BelowMin { "there" } else { "above that" };
-    Some(Line::plain(format!("  {words} ")).and(Tone::Strong, why))
+    Some(Text::plain(format!("{words} ")).and(Tone::Strong, why))
 }
 
 /// How the target was warmed up, if that made a difference.
-fn warm(words: Words, warmed_up: Option<WarmedUp>) -> Option<Line> {
+fn warm(words: Words, warmed_up: Option<WarmedUp>) -> Option<Text> {
     let WarmedUp { loaded, answered, times } = warmed_up.filter(|warm| warm.times >= QUICKER)?;
     let times = if times < 10.0 { format!("{times:.1}") } else { format!("{times:.0}") };
-    Some(Line::plain(format!(
-        "  {times} times quicker after a warm-up of {loaded} and {}",
+    Some(Text::plain(format!(
+        "{times} times quicker after a warm-up of {loaded} and {}",
         words.count(answered)
     )))
 }
 
 /// The second goal, if it tells anything that the first does not.
-fn second(arrivals: &str, limits: &[Limit]) -> Option<Line> {
+fn second(arrivals: &str, limits: &[Limit]) -> Option<Text> {
     let (strict, typical) = (limits.first()?, limits.get(1)?);
     if strict.held.is_some() {
         let half = moves(limits)?;
         let between = half.lower.zip(half.upper);
         let between =
             between.map(|(l, u)| format!(" (between {} and {})", number(l), number(u))).unwrap_or_default();
-        return Some(Line::plain(format!(
-            "  half of the trials hold {} {}{between}",
+        return Some(Text::plain(format!(
+            "half of the trials hold {} {}{between}",
             number(half.held?),
             half.unit
         )));
@@ -337,7 +326,7 @@ fn second(arrivals: &str, limits: &[Limit]) -> Option<Line> {
         }
         None => format!("; but single trials lose {arrivals} at every rate tried"),
     };
-    Some(Line::plain(format!("  the typical trial holds {} {}{upper}{gap}", number(lower), typical.unit)))
+    Some(Text::plain(format!("the typical trial holds {} {}{upper}{gap}", number(lower), typical.unit)))
 }
 
 /// A share in whole percent, for speech.
@@ -345,12 +334,12 @@ fn percent(share: f64) -> String {
     Share((share * 100.0).round() / 100.0).to_string()
 }
 
-fn curve_lines(curve: &[CurvePoint]) -> Vec<Line> {
+fn curve_lines(curve: &[CurvePoint]) -> Vec<Text> {
     if curve.is_empty() {
         return Vec::new();
     }
     let mut lines = curve_table(curve).lines();
-    lines.push(Line::empty());
+    lines.push(Text::empty());
     lines
 }
 
@@ -371,7 +360,7 @@ pub(crate) fn curve_table(curve: &[CurvePoint]) -> Table {
     table
 }
 
-fn doubt(words: Words, strict: Option<&Limit>, detection_limit: f64) -> Option<Line> {
+fn doubt(words: Words, strict: Option<&Limit>, detection_limit: f64) -> Option<Text> {
     let limit = strict?;
     limit.lower?;
     let mut text = Vec::new();
@@ -381,12 +370,11 @@ fn doubt(words: Words, strict: Option<&Limit>, detection_limit: f64) -> Option<L
     if detection_limit > 0.0 {
         text.push(format!("an overload below {} of the rate would not be seen", Share(detection_limit)));
     }
-    (!text.is_empty())
-        .then(|| Line::empty().and(Tone::Faint, "  how sure: ").then(format!("{}.", text.join("; "))))
+    (!text.is_empty()).then(|| Text::labelled("how sure", format!("{}.", text.join("; "))))
 }
 
 /// Requests of all trials that were sent twice.
-fn resent(view: &RunView) -> Option<Line> {
+fn resent(view: &RunView) -> Option<Text> {
     let (resent, due) = view
         .trials
         .iter()
@@ -395,21 +383,21 @@ fn resent(view: &RunView) -> Option<Line> {
         let of = view.words().count(due);
         format!("{} of {of} met a connection that the server was closing", grouped(resent))
     };
-    (resent > 0).then(|| Line::empty().and(Tone::Faint, "  resent: ").then(text()))
+    (resent > 0).then(|| Text::labelled("resent", text()))
 }
 
-fn spent(trials: u64, loaded: Nanos) -> Option<Line> {
+fn spent(trials: u64, loaded: Nanos) -> Option<Text> {
     if loaded == Nanos::ZERO {
         return None;
     }
     let s = if trials == 1 { "" } else { "s" };
     let seconds = Nanos::from_secs(loaded.as_secs_f64().round() as u64);
     let text = format!("{} trial{s}, {seconds} of load", grouped(trials));
-    Some(Line::empty().and(Tone::Faint, "  time: ").then(text))
+    Some(Text::labelled("time", text))
 }
 
 /// Only errors came back: which, how often, and what to look at.
-fn target_fails(view: &RunView) -> Vec<Line> {
+fn target_fails(view: &RunView) -> Vec<Text> {
     let (mut outcomes, mut due) = (Outcomes::default(), 0);
     let mut failures: BTreeMap<&Failure, u64> = BTreeMap::new();
     for trial in &view.trials {
@@ -419,7 +407,7 @@ fn target_fails(view: &RunView) -> Vec<Line> {
             *failures.entry(failure).or_default() += count;
         }
     }
-    let head = Line::plain("  ")
+    let head = Text::empty()
         .and(Tone::Bad, format!("the target fails from the first {} on", view.words().arrival()))
         .then(": there is no limit to look for");
     let worst = failures.iter().max_by_key(|(_, count)| **count);
@@ -438,5 +426,5 @@ fn target_fails(view: &RunView) -> Vec<Line> {
         ),
         _ => return vec![head],
     };
-    vec![head, Line::plain("  ").and(Tone::Strong, what), Line::plain(format!("  {check}"))]
+    vec![head, Text::empty().and(Tone::Strong, what), Text::plain(format!("{check}"))]
 }

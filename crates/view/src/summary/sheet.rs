@@ -1,29 +1,30 @@
 //! `torment probe`: what the machine is like, and every figure with what explains it.
 
 use super::unfinished;
+use crate::document::indented;
 use crate::sheet::{tables, wrapped};
-use crate::{Line, RunView, Tone};
+use crate::{RunView, Text, Tone};
 use record::{Conditions, Machine, Verdict};
 use units::{Bytes, Share, grouped};
 
-pub(super) fn lines(view: &RunView) -> Vec<Line> {
-    let mut lines: Vec<Line> = unfinished(view).into_iter().collect();
+pub(super) fn lines(view: &RunView) -> Vec<Text> {
+    let mut lines = indented(unfinished(view));
     lines.extend(machine(view));
-    lines.push(headline(view));
+    lines.push(headline(view).indented());
     lines.extend(tables(&view.measured, &view.notes));
-    lines.push(Line::empty());
+    lines.push(Text::empty());
     lines
 }
 
 /// How many figures there are, or how it stands.
-pub(super) fn first(view: &RunView) -> Vec<Line> {
+pub(super) fn first(view: &RunView) -> Vec<Text> {
     std::iter::once(headline(view)).chain(unfinished(view)).collect()
 }
 
-fn headline(view: &RunView) -> Line {
+fn headline(view: &RunView) -> Text {
     let all = view.measured.len() as u64;
     let doubtful = view.measured.iter().filter(|figure| !figure.caveats.is_empty()).count() as u64;
-    let headline = Line::plain("  ").and(Tone::Strong, format!("{} figures", grouped(all)));
+    let headline = Text::empty().and(Tone::Strong, format!("{} figures", grouped(all)));
     match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         Some(Verdict::Sheet { cut_short: true, .. }) => {
             headline.and(Tone::Warn, ", interrupted before all were measured")
@@ -34,7 +35,7 @@ fn headline(view: &RunView) -> Line {
 }
 
 /// The machine, and how quiet it was.
-pub(super) fn machine(view: &RunView) -> Vec<Line> {
+pub(super) fn machine(view: &RunView) -> Vec<Text> {
     let mut lines = Vec::new();
     if let Some(started) = &view.started {
         lines.extend(wrapped("  ", &machine_words(&started.machine), Tone::Faint));
@@ -46,7 +47,7 @@ pub(super) fn machine(view: &RunView) -> Vec<Line> {
         );
     }
     if !lines.is_empty() {
-        lines.push(Line::empty());
+        lines.push(Text::empty());
     }
     lines
 }

@@ -1,49 +1,47 @@
 //! `torment find threads`: how many there were, what gave, and every limit beside it.
 
 use super::unfinished;
+use crate::document::{Table, indented};
 use crate::sheet::wrapped;
-use crate::table::Table;
-use crate::{Line, RunView, Tone};
+use crate::{RunView, Text, Tone};
 use record::{Gave, Room, RoomUnit, Verdict};
 use units::{Bytes, grouped};
 
 /// Moments of a ramp that are shown.
 const MOMENTS: usize = 8;
 
-pub(super) fn lines(view: &RunView) -> Vec<Line> {
-    let mut lines: Vec<Line> = unfinished(view).into_iter().collect();
+pub(super) fn lines(view: &RunView) -> Vec<Text> {
+    let mut lines = indented(unfinished(view));
     if let Some(Verdict::Tasks { reached, forecast, gave }) =
         view.end.as_ref().and_then(|end| end.verdict.as_ref())
     {
         lines.extend(verdict(*reached, *forecast, gave));
-        lines.push(Line::empty());
+        lines.push(Text::empty());
     }
     if !view.ramp.is_empty() {
         lines.extend(moments(view).lines());
-        lines.push(Line::empty());
+        lines.push(Text::empty());
     }
     lines.extend(limits(&view.rooms));
-    lines.push(Line::empty());
+    lines.push(Text::empty());
     lines
 }
 
 /// How many there were and what gave, or how it stands.
-pub(super) fn first(view: &RunView) -> Vec<Line> {
+pub(super) fn first(view: &RunView) -> Vec<Text> {
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
     let Some(Verdict::Tasks { reached, gave, .. }) = verdict else {
         return unfinished(view).into_iter().collect();
     };
     let (head, why) = told(*reached, gave);
-    let why = why
-        .into_iter()
-        .map(|(label, text, tone)| Line::empty().and(Tone::Faint, format!("{label}: ")).and(tone, text));
+    let why = why.into_iter().map(|(label, text, tone)| Text::labelled(label, "").and(tone, text));
     std::iter::once(head).chain(why).collect()
 }
 
 /// How many there were, then what shows why there were no more, each under a word.
-fn told(reached: u64, gave: &Gave) -> (Line, Vec<(&'static str, String, Tone)>) {
+fn told(reached: u64, gave: &Gave) -> (Text, Vec<(&'static str, String, Tone)>) {
     let head =
-        |text: &str| Line::plain("  ").and(Tone::Strong, format!("{} threads", grouped(reached))).then(text);
+        |text: &str| Text::empty().and(Tone::Strong, format!("{} threads", grouped(reached))).then(text);
     match gave {
         Gave::Limit { room, call, because, close } => {
             let near = format!("{} would have given within 5 % of it: raise both", close.join(", "));
@@ -71,9 +69,9 @@ fn told(reached: u64, gave: &Gave) -> (Line, Vec<(&'static str, String, Tone)>) 
     }
 }
 
-fn verdict(reached: u64, forecast: Option<u64>, gave: &Gave) -> Vec<Line> {
+fn verdict(reached: u64, forecast: Option<u64>, gave: &Gave) -> Vec<Text> {
     let (head, why) = told(reached, gave);
-    let mut lines = vec![head];
+    let mut lines = indented([head]);
     lines.extend(why.iter().flat_map(|(label, text, tone)| wrapped(&format!("  {label:<9}"), text, *tone)));
     let room = match gave {
         Gave::Limit { room, .. } => Some(room),
@@ -87,12 +85,12 @@ fn verdict(reached: u64, forecast: Option<u64>, gave: &Gave) -> Vec<Line> {
         } else {
             format!(": {:.1} % of it", reached as f64 / forecast as f64 * 100.0)
         };
-        lines.push(Line::empty().and(Tone::Faint, format!("  forecast {}{share}", grouped(forecast))));
+        lines.push(Text::plain("  ").and(Tone::Faint, format!("forecast {}{share}", grouped(forecast))));
     }
     lines
 }
 
-fn raise(room: &Room) -> Vec<Line> {
+fn raise(room: &Room) -> Vec<Text> {
     let mut lines = wrapped("  now      ", &room.now, Tone::Plain);
     lines.extend(wrapped("  for good ", &room.for_good, Tone::Plain));
     lines
@@ -126,7 +124,7 @@ pub(crate) fn moments(view: &RunView) -> Table {
 const NEAR: u64 = 2;
 
 /// The limits as a table, then how to raise those that bind first.
-pub fn limits(all: &[Room]) -> Vec<Line> {
+pub fn limits(all: &[Room]) -> Vec<Text> {
     let mut lines = rooms(all).lines();
     for room in all {
         if let Some(note) = &room.note {
@@ -138,7 +136,7 @@ pub fn limits(all: &[Room]) -> Vec<Line> {
         room.threads.zip(first).is_some_and(|(threads, first)| threads <= first.saturating_mul(NEAR))
     };
     for room in all.iter().filter(near) {
-        lines.extend([Line::empty(), Line::plain("  to raise ").and(Tone::Strong, &room.name)]);
+        lines.extend([Text::empty(), Text::plain("  to raise ").and(Tone::Strong, &room.name)]);
         lines.extend(raise(room));
     }
     lines

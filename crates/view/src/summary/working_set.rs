@@ -2,33 +2,34 @@
 
 use super::sheet::machine;
 use super::unfinished;
+use crate::document::indented;
 use crate::sheet::tables;
-use crate::{Line, RunView, Tone};
+use crate::{RunView, Text, Tone};
 use record::{CacheModel, Verdict};
 
-pub(super) fn lines(view: &RunView) -> Vec<Line> {
-    let mut lines: Vec<Line> = unfinished(view).into_iter().collect();
+pub(super) fn lines(view: &RunView) -> Vec<Text> {
+    let mut lines = indented(unfinished(view));
     let verdict = verdict(view);
     if !verdict.is_empty() {
-        lines.extend(verdict);
-        lines.push(Line::empty());
+        lines.extend(indented(verdict));
+        lines.push(Text::empty());
     }
     lines.extend(machine(view));
     lines.extend(tables(&view.measured, &view.notes));
-    lines.push(Line::empty());
+    lines.push(Text::empty());
     lines
 }
 
 /// Where the cliff is, or how it stands.
-pub(super) fn first(view: &RunView) -> Vec<Line> {
+pub(super) fn first(view: &RunView) -> Vec<Text> {
     unfinished(view).into_iter().chain(verdict(view)).collect()
 }
 
-fn verdict(view: &RunView) -> Vec<Line> {
+fn verdict(view: &RunView) -> Vec<Text> {
     let mut lines = Vec::new();
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
     if let Some(Verdict::WorkingSet { model, half_predicted, half_measured }) = verdict {
-        let headline = Line::plain("  ");
+        let headline = Text::empty();
         lines.push(match half_measured {
             Some((more, less)) => headline
                 .and(Tone::Strong, format!("half as fast between {more} and {less}"))
@@ -38,13 +39,13 @@ fn verdict(view: &RunView) -> Vec<Line> {
             }
         });
         if let Some(CacheModel { hit, miss, cache }) = model {
-            lines.push(Line::plain(format!(
-                "  why  {cache} fit; a read costs {hit} from there and {miss} from behind it"
+            lines.push(Text::plain(format!(
+                "why  {cache} fit; a read costs {hit} from there and {miss} from behind it"
             )));
         }
         if let Some(predicted) = half_predicted {
             lines.push(
-                Line::empty().and(Tone::Faint, format!("  predicted from these three: half at {predicted}")),
+                Text::empty().and(Tone::Faint, format!("predicted from these three: half at {predicted}")),
             );
         }
     }

@@ -2,10 +2,10 @@
 
 use super::figures::per;
 use super::{average, cpu_of, subject_name, words_of};
+use crate::document::{Table, indented};
 use crate::json::rate_value;
-use crate::table::Table;
 use crate::words::number;
-use crate::{Line, Tone};
+use crate::{Text, Tone};
 use record::watch::{
     Group, Host, Jvm, Level, Network, Postgres, PostgresInfo, Role, Subject, SubjectWindow, Usage, Watched,
     Window,
@@ -26,18 +26,18 @@ const NEAR: f64 = 0.8;
 
 /// Who waits for what: each process tree with its threads, limits and queues, then the database and the
 /// machine, then what is not observable.
-pub fn who_waits(windows: &[Window], watched: &Watched) -> Vec<Line> {
+pub fn who_waits(windows: &[Window], watched: &Watched) -> Vec<Text> {
     let merged = Window::merged(windows);
     let mut lines = Vec::new();
     let nobody = (SubjectWindow::default(), merged.length());
     for (index, subject) in watched.subjects.iter().enumerate().filter(|(_, subject)| subject.pid > 0) {
         let seen = merged.subjects.get(index).unwrap_or(&nobody.0);
         lines.extend(subject_lines(subject, seen, nobody.1));
-        lines.push(Line::empty());
+        lines.push(Text::empty());
     }
     if !anyone(watched) {
-        lines.push(Line::plain("  ").and(Tone::Warn, "no process is watched"));
-        lines.push(Line::empty());
+        lines.push(Text::plain("  ").and(Tone::Warn, "no process is watched"));
+        lines.push(Text::empty());
     }
     let about = watched.postgres.as_ref();
     lines.extend(merged.postgres.iter().flat_map(|p| postgres_lines(p, about, merged.length())));
@@ -51,8 +51,8 @@ pub fn who_waits(windows: &[Window], watched: &Watched) -> Vec<Line> {
             .map(|e| fact("metrics", e.clone(), Tone::Warn)),
     );
     lines.extend(merged.changes.iter().map(|change| fact("changed", change.clone(), Tone::Warn)));
-    lines.extend(not_observable(watched));
-    while lines.last().is_some_and(|line| line.spans.is_empty()) {
+    lines.extend(indented(not_observable(watched)));
+    while lines.last().is_some_and(|line| line.pieces.is_empty()) {
         lines.pop();
     }
     lines
@@ -75,21 +75,21 @@ pub(crate) fn anyone(watched: &Watched) -> bool {
 }
 
 /// What cannot be seen, one line each.
-pub fn not_observable(watched: &Watched) -> Vec<Line> {
+pub fn not_observable(watched: &Watched) -> Vec<Text> {
     let mut lines = Vec::new();
     for missing in &watched.missing {
         let label = if lines.is_empty() { "not observable" } else { "" };
         lines.push(
-            Line::empty()
-                .and(Tone::Warn, format!("  {label:<15}"))
+            Text::empty()
+                .and(Tone::Warn, format!("{label:<15}"))
                 .then(format!("{}: ", missing.what))
                 .and(Tone::Faint, &missing.why),
         );
     }
     if lines.is_empty() && watched.level == Level::Outside && !anyone(watched) {
         lines.push(
-            Line::empty()
-                .and(Tone::Warn, "  not observable ")
+            Text::empty()
+                .and(Tone::Warn, "not observable ")
                 .then("the target's processes: ")
                 .and(Tone::Faint, "none of them was found on this machine"),
         );
@@ -98,17 +98,17 @@ pub fn not_observable(watched: &Watched) -> Vec<Line> {
 }
 
 /// `  label     text`.
-fn fact(label: &str, text: String, tone: Tone) -> Line {
-    Line::empty().and(Tone::Faint, format!("  {label:<15}")).and(tone, text)
+fn fact(label: &str, text: String, tone: Tone) -> Text {
+    Text::empty().and(Tone::Faint, format!("  {label:<15}")).and(tone, text)
 }
 
-fn subject_lines(subject: &Subject, seen: &SubjectWindow, length: Nanos) -> Vec<Line> {
+fn subject_lines(subject: &Subject, seen: &SubjectWindow, length: Nanos) -> Vec<Text> {
     let mut lines = vec![header(subject, seen, length)];
     let mut about = vec![subject.command.clone()];
     about.extend(subject.java.as_ref().map(|version| format!("Java {version}")));
     about.retain(|text| !text.is_empty());
     lines.extend(
-        (!about.is_empty()).then(|| Line::empty().and(Tone::Faint, format!("    {}", about.join(" · ")))),
+        (!about.is_empty()).then(|| Text::empty().and(Tone::Faint, format!("    {}", about.join(" · ")))),
     );
     lines.extend(groups(seen, length));
     lines.extend(coverage(seen));
@@ -128,7 +128,7 @@ fn subject_lines(subject: &Subject, seen: &SubjectWindow, length: Nanos) -> Vec<
 }
 
 /// `java 4711 · the service · 0.09 of 2 processors · 612 MiB · 226 threads · 400 connections from clients`.
-fn header(subject: &Subject, seen: &SubjectWindow, length: Nanos) -> Line {
+fn header(subject: &Subject, seen: &SubjectWindow, length: Nanos) -> Text {
     let role = match subject.role {
         Role::Service => "the service",
         Role::Downstream => "it talks to this",
@@ -157,7 +157,7 @@ fn header(subject: &Subject, seen: &SubjectWindow, length: Nanos) -> Line {
     if seen.processes == 0 {
         parts = vec![role.to_owned(), "no process of it is left".to_owned()];
     }
-    Line::plain("  ").and(Tone::Strong, subject_name(subject)).then(format!(" · {}", parts.join(" · ")))
+    Text::plain("  ").and(Tone::Strong, subject_name(subject)).then(format!(" · {}", parts.join(" · ")))
 }
 
 /// Two decimals at most, and none that say nothing.
@@ -166,12 +166,12 @@ fn trimmed(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn groups(seen: &SubjectWindow, length: Nanos) -> Vec<Line> {
+fn groups(seen: &SubjectWindow, length: Nanos) -> Vec<Text> {
     if seen.groups.is_empty() {
         return Vec::new();
     }
     let mut table = Table::with_text_last(&[
-        "  group",
+        "group",
         "threads",
         "on CPU",
         "ready",
@@ -194,14 +194,14 @@ fn groups(seen: &SubjectWindow, length: Nanos) -> Vec<Line> {
         let name = format!("{left_out} other group{}", if left_out == 1 { "" } else { "s" });
         table.row(row(&name, &rest, length, String::new()));
     }
-    table.lines()
+    table.lines_at(1)
 }
 
 fn row(name: &str, group: &Group, length: Nanos, at: String) -> [(String, Tone); 5] {
     let (cpu, ready) = (per(group.on_cpu_ns, length), per(group.run_delay_ns, length));
     let tone = if cpu >= 0.5 || ready >= 1.0 { Tone::Strong } else { Tone::Plain };
     [
-        (format!("  {name}"), Tone::Plain),
+        (name.to_owned(), Tone::Plain),
         (format!("{:.1}", group.threads), Tone::Plain),
         (format!("{cpu:.2}"), tone),
         (format!("{ready:.2}"), tone),
@@ -222,7 +222,7 @@ fn where_they_are(group: &Group) -> String {
 }
 
 /// Looks that could not be made, and threads that could not be looked at.
-fn coverage(seen: &SubjectWindow) -> Option<Line> {
+fn coverage(seen: &SubjectWindow) -> Option<Text> {
     let sweep = seen.sweep?;
     let mut parts = Vec::new();
     if f64::from(sweep.done) < 0.9 * f64::from(sweep.due) {
@@ -241,7 +241,7 @@ fn coverage(seen: &SubjectWindow) -> Option<Line> {
 }
 
 /// Limits that are near, or were run into.
-fn limits(seen: &SubjectWindow) -> Option<Line> {
+fn limits(seen: &SubjectWindow) -> Option<Text> {
     let mut parts: Vec<(String, bool)> = Vec::new();
     let mut near = |name: &str, usage: Option<Usage>| {
         if let Some(usage) = usage.filter(|usage| usage.share() >= NEAR) {
@@ -289,7 +289,7 @@ fn limits(seen: &SubjectWindow) -> Option<Line> {
     Some(fact("  limits", texts.join(" · "), tone))
 }
 
-fn jvm_line(jvm: &Jvm, length: Nanos) -> Line {
+fn jvm_line(jvm: &Jvm, length: Nanos) -> Text {
     let share = |ns: u64| Share(per(ns, length)).0;
     let percent = |ns: u64| Share((share(ns) * 1000.0).round() / 1000.0).to_string();
     let mut text = format!(
@@ -309,7 +309,7 @@ fn jvm_line(jvm: &Jvm, length: Nanos) -> Line {
     fact("  GC", text, tone)
 }
 
-fn postgres_lines(seen: &Postgres, about: Option<&PostgresInfo>, length: Nanos) -> Vec<Line> {
+fn postgres_lines(seen: &Postgres, about: Option<&PostgresInfo>, length: Nanos) -> Vec<Text> {
     let mut name = "PostgreSQL".to_owned();
     if let Some(about) = about {
         let version = if about.version > 0 {
@@ -335,21 +335,21 @@ fn postgres_lines(seen: &Postgres, about: Option<&PostgresInfo>, length: Nanos) 
     if seen.deadlocks > 0 {
         parts.push(format!("{} deadlocks", seen.deadlocks));
     }
-    let mut lines = vec![Line::plain("  ").and(Tone::Strong, name).then(format!(" · {}", parts.join(" · ")))];
+    let mut lines = vec![Text::plain("  ").and(Tone::Strong, name).then(format!(" · {}", parts.join(" · ")))];
     if let Some(error) = seen.error.as_ref().filter(|_| seen.failed > 0) {
         let text = format!("{} of {} questions failed: {error}", seen.failed, seen.failed + seen.looks);
-        lines.push(Line::plain("    ").and(Tone::Warn, text));
+        lines.push(Text::plain("    ").and(Tone::Warn, text));
     }
     let shown = seen.sessions.iter().filter(|sessions| sessions.count >= FEW);
     let texts: Vec<String> = shown.map(|s| format!("{}: {:.1}", words_of(s), s.count)).collect();
     if !texts.is_empty() {
-        lines.push(Line::plain(format!("    sessions  {}", texts.join(" · "))));
+        lines.push(Text::plain(format!("    sessions  {}", texts.join(" · "))));
     }
-    lines.push(Line::empty());
+    lines.push(Text::empty());
     lines
 }
 
-fn host_line(host: &Host, length: Nanos) -> Line {
+fn host_line(host: &Host, length: Nanos) -> Text {
     let used = per(host.user_ns + host.system_ns, length);
     let mut parts = vec![format!("{used:.2} of {} processors used", host.cpus)];
     if per(host.steal_ns, length) >= 0.02 {
@@ -374,7 +374,7 @@ fn host_line(host: &Host, length: Nanos) -> Line {
 }
 
 /// Only what is wrong.
-fn network_line(network: &Network) -> Option<Line> {
+fn network_line(network: &Network) -> Option<Text> {
     let mut parts = Vec::new();
     let mut note = |count: u64, what: &str| {
         if count > 0 {

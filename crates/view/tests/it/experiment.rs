@@ -7,21 +7,21 @@ use crate::hand::experiment::{Arm, Course, Says, asks, judged, noise, probe};
 use plan::{At, Measure};
 use record::{Answer, Cause, Caveat, Doubt, ExperimentEnd, Standing};
 use torment_view::{
-    Line, Progress, RunView, arm_lines, hypothesis_lines, logs, run_json, start_line, summary,
+    Progress, RunView, Text, arm_lines, hypothesis_lines, logs, run_json, start_line, summary,
 };
 use units::{Rate, Share};
 
 /// As wide as tables and bars may be; sentences are wrapped by whoever prints them.
 const WIDTH: usize = 100;
 
-fn text(lines: &[Line]) -> String {
+fn text(lines: &[Text]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 fn check_summary(name: &str, view: &RunView) {
     let lines = summary(view);
     let drawn =
-        |line: &&Line| line.to_string().contains(['│', '◀', '▶', '–']) && !line.to_string().contains(". ");
+        |line: &&Text| line.to_string().contains(['│', '◀', '▶', '–']) && !line.to_string().contains(". ");
     for line in lines.iter().filter(drawn) {
         assert!(line.width() <= WIDTH, "{} columns: {line}", line.width());
     }
@@ -168,7 +168,7 @@ fn an_experiment_of_all_answers() {
     check("try.json", &format!("{:#}\n", run_json(&view)["experiment"]));
 
     let mut progress = Progress::default();
-    let said: Vec<Line> = run.events.iter().flat_map(|event| progress.event(event)).collect();
+    let said: Vec<Text> = run.events.iter().flat_map(|event| progress.event(event)).collect();
     check("progress-try.txt", &text(&said));
 }
 

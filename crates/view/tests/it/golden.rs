@@ -326,7 +326,7 @@ fn list_of_every_kind() {
     check("list.json", &(serde_json::to_string_pretty(&list_json(&runs[..2])).expect("is JSON") + "\n"));
 }
 
-fn text(lines: &[torment_view::Line]) -> String {
+fn text(lines: &[torment_view::Text]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 

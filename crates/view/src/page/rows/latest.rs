@@ -1,7 +1,7 @@
 //! The last rows, settled or not: for a face that shows this moment.
 
 use super::{Row, Rows, measured};
-use crate::page::{Column, Timeline};
+use crate::document::{Column, Timeline};
 
 /// What was measured earlier than this is no longer now, in seconds.
 const RECENT_S: f64 = 10.0;

@@ -1,8 +1,8 @@
 //! The database by its own account.
 
 use crate::Tone;
+use crate::document::{Chart, Form, Role, Section, Unit};
 use crate::page::pages::Pages;
-use crate::page::{Chart, Form, Role, Section, Unit};
 
 pub(super) fn section(pages: &Pages) -> Section {
     let sessions = Chart::over_time(

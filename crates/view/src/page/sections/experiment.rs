@@ -1,14 +1,13 @@
 //! An experiment: the effects as intervals against the smallest one worth having, what each arm does, and every start.
 
+use crate::Tone;
+use crate::document::{Chart, Form, Piece, Point, Role, Section, Table, Text, Unit};
 use crate::experiment::{
     Names, Row, answer_word, expected, figure, noise_table, now, percent, ratio, rows, says, value, visited,
     void, whole_tables,
 };
 use crate::page::pages::Pages;
-use crate::page::text::{all_said, piece, said};
-use crate::page::{Chart, Form, Piece, Point, Role, Section, Table, Text, Unit};
 use crate::summary::headline;
-use crate::{Line, Tone};
 use plan::Measure;
 use record::{Judged, Standing, Visit};
 
@@ -22,19 +21,19 @@ pub(super) fn section(pages: &Pages) -> Section {
     let standing = pages.standing.as_ref().unwrap_or(&nothing);
     let mut lines = headline(pages);
     lines.extend(pages.running.then(|| now(pages)));
-    let mut section = section.texts(all_said(&lines));
+    let mut section = section.texts(lines);
     for chart in effects(&names, standing) {
         section = section.chart(pages, chart);
     }
-    section = section.tabled(answers(&names, standing)).texts(sentences(&names, standing));
+    section = section.table(answers(&names, standing)).texts(sentences(&names, standing));
     for (index, table) in whole_tables(&names).into_iter().enumerate() {
-        section = section.table(if index == 0 { "what each arm does" } else { "" }, table);
+        section = section.table(table.titled(if index == 0 { "what each arm does" } else { "" }));
     }
-    section = section.tabled(arms(&names)).table("how sure", noise_table(&names, standing));
+    section = section.table(arms(&names)).table(noise_table(&names, standing).titled("how sure"));
     for (index, (probe, measure)) in asked(&names).into_iter().enumerate() {
         section = section.chart(pages, by_start(&names, index, probe, measure));
     }
-    section.tabled(starts(&names)).texts(all_said(&void(&names)))
+    section.table(starts(&names)).texts(void(&names))
 }
 
 /// A chart for each direction and each smallest effect: beyond its bounds an effect matters.
@@ -92,37 +91,39 @@ fn interval(judged: &Judged, tone: Tone, label: &str) -> Option<Point> {
 }
 
 /// Every hypothesis and the placebos with their answers.
-fn answers(names: &Names<'_>, standing: &Standing) -> Option<Table> {
+fn answers(names: &Names<'_>, standing: &Standing) -> Table {
     let head = ["hypothesis", "answer", "ratio", "worth having", "measured", "blocks"];
     let ratio =
-        |judged: &Judged| piece(judged.ratio.as_ref().map(ratio).unwrap_or("–".to_owned()), Tone::Plain);
+        |judged: &Judged| Piece::of(judged.ratio.as_ref().map(ratio).unwrap_or("–".to_owned()), Tone::Plain);
     let hypotheses = rows(names, standing).into_iter().map(|row| {
         let (word, tone) = answer_word(row.judged.answer);
         vec![
-            piece(&row.judged.name, Tone::Strong),
-            piece(word, tone),
+            Piece::of(&row.judged.name, Tone::Strong),
+            Piece::of(word, tone),
             ratio(row.judged),
-            piece(percent(row.asked.effect.0), Tone::Plain),
-            piece(names.measured(row.asked.probe, row.asked.measure), Tone::Plain),
-            piece(row.judged.blocks.to_string(), Tone::Faint),
+            Piece::of(percent(row.asked.effect.0), Tone::Plain),
+            Piece::of(names.measured(row.asked.probe, row.asked.measure), Tone::Plain),
+            Piece::of(row.judged.blocks.to_string(), Tone::Faint),
         ]
     });
     let placebos = standing.judged.iter().filter(|judged| judged.hypothesis.is_none()).map(|judged| {
         let (text, tone) = says(judged);
         // The ratio has its own column.
         let word = text.split(", ×").next().unwrap_or_default().to_owned();
-        let none = || piece("", Tone::Plain);
-        let blocks = piece(judged.blocks.to_string(), Tone::Faint);
-        vec![piece(&judged.name, Tone::Faint), piece(word, tone), ratio(judged), none(), none(), blocks]
+        let none = || Piece::of("", Tone::Plain);
+        let blocks = Piece::of(judged.blocks.to_string(), Tone::Faint);
+        vec![
+            Piece::of(&judged.name, Tone::Faint),
+            Piece::of(word, tone),
+            ratio(judged),
+            none(),
+            none(),
+            blocks,
+        ]
     });
-    let rows: Vec<Vec<Piece>> = hypotheses.chain(placebos).collect();
-    Some(Table {
-        title: "answers".to_owned(),
-        head: head.map(str::to_owned).to_vec(),
-        rows,
-        text: vec![1, 4],
-        runs: Vec::new(),
-    })
+    let mut table = Table { text: vec![1, 4], ..Table::new(&head).titled("answers") };
+    hypotheses.chain(placebos).for_each(|row| table.row(row));
+    table
 }
 
 /// What there is to say of each hypothesis beside its figures.
@@ -130,32 +131,27 @@ fn sentences(names: &Names<'_>, standing: &Standing) -> Vec<Text> {
     let mut texts = Vec::new();
     for row in rows(names, standing) {
         let judged = row.judged;
-        let named = |line: &Line| -> Text {
-            let name = piece(format!("{}: ", judged.name), Tone::Strong);
-            std::iter::once(name).chain(said(line)).collect()
+        let named = |text: Text| {
+            let name = Piece::of(format!("{}: ", judged.name), Tone::Strong);
+            Text { pieces: std::iter::once(name).chain(text.pieces).collect(), ..Text::default() }
         };
-        let contrast = names.contrast(row.asked).map(Line::plain);
-        let says = (!judged.says.is_empty()).then(|| Line::plain(&judged.says));
+        let contrast = names.contrast(row.asked).map(Text::plain);
+        let says = (!judged.says.is_empty()).then(|| Text::plain(&judged.says));
         let all = contrast.into_iter().chain(says).chain(expected(judged));
-        texts.extend(all.map(|line| named(&line)));
+        texts.extend(all.map(named));
     }
     texts
 }
 
 /// What is different in each arm.
-fn arms(names: &Names<'_>) -> Option<Table> {
-    let row = |arm: &record::ArmOf| {
+fn arms(names: &Names<'_>) -> Table {
+    let mut table = Table::with_text_last(&["arm", "changes"]).titled("what is different in each arm");
+    for arm in &names.design.arms {
         let changes =
             if arm.changes.is_empty() { "the plan as it stands".to_owned() } else { arm.changes.join(", ") };
-        vec![piece(&arm.name, Tone::Strong), piece(changes, Tone::Plain)]
-    };
-    Some(Table {
-        title: "what is different in each arm".to_owned(),
-        head: vec!["arm".to_owned(), "changes".to_owned()],
-        rows: names.design.arms.iter().map(row).collect(),
-        text: vec![1],
-        runs: Vec::new(),
-    })
+        table.row([Piece::of(&arm.name, Tone::Strong), Piece::of(changes, Tone::Plain)]);
+    }
+    table
 }
 
 /// The figures that hypotheses ask for, each once.
@@ -201,25 +197,22 @@ fn block(visit: &Visit) -> String {
 }
 
 /// Every start with what it gave; it leads to the first of its measurements.
-fn starts(names: &Names<'_>) -> Option<Table> {
+fn starts(names: &Names<'_>) -> Table {
     let early = names.visits.len().saturating_sub(STARTS);
-    let shown = &names.visits[early..];
-    let row = |visit: &Visit| {
+    let title = if early == 0 { "starts".to_owned() } else { format!("starts, the last {STARTS}") };
+    let table = Table::new(&["start", "block", "arm", "gave"]).titled(title);
+    let mut table = Table { text: vec![2, 3], ..table };
+    for visit in &names.visits[early..] {
         let placebo = if visit.placebo { " (placebo)" } else { "" };
         let tone = if visit.void.is_some() { Tone::Warn } else { Tone::Plain };
-        let gave: String = said(&visited(names, visit)).into_iter().map(|piece| piece.text).collect();
-        vec![
-            piece(visit.number.to_string(), Tone::Plain),
-            piece(block(visit), Tone::Plain),
-            piece(format!("{}{placebo}", names.arm(visit.arm)), Tone::Strong),
-            piece(gave, tone),
-        ]
-    };
-    Some(Table {
-        title: if early == 0 { "starts".to_owned() } else { format!("starts, the last {STARTS}") },
-        head: ["start", "block", "arm", "gave"].map(str::to_owned).to_vec(),
-        rows: shown.iter().map(row).collect(),
-        text: vec![2, 3],
-        runs: shown.iter().map(|visit| Some(visit.taken.first()?.run.0.clone())).collect(),
-    })
+        let gave = visited(names, visit).to_string();
+        table.row([
+            Piece::of(visit.number.to_string(), Tone::Plain),
+            Piece::of(block(visit), Tone::Plain),
+            Piece::of(format!("{}{placebo}", names.arm(visit.arm)), Tone::Strong),
+            Piece::of(gave, tone),
+        ]);
+        table.runs.push(visit.taken.first().map(|taken| taken.run.0.clone()));
+    }
+    table
 }

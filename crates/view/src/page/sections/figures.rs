@@ -1,8 +1,7 @@
 //! Figures of the machine: tables, and the rate against the size of a working set.
 
+use crate::document::{Chart, Form, Point, Role, Section, Text, Unit};
 use crate::page::pages::Pages;
-use crate::page::text::{all_said, plain};
-use crate::page::{Chart, Form, Point, Role, Section, Unit};
 use crate::sheet::{distinct, whole};
 use crate::summary::headline;
 use crate::{Kind, Tone};
@@ -18,14 +17,14 @@ pub(super) fn section(pages: &Pages) -> Section {
         return section;
     }
     if matches!(pages.kind(), Kind::Sheet | Kind::WorkingSet) {
-        section = section.texts(all_said(&headline(pages)));
+        section = section.texts(headline(pages));
     }
     section = section.chart(pages, working_set(pages));
     let names = pages.measured.iter().map(|figure| &figure.table);
     for name in distinct(names.chain(pages.notes.iter().map(|(table, _)| table))) {
         let (tables, said) = whole(name, &pages.measured, &pages.notes);
-        section = tables.into_iter().fold(section, |section, table| section.table(name, table));
-        section = section.texts(said.into_iter().map(plain));
+        section = tables.into_iter().fold(section, |section, table| section.table(table.titled(name)));
+        section = section.texts(said.into_iter().map(Text::plain));
     }
     section
 }

@@ -1,9 +1,9 @@
 //! The load over time: what was asked for and what came back, how long it took, what waited.
 
+use crate::document::{Chart, Form, Phase, Role, Section, Unit};
 use crate::page::pages::Pages;
-use crate::page::text::all_said;
-use crate::page::{Chart, Form, Phase, Role, Section, Unit, second};
-use crate::summary::{counts, parts, rates, times};
+use crate::page::second;
+use crate::summary::figures;
 use crate::{Kind, Tone, freezes};
 use diagnosis::Freeze;
 use record::Outcome;
@@ -63,16 +63,10 @@ pub(super) fn section(pages: &Pages) -> Section {
             outcomes = outcomes.column(outcome.name(), role, column);
         }
     }
-    let mut section = Section::named("load", "The load over time");
-    if let Some(load) = pages.load().filter(|_| pages.kind() == Kind::Load) {
-        let said: Vec<_> = counts(load.words, &load.figures).into_iter().chain([rates(&load)]).collect();
-        section = section
-            .texts(all_said(&said))
-            .table("", times(&load.figures))
-            .table("each step", parts(pages, &load));
-    }
-    section
-        .texts(all_said(&freezes::line(pages)))
+    let load = pages.load().filter(|_| pages.kind() == Kind::Load);
+    let empty = || Section::named("load", "The load over time");
+    load.map_or_else(empty, |load| figures(pages, &load))
+        .texts(freezes::line(pages))
         .chart(pages, rate)
         .chart(pages, response)
         .chart(pages, waiting)

@@ -1,9 +1,8 @@
 //! Memory, the JVM, sockets, and the machine itself.
 
 use crate::Tone;
+use crate::document::{Chart, Form, Role, Section, Text, Unit};
 use crate::page::pages::Pages;
-use crate::page::text::plain;
-use crate::page::{Chart, Form, Role, Section, Unit};
 use crate::summary::conditions_words;
 
 fn lines(id: String, title: String, y: (&str, Unit)) -> Chart {
@@ -120,6 +119,6 @@ pub(super) fn section(pages: &Pages) -> Section {
     let available = lines("available".to_owned(), "memory to be had".to_owned(), ("bytes", Unit::Bytes))
         .column("available", Role::Idle, "host.memory_available");
     let section = Section::named("machine", "The machine, and torment itself");
-    let conditions = pages.conditions.as_ref().map(|conditions| plain(conditions_words(conditions)));
+    let conditions = pages.conditions.as_ref().map(|conditions| Text::plain(conditions_words(conditions)));
     section.texts(conditions).chart(pages, used).chart(pages, who).chart(pages, disks).chart(pages, available)
 }

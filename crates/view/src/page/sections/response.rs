@@ -1,7 +1,7 @@
 //! Response time against rate, over time and by how many: where it begins to climb, and how it is spread.
 
+use crate::document::{Chart, Form, Point, Role, Section, Unit};
 use crate::page::pages::Pages;
-use crate::page::{Chart, Form, Point, Role, Section, Unit};
 use crate::words::number;
 use crate::{Kind, Times, Tone, Trial, TrialState};
 use record::{CurvePoint, Purpose, Verdict};

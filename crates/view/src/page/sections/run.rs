@@ -1,16 +1,14 @@
 //! What was asked for, where, and what programs have written.
 
 use crate::Tone;
+use crate::document::{Section, Text};
 use crate::page::pages::Pages;
-use crate::page::text::{piece, plain};
-use crate::page::{Section, Text};
 use units::Bytes;
 
 pub(super) fn section(pages: &Pages) -> Section {
     let Some(started) = &pages.started else { return Section::default() };
-    let named = |name: &str, text: String| -> Text {
-        vec![piece(format!("{name}: "), Tone::Faint), piece(text, Tone::Plain)]
-    };
+    let named =
+        |name: &str, text: String| -> Text { Text::empty().and(Tone::Faint, format!("{name}: ")).then(text) };
     let mut texts = vec![
         named("command", format!("torment {}", started.command)),
         named("torment", format!("{}, method {}", started.version, started.method)),
@@ -31,8 +29,8 @@ pub(super) fn section(pages: &Pages) -> Section {
     // A text for each line: whoever draws them may set them apart by their place, under their heading.
     let plan = started.plan.trim_end();
     if !plan.is_empty() {
-        texts.push(vec![piece("the plan as understood", Tone::Strong)]);
-        texts.extend(plan.lines().filter(|line| !line.is_empty()).map(plain));
+        texts.push(Text::empty().and(Tone::Strong, "the plan as understood"));
+        texts.extend(plan.lines().filter(|line| !line.is_empty()).map(Text::plain));
     }
     Section::named("run", "The run").texts(texts)
 }

@@ -1,8 +1,7 @@
 //! The search: every trial, and the bounds closing.
 
+use crate::document::{Chart, Form, Piece, Point, Role, Section, Table, Unit};
 use crate::page::pages::{Bounds, Pages};
-use crate::page::text::{all_said, piece};
-use crate::page::{Chart, Form, Piece, Point, Role, Section, Table, Unit};
 use crate::reason::why_bad_there;
 use crate::summary::{curve_table, headline, told};
 use crate::{Kind, Tone, Trial, TrialState};
@@ -18,9 +17,9 @@ pub(super) fn section(pages: &Pages) -> Section {
         return section;
     }
     let said: Vec<_> = headline(pages).into_iter().chain(told(pages)).collect();
-    let mut section = section.texts(all_said(&said)).chart(pages, chart(pages)).tabled(table(pages));
+    let mut section = section.texts(said).chart(pages, chart(pages)).table(table(pages));
     if let Some(Verdict::Limits { curve, .. }) = pages.end.as_ref().and_then(|end| end.verdict.as_ref()) {
-        section = section.table("", curve_table(curve));
+        section = section.table(curve_table(curve));
     }
     section
 }
@@ -62,17 +61,14 @@ fn chart(pages: &Pages) -> Chart {
 }
 
 /// Every trial with what it came to.
-fn table(pages: &Pages) -> Option<Table> {
-    let head = ["trial", "why", "offered", "for", "came out", "lost", "p50", "p99", "max", "what happened"];
+fn table(pages: &Pages) -> Table {
     let early = pages.trials.len().saturating_sub(TRIALS);
-    let shown = || pages.trials[early..].iter().filter(|trial| trial.purpose != Purpose::Load);
-    (shown().next().is_some()).then(|| Table {
-        title: if early == 0 { "every trial".to_owned() } else { format!("the last {TRIALS} trials") },
-        head: head.map(str::to_owned).to_vec(),
-        rows: shown().map(row).collect(),
-        text: vec![1, 4, 9],
-        runs: Vec::new(),
-    })
+    let title = if early == 0 { "every trial".to_owned() } else { format!("the last {TRIALS} trials") };
+    let head = ["trial", "why", "offered", "for", "came out", "lost", "p50", "p99", "max", "what happened"];
+    let mut table = Table { text: vec![1, 4, 9], ..Table::new(&head).titled(title) };
+    let shown = pages.trials[early..].iter().filter(|trial| trial.purpose != Purpose::Load);
+    shown.for_each(|trial| table.row(row(trial)));
+    table
 }
 
 fn row(trial: &Trial) -> Vec<Piece> {
@@ -87,18 +83,18 @@ fn row(trial: &Trial) -> Vec<Piece> {
     let loss = trial.judgement.as_ref().map_or_else(dash, |judgement| Share(judgement.loss).to_string());
     let time = |time: Option<Nanos>| time.map_or_else(dash, |time| time.to_string());
     vec![
-        piece(trial.number.to_string(), Tone::Plain),
-        piece(trial.purpose.name(), Tone::Plain),
-        piece(trial.rate.map_or_else(dash, |rate: Rate| rate.to_string()), Tone::Plain),
-        piece(
+        Piece::of(trial.number.to_string(), Tone::Plain),
+        Piece::of(trial.purpose.name(), Tone::Plain),
+        Piece::of(trial.rate.map_or_else(dash, |rate: Rate| rate.to_string()), Tone::Plain),
+        Piece::of(
             Nanos::from_millis((trial.loaded.as_millis_f64() / 100.0).round() as u64 * 100).to_string(),
             Tone::Faint,
         ),
-        piece(state.name(), state.tone()),
-        piece(loss, if state == TrialState::Bad { Tone::Bad } else { Tone::Plain }),
-        piece(time(times.map(|q| q.p50)), Tone::Plain),
-        piece(time(times.map(|q| q.p99)), Tone::Plain),
-        piece(time(times.map(|q| q.max)), Tone::Plain),
-        piece(why.unwrap_or_default(), Tone::Plain),
+        Piece::of(state.name(), state.tone()),
+        Piece::of(loss, if state == TrialState::Bad { Tone::Bad } else { Tone::Plain }),
+        Piece::of(time(times.map(|q| q.p50)), Tone::Plain),
+        Piece::of(time(times.map(|q| q.p99)), Tone::Plain),
+        Piece::of(time(times.map(|q| q.max)), Tone::Plain),
+        Piece::of(why.unwrap_or_default(), Tone::Plain),
     ]
 }

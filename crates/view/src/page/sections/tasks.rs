@@ -1,8 +1,7 @@
 //! How many threads: the ramp, and every limit.
 
+use crate::document::{Chart, Form, Point, Role, Section, Text, Unit};
 use crate::page::pages::Pages;
-use crate::page::text::{all_said, piece};
-use crate::page::{Chart, Form, Point, Role, Section, Unit};
 use crate::summary::{headline, moments, rooms};
 use crate::{Kind, Tone};
 
@@ -34,19 +33,18 @@ pub(super) fn section(pages: &Pages) -> Section {
         Chart::of("free", "free memory", Form::Lines, ("after", Unit::Seconds), ("bytes", Unit::Bytes))
             .points("free", Role::Idle, over(|moment| moment.free.0 as f64));
     let raise = first.into_iter().flat_map(|room| {
-        let how =
-            |name: &str, text: &str| vec![piece(format!("{name}: "), Tone::Faint), piece(text, Tone::Plain)];
+        let how = |name: &str, text: &str| Text::empty().and(Tone::Faint, format!("{name}: ")).then(text);
         [
-            vec![piece("to raise ", Tone::Plain), piece(&room.name, Tone::Strong)],
+            Text::plain("to raise ").and(Tone::Strong, &room.name),
             how("now", &room.now),
             how("for good", &room.for_good),
         ]
     });
     section
-        .texts(all_said(&headline(pages)))
+        .texts(headline(pages))
         .chart(pages, threads)
         .chart(pages, free)
-        .table("the ramp", moments(pages))
-        .table("every limit", rooms(&pages.rooms))
+        .table(moments(pages).titled("the ramp"))
+        .table(rooms(&pages.rooms).titled("every limit"))
         .texts(raise)
 }

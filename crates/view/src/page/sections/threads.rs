@@ -1,9 +1,9 @@
 //! Where the target's threads are, and what processors they get.
 
 use crate::Tone;
+use crate::document::{Chart, Form, Role, Section, Unit};
 use crate::page::pages::Pages;
 use crate::page::seen::Tree;
-use crate::page::{Chart, Form, Role, Section, Unit};
 use record::watch::Wait;
 
 /// What is not shown by itself.

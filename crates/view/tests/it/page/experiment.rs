@@ -4,7 +4,8 @@ use crate::hand::experiment::{Arm, Course, Says, asks, judged, noise, probe};
 use crate::page::kit::{chart, document, golden, said, section, words};
 use plan::{At, Measure};
 use record::{Answer, Cause, Caveat, Doubt, Event, ExperimentEnd, Standing};
-use torment_view::page::{Form, Pages};
+use torment_view::document::Form;
+use torment_view::page::Pages;
 use units::{Rate, Share};
 
 /// Three arms, of which one cannot be measured.

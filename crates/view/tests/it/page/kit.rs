@@ -3,13 +3,14 @@
 use crate::hand::{Load, check, load};
 use record::Purpose;
 use serde_json::Value;
-use torment_view::page::{Chart, Document, Front, Pages, Section, Timeline};
+use torment_view::document::{Chart, Document, Front, Section, Timeline};
+use torment_view::page::Pages;
 
 /// Rows of the documents here.
 pub const ROWS: usize = 2_000;
 
 pub fn words(front: &Front) -> Vec<String> {
-    front.verdict.iter().map(|text| text.iter().map(|piece| piece.text.as_str()).collect()).collect()
+    front.verdict.iter().map(ToString::to_string).collect()
 }
 
 pub fn section<'a>(front: &'a Front, id: &str) -> &'a Section {
@@ -22,7 +23,13 @@ pub fn chart<'a>(front: &'a Front, id: &str) -> &'a Chart {
 }
 
 pub fn said(section: &Section) -> String {
-    section.texts.iter().flatten().map(|piece| piece.text.as_str()).collect::<Vec<_>>().join("\n")
+    section
+        .texts
+        .iter()
+        .flat_map(|text| &text.pieces)
+        .map(|piece| piece.text.as_str())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// A column's value in the row that begins at this second.

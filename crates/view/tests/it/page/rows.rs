@@ -5,7 +5,8 @@ use crate::page::kit::{ROWS, document};
 use crate::page::search::search;
 use record::watch::{Group, State, Wait};
 use record::{Event, Outcome, Purpose, Slice};
-use torment_view::page::{Pages, Timeline};
+use torment_view::document::Timeline;
+use torment_view::page::Pages;
 use units::Nanos;
 
 #[test]

@@ -3,7 +3,8 @@
 use crate::hand::{Run, curve, load, pair};
 use crate::page::kit::{at, chart, document, golden, good, said, section, words};
 use record::{Ended, Event, Outcome, Purpose};
-use torment_view::page::{Document, Form, Pages};
+use torment_view::document::{Document, Form};
+use torment_view::page::Pages;
 
 /// Shows what was seen after each second of load, as a watch does.
 pub fn watched(events: Vec<Event>, waiting: impl Fn(u32) -> f64) -> Vec<Event> {

@@ -78,7 +78,7 @@ fn millis(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::{Column, Point, Timeline};
+    use crate::document::{Column, Point, Timeline};
 
     #[test]
     fn five_digits_are_kept() {

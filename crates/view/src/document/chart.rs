@@ -1,0 +1,276 @@
+//! What a chart shows, and how it is to be read.
+
+use super::{Phase, Tone, round};
+use serde::Serialize;
+
+/// A chart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Chart {
+    /// Unique on the page.
+    pub id: String,
+    /// What it shows, as a heading.
+    pub title: String,
+    /// How to read it, in a sentence; empty if that is plain.
+    pub note: String,
+    /// How it is drawn.
+    pub form: Form,
+    /// What runs from left to right; over time the points are those of the [`Timeline`].
+    pub x: Axis,
+    /// What runs upwards.
+    pub y: Axis,
+    /// What is drawn.
+    pub series: Vec<Series>,
+    /// Values that are drawn across: a goal, a quota, a bound.
+    pub bounds: Vec<Bound>,
+    /// Only for [`Form::Heat`].
+    pub heat: Option<Heat>,
+    /// What happened for a while, marked along the lower edge of a chart over time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Phase>,
+}
+
+/// How a chart is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// A line for each series.
+    Lines,
+    /// Areas on top of each other.
+    Stack,
+    /// Points, each with its interval if it has one.
+    Points,
+    /// Intervals one below the other, a row for each point of the one series: x is the value, the label its name.
+    Intervals,
+    /// Cells whose shade says how many.
+    Heat,
+}
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Axis {
+    /// What it is: `time`, `offered rate`, `response time`, `percentile`.
+    pub name: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// Equal steps are equal factors.
+    pub log: bool,
+}
+
+/// Units that the page knows how to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Seconds since the run began: only of the axis of time.
+    Time,
+    /// A length of time, in seconds.
+    Seconds,
+    /// A second.
+    PerSecond,
+    /// A number of things.
+    Count,
+    /// Bytes.
+    Bytes,
+    /// 0 to 1, written in percent.
+    Share,
+    /// A factor: ×1.4.
+    Ratio,
+    /// Processors busy.
+    Processors,
+    /// 1 ÷ (1 − quantile), on a logarithmic axis: written as the percentile.
+    Percentile,
+}
+
+/// One series of a chart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    /// Its name in the legend.
+    pub name: String,
+    /// What it is, so that the same thing has the same colour everywhere.
+    pub role: Role,
+    /// Over time: the id of its column in the [`Timeline`]; `points` is empty then.
+    pub column: Option<String>,
+    /// Otherwise its points.
+    pub points: Vec<Point>,
+}
+
+/// A point that is not of the timeline.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Point {
+    /// From left to right.
+    #[serde(serialize_with = "round::value")]
+    pub x: f64,
+    /// Upwards.
+    #[serde(serialize_with = "round::value")]
+    pub y: f64,
+    /// The lower end of its interval; along x for [`Form::Intervals`], else along y.
+    #[serde(serialize_with = "round::maybe")]
+    pub low: Option<f64>,
+    /// The upper.
+    #[serde(serialize_with = "round::maybe")]
+    pub high: Option<f64>,
+    /// What it is, where it has a name.
+    pub label: String,
+    /// What it means.
+    pub tone: Tone,
+}
+
+/// What a series is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// What was asked for.
+    Offered,
+    /// What was done.
+    Achieved,
+    /// What was done well.
+    Good,
+    /// What went wrong.
+    Bad,
+    /// Waiting.
+    Waiting,
+    /// Working.
+    Busy,
+    /// There, and idle.
+    Idle,
+    /// The median.
+    Half,
+    /// The 90th percentile.
+    Ninety,
+    /// The 99th.
+    NinetyNine,
+    /// The largest.
+    Largest,
+    /// One of several of a kind, told apart by their order: 0, 1, 2, …
+    Nth(u8),
+}
+
+/// A value drawn across a chart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bound {
+    /// Its name.
+    pub name: String,
+    /// Where: on the y axis, unless `along_x`.
+    #[serde(serialize_with = "round::value")]
+    pub at: f64,
+    /// It stands upright, at this place of the x axis.
+    pub along_x: bool,
+    /// What it means.
+    pub tone: Tone,
+}
+
+/// Counts in a grid.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Heat {
+    /// Edges of the columns, one more than there are.
+    #[serde(serialize_with = "round::times")]
+    pub x: Vec<f64>,
+    /// Edges of the rows, one more than there are.
+    #[serde(serialize_with = "round::values")]
+    pub y: Vec<f64>,
+    /// How many, column by column from the lowest row upwards.
+    pub counts: Vec<u32>,
+}
+
+impl Axis {
+    fn of(name: &str, unit: Unit) -> Self {
+        Self { name: name.to_owned(), unit, log: false }
+    }
+}
+
+impl Chart {
+    /// A chart over time.
+    pub(crate) fn over_time(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        form: Form,
+        y: (&str, Unit),
+    ) -> Self {
+        Self::of(id, title, form, ("time", Unit::Time), y)
+    }
+
+    /// Any other.
+    pub(crate) fn of(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        form: Form,
+        x: (&str, Unit),
+        y: (&str, Unit),
+    ) -> Self {
+        Self {
+            id: id.into(),
+            title: title.into(),
+            note: String::new(),
+            form,
+            x: Axis::of(x.0, x.1),
+            y: Axis::of(y.0, y.1),
+            series: Vec::new(),
+            bounds: Vec::new(),
+            heat: None,
+            marks: Vec::new(),
+        }
+    }
+
+    pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
+        self.note = note.into();
+        self
+    }
+
+    pub(crate) fn log_x(mut self) -> Self {
+        self.x.log = true;
+        self
+    }
+
+    pub(crate) fn log_y(mut self) -> Self {
+        self.y.log = true;
+        self
+    }
+
+    /// A column of the timeline.
+    pub(crate) fn column(mut self, name: impl Into<String>, role: Role, column: impl Into<String>) -> Self {
+        let column = Some(column.into());
+        self.series.push(Series { name: name.into(), role, column, points: Vec::new() });
+        self
+    }
+
+    /// Points of its own; numbers that no page could write are left out.
+    pub(crate) fn points(
+        mut self,
+        name: impl Into<String>,
+        role: Role,
+        points: impl IntoIterator<Item = Point>,
+    ) -> Self {
+        let is_real = |value: &f64| value.is_finite();
+        let (log_x, log_y) = (self.x.log, self.y.log);
+        let fits = move |point: &Point| {
+            is_real(&point.x) && is_real(&point.y) && (!log_x || point.x > 0.0) && (!log_y || point.y > 0.0)
+        };
+        let ends = |point: Point| Point {
+            low: point.low.filter(|low| is_real(low)),
+            high: point.high.filter(|high| is_real(high)),
+            ..point
+        };
+        let points: Vec<Point> = points.into_iter().filter(fits).map(ends).collect();
+        self.series.push(Series { name: name.into(), role, column: None, points });
+        self
+    }
+
+    /// A value drawn across, if there is one.
+    pub(crate) fn bound(mut self, name: impl Into<String>, at: Option<f64>, tone: Tone) -> Self {
+        let bound = at.filter(|at| at.is_finite());
+        self.bounds.extend(bound.map(|at| Bound { name: name.into(), at, along_x: false, tone }));
+        self
+    }
+
+    /// What happened for a while.
+    pub(crate) fn marks(mut self, marks: Vec<Phase>) -> Self {
+        self.marks = marks;
+        self
+    }
+
+    /// A place of the x axis.
+    pub(crate) fn upright(mut self, name: impl Into<String>, at: Option<f64>, tone: Tone) -> Self {
+        let bound = at.filter(|at| at.is_finite() && (!self.x.log || *at > 0.0));
+        self.bounds.extend(bound.map(|at| Bound { name: name.into(), at, along_x: true, tone }));
+        self
+    }
+}

@@ -1,0 +1,144 @@
+use serde::Serialize;
+use std::fmt;
+
+/// What a piece of text means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tone {
+    /// Nothing special.
+    #[default]
+    Plain,
+    /// What the eye should find first.
+    Strong,
+    /// As hoped.
+    Good,
+    /// As feared.
+    Bad,
+    /// Doubtful: to be read before the number is believed.
+    Warn,
+    /// There if wanted.
+    Faint,
+}
+
+/// A piece of text with one tone.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Piece {
+    /// The text itself, never markup.
+    pub text: String,
+    /// What it means.
+    pub tone: Tone,
+}
+
+/// A line of text, without its line end: pieces with a tone each.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(transparent)]
+pub struct Text {
+    /// Its pieces, from left to right.
+    pub pieces: Vec<Piece>,
+    /// How many steps it stands back, on a terminal.
+    #[serde(skip)]
+    pub depth: u8,
+}
+
+impl Piece {
+    /// A piece with that meaning.
+    pub fn of(text: impl Into<String>, tone: Tone) -> Self {
+        Self { text: text.into(), tone }
+    }
+}
+
+impl From<(String, Tone)> for Piece {
+    fn from((text, tone): (String, Tone)) -> Self {
+        Self { text, tone }
+    }
+}
+
+impl Text {
+    /// A line without anything.
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// A faint label before what it is of.
+    pub fn labelled(label: &str, text: impl Into<String>) -> Self {
+        Self::empty().and(Tone::Faint, format!("{label}: ")).then(text)
+    }
+
+    /// A line without anything, so many steps back.
+    pub fn at(depth: u8) -> Self {
+        Self { depth, ..Self::default() }
+    }
+
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// A line of one plain piece.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::empty().and(Tone::Plain, text)
+    }
+
+    /// The line with one more piece at its end; an empty one is left out.
+    #[must_use]
+    pub fn and(mut self, tone: Tone, text: impl Into<String>) -> Self {
+        let text = text.into();
+        if !text.is_empty() {
+            self.pieces.push(Piece { text, tone });
+        }
+        self
+    }
+
+    /// The line with one more plain piece at its end.
+    #[must_use]
+    pub fn then(self, text: impl Into<String>) -> Self {
+        self.and(Tone::Plain, text)
+    }
+
+    /// As a terminal shows it: two columns back, and two for each step.
+    #[must_use]
+    pub fn indented(self) -> Self {
+        if self.is_empty() {
+            return self;
+        }
+        let mut line = Self::plain(Self::indent(self.depth));
+        line.pieces.extend(self.pieces);
+        line
+    }
+
+    pub(super) fn indent(depth: u8) -> String {
+        "  ".repeat(1 + usize::from(depth))
+    }
+
+    /// How many characters wide it is.
+    pub fn width(&self) -> usize {
+        self.pieces.iter().map(|s| s.text.chars().count()).sum()
+    }
+}
+
+/// Those of a document as a terminal shows them.
+pub(crate) fn indented(texts: impl IntoIterator<Item = Text>) -> Vec<Text> {
+    texts.into_iter().map(Text::indented).collect()
+}
+
+/// The text alone.
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pieces.iter().try_for_each(|piece| f.write_str(&piece.text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_shows_how_far_back_a_line_stands() {
+        let shown = |text: Text| text.indented().to_string();
+        assert_eq!(shown(Text::labelled("next", "more")), "  next: more");
+        assert_eq!(shown(Text::at(1).and(Tone::Good, "seen")), "    seen");
+        assert_eq!(shown(Text::empty()), "", "an empty line has no blanks at its end");
+        let json = serde_json::to_value(Text::at(1).and(Tone::Bad, "x")).expect("is JSON");
+        assert_eq!(json, serde_json::json!([{ "text": "x", "tone": "bad" }]), "a page has room of its own");
+    }
+}
