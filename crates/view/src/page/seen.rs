@@ -127,8 +127,11 @@ impl TargetColumns {
     /// What there is once, of a process tree or at all: of what grows how much a second, and so of a time which share.
     fn singles(&mut self, put: &mut Put<'_>, window: &Window) {
         window.visit(&mut |of, measure, counted| {
+            if !of.names.is_empty() {
+                return;
+            }
             let mut id = format!("{}.{}", of.source, measure.name);
-            if !of.names.is_empty() || !CHARTED.contains(&id.as_str()) {
+            if !CHARTED.contains(&id.as_str()) {
                 return;
             }
             let value = measure.quantity.of(counted) / if measure.grows { put.seconds } else { 1.0 };
