@@ -55,7 +55,7 @@ impl<T> Lanes<T> {
     /// Has waited before, and goes on where it was: before all that were due later.
     pub fn put_back(&mut self, due: Nanos, timeout: Nanos, thing: T) {
         let lane = self.lane(timeout);
-        let at = lane.iter().position(|(other, _)| *other >= due).unwrap_or(lane.len());
+        let at = lane.partition_point(|(other, _)| *other < due);
         lane.insert(at, (due, thing));
     }
 

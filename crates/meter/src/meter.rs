@@ -71,7 +71,6 @@ impl Meter {
     }
 }
 
-/// Milliseconds since 1970.
 #[cfg(test)]
 mod tests {
     use super::*;

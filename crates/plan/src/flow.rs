@@ -143,14 +143,6 @@ impl Step {
             Payload::Sql(_) => None,
         }
     }
-
-    /// As [`Step::request`].
-    pub fn request_mut(&mut self) -> Option<&mut Request> {
-        match &mut self.ask {
-            Payload::Http(request) => Some(request),
-            Payload::Sql(_) => None,
-        }
-    }
 }
 
 /// A trial lasts so many times the longest flow's pauses: in the first of them the load only comes to its strength, for later

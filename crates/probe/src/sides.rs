@@ -70,7 +70,7 @@ impl Placement {
     }
 }
 
-/// CellKind [`Placement`] leaves out here, or what is to be known of it; for the notes of a table.
+/// What [`Placement`] leaves out here, or what is to be known of it; for the notes of a table.
 pub fn placement_note() -> Option<String> {
     let Ok(Some([first, second])) = Placement::Two.processors() else {
         return Some("This process may use one processor only: nothing is measured on two.".to_owned());

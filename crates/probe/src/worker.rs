@@ -10,7 +10,7 @@ use std::time::Instant;
 use sys::{Allowed, Mapping, UsageOf, usage};
 use units::Nanos;
 
-/// CellKind a worker is asked, a line of JSON each; it answers with a [`Block`], or why there is none.
+/// What a worker is asked, a line of JSON each; it answers with a [`Block`], or why there is none.
 #[derive(Debug, Serialize, Deserialize)]
 struct Request {
     what: CellKind,

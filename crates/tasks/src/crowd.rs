@@ -35,7 +35,7 @@ pub struct CrowdRequest {
     pub maps: u64,
 }
 
-/// What torment says, a line of JSON each, after an [`CrowdRequest`].
+/// What torment says, a line of JSON each, after a [`CrowdRequest`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
     /// Make as many as the ceiling allows; answered by [`CrowdReport::Reached`] or [`CrowdReport::Failed`].

@@ -52,7 +52,7 @@ impl ThreadsWanted {
     /// # Errors
     /// If not: what is wrong, and what would be right.
     pub fn check(&self) -> Result<(), Error> {
-        let wrong = |why: String| Err(Error::ThreadsWanted(why));
+        let wrong = |why: String| Err(Error::Asked(why));
         let Self { stack, touch, .. } = *self;
         if self.raw && (stack.is_some() || touch.0 > 0) {
             return wrong("raw threads have no stack: leave out --raw, or --stack and --touch".to_owned());
@@ -75,7 +75,7 @@ impl ThreadsWanted {
 #[derive(Debug)]
 pub enum Error {
     /// What is asked for makes no sense.
-    ThreadsWanted(String),
+    Asked(String),
     /// The reserve cannot be lifted here.
     UntilFailure(String),
     /// The process that has the threads does not start, or does not do as it is told.
@@ -85,7 +85,7 @@ pub enum Error {
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::ThreadsWanted(why) => f.write_str(why),
+            Self::Asked(why) => f.write_str(why),
             Self::UntilFailure(why) => {
                 write!(
                     f,

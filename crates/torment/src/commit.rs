@@ -16,9 +16,16 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// The first digits of the commit; none outside of a repository, before its first commit, or where git is not installed or
 /// does not answer in time.
 pub fn commit(folder: &Path) -> Option<String> {
-    let mut git = Command::new("git");
-    git.current_dir(folder).args(["rev-parse", "--verify", "--quiet", "HEAD"]);
+    let mut git = git(folder);
+    git.args(["rev-parse", "--verify", "--quiet", "HEAD"]);
     said(&mut git, PATIENCE)?.get(..SHORT).map(str::to_owned)
+}
+
+/// git in a folder, whatever repository it is told of by what runs torment: a hook of git's own says one.
+fn git(folder: &Path) -> Command {
+    let mut git = Command::new("git");
+    git.current_dir(folder).env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").env_remove("GIT_INDEX_FILE");
+    git
 }
 
 /// What a command prints, if it ends within this time.
@@ -48,8 +55,8 @@ mod tests {
         let below = folder.path().join("a/b");
         std::fs::create_dir_all(&below).expect("can be made");
         let git = |words: &[&str]| {
-            let mut git = Command::new("git");
-            git.current_dir(folder.path()).args(["-c", "user.name=n", "-c", "user.email=e"]).args(words);
+            let mut git = git(folder.path());
+            git.args(["-c", "user.name=n", "-c", "user.email=e"]).args(words);
             said(&mut git, Duration::from_secs(60))
         };
         if git(&["init"]).is_none() {

@@ -196,9 +196,4 @@ impl Trial {
     pub fn is_at(&self, rate: f64) -> bool {
         self.rate.is_some_and(|r| (r.0 - rate).abs() <= rate.abs() * 1e-6)
     }
-
-    /// Whether it may be classified.
-    pub fn is_valid(&self) -> bool {
-        self.judgement.as_ref().is_some_and(|j| j.invalid.is_empty())
-    }
 }

@@ -29,8 +29,9 @@ impl Connection {
         if let Some(authorization) = authorization {
             request = request.header("authorization", authorization);
         }
+        let too_large = || format!("the answer is larger than {} MB", MOST >> 20);
         let why = |error: Error| match error {
-            Error::BodyExceedsLimit(_) => format!("the answer is larger than {} MB", MOST >> 20),
+            Error::BodyExceedsLimit(_) => too_large(),
             other => fetch::why(&other, self.patience),
         };
         let mut answer = request.call().map_err(why)?;
@@ -41,6 +42,10 @@ impl Connection {
         if let Some(encoding) = encoding {
             let encoding = String::from_utf8_lossy(encoding.as_bytes());
             return Err(format!("its answer is packed ({encoding}), which was not asked for"));
+        }
+        // One that says so is not read at all, for it would be asked for again each second.
+        if answer.body().content_length().is_some_and(|length| length > MOST as u64) {
+            return Err(too_large());
         }
         // One that is as long as may be has its end after that.
         answer.body_mut().with_config().limit(MOST as u64 + 1).read_to_vec().map_err(why)

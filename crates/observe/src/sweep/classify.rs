@@ -29,7 +29,7 @@ pub(crate) enum Look {
     /// It runs after all.
     Running,
     /// It waits for that.
-    ThreadDoing(ThreadDoing),
+    Waits(ThreadDoing),
     /// That may not be read; what `wchan` has of it.
     Refused(Number),
     /// It has ended.
@@ -57,7 +57,7 @@ impl Looker<'_> {
             Some(Syscall::Running) => return Look::Running,
             Some(Syscall::None) => self.in_kernel(sleeper),
             Some(Syscall::In(number, arguments)) => match call(number) {
-                Call::Futex => return Look::ThreadDoing(futex(pid, arguments)),
+                Call::Futex => return Look::Waits(futex(pid, arguments)),
                 Call::Poll if arguments[1] == 0 => Wait::Sleep,
                 Call::Poll if arguments[1] == 1 => self.polled(pid, arguments[0]),
                 Call::Select if arguments[0] == 0 => Wait::Sleep,
@@ -71,7 +71,7 @@ impl Looker<'_> {
                 Call::Other(None) => Wait::Other { what: format!("system call {number}") },
             },
         };
-        Look::ThreadDoing(ThreadDoing::Wait(self.waits.number(wait)))
+        Look::Waits(ThreadDoing::Wait(self.waits.number(wait)))
     }
 
     /// By the kernel's function, which takes less permission than the call. It does not say with what deadline or

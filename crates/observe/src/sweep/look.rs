@@ -216,7 +216,7 @@ impl Looking {
                 return;
             }
             Look::Running => (None, false),
-            Look::ThreadDoing(seen) => (Some(seen), false),
+            Look::Waits(seen) => (Some(seen), false),
             Look::Refused(number) => (Some(ThreadDoing::Wait(number)), true),
         };
         (thread.seen, thread.refused) = (seen, refused);

@@ -69,6 +69,10 @@ impl TargetMetrics {
             }
             values.entry((family, labels)).or_insert((measure, 0.0)).1 += counted;
         }
+        // Of a database that was seen, sessions that are gone do not stay as they were.
+        if window.postgres.is_some() {
+            self.around.remove("sessions");
+        }
         self.around.extend(around);
     }
 

@@ -124,6 +124,9 @@ impl TargetColumns {
     /// What there is once, of a process tree or at all: of what grows how much a second, and so of a time which share.
     fn singles(&mut self, put: &mut Put<'_>, window: &Window) {
         window.visit(&mut |of, measure, counted| {
+            if !of.names.is_empty() {
+                return;
+            }
             let mut id = format!("{}.{}", of.source, measure.name);
             let value = measure.quantity.of(counted) / if measure.grows { put.seconds } else { 1.0 };
             let tree = of.subject.and_then(|place| self.trees.at(place));
@@ -132,7 +135,7 @@ impl TargetColumns {
                 self.subjects[tree].limits.insert(id, value);
                 return;
             }
-            if !of.names.is_empty() || !CHARTED.contains(&id.as_str()) || is_one_too_many {
+            if !CHARTED.contains(&id.as_str()) || is_one_too_many {
                 return;
             }
             let is_stacked = STACKED.contains(&id.as_str());
