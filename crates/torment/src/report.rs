@@ -1,4 +1,4 @@
-//! `report`: the page of one run, frozen into a file.
+//! `report`: the page of one run, or the picture of its limit, frozen into a file.
 
 use crate::args::{Common, ReportArgs};
 use crate::page::NOT_BUILT;
@@ -25,20 +25,31 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
         )));
     }
     let document = page::document(store, &id)?;
-    let html = page::freeze(&document).ok_or_else(|| anyhow!("no report can be written: {NOT_BUILT}"))?;
+    let is_picture = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg"));
+    let (written, opens) = if is_picture {
+        let picture = view::svg(&document.front).ok_or_else(|| {
+            wrong(anyhow!(
+                "run {id} has no limit to draw: only a search has one; -o FILE.html writes its page"
+            ))
+        })?;
+        (picture, "shows in any browser and on any page")
+    } else {
+        let html = page::freeze(&document).ok_or_else(|| anyhow!("no report can be written: {NOT_BUILT}"))?;
+        (html, "opens in any browser, without a network")
+    };
     if document.front.head.state == State::Running {
         eprintln!("torment: run {id} still goes on; the report shows it as far as it has come");
     }
     if file == Path::new("-") {
-        io::stdout().lock().write_all(html.as_bytes())?;
+        io::stdout().lock().write_all(written.as_bytes())?;
         return Ok(exit::MET);
     }
-    std::fs::write(&file, &html).with_context(|| format!("'{}' cannot be written", file.display()))?;
-    let size = Bytes(html.len() as u64);
+    std::fs::write(&file, &written).with_context(|| format!("'{}' cannot be written", file.display()))?;
+    let size = Bytes(written.len() as u64);
     result(
         || {
-            let written = Text::plain("  wrote ").and(Tone::Strong, file.display().to_string());
-            vec![written.then(format!(" ({size}): opens in any browser, without a network"))]
+            let wrote = Text::plain("  wrote ").and(Tone::Strong, file.display().to_string());
+            vec![wrote.then(format!(" ({size}): {opens}"))]
         },
         || serde_json::json!({ "schema": record::SCHEMA, "run": id, "file": file, "bytes": size.0 }),
         common,

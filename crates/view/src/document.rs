@@ -12,7 +12,7 @@ mod round;
 mod table;
 mod text;
 
-pub use chart::{Axis, Bound, Chart, Form, Heat, Point, Role, Series, Unit};
+pub use chart::{Axis, Band, Bound, Chart, Form, Heat, Point, Role, Series, Unit};
 pub use table::Table;
 pub(crate) use text::indented;
 pub use text::{Piece, Text, Tone};
@@ -40,6 +40,8 @@ pub struct Front {
     pub head: Head,
     /// The verdict in two sentences at most: what holds, and what gave first.
     pub verdict: Vec<Text>,
+    /// What a run came to, drawn: to be seen beside the verdict.
+    pub pictures: Vec<Chart>,
     /// Every reason for doubt.
     pub doubts: Vec<Doubt>,
     /// From the most important to the rest.

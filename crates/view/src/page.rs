@@ -6,6 +6,7 @@ mod front;
 mod heat;
 mod now;
 mod pages;
+mod pictures;
 mod ranks;
 mod rows;
 mod second;

@@ -1,6 +1,7 @@
 //! What a run calls what arrives, and what it raises.
 
 use record::{LimitUnit, RunKind};
+use std::fmt::Write;
 use units::{Rate, grouped};
 
 /// What arrives at the target, and what is raised.
@@ -82,6 +83,22 @@ pub(crate) fn entity(letter: char) -> &'static str {
     }
 }
 
+/// Text that is text in XML 1.0, in an element and between quotes; characters that may not stand there at all are replaced.
+pub(crate) fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' | '<' | '>' | '"' | '\'' => out.push_str(entity(letter)),
+            '\t' | '\n' | '\r' => {
+                let _ = write!(out, "&#{};", u32::from(letter));
+            }
+            letter if letter < ' ' || matches!(letter, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,5 +112,13 @@ mod tests {
         assert_eq!(said(RunKind::Find), "1 request of 2,000 requests, requests/s");
         assert_eq!(said(RunKind::RunProcesses), "1 process of 2,000 processes, processes/s");
         assert_eq!(said(RunKind::FindConnections), "1 request of 2,000 requests, connections");
+    }
+
+    #[test]
+    fn markup_is_text() {
+        assert_eq!(
+            xml("<a b='c'>&\"\u{1}\n\u{ffff}ü"),
+            "&lt;a b=&apos;c&apos;&gt;&amp;&quot;\u{fffd}&#10;\u{fffd}ü"
+        );
     }
 }

@@ -41,6 +41,7 @@ fn chart(runs: &[Run], (id, x, y): (&str, Unit, Unit)) -> Option<Chart> {
         series: curves.iter().map(series).collect(),
         // The knee and the goal of one are not those of another.
         bounds: Vec::new(),
+        bands: Vec::new(),
         ..first.clone()
     })
 }
@@ -70,6 +71,7 @@ mod tests {
             y: axis("response time", Unit::Seconds),
             series: vec![series("half", Role::Half), series("99 %", Role::NinetyNine)],
             bounds: Vec::new(),
+            bands: Vec::new(),
             heat: None,
             marks: Vec::new(),
         };

@@ -79,6 +79,7 @@ pub(super) fn charts(compared: &RunComparison) -> Vec<Chart> {
                 points,
             }],
             bounds: vec![Bound { name: "the same".to_owned(), at: 1.0, along_x: true, tone: Tone::Plain }],
+            bands: Vec::new(),
             heat: None,
             marks: Vec::new(),
         })

@@ -43,6 +43,7 @@ const chart = (id, title, form, x, y, series, more = {}) => ({
   y,
   series,
   bounds: [],
+  bands: [],
   heat: null,
   marks: [],
   ...more,
@@ -117,6 +118,7 @@ export function find() {
         machine: '2 × Xeon 2.8 GHz, 24 GiB, Linux 6.12',
         now: null,
       },
+      pictures: [],
       verdict: [
         text(['holds 198/s', 'strong'], ', between 198 and 202: above that the queue grows by 4 requests a second.'),
         text('190 of its 200 workers wait for one of ', ['10 permits', 'bad'], '; 10 permits ÷ 50 ms held = 200/s is the limit.'),
@@ -365,7 +367,7 @@ export function markup() {
 /** A run that has just begun. */
 export function empty() {
   const document = find();
-  document.front = { ...document.front, verdict: [], doubts: [], sections: [], phases: [] };
+  document.front = { ...document.front, verdict: [], pictures: [], doubts: [], sections: [], phases: [] };
   document.front.head = { ...document.front.head, state: 'running', ended_unix_ms: null, now: 'warming up' };
   document.timeline = { at: [], columns: [] };
   return document;

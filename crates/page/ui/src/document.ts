@@ -1,5 +1,5 @@
 /**
- * A run as a page: the same nouns as in `crates/view/src/page.rs`, where each is explained. The page draws any document;
+ * A run as a page: the same nouns as in `crates/view/src/document.rs`, where each is explained. The page draws any document;
  * it knows nothing of trials, threads or databases.
  */
 
@@ -106,6 +106,14 @@ export interface Bound {
   tone: Tone;
 }
 
+/** A stretch of the x axis; an end that is null is the edge. */
+export interface Band {
+  name: string;
+  from: number | null;
+  to: number | null;
+  tone: Tone;
+}
+
 export interface Heat {
   x: number[];
   y: number[];
@@ -121,6 +129,7 @@ export interface Chart {
   y: Axis;
   series: Series[];
   bounds: Bound[];
+  bands: Band[];
   heat: Heat | null;
   marks: Phase[];
 }
@@ -143,6 +152,7 @@ export interface Phase {
 export interface Front {
   head: Head;
   verdict: Text[];
+  pictures: Chart[];
   doubts: Doubt[];
   sections: Section[];
   phases: Phase[];

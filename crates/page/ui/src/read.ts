@@ -11,6 +11,7 @@ import {
   TONES,
   UNITS,
   type Axis,
+  type Band,
   type Bound,
   type Chart,
   type Column,
@@ -62,6 +63,7 @@ export function readFront(value: unknown): Front {
   return {
     head: readHead(from.head),
     verdict: list(from.verdict, readText),
+    pictures: list(from.pictures, readChart),
     doubts: list(from.doubts, readDoubt),
     sections: list(from.sections, readSection),
     phases: list(from.phases, readPhase).filter((phase) => phase.to >= phase.from),
@@ -166,6 +168,7 @@ function readChart(value: unknown): Chart {
     y: readAxis(from.y),
     series: list(from.series, readSeries),
     bounds: list(from.bounds, readBound).filter((bound) => Number.isFinite(bound.at)),
+    bands: list(from.bands, readBand),
     heat: isObject(from.heat) ? readHeat(from.heat) : null,
     marks: list(from.marks, readPhase).filter((mark) => mark.to >= mark.from),
   };
@@ -209,6 +212,16 @@ function readBound(value: unknown): Bound {
     name: string(from.name),
     at: number(from.at, Number.NaN),
     along_x: from.along_x === true,
+    tone: oneOf(TONES, from.tone, 'plain'),
+  };
+}
+
+function readBand(value: unknown): Band {
+  const from = object(value);
+  return {
+    name: string(from.name),
+    from: numberOrNull(from.from),
+    to: numberOrNull(from.to),
     tone: oneOf(TONES, from.tone, 'plain'),
   };
 }

@@ -44,6 +44,15 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
           </p>
         )}
       </section>
+      {front.pictures.length > 0 && (
+        <div class="pictures">
+          {front.pictures.map((chart) => (
+            <Guard key={chart.id} what={chart.title} doc={doc}>
+              <ChartView chart={chart} timeline={timeline} phases={front.phases} group={group} />
+            </Guard>
+          ))}
+        </div>
+      )}
       <Doubts doubts={front.doubts} sections={front.sections} />
       {front.sections.length > 1 && (
         <nav class="contents" aria-label="Sections">
@@ -67,7 +76,7 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
           charts={(chart) => <ChartView chart={chart} timeline={timeline} phases={front.phases} group={group} />}
         />
       ))}
-      {front.sections.some((section) => section.charts.length > 0) && (
+      {(front.pictures.length > 0 || front.sections.some((section) => section.charts.length > 0)) && (
         <footer class="handling">
           Charts: drag across to zoom, double-click or Escape shows all again; a press on a name hides it. With the
           keyboard: arrows move, + and − zoom.

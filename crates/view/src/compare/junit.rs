@@ -2,7 +2,7 @@
 
 use super::measure::Standing;
 use super::runs::RunComparison;
-use crate::words::entity;
+use crate::words::xml;
 use std::fmt::Write;
 
 impl RunComparison {
@@ -36,24 +36,24 @@ impl RunComparison {
                             let message = format!("worse: {} {by}", measure.title);
                             format!(
                                 "<failure message=\"{}\">{}</failure>",
-                                safe(message.trim()),
-                                safe(&numbers)
+                                xml(message.trim()),
+                                xml(&numbers)
                             )
                         }
                         Some(Standing::Undecided) => {
                             format!(
                                 "<skipped message=\"{}\"/>",
-                                safe(format!("undecided: {by}; {numbers}").trim())
+                                xml(format!("undecided: {by}; {numbers}").trim())
                             )
                         }
                         Some(Standing::Unknown) | None => {
                             format!(
                                 "<skipped message=\"{}\"/>",
-                                safe(&format!("cannot be compared; {numbers}"))
+                                xml(&format!("cannot be compared; {numbers}"))
                             )
                         }
                         Some(Standing::Same | Standing::Better) => {
-                            format!("<system-out>{}</system-out>", safe(&format!("{numbers}; {by}")))
+                            format!("<system-out>{}</system-out>", xml(&format!("{numbers}; {by}")))
                         }
                     };
                     (measure.title.clone(), body)
@@ -63,14 +63,14 @@ impl RunComparison {
             let _ = writeln!(
                 out,
                 "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">",
-                safe(&format!("{} against {against}", run.title)),
+                xml(&format!("{} against {against}", run.title)),
                 cases.len(),
                 count("<failure"),
                 count("<skipped"),
             );
             for (title, body) in &cases {
-                let name = safe(title);
-                let class = safe(&run.target);
+                let name = xml(title);
+                let class = xml(&run.target);
                 let _ =
                     writeln!(out, "    <testcase classname=\"{class}\" name=\"{name}\">{body}</testcase>");
             }
@@ -78,34 +78,5 @@ impl RunComparison {
         }
         out.push_str("</testsuites>\n");
         out
-    }
-}
-
-/// Text that is text in XML 1.0, in an element and between quotes; characters that may not stand there at all are replaced.
-fn safe(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' | '<' | '>' | '"' | '\'' => out.push_str(entity(letter)),
-            '\t' | '\n' | '\r' => {
-                let _ = write!(out, "&#{};", u32::from(letter));
-            }
-            letter if letter < ' ' || matches!(letter, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            letter => out.push(letter),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::safe;
-
-    #[test]
-    fn markup_is_text() {
-        assert_eq!(
-            safe("<a b='c'>&\"\u{1}\n\u{ffff}ü"),
-            "&lt;a b=&apos;c&apos;&gt;&amp;&quot;\u{fffd}&#10;\u{fffd}ü"
-        );
     }
 }

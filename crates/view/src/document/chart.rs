@@ -22,6 +22,9 @@ pub struct Chart {
     pub series: Vec<Series>,
     /// Values that are drawn across: a goal, a quota, a bound.
     pub bounds: Vec<Bound>,
+    /// Stretches of the x axis that mean something.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bands: Vec<Band>,
     /// Only for [`Form::Heat`].
     pub heat: Option<Heat>,
     /// What happened for a while, marked along the lower edge of a chart over time.
@@ -158,6 +161,21 @@ pub struct Bound {
     pub tone: Tone,
 }
 
+/// A stretch of the x axis, shaded from top to bottom.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Band {
+    /// What holds there; empty if a bound within says it.
+    pub name: String,
+    /// Where it begins; none: at the left edge.
+    #[serde(serialize_with = "round::maybe")]
+    pub from: Option<f64>,
+    /// Where it ends; none: at the right edge.
+    #[serde(serialize_with = "round::maybe")]
+    pub to: Option<f64>,
+    /// What it means.
+    pub tone: Tone,
+}
+
 /// Counts in a grid.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Heat {
@@ -205,6 +223,7 @@ impl Chart {
             y: Axis::of(y.0, y.1),
             series: Vec::new(),
             bounds: Vec::new(),
+            bands: Vec::new(),
             heat: None,
             marks: Vec::new(),
         }
@@ -264,6 +283,15 @@ impl Chart {
     /// What happened for a while.
     pub(crate) fn marks(mut self, marks: Vec<Phase>) -> Self {
         self.marks = marks;
+        self
+    }
+
+    /// A stretch of the x axis, from and to wherever an end is known.
+    pub(crate) fn band(mut self, name: &str, from: Option<f64>, to: Option<f64>, tone: Tone) -> Self {
+        let is_real = |end: Option<f64>| end.is_none_or(f64::is_finite);
+        if (from.is_some() || to.is_some()) && is_real(from) && is_real(to) {
+            self.bands.push(Band { name: name.to_owned(), from, to, tone });
+        }
         self
     }
 

@@ -38,10 +38,13 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// With an empty cell wherever a row has none.
+    /// As a page has it: with an empty cell wherever a row has none, and nothing before what stands further back on a terminal.
     pub(super) fn filled(mut self) -> Self {
         let columns = self.head.len();
-        self.rows.iter_mut().for_each(|row| row.resize(columns, Piece::default()));
+        for row in &mut self.rows {
+            row.resize(columns, Piece::default());
+            row.iter_mut().for_each(|piece| piece.text = piece.text.trim().to_owned());
+        }
         self
     }
 

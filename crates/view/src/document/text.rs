@@ -1,4 +1,4 @@
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// What a piece of text means.
@@ -30,13 +30,11 @@ pub struct Piece {
 }
 
 /// A line of text, without its line end: pieces with a tone each.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Text {
     /// Its pieces, from left to right.
     pub pieces: Vec<Piece>,
     /// How many steps it stands back, on a terminal.
-    #[serde(skip)]
     pub depth: u8,
 }
 
@@ -121,6 +119,20 @@ pub(crate) fn indented(texts: impl IntoIterator<Item = Text>) -> Vec<Text> {
     texts.into_iter().map(Text::indented).collect()
 }
 
+/// Its pieces as a list; gaps and steps back are for who has columns.
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut gap = true;
+        let mut one_blank = |text: &str| -> String {
+            text.chars()
+                .filter(|&letter| !(std::mem::replace(&mut gap, letter == ' ') && letter == ' '))
+                .collect()
+        };
+        let pieces = self.pieces.iter().map(|piece| Piece::of(one_blank(&piece.text), piece.tone));
+        to.collect_seq(pieces.filter(|piece| !piece.text.is_empty()))
+    }
+}
+
 /// The text alone.
 impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -138,7 +150,9 @@ mod tests {
         assert_eq!(shown(Text::labelled("next", "more")), "  next: more");
         assert_eq!(shown(Text::at(1).and(Tone::Good, "seen")), "    seen");
         assert_eq!(shown(Text::empty()), "", "an empty line has no blanks at its end");
-        let json = serde_json::to_value(Text::at(1).and(Tone::Bad, "x")).expect("is JSON");
-        assert_eq!(json, serde_json::json!([{ "text": "x", "tone": "bad" }]), "a page has room of its own");
+        let json = serde_json::to_value(Text::at(1).and(Tone::Bad, "x  y").then("   (z)")).expect("is JSON");
+        let expected =
+            serde_json::json!([{ "text": "x y", "tone": "bad" }, { "text": " (z)", "tone": "plain" }]);
+        assert_eq!(json, expected, "a page has room of its own");
     }
 }

@@ -1,7 +1,7 @@
 //! What is said at the top, and what went on when.
 
 use super::pages::Pages;
-use super::sections;
+use super::{pictures, sections};
 use crate::document::{Doubt, Front, Head, Phase, State, Text, Tone};
 use crate::experiment::{Names, answer_word, ratio, rows};
 use crate::reason::TrialState;
@@ -19,6 +19,7 @@ pub(super) fn of(pages: &Pages) -> Front {
     Front {
         head: head(pages),
         verdict: both(pages),
+        pictures: pictures::of(pages),
         doubts: doubts(pages, there),
         phases: phases(pages, PHASES),
         sections,

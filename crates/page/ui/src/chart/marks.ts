@@ -37,6 +37,29 @@ export function drawPhases(plot: uPlot, phases: readonly Phase[], scheme: Scheme
   ctx.restore();
 }
 
+/** Stretches of the x axis behind everything else; a name stands where they begin, at the lower edge. */
+export function drawBands(plot: uPlot, chart: Chart, scheme: Scheme): void {
+  const { ctx, bbox } = plot;
+  const px = ratio();
+  const end = bbox.left + bbox.width;
+  const place = (at: number | null, edge: number) =>
+    at === null || (chart.x.log && at <= 0) ? edge : Math.min(end, Math.max(bbox.left, plot.valToPos(at, 'x', true)));
+  ctx.save();
+  ctx.font = `${11 * px}px system-ui, sans-serif`;
+  for (const band of chart.bands) {
+    const left = place(band.from, bbox.left);
+    // The limit may be known more sharply than the picture shows.
+    const right = Math.max(place(band.to, end), Math.min(end, left + 2 * px));
+    const colour = band.tone === 'strong' ? toneColour('good', scheme) : toneColour(band.tone, scheme);
+    ctx.fillStyle = clear(colour, band.tone === 'strong' ? 0.3 : 0.1);
+    ctx.fillRect(left, bbox.top, right - left, bbox.height);
+    const room = ctx.measureText(band.name).width + 12 * px;
+    if (band.name === '' || right - left < room) continue;
+    label(ctx, band.name, left + 6 * px, bbox.top + bbox.height - 6 * px, false, colour, scheme);
+  }
+  ctx.restore();
+}
+
 /** How high the strip of marks is, in CSS pixels. */
 const MARK = 7;
 

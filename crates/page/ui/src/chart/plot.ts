@@ -9,7 +9,7 @@ import { niceRange, ticks } from '../ticks';
 import { nearestRow, stacked, type Data } from './data';
 import type { Group, Range } from './group';
 import { hatched } from './hatch';
-import { drawBounds, drawHeat, drawMarks, drawPhases, drawPoints, nearestPoint } from './marks';
+import { drawBands, drawBounds, drawHeat, drawMarks, drawPhases, drawPoints, nearestPoint } from './marks';
 import { onTouch } from './touch';
 
 /** Where the cursor is. */
@@ -257,6 +257,7 @@ export class Plot {
           (plot) => {
             const { chart, phases } = this.drawn;
             if (time && chart.form !== 'heat') drawPhases(plot, phases, scheme());
+            drawBands(plot, chart, scheme());
             if (chart.form === 'heat' && chart.heat) drawHeat(plot, chart.heat, scheme());
           },
         ],

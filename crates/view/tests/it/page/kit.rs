@@ -3,14 +3,15 @@
 use crate::hand::{Load, check, load};
 use record::Purpose;
 use serde_json::Value;
-use torment_view::document::{Chart, Document, Front, Section, Timeline};
+use torment_view::document::{Chart, Document, Front, Section, Text, Timeline};
 use torment_view::page::Pages;
 
 /// Rows of the documents here.
 pub const ROWS: usize = 2_000;
 
 pub fn words(front: &Front) -> Vec<String> {
-    front.verdict.iter().map(ToString::to_string).collect()
+    let words = |text: &Text| text.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    front.verdict.iter().map(words).collect()
 }
 
 pub fn section<'a>(front: &'a Front, id: &str) -> &'a Section {

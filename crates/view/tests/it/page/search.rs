@@ -3,6 +3,7 @@
 use crate::hand::{Run, curve, load, pair};
 use crate::page::kit::{at, chart, document, golden, good, said, section, words};
 use record::{Ended, Event, Outcome, Purpose};
+use torment_view::Tone;
 use torment_view::document::{Document, Form};
 use torment_view::page::Pages;
 
@@ -84,8 +85,19 @@ fn a_search_that_was_watched() {
     assert_eq!(series("bad").points.iter().map(|p| (p.x, p.y)).collect::<Vec<_>>(), [(4.0, 2016.0)]);
     assert_eq!(series("void").points[0].x, 6.0);
     assert_eq!(series("upper bound").points.iter().map(|p| (p.x, p.y)).collect::<Vec<_>>(), [(4.0, 2016.0)]);
-    let knee = chart(front, "by-rate").bounds.iter().find(|bound| bound.name == "knee").expect("it climbs");
+    // The picture of the limit: every trial but the warm-up a mark, the limit as wide as its doubt, and what lies beyond.
+    let [limit, good] = front.pictures.as_slice() else { panic!("two pictures: {:?}", front.pictures) };
+    let knee = limit.bounds.iter().find(|bound| bound.name == "knee").expect("it climbs");
     assert!((knee.at - 1984.0 * 0.8).abs() < 1e-6 && knee.along_x);
+    let bands: Vec<_> = limit.bands.iter().map(|band| (band.from, band.to, band.tone)).collect();
+    assert_eq!(bands, [(Some(1984.0), Some(2016.0), Tone::Strong), (Some(2016.0), None, Tone::Bad)]);
+    let marks: Vec<(f64, Tone)> = limit.series[0].points.iter().map(|point| (point.x, point.tone)).collect();
+    assert!(marks.contains(&(2016.0, Tone::Bad)) && marks.contains(&(1984.0, Tone::Good)), "{marks:?}");
+    assert!(marks.contains(&(1990.0, Tone::Warn)), "the void one is there, and looks it: {marks:?}");
+    let shares: Vec<(f64, f64)> = good.series[0].points.iter().map(|point| (point.x, point.y)).collect();
+    assert_eq!(shares, [(1000.0, 1.0), (1984.0, 1.0), (2016.0, 0.0)], "a void trial is neither");
+    let fails = &good.series[0].points[2];
+    assert!(fails.low == Some(0.0) && fails.high.is_some_and(|high| (0.9..1.0).contains(&high)), "{fails:?}");
 
     let doubts: Vec<(&str, Option<&str>)> =
         front.doubts.iter().map(|doubt| (doubt.text.as_str(), doubt.section.as_deref())).collect();

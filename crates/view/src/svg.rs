@@ -1,0 +1,78 @@
+//! What a run came to as one picture, for where no page is: a ticket, a chat, an article.
+
+mod axis;
+mod panel;
+
+use crate::Text;
+use crate::document::Front;
+use crate::words::xml;
+use panel::{Frame, panel};
+use std::fmt::Write;
+
+/// Units of the picture; whoever shows it may make it as large as they like.
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 450.0;
+/// What stands above and below the panels.
+const ABOVE: f64 = 92.0;
+const BELOW: f64 = 22.0;
+/// The first panel's part of the width, where there are two.
+const FIRST: f64 = 0.64;
+/// Letters of a line of the verdict; a longer one is cut.
+const LETTERS: usize = 118;
+
+/// Colours of both schemes: what shows the picture says which is wanted.
+const STYLE: &str = "\
+    text{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;fill:#15191d}\
+    .title{font-weight:600;font-size:17px}.said{font-size:13px}.faint,.tick{fill:#55606b}.tick{font-size:11px}\
+    .ground{fill:#fff}.grid{stroke:#e8ebee}.mark{fill:#fff;stroke:#0072b2;stroke-width:1.5}\
+    .good{fill:#006b4e;stroke:#006b4e}.bad{fill:none;stroke:#b03a00;stroke-width:2}.warn{fill:#fff;stroke:#855000;stroke-width:1.5}\
+    .plain{fill:#fff;stroke:#6b747d;stroke-width:1.5}.limit{fill:#006b4e;opacity:.3}.beyond{fill:#b03a00;opacity:.1}\
+    .bound{stroke-dasharray:6 3}text.good{fill:#006b4e;stroke:none}text.bad{fill:#b03a00;stroke:none}text.warn{fill:#855000;stroke:none}\
+    @media(prefers-color-scheme:dark){text{fill:#e6e9ec}.faint,.tick{fill:#9da7b1}.ground,.warn,.plain,.mark{fill:#171b1f}\
+    .grid{stroke:#252b31}.mark{stroke:#56a8e0}.good,text.good{fill:#3fc79a;stroke:#3fc79a}.bad{stroke:#ff8f57}text.bad{fill:#ff8f57}\
+    .warn{stroke:#e9b44c}text.warn{fill:#e9b44c}text.good,text.bad,text.warn{stroke:none}.limit{fill:#3fc79a}.beyond{fill:#ff8f57}}";
+
+/// The pictures of a page side by side under its verdict; none if it has none.
+pub fn svg(front: &Front) -> Option<String> {
+    let (first, rest) = front.pictures.split_first()?;
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\">\n"
+    );
+    let verdict: Vec<String> = front.verdict.iter().map(words).collect();
+    let head = &front.head;
+    let goal = if head.goal.is_empty() { String::new() } else { format!(" · goal {}", head.goal) };
+    let about = format!("torment {} · {}{goal}", head.command, head.target);
+    let _ = writeln!(out, "<title>{}</title>", xml(&format!("{}: {}", head.target, verdict.join(" "))));
+    let _ = writeln!(
+        out,
+        "<style>{STYLE}</style>\n<rect class=\"ground\" width=\"{WIDTH}\" height=\"{HEIGHT}\"/>"
+    );
+    let mut line = |class: &str, y: f64, text: &str| {
+        let _ =
+            writeln!(out, "<text class=\"{class}\" x=\"20\" y=\"{y}\">{}</text>", xml(&cut(text, LETTERS)));
+    };
+    line("title", 30.0, verdict.first().map_or("nothing is known yet", String::as_str));
+    line("said", 52.0, verdict.get(1).map_or("", String::as_str));
+    line("faint", 74.0, &about);
+    line("faint", HEIGHT - 8.0, &format!("run {} · torment {} · {}", head.id, head.version, head.machine));
+    let bottom = HEIGHT - BELOW;
+    let split = if rest.is_empty() { WIDTH } else { WIDTH * FIRST };
+    panel(&mut out, first, Frame { left: 0.0, right: split, top: ABOVE, bottom });
+    if let Some(second) = rest.first() {
+        panel(&mut out, second, Frame { left: split, right: WIDTH, top: ABOVE, bottom });
+    }
+    out.push_str("</svg>\n");
+    Some(out)
+}
+
+/// With one blank where a terminal has several.
+fn words(text: &Text) -> String {
+    text.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn cut(text: &str, letters: usize) -> String {
+    if text.chars().count() <= letters {
+        return text.to_owned();
+    }
+    text.chars().take(letters - 1).chain(['…']).collect()
+}

@@ -1,0 +1,123 @@
+//! Where a value stands, and which values are named.
+
+use crate::document::{Axis, Unit};
+use crate::words::number;
+use units::{Bytes, Nanos, Share, grouped};
+
+/// What an axis leaves free beside its outermost values, as a share of what it shows.
+const AIR: f64 = 0.06;
+/// Below this share of its largest value an axis begins at zero.
+const NEAR_ZERO: f64 = 0.35;
+
+/// An axis with its ends.
+pub(super) struct Scale {
+    unit: Unit,
+    log: bool,
+    low: f64,
+    high: f64,
+}
+
+impl Scale {
+    /// One on which all these values stand.
+    pub fn of(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
+        let (mut low, mut high) = values
+            .filter(|value| value.is_finite() && (!axis.log || *value > 0.0))
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        if low > high {
+            (low, high) = (1.0, 10.0);
+        }
+        match (axis.unit, axis.log) {
+            (Unit::Share, _) => (low, high) = (-AIR, 1.0 + AIR),
+            (_, true) => {
+                let air = (high / low).powf(AIR).max(1.2);
+                (low, high) = (low / air, high * air);
+            }
+            _ => {
+                let air = if high > low { (high - low) * AIR } else { high.abs().max(1.0) * AIR };
+                low = if low >= 0.0 && low < NEAR_ZERO * high { 0.0 } else { low - air };
+                high += air;
+            }
+        }
+        Self { unit: axis.unit, log: axis.log, low, high }
+    }
+
+    /// From 0 at the low end to 1 at the high one; beyond them at the nearer end.
+    pub fn place(&self, value: f64) -> f64 {
+        let share = if self.log {
+            (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        share.clamp(0.0, 1.0)
+    }
+
+    /// The values to name, at most so many.
+    pub fn ticks(&self, most: usize) -> Vec<f64> {
+        if self.log {
+            let tens = (self.low.log10().floor() as i32)..=(self.high.log10().ceil() as i32);
+            let of = |factors: &[f64]| -> Vec<f64> {
+                let all =
+                    tens.clone().flat_map(|ten| factors.iter().map(move |factor| factor * 10f64.powi(ten)));
+                all.filter(|tick| (self.low..=self.high).contains(tick)).collect()
+            };
+            let fine = of(&[1.0, 2.0, 5.0]);
+            return if fine.len() <= most { fine } else { of(&[1.0]) };
+        }
+        if self.unit == Unit::Share {
+            return vec![0.0, 0.25, 0.5, 0.75, 1.0];
+        }
+        let least = (self.high - self.low) / most as f64;
+        let ten = 10f64.powf(least.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * ten).into_iter().find(|step| *step >= least);
+        let step = step.unwrap_or(10.0 * ten);
+        let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
+        (first..=last).map(|tick| tick as f64 * step).collect()
+    }
+
+    /// A value of it in words.
+    pub fn words(&self, value: f64) -> String {
+        match self.unit {
+            Unit::PerSecond => number(value),
+            Unit::Seconds | Unit::Time => Nanos::from_secs_f64(value).to_string(),
+            Unit::Bytes => Bytes(value.max(0.0) as u64).to_string(),
+            Unit::Share => Share(value).to_string(),
+            _ if value.fract() == 0.0 && value >= 0.0 => grouped(value as u64),
+            _ => format!("{value:.2}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scale(unit: Unit, log: bool, values: &[f64]) -> Scale {
+        Scale::of(&Axis { name: String::new(), unit, log }, values.iter().copied())
+    }
+
+    #[test]
+    fn what_is_named_is_round_and_on_the_axis() {
+        let rates = scale(Unit::PerSecond, false, &[498.0, 2022.0]);
+        let named =
+            |scale: &Scale, most| scale.ticks(most).iter().map(|tick| scale.words(*tick)).collect::<Vec<_>>();
+        assert_eq!(named(&rates, 6), ["0", "500", "1,000", "1,500", "2,000"]);
+        assert_eq!(named(&scale(Unit::PerSecond, false, &[1900.0, 2022.0]), 6), ["1,900", "1,950", "2,000"]);
+        let times = scale(Unit::Seconds, true, &[540e-6, 19e-3]);
+        assert_eq!(named(&times, 8), ["500 µs", "1 ms", "2 ms", "5 ms", "10 ms", "20 ms"]);
+        assert_eq!(named(&scale(Unit::Seconds, true, &[1e-6, 10.0]), 8).len(), 8);
+    }
+
+    #[test]
+    fn every_value_has_a_place() {
+        for (values, log) in
+            [(&[5.0][..], false), (&[], true), (&[0.0, 0.0], false), (&[3.0, f64::NAN], true)]
+        {
+            let scale = scale(Unit::Count, log, values);
+            let places = [f64::MIN, -1.0, 0.0, 1.0, 7.0, f64::MAX].map(|value| scale.place(value));
+            assert!(places.iter().all(|place| (0.0..=1.0).contains(place)), "{values:?}: {places:?}");
+            assert!(scale.ticks(6).len() < 20, "{values:?}");
+        }
+        let linear = scale(Unit::PerSecond, false, &[0.0, 100.0]);
+        assert!((linear.place(53.0) - 0.5).abs() < 1e-9, "six more on the right: {}", linear.place(53.0));
+    }
+}

@@ -1,0 +1,207 @@
+//! One chart of points within a frame.
+
+use super::axis::Scale;
+use crate::Tone;
+use crate::document::{Bound, Chart, Point};
+use crate::words::xml;
+use std::fmt::Write;
+
+/// Around the axes: room for the names of values, and for the heading.
+const LEFT: f64 = 74.0;
+const RIGHT: f64 = 18.0;
+const TOP: f64 = 22.0;
+const BOTTOM: f64 = 42.0;
+/// A named value for each so many units.
+const EACH_X: f64 = 80.0;
+const EACH_Y: f64 = 34.0;
+/// The limit may be known more sharply than the picture shows.
+const LEAST: f64 = 2.0;
+/// Outlines around zero, one for each series in turn: round, square, on its tip.
+const OUTLINES: [&str; 3] =
+    ["M4 0A4 4 0 1 1-4 0A4 4 0 1 1 4 0Z", "M-3.5-3.5H3.5V3.5H-3.5Z", "M0-5 5 0 0 5-5 0Z"];
+
+/// Where on the picture.
+#[derive(Clone, Copy)]
+pub(super) struct Frame {
+    pub left: f64,
+    pub right: f64,
+    pub top: f64,
+    pub bottom: f64,
+}
+
+/// The frame of the axes, and what stands where in it.
+struct Area<'a> {
+    chart: &'a Chart,
+    x: Scale,
+    y: Scale,
+    frame: Frame,
+}
+
+pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
+    let points = || chart.series.iter().flat_map(|series| &series.points);
+    let upright = chart.bounds.iter().filter(|bound| bound.along_x).map(|bound| bound.at);
+    let across = chart.bounds.iter().filter(|bound| !bound.along_x).map(|bound| bound.at);
+    let ends = points().flat_map(|point| [Some(point.y), point.low, point.high]).flatten();
+    let area = Area {
+        chart,
+        x: Scale::of(&chart.x, points().map(|point| point.x).chain(upright)),
+        y: Scale::of(&chart.y, ends.chain(across)),
+        frame: Frame {
+            left: frame.left + LEFT,
+            right: frame.right - RIGHT,
+            top: frame.top + TOP,
+            bottom: frame.bottom - BOTTOM,
+        },
+    };
+    area.bands(out);
+    area.axes(out);
+    area.heading(out);
+    area.bounds(out);
+    for (nth, series) in chart.series.iter().enumerate() {
+        series.points.iter().for_each(|point| area.mark(out, nth, &series.name, point));
+    }
+}
+
+impl Area<'_> {
+    fn at_x(&self, value: f64) -> f64 {
+        let Frame { left, right, .. } = self.frame;
+        left + self.x.place(value) * (right - left)
+    }
+
+    fn at_y(&self, value: f64) -> f64 {
+        let Frame { top, bottom, .. } = self.frame;
+        bottom - self.y.place(value) * (bottom - top)
+    }
+
+    fn bands(&self, out: &mut String) {
+        let Frame { left, right, top, bottom } = self.frame;
+        for band in &self.chart.bands {
+            let from = band.from.map_or(left, |at| self.at_x(at));
+            let to = band.to.map_or(right, |at| self.at_x(at)).max((from + LEAST).min(right));
+            let class = if band.tone == Tone::Bad { "beyond" } else { "limit" };
+            let (width, height) = (to - from, bottom - top);
+            let _ = writeln!(
+                out,
+                "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{height}\"/>"
+            );
+            // About six units a letter.
+            if !band.name.is_empty() && width > 6.0 * band.name.chars().count() as f64 + 12.0 {
+                let (x, y) = (from + 6.0, bottom - 8.0);
+                let _ =
+                    writeln!(out, "<text class=\"bad\" x=\"{x:.1}\" y=\"{y}\">{}</text>", xml(&band.name));
+            }
+        }
+    }
+
+    fn axes(&self, out: &mut String) {
+        let Frame { left, right, top, bottom } = self.frame;
+        for tick in self.x.ticks(((right - left) / EACH_X) as usize) {
+            let (x, words) = (self.at_x(tick), xml(&self.x.words(tick)));
+            let _ = writeln!(out, "<path class=\"grid\" d=\"M{x:.1} {top}V{bottom}\"/>");
+            let y = bottom + 16.0;
+            let _ = writeln!(
+                out,
+                "<text class=\"tick\" x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{words}</text>"
+            );
+        }
+        for tick in self.y.ticks(((bottom - top) / EACH_Y) as usize) {
+            let (y, words) = (self.at_y(tick), xml(&self.y.words(tick)));
+            let _ = writeln!(out, "<path class=\"grid\" d=\"M{left} {y:.1}H{right}\"/>");
+            let (x, y) = (left - 8.0, y + 4.0);
+            let _ = writeln!(
+                out,
+                "<text class=\"tick\" x=\"{x}\" y=\"{y:.1}\" text-anchor=\"end\">{words}</text>"
+            );
+        }
+        let unit = if self.chart.x.unit == crate::document::Unit::PerSecond { ", a second" } else { "" };
+        let (x, y, name) = (f64::midpoint(left, right), bottom + 32.0, xml(&self.chart.x.name));
+        let _ = writeln!(
+            out,
+            "<text class=\"faint\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{name}{unit}</text>"
+        );
+    }
+
+    /// What runs upwards; of several series what their marks look like.
+    fn heading(&self, out: &mut String) {
+        let Frame { left, right, top, .. } = self.frame;
+        let y = top - 8.0;
+        let _ =
+            writeln!(out, "<text class=\"faint\" x=\"{left}\" y=\"{y}\">{}</text>", xml(&self.chart.y.name));
+        if self.chart.series.len() < 2 {
+            return;
+        }
+        let mut x = right - 60.0 * self.chart.series.len() as f64 - 128.0;
+        for (nth, series) in self.chart.series.iter().enumerate() {
+            let outline = OUTLINES[nth % OUTLINES.len()];
+            let _ = writeln!(
+                out,
+                "<path class=\"plain\" transform=\"translate({x:.1} {:.1})\" d=\"{outline}\"/>\
+                 <text class=\"faint\" x=\"{:.1}\" y=\"{y}\">{}</text>",
+                y - 4.0,
+                x + 9.0,
+                xml(&series.name)
+            );
+            x += 60.0;
+        }
+        let _ = writeln!(out, "<text class=\"faint\" x=\"{x:.1}\" y=\"{y}\">full: good, crossed: bad</text>");
+    }
+
+    fn bounds(&self, out: &mut String) {
+        let Frame { left, right, top, .. } = self.frame;
+        let upright = self.chart.bounds.iter().filter(|bound| bound.along_x);
+        for (lane, bound) in upright.enumerate() {
+            let (x, y) = (self.at_x(bound.at), top + 14.0 + 15.0 * lane as f64);
+            let _ = writeln!(
+                out,
+                "<path class=\"bound {}\" d=\"M{x:.1} {top}V{}\"/>",
+                class(bound.tone),
+                self.frame.bottom
+            );
+            let (anchor, x) =
+                if x > f64::midpoint(left, right) { ("end", x - 5.0) } else { ("start", x + 5.0) };
+            self.name(out, bound, (x, y), anchor, &self.x);
+        }
+        for bound in self.chart.bounds.iter().filter(|bound| !bound.along_x) {
+            let y = self.at_y(bound.at);
+            let _ =
+                writeln!(out, "<path class=\"bound {}\" d=\"M{left} {y:.1}H{right}\"/>", class(bound.tone));
+            self.name(out, bound, (right - 5.0, y - 5.0), "end", &self.y);
+        }
+    }
+
+    fn name(&self, out: &mut String, bound: &Bound, (x, y): (f64, f64), anchor: &str, scale: &Scale) {
+        let words = xml(&format!("{} {}", bound.name, scale.words(bound.at)));
+        let class = class(bound.tone);
+        let _ = writeln!(
+            out,
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>"
+        );
+    }
+
+    fn mark(&self, out: &mut String, nth: usize, series: &str, point: &Point) {
+        let (x, y) = (self.at_x(point.x), self.at_y(point.y));
+        let class = class(point.tone);
+        let said =
+            format!("{}, {series} {} at {}", point.label, self.y.words(point.y), self.x.words(point.x));
+        let _ = writeln!(out, "<g><title>{}</title>", xml(&said));
+        if let (Some(low), Some(high)) = (point.low, point.high) {
+            let (low, high) = (self.at_y(low), self.at_y(high));
+            let _ = writeln!(out, "<path class=\"{class}\" d=\"M{x:.1} {low:.1}V{high:.1}\"/>");
+        }
+        let outline = OUTLINES[nth % OUTLINES.len()];
+        let cross = if point.tone == Tone::Bad { "M-4-4 4 4M-4 4 4-4" } else { "" };
+        let _ = writeln!(
+            out,
+            "<path class=\"{class}\" transform=\"translate({x:.1} {y:.1})\" d=\"{outline}{cross}\"/></g>"
+        );
+    }
+}
+
+fn class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "good",
+        Tone::Bad => "bad",
+        Tone::Warn => "warn",
+        Tone::Plain | Tone::Strong | Tone::Faint => "plain",
+    }
+}
