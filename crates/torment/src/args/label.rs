@@ -11,10 +11,10 @@ const LONGEST: usize = 100;
 /// What the run is to be called.
 #[derive(Debug, Clone, Default, Args)]
 pub struct LabelArgs {
-    /// Call the run so, to find it again: `torment show NAME`
+    /// Name the run, to find it again: `torment show NAME`
     #[arg(long, value_name = "NAME", value_parser = name, help_heading = "Mode")]
     name: Option<String>,
-    /// Mark the run with KEY=VALUE or a word, for `torment list --tag`; may be repeated
+    /// Tag the run with KEY=VALUE or a word, for `torment list --tag`; may be repeated
     #[arg(long = "tag", value_name = "TAG", value_parser = tag, help_heading = "Mode")]
     tags: Vec<String>,
 }
