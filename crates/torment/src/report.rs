@@ -27,7 +27,7 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
     let document = page::document(store, &id)?;
     let html = page::freeze(&document).ok_or_else(|| anyhow!("no report can be written: {NOT_BUILT}"))?;
     if document.front.head.state == State::Running {
-        eprintln!("torment: run {id} still goes on; the report shows it as far as it has come");
+        eprintln!("torment: run {id} is still running; the report shows what there is so far");
     }
     if file == Path::new("-") {
         io::stdout().lock().write_all(html.as_bytes())?;

@@ -109,7 +109,7 @@ pub fn list(args: &ListArgs, common: &Common) -> Result<u8, Failure> {
     let runs = store.list(&args.filter())?;
     let none_fits = runs.is_empty() && store.count()? > 0;
     let lines = || match none_fits {
-        true => vec![Line::plain("  no run fits what was asked for; torment list shows all")],
+        true => vec![Line::plain("  no run matches; torment list shows all")],
         false => list_lines(&runs),
     };
     let grid = || list_grid(&runs);

@@ -241,7 +241,7 @@ fn a_target_that_goes_away_is_data() {
     let job = job(&service, "/delay?ms=1");
     assert!(exchanges_once(&job, true).expect("answers")[0].verdict.is_ok());
     service.stop();
-    let error = exchanges_once(&job, true).expect_err("nobody listens").to_string();
+    let error = exchanges_once(&job, true).expect_err("nothing listens").to_string();
     assert!(error.contains("refuses connections"), "{error}");
     let mut engine = Engine::start(&job).expect("starts");
     let load = Offer::Open(Schedule::constant(Rate(200.0), Nanos::from_millis(500)));

@@ -180,7 +180,8 @@ fn body(operation: &Operation, document: &mut Document, request: &mut Request) -
     {
         if *strips {
             request.notes.push(format!(
-                "curl takes the line ends out of {file} before it sends it (-d); torment sends the file as it is"
+                "curl takes the line breaks out of {file} before it sends it (-d); torment sends the file \
+                 as it is"
             ));
         }
         return body_file(file, request);

@@ -172,7 +172,7 @@ fn what_is_not_carried_over_is_named() {
         ("curl --data-urlencode a@f http://h/", "no file is encoded here"),
         ("curl -d @a -d b http://h/", "the files are left out"),
         ("curl -d @- http://h/", "standard input"),
-        ("curl -d @f http://h/", "takes the line ends out of f"),
+        ("curl -d @f http://h/", "takes the line breaks out of f"),
         ("curl -X CONNECT http://h/", "-X CONNECT is not carried over: this is not a method"),
         ("curl -m soon http://h/", "-m soon is no number of seconds"),
         ("curl http://h/{a,b}", "curl would expand {a,b}"),
@@ -187,7 +187,7 @@ fn what_is_not_carried_over_is_named() {
         ("curl http://h/ --unix-socket", "--unix-socket has no value"),
         ("wget x; curl http://h/", "'wget …' is no curl command"),
         ("curl http://h/ -H 'Content-Length: 3'", "'Content-Length' is left out: it follows from the body"),
-        ("curl http://h/ -H $'X: a\\nb'", "'X' is left out: its value holds a line end"),
+        ("curl http://h/ -H $'X: a\\nb'", "'X' is left out: its value holds a line break"),
         ("curl http://h/ -H 'nonsense'", "is no header"),
     ] {
         let (_, imported) = import(command);

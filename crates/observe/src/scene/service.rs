@@ -174,7 +174,7 @@ pub(crate) fn serving(target: &Where, inodes: &HashSet<u64>) -> Found {
         }
     };
     if inodes.is_empty() {
-        why(format!("nobody listens at {at} in torment's network namespace; name the process with --pid"));
+        why(format!("nothing listens at {at} in torment's network namespace; name the process with --pid"));
         return found;
     }
     let held = holders(inodes);

@@ -64,7 +64,7 @@ impl Section {
                 for key in [Key::Duration, Key::Requests] {
                     if self.one(key).is_some() {
                         return Err(
-                            self.complain(key, "stages say themselves how long they last: leave this out")
+                            self.complain(key, "stages already say how long they last: leave this out")
                         );
                     }
                 }

@@ -204,7 +204,7 @@ fn refuses_files_that_are_no_store() {
         .expect("ages");
 
     for (path, words) in [
-        (path("text.db"), "not a sound SQLite database"),
+        (path("text.db"), "not a valid SQLite database"),
         (path("file/t.db"), "cannot open the store"),
         (PathBuf::from("/proc/torment/t.db"), "cannot open the store"),
         (folder.path().to_owned(), "cannot open the store"),

@@ -78,7 +78,7 @@ impl ConnectionsArgs {
         if let Some(rate) = rate.filter(|rate| rate.0 <= 0.0) {
             return Err(wrong(
                 "--rate",
-                format!("{rate} is no rate; for connections that are only held say --idle"),
+                format!("{rate} is not a rate; for connections that are only held open, use --idle"),
             ));
         }
         let trial = parsed("--trial", self.trial.as_deref())?.unwrap_or(TRIAL);

@@ -236,7 +236,7 @@ pub(super) fn plan_from(
 pub fn variable(name: &str) -> Result<String, String> {
     std::env::var(name).map_err(|why| match why {
         std::env::VarError::NotPresent => {
-            format!("the environment has no {name}; set it: {name}=… torment …")
+            format!("the environment variable {name} is not set; set it: {name}=… torment …")
         }
         std::env::VarError::NotUnicode(_) => format!("the value of {name} is not UTF-8"),
     })

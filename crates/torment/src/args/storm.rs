@@ -140,7 +140,8 @@ impl StormArgs {
                 "a number of processes and a rate: a number is started as fast as --parallel allows, a rate by due times; leave one out"
             ),
             (None, false) => anyhow::bail!(
-                "how many processes? Give --processes 10000 (so many, --parallel at once), or --rate 500 (so many a second)"
+                "how many processes? Give --processes 10000 (that many, --parallel at once), or --rate 500 \
+                 (that many a second)"
             ),
             (Some(count), false) => {
                 load.set(Key::Requests, "--processes", count);
@@ -185,7 +186,7 @@ impl Processes {
             None => Expected::default(),
             Some(text) => Expected::parse(text).ok_or_else(|| {
                 anyhow::anyhow!(
-                    "--expect-exit: '{text}' is no list of exit statuses from 0 to 255, such as 0,2-4"
+                    "--expect-exit: '{text}' is not a list of exit statuses from 0 to 255, such as 0,2-4"
                 )
             })?,
         };

@@ -98,7 +98,7 @@ fn time(option: &'static str, text: &str) -> Result<Nanos, Error> {
     let time: Nanos = text.parse().map_err(|e: units::ParseError| wrong(option, e.to_string()))?;
     match time {
         time if time < Nanos::from_secs(1) => {
-            Err(wrong(option, format!("'{text}' is too short: what is seen comes in seconds, at least 1s")))
+            Err(wrong(option, format!("'{text}' is too short: expected at least 1s")))
         }
         time if time > Nanos::from_secs(31 * 86_400) => {
             Err(wrong(option, "expected at most a month".to_owned()))
@@ -126,8 +126,8 @@ fn whom(text: &str) -> Result<Whom, Error> {
         wrong(
             "WHOM",
             format!(
-                "'{text}' is neither a process such as 4711, nor a port such as :8080, nor an address with one \
-                 such as 127.0.0.1:8080; a program to start stands behind two dashes: torment watch -- {text}"
+                "'{text}' is neither a process such as 4711, nor a port such as :8080, nor an address such \
+                 as 127.0.0.1:8080; a program to start goes after two dashes: torment watch -- {text}"
             ),
         )
     })

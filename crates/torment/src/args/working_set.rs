@@ -68,12 +68,12 @@ impl WorkingSetArgs {
     pub fn asked(&self, program: PathBuf) -> Result<WorkingSet, String> {
         if self.limit < LIMIT_LEAST {
             return Err(format!(
-                "--limit: {} is less than anything can live in: at least {LIMIT_LEAST}",
+                "--limit: {} is too little memory; expected at least {LIMIT_LEAST}",
                 self.limit
             ));
         }
         if let Some(small) = self.sizes.iter().find(|size| size.0 < 16 << 10) {
-            return Err(format!("--sizes: {small} is less than the least size, 16 KiB"));
+            return Err(format!("--sizes: {small} is too small; expected at least 16 KiB"));
         }
         let path = self.file.clone();
         let cached = match (&self.postgres, self.memory, self.direct) {

@@ -200,7 +200,7 @@ fn runs_are_named_tagged_and_listed() {
     let list = place.torment(["list", "--tag", "nightly"]).expect(0).stdout;
     assert!(list.contains("two") && list.contains("pool=20  nightly"), "{list}");
     let none = place.torment(["list", "--name", "three"]).expect(0).stdout;
-    assert!(none.contains("no run fits"), "{none}");
+    assert!(none.contains("no run matches"), "{none}");
     let csv = place.torment(["list", "--format", "csv"]).expect(0).stdout;
     let rows: Vec<Vec<String>> = csv.lines().map(cells).collect();
     assert!(rows.len() == 4 && rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
