@@ -109,8 +109,8 @@ impl Comparison {
         ];
         if let Some(summary) = self.summary {
             lines.push(Line::plain("  the second is ").and(Tone::Strong, faster(summary)).then(" over all"));
-            let text = "the geometric mean of the tables' geometric means; it leaves out what this machine does for you: \
-                        disks, networks, your service, and every figure that only one of both has";
+            let text = "the geometric mean of the tables' geometric means; it says nothing about disks, \
+                        networks or your service, and leaves out every figure that only one machine has";
             lines.extend(wrapped("    ", text, Tone::Faint));
             lines.push(Line::empty());
         }

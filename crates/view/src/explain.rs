@@ -29,9 +29,9 @@ pub fn explain(view: &RunView) -> Vec<Line> {
     let empty = Watched::default();
     let watched = view.watched.as_ref().unwrap_or(&empty);
     section(&mut lines, "step by step", lines_of(steps(view, watched)));
-    section(&mut lines, "looked at once", view.looks.iter().flat_map(look).collect());
+    section(&mut lines, "snapshots", view.looks.iter().flat_map(look).collect());
     section(&mut lines, "watched", who(view));
-    section(&mut lines, "could not be seen, and is not ruled out", unseen(view));
+    section(&mut lines, "not observable, so not ruled out", unseen(view));
     if let Some(diagnosis) = &view.diagnosis {
         let unless = diagnosis.unless.iter().map(|text| Line::plain(format!("    {text}"))).collect();
         section(&mut lines, "what would change this verdict", unless);
@@ -68,8 +68,8 @@ fn lines_of(table: Table) -> Vec<Line> {
 /// Why there is no verdict.
 pub(crate) fn no_verdict(view: &RunView) -> &'static str {
     match (&view.watched, view.running) {
-        (_, true) => "no verdict yet: the run goes on",
-        (None, _) => "nothing was watched in this run, so nothing can be said of what gave first",
+        (_, true) => "no verdict yet: the run is still going",
+        (None, _) => "nothing was watched in this run, so what gave first is unknown",
         (Some(_), _) => "the run ended before it was judged: try --again",
     }
 }
@@ -157,7 +157,7 @@ fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Line> {
             n => format!(", in {} seconds", grouped(n.into())),
         };
         let text = format!(
-            "      seen {}, counts from {} on{windows} · {}",
+            "      seen {}, threshold {}{windows} · {}",
             amount(fact.value, &fact.unit),
             amount(fact.threshold, &fact.unit),
             fact.source
@@ -305,7 +305,7 @@ pub(crate) fn who(view: &RunView) -> Vec<Line> {
     lines.extend(watched.metrics.as_ref().map(|url| Line::plain(format!("    metrics at {url}"))));
     if watched.sweeps_per_second > 0.0 && anyone(watched) {
         let late =
-            if watched.real_time { "" } else { ", late when the machine is full (no real-time priority)" };
+            if watched.real_time { "" } else { ", late when the machine is busy (no real-time priority)" };
         let text = format!("    {} looks at the threads a second{late}", average(watched.sweeps_per_second));
         lines.push(Line::empty().and(Tone::Faint, text));
     }
@@ -320,7 +320,7 @@ pub(crate) fn who(view: &RunView) -> Vec<Line> {
 fn subject(subject: &Subject) -> Line {
     let mut parts = vec![match subject.role {
         Role::Service => "the service".to_owned(),
-        Role::Downstream => "the service talks to it".to_owned(),
+        Role::Downstream => "downstream of the service".to_owned(),
     }];
     parts.extend((!subject.listens.is_empty()).then(|| format!("listens at {}", subject.listens.join(", "))));
     parts.extend(subject.java.as_ref().map(|version| format!("Java {version}")));

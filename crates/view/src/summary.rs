@@ -28,7 +28,7 @@ const CONFIDENCE: f64 = 0.95;
 pub fn summary(view: &RunView) -> Vec<Line> {
     let Some(started) = &view.started else {
         return vec![
-            Line::empty().and(Tone::Bad, "  the run's first event is missing: nothing can be said of it"),
+            Line::empty().and(Tone::Bad, "  the run's first event is missing: nothing can be said about it"),
         ];
     };
     let mut lines = vec![

@@ -126,7 +126,7 @@ impl<'a> Account<'a> {
             let text = match ended {
                 Ended::TargetFails => "only errors came back",
                 Ended::BelowMin => "the lowest rate failed already: lower [find] from",
-                Ended::NotRecovered => "the target did not come back after an overload",
+                Ended::NotRecovered => "the target did not recover from an overload",
                 _ => "the search ended before it found a rate that holds",
             };
             self.doubt(Doubt::NoLimit, text);

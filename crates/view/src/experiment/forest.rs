@@ -157,12 +157,12 @@ pub(crate) fn expected(judged: &Judged) -> Option<Line> {
         answer => answer_word(answer).0,
     };
     let line = match (expected.answer, judged.held) {
-        (None, _) => indented().and(Tone::Faint, "nothing was expected: "),
+        (None, _) => indented().and(Tone::Faint, "no prediction: "),
         (Some(_), Some(true)) => indented().and(Tone::Good, "as expected").then(": "),
         (Some(answer), Some(false)) => {
-            indented().and(Tone::Warn, "not as expected").then(format!(", which was {}: ", word(answer)))
+            indented().and(Tone::Warn, "not as expected").then(format!(" ({} was predicted): ", word(answer)))
         }
-        (Some(answer), None) => indented().and(Tone::Faint, format!("expected was {}: ", word(answer))),
+        (Some(answer), None) => indented().and(Tone::Faint, format!("predicted {}: ", word(answer))),
     };
     Some(line.then(&expected.why))
 }

@@ -81,7 +81,10 @@ fn name(number: u32, purpose: Purpose, rate: Option<units::Rate>) -> String {
 /// Two sentences at most: what holds, and what gave first; where nothing is known of that, what else must be known at once.
 fn both(view: &RunView) -> Vec<Text> {
     if view.started.is_none() {
-        return vec![vec![piece("the run's first event is missing: nothing can be said of it", Tone::Bad)]];
+        return vec![vec![piece(
+            "the run's first event is missing: nothing can be said about it",
+            Tone::Bad,
+        )]];
     }
     let mut lines = headline(view).into_iter();
     let first = lines.next();

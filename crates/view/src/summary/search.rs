@@ -118,13 +118,13 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> 
         Ended::MaxReached => vec![
             holds("holds at least", Tone::Good),
             note(format!(
-                "the limit was not reached: that is the largest {raised} allowed; raise --max to go on"
+                "the limit was not reached: that is the highest {raised} allowed; raise --max to go on"
             )),
         ],
         Ended::BelowMin => vec![below_min(strict, &unit, raised)],
         Ended::BudgetSpent => vec![
             holds("holds", Tone::Strong),
-            note("the time was up before the bounds were close enough; give more by --budget".to_owned()),
+            note("time ran out before the bounds were close enough; raise --budget".to_owned()),
         ],
         Ended::Noisy => vec![holds("holds", Tone::Strong), note(noise(view, strict))],
         Ended::GeneratorLimit if let Some(making) = generator(view) => {
@@ -134,7 +134,7 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> 
         }
         Ended::GeneratorLimit => {
             let why = view.trials.iter().rev().find_map(|t| t.judgement.as_ref()?.invalid.first());
-            let usual = "give torment more or idle processors, or another machine than the target's";
+            let usual = "give torment more processors, or idle ones, or a machine of its own";
             let why = why.map_or(usual, |c| &c.text);
             vec![
                 holds("holds at least", Tone::Good),
@@ -144,7 +144,7 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> 
         Ended::NonStationary => vec![
             holds("holds about", Tone::Strong),
             Line::plain("  ")
-                .and(Tone::Warn, "the target kept changing, so no bound stood")
+                .and(Tone::Warn, "the target kept changing, so no bound held")
                 .then(": let it warm up longer, and look for jobs, caches or neighbours that come and go"),
         ],
         Ended::NotRecovered => {
@@ -155,8 +155,14 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Line> 
             vec![
                 holds("holds", Tone::Strong),
                 Line::plain("  ")
-                    .and(Tone::Bad, format!("the target did not come back after an overload{}", waited.unwrap_or_default()))
-                    .then(": a short peak may take it down until it is restarted; look for retries and queues without a limit"),
+                    .and(
+                        Tone::Bad,
+                        format!("the target did not recover from an overload{}", waited.unwrap_or_default()),
+                    )
+                    .then(
+                        ": a short peak may take it down until it is restarted; look for retries and \
+                         unbounded queues",
+                    ),
             ]
         }
         Ended::Interrupted => known(raised, strict)
@@ -217,7 +223,7 @@ fn lost_anyway(words: Words, lost: &Background) -> Line {
         )
     } else {
         format!(
-            ", too rarely to tell whether also at {} {unit}. The limit is that of the others",
+            ", too rarely to tell whether also at {} {unit}. The limit given is that of the others",
             number(lost.at)
         )
     };
@@ -233,7 +239,7 @@ fn noise(view: &RunView, limit: Option<&Limit>) -> String {
     };
     let more = Nanos::from_secs((4.0 * view.loaded().as_secs_f64() / 60.0).ceil() as u64 * 60);
     format!(
-        "what it can do moves, so that the limit is {known}; half of that takes four times as long: --budget {more}"
+        "its capacity varies, so the limit is {known}; halving that takes four times as long: --budget {more}"
     )
 }
 
@@ -281,7 +287,7 @@ fn below_min(strict: Option<&Limit>, unit: &LimitUnit, raised: &str) -> Line {
     let upper = strict.and_then(|l| l.upper).map(|u| format!(" {} {unit}", number(u))).unwrap_or_default();
     Line::plain("  ")
         .and(Tone::Bad, format!("does not hold even{upper}"))
-        .then(format!(", the smallest {raised} tried: start lower by --from, or allow more by --goal"))
+        .then(format!(", the lowest {raised} tried: start lower with --from, or relax --goal"))
 }
 
 /// Why no more: what the last bad trial at the upper bound did wrong, or at the next rate above.
@@ -393,7 +399,7 @@ fn resent(view: &RunView) -> Option<Line> {
         .fold((0, 0), |(resent, due), trial| (resent + trial.figures.resent, due + trial.figures.due));
     let text = || {
         let of = view.words().count(due);
-        format!("{} of {of} met a connection that the server was closing", grouped(resent))
+        format!("{} of {of} hit a connection that the server was closing", grouped(resent))
     };
     (resent > 0).then(|| Line::empty().and(Tone::Faint, "  resent: ").then(text()))
 }
@@ -421,7 +427,7 @@ fn target_fails(view: &RunView) -> Vec<Line> {
     }
     let head = Line::plain("  ")
         .and(Tone::Bad, format!("the target fails from the first {} on", view.words().arrival()))
-        .then(": there is no limit to look for");
+        .then(": there is no limit to find");
     let worst = failures.iter().max_by_key(|(_, count)| **count);
     let (what, check) = match worst {
         Some((failure, count)) if outcomes.failed >= outcomes.timeout => (

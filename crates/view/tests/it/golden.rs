@@ -203,7 +203,7 @@ fn what_was_resent_is_said() {
     let search = climbed().trial(good(1984.0).resent(4)).trial(good(1984.0).resent(3));
     let search = said(&search.found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), Vec::new()));
     assert!(search.contains("resent: 7 of "), "{search}");
-    assert!(search.contains(" requests met a connection that the server was closing"), "{search}");
+    assert!(search.contains(" requests hit a connection that the server was closing"), "{search}");
     assert!(!said(&Run::start("run").trial(steady()).judged(Some(true))).contains("resent"));
 }
 

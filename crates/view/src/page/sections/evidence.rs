@@ -25,9 +25,9 @@ pub(super) fn section(pages: &Pages) -> Section {
     let steps = steps(pages, pages.watched.as_ref().unwrap_or(&nobody));
     section
         .table("step by step", steps)
-        .texts(under("looked at once", all_said(&pages.looks.iter().flat_map(look).collect::<Vec<_>>())))
+        .texts(under("snapshots", all_said(&pages.looks.iter().flat_map(look).collect::<Vec<_>>())))
         .texts(under("watched", all_said(&who(pages))))
-        .texts(under("could not be seen, and is not ruled out", all_said(&unseen(pages))))
+        .texts(under("not observable, so not ruled out", all_said(&unseen(pages))))
         .texts(under("what would change this verdict", diagnosis.unless.iter().map(plain).collect()))
 }
 
@@ -44,7 +44,7 @@ fn of(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Text> {
 }
 
 fn facts(finding: &Finding) -> Table {
-    let head = ["fact", "seen", "where all was well", "counts from", "seconds", "read from"];
+    let head = ["fact", "seen", "where all was well", "threshold", "seconds", "read from"];
     let row = |fact: &record::Evidence| -> Vec<Piece> {
         let well = fact.well.map_or("–".to_owned(), |well| amount(well, &fact.unit));
         vec![

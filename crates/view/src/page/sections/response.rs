@@ -66,7 +66,8 @@ fn by_rate(pages: &Pages) -> Chart {
     let knee = knee(curve);
     let note = match knee {
         Some(rate) => format!(
-            "from {}/s on the 99th percentile is more than {KNEE} times what it is at the lowest rate: the knee",
+            "from {}/s on, the 99th percentile is more than {KNEE} times what it is at the lowest rate: \
+             the knee",
             number(rate)
         ),
         None => String::new(),
@@ -92,7 +93,7 @@ fn knee(curve: &[CurvePoint]) -> Option<f64> {
 fn heat(pages: &Pages) -> Chart {
     let mut chart =
         Chart::over_time("heat", "response times over time", Form::Heat, ("response time", Unit::Seconds))
-            .note("the darker, the more requests took so long then")
+            .note("the darker, the more requests took that long")
             .log_y();
     chart.heat = pages.answers.grid();
     chart
@@ -105,7 +106,7 @@ fn spread(pages: &Pages) -> Chart {
         name => format!("distribution ({name})"),
     };
     Chart::of("distribution", title, Form::Lines, ("percentile", Unit::Percentile), ("time", Unit::Seconds))
-        .note("so many percent took no longer; what begins at a request's due time leaves no wait out")
+        .note("percent of requests that took no longer; times from the due time leave out no waiting")
         .log_x()
         .log_y()
         .points("response time", Role::NinetyNine, found.response)
