@@ -330,7 +330,7 @@ fn noticed(total: &Slice, stolen: f64, crowded: Option<u64>) -> Vec<Caveat> {
             let arrivals = if *count == 1 { "arrival" } else { "arrivals" };
             add(
                 lack.into(),
-                format!("{} {arrivals} failed for want of a {lack}; {advice}", units::grouped(*count)),
+                format!("{} {arrivals} failed for lack of a {lack}; {advice}", units::grouped(*count)),
             );
         }
     }

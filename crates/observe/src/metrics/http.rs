@@ -40,7 +40,7 @@ impl Connection {
         let encoding = answer.headers().get("content-encoding").filter(|encoding| *encoding != "identity");
         if let Some(encoding) = encoding {
             let encoding = String::from_utf8_lossy(encoding.as_bytes());
-            return Err(format!("its answer is packed ({encoding}), which was not asked for"));
+            return Err(format!("its answer is compressed ({encoding}), which was not asked for"));
         }
         // One that is as long as may be has its end after that.
         answer.body_mut().with_config().limit(MOST as u64 + 1).read_to_vec().map_err(why)
