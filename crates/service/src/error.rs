@@ -103,7 +103,7 @@ impl fmt::Display for Error {
                 lines(f, last)
             }
             Self::Ended { program, status, last } => {
-                write!(f, "{program} ended by itself with {status}")?;
+                write!(f, "{program} ended with {status}, though nothing stopped it")?;
                 lines(f, last)
             }
             Self::NotReady { program, awaited, within, last } => {

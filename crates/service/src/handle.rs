@@ -258,7 +258,7 @@ impl Guard {
 }
 
 fn unexpected(told: &GuardReport) -> Error {
-    Error::Guard(format!("it says {told:?}, which nobody asked for"))
+    Error::Guard(format!("it says {told:?}, which is unexpected"))
 }
 
 impl Drop for Guard {

@@ -148,7 +148,7 @@ impl Operation {
                 None => {
                     // It may be a secret whose colon was lost.
                     let word = text.split(' ').next().unwrap_or_default();
-                    self.note(format!("-H '{word}…' is no header 'Name: value' and is left out"));
+                    self.note(format!("-H '{word}…' is not a header 'Name: value', and is left out"));
                 }
             },
         }
@@ -182,7 +182,7 @@ impl Operation {
     /// `name=text` and `name=text;type=…`; files cannot be put between the parts of a body.
     fn form(&mut self, option: &str, text: &str) {
         let Some((name, mut content)) = text.split_once('=') else {
-            return self.note(format!("-F '{text}' is no field 'name=content' and is left out"));
+            return self.note(format!("-F '{text}' is not a field 'name=content', and is left out"));
         };
         let mut content_type = None;
         if option == "form" {
@@ -243,10 +243,10 @@ fn reason(name: &str) -> &'static str {
             ": torment knows basic and bearer authorization"
         }
         "netrc" | "netrc-file" | "netrc-optional" => ": write basic = \"user:{env:PASSWORD}\" in [target]",
-        "cookie" => ": no file of cookies is read; write a header 'Cookie: {env:COOKIE}'",
+        "cookie" => ": cookie files are not read; write a header 'Cookie: {env:COOKIE}'",
         "cookie-jar" | "junk-session-cookies" => ": cookies are kept in a [[flow]], for each user",
         "config" => ": write its options out",
-        "limit-rate" | "rate" => ": the load is told to torment run and torment find",
+        "limit-rate" | "rate" => ": the load is set with torment run and torment find",
         "request" => ": this is not a method that can be sent",
         _ => "",
     }

@@ -37,7 +37,7 @@ pub(super) fn add(mut operation: Operation, document: &mut Document) -> Result<(
             Ok(time) if (0.001..=86_400.0).contains(&time) => request.timeout = Some(format!("{time}s")),
             _ => request
                 .notes
-                .push(format!("-m {seconds} is no number of seconds up to a day and is left out")),
+                .push(format!("-m {seconds} is not a number of seconds up to a day, and is left out")),
         }
     }
     for url in &operation.urls {

@@ -53,7 +53,7 @@ pub(super) fn steps(kept: Vec<ChosenRequest>, document: &mut Document) -> (Vec<R
             let gap = last_end.map(|last| start - last);
             step.think = gap.and_then(think);
             if gap.is_some_and(|gap| gap > LONGEST_THINK) {
-                step.notes.push("the recorded pause was longer than an hour; an hour stands".to_owned());
+                step.notes.push("the recorded pause was longer than an hour; an hour is used".to_owned());
             }
             last_end = Some(last_end.map_or(end, |last| last.max(end)));
         }

@@ -78,7 +78,7 @@ impl<'a, 's> Context<'a, 's> {
             notes.push(format!("no value is known for: {}; {UNKNOWN} stands for it", unknown.join(", ")));
         }
         if operation["callbacks"].is_object() {
-            notes.push("its callbacks are not carried over, torment answers no requests".to_owned());
+            notes.push("its callbacks are not carried over, since torment answers no requests".to_owned());
         }
         request.notes.append(&mut notes);
         security::put_in(self.spec, operation, &mut self.document.secrets, &mut request);

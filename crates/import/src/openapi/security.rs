@@ -20,7 +20,7 @@ pub(super) fn put_in(spec: &Spec<'_>, operation: &Value, secrets: &mut Secrets, 
             .filter_map(names)
             .map(|name| if name.is_empty() { "none".to_owned() } else { name })
             .collect();
-        request.about.push(format!("Instead of the first security, these would do: {}", others.join(", ")));
+        request.about.push(format!("These would do instead of the first security: {}", others.join(", ")));
     }
     for name in first.keys() {
         let described = spec.root["components"]["securitySchemes"].get(name);
@@ -61,7 +61,7 @@ fn one(name: &str, scheme: &Value, secrets: &mut Secrets, request: &mut Request)
                 }
                 "header" if is_token(key) => request.headers.push((key.to_owned(), value)),
                 "cookie" if is_token(key) => add_cookie(request, format!("{key}={value}")),
-                _ => return Err(format!("'{key}' is no name of a {place}")),
+                _ => return Err(format!("'{key}' is not the name of a {place}")),
             }
         }
         ("http", other, _) => {
