@@ -39,7 +39,7 @@ pub fn show(args: &ShowArgs, common: &Common) -> Result<u8, Failure> {
     let is_load = matches!(view.kind(), Kind::Load | Kind::Search);
     if !matches!(common.format, Format::Text | Format::Json) && (args.logs || !is_load) {
         let what = if args.logs {
-            "logs are printed as text"
+            "logs are printed as text only"
         } else {
             "only a load or a search has seconds of load; this run"
         };

@@ -232,7 +232,7 @@ fn reason(name: &str) -> &'static str {
         "proxy" | "preproxy" | "proxytunnel" | "socks4" | "socks4a" | "socks5" | "socks5-hostname" => {
             ": requests go straight to the target"
         }
-        "cert" | "key" | "cert-type" | "key-type" | "pass" => ": torment shows no certificate of its own",
+        "cert" | "key" | "cert-type" | "key-type" | "pass" => ": torment presents no certificate of its own",
         "cacert" | "capath" => ": name the authorities in the environment variable SSL_CERT_FILE",
         "resolve" | "connect-to" => ": put the address into target.url and the name into a header 'Host: …'",
         "connect-timeout" => ": the timeout of a request counts from its due time, connecting included",

@@ -180,15 +180,15 @@ fn body(operation: &Operation, document: &mut Document, request: &mut Request) -
     {
         if *strips {
             request.notes.push(format!(
-                "curl takes the line breaks out of {file} before it sends it (-d); torment sends the file \
-                 as it is"
+                "curl strips the line breaks from {file} before sending it (-d); torment sends the file as \
+                 it is"
             ));
         }
         return body_file(file, request);
     }
     if files > 0 {
         request.notes.push(
-            "the data is put together of text and files, which is not carried over: the files are left out; \
+            "the data is made up of text and files, which is not carried over: the files are left out; \
              write all of it into one body_file"
                 .to_owned(),
         );

@@ -172,7 +172,7 @@ fn what_is_not_carried_over_is_named() {
         ("curl --data-urlencode a@f http://h/", "no file is encoded here"),
         ("curl -d @a -d b http://h/", "the files are left out"),
         ("curl -d @- http://h/", "standard input"),
-        ("curl -d @f http://h/", "takes the line breaks out of f"),
+        ("curl -d @f http://h/", "strips the line breaks from f"),
         ("curl -X CONNECT http://h/", "-X CONNECT is not carried over: this is not a method"),
         ("curl -m soon http://h/", "-m soon is not a number of seconds"),
         ("curl http://h/{a,b}", "curl would expand {a,b}"),

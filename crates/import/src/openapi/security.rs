@@ -44,7 +44,7 @@ fn one(name: &str, scheme: &Value, secrets: &mut Secrets, request: &mut Request)
             let password = secrets.hide("PASSWORD", "", &format!("the password for '{name}'"));
             request.auth = Some(Auth::Basic(format!("CHANGE_ME:{password}")));
             request.notes.push(
-                "the user's name for basic authorization is not known: CHANGE_ME stands for it".to_owned(),
+                "the user name for basic authorization is unknown: CHANGE_ME stands in for it".to_owned(),
             );
         }
         ("http", "bearer", _) | ("oauth2" | "openIdConnect", ..) => {
@@ -67,7 +67,7 @@ fn one(name: &str, scheme: &Value, secrets: &mut Secrets, request: &mut Request)
         ("http", other, _) => {
             return Err(format!("torment knows basic and bearer authorization, not '{other}'"));
         }
-        ("mutualTLS", ..) => return Err("torment shows no certificate of its own".to_owned()),
+        ("mutualTLS", ..) => return Err("torment presents no certificate of its own".to_owned()),
         (other, ..) => return Err(format!("its type '{other}' is not known")),
     }
     Ok(())

@@ -62,7 +62,7 @@ fn reading_operations_are_active_and_writing_ones_commented_out() {
     for what in [
         "operations that change state are commented out, choose with care: login, createPet, deletePet, upload, other",
         "export TOKEN='…'",
-        "the first of its servers is taken; the others are: https://staging.petstore.example/v1",
+        "the first of its servers is used; the others are: https://staging.petstore.example/v1",
         "path parameter name (which must match ^[a-z]+$), path parameter year, which is not described; CHANGE_ME",
         "optional parameters are left out: offset (query)",
         "its callbacks are not carried over",

@@ -65,7 +65,9 @@ pub fn tag(text: &str) -> Result<String, String> {
     let key = text.split_once('=').map_or(text, |(key, _)| key);
     let why = match text {
         _ if key.is_empty() => "it has no word before the =",
-        _ if text.chars().any(|letter| letter.is_whitespace() || letter.is_control()) => "it holds a space",
+        _ if text.chars().any(|letter| letter.is_whitespace() || letter.is_control()) => {
+            "it contains a space"
+        }
         _ if text.chars().count() > LONGEST => "it has more than 100 characters",
         _ => return Ok(text.to_owned()),
     };

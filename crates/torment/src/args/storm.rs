@@ -212,7 +212,8 @@ impl StormRequest {
             plan::Task::Find(find) => format!("from {} up, until {} fails", find.from, self.plan.objective),
             plan::Task::Run(plan::Load::Closed { requests, duration, .. }) => {
                 let number =
-                    requests.map_or_else(|| "as many as go".to_owned(), |n| units::grouped(n) + " processes");
+                    requests.map_or_else(|| "as many as possible".to_owned(), |n| units::grouped(n) + " \
+                                                                                                       processes");
                 let time = duration.map_or_else(String::new, |time| format!(", for at most {time}"));
                 format!("{number}, as fast as {} at once allow{time}", options.parallel)
             }
@@ -231,10 +232,9 @@ impl StormRequest {
                 options.timeout
             ),
         ];
-        lines.extend(
-            options.output.as_ref().map(|file| format!("what they write goes to '{}'", file.display())),
-        );
-        lines.extend(options.log.as_ref().map(|file| format!("a line for each to '{}'", file.display())));
+        lines
+            .extend(options.output.as_ref().map(|file| format!("their output goes to '{}'", file.display())));
+        lines.extend(options.log.as_ref().map(|file| format!("one line each goes to '{}'", file.display())));
         lines
     }
 }
