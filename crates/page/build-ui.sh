@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/ui"
 
-without() { echo "The page is not built ($1); torment is built without it, and says so. Then: make page build" >&2; exit 0; }
+without() { echo "The page is not built ($1); torment is built without it, and says so. Then run: make page build" >&2; exit 0; }
 
 [ -f package.json ] || without "crates/page/ui is not there"
 command -v npm >/dev/null 2>&1 || without "no npm; on Debian or Ubuntu: sudo apt-get install npm"

@@ -58,7 +58,8 @@ fn held(recording: &Recording, case: &Case<'_>) -> Diagnosis {
     diagnosis.well_at = good.filter_map(|trial| trial.rate).max_by(|a, b| a.0.total_cmp(&b.0));
     let rate = |rate: Option<Rate>, words: &str| rate.map_or(String::new(), |rate| format!("{words}{rate}"));
     diagnosis.sentences = vec![format!(
-        "Nothing gave: the target held the most that was allowed{}; that it was not well{} on the way was chance.",
+        "Nothing gave: the target held the highest load allowed{}; that it was not well{} on the way was \
+         chance.",
         rate(diagnosis.well_at, ", "),
         rate(diagnosis.degraded_at, " at "),
     )];

@@ -225,16 +225,15 @@ fn nothing(case: &Case<'_>) -> Diagnosis {
     let mut diagnosis = frame(case);
     if !seen && case.bad.all.postgres.is_none() {
         diagnosis.none = Some(NoFinding::NotObservable);
-        diagnosis.sentences =
-            vec!["What gave first cannot be said: the target could not be looked at.".to_owned()];
+        diagnosis.sentences = vec!["What gave first is unknown: the target could not be watched.".to_owned()];
         diagnosis.next = vec![
-            "run torment on the target's machine, or name what it may ask: --pid, --postgres, --metrics"
+            "run torment on the target's machine, or tell it what to watch: --pid, --postgres, --metrics"
                 .to_owned(),
         ];
         return diagnosis;
     }
     diagnosis.none = Some(NoFinding::Unexplained);
-    diagnosis.sentences = vec![format!("I do not know what gave first. {}", largest_state(case))];
+    diagnosis.sentences = vec![format!("What gave first is unknown. {}", largest_state(case))];
     diagnosis.next = vec![
         "look at the threads while it is slow (torment watch), or at a profile".to_owned(),
         "name what the service talks to: --postgres URL, --metrics URL".to_owned(),

@@ -171,7 +171,7 @@ fn address(host: &str, port: u16) -> Result<SocketAddr, Error> {
 fn tls(to: &str, host: &str, insecure: bool, protocols: &[&[u8]]) -> Result<Tls, Error> {
     let error = |why: String| Error::Tls { to: to.to_owned(), why };
     let name = ServerName::try_from(host.to_owned())
-        .map_err(|e| error(format!("'{host}' is no name a certificate can be for: {e}")))?;
+        .map_err(|e| error(format!("'{host}' is not a name that a certificate can have: {e}")))?;
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()

@@ -94,7 +94,7 @@ impl std::fmt::Display for Error {
             }
             Self::Tls { to, why } => write!(
                 f,
-                "no TLS session with {to}: {why}; give the right name, name the authority's file in SSL_CERT_FILE, \
+                "no TLS session with {to}: {why}; use the right name, name the CA's file in SSL_CERT_FILE, \
                  or accept any certificate with --insecure"
             ),
             Self::Session { to, why } => write!(f, "{to}: {why}"),

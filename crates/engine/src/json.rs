@@ -43,14 +43,14 @@ impl Wanted {
         let mut node = &mut self.root;
         if !pointer.is_empty() {
             let names = pointer.strip_prefix('/').ok_or_else(|| {
-                format!("'{pointer}' is no JSON pointer: it must begin with /, as /{pointer}")
+                format!("'{pointer}' is not a JSON pointer: it must begin with /, as /{pointer}")
             })?;
             if names.split('/').count() > DEPTH_LIMIT {
                 return Err(format!("a JSON pointer of more than {DEPTH_LIMIT} names"));
             }
             for name in names.split('/') {
                 node = node.child(unescaped(name).ok_or_else(|| {
-                    format!("'{pointer}' is no JSON pointer: ~ stands only in ~0 (for ~) and ~1 (for /)")
+                    format!("'{pointer}' is not a JSON pointer: ~ stands only in ~0 (for ~) and ~1 (for /)")
                 })?);
             }
         }

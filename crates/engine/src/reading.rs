@@ -169,7 +169,11 @@ fn compiled(text: &str) -> Result<Regex, String> {
     Regex::new(text).map_err(|error| {
         let why = error.to_string();
         let last = why.lines().last().unwrap_or_default();
-        format!("{} is no regular expression: {}", shown(text.as_bytes()), last.trim_start_matches("error: "))
+        format!(
+            "{} is not a regular expression: {}",
+            shown(text.as_bytes()),
+            last.trim_start_matches("error: ")
+        )
     })
 }
 

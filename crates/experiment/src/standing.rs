@@ -37,7 +37,7 @@ fn standing(experiment: &Experiment) -> Standing {
         if let Some(found) = self_compared(experiment, group, placebo) {
             if found.some_effect {
                 let text = format!(
-                    "{} Starts of the same differ by more than chance explains: do not trust the rest.",
+                    "{} Starts of the same arm differ by more than chance explains: do not trust the rest.",
                     found.says
                 );
                 standing.caveats.push(Caveat::new(Doubt::PlaceboDiffers, text));
@@ -56,7 +56,7 @@ fn standing(experiment: &Experiment) -> Standing {
     for (arm, why) in
         experiment.dropped.iter().enumerate().filter_map(|(arm, why)| Some((arm, why.as_ref()?)))
     {
-        let text = format!("'{}' is not measured any further: {why}", experiment.design.arms[arm].name);
+        let text = format!("'{}' is no longer measured: {why}", experiment.design.arms[arm].name);
         standing.caveats.push(Caveat::new(Doubt::ArmDropped, text));
     }
     standing
@@ -133,8 +133,8 @@ fn doubts(experiment: &Experiment, group: &Group, found: &Found, contrast: &[(us
         doubts.push(Caveat::new(Doubt::BeforeFirstLook, text));
     }
     if found.still {
-        let text = "The figures differ by the same factor in every block: there is no noise to tell from, and an \
-                    interval without width is as good as the figures are fine.";
+        let text = "The figures differ by the same factor in every block: there is no noise to judge by, \
+                    and an interval of no width is only as good as the figures are fine.";
         doubts.push(Caveat::new(Doubt::NoNoise, text));
     } else if found.bounds.is_some() && found.freedom < FREEDOM_FEW {
         let text = format!(
@@ -145,7 +145,7 @@ fn doubts(experiment: &Experiment, group: &Group, found: &Found, contrast: &[(us
     }
     if found.clash {
         let text =
-            "Intervals of two looks have nothing in common, so that one of them missed; the earlier is kept.";
+            "The intervals of two looks do not overlap, so one of them missed; the earlier one is kept.";
         doubts.push(Caveat::new(Doubt::LooksDisagree, text));
     }
     let at_least = |arm: usize| {
@@ -186,7 +186,7 @@ fn unequal(experiment: &Experiment, group: &Group, fit: &Blocks, what: &str) -> 
     let name = &experiment.design.arms[group.rows[unequal.treatment].arm].name;
     let text = format!(
         "'{name}' is noisier than the others in {what}: {:.1} times their deviation. Comparisons with it \
-         take its noise and may miss a little more often than planned; the others do without it.",
+         use its noise, and may miss a little more often than planned; the others leave it out.",
         unequal.ratio
     );
     Some(Caveat::new(Doubt::UnequalNoise, text))

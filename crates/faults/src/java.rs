@@ -14,8 +14,8 @@ const JAR_VARIABLE: &str = "TORMENT_TOMCAT";
 pub(crate) fn command(release: u32, options: &[&str]) -> Result<Command, Trouble> {
     let jar = jar().ok_or_else(|| {
         Trouble::Skip(format!(
-            "there is no {JAR} here; build it (mvn -q package in targets/tomcat-faults), or say where it is \
-             by {JAR_VARIABLE}"
+            "there is no {JAR} here; build it (mvn -q package in targets/tomcat-faults), or say where it \
+             is in {JAR_VARIABLE}"
         ))
     })?;
     let java =

@@ -266,8 +266,8 @@ fn name_lookalikes(request: &mut Request, meant: &BTreeSet<String>) {
                 }
             }
             Err(e) => notes.push(format!(
-                "the {place} holds what looks like a placeholder and is none: {e}; change it, the plan \
-                 is refused as it is"
+                "the {place} holds what looks like a placeholder but is not: {e}; change it, or the plan \
+                 is refused"
             )),
         }
     }

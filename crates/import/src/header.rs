@@ -14,7 +14,7 @@ pub(crate) fn left_out(name: &str, value: &str) -> Option<&'static str> {
         "expect" => Some("torment sends the body at once"),
         _ if !is_token(&name) => Some("it is not the name of a header"),
         _ if value.bytes().any(|b| b.is_ascii_control() && b != b'\t') => {
-            Some("its value holds a line end or another control character")
+            Some("its value holds a line break or another control character")
         }
         _ => None,
     }

@@ -38,8 +38,8 @@ impl FromStr for Collector {
             .is_some_and(|(_, rest)| rest.split('/').next().unwrap_or(rest).contains('@'))
         {
             return Err(
-                "an address with a user or a password in it is printed, and can be seen by other users; put \
-                        them into OTEL_EXPORTER_OTLP_HEADERS=authorization=…"
+                "an address with a user or a password in it is printed, and can be seen by other users; \
+                 put them into OTEL_EXPORTER_OTLP_HEADERS=authorization=…"
                     .to_owned(),
             );
         }
@@ -52,7 +52,7 @@ impl FromStr for Collector {
         let host = uri.authority().filter(|authority| !authority.host().is_empty());
         let host = host.ok_or_else(|| wrong("names no host"))?;
         if host.as_str() != host.host() && host.port_u16().is_none() {
-            return Err(wrong("names a port that there cannot be"));
+            return Err(wrong("names an impossible port"));
         }
         if uri.query().is_some() {
             return Err(wrong("has a question mark, which a collector does not understand"));
@@ -175,7 +175,7 @@ fn taken(status: StatusCode, said: &Value) -> Result<(), String> {
 fn words(error: &Error) -> String {
     match error {
         Error::Io(why) if why.kind() == std::io::ErrorKind::ConnectionRefused => {
-            "nobody listens there (connection refused)".to_owned()
+            "nothing listens there (connection refused)".to_owned()
         }
         other => fetch::why(other, PATIENCE),
     }
@@ -219,7 +219,7 @@ mod tests {
             ("grpc://host:4317", "is neither http nor https"),
             ("http://", "is not an address"),
             ("http://host/?token=1", "has a question mark"),
-            ("http://host:99999999/", "names a port that there cannot be"),
+            ("http://host:99999999/", "names an impossible port"),
         ] {
             let said = text.parse::<Collector>().expect_err(text);
             assert!(said.contains(why) && said.contains(&format!("'{text}'")), "{text}: {said}");

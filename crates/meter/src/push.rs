@@ -166,11 +166,12 @@ mod tests {
         assert_eq!(count.clone().note(&to, true), None, "nothing was pushed");
         count.done(Ok(()));
         assert_eq!(count.clone().note(&to, true), None);
-        count.done(Err("nobody listens there".to_owned()));
+        count.done(Err("nothing listens there".to_owned()));
         let said = count.clone().note(&to, true).expect("one failed");
         assert_eq!(
             said,
-            "1 of 2 pushes to http://127.0.0.1:4318/v1/metrics failed; the last of them: nobody listens there"
+            "1 of 2 pushes to http://127.0.0.1:4318/v1/metrics failed; the last of them: nothing listens \
+             there"
         );
         count.since = Some(Instant::now());
         let said = count.note(&to, false).expect("two failed");

@@ -41,8 +41,8 @@ impl Priority {
     pub fn missing(&self) -> Option<Missing> {
         let Self::Usual(why) = self else { return None };
         let why = format!(
-            "looks at threads may be late on a full machine, because they must not run before others ({why}); \
-             run torment as root, or give it the capability SYS_NICE"
+            "looks at threads may be late on a busy machine, because they have no real-time priority \
+             ({why}); run torment as root, or give it the capability SYS_NICE"
         );
         Some(Missing::new("threads at full load", why))
     }

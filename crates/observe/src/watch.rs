@@ -167,7 +167,7 @@ impl Collector {
             watched.missing.extend(source.missing());
         }
         if self.unheard {
-            let text = "some seconds: who was to keep them was held up for minutes";
+            let text = "some seconds: the thread that stores them was held up for minutes";
             watched.missing.push(Missing::new("what was seen", text));
         }
         let mut said = Vec::new();

@@ -54,7 +54,10 @@ impl FromStr for Address {
             .or_else(|| ip().map(|ip| SocketAddr::new(ip, Self::PORT)))
             .map(Self)
             .ok_or_else(|| {
-                format!("'{text}' is not where to listen: expected a port such as 7979, or ADDRESS:PORT such as 127.0.0.1:7979")
+                format!(
+                    "cannot listen at '{text}': expected a port such as 7979, or ADDRESS:PORT such as \
+                     127.0.0.1:7979"
+                )
             })
     }
 }
@@ -105,7 +108,7 @@ impl FromStr for Token {
             Ok(Self(text.to_owned()))
         } else {
             Err(format!(
-                "expected at least {} letters, digits or any of - . _ ~; leave it out, and one is made",
+                "expected at least {} letters, digits or any of - . _ ~; leave it out to have one made",
                 Self::LEAST
             ))
         }
@@ -133,7 +136,7 @@ mod tests {
         }
         for text in ["", "x", "host:80", "127.0.0.1:99999", "http://127.0.0.1", "1.2.3"] {
             let why = text.parse::<Address>().expect_err(text);
-            assert!(why.contains(&format!("'{text}' is not where to listen")), "{why}");
+            assert!(why.contains(&format!("cannot listen at '{text}'")), "{why}");
         }
         for (text, open) in [
             ("127.0.0.2:1", false),

@@ -38,7 +38,7 @@ pub(crate) fn compare(desk: &RunCache, asked: &str) -> Result<Document, Refusal>
         let line = run.summary()?;
         if runs.iter().any(|other| other.line.id == line.id) {
             return Err(Refusal::asked(format!(
-                "'{name}' is run {}, which is there already: name another",
+                "'{name}' is run {}, which is already in the list: name another",
                 line.id
             )));
         }

@@ -60,8 +60,8 @@ impl Door {
         if self.here && !headers.get(HOST).and_then(|host| host.to_str().ok()).is_some_and(is_here) {
             return Err(Refusal {
                 status: StatusCode::FORBIDDEN,
-                why: "this page is for its own machine, asked for as localhost, 127.0.0.1 or [::1]; a page of another name \
-                      must not read it through the browser"
+                why: "this page is served to its own machine only, as localhost, 127.0.0.1 or [::1]; a \
+                      site with another name must not read it through the browser"
                     .to_owned(),
             });
         }
@@ -74,8 +74,8 @@ impl Door {
         }
         Err(Refusal {
             status: StatusCode::UNAUTHORIZED,
-            why: "this page opens with its token only: use the address that torment printed when it began, the one that \
-                  ends in ?token=…"
+            why: "this page needs its token: use the address that torment printed when it started, the one \
+                  that ends in ?token=…"
                 .to_owned(),
         })
     }

@@ -94,7 +94,8 @@ async fn events(
         return Err(Refusal {
             status: StatusCode::SERVICE_UNAVAILABLE,
             why: format!(
-                "{STREAMS} browsers watch already; close one, or load the page again to see the run as it stands"
+                "{STREAMS} browsers are already watching; close one, or reload the page to see the run as \
+                 it stands"
             ),
         });
     };
@@ -124,14 +125,14 @@ async fn metrics(State(house): State<House>, headers: HeaderMap) -> Result<Respo
 async fn nothing() -> Refusal {
     Refusal {
         status: StatusCode::NOT_FOUND,
-        why: "there is nothing at this address; the page is at /, what it reads at /api/history, /api/runs/ID, \
+        why: "there is nothing at this address; the page is at /, its data at /api/history, /api/runs/ID, \
               /api/runs/ID/events and /api/compare?runs=A,B, metrics at /metrics"
             .to_owned(),
     }
 }
 
 async fn no_way() -> Refusal {
-    Refusal { status: StatusCode::METHOD_NOT_ALLOWED, why: "everything here is read with GET".to_owned() }
+    Refusal { status: StatusCode::METHOD_NOT_ALLOWED, why: "only GET is answered here".to_owned() }
 }
 
 fn as_json(text: String) -> Response {

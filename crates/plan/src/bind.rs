@@ -132,7 +132,8 @@ impl Tables<'_> {
                 };
                 if *fit == Fit::Header && text.bytes().any(is_forbidden) {
                     return Err(failed(
-                        "it is used in a header and holds a line end or another control character".to_owned(),
+                        "it is used in a header and holds a line break or another control character"
+                            .to_owned(),
                     ));
                 }
                 *value = Hidden::new(text);
@@ -154,7 +155,7 @@ fn fitted(file: &str, text: &str, column: &str, fit: Fit) -> Result<Arc<[String]
     if fit == Fit::Header && found.iter().any(|value| value.bytes().any(is_forbidden)) {
         let place = GivenAt::File { name: file.into(), text: text.into(), span: 0..0 };
         let message = format!(
-            "column '{column}' is used in a header and holds a line end or another control character"
+            "column '{column}' is used in a header and holds a line break or another control character"
         );
         return Err(Error::at(&place, message));
     }

@@ -46,7 +46,9 @@ impl Draft {
         let flows = self.flows(&address, &data, read)?;
         let objective: Objective = self.top.parsed(Key::Goal)?.unwrap_or_default();
         if objective.deadline == Some(Nanos::ZERO) {
-            return Err(self.top.complain(Key::Goal, "an answer takes more than no time"));
+            return Err(self
+                .top
+                .complain(Key::Goal, "expected a deadline above 0: every answer takes some time"));
         }
         let pool = self.pool(&address.target)?;
         let setup = self.setup(&address.target)?;
@@ -157,7 +159,7 @@ impl Draft {
         }
         if let Some(given) = self.top.one(Key::UnixSocket) {
             return Err(given.error(
-                "the socket of a database stands in its URL, as a folder: postgres://me@%2Frun%2Fpostgresql/db",
+                "a database's socket goes in its URL, as a folder: postgres://me@%2Frun%2Fpostgresql/db",
             ));
         }
         if self.top.flag(Key::Insecure)?.unwrap_or(false) {
@@ -172,7 +174,7 @@ impl Draft {
         let count = |given: &Given| given.count(MAX_CONNECTIONS, "a number of connections");
         match (target, pool, most) {
             (Target::Sql(_), Some(pool), Some(_)) => {
-                Err(pool.error("the pool is all the connections there are: leave the most connections out"))
+                Err(pool.error("the pool is the number of connections: leave out the most connections"))
             }
             (Target::Sql(_), Some(given), None) | (Target::Sql(_), None, Some(given)) => {
                 count(given).map(Some)

@@ -134,7 +134,7 @@ impl Plan {
             text += &format!("on {word} {}; ", cores.join(", "));
         }
         if !generator.resend {
-            text += "nothing is sent again; ";
+            text += "nothing is resent; ";
         }
         text + &format!("seed {}", generator.seed)
     }
@@ -259,7 +259,7 @@ fn describe_load(load: &Load, streams: u32) -> String {
                 n => format!("{} connections, each waiting for its answer", grouped((*n).into())),
             };
             let stop = stop.join(" or ");
-            format!("closed loop: {who}, {stop}; it cannot show a limit, for a slow target slows it")
+            format!("closed loop: {who}, {stop}; it cannot show a limit, because a slow target slows it down")
         }
     }
 }

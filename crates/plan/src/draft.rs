@@ -104,7 +104,7 @@ impl Section {
     pub(crate) fn time(&self, key: Key) -> Result<Option<Nanos>, Error> {
         let time = self.parsed(key)?;
         match time {
-            Some(Nanos::ZERO) => Err(self.complain(key, "expected more than no time, such as 30s")),
+            Some(Nanos::ZERO) => Err(self.complain(key, "expected a time above 0, such as 30s")),
             Some(time) if time > MAX_DURATION => Err(self.complain(key, "expected at most a month")),
             time => Ok(time),
         }
@@ -323,8 +323,8 @@ impl Draft {
     pub fn quick(&mut self) -> Result<(), Error> {
         let quick = self.quick.take().ok_or_else(|| {
             Error::whole(
-                "this plan has no quick look: expected a section [quick] with the keys of [try] and [find] that it \
-                 replaces, such as most = 4 or trial = \"2s\"",
+                "this plan has no [quick]: expected that section, with the keys of [try] and [find] that \
+                 it replaces, such as most = 4 or trial = \"2s\"",
             )
         })?;
         for (key, given) in quick.values {

@@ -100,7 +100,7 @@ fn prefixed(prefix: &str, value: &str) -> Result<Piece, &'static str> {
         "env" => {
             let is_variable = is_name(value) && !value.contains('-');
             let name = is_variable.then(|| value.to_owned());
-            let name = name.ok_or("a variable of the environment such as {env:PASSWORD}")?;
+            let name = name.ok_or("an environment variable such as {env:PASSWORD}")?;
             Ok(secret(SecretFrom::Env(name)))
         }
         _ if value.is_empty() => Err("a file that holds a secret such as {secret:token.txt}"),

@@ -214,7 +214,7 @@ fn a_message_says_where_what_and_what_else() {
             "goal = 'fast'",
             "1:8: 'fast' is not a goal such as zero-drop, loss<0.1% or p99<50ms\n 1 | goal = 'fast'\n   |        ^^^^^^",
         ),
-        ("goal = 'p99<0'", "1:8: an answer takes more than no time"),
+        ("goal = 'p99<0'", "1:8: expected a deadline above 0: every answer takes some time"),
         ("[load]\nrate = '10 parsecs'", "2:8: '10 parsecs' is not a rate such as 1000"),
         ("[load]\nrate = 0", "2:8: expected a rate above 0"),
         ("[load]\nrate = -5", "2:8: '-5' is not a rate"),
@@ -223,7 +223,7 @@ fn a_message_says_where_what_and_what_else() {
         ("", "how much load? Give --rate"),
         ("[load]\nduration = '5s'", "how much load? Give --rate"),
         ("[load]\nrate = 5\nduration = 30", "3:12: '30' is not a duration such as"),
-        ("[load]\nrate = 5\nduration = '0s'", "3:12: expected more than no time"),
+        ("[load]\nrate = 5\nduration = '0s'", "3:12: expected a time above 0"),
         ("[load]\nrate = 5\nduration = '1000h'", "3:12: expected at most a month"),
         ("[load]\nrate = 5\narrivals = 'random'", "3:12: 'random' is neither even nor poisson"),
         ("[load]\nconnections = 5\narrivals = 'even'", "3:12: a closed loop plans no arrivals"),
@@ -243,7 +243,7 @@ fn a_message_says_where_what_and_what_else() {
         ("[load]\nstages = []", "how much load?"),
         ("[load]\nstages = '0s:5'", "2:10: these stages offer nothing"),
         ("[load]\nstages = '400h:5 400h:6'", "2:10: these stages take longer than a month"),
-        ("[load]\nstages = '30s:5'\nduration = '5s'", "3:12: stages say themselves how long"),
+        ("[load]\nstages = '30s:5'\nduration = '5s'", "3:12: stages already say how long"),
         ("[request]\nbody = 'a'\nform = { b = 'c' }", "3:10: a request has one body"),
         ("[request]\nbody_file = 'x.json'", "2:13: cannot read 'plans/x.json': no such file"),
         ("[request]\nbody_base64 = '?'", "2:15: this is not base64"),
@@ -255,14 +255,15 @@ fn a_message_says_where_what_and_what_else() {
         ("[request]\nmethod = 'connect'", "2:10: 'connect' is not a method"),
         (
             "[request]\nheaders = { Content-Length = '5' }",
-            "2:13: 'Content-Length' follows from the body and is set by torment: leave it out\n 2 | headers = { Content-Length = '5' }\n   |             ^^^^^^^^^^^^^^^^^^^^",
+            "2:13: torment sets 'Content-Length' itself, from the body: leave it out\n \
+             2 | headers = { Content-Length = '5' }\n   |             ^^^^^^^^^^^^^^^^^^^^",
         ),
-        ("[request]\nheaders = ['transfer-encoding: chunked']", "follows from the body"),
+        ("[request]\nheaders = ['transfer-encoding: chunked']", "itself, from the body"),
         ("[request]\nheaders = { 'a b' = '5' }", "'a b' is not the name of a header"),
-        ("[request]\nheaders = { a = \"5\\r\\nb: c\" }", "the value of 'a' holds a line end"),
+        ("[request]\nheaders = { a = \"5\\r\\nb: c\" }", "the value of 'a' holds a line break"),
         ("[request]\nheaders = { a = '{file:x}' }", "'{file:x}' is not a column"),
         ("[request]\nform = { '' = 'x' }", "is not a form field"),
-        ("[request]\ntimeout = '0s'", "2:11: expected more than no time"),
+        ("[request]\ntimeout = '0s'", "2:11: expected a time above 0"),
         ("[request]\nexpect_status = ['2xx', 700]", "2:25: '700' is not a status such as 200"),
         ("[request]\nexpect_status = '200,,300'", "2:17: '' is not a status"),
         ("[generator]\nconnections = 0", "'0' is not a number of connections"),
@@ -292,7 +293,7 @@ fn a_search_without_room_is_refused() {
         ("[find]\nwidth = 0", "3:9: 0 % is not above 0 % and at most 50 %"),
         ("[find]\nwidth = '60%'", "3:9: 60 % is not above 0 %"),
         ("[find]\nwidth = 2", "3:9: '2' is not a share such as 2%"),
-        ("[find]\ntrial = '0s'", "3:9: expected more than no time"),
+        ("[find]\ntrial = '0s'", "3:9: expected a time above 0"),
         ("[find]\nsum = '5s'", "3:7: 5 s is shorter than one trial of 10 s"),
         ("[find]\ncareful = true\nbudget = '30s'", "4:10: not enough for one trial of 60 s; give more"),
     ] {
@@ -343,7 +344,7 @@ fn the_command_line_wins_over_the_file() {
         assert!(toml.contains(expected), "{options:?}\n{toml}");
     }
     let error = describe(&[(Key::Duration, "5s")]).expect_err("stages and a duration");
-    assert_eq!(error, "--option: stages say themselves how long they last: leave this out");
+    assert_eq!(error, "--option: stages already say how long they last: leave this out");
 }
 
 #[test]
@@ -385,7 +386,7 @@ fn columns_are_filled_in_and_escaped() {
     assert!(error(Ok("name\nx")).starts_with("plans/f.csv:1:1: no column 'path'; the file has: name"));
     assert!(
         error(Ok("name,path\n\"a\r\nb\",c"))
-            .contains("column 'name' is used in a header and holds a line end")
+            .contains("column 'name' is used in a header and holds a line break")
     );
 }
 

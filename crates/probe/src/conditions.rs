@@ -30,7 +30,7 @@ pub fn survey() -> Conditions {
     let mut doubt = |doubt: Doubt, text: String| caveats.push(Caveat::new(doubt, text));
     if foreign > FOREIGN {
         let text = format!(
-            "others use {:.0} % of a processor: see who with `top`, and measure again without them",
+            "others use {:.0} % of a processor: find them with `top`, and measure again without them",
             foreign * 100.0
         );
         doubt(Doubt::OthersAtWork, text);

@@ -65,7 +65,7 @@ impl Placement {
             (Self::Free, _) => Ok(None),
             (Self::One, [.., last]) => Ok(Some([*last, *last])),
             (Self::Two, [.., before, last]) => Ok(Some([*before, *last])),
-            _ => Err(io::Error::other("this process may use one processor only")),
+            _ => Err(io::Error::other("this process may use only one processor")),
         }
     }
 }
@@ -73,7 +73,7 @@ impl Placement {
 /// What [`Placement`] leaves out here, or what is to be known of it; for the notes of a table.
 pub fn placement_note() -> Option<String> {
     let Ok(Some([first, second])) = Placement::Two.processors() else {
-        return Some("This process may use one processor only: nothing is measured on two.".to_owned());
+        return Some("This process may use only one processor: nothing is measured on two.".to_owned());
     };
     let path = format!("/sys/devices/system/cpu/cpu{second}/topology/thread_siblings_list");
     let siblings = read_to_string(path).unwrap_or_default();
@@ -160,7 +160,7 @@ impl Common {
         let step = futex::Timespec { tv_sec: 1, tv_nsec: 0 };
         while self.state().load(Ordering::SeqCst) == 0 {
             if Instant::now() > until {
-                return Err(io::Error::other("the other side does not come up"));
+                return Err(io::Error::other("the other side does not start"));
             }
             match futex::wait(self.state(), futex::Flags::empty(), 0, Some(&step)) {
                 Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => {}

@@ -133,8 +133,8 @@ impl std::fmt::Display for Lack {
         f.write_str(match self {
             Self::Descriptor => "descriptor",
             Self::Port => "local port",
-            Self::Watch => "watch of epoll's",
-            Self::Memory => "piece of the kernel's memory",
+            Self::Watch => "watch of epoll",
+            Self::Memory => "piece of kernel memory",
         })
     }
 }

@@ -92,7 +92,7 @@ impl Shared {
             Admission::Due(due) => Ok(Answer::text(200, "done\n").not_before(self.instant(due))),
             Admission::Shed => Ok(Answer::text(503, "too many requests wait\n").header("retry-after", "1")),
             Admission::TooManyServers => {
-                Err("too many different servers were asked for; start the service anew".to_owned())
+                Err("too many different servers were asked for; restart the service".to_owned())
             }
         }
     }

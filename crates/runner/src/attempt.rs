@@ -72,8 +72,8 @@ fn begin(
 ) -> Result<Course, Error> {
     let design = design(plan, experiment);
     if begun_as.is_some_and(|begun| *begun != design) {
-        let text = "this version of torment reads the plan that is kept as another experiment than the one that was begun; \
-                    its starts would not fit: try the plan anew";
+        let text = "this version of torment reads the stored plan as a different experiment, so the starts \
+                    made so far do not fit; try the plan again from the start";
         return Err(Error::Experiment(text.to_owned()));
     }
     let mut course = Course::new(&design).map_err(|e| Error::Experiment(e.to_string()))?;

@@ -190,7 +190,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             && let Some(reset) = &mut self.reset
             && let Err(why) = reset(self.witness.sink())
         {
-            let text = format!("the state was not put back before trial {number}: {why}");
+            let text = format!("the state was not restored before trial {number}: {why}");
             self.witness.event(&Event::Doubt { caveat: Caveat::new(Doubt::NotReset, text) });
         }
         self.witness.begin(number);
@@ -330,7 +330,7 @@ fn noticed(total: &Slice, stolen: f64, crowded: Option<u64>) -> Vec<Caveat> {
             let arrivals = if *count == 1 { "arrival" } else { "arrivals" };
             add(
                 lack.into(),
-                format!("{} {arrivals} failed for want of a {lack}; {advice}", units::grouped(*count)),
+                format!("{} {arrivals} failed for lack of a {lack}; {advice}", units::grouped(*count)),
             );
         }
     }

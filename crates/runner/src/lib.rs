@@ -98,13 +98,13 @@ impl std::fmt::Display for Error {
                     Some(status) if *why == Failure::Status(*status) => {
                         write!(f, "answered {status}, which the plan does not expect")?;
                     }
-                    _ => write!(f, "answered otherwise than the plan expects: {why}")?,
+                    _ => write!(f, "not answered as the plan expects: {why}")?,
                 }
                 if !says.is_empty() {
                     write!(f, " (\"{says}\")")?;
                 }
-                write!(f, "; mend the request (--once prints all of it)")?;
-                status.map_or(Ok(()), |status| write!(f, ", or say --expect-status {status}"))
+                write!(f, "; fix the request (--once prints it in full)")?;
+                status.map_or(Ok(()), |status| write!(f, ", or give --expect-status {status}"))
             }
             Self::Setup(why) | Self::Experiment(why) | Self::Machine(why) | Self::Told(why) => {
                 f.write_str(why)
@@ -113,7 +113,8 @@ impl std::fmt::Display for Error {
             Self::Demo(why) => write!(f, "the built-in service did not start: {why}"),
             Self::Descriptors { allowed } => write!(
                 f,
-                "this process may open {allowed} files only, at least {} are needed; raise the limit with ulimit -n",
+                "this process may open only {allowed} files, and needs at least {}; raise the limit with \
+                 ulimit -n",
                 preflight::DESCRIPTORS_LEAST
             ),
         }

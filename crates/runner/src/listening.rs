@@ -33,7 +33,7 @@ impl Listening {
     /// If this program is not found again.
     pub fn own(options: &[&str]) -> Result<Command, String> {
         let program =
-            std::env::current_exe().map_err(|e| format!("this program cannot be found again: {e}"))?;
+            std::env::current_exe().map_err(|e| format!("torment cannot find its own executable: {e}"))?;
         let mut command = Command::new(program);
         command.args(["target", "--listen", "127.0.0.1:0", "--while-stdin"]).args(options);
         Ok(command)

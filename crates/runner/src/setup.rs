@@ -8,7 +8,7 @@ use service::Guard;
 /// The process that will own everything that is started.
 pub(crate) fn guard() -> Result<Guard, Error> {
     let program = std::env::current_exe().map_err(|e| {
-        Error::Setup(format!("this program cannot be found again to guard what it starts: {e}"))
+        Error::Setup(format!("torment cannot find its own executable to guard what it starts: {e}"))
     })?;
     Ok(Guard::start(&program)?)
 }

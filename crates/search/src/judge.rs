@@ -229,7 +229,11 @@ fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Cavea
     if (explained as f64) < due * (1.0 - DUE_SHARE) - 2.0 {
         found.push(Caveat::new(
             Doubt::OffPlan,
-            format!("only {} of {due} arrivals were sent, and nothing says why: report this as a fault of torment", total.sent),
+            format!(
+                "only {} of {due} arrivals were sent, and nothing says why: please report this as a bug in \
+                 torment",
+                total.sent
+            ),
         ));
     }
     let (held, waited) = (total.outstanding_ns as f64, total.waited_ns as f64);

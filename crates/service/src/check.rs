@@ -55,7 +55,7 @@ fn check_postgres(database: &Postgres, ports: &mut Vec<(u16, String)>) -> Result
         let read = File::open(file).and_then(|open| open.metadata());
         match read {
             Ok(found) if found.is_file() => {}
-            Ok(_) => return Err(Error::file(POSTGRES, file, "is no file, and one of SQL is expected")),
+            Ok(_) => return Err(Error::file(POSTGRES, file, "is not a file, and a file of SQL is expected")),
             Err(why) => {
                 return Err(Error::file(
                     POSTGRES,
@@ -71,7 +71,7 @@ fn check_postgres(database: &Postgres, ports: &mut Vec<(u16, String)>) -> Result
         return Err(Error::file(
             POSTGRES,
             data,
-            "is no folder: make it, or leave `data` out for the temporary one",
+            "is not a folder: make it, or leave `data` out for a temporary one",
         ));
     }
     is_free(POSTGRES, database.port)?;
@@ -91,7 +91,7 @@ fn once(program: &str, port: u16, ports: &mut Vec<(u16, String)>) -> Result<(), 
     if let Some((_, other)) = ports.iter().find(|(taken, _)| *taken == port) {
         return Err(Error::start(
             program,
-            format!("{other} of the same plan has port {port}: give each its own"),
+            format!("{other} in the same plan uses port {port}: give each its own"),
         ));
     }
     ports.push((port, program.to_owned()));

@@ -198,7 +198,7 @@ pub fn ended(status: WaitStatus) -> String {
         (Some(code), _) => format!("exit status {code}"),
         (None, Some(signal)) => {
             let name = match Signal::from_named_raw(signal) {
-                Some(Signal::KILL) => " (KILL: by hand, or for want of memory)",
+                Some(Signal::KILL) => " (KILL: by hand, or for lack of memory)",
                 Some(Signal::TERM) => " (TERM)",
                 Some(Signal::INT) => " (INT)",
                 Some(Signal::SEGV) => " (SEGV)",

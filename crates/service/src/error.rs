@@ -103,20 +103,23 @@ impl fmt::Display for Error {
                 lines(f, last)
             }
             Self::Ended { program, status, last } => {
-                write!(f, "{program} ended with {status} although nobody asked it to")?;
+                write!(f, "{program} ended with {status}, though nothing stopped it")?;
                 lines(f, last)
             }
             Self::NotReady { program, awaited, within, last } => {
-                write!(f, "{program} runs, but was not ready within {within}: {awaited}; give it longer with `within`, or correct `ready`")?;
+                write!(f, "{program} runs, but was not ready within {within}: {awaited}; allow more time \
+                           with `within`, or correct `ready`")?;
                 lines(f, last)
             }
             Self::PortTaken { program, port, by: Some((name, pid)) } => write!(
                 f,
-                "{program} cannot have port {port}: process {pid} ({name}) listens there; end it, or choose another port"
+                "{program} cannot use port {port}: process {pid} ({name}) listens there; stop it, or \
+                 choose another port"
             ),
             Self::PortTaken { program, port, by: None } => write!(
                 f,
-                "{program} cannot have port {port}: a process that this user may not look into listens there; find it with `ss -ltnp` as root, or choose another port"
+                "{program} cannot use port {port}: a process that this user may not look into listens \
+                 there; find it with `ss -ltnp` as root, or choose another port"
             ),
             Self::Limits { program, why } => write!(f, "the limits of {program} cannot be set: {why}"),
             Self::File { program, path, why } => write!(f, "{program}: '{path}': {why}"),

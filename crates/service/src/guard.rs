@@ -40,7 +40,7 @@ pub fn guard() -> io::Result<()> {
 /// The first process.
 fn stand_behind() -> io::Result<()> {
     if !fs::metadata("/proc/self/fd/0").is_ok_and(|input| input.mode() & 0o170_000 == 0o140_000) {
-        return Err(io::Error::other("its standard input is no socket"));
+        return Err(io::Error::other("its standard input is not a socket"));
     }
     // Ctrl-C at torment's terminal is torment's alone. It fails if this is a session of its own already.
     let _ = rustix::process::setsid();

@@ -155,7 +155,7 @@ impl Guard {
     pub(crate) fn tell(&mut self, order: &Order) -> Result<(), Error> {
         self.talk.tell(order).map_err(|e| match e.kind() {
             io::ErrorKind::InvalidData => {
-                Error::Guard(format!("a path is no text, and cannot be said to it ({e})"))
+                Error::Guard(format!("a path is not UTF-8, and cannot be passed on ({e})"))
             }
             _ => Error::Guard(format!("it has ended ({e})")),
         })
@@ -186,10 +186,10 @@ impl Guard {
                 },
                 Ok(Heard::Nothing) => return Ok(None),
                 Ok(Heard::Gone) => {
-                    let why = "it has ended; what it had started has ended with it";
+                    let why = "it has ended, and everything it had started with it";
                     return Err(Error::Guard(why.to_owned()));
                 }
-                Err(why) => return Err(Error::Guard(format!("it cannot be heard ({why})"))),
+                Err(why) => return Err(Error::Guard(format!("it cannot be read ({why})"))),
             }
         }
     }
@@ -258,7 +258,7 @@ impl Guard {
 }
 
 fn unexpected(told: &GuardReport) -> Error {
-    Error::Guard(format!("it says {told:?}, which nobody asked for"))
+    Error::Guard(format!("it says {told:?}, which is unexpected"))
 }
 
 impl Drop for Guard {

@@ -53,7 +53,7 @@ impl ReadyCheck {
             },
             Self::Port(at) => match TcpStream::connect_timeout(at, PATIENCE) {
                 Ok(_) => Ok(()),
-                Err(why) => Err(format!("nobody listens at {at} ({why})")),
+                Err(why) => Err(format!("nothing listens at {at} ({why})")),
             },
             Self::Log(text) => Err(format!("it printed no line with '{text}'")),
             Self::Started => Ok(()),
@@ -63,7 +63,7 @@ impl ReadyCheck {
 
 /// A URL as [`ReadyCheck::Http`].
 fn http(url: &str) -> Result<ReadyCheck, String> {
-    let rest = url.strip_prefix("http://").ok_or_else(|| format!("'{url}' is no http:// URL"))?;
+    let rest = url.strip_prefix("http://").ok_or_else(|| format!("'{url}' is not an http:// URL"))?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (host, path) = rest.split_at(end);
     let path = path.split('#').next().unwrap_or_default();
@@ -71,7 +71,7 @@ fn http(url: &str) -> Result<ReadyCheck, String> {
     // The colons of an address in brackets separate no port.
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => {
-            (name, port.parse().map_err(|_| format!("'{url}': '{port}' is no port"))?)
+            (name, port.parse().map_err(|_| format!("'{url}': '{port}' is not a port"))?)
         }
         _ => (host, 80),
     };
@@ -128,6 +128,6 @@ mod tests {
         assert!(asked.answers().expect_err("another protocol").contains("is no HTTP"));
         server.join().expect("it answered four times");
         assert!(asked.answers().expect_err("nobody is there").contains("was not answered"));
-        assert!(ReadyCheck::Port(at).answers().expect_err("nobody is there").contains("nobody listens"));
+        assert!(ReadyCheck::Port(at).answers().expect_err("nobody is there").contains("nothing listens"));
     }
 }

@@ -116,7 +116,7 @@ impl Talk {
         let line: Vec<u8> = self.input.drain(..=end).collect();
         let said = serde_json::from_slice(&line);
         said.map(Some).map_err(|why| {
-            io::Error::new(ErrorKind::InvalidData, format!("it says what is not understood: {why}"))
+            io::Error::new(ErrorKind::InvalidData, format!("it says something that is not understood: {why}"))
         })
     }
 

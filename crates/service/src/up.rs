@@ -251,7 +251,7 @@ impl Guard {
         }
         wait.is_over().then(|| {
             let why = format!(
-                "it, with all before it, takes longer than {}: give it longer with `within`",
+                "it, with all before it, takes longer than {}: allow more time with `within`",
                 wait.within
             );
             Error::Sql { file: file.to_owned(), line: None, why }

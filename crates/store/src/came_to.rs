@@ -18,12 +18,12 @@ impl CameTo {
         ("met", "The goal was met, or the limit found", Self::Code(exit::MET)),
         ("not-met", "The goal was not met", Self::Code(exit::NOT_MET)),
         ("undecided", "Undecided", Self::Code(exit::UNDECIDED)),
-        ("not-trustworthy", "Measured, but not to be trusted", Self::Code(exit::NOT_TRUSTWORTHY)),
+        ("not-trustworthy", "Measured, but not trustworthy", Self::Code(exit::NOT_TRUSTWORTHY)),
         ("not-recovered", "The target did not recover", Self::Code(exit::NOT_RECOVERED)),
         ("interrupted", "Interrupted", Self::Code(exit::INTERRUPTED)),
-        ("failed", "It could not be measured", Self::Code(exit::ERROR)),
-        ("running", "It goes on", Self::Running),
-        ("cut-short", "It has no end", Self::CutShort),
+        ("failed", "Nothing could be measured", Self::Code(exit::ERROR)),
+        ("running", "Still running", Self::Running),
+        ("cut-short", "Stopped without a result", Self::CutShort),
     ];
 }
 
@@ -36,7 +36,7 @@ impl FromStr for CameTo {
         let found = Self::WORDS.into_iter().find(|(word, ..)| *word == text);
         found.map(|(.., came_to)| came_to).ok_or_else(|| {
             let words = Self::WORDS.map(|(word, ..)| word).join(", ");
-            format!("'{text}' is nothing that a run comes to; there are {words}")
+            format!("'{text}' is not a result of a run; expected one of: {words}")
         })
     }
 }
@@ -52,7 +52,7 @@ mod tests {
         for text in ["", "Met", "99", "<b>"] {
             let refused = text.parse::<CameTo>().expect_err(text);
             assert!(
-                refused.starts_with(&format!("'{text}' is nothing")) && refused.contains("not-met"),
+                refused.starts_with(&format!("'{text}' is not a result")) && refused.contains("not-met"),
                 "{refused}"
             );
         }

@@ -112,12 +112,14 @@ impl fmt::Display for Error {
             ),
             Self::NotADatabase { path, found } => write!(
                 f,
-                "the store {} is not a sound SQLite database ({found}); move it away, or name another file with --store PATH",
+                "the store {} is not a valid SQLite database ({found}); move it away, or name another file \
+                 with --store PATH",
                 path.display()
             ),
             Self::Foreign { path } => write!(
                 f,
-                "{} is an SQLite database of another program, not a store of torment; name another file with --store PATH",
+                "{} is another program's SQLite database, not a torment store; name another file with \
+                 --store PATH",
                 path.display()
             ),
             Self::Newer { path, found, expected } => write!(
@@ -137,7 +139,8 @@ impl fmt::Display for Error {
             ),
             Self::Busy { path } => write!(
                 f,
-                "another process has held the store {} for over {} s; wait for it, or name another file with --store PATH",
+                "another process has locked the store {} for over {} s; wait for it, or name another file \
+                 with --store PATH",
                 path.display(),
                 crate::open::BUSY.as_secs()
             ),
@@ -149,13 +152,14 @@ impl fmt::Display for Error {
                 if !near.is_empty() {
                     write!(f, "did you mean {}? ", near.join(" or "))?;
                 }
-                f.write_str("expected a name, an id, the beginning of one, last or last~N; torment list shows them")
+                f.write_str("expected a name, an id, the start of one, last or last~N; torment list shows \
+                             them")
             }
             Self::Ambiguous { asked, fits } => {
                 write!(f, "more than one run begins with '{asked}': {}; type more of it", fits.join(", "))
             }
             Self::Running { id, pid } => {
-                write!(f, "run {id} still goes on (process {pid}); stop it first, or wait for its end")
+                write!(f, "run {id} is still running (process {pid}); stop it first, or wait for it to end")
             }
             Self::NotStarted => f.write_str("a recording must begin with the event run_started; this is a bug in torment"),
             Self::Sqlite { path, found } => {
@@ -178,7 +182,7 @@ mod tests {
             (ffi::SQLITE_FULL, "no room left"),
             (ffi::SQLITE_READONLY, "read but not written"),
             (ffi::SQLITE_BUSY, "another process"),
-            (ffi::SQLITE_CORRUPT, "not a sound SQLite database"),
+            (ffi::SQLITE_CORRUPT, "not a valid SQLite database"),
             (ffi::SQLITE_CANTOPEN, "cannot open"),
             (ffi::SQLITE_IOERR, "failed"),
         ] {

@@ -198,8 +198,8 @@ impl Drop for Recording {
 
 fn behind(missed: u64) -> Caveat {
     let text = format!(
-        "the disk of the store stood still: {missed} single seconds of the load, or what was observed in them, are not kept; \
-         the results are"
+        "the store's disk stalled: {missed} seconds of the load, or what was observed in them, are not \
+         kept; the results are"
     );
     Caveat::new(Doubt::StoreBehind, text)
 }

@@ -60,8 +60,8 @@ impl std::fmt::Display for Error {
             Self::Start(why) => write!(f, "no launcher can be started: {}", reason(why)),
             Self::Descriptors { wanted, room } => write!(
                 f,
-                "{wanted} processes at once need as many descriptors, there is room for {room}; raise the limit with \
-                 ulimit -n, or lower --parallel"
+                "{wanted} processes at once need as many descriptors, and only {room} are free; raise the \
+                 limit with ulimit -n, or lower --parallel"
             ),
         }
     }

@@ -51,7 +51,7 @@ impl Child {
             Heard::Said(CrowdReport::Here) => Ok(this),
             Heard::Said(CrowdReport::Refused(why)) => Err(Error::Crowd(why)),
             Heard::Gone => Err(failed(format!("it ended at once ({})", this.end()))),
-            other => Err(failed(format!("it is not ready within {} s: {other:?}", PATIENCE.as_secs()))),
+            other => Err(failed(format!("it was not ready within {} s: {other:?}", PATIENCE.as_secs()))),
         }
     }
 
@@ -112,7 +112,7 @@ impl Child {
         let status = self.process.end().map_err(failed)?;
         match status.signal() {
             Some(signal) if signal == Signal::KILL.as_raw() => Ok(()),
-            _ => Err(failed(format!("it ended although nobody asked it to ({status})"))),
+            _ => Err(failed(format!("it ended by itself ({status})"))),
         }
     }
 }

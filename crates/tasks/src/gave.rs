@@ -230,8 +230,7 @@ pub fn killed(before: &Readings, groups: &[Option<Memory>], kills: Kills, asked:
             room: room(&|room| room.name == "memory"),
         },
         _ => Gave::Killed {
-            because: "signal 9, and no counter of the kernel's says that it was for want of memory"
-                .to_owned(),
+            because: "signal 9, and no kernel counter says that memory ran out".to_owned(),
             room: None,
         },
     }

@@ -65,7 +65,7 @@ impl ThreadsWanted {
         let here = Readings::take(Path::new("/"), std::process::id());
         let size = Bytes(PerThread::of(&here, self).stack);
         if touch.0 > 0 && touch.0.saturating_add(STACK_OWN) > size.0 {
-            return wrong(format!("{touch} cannot be touched of a stack of {size}; say a larger --stack"));
+            return wrong(format!("{touch} cannot be touched in a stack of {size}; give a larger --stack"));
         }
         Ok(())
     }

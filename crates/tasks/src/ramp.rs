@@ -149,7 +149,7 @@ impl Ramp<'_> {
                     return Ok(Some(gave::which(&self.before, &after, self.asked, &failure)));
                 }
                 Heard::Said(other) => {
-                    return Err(Error::Crowd(format!("it says {other:?}, which nobody asked for")));
+                    return Err(Error::Crowd(format!("it says {other:?}, which is unexpected")));
                 }
                 Heard::Gone => {
                     self.child.was_killed()?;

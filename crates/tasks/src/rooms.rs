@@ -228,7 +228,7 @@ fn pids(readings: &Readings, at: usize, group: &Tasks, asked: &ThreadsWanted) ->
 fn no_pids(readings: &Readings) -> Room {
     let place = match &readings.group {
         Some(group) => format!("group {group} and those above it"),
-        None => "no control group with 'pids' is to be seen".to_owned(),
+        None => "no control group with 'pids' is visible".to_owned(),
     };
     Room { note: readings.own_groups.then(|| HIDDEN.to_owned()), ..room("pids.max", place, RoomUnit::Tasks) }
 }

@@ -69,17 +69,17 @@ Examples:
   torment run http://127.0.0.1:8080/ -r 500  offer 500 requests a second for 30 s
   torment try plans/homelab.toml --quick     would more threads, or more cores, help?
   torment probe launch                       what a process and a thread cost here
-  torment show                               see the last run again
+  torment show                               show the last run again
   torment explain                            and why its limit is where it is
-  torment serve                              look at all runs in a browser, also while one goes on
+  torment serve                              look at all runs in a browser, live ones too
   torment watch :8080                        see who waits for what, without load
 
 Exit codes:
   0 goal met, or limit found   99 goal not met       91 undecided
-  2 wrong arguments or plan    93 did not recover    92 measured, but not to be trusted
+  2 wrong arguments or plan    93 did not recover    92 measured, but not trustworthy
   1 anything else             130 interrupted
 
-`torment COMMAND --help` says more. Load only what is yours to load.";
+`torment COMMAND --help` says more. Load only systems that you own or may test.";
 
 /// One command.
 #[derive(Debug, Subcommand)]
@@ -99,51 +99,51 @@ pub enum Action {
     List(ListArgs),
     Name(NameArgs),
     Tag(TagArgs),
-    /// Remove runs for good
+    /// Delete runs for good
     Rm {
-        /// Which runs: by name, by id or the beginning of it, last, last~N
+        /// Runs by name, id or the start of an id, last, last~N
         #[arg(required = true, value_name = "RUN")]
         runs: Vec<String>,
     },
     Target(TargetArgs),
     Selftest(SelftestArgs),
-    /// Make a plan file of something else, or check one
+    /// Make a plan file from something else, or check one
     #[command(
         subcommand,
         after_help = "Examples:\n  torment plan from-curl 'curl -d a=b https://host/login' -o login.toml\n  \
                       torment plan from-har recording.har -o shop.toml\n  torment plan check shop.toml"
     )]
     Plan(PlanAction),
-    /// Print the completions for a shell
+    /// Print completions for a shell
     #[command(
         after_help = "Example:\n  torment completions bash > ~/.local/share/bash-completion/completions/torment"
     )]
     Completions {
-        /// Which shell
+        /// The shell
         shell: clap_complete::Shell,
     },
     /// Print the manual page
     #[command(after_help = "Examples:\n  torment man | man -l -\n  torment man find > torment-find.1")]
     Man {
-        /// Of this command; of torment itself if left out
+        /// A command [default: torment itself]
         command: Option<String>,
     },
 }
 
 /// What every command takes.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Everywhere")]
+#[command(next_help_heading = "Global options")]
 pub struct Common {
     /// Where runs are kept [default: torment.db in the XDG data folder]
     #[arg(long, global = true, value_name = "PATH")]
     pub store: Option<PathBuf>,
-    /// For people, or for programs; csv, ndjson and markdown of compare, list and show only; csv and parquet of export
+    /// Output format; csv, ndjson and markdown for compare, list and show only; csv and parquet for export
     #[arg(long, global = true, value_enum, default_value_t, hide_possible_values = false)]
     pub format: Format,
     /// When to use colour; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub color: Color,
-    /// Only the result, no progress
+    /// Print only the result, no progress
     #[arg(short, long, global = true)]
     pub quiet: bool,
 }

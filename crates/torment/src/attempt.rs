@@ -52,8 +52,8 @@ fn plan_of(store: &Store, run: &str, before: &[Event]) -> Result<Plan, Failure> 
     match begun {
         Some((_, command, plan)) if *command == RunKind::Try => kept(plan, &mut bytes).map_err(wrong),
         Some((id, command, _)) => Err(wrong(anyhow!(
-            "run {id} is of 'torment {command}', which starts anew; only one of 'torment try' can be gone on with"
+            "run {id} is a 'torment {command}', which cannot be resumed; only a 'torment try' can"
         ))),
-        None => Err(wrong(anyhow!("nothing is kept of run {run}, in {}", store.path().display()))),
+        None => Err(wrong(anyhow!("nothing of run {run} is kept in {}", store.path().display()))),
     }
 }

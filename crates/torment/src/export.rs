@@ -33,10 +33,12 @@ pub fn export(args: &ExportArgs, common: &Common) -> Result<u8, Failure> {
         return Err(nothing(&store, &id, &wanted)?);
     }
     if store.summary(&id)?.state == State::Running {
-        eprintln!("torment: run {id} still goes on; its tables have it as far as it has come");
+        eprintln!("torment: run {id} is still running; its tables hold what there is so far");
     }
     if skipped > 0 {
-        eprintln!("torment: {skipped} events of run {id} are of another version of torment, and left out");
+        eprintln!(
+            "torment: {skipped} events of run {id} come from another version of torment, and are left out"
+        );
     }
     let lines = files.end(&wanted)?;
     print(&mut io::stdout(), &lines, paper(io::stdout().is_terminal(), common))?;
@@ -172,11 +174,11 @@ impl Files {
 
     /// A file of an earlier export is not this run's.
     fn empty(&self, table: Table) -> Text {
-        let line = Text::plain(format!("  {}: the run has none, nothing is written", table.name()));
+        let line = Text::plain(format!("  {}: the run has none, so nothing is written", table.name()));
         match &self.place {
             Destination::Folder(folder) if self.in_folder(folder, table).exists() => {
                 let old = self.in_folder(folder, table);
-                line.and(Tone::Warn, format!("; '{}' is of an earlier export", old.display()))
+                line.and(Tone::Warn, format!("; '{}' is from an earlier export", old.display()))
             }
             _ => line,
         }
@@ -197,7 +199,7 @@ impl Open {
 
 fn cannot(path: Option<&Path>) -> String {
     match path {
-        None => "standard output cannot be written to".to_owned(),
+        None => "cannot write to standard output".to_owned(),
         Some(path) => format!("'{}' cannot be written", path.display()),
     }
 }

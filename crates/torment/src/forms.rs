@@ -24,9 +24,9 @@ pub fn refuse(action: &Action, format: Format) -> Result<(), Failure> {
         (Action::Export(_), Format::Text | Format::Csv | Format::Parquet) => return Ok(()),
         (Action::Export(_), _) => "tables are written as csv or parquet",
         (_, Format::Text | Format::Json) => return Ok(()),
-        (_, Format::Parquet) => "only export writes tables in this form",
+        (_, Format::Parquet) => "only export writes tables in this format",
         (Action::Compare(_) | Action::Show(_) | Action::List(_), _) => return Ok(()),
-        _ => "this command prints text or json; compare, list and show print the other forms as well",
+        _ => "this command prints text or json; only compare, list and show print other formats",
     };
     Err(unknown(format, why))
 }

@@ -46,7 +46,7 @@ pub fn asked_or_out() -> io::Result<Arc<AtomicBool>> {
         tui::give_back();
         // A terminal takes it; a pipe that nobody reads would be waited for.
         if io::stderr().is_terminal() {
-            eprintln!("ended at once; what was committed by then is kept: torment show last");
+            eprintln!("stopped at once; what was stored by then is kept: torment show last");
         }
         signal_hook::low_level::exit(exit::INTERRUPTED.into());
     })?;

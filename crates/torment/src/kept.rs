@@ -81,7 +81,7 @@ fn saved(path: &str, tell: &mut dyn FnMut(&Event)) -> Result<u64, Failure> {
             }
             Err(_) if begun => skipped += 1,
             Err(why) => {
-                return Err(wrong(anyhow!("'{path}' is no run saved by `torment probe --save`: {why}")));
+                return Err(wrong(anyhow!("'{path}' is not a run saved by `torment probe --save`: {why}")));
             }
         }
     }

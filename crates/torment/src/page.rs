@@ -15,7 +15,7 @@ use view::{Text, Tone};
 
 /// Said where the page would be.
 pub const NOT_BUILT: &str =
-    "this torment was built without its page: `make page build` in its source, with npm there, builds both";
+    "this torment was built without its page: run `make page build` in its source tree, with npm installed";
 
 pub fn serve(args: &ServeArgs, common: &Common) -> Result<u8, Failure> {
     // Made if there is none: whoever serves first sees the runs that come.
@@ -125,9 +125,7 @@ fn refused(at: Address, option: &str, why: &io::Error) -> Failure {
                 || "another program".to_owned(),
                 |listener| format!("{} (process {})", listener.name, listener.pid),
             );
-            format!(
-                "{at} is taken by {by}; stop that, or take another port: {option}0 takes one that is free"
-            )
+            format!("{at} is taken by {by}; stop it, or choose another port: {option}0 picks a free one")
         }
         io::ErrorKind::AddrNotAvailable => {
             format!(
@@ -136,7 +134,7 @@ fn refused(at: Address, option: &str, why: &io::Error) -> Failure {
         }
         io::ErrorKind::PermissionDenied => {
             format!(
-                "this user may not listen at port {port}; take one from 1024 on: {option}{}",
+                "this user may not listen at port {port}; choose 1024 or higher: {option}{}",
                 Address::default()
             )
         }

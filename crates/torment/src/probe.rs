@@ -86,9 +86,9 @@ pub fn explain_clone(common: &Common) -> Result<u8, Failure> {
 fn clone_lines(shown: &Demonstration) -> Vec<Text> {
     let Demonstration { call, flags, before, written, found, seen } = shown;
     let meaning = if shown.shared() {
-        "one memory for both, as for threads: what one writes the other sees"
+        "both share one memory, as threads do: what one writes, the other sees"
     } else {
-        "the child has a copy of its own, as after fork(): its parent sees nothing of it"
+        "the child has its own copy, as after fork(): the parent does not see its writes"
     };
     vec![
         Text::plain("  ").and(Tone::Strong, format!("{call}({})", flags.join(" | "))),

@@ -38,7 +38,7 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
         (html, "opens in any browser, without a network")
     };
     if document.front.head.state == State::Running {
-        eprintln!("torment: run {id} still goes on; the report shows it as far as it has come");
+        eprintln!("torment: run {id} is still running; the report shows what there is so far");
     }
     if file == Path::new("-") {
         io::stdout().lock().write_all(written.as_bytes())?;

@@ -39,7 +39,7 @@ pub fn show(args: &ShowArgs, common: &Common) -> Result<u8, Failure> {
     let is_load = matches!(view.kind(), Kind::Load | Kind::Search);
     if !matches!(common.format, Format::Text | Format::Json) && (args.logs || !is_load) {
         let what = if args.logs {
-            "logs are printed as text"
+            "logs are printed as text only"
         } else {
             "only a load or a search has seconds of load; this run"
         };
@@ -109,7 +109,7 @@ pub fn list(args: &ListArgs, common: &Common) -> Result<u8, Failure> {
     let runs = store.list(&args.filter())?;
     let none_fits = runs.is_empty() && store.count()? > 0;
     let lines = || match none_fits {
-        true => vec![Text::plain("  no run fits what was asked for; torment list shows all")],
+        true => vec![Text::plain("  no run matches; torment list shows all")],
         false => list_lines(&runs),
     };
     let grid = || list_grid(&runs);

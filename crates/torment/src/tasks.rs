@@ -30,7 +30,8 @@ pub fn threads(args: &ThreadsArgs, common: &Common) -> Result<u8, Failure> {
         maps: args.maps,
     };
     asked.check().map_err(|why| wrong(anyhow!(why)))?;
-    let program = std::env::current_exe().context("this program cannot be found again to be started anew")?;
+    let program =
+        std::env::current_exe().context("torment cannot find its own executable to start it again")?;
     let words = std::env::args().skip_while(|word| word != "threads").skip(1).collect::<Vec<_>>().join(" ");
     let crowding = runner::Crowding { asked, program, words };
     carry_out_as(&args.keep, store(args.keep.no_store, common)?, &[], common, |faces, stop| {

@@ -38,7 +38,7 @@ pub fn watch(
         Whom::Process(pid) => {
             if !is_there(*pid) {
                 return Err(anyhow!(
-                    "there is no process {pid}; torment watch :8080 finds whoever listens at a port"
+                    "there is no process {pid}; torment watch :8080 finds the process that listens at a port"
                 )
                 .into());
             }
@@ -72,7 +72,9 @@ pub fn watch(
     }
     drop(child);
     if seen.windows == 0 {
-        return Err(anyhow!("it ended before anything could be seen: watch it for a second at least").into());
+        return Err(
+            anyhow!("it ended before anything could be seen: it must run for at least a second").into()
+        );
     }
     if let End::Ended(what) = &end {
         eprintln!("torment: {what}");
@@ -166,7 +168,7 @@ fn look_on(
             let mut lines = with_head(&seen.recent, &seen.watched);
             lines.push(Text::empty());
             lines.push(
-                Text::empty().and(Tone::Faint, "  Ctrl-C ends, and prints the table of the whole time"),
+                Text::empty().and(Tone::Faint, "  Ctrl-C stops, and prints the table for the whole time"),
             );
             board.show(&lines)?;
             seen.recent.clear();
@@ -185,7 +187,7 @@ fn no_color() -> Option<std::ffi::OsString> {
 fn with_head(windows: &[Window], watched: &Watched) -> Vec<Text> {
     let length = windows.iter().fold(Nanos::ZERO, |sum, window| sum + window.length());
     let seconds = Nanos::from_millis((length.as_secs_f64() * 10.0).round() as u64 * 100);
-    let head = format!("  who waits for what · {seconds} · without load of torment's");
+    let head = format!("  who waits for what · {seconds} · no load from torment");
     let mut lines = vec![Text::empty().and(Tone::Faint, head), Text::empty()];
     lines.extend(who_waits(windows, watched));
     lines
@@ -205,8 +207,8 @@ fn is_there(pid: u32) -> bool {
 fn nobody(whom: &Whom, watched: &Watched) -> anyhow::Error {
     match (watched.missing.first(), whom) {
         // Its advice is an option of `find` and `run`.
-        (Some(missing), _) => anyhow!("{}", missing.why.replace("with --pid", "by its number")),
+        (Some(missing), _) => anyhow!("{}", missing.why.replace("with --pid", "by its id")),
         (None, Whom::Process(pid)) => anyhow!("process {pid} ended"),
-        (None, _) => anyhow!("whoever listens there was not found; name the process by its number"),
+        (None, _) => anyhow!("the process that listens there was not found; name it by its id"),
     }
 }

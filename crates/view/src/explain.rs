@@ -36,9 +36,9 @@ pub(crate) fn rest(view: &RunView) -> Vec<Section> {
     let unless = view.diagnosis.iter().flat_map(|diagnosis| &diagnosis.unless);
     let sections = [
         Section::named("steps", "step by step").table(steps),
-        Section::named("looks", "looked at once").texts(view.looks.iter().flat_map(look)),
+        Section::named("looks", "snapshots").texts(view.looks.iter().flat_map(look)),
         Section::named("watched", "watched").texts(who(view)),
-        Section::named("unseen", "could not be seen, and is not ruled out").texts(unseen(view)),
+        Section::named("unseen", "not observable, so not ruled out").texts(unseen(view)),
         Section::named("unless", "what would change this verdict")
             .texts(unless.map(|text| Text::at(1).then(text))),
     ];
@@ -67,8 +67,8 @@ pub fn changed(stored: Option<&Diagnosis>, anew: &Diagnosis) -> Text {
 /// Why there is no verdict.
 pub(crate) fn no_verdict(view: &RunView) -> &'static str {
     match (&view.watched, view.running) {
-        (_, true) => "no verdict yet: the run goes on",
-        (None, _) => "nothing was watched in this run, so nothing can be said of what gave first",
+        (_, true) => "no verdict yet: the run is still going",
+        (None, _) => "nothing was watched in this run, so what gave first is unknown",
         (Some(_), _) => "the run ended before it was judged: try --again",
     }
 }
@@ -148,7 +148,7 @@ fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Text> {
             n => format!(", in {} seconds", grouped(n.into())),
         };
         let text = format!(
-            "seen {}, counts from {} on{windows} · {}",
+            "seen {}, threshold {}{windows} · {}",
             amount(fact.value, &fact.unit),
             amount(fact.threshold, &fact.unit),
             fact.source
@@ -211,7 +211,7 @@ fn waits(figure: &Figure) -> String {
     parts.join(" · ")
 }
 
-/// What was looked at once.
+/// What was snapshots.
 fn look(look: &Look) -> Vec<Text> {
     let more = |left: usize| {
         let line = Text::at(2).and(Tone::Faint, format!("and {} more", grouped(left as u64)));
@@ -299,7 +299,7 @@ fn who(view: &RunView) -> Vec<Text> {
     lines.extend(watched.metrics.as_ref().map(|url| Text::at(1).then(format!("metrics at {url}"))));
     if watched.sweeps_per_second > 0.0 && anyone(watched) {
         let late =
-            if watched.real_time { "" } else { ", late when the machine is full (no real-time priority)" };
+            if watched.real_time { "" } else { ", late when the machine is busy (no real-time priority)" };
         let text = format!("{} looks at the threads a second{late}", average(watched.sweeps_per_second));
         lines.push(Text::at(1).and(Tone::Faint, text));
     }
@@ -314,7 +314,7 @@ fn who(view: &RunView) -> Vec<Text> {
 fn subject(subject: &Subject) -> Text {
     let mut parts = vec![match subject.role {
         Role::Service => "the service".to_owned(),
-        Role::Downstream => "the service talks to it".to_owned(),
+        Role::Downstream => "downstream of the service".to_owned(),
     }];
     parts.extend((!subject.listens.is_empty()).then(|| format!("listens at {}", subject.listens.join(", "))));
     parts.extend(subject.java.as_ref().map(|version| format!("Java {version}")));

@@ -9,7 +9,9 @@ use units::{Share, grouped};
 /// The runs kept, one line each, in the order given.
 pub fn list_lines(runs: &[RunSummary]) -> Vec<Text> {
     if runs.is_empty() {
-        return vec![Text::plain("  no run is kept yet; torment find, torment run or torment try makes one")];
+        return vec![Text::plain(
+            "  no run is kept yet; make one with torment find, torment run or torment try",
+        )];
     }
     let width =
         |text: fn(&RunSummary) -> &str| runs.iter().map(|r| text(r).chars().count()).max().unwrap_or(0);
@@ -90,7 +92,7 @@ pub fn outcome(run: &RunSummary) -> (String, Tone) {
     }
     match (run.search_ended.as_deref(), run.goal_met) {
         (Some("converged"), _) => (known, Tone::Good),
-        (Some("max_reached"), _) => (format!("{known}, the largest rate allowed"), Tone::Good),
+        (Some("max_reached"), _) => (format!("{known}, the highest rate allowed"), Tone::Good),
         (Some(ended), _) => {
             let why = ended.replace('_', " ");
             (if known.is_empty() { why } else { format!("{known} ({why})") }, Tone::Warn)

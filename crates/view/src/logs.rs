@@ -4,7 +4,7 @@ use units::Bytes;
 /// What the programs that the plan started have written, each under its name.
 pub fn logs(view: &RunView) -> Vec<Text> {
     if view.logs.is_empty() {
-        return vec![Text::plain("  no log is kept: the plan started no program, or none has ended")];
+        return vec![Text::plain("  no log is kept: the plan started no program, or none has ended yet")];
     }
     let mut lines = Vec::new();
     for log in &view.logs {

@@ -58,7 +58,7 @@ impl Progress {
             }
             Event::Resumed { .. } => {
                 let made = experiment::number_of(names.visits.len(), "start");
-                vec![Text::empty().and(Tone::Strong, format!("goes on; {made} made already"))]
+                vec![Text::empty().and(Tone::Strong, format!("resumed; {made} made already"))]
             }
             _ => Vec::new(),
         }
@@ -161,7 +161,7 @@ fn who_is_watched(watched: &Watched) -> String {
     let asked = watched.postgres.as_ref().map(|postgres| format!("PostgreSQL at {}", postgres.address));
     let names: Vec<String> = names.chain(asked).chain(watched.metrics.clone()).collect();
     let text = if names.is_empty() {
-        "watching nobody".to_owned()
+        "watching nothing".to_owned()
     } else {
         format!("watching {}", names.join(", "))
     };

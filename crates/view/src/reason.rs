@@ -52,7 +52,7 @@ impl TrialState {
 /// What the target does wrong in a bad trial, from what its arrivals came to: a queue that grows,
 /// or whatever most of the bad ones share. None if nothing is bad.
 pub fn why_bad(trial: &Trial) -> Option<String> {
-    reason(trial, &trial.rate.map(|rate| format!("at {rate} ")).unwrap_or_default())
+    reason(trial, &trial.rate.map(|rate| format!(" at {rate}")).unwrap_or_default())
 }
 
 /// The same where the rate is already said.
@@ -68,9 +68,8 @@ fn reason(trial: &Trial, at: &str) -> Option<String> {
     if let Some(growth) = growth
         && outcomes.failed * 2 <= bad
     {
-        let colon = if at.is_empty() { "" } else { ":" };
         let (by, also) = (number(growth), and_also(outcomes));
-        return Some(format!("the queue grows{colon} {at}by {by} {arrivals} a second{also}"));
+        return Some(format!("the queue grows by {by} {arrivals} a second{at}{also}"));
     }
     let worst = Outcome::ALL.into_iter().filter(|o| o.is_bad()).max_by_key(|o| outcomes.get(*o))?;
     let count = outcomes.get(worst);
@@ -94,12 +93,12 @@ fn reason(trial: &Trial, at: &str) -> Option<String> {
         },
         Outcome::Timeout => format!("{arrivals} time out"),
         Outcome::Late => "answers come later than the goal allows".to_owned(),
-        Outcome::Refused => format!("so many {arrivals} wait that no more were started"),
+        Outcome::Refused => format!("too many {arrivals} wait, so no more were started"),
         Outcome::Unfinished => format!("answers are still missing {} after the load", trial.drain),
         Outcome::Ok | Outcome::Unsent => return None,
     };
     let share = Share::of(count, trial.figures.due);
-    Some(format!("{what}: {at}{} of {} ({share})", grouped(count), trial.count(trial.figures.due)))
+    Some(format!("{what}: {} of {} ({share}){at}", grouped(count), trial.count(trial.figures.due)))
 }
 
 /// What else happens while the queue grows; that some stay unfinished goes without saying.
@@ -124,18 +123,19 @@ fn and_also(outcomes: &Outcomes) -> String {
 pub(crate) fn what_to_check(failure: &Failure) -> &'static str {
     match failure {
         Failure::Status(300..=399) => {
-            "redirects are answers here and not followed: name the final address, or accept it by --expect-status"
+            "redirects are not followed but count as answers: give the final address, or accept the status \
+             with --expect-status"
         }
-        Failure::Status(401 | 403) => "give the credentials it wants, such as -H 'Authorization: …'",
+        Failure::Status(401 | 403) => "give the credentials it asks for, such as -H 'Authorization: …'",
         Failure::Status(404 | 410) => "check the path of the address",
-        Failure::Status(429) => "the target limits the rate by itself: lift that limit for the test",
+        Failure::Status(429) => "the target limits the rate itself: lift that limit for the test",
         Failure::Status(400..=499) => {
             "check method, headers and body; --once shows one request and its answer in full"
         }
         Failure::Status(500..=599) => {
             "look at the target's own log; --once shows one request and its answer in full"
         }
-        Failure::Status(_) => "if that is the answer you expect, say so by --expect-status",
+        Failure::Status(_) => "if you expect that answer, say so with --expect-status",
         Failure::Full(_) => "lower --pool, or raise max_connections of the server",
         Failure::Lacking(Lack::Descriptor) => "raise ulimit -n, or lower --max-connections",
         Failure::Lacking(Lack::Port) => "use keep-alive, or widen net.ipv4.ip_local_port_range",
@@ -144,7 +144,7 @@ pub(crate) fn what_to_check(failure: &Failure) -> &'static str {
         Failure::Connect(_) => "check that the target runs and listens at this address",
         Failure::Closed => "look at the target's own log; it may expect TLS, or refuse kept connections",
         Failure::Dropped(_) => {
-            "the target keeps idle connections for a shorter time than you use them: raise its keep-alive time-out"
+            "the target closes idle connections before you reuse them: raise its keep-alive time-out"
         }
         Failure::Reset(_) => "look at the target's own log; it may take fewer streams: try --streams",
         Failure::Grpc(_) => {
@@ -153,7 +153,7 @@ pub(crate) fn what_to_check(failure: &Failure) -> &'static str {
         Failure::Database(_) => "look at the statement and at the server's log; --once runs it once",
         Failure::Check(_) => "--once shows one request and its answer in full",
         Failure::Protocol(_) => {
-            "check that the address is one of HTTP, and whether it should begin with https://"
+            "check that the address speaks HTTP, and whether it should begin with https://"
         }
     }
 }

@@ -63,7 +63,7 @@ pub fn summary(view: &RunView) -> Vec<Text> {
 
 /// That of events without a first one nothing can be said.
 pub(crate) fn nothing() -> Text {
-    Text::empty().and(Tone::Bad, "the run's first event is missing: nothing can be said of it")
+    Text::empty().and(Tone::Bad, "the run's first event is missing: nothing can be said about it")
 }
 
 /// What it came to, or how it stands: what holds first, then what else a reader must know at once.

@@ -27,7 +27,7 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
     }
     let id = view.started.as_ref().map_or("last", |started| started.id.0.as_str());
     if view.diagnosis.as_ref().is_some_and(|diagnosis| !diagnosis.findings.is_empty()) {
-        lines.push(Text::empty().and(Tone::Faint, format!("all of it: torment explain {id}")));
+        lines.push(Text::empty().and(Tone::Faint, format!("details: torment explain {id}")));
     }
     if !lines.is_empty() {
         lines.push(Text::empty());
@@ -85,7 +85,7 @@ pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Text> {
     let (tone, words, usual) = match diagnosis.none? {
         // Not well on the way, and well at more.
         NoFinding::NotSaturated if diagnosis.degraded_at.is_some() => {
-            (Tone::Good, "not saturated", "the target held the most that was allowed")
+            (Tone::Good, "not saturated", "the target held the highest load allowed")
         }
         NoFinding::NotSaturated => {
             let up_to = diagnosis.well_at.map(|rate| format!(", up to {rate}")).unwrap_or_default();
@@ -93,10 +93,10 @@ pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Text> {
             return Some(Text::empty().and(Tone::Good, "not saturated").then(text));
         }
         NoFinding::Unexplained => {
-            (Tone::Warn, "unexplained", "the target was not well, and nothing that was watched says why")
+            (Tone::Warn, "unexplained", "the target was not well, and nothing that was watched explains it")
         }
         NoFinding::NotObservable => {
-            (Tone::Warn, "not observable", "the target was not well, and it could not be looked at")
+            (Tone::Warn, "not observable", "the target was not well, and it could not be watched")
         }
         NoFinding::NothingMeasured => return None,
     };
@@ -149,7 +149,7 @@ pub(crate) fn confidence(diagnosis: &Diagnosis) -> Text {
     };
     let mut line = Text::empty().and(Tone::Faint, "confidence: ").and(tone, confidence.word());
     if let Some(why) = lacking(confidence) {
-        line = line.then(format!(", for {why}"));
+        line = line.then(format!(", because {why}"));
     }
     match diagnosis.unless.first() {
         Some(unless) => line.and(Tone::Faint, "; unless ").then(unless),
@@ -162,15 +162,15 @@ fn lacking(confidence: Confidence) -> Option<String> {
     let Confidence { margin, persistence, independence, coverage } = confidence;
     let percent = |share: f64| Share((share * 100.0).round() / 100.0);
     let (shown, seen) = (percent(persistence), percent(coverage));
-    let sources = "few independent sources say so (--postgres and --metrics add some)";
+    let sources = "few independent sources say so (--postgres and --metrics add more)";
     let reasons = [
         (
             persistence,
-            format!("it shows in {shown} of the degraded seconds only (a longer --trial has more of them)"),
+            format!("it shows in only {shown} of the degraded seconds (a longer --trial has more of them)"),
         ),
         (independence, sources.to_owned()),
-        (coverage, format!("{seen} of the looks at its threads could be made, or read")),
-        (margin, "it is near to where it begins to count: a higher rate would tell".to_owned()),
+        (coverage, format!("only {seen} of the looks at its threads succeeded")),
+        (margin, "it is close to its threshold: a higher rate would tell".to_owned()),
     ];
     let least = reasons.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
     least.filter(|_| confidence.word() != "high").map(|(_, why)| why)

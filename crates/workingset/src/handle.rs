@@ -62,5 +62,5 @@ impl Reader {
 }
 
 fn unexpected(answer: &Answer) -> Error {
-    Error::Reader(format!("it answers {answer:?}, which nobody asked for"))
+    Error::Reader(format!("it answers {answer:?}, which is unexpected"))
 }

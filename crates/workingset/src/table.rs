@@ -40,7 +40,7 @@ impl Table {
         stop: &dyn Fn() -> bool,
     ) -> Result<Self, Error> {
         let mut config: postgres::Config =
-            url.parse().map_err(|why| Error::Database(format!("'{url}' is no address of one: {why}")))?;
+            url.parse().map_err(|why| Error::Database(format!("'{url}' is not an address of one: {why}")))?;
         config.connect_timeout(PATIENCE).application_name("torment");
         let mut client = config.connect(NoTls).map_err(failed)?;
         let kind = if own { "unlogged" } else { "temporary" };

@@ -175,7 +175,10 @@ fn said(sign: &Sign, slope: f64, last: &Sight) -> Meanwhile {
     match sign {
         Sign::Stolen => Meanwhile::of(
             "stolen",
-            format!("then the hypervisor had taken {} processors: it was not its own doing", number(slope)),
+            format!(
+                "then the hypervisor had taken {} processors: the target did not cause it",
+                number(slope)
+            ),
         ),
         Sign::Stopped => Meanwhile::of(
             "stopped",
@@ -201,9 +204,10 @@ fn said(sign: &Sign, slope: f64, last: &Sight) -> Meanwhile {
         Sign::Page => {
             Meanwhile::of("disk", format!("then {} of it waited for a page of memory", threads(slope)))
         }
-        Sign::Busy => {
-            Meanwhile::of("busy", format!("then it computed, on {} processors more than else", number(slope)))
-        }
+        Sign::Busy => Meanwhile::of(
+            "busy",
+            format!("then it computed, on {} processors more than usual", number(slope)),
+        ),
         Sign::Waiting(wait, group) => {
             let (who, wait) = (threads(slope), wait.to_string());
             let several = who != "a thread";

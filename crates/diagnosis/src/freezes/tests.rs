@@ -335,7 +335,7 @@ fn what_the_target_did_meanwhile_is_what_goes_with_the_freezes() {
     let cases: [(&str, &str, Does<'_>); 7] = [
         ("quota", "then its processor quota was used up (cpu.max of /box: 0.5 processors)", &quota),
         ("collector", "then its garbage collector had stopped it (Allocation Failure)", &collector),
-        ("busy", "then it computed, on 0.8 processors more than else", &busy),
+        ("busy", "then it computed, on 0.8 processors more than usual", &busy),
         (
             "disk",
             "then 4 threads of it waited for a disk (/var/log/x)",

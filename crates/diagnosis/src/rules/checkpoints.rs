@@ -83,7 +83,8 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<Found> {
     let mut found = Found::new(
         Cause::PostgresCheckpoints,
         format!(
-            "PostgreSQL makes checkpoints for the amount that is written: one is under way in {} of the slow seconds, and {} of {} busy sessions wait for the disk.",
+            "PostgreSQL makes checkpoints because of the amount written: one is under way in {} of the \
+             slow seconds, and {} of {} busy sessions wait for the disk.",
             percent(now),
             number(waits),
             number(busy)
@@ -96,7 +97,8 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<Found> {
     .evidence(
         fact(
             format!(
-                "a checkpoint under way in {} of the seconds; {} asked for by the amount, {} by the time",
+                "a checkpoint under way in {} of the seconds; {} because of the amount, {} because of the \
+                 time",
                 percent(now),
                 postgres.checkpoints_requested,
                 postgres.checkpoints_timed
@@ -132,7 +134,8 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<Found> {
     Some(
         found
             .chain(["requests".to_owned(), "sessions that write".to_owned(), "checkpoint".to_owned(), "disk".to_owned()])
-            .next(format!("raise max_wal_size{limit}: until the time brings them, checkpoints are rare and spread"))
+            .next(format!("raise max_wal_size{limit}: checkpoints that only time triggers are rare and \
+                           spread out"))
             .next("write less: fewer indexes, updates that change something, several changes in one transaction")
             .predicts(Prediction {
                 change: "max_wal_size four times as large".to_owned(),

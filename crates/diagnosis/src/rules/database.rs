@@ -199,7 +199,9 @@ pub(crate) fn locks(case: &Case<'_>) -> Option<Found> {
     Some(
         found
             .chain([what.clone()])
-            .next(format!("spread it or hold it shorter: {what} lets one transaction at a time through"))
+            .next(format!(
+                "spread it, or hold it for less time: {what} lets one transaction through at a time"
+            ))
             .next("a larger connection pool only makes the queue in the database longer")
             .predicts(Prediction {
                 change: "twice the connections".to_owned(),
@@ -275,8 +277,18 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
     let mut found = Found::new(
         Cause::PostgresCpu,
         match used {
-            Some(used) => format!("PostgreSQL needs more processor: it uses {} of {}, and {} more of its processes are ready to run.", number(used), number(cpus), number(ready.unwrap_or(0.0))),
-            None => format!("PostgreSQL needs more processor: {} of {} busy sessions wait for nothing else.", number(running), number(busy)),
+            Some(used) => format!(
+                "PostgreSQL needs more processor time: it uses {} of {}, and {} more of its processes are \
+                 ready to run.",
+                number(used),
+                number(cpus),
+                number(ready.unwrap_or(0.0))
+            ),
+            None => format!(
+                "PostgreSQL needs more processor time: {} of {} busy sessions wait for nothing else.",
+                number(running),
+                number(busy)
+            ),
         },
     )
     .margin(used.unwrap_or(running), 0.4 * cpus, 0.8 * cpus)
@@ -426,7 +438,7 @@ pub(crate) fn idle_in_transaction(case: &Case<'_>) -> Option<Found> {
         )
         .chain(way_in(case))
         .chain([format!("{} idle in transaction", count(holding.round(), "session")), case.name().to_owned()])
-        .next("keep transactions short: no calls to others and no computing between begin and commit")
+        .next("keep transactions short: no remote calls and no computing between begin and commit")
         .next("then the same pool serves more; a larger one only hides it")
         .unless("transactions are short in a run that is as slow"),
     )

@@ -138,12 +138,12 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
                     .into_iter()
                     .chain(link),
             )
-            .next("make what holds a connection shorter")
+            .next("hold each connection for less time")
             .next("then a larger pool, if what is behind it has room")
             .predicts(Prediction {
                 change: format!("a pool of {}", number(2.0 * size)),
                 capacity: Some(Rate(2.0 * load.answered)),
-                then: format!("if the rate stays, {place} is the limit behind the pool"),
+                then: format!("if the rate stays the same, {place} is the limit behind the pool"),
             })
             .unless(format!("connections to {place} are idle while requests wait")),
     )

@@ -53,7 +53,7 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
         found
             .chain(["load generator → processor".to_owned()])
             .next("run torment on another machine, or give it processors of its own (--cores)")
-            .next("or ask for a lower rate: below it the figures stand")
+            .next("or ask for a lower rate: below it the figures hold")
             .unless("the generator's own delay stays below 1 ms when it has a processor of its own"),
     )
 }
@@ -78,8 +78,8 @@ fn lacked(case: &Case<'_>, lack: Lack) -> Option<(u64, String)> {
     let void = case.void.iter().find(|caveat| caveat.doubt == lack.into());
     match count {
         0 => void.map(|caveat| (0, caveat.text.clone())),
-        1 => Some((1, format!("1 arrival failed for want of a {lack}"))),
-        _ => Some((count, format!("{} arrivals failed for want of a {lack}", grouped(count)))),
+        1 => Some((1, format!("1 arrival failed for lack of a {lack}"))),
+        _ => Some((count, format!("{} arrivals failed for lack of a {lack}", grouped(count)))),
     }
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<Found> {
         ))
         .chain(["requests".to_owned(), "allocation".to_owned(), "garbage collection".to_owned()])
         .next("allocate less per request (async-profiler -e alloc), or give the heap more room (-Xmx)")
-        .next("if pauses are the trouble and processors are free: another collector (-XX:+UseZGC)")
+        .next("if pauses are the problem and processors are free: another collector (-XX:+UseZGC)")
         .unless(format!("pauses below {} of the time in a run that is as slow", percent(STOPPED))),
     )
 }
@@ -103,7 +103,7 @@ pub(crate) fn safepoint(case: &Case<'_>) -> Option<Found> {
         Found::new(
             Cause::Safepoint,
             format!(
-                "Threads of {} are slow to stop: {} of the time passes until all have.",
+                "Threads of {} are slow to stop: {} of the time is spent waiting until all have.",
                 case.name(),
                 percent(sync / wall)
             ),

@@ -67,7 +67,7 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
             .predicts(Prediction {
                 change: "half the time under the lock".to_owned(),
                 capacity: Some(Rate(2.0 * case.bad.load.answered)),
-                then: "if the rate stays, the lock was not the cause".to_owned(),
+                then: "if the rate stays the same, the lock was not the cause".to_owned(),
             })
             .unless(format!(
                 "{} workers hold something at once: below {} this is one lock, above it a pool",
@@ -79,7 +79,7 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
 
 fn meanwhile(holding: f64) -> String {
     match number(holding).as_str() {
-        "0" => "nobody is seen to do anything meanwhile".to_owned(),
+        "0" => "none is seen doing anything meanwhile".to_owned(),
         "1" => "one does something meanwhile, never more".to_owned(),
         some => format!("{some} does something meanwhile"),
     }

@@ -68,7 +68,7 @@ pub(crate) fn retransmissions(case: &Case<'_>) -> Option<Found> {
         Found::new(
             Cause::Retransmissions,
             format!(
-                "What is sent is lost on the way: {} of the segments were sent again, each after {} ms or more.",
+                "Segments are lost on the way: {} of them were retransmitted, each after {} ms or more.",
                 percent(share),
                 number(RETRY * 1e3)
             ),
@@ -79,7 +79,7 @@ pub(crate) fn retransmissions(case: &Case<'_>) -> Option<Found> {
         .evidence(
             fact(
                 format!(
-                    "{} of {} segments sent again",
+                    "{} of {} segments retransmitted",
                     grouped(network.segments_retransmitted),
                     grouped(network.segments_sent)
                 ),
@@ -91,9 +91,9 @@ pub(crate) fn retransmissions(case: &Case<'_>) -> Option<Found> {
             .well(well),
         )
         .evidences(drops_fact(case, network))
-        .chain(["requests".to_owned(), "segments lost".to_owned(), "sent again after a time".to_owned()])
+        .chain(["requests".to_owned(), "segments lost".to_owned(), "retransmitted after a time-out".to_owned()])
         .next("find where they are lost: ip -s link, ethtool -S, tc -s qdisc, and the same on the way to the clients")
-        .unless(format!("less than {} are sent again in a run that is as slow", percent(AGAIN))),
+        .unless(format!("less than {} are retransmitted in a run that is as slow", percent(AGAIN))),
     )
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn retransmissions(case: &Case<'_>) -> Option<Found> {
 fn drops_fact(case: &Case<'_>, network: &Network) -> Option<record::Evidence> {
     let by = [
         (network.interface_drops, "by interfaces"),
-        (network.softnet_drops, "by processors that did not come to them"),
+        (network.softnet_drops, "by processors that could not keep up"),
         (network.backlog_drops, "at sockets whose owner was busy"),
     ];
     let by: Vec<String> =
@@ -121,7 +121,7 @@ pub(crate) fn drops(case: &Case<'_>) -> Option<Found> {
     }
     let (who, advice) = if network.softnet_drops * 2 >= dropped(network) {
         (
-            "the processor that handles packets does not come to them",
+            "the processor that handles packets cannot keep up",
             "spread packets over the processors: more queues (ethtool -L), RPS (rps_cpus), net.core.netdev_max_backlog",
         )
     } else if network.interface_drops * 2 >= dropped(network) {
@@ -131,8 +131,8 @@ pub(crate) fn drops(case: &Case<'_>) -> Option<Found> {
         )
     } else {
         (
-            "sockets drop them, for their owner does not come to read",
-            "look at what keeps the threads that read; net.core.rmem_max only hides it",
+            "sockets drop them, because their owner does not read in time",
+            "find what holds up the threads that read; net.core.rmem_max only hides it",
         )
     };
     Some(
@@ -165,7 +165,8 @@ pub(crate) fn tracking(case: &Case<'_>) -> Option<Found> {
         Found::new(
             Cause::Tracking,
             format!(
-                "The firewall tracks no more connections: {} of {} are taken, and packets of new ones are dropped.",
+                "The firewall's table of connections is full: {} of {} are taken, and packets of new ones \
+                 are dropped.",
                 grouped(table.used),
                 grouped(table.limit)
             ),
@@ -184,7 +185,7 @@ pub(crate) fn tracking(case: &Case<'_>) -> Option<Found> {
         )
         .evidence(
             fact(
-                format!("{} packets dropped for it", grouped(network.tracking_drops)),
+                format!("{} packets dropped because of it", grouped(network.tracking_drops)),
                 network.tracking_drops as f64,
                 1.0,
                 "packets",
@@ -221,7 +222,7 @@ pub(crate) fn bandwidth(case: &Case<'_>) -> Option<Found> {
         Found::new(
             Cause::Bandwidth,
             format!(
-                "The network link is full: {} a second {way}, of {speed} that it carries.",
+                "The network link is full: {} a second {way}, of the {speed} that it carries.",
                 bytes(a_second)
             ),
         )

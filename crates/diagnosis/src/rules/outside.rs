@@ -82,8 +82,9 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
         .predicts(Prediction {
             change: format!("{} workers", number(2.0 * workers.all)),
             capacity: Some(Rate(2.0 * case.bad.load.answered)),
-            then: "what they wait for is the next limit; if the rate stays, it was the cause already"
-                .to_owned(),
+            then:
+                "what they wait for is the next limit; if the rate stays the same, it was the cause already"
+                    .to_owned(),
         })
         .unless("workers are idle while requests wait"),
     )
@@ -92,13 +93,13 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
 /// Who is of the same name, and no worker.
 fn bystanders(case: &Case<'_>, workers: &Workers) -> Option<record::Evidence> {
     let others = case.bystanders.in_group(&workers.name);
-    let text = format!("{} more of that name: the same at any load, no worker", number(others));
+    let text = format!("{} more with that name do the same at any load: not workers", number(others));
     (others > 0.0).then(|| fact(text, others, 1.0, "threads", source::SWEEP))
 }
 
 /// With what twice as many would take, where it is known what a thread takes here.
 fn more_workers(case: &Case<'_>, workers: &Workers) -> String {
-    let advice = "or have more workers, virtual threads or an event loop: they only wait";
+    let advice = "or use more workers, virtual threads or an event loop: they only wait";
     match case.costs.and_then(|costs| costs.thread) {
         Some(each) => {
             let all = Bytes((each.0 as f64 * workers.all) as u64);
@@ -207,7 +208,7 @@ pub(crate) fn disk(case: &Case<'_>) -> Option<Found> {
         .seen_by_sweeps(case)
         .evidence(
             fact(
-                format!("{} asleep and not to be woken, at {what}", count(waiting, "worker")),
+                format!("{} in uninterruptible sleep, at {what}", count(waiting, "worker")),
                 waiting,
                 SHARE * engaged,
                 "threads",
@@ -223,7 +224,7 @@ pub(crate) fn disk(case: &Case<'_>) -> Option<Found> {
             "/proc/PID/io",
         ))
         .chain([count(workers.round(), "worker"), what])
-        .next("write less often, or several requests' data at once; or on a faster disk")
+        .next("write less often, write the data of several requests at once, or use a faster disk")
         .unless(format!(
             "fewer than {} of the workers wait for a disk in a run that is as slow",
             percent(SHARE)

@@ -144,8 +144,8 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
         found = found.evidence(sessions.evidence.clone()).sources(3);
     }
     let shorter = match hold {
-        Some(hold) => format!("make what holds a {thing} shorter: it is held {} per request", time(hold)),
-        None => format!("make what holds a {thing} shorter"),
+        Some(hold) => format!("hold each {thing} for less time: now {} per request", time(hold)),
+        None => format!("hold each {thing} for less time"),
     };
     let links = [count(crowd.workers.all.round(), "worker"), format!("{}{at}", count(size, thing))];
     Some(
@@ -159,9 +159,12 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
                 capacity: Some(Rate(2.0 * measured.0)),
                 then: match &peer {
                     Some(peer) => {
-                        format!("if the rate stays, {} is the limit behind the pool", named(case, peer))
+                        format!(
+                            "if the rate stays the same, {} is the limit behind the pool",
+                            named(case, peer)
+                        )
                     }
-                    None => "if the rate stays, what the pool guards is the limit".to_owned(),
+                    None => "if the rate stays the same, what the pool guards is the limit".to_owned(),
                 },
             })
             .unless(format!(

@@ -68,7 +68,8 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<Found> {
         Found::new(
             Cause::CpuQuota,
             format!(
-                "{} is held to {} by its quota: throttled in {} of {} periods, while {} of the machine were idle.",
+                "{} is limited to {} by its quota: throttled in {} of {} periods, while {} of the machine \
+                 were idle.",
                 case.name(),
                 count(quota.cpus, "processor"),
                 quota.throttled,
@@ -114,11 +115,12 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<Found> {
             format!("quota of {}", count(quota.cpus, "processor")),
         ])
         .next("raise the quota (cpu.max, CPUQuota, --cpus, resources.limits.cpu), or remove it")
-        .next("or have fewer threads that want a processor at once: workers, collector, compilers")
+        .next("or have fewer threads want a processor at once: workers, collector, compilers")
         .predicts(Prediction {
             change: format!("twice the quota ({})", number(2.0 * quota.cpus)),
             capacity: Some(Rate(case.bad.load.answered * gain(quota.cpus, host_cpus(&case.bad.all)))),
-            then: "processors are the next limit; if the rate does not rise, the quota was not the cause".to_owned(),
+            then: "processors are the next limit; if the rate does not rise, the quota was not the cause"
+                .to_owned(),
         })
         .unless(format!("throttled periods below {} in a run that is as slow", percent(THROTTLED))),
     )
@@ -198,7 +200,8 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
             let others: Vec<&str> =
                 case.downstreams().filter(|(s, _)| shares(case, s)).map(|(s, _)| s.name.as_str()).collect();
             format!(
-                "{} needs more processor: it shares {} with {}, they use {} of it, and {} more threads are ready to run.",
+                "{} needs more processor time: it shares {} with {}, they use {} of it, and {} more \
+                 threads are ready to run.",
                 case.name(),
                 count(cpus, "processor"),
                 others.join(" and "),
@@ -207,7 +210,7 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
             )
         } else {
             format!(
-                "{} needs more processor: it uses {} of {}, and {} more threads are ready to run.",
+                "{} needs more processor time: it uses {} of {}, and {} more threads are ready to run.",
                 case.name(),
                 number(used),
                 number(cpus),

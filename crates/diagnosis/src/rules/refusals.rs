@@ -27,7 +27,8 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
         listener.queued, listener.address, listener.backlog
     );
     let load = &case.bad.load;
-    let accept = "look at what keeps the accepting threads: more of them, or an event loop for connections";
+    let accept = "find what holds up the accepting threads; have more of them, or an event loop for \
+                  connections";
     // Who is turned away comes back after a second: so few places are too few for a service that is idle meanwhile.
     let [first, then] = match listener.backlog < SHORT && case.cpu() < 0.5 {
         true => [
@@ -40,7 +41,8 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
         Found::new(
             Cause::AcceptQueue,
             format!(
-                "The queue of new connections at {} is full ({} of {}): {} does not accept as fast as they come.",
+                "The queue of new connections at {} is full ({} of {}): {} does not accept as fast as they \
+                 arrive.",
                 listener.address,
                 listener.queued,
                 listener.backlog,
@@ -53,10 +55,16 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
         })
         .sources(if overflows > 0 { 3 } else { 2 })
         .evidence(
-            fact(queued, f64::from(listener.queued), f64::from(listener.backlog), "connections", source::SOCKETS)
-                .well(case.when_well(|side| {
-                    side.service().listeners.iter().map(|l| f64::from(l.queued)).fold(0.0, f64::max)
-                })),
+            fact(
+                queued,
+                f64::from(listener.queued),
+                f64::from(listener.backlog),
+                "connections",
+                source::SOCKETS,
+            )
+            .well(case.when_well(|side| {
+                side.service().listeners.iter().map(|l| f64::from(l.queued)).fold(0.0, f64::max)
+            })),
         )
         .evidence(fact(
             format!("{} connections turned away by the kernel", grouped(overflows)),
@@ -180,7 +188,11 @@ pub(crate) fn memory(case: &Case<'_>) -> Option<Found> {
             .margin(if memory.kills > 0 { 1.0 } else { 0.5 }, 0.0, 1.0)
             .sources(if memory.kills > 0 { 3 } else { 2 })
             .evidence(fact(
-                format!("{} of {limit} in use, {} of it cache", bytes(memory.used_bytes), bytes(memory.cache_bytes)),
+                format!(
+                    "{} of {limit} in use, {} of it cache",
+                    bytes(memory.used_bytes),
+                    bytes(memory.cache_bytes)
+                ),
                 held as f64,
                 MEMORY_FULL * memory.limit_bytes as f64,
                 "bytes",
@@ -194,7 +206,10 @@ pub(crate) fn memory(case: &Case<'_>) -> Option<Found> {
                 source::CGROUP,
             ))
             .chain(["requests".to_owned(), "memory".to_owned(), format!("limit of {limit}")])
-            .next("find out what keeps the memory, and whether it grows with the requests in flight or with their number")
+            .next(
+                "find out what holds the memory, and whether it grows with the requests in flight or with \
+                 their total number",
+            )
             .next("count heap, stacks, buffers and page cache against the limit before raising it")
             .unless("memory in use stays below the limit in a run that is as slow"),
     )

@@ -157,7 +157,7 @@ fn each_value_has_its_place_and_none_is_left_over() {
 #[test]
 fn what_does_not_compile_is_said() {
     for (from, why) in [
-        (TakeFrom::Regex("(".to_owned()), "take token: \"(\" is no regular expression: unclosed group"),
+        (TakeFrom::Regex("(".to_owned()), "take token: \"(\" is not a regular expression: unclosed group"),
         (TakeFrom::Json("access_token".to_owned()), "must begin with /, as /access_token"),
     ] {
         let take = Take { name: "token".to_owned(), from };

@@ -45,9 +45,9 @@ fn may_go_again(
         // However often: each connection takes some, and leaves only after those.
         Touch::Left if resend => Ok(()),
         Touch::Refused if resend && !again => Ok(()),
-        Touch::Unknown if again => dropped("the request was sent again, and that connection closed too"),
-        Touch::Unknown if used && !resend => dropped("nothing is sent again, as the plan says"),
-        Touch::Unknown if used && !step.idempotent => dropped(&format!("{} is not sent again", step.method)),
+        Touch::Unknown if again => dropped("it was resent, and that connection closed too"),
+        Touch::Unknown if used && !resend => dropped("the plan says not to resend"),
+        Touch::Unknown if used && !step.idempotent => dropped(&format!("{} is not resent", step.method)),
         Touch::Unknown if used => Ok(()),
         Touch::Answered | Touch::Unknown | Touch::Refused | Touch::Left => Err(why),
     }

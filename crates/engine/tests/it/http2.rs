@@ -235,7 +235,7 @@ fn what_a_broken_connection_carried_is_sent_again() {
     let plan::Payload::Http(request) = &mut job.flows[0].steps[0].ask else { panic!("it is HTTP") };
     request.method = "POST".to_owned();
     let total = trial(&job, &closed(1, 1000));
-    let why = Failure::Dropped("POST is not sent again".to_owned());
+    let why = Failure::Dropped("POST is not resent".to_owned());
     assert_eq!((total.failures, total.resent), ([(why, 10)].into(), 0));
 }
 

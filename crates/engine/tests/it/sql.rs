@@ -128,7 +128,7 @@ fn whoever_may_gets_in() {
             format!("the server says: password authentication failed for user \"{user}\" (28P01); check");
         assert!(why.contains(&expected), "{why}");
         let why = refused(&login(&server, user), "select 1");
-        assert!(why.contains(&format!("asks for a password of user \"{user}\", and there is none")), "{why}");
+        assert!(why.contains(&format!("wants a password for user \"{user}\", and none is given")), "{why}");
         assert!(!why.contains("falsch"));
     }
     let why = refused(&login(&server, "nobody"), "select 1");

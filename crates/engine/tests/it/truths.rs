@@ -241,7 +241,7 @@ fn a_target_that_goes_away_is_data() {
     let job = job(&service, "/delay?ms=1");
     assert!(exchanges_once(&job, true).expect("answers")[0].verdict.is_ok());
     service.stop();
-    let error = exchanges_once(&job, true).expect_err("nobody listens").to_string();
+    let error = exchanges_once(&job, true).expect_err("nothing listens").to_string();
     assert!(error.contains("refuses connections"), "{error}");
     let mut engine = Engine::start(&job).expect("starts");
     let load = Offer::Open(Schedule::constant(Rate(200.0), Nanos::from_millis(500)));
@@ -268,6 +268,6 @@ fn connections_that_are_never_made_are_given_up() {
     job.flows[0].steps[0].timeout = MS * 400;
     let total = offer(&job, 200.0, Nanos::from_secs(2));
     assert_eq!((total.due, total.outcomes.ok), (400, 0));
-    assert!(total.outcomes.failed > 0, "some failed for want of a connection: {:?}", total.outcomes);
+    assert!(total.outcomes.failed > 0, "some failed for lack of a connection: {:?}", total.outcomes);
     assert!(total.failures.keys().all(|why| why.to_string().contains("timed out")), "{:?}", total.failures);
 }

@@ -41,8 +41,8 @@ fn cold(rate: f64) -> Load {
 pub(super) fn cells() -> Vec<Cell> {
     let pool = "HikariCP's 10 connections, each held for 50 ms by a query that needs nothing";
     let garbage = "much garbage in a small heap, collected by one thread";
-    let compile = "a JVM just started, loaded from the first second on";
-    let well = "nothing: a warm JVM that is well within its limits";
+    let compile = "a JVM just started, loaded from the first second";
+    let well = "nothing: a warm JVM well within its limits";
     let under_pool = |cell: Cell| {
         cell.postgres(QUICK).expect(Cause::Pool, &[]).because("10 / 50 ms = 200/s, and the database is idle")
     };
@@ -50,7 +50,7 @@ pub(super) fn cells() -> Vec<Cell> {
         Service::Java { release: 25, options: PLAIN, workers: 200, pool: 10, virtual_threads: true };
     let gc = |cell: Cell| cell.expect(Cause::Gc, &[Cause::Cpu, Cause::Safepoint]);
     let jit = |cell: Cell| {
-        cell.expect(Cause::ColdJit, &[Cause::Cpu]).because("the same rate is nothing to it when it is warm")
+        cell.expect(Cause::ColdJit, &[Cause::Cpu]).because("once warm, it handles the same rate with ease")
     };
     let dbsleep = "/dbsleep?ms=50";
     vec![
@@ -93,7 +93,7 @@ pub(super) fn cells() -> Vec<Cell> {
         jit(cell("jvm25-cold", compile, tomcat(25, SLOW), "/ok", cold(9_000.0))),
         cell(
             "jvm25-row-lock",
-            "50 connections change the same row and keep it for 5 ms",
+            "50 connections change the same row and lock it for 5 ms",
             Service::Java { release: 25, options: PLAIN, workers: 200, pool: 50, virtual_threads: false },
             "/dbrow?ms=5",
             warm(Load::around(Known(190.0))),

@@ -7,7 +7,7 @@ use record::Cause;
 pub(super) fn cells() -> Vec<Cell> {
     let mut neighbour = Cell::own(
         "neighbour",
-        "8 threads of somebody else want the service's processor, too",
+        "8 threads of another program want the service's processor too",
         &["--workers", "8"],
         "/fault/cpu?us=2000",
         Load { calm: 0.5, over: 0.5, ..Load::around(Known(500.0)) },
@@ -27,7 +27,7 @@ pub(super) fn cells() -> Vec<Cell> {
     generator.around.neighbour = Neighbour::OfGenerator;
     let mut ports = Cell::own(
         "ports",
-        "an address with 400 local ports, 320 of which somebody holds",
+        "an address with 400 local ports, 320 of which are held by others",
         &["--model", "async"],
         "/delay?ms=500",
         Load::around(Known(160.0)),

@@ -35,7 +35,10 @@ pub(super) fn cells() -> Vec<Cell> {
         Load::around(Measured),
     )
     .expect(Cause::PostgresWal, &[Cause::Disk])
-    .because("a row is nothing to insert; a commit is a flush of the log, and more connections would wait for it, too");
+    .because(
+        "inserting a row costs little; a commit is a flush of the log, and more connections would wait for \
+         it too",
+    );
     wal.around.postgres = Some(Postgres {
         settings: &["max_connections=120", "wal_sync_method=fdatasync"],
         limits: Limits { writes: Some(200), ..Limits::default() },
@@ -54,14 +57,15 @@ pub(super) fn cells() -> Vec<Cell> {
         .because("10 / 50 ms = 200/s; the database is idle, so more connections would give more"),
         Cell::own(
             "pg-row-lock",
-            "50 connections change the same row and keep it for 5 ms",
+            "50 connections change the same row and lock it for 5 ms",
             &["--connections", "50"],
             "/fault/db?do=row&us=5000",
             Load::around(Known(180.0)),
         )
         .postgres(QUICK)
         .expect(Cause::PostgresLock, &[])
-        .because("1 / 5 ms = 200/s less the way; 49 of 50 sessions wait for the one that has the row"),
+        .because("1 / 5 ms = 200/s, less the round trips; 49 of 50 sessions wait for the one that has the \
+                  row"),
         Cell::own(
             "pg-advisory-lock",
             "50 connections take the same advisory lock and keep it for 5 ms",
@@ -84,7 +88,7 @@ pub(super) fn cells() -> Vec<Cell> {
         reads,
         Cell::own(
             "pg-connections",
-            "each request opens a session of its own, of the 20 there are, for 100 ms",
+            "each request opens its own session, of only 20 allowed, for 100 ms",
             &["--connections", "2"],
             "/fault/db?do=connect&us=100000",
             Load { calm: 0.2, over: 2.2, ..Load::around(Known(100.0)) },

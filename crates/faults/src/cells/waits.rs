@@ -71,14 +71,14 @@ pub(super) fn cells() -> Vec<Cell> {
         .because("4 / 20 ms = 200/s; a longer queue would only let clients wait longer"),
         Cell::own(
             "healthy-async",
-            "nothing: an event loop that is well within its limits",
+            "nothing: an event loop well within its limits",
             &["--model", "async"],
             "/delay?ms=5",
             Load { calm: 0.5, over: 0.8, ..Load::around(Known(500.0)) },
         ),
         Cell::own(
             "healthy-pool",
-            "nothing: workers that are well within their limits",
+            "nothing: workers well within their limits",
             &["--workers", "200"],
             "/fault/permit?size=50&us=5000",
             Load { calm: 0.2, over: 0.4, ..Load::around(Known(1_000.0)) },

@@ -35,7 +35,7 @@ pub(crate) fn import(command: &str) -> Result<Imported, Error> {
         )));
     }
     for other in others {
-        document.notes.push(format!("{other} is no curl command and is left out"));
+        document.notes.push(format!("{other} is not a curl command, and is left out"));
     }
     for operation in operations {
         request::add(operation, &mut document)?;

@@ -148,7 +148,7 @@ impl Operation {
                 None => {
                     // It may be a secret whose colon was lost.
                     let word = text.split(' ').next().unwrap_or_default();
-                    self.note(format!("-H '{word}…' is no header 'Name: value' and is left out"));
+                    self.note(format!("-H '{word}…' is not a header 'Name: value', and is left out"));
                 }
             },
         }
@@ -182,7 +182,7 @@ impl Operation {
     /// `name=text` and `name=text;type=…`; files cannot be put between the parts of a body.
     fn form(&mut self, option: &str, text: &str) {
         let Some((name, mut content)) = text.split_once('=') else {
-            return self.note(format!("-F '{text}' is no field 'name=content' and is left out"));
+            return self.note(format!("-F '{text}' is not a field 'name=content', and is left out"));
         };
         let mut content_type = None;
         if option == "form" {
@@ -232,7 +232,7 @@ fn reason(name: &str) -> &'static str {
         "proxy" | "preproxy" | "proxytunnel" | "socks4" | "socks4a" | "socks5" | "socks5-hostname" => {
             ": requests go straight to the target"
         }
-        "cert" | "key" | "cert-type" | "key-type" | "pass" => ": torment shows no certificate of its own",
+        "cert" | "key" | "cert-type" | "key-type" | "pass" => ": torment presents no certificate of its own",
         "cacert" | "capath" => ": name the authorities in the environment variable SSL_CERT_FILE",
         "resolve" | "connect-to" => ": put the address into target.url and the name into a header 'Host: …'",
         "connect-timeout" => ": the timeout of a request counts from its due time, connecting included",
@@ -243,10 +243,10 @@ fn reason(name: &str) -> &'static str {
             ": torment knows basic and bearer authorization"
         }
         "netrc" | "netrc-file" | "netrc-optional" => ": write basic = \"user:{env:PASSWORD}\" in [target]",
-        "cookie" => ": no file of cookies is read; write a header 'Cookie: {env:COOKIE}'",
+        "cookie" => ": cookie files are not read; write a header 'Cookie: {env:COOKIE}'",
         "cookie-jar" | "junk-session-cookies" => ": cookies are kept in a [[flow]], for each user",
         "config" => ": write its options out",
-        "limit-rate" | "rate" => ": the load is told to torment run and torment find",
+        "limit-rate" | "rate" => ": the load is set with torment run and torment find",
         "request" => ": this is not a method that can be sent",
         _ => "",
     }

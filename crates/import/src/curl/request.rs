@@ -37,7 +37,7 @@ pub(super) fn add(mut operation: Operation, document: &mut Document) -> Result<(
             Ok(time) if (0.001..=86_400.0).contains(&time) => request.timeout = Some(format!("{time}s")),
             _ => request
                 .notes
-                .push(format!("-m {seconds} is no number of seconds up to a day and is left out")),
+                .push(format!("-m {seconds} is not a number of seconds up to a day, and is left out")),
         }
     }
     for url in &operation.urls {
@@ -180,14 +180,15 @@ fn body(operation: &Operation, document: &mut Document, request: &mut Request) -
     {
         if *strips {
             request.notes.push(format!(
-                "curl takes the line ends out of {file} before it sends it (-d); torment sends the file as it is"
+                "curl strips the line breaks from {file} before sending it (-d); torment sends the file as \
+                 it is"
             ));
         }
         return body_file(file, request);
     }
     if files > 0 {
         request.notes.push(
-            "the data is put together of text and files, which is not carried over: the files are left out; \
+            "the data is made up of text and files, which is not carried over: the files are left out; \
              write all of it into one body_file"
                 .to_owned(),
         );

@@ -270,8 +270,7 @@ impl<'a> Shell<'a> {
 
 fn unclosed(open: &str) -> Error {
     Error::new(format!(
-        "the command has an open {open} and no end of it; copy all of it, and hand it over in single quotes \
-         or from a file"
+        "the command has an unclosed {open}; copy all of it, and pass it in single quotes or from a file"
     ))
 }
 
@@ -318,7 +317,7 @@ mod tests {
     fn says_what_is_not_closed() {
         for text in ["curl 'a", "curl \"a", "curl $'a", "curl $'a\\", "curl ${A", "curl $(a", "curl `a"] {
             let error = split(text).expect_err(text).to_string();
-            assert!(error.contains("no end of it"), "{error}");
+            assert!(error.contains("unclosed"), "{error}");
         }
     }
 

@@ -53,7 +53,7 @@ pub(super) fn steps(kept: Vec<ChosenRequest>, document: &mut Document) -> (Vec<R
             let gap = last_end.map(|last| start - last);
             step.think = gap.and_then(think);
             if gap.is_some_and(|gap| gap > LONGEST_THINK) {
-                step.notes.push("the recorded pause was longer than an hour; an hour stands".to_owned());
+                step.notes.push("the recorded pause was longer than an hour; an hour is used".to_owned());
             }
             last_end = Some(last_end.map_or(end, |last| last.max(end)));
         }
@@ -106,8 +106,8 @@ impl SharedNotes {
         }
         if self.conditional {
             notes.push(
-                "some requests ask whether something changed (If-None-Match, If-Modified-Since): their answers are \
-                 smaller than a first visitor's"
+                "some requests ask whether something has changed (If-None-Match, If-Modified-Since): their \
+                 answers are smaller than a first visitor's"
                     .to_owned(),
             );
         }
@@ -168,7 +168,7 @@ fn fill(
     }
     for place in ambiguous {
         step.notes.push(format!(
-            "it holds a value that stands at {place}: which is meant cannot be told, it stays as recorded"
+            "it holds a value that also occurs at {place}: which is meant is unclear, so it stays as recorded"
         ));
     }
     encoded(step, known);
@@ -202,7 +202,7 @@ fn body(
     };
     if text.contains('\u{fffd}') {
         step.notes
-            .push("its body holds bytes that are no text and were lost when it was recorded".to_owned());
+            .push("its body holds bytes that are not text and were lost when it was recorded".to_owned());
     }
     if posted.media == "multipart/form-data" {
         step.notes
@@ -257,7 +257,7 @@ fn encoded(step: &mut Request, known: &AnswersSoFar) {
             let decoded = encode::decode(value);
             if decoded != value && known.knows(&decoded) {
                 notes.push(format!(
-                    "'{}' is from an earlier answer and stands escaped; it stays as recorded: take it by hand",
+                    "'{}' is from an earlier answer, but escaped, and stays as recorded: take it by hand",
                     field.name
                 ));
             }

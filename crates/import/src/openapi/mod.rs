@@ -38,7 +38,7 @@ pub(crate) fn import(text: &str, options: &OpenApiOptions) -> Result<Imported, E
         ));
     }
     if off.len() == document.requests.len() {
-        document.notes.push("no request is active: as it is, the plan asks for / alone".to_owned());
+        document.notes.push("no request is active: as it stands, the plan requests only /".to_owned());
     }
     Ok(document.finish())
 }

@@ -75,10 +75,10 @@ impl<'a, 's> Context<'a, 's> {
         let unknown = std::mem::take(&mut sampler.unknown);
         self.document.meant.append(&mut sampler.meant);
         if !unknown.is_empty() {
-            notes.push(format!("no value is known for: {}; {UNKNOWN} stands for it", unknown.join(", ")));
+            notes.push(format!("no value is known for: {}; {UNKNOWN} stands in for it", unknown.join(", ")));
         }
         if operation["callbacks"].is_object() {
-            notes.push("its callbacks are not carried over, torment answers no requests".to_owned());
+            notes.push("its callbacks are not carried over, since torment answers no requests".to_owned());
         }
         request.notes.append(&mut notes);
         security::put_in(self.spec, operation, &mut self.document.secrets, &mut request);
@@ -102,7 +102,7 @@ impl<'a, 's> Context<'a, 's> {
                 server.prefix
             }
             Some(Err(why)) => {
-                request.notes.push(format!("its own server is not taken: {why}"));
+                request.notes.push(format!("its own server is not used: {why}"));
                 self.server.prefix.clone()
             }
         }

@@ -69,9 +69,9 @@ pub(super) fn put_in(parameters: &[&Value], sampler: &mut Sampler<'_, '_>, reque
                 request.headers.push((name.to_owned(), value));
             }
             "cookie" => cookies.push(format!("{name}={}", sample.component())),
-            _ => request
-                .notes
-                .push(format!("the parameter '{name}' in '{place}' is left out: nothing is known of such")),
+            _ => request.notes.push(format!(
+                "the parameter '{name}' in '{place}' is left out: such parameters are unknown"
+            )),
         }
     }
     fill_the_rest(request, sampler);

@@ -71,7 +71,7 @@ impl<'a, 's> Sampler<'a, 's> {
     fn value(&mut self, schema: &Value, place: &str, depth: usize) -> Option<Sample> {
         let Some(reference) = schema["$ref"].as_str() else { return self.made(schema, place, depth) };
         if self.within.iter().any(|within| within == reference) {
-            self.notes.insert(format!("what holds itself is made once: no '{reference}' inside of another"));
+            self.notes.insert(format!("what contains itself is made once: no '{reference}' inside another"));
             return None;
         }
         self.within.push(reference.to_owned());
@@ -83,7 +83,7 @@ impl<'a, 's> Sampler<'a, 's> {
     fn made(&mut self, schema: &Value, place: &str, depth: usize) -> Option<Sample> {
         if depth > DEEPEST || self.left == 0 {
             self.notes.insert(format!(
-                "its schema goes on: what is deeper than {DEEPEST} levels or beyond {MOST} values is left out"
+                "its schema goes deeper: what is below {DEEPEST} levels or beyond {MOST} values is left out"
             ));
             return None;
         }

@@ -20,7 +20,7 @@ pub(super) fn put_in(spec: &Spec<'_>, operation: &Value, secrets: &mut Secrets, 
             .filter_map(names)
             .map(|name| if name.is_empty() { "none".to_owned() } else { name })
             .collect();
-        request.about.push(format!("Instead of the first security, these would do: {}", others.join(", ")));
+        request.about.push(format!("These would do instead of the first security: {}", others.join(", ")));
     }
     for name in first.keys() {
         let described = spec.root["components"]["securitySchemes"].get(name);
@@ -44,7 +44,7 @@ fn one(name: &str, scheme: &Value, secrets: &mut Secrets, request: &mut Request)
             let password = secrets.hide("PASSWORD", "", &format!("the password for '{name}'"));
             request.auth = Some(Auth::Basic(format!("CHANGE_ME:{password}")));
             request.notes.push(
-                "the user's name for basic authorization is not known: CHANGE_ME stands for it".to_owned(),
+                "the user name for basic authorization is unknown: CHANGE_ME stands in for it".to_owned(),
             );
         }
         ("http", "bearer", _) | ("oauth2" | "openIdConnect", ..) => {
@@ -61,13 +61,13 @@ fn one(name: &str, scheme: &Value, secrets: &mut Secrets, request: &mut Request)
                 }
                 "header" if is_token(key) => request.headers.push((key.to_owned(), value)),
                 "cookie" if is_token(key) => add_cookie(request, format!("{key}={value}")),
-                _ => return Err(format!("'{key}' is no name of a {place}")),
+                _ => return Err(format!("'{key}' is not the name of a {place}")),
             }
         }
         ("http", other, _) => {
             return Err(format!("torment knows basic and bearer authorization, not '{other}'"));
         }
-        ("mutualTLS", ..) => return Err("torment shows no certificate of its own".to_owned()),
+        ("mutualTLS", ..) => return Err("torment presents no certificate of its own".to_owned()),
         (other, ..) => return Err(format!("its type '{other}' is not known")),
     }
     Ok(())

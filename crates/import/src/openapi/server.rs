@@ -26,7 +26,7 @@ impl Server {
             && !others.is_empty()
         {
             let others: Vec<_> = others.iter().map(filled).collect();
-            notes.push(format!("the first of its servers is taken; the others are: {}", others.join(", ")));
+            notes.push(format!("the first of its servers is used; the others are: {}", others.join(", ")));
         }
         let url = servers.first().map(filled).unwrap_or_default();
         if url.contains("://") {
@@ -38,8 +38,8 @@ impl Server {
         let found =
             if url.is_empty() { "it names no server".to_owned() } else { format!("its server is '{url}'") };
         notes.push(format!(
-            "the description does not say where the service is ({found}): give --base \
-             http://HOST:PORT/, or put it in place of {NOWHERE}"
+            "the description does not say where the service is ({found}): give --base http://HOST:PORT/, \
+             or replace {NOWHERE}"
         ));
         let prefix = if url.contains("://") { "" } else { url.as_str() };
         let server =

@@ -42,9 +42,7 @@ impl<'a> Spec<'a> {
                 ));
             }
             _ => {
-                return Err(Error::new(
-                    "there is no 'openapi: 3.…' in it; expected an OpenAPI 3 description",
-                ));
+                return Err(Error::new("it has no 'openapi: 3.…'; expected an OpenAPI 3 description"));
             }
         };
         if version != "3" && !version.starts_with("3.") {
@@ -63,7 +61,7 @@ impl<'a> Spec<'a> {
         if webhooks.is_empty() {
             return Vec::new();
         }
-        vec![format!("webhooks are not carried over, torment answers no requests: {webhooks}")]
+        vec![format!("webhooks are not carried over, since torment answers no requests: {webhooks}")]
     }
 
     /// The value itself, or what its `$ref` leads to.
@@ -85,6 +83,6 @@ impl<'a> Spec<'a> {
             let found = self.root.pointer(&decoded);
             value = found.ok_or_else(|| format!("'{reference}' is not in the description"))?;
         }
-        Err("its references go in a circle".to_owned())
+        Err("its references form a circle".to_owned())
     }
 }

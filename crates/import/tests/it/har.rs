@@ -174,7 +174,7 @@ fn what_stands_escaped_is_named() {
     ]);
     let (table, imported) = import(&text, &HarOptions::default());
     assert_eq!(texts(&steps(&table), "url")[1], "/u?x=ab%2Fcd%2B1234%3D%3D");
-    noted(&imported, "'x' is from an earlier answer and stands escaped");
+    noted(&imported, "'x' is from an earlier answer, but escaped");
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn reading_operations_are_active_and_writing_ones_commented_out() {
     for what in [
         "operations that change state are commented out, choose with care: login, createPet, deletePet, upload, other",
         "export TOKEN='…'",
-        "the first of its servers is taken; the others are: https://staging.petstore.example/v1",
+        "the first of its servers is used; the others are: https://staging.petstore.example/v1",
         "path parameter name (which must match ^[a-z]+$), path parameter year, which is not described; CHANGE_ME",
         "optional parameters are left out: offset (query)",
         "its callbacks are not carried over",
@@ -70,7 +70,7 @@ fn reading_operations_are_active_and_writing_ones_commented_out() {
         "its body (multipart/form-data) is left out",
         "it has a server of its own, https://upload.example",
         "'bodies.yaml#/Photo' is in another file",
-        "no '#/components/schemas/NewPet' inside of another",
+        "no '#/components/schemas/NewPet' inside another",
     ] {
         noted(&imported, what);
     }
@@ -252,8 +252,8 @@ fn bodies_are_taken_from_what_is_described() {
 #[test]
 fn refuses_with_advice() {
     for (text, advice) in [
-        ("", "there is no 'openapi"),
-        ("- a\n- b\n", "there is no 'openapi"),
+        ("", "it has no 'openapi"),
+        ("- a\n- b\n", "it has no 'openapi"),
         ("{\"openapi\": ", "line 1 column"),
         ("a: b: c", "line 1 column 5"),
         ("swagger: '2.0'", "this is Swagger 2"),

@@ -85,7 +85,7 @@ fn check(pid: u32, started: u64) -> Result<Status, Refusal> {
     match process::kind(pid)? {
         Kind::HotSpot => {}
         Kind::OpenJ9 => return refuse("it is an OpenJ9 machine; only HotSpot can be asked"),
-        Kind::Other => return refuse("it is no HotSpot machine (no libjvm.so among its code)"),
+        Kind::Other => return refuse("it is not a HotSpot machine (no libjvm.so among its code)"),
     }
     if process::same_users(pid) == Some(false) {
         return refuse(
@@ -198,7 +198,7 @@ fn answer(bytes: &[u8]) -> Result<String, String> {
     let text = String::from_utf8_lossy(bytes);
     let (status, text) = text
         .split_once('\n')
-        .ok_or("it closed its socket without an answer: it takes no commands of ours")?;
+        .ok_or("it closed its socket without an answer: it does not take these commands")?;
     if status.trim() == "0" {
         return Ok(text.to_owned());
     }

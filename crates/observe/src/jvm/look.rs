@@ -46,7 +46,8 @@ fn look_at_virtual_threads(pid: u32, jvm: &Attached, until: Instant) -> Vec<Look
         Ok(counts) => vec![
             Look::VirtualThreads(counts),
             refused(
-                "where each of them stands is not asked: the command for it (Thread.dump_to_file) can crash the JVM",
+                "it is not asked where each of them is: the command for that (Thread.dump_to_file) can \
+                 crash the JVM",
             ),
         ],
         Err(why) => vec![refused(&why)],

@@ -194,7 +194,7 @@ fn what_only_looks_like_a_jvm_gets_no_signal() {
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
     let mut program = Program::start(Command::new("/bin/sh").arg(&script).args(["-server", "libjvm.so"]));
     let why = look(program.pid());
-    assert!(refusal(&why).contains("no HotSpot machine"), "{why:?}");
+    assert!(refusal(&why).contains("not a HotSpot machine"), "{why:?}");
     sleep(Duration::from_millis(100));
     assert!(program.0.try_wait().expect("it is our child").is_none(), "SIGQUIT would have ended it");
     assert_eq!(missing(&scene(&[program.pid()])), []);

@@ -41,7 +41,7 @@ impl Connection {
         let encoding = answer.headers().get("content-encoding").filter(|encoding| *encoding != "identity");
         if let Some(encoding) = encoding {
             let encoding = String::from_utf8_lossy(encoding.as_bytes());
-            return Err(format!("its answer is packed ({encoding}), which was not asked for"));
+            return Err(format!("its answer is compressed ({encoding}), which was not asked for"));
         }
         // One that says so is not read at all, for it would be asked for again each second.
         if answer.body().content_length().is_some_and(|length| length > MOST as u64) {

@@ -26,12 +26,12 @@ impl MetricsAddress {
         let url = url.trim();
         let expected = "expected http://HOST:PORT/PATH";
         let Some((scheme, rest)) = url.split_once("://") else {
-            return Err(format!("it is no URL; {expected}"));
+            return Err(format!("it is not a URL; {expected}"));
         };
         match scheme.to_ascii_lowercase().as_str() {
             "http" => {}
             "https" => {
-                return Err("metrics are read without TLS only; give the address of a port that speaks http"
+                return Err("metrics are read without TLS only; give the address of a port that speaks HTTP"
                     .to_owned());
             }
             _ => return Err(format!("it begins with neither http nor https; {expected}")),
@@ -48,7 +48,7 @@ impl MetricsAddress {
         };
         let (name, port) = match host.rsplit_once(':') {
             Some((name, port)) if !port.contains(']') => {
-                (name, port.parse().map_err(|_| format!("its port is no number up to 65535; {expected}"))?)
+                (name, port.parse().map_err(|_| format!("its port is not a number up to 65535; {expected}"))?)
             }
             _ => (host, 80),
         };

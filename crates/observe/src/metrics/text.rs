@@ -62,7 +62,7 @@ pub(crate) fn series(body: &[u8]) -> Result<Vec<Series>, String> {
         kept.push((rank, Series { name, value }));
     }
     if !any {
-        return Err("the answer is no text of metrics in Prometheus' format".to_owned());
+        return Err("the answer is not in the Prometheus text format".to_owned());
     }
     kept.retain(|(_, series)| series.value.is_finite());
     kept.sort_by_key(|(rank, _)| *rank);

@@ -272,7 +272,7 @@ fn who_is_not_let_in_is_told_why_without_the_password() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = listener.local_addr().expect("it is bound").port();
     drop(listener);
-    let refused = Source::open(&format!("postgres://u@127.0.0.1:{port}/db")).err().expect("nobody listens");
+    let refused = Source::open(&format!("postgres://u@127.0.0.1:{port}/db")).err().expect("nothing listens");
     assert!(
         refused.why.contains(&format!("127.0.0.1:{port}")) && refused.why.contains("refused"),
         "{refused:?}"

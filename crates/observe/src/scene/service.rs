@@ -35,7 +35,7 @@ pub(crate) fn named(asked: &Watch) -> Found {
         if procfs::process(*pid).is_some() {
             pids.push(*pid);
         } else {
-            none(format!("there is no process {pid}"), "; give the number of one that runs");
+            none(format!("there is no process {pid}"), "; give the id of one that runs");
         }
     }
     if let Some(group) = &asked.cgroup {
@@ -156,7 +156,7 @@ pub(crate) fn serving(target: &Where, inodes: &HashSet<u64>) -> Found {
     let mut why = |text: String| found.missing.push(Missing::new("the service", text));
     let at = match target {
         Where::Nowhere => {
-            why("it is not known where the target is; name its process with --pid".to_owned());
+            why("where the target runs is unknown; name its process with --pid".to_owned());
             return found;
         }
         Where::Unix(path) => path.display().to_string(),
@@ -174,7 +174,7 @@ pub(crate) fn serving(target: &Where, inodes: &HashSet<u64>) -> Found {
         }
     };
     if inodes.is_empty() {
-        why(format!("nobody listens at {at} in torment's network namespace; name the process with --pid"));
+        why(format!("nothing listens at {at} in torment's network namespace; name the process with --pid"));
         return found;
     }
     let held = holders(inodes);
@@ -190,8 +190,8 @@ pub(crate) fn serving(target: &Where, inodes: &HashSet<u64>) -> Found {
         why(format!("torment itself listens at {at}"));
     } else if found.pids.is_empty() {
         why(format!(
-            "somebody listens at {at}, but {} processes of other users may not be looked into; \
-             run torment as root or as the target's user, or name the process with --pid",
+            "something listens at {at}, but torment may not look into {} processes of other users; run \
+             torment as root or as the target's user, or name the process with --pid",
             held.hidden
         ));
         found.missing.extend(hidden());

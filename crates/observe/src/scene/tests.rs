@@ -111,7 +111,7 @@ fn a_service_that_is_restarted_is_found_again() {
     server.end();
     until(&mut finder, "end", |scene| scene.subjects[0].pids.is_empty());
     assert!(finder.changes().iter().any(|change| change.starts_with(&format!("process {before} ("))));
-    assert!(finder.scene().missing.iter().any(|missing| missing.why.contains("nobody listens at")));
+    assert!(finder.scene().missing.iter().any(|missing| missing.why.contains("nothing listens at")));
     let server = Server::start(&at.to_string(), None);
     until(&mut finder, "successor", |scene| scene.subjects[0].about.pid == server.pid());
     assert!(finder.changes().iter().any(|change| change.contains("is the service now")));
@@ -176,10 +176,10 @@ fn nobody_is_said_to_be_nobody() {
     check(&watch, &Where::Tcp(vec![own]), "torment itself listens");
     // No port that was free a moment ago: another test may have taken it since, or a process that it starts still holds it.
     let reserved = "127.0.0.1:1".parse().expect("it is one");
-    check(&watch, &Where::Tcp(vec![reserved]), "nobody listens at");
+    check(&watch, &Where::Tcp(vec![reserved]), "nothing listens at");
     let elsewhere = "192.0.2.1:80".parse().expect("it is one");
     check(&watch, &Where::Tcp(vec![elsewhere]), "not an address of this machine");
-    check(&watch, &Where::Unix(Path::new("/nowhere").to_owned()), "nobody listens at /nowhere");
+    check(&watch, &Where::Unix(Path::new("/nowhere").to_owned()), "nothing listens at /nowhere");
     check(&watch, &Where::Nowhere, "name its process");
     let pid = Watch { pids: vec![u32::MAX], ..Watch::default() };
     check(&pid, &Where::Nowhere, "there is no process 4294967295");

@@ -61,7 +61,7 @@ test('the verdict, why to doubt it, and the evidence', async () => {
   assert.equal(await page.locator('#section-rates .doubt').count(), 0);
 
   assert.equal(await page.locator('.section').count(), 4);
-  assert.match(await page.locator('#section-evidence').innerText(), /make what holds a permit shorter/);
+  assert.match(await page.locator('#section-evidence').innerText(), /hold each permit for less time/);
   const row = search.locator('tbody tr').nth(3);
   assert.deepEqual((await row.locator('th, td').allInnerTexts()).map(plain), ['4', '320/s', '198/s', '4.2 %', '1.4 s', '3.9 s', 'bad']);
   await shot(page, 'report');

@@ -22,7 +22,7 @@ export async function stage({ token = null, home = '#/' } = {}) {
       response.end(page());
       return;
     }
-    if (token !== null && url.searchParams.get('token') !== token) return json({ error: 'this page opens with its token only' }, 401);
+    if (token !== null && url.searchParams.get('token') !== token) return json({ error: 'this page needs its token' }, 401);
     if (url.pathname === '/api/home') return json({ home });
     if (url.pathname === '/api/history') return json({ runs: history(url.searchParams) });
     if (url.pathname === '/api/compare') return compare ? json(compare) : json({ error: 'no run has this id' }, 404);

@@ -66,10 +66,7 @@ fn runs_are_listed_and_shown() {
     assert!(served.refuses("/api/runs/2027/events", 404).contains("no run '2027'"));
     assert!(served.refuses("/api/nowhere", 404).contains("/api/history"));
     let answer = served.ask("POST", "/api/history", &[("Host", "localhost"), ("Content-Length", "0")]);
-    assert_eq!(
-        (answer.status, answer.json()["error"].as_str()),
-        (405, Some("everything here is read with GET"))
-    );
+    assert_eq!((answer.status, answer.json()["error"].as_str()), (405, Some("only GET is answered here")));
 }
 
 #[test]
@@ -123,7 +120,7 @@ fn runs_are_shown_beside_each_other() {
     for (asked, status, expected) in [
         ("", 400, "expected 2 to 8"),
         ("?runs=aa", 400, "found 1"),
-        ("?runs=aa,aa", 400, "which is there already"),
+        ("?runs=aa,aa", 400, "which is already in the list"),
         ("?runs=1,2,3,4,5,6,7,8,9", 400, "found 9"),
         ("?runs=aa,cc", 404, "no run 'cc'"),
     ] {
@@ -144,11 +141,11 @@ fn another_name_of_this_machine_is_refused() {
         let answer = served.ask("GET", "/api/home", &[("Host", host)]);
         assert_eq!(answer.status, 403, "{host}");
         let why = answer.json()["error"].as_str().expect("words").to_owned();
-        assert!(why.contains("asked for as localhost"), "{why}");
+        assert!(why.contains("as localhost, 127.0.0.1"), "{why}");
         let page = served.ask("GET", "/", &[("Host", host)]);
         assert_eq!(page.status, 403, "{host}");
         assert!(
-            page.body.contains("asked for as localhost") && page.head.contains("text/plain"),
+            page.body.contains("as localhost, 127.0.0.1") && page.head.contains("text/plain"),
             "{}",
             page.body
         );

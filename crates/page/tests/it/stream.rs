@@ -147,5 +147,5 @@ fn the_end_of_a_run_is_told_before_its_page_ends() {
     assert_eq!(events.next_of("end").data["state"], "ended");
     assert!(events.next().is_none());
     ends.join().expect("no panic");
-    assert!(std::net::TcpStream::connect(at).is_err(), "nobody listens any longer");
+    assert!(std::net::TcpStream::connect(at).is_err(), "nothing listens any longer");
 }

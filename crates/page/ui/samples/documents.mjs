@@ -133,8 +133,8 @@ export function find() {
             text('  190 of 200 workers (worker-N) wait for another thread, at most 30 s', ['   (0 threads at 40/s)', 'faint']),
             text('  10 do something meanwhile, never more', ['   (1.98 threads at 40/s)', 'faint']),
             text('  confidence: ', ['high', 'good'], '; unless fewer than 7 are in use while workers wait'),
-            text(['  next: ', 'faint'], ['make what holds a permit shorter: it is held 50 ms per request', 'strong']),
-            text(['  expect: ', 'faint'], 'a pool of 20: about 396/s; then if the rate stays, what the pool guards is the limit'),
+            text(['  next: ', 'faint'], ['hold each permit for less time: now 50 ms per request', 'strong']),
+            text(['  expect: ', 'faint'], 'a pool of 20: about 396/s; then if the rate stays the same, what the pool guards is the limit'),
           ],
           charts: [
             chart(

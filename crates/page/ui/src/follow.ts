@@ -55,7 +55,7 @@ export class Follow {
     try {
       const read = readDocument(await ask(`/api/runs/${encodeURIComponent(this.id)}`));
       if (this.ended) return;
-      if (!read) throw new Trouble('refused', 'The server sent a run that this page cannot read: are both from the same torment?');
+      if (!read) throw new Trouble('refused', 'The server sent a run that this page cannot read: are both from the same version of torment?');
       this.held = { generation: null, timeline: read.document.timeline };
       const running = read.document.front.head.state === 'running';
       this.now = { document: read.document, notes: read.notes, trouble: null, live: running, heard: Date.now() };
@@ -66,7 +66,7 @@ export class Follow {
       const head = this.now.document?.front.head;
       if (trouble.why === 'gone' && head && head.state !== 'running') {
         // A page of one run ends with it.
-        const over = `torment ended with the run; this is the last that it said. "torment serve" shows the run again, "torment report ${head.id}" writes it to a file.`;
+        const over = `torment ended with the run; this is the last it sent. "torment serve" shows the run again, "torment report ${head.id}" writes it to a file.`;
         this.now = { ...this.now, notes: [over], trouble: null, live: false };
       } else {
         this.now = { ...this.now, trouble, live: false };

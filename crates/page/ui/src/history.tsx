@@ -80,7 +80,7 @@ export function History(): JSX.Element {
           <p>No run is kept yet.</p>
           <p>
             <code>torment find demo</code> finds the limit of the built-in service in about a minute;{' '}
-            <code>torment find http://HOST:PORT/</code> that of yours. Either is kept, and is listed here.
+            <code>torment find http://HOST:PORT/</code> the limit of yours. Both are kept, and listed here.
           </p>
         </section>
       )}

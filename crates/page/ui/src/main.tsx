@@ -36,7 +36,7 @@ function Unreadable() {
     <main>
       <h1>This report cannot be read</h1>
       <p>
-        What it holds is no document of torment: the file was cut off or changed. Write it anew with <code>torment report RUN -o FILE</code>.
+        It holds no torment document: the file was cut off or changed. Write it again with <code>torment report RUN -o FILE</code>.
       </p>
     </main>
   );

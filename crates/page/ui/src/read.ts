@@ -51,7 +51,7 @@ export function readDocument(value: unknown): Read | null {
   if (schema > SCHEMA) {
     notes.push(
       `This document has format ${schema}, written by torment ${document.front.head.version || 'of a newer version'}; ` +
-        `this page knows formats up to ${SCHEMA}. What it can read is shown, parts may be missing: ` +
+        `this page knows formats up to ${SCHEMA}. What it can read is shown; parts may be missing: ` +
         'open it with the torment that wrote it.',
     );
   }

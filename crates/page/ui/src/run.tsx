@@ -40,7 +40,7 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
         ))}
         {nothing && (
           <p class="first">
-            {front.head.state === 'running' ? 'Nothing is known yet: the run has just begun.' : 'Nothing was measured.'}
+            {front.head.state === 'running' ? 'Nothing is known yet: the run has only just begun.' : 'Nothing was measured.'}
           </p>
         )}
       </section>

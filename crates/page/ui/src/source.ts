@@ -30,20 +30,20 @@ export async function ask(path: string): Promise<unknown> {
   }
   if (answer.status === 401) throw new Trouble('token', wrongToken());
   if (answer.status === 403) throw new Trouble('token', (await said(answer)) || wrongToken());
-  if (answer.status === 404) throw new Trouble('unknown', (await said(answer)) || 'The server knows nothing of it.');
+  if (answer.status === 404) throw new Trouble('unknown', (await said(answer)) || 'The server does not know it.');
   if (!answer.ok) {
     throw new Trouble('refused', `The server answered ${answer.status}: ${(await said(answer)) || answer.statusText}`);
   }
   try {
     return await answer.json();
   } catch {
-    throw new Trouble('refused', 'The server answered something that is no JSON: is this page from another version of torment?');
+    throw new Trouble('refused', 'The server answered something that is not JSON: is this page from another version of torment?');
   }
 }
 
 function wrongToken(): string {
   const found = token === null ? 'has no token' : 'has a token that the server does not accept';
-  return `The address of this page ${found}. Open the address that torment printed when it started, with all that follows "?token=".`;
+  return `The address of this page ${found}. Open the address that torment printed when it started, including everything after "?token=".`;
 }
 
 /** What an answer that is no success says of itself. */

@@ -9,8 +9,8 @@ export function TroubleView({ trouble, again, heard }: { trouble: Trouble; again
   return (
     <div class="trouble" role="alert">
       <p>{trouble.message}</p>
-      {heard !== undefined && heard > 0 && <p>Below is what it had said until {moment(heard, true)}.</p>}
-      {again && gone && <p>The page goes on asking. If torment was ended, start it again, or open a frozen report.</p>}
+      {heard !== undefined && heard > 0 && <p>Below is what it had sent until {moment(heard, true)}.</p>}
+      {again && gone && <p>The page keeps trying. If torment was stopped, start it again, or open a saved report.</p>}
       {trouble.why === 'unknown' && (
         <p>
           <a href="#/">All runs</a> of this server.

@@ -28,8 +28,8 @@ impl Draft {
             let first = self.hypotheses.first().or(self.variants.first()).unwrap_or(said);
             return Err(Error {
                 place: first.place.clone(),
-                message: "an experiment starts the service anew for each measurement: expected a [service] with its \
-                          command, or a [postgres]"
+                message: "an experiment restarts the service for each measurement: expected a [service] \
+                          with its command, or a [postgres]"
                     .to_owned(),
             });
         };
@@ -38,7 +38,7 @@ impl Draft {
                 place: said.place.clone(),
                 message:
                     "nothing to try: expected at least one [[variant]], which changes the service, and a \
-                          [[hypothesis]] about it"
+                     [[hypothesis]] about it"
                         .to_owned(),
             });
         }
@@ -78,8 +78,8 @@ impl Draft {
                 return Err(section.complain(
                     Key::Name,
                     format!(
-                        "nothing is asked of '{}': expected a [[hypothesis]] with this variant, its factor in [try] \
-                         cross, or [try] connections, at or capacity",
+                        "'{}' is never tested: expected a [[hypothesis]] with this variant, its factor in \
+                         [try] cross, or [try] connections, at or capacity",
                         arms.arms[arm].name
                     ),
                 ));
@@ -135,7 +135,7 @@ impl Section {
         for given in self.all(Key::Workloads) {
             let name = given.text.trim();
             if workloads.iter().any(|workload| workload.name == name) {
-                return Err(given.error(format!("'{name}' stands here twice")));
+                return Err(given.error(format!("'{name}' is listed twice")));
             }
             workloads.push(match flows.iter().position(|flow| flow.name == name) {
                 _ if name == ALL => everything(),
@@ -167,9 +167,9 @@ impl Section {
         for given in self.all(Key::At) {
             match parse_at(given)? {
                 At::Connections(_) => {
-                    return Err(given.error("connections stand in [try] connections = [1000]"));
+                    return Err(given.error("connections go in [try] connections = [1000]"));
                 }
-                at if said.at.contains(&at) => return Err(given.error("this load stands here twice")),
+                at if said.at.contains(&at) => return Err(given.error("this load is listed twice")),
                 at => said.at.push(at),
             }
         }

@@ -98,7 +98,7 @@ impl Section {
     pub(super) fn name(&self) -> Result<Option<&Given>, Error> {
         match self.one(Key::Name) {
             Some(given) if given.text.trim().is_empty() || given.text.contains(char::is_control) => {
-                Err(given.error("expected a name for reports, without line ends"))
+                Err(given.error("expected a name for reports, without line breaks"))
             }
             name => Ok(name),
         }
@@ -110,7 +110,8 @@ impl Section {
         let pause = Some(think(given)?).filter(|(_, most)| *most > Nanos::ZERO);
         match pause {
             Some(_) if is_first => Err(given.error(
-                "a pause before the first step, which begins when its user arrives; give it to the step that it is to be before",
+                "a pause before the first step, which begins when its user arrives; give the pause to a \
+                 later step",
             )),
             pause => Ok(pause),
         }
@@ -143,7 +144,7 @@ fn apart(names: Vec<(Option<&Given>, String)>) -> Result<Vec<String>, Error> {
     let mut used = BTreeSet::new();
     for given in names.iter().filter_map(|(given, _)| *given) {
         if !used.insert(given.text.trim().to_owned()) {
-            return Err(given.error(format!("'{}' has been used as a name already", given.text)));
+            return Err(given.error(format!("'{}' is already used as a name", given.text)));
         }
     }
     let mut name_apart = |default: String| {

@@ -53,7 +53,7 @@ impl Draft {
             if let Some(name) = &asked.name
                 && !names.insert(name.clone())
             {
-                return Err(section.complain(Key::Name, format!("'{name}' has been used as a name already")));
+                return Err(section.complain(Key::Name, format!("'{name}' is already used as a name")));
             }
             let on = asked.on.as_ref();
             let on = on.and_then(|name| context.workloads.iter().position(|w| w.name == *name));
@@ -170,7 +170,7 @@ impl Section {
             let name = given.text.trim();
             names.iter().position(|known| *known == name).ok_or_else(|| {
                 let advice = advice(name, &names);
-                given.error(format!("'{name}' is no variant; {advice}"))
+                given.error(format!("'{name}' is not a variant; {advice}"))
             })
         };
         let given = self.one(Key::Variant).ok_or_else(|| {
@@ -193,7 +193,9 @@ impl Section {
             let name = given.text.trim();
             known.iter().find(|known| **known == name).map(|name| (*name).to_owned()).ok_or_else(|| {
                 let advice = advice(name, &known);
-                given.error(format!("'{name}' is no workload; {advice} (they stand in [try] workloads)"))
+                given.error(format!(
+                    "'{name}' is not a workload; {advice} (they are listed in [try] workloads)"
+                ))
             })
         });
         let name = self.name()?.map(|given| given.text.trim().to_owned());
@@ -234,7 +236,7 @@ impl Section {
         match (self.all(Key::At), measure) {
             ([], _) => Ok(table.load_of(measure)),
             ([given, ..], Measure::Capacity) => Err(given.error(
-                "the capacity is searched for, not taken at a load: leave this out, or say a measure",
+                "the capacity is searched for, not measured at a load: leave this out, or name a measure",
             )),
             ([given], _) => parse_at(given),
             ([_, given, ..], _) => {

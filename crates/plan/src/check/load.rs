@@ -55,7 +55,7 @@ impl Section {
                 }
                 let count = requests.map(|n| Nanos::from_secs_f64(n as f64 / rate.0));
                 if count.is_some_and(|time| time > MAX_DURATION) {
-                    return Err(self.complain(Key::Requests, "this takes longer than a month at this rate"));
+                    return Err(self.complain(Key::Requests, "at this rate, this takes longer than a month"));
                 }
                 let duration = duration.or(count).unwrap_or(DEFAULT_DURATION);
                 vec![Stage { duration, from: rate, to: rate }]
@@ -64,7 +64,7 @@ impl Section {
                 for key in [Key::Duration, Key::Requests] {
                     if self.one(key).is_some() {
                         return Err(
-                            self.complain(key, "stages say themselves how long they last: leave this out")
+                            self.complain(key, "stages already say how long they last: leave this out")
                         );
                     }
                 }

@@ -94,12 +94,12 @@ impl Section {
                 _ => false,
             };
             if !is_same {
-                let message = "this is not on the target: a plan measures one; write the path alone, or give the \
-                               target's URL";
+                let message = "this is not on the target, and a plan measures one target; write only the \
+                               path, or the target's URL";
                 return Err(given.error(message));
             }
             if full.basic.is_some() {
-                return Err(given.error("user and password stand in [target] url, or in basic"));
+                return Err(given.error("user and password go in [target] url, or in basic"));
             }
             full.path
         } else {
@@ -172,7 +172,7 @@ impl Section {
         }
         if let Some(given) = bearer {
             if given.text.trim().is_empty() || given.text.bytes().any(|b| b.is_ascii_control()) {
-                return Err(given.error("expected a token without line ends, such as {env:TOKEN}"));
+                return Err(given.error("expected a token without line breaks, such as {env:TOKEN}"));
             }
             let mut value = Template::literal("Bearer ");
             value.append(hide(parse(given.text.trim().as_bytes(), given, names)?));
@@ -259,13 +259,11 @@ fn header(given: &Given, names: &Names<'_>) -> Result<(String, Template), Error>
     })?;
     let (name, value) = (header_name(name, given)?, value.trim());
     if ["content-length", "transfer-encoding"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
-        return Err(
-            given.error(format!("'{name}' follows from the body and is set by torment: leave it out"))
-        );
+        return Err(given.error(format!("torment sets '{name}' itself, from the body: leave it out")));
     }
     if value.bytes().any(|b| b.is_ascii_control() && b != b'\t') {
         return Err(
-            given.error(format!("the value of '{name}' holds a line end or another control character"))
+            given.error(format!("the value of '{name}' holds a line break or another control character"))
         );
     }
     let value = parse(value.as_bytes(), given, names)?;

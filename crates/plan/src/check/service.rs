@@ -61,7 +61,7 @@ impl Draft {
                 let reset = known(given, &Reset::ALL, Reset::name)?;
                 if reset == Reset::Sql && !can_reset {
                     return Err(given.error(
-                        "no SQL that puts the state back: expected a [postgres] with reset = \"file.sql\"",
+                        "no SQL to restore the state: expected a [postgres] with reset = \"file.sql\"",
                     ));
                 }
                 reset
@@ -105,10 +105,7 @@ impl Section {
 
     fn postgres(&self) -> Result<Postgres, Error> {
         let port = self.one(Key::Port).ok_or_else(|| {
-            self.complain(
-                Key::Port,
-                "no port for the PostgreSQL; expected one that is free, such as port = 54329",
-            )
+            self.complain(Key::Port, "no port for PostgreSQL; expected a free one, such as port = 54329")
         })?;
         let database = match self.one(Key::DatabaseName) {
             None => DEFAULT_DATABASE.to_owned(),
@@ -168,7 +165,7 @@ impl Section {
     }
 
     pub(super) fn env(&self) -> Result<Vec<(String, Template)>, Error> {
-        self.named(Key::Env, "a variable of the environment, NAME=value", |name, value, given| {
+        self.named(Key::Env, "an environment variable, NAME=value", |name, value, given| {
             let value = text(value, given)?;
             Ok(if is_secret_variable(name) { hide(value) } else { value })
         })
@@ -222,7 +219,7 @@ impl Section {
                 return Err(given.error(format!("no name; expected {what}")));
             }
             if all.iter().any(|(known, _)| known == name) {
-                return Err(given.error(format!("'{name}' has been said already")));
+                return Err(given.error(format!("'{name}' is given twice")));
             }
             plain(given, ())?;
             all.push((name.to_owned(), read(name, value, given)?));
@@ -280,7 +277,7 @@ fn prepared(given: &Given) -> Result<String, Error> {
     let has_secret = ["{env:", "{secret:", "{redacted}"].iter().any(|begin| given.text.contains(begin));
     if has_secret || may_hold_secret(&given.text) && !url_secrets(&given.text).is_empty() {
         return Err(given.error(
-            "prepare is kept as it is written, and has no placeholders: let it read a variable of the environment",
+            "prepare is stored as written, and takes no placeholders: let it read an environment variable",
         ));
     }
     plain(given, given.text.clone())

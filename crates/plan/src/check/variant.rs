@@ -43,7 +43,7 @@ impl Draft {
                 );
             }
             if arms.iter().any(|arm| arm.name == change.name) {
-                return wrong(format!("'{}' has been used as a name already", change.name));
+                return wrong(format!("'{}' is already used as a name", change.name));
             }
             let setup = change.applied(setup.clone());
             if let Some(same) = arms.iter().find(|arm| arm.setup == setup) {
@@ -69,19 +69,19 @@ impl Draft {
             if levels.is_empty() {
                 let known: Vec<&str> = named.iter().map(|(_, factor)| factor.as_str()).collect();
                 let advice = match known[..] {
-                    [] => "say factor = in the variants that are its levels".to_owned(),
+                    [] => "write factor = in the variants that are its levels".to_owned(),
                     _ => advice(name, &known),
                 };
                 return Err(given.error(format!("no variant is a level of the factor '{name}'; {advice}")));
             }
             if cross.factors.iter().any(|factor| factor.name == name) {
-                return Err(given.error(format!("'{name}' stands here twice")));
+                return Err(given.error(format!("'{name}' is listed twice")));
             }
             cross.factors.push(Factor { name: name.to_owned(), levels });
             let count: usize = cross.factors.iter().map(|factor| factor.levels.len() + 1).product();
             if count > MAX_ARMS {
                 return Err(given.error(format!(
-                    "{count} combinations, each of which is started again and again; expected at most {MAX_ARMS}"
+                    "{count} combinations, each of which is started many times; expected at most {MAX_ARMS}"
                 )));
             }
         }

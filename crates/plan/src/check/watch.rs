@@ -19,7 +19,7 @@ impl Draft {
         if let [_, second, ..] = ways[..] {
             return Err(top.complain(
                 second,
-                "name the processes to watch in one way: by number, by control group, or by command line",
+                "name the processes to watch in one way: by id, by control group, or by command line",
             ));
         }
         let pids = top.all(Key::Pid).iter().map(|given| given.count(MAX_PID, "the number of a process"));

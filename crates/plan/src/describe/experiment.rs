@@ -23,8 +23,8 @@ pub(super) fn describe_setup(setup: &Setup) -> Vec<String> {
         .collect();
     lines.extend(setup.service.iter().map(|service| limited(format!("service  {service}"), &service.limits)));
     let reset = match setup.reset {
-        Reset::Restart => "everything is started anew between two measurements",
-        Reset::Sql => "the database is put back between two measurements",
+        Reset::Restart => "everything is restarted between measurements",
+        Reset::Sql => "the database is reset between measurements",
         Reset::None => return lines,
     };
     lines.push(format!("reset    {reset}"));

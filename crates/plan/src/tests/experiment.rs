@@ -184,7 +184,7 @@ fn a_quick_look_replaces_what_it_says() {
         (Some(Nanos::from_secs(3600)), Nanos::from_secs(3), 3)
     );
     let error = Draft::from_toml("p", BASE).expect("valid").quick().expect_err("there is none").to_string();
-    assert!(error.starts_with("this plan has no quick look: expected a section [quick]"), "{error}");
+    assert!(error.starts_with("this plan has no [quick]: expected that section"), "{error}");
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn other_commands_start_the_plan_as_it_stands() {
         assert_eq!(found.command(), command);
         assert!(found.setup.is_some_and(|setup| setup.service.is_some()));
         let error = plan(command, &text.replace("= '400 threads'\n[load]", "= '40 threads'\n[load]"));
-        assert!(error.expect_err("no such variant").to_string().contains("'40 threads' is no variant"));
+        assert!(error.expect_err("no such variant").to_string().contains("'40 threads' is not a variant"));
     }
     assert_eq!(Command::Try.name(), "try");
 }
@@ -280,10 +280,10 @@ fn a_message_says_where_what_and_what_else() {
         ("[try]\npilot = 3".to_owned(), "5:2: nothing to try: expected at least one [[variant]]"),
         (
             THREADS.to_owned(),
-            "6:8: nothing is asked of '400 threads': expected a [[hypothesis]] with this variant, its factor in [try] \
-             cross, or [try] connections, at or capacity\n",
+            "6:8: '400 threads' is never tested: expected a [[hypothesis]] with this variant, its factor \
+             in [try] cross, or [try] connections, at or capacity\n",
         ),
-        (format!("{both}{ASKED}"), "nothing is asked of 'pool of 20'"),
+        (format!("{both}{ASKED}"), "'pool of 20' is never tested"),
         ("[[variant]]\nenv.A = 1".to_owned(), "5:1: a variant without a name; expected name ="),
         ("[[variant]]\nname = ''\nenv.A = 1".to_owned(), "6:8: expected a name for reports"),
         (
@@ -301,7 +301,7 @@ fn a_message_says_where_what_and_what_else() {
             format!("{THREADS}{}", THREADS.replace("400 threads", "the same")),
             "11:8: 'the same' is the same as '400 threads': it resolves to the command, environment and limits of that one",
         ),
-        (format!("{THREADS}{THREADS}"), "11:8: '400 threads' has been used as a name already"),
+        (format!("{THREADS}{THREADS}"), "11:8: '400 threads' is already used as a name"),
         ("[[variant]]\nname = 'x'\ncommand = ['']".to_owned(), "7:12: no command; expected the program"),
         ("[[variant]]\nname = 'x'\nfactor = ''".to_owned(), "7:10: expected the name of a factor"),
         ("[[variant]]\nname = 'x'\ncpus = -1".to_owned(), "7:8: '-1' is not a number of processors"),
@@ -312,8 +312,11 @@ fn a_message_says_where_what_and_what_else() {
         ("[[variant]]\nname = 'x'\nrelives = 'a'".to_owned(), "did you mean 'relieves'?"),
         ("variant = 5".to_owned(), "'variant' is a number; expected a section [[variant]]"),
         (asked("measure = 'p99'"), "10:1: about which variant? Expected variant ="),
-        (asked("variant = '400 thread'"), "11:11: '400 thread' is no variant; did you mean '400 threads'?"),
-        (asked("variant = 'pool'"), "11:11: 'pool' is no variant; expected one of: baseline, 400 threads"),
+        (
+            asked("variant = '400 thread'"),
+            "11:11: '400 thread' is not a variant; did you mean '400 threads'?",
+        ),
+        (asked("variant = 'pool'"), "11:11: 'pool' is not a variant; expected one of: baseline, 400 threads"),
         (asked("variant = 'baseline'"), "11:11: 'baseline' is compared with itself"),
         (
             asked("variant = '400 threads'\nbaseline = '400 threads'"),
@@ -329,7 +332,7 @@ fn a_message_says_where_what_and_what_else() {
         ),
         (
             asked("variant = '400 threads'\nat = '50%'"),
-            "12:6: the capacity is searched for, not taken at a load: leave this out, or say a measure",
+            "12:6: the capacity is searched for, not measured at a load: leave this out, or name a measure",
         ),
         (
             asked("variant = '400 threads'\nmeasure = 'p99'\nat = 'much'"),
@@ -351,34 +354,34 @@ fn a_message_says_where_what_and_what_else() {
         (asked("variant = '400 threads'\neffect = '200%'"), "12:10: '200%' is not a share"),
         (
             asked("variant = '400 threads'\non = 'reads'"),
-            "12:6: 'reads' is no workload; expected one of: all (they stand in [try] workloads)",
+            "12:6: 'reads' is not a workload; expected one of: all (they are listed in [try] workloads)",
         ),
         (
             asked("variant = '400 threads'\nname = 'a'\n[[hypothesis]]\nvariant = '400 threads'\nname = 'a'"),
-            "15:8: 'a' has been used as a name already",
+            "15:8: 'a' is already used as a name",
         ),
         (
             tried("workloads = ['raeds']"),
             "13:14: 'raeds' is the name of no request or flow; did you mean 'reads'?",
         ),
         (tried("workloads = ['x']"), "expected one of: reads, writes, all"),
-        (tried("workloads = ['reads', 'reads']"), "13:23: 'reads' stands here twice"),
+        (tried("workloads = ['reads', 'reads']"), "13:23: 'reads' is listed twice"),
         (
             tried("cross = ['thread']"),
             "13:10: no variant is a level of the factor 'thread'; did you mean 'threads'?",
         ),
-        (tried("cross = ['threads', 'threads']"), "13:21: 'threads' stands here twice"),
+        (tried("cross = ['threads', 'threads']"), "13:21: 'threads' is listed twice"),
         (tried("measure = 'p98'"), "13:11: 'p98' is not known here; did you mean 'p99'?"),
-        (tried("search = 0"), "13:10: expected more than no time"),
-        (tried("at = ['100 connections']"), "13:7: connections stand in [try] connections = [1000]"),
-        (tried("at = ['50%', 0.5, '50 %']"), "13:19: this load stands here twice"),
+        (tried("search = 0"), "13:10: expected a time above 0"),
+        (tried("at = ['100 connections']"), "13:7: connections go in [try] connections = [1000]"),
+        (tried("at = ['50%', 0.5, '50 %']"), "13:19: this load is listed twice"),
         (tried("connections = [0]"), "13:16: '0' is not a number of connections"),
         (tried("least = 1"), "13:9: one block shows no noise: expected at least 2"),
         (tried("least = 5\nmost = 3"), "14:8: at least 5 blocks and at most 3: least is above most"),
         (tried("pilot = 0"), "13:9: '0' is not a number of starts, a whole number from 1"),
         (tried("most = 5000"), "13:8: expected at most 1000"),
         (tried("confidence = '100%'"), "13:14: 100 % is not a confidence such as 95%"),
-        (tried("budget = '0s'"), "13:10: expected more than no time"),
+        (tried("budget = '0s'"), "13:10: expected a time above 0"),
         (tried("hold = 5"), "13:8: '5' is not a duration"),
         (tried("capacity = 'yes'"), "13:12: 'capacity' is text; expected true or false"),
         (
@@ -403,9 +406,9 @@ fn only_what_is_started_can_be_changed() {
     for (text, expected) in [
         (
             format!("{THREADS}[[hypothesis]]\nvariant = 'x'"),
-            "7:1: an experiment starts the service anew for each",
+            "7:1: an experiment restarts the service for each",
         ),
-        (THREADS.to_owned(), "2:1: an experiment starts the service anew for each"),
+        (THREADS.to_owned(), "2:1: an experiment restarts the service for each"),
         (format!("postgres.port = 5\n{THREADS}"), "7:5: the plan starts no [service] that this could change"),
         (
             format!("service.command = 'x'\n{POOL}"),
@@ -431,7 +434,7 @@ fn combinations_are_arms_of_their_own() {
     let text = format!("{BASE}{}{}[try]\ncross = ['A', 'B']", many("A"), many("B"));
     let error = plan(Command::Try, &text).expect_err("too many").to_string();
     assert!(
-        error.contains("81 combinations, each of which is started again and again; expected at most 64"),
+        error.contains("81 combinations, each of which is started many times; expected at most 64"),
         "{error}"
     );
     // They can be asked about as any other.

@@ -9,7 +9,7 @@ fn env(name: &str) -> Result<String, String> {
     match name {
         "TOKEN" => Ok("geheim-env é".to_owned()),
         "LINES" => Ok("geheim\nx".to_owned()),
-        _ => Err(format!("the environment has no {name}")),
+        _ => Err(format!("the environment variable {name} is not set")),
     }
 }
 
@@ -203,11 +203,14 @@ fn no_message_shows_them() {
         assert!(error.starts_with(option) && !error.contains(SECRET), "{text}\n{error}");
     }
     for (text, expected) in [
-        ("target = { url = 'h', bearer = '{env:NONE}' }", "{env:NONE}: the environment has no NONE"),
+        (
+            "target = { url = 'h', bearer = '{env:NONE}' }",
+            "{env:NONE}: the environment variable NONE is not set",
+        ),
         ("target = { url = 'h', bearer = '{secret:none}' }", "{secret:plans/none}: cannot read 'plans/none'"),
         (
             "target = { url = 'h', bearer = '{env:LINES}' }",
-            "{env:LINES}: it is used in a header and holds a line end",
+            "{env:LINES}: it is used in a header and holds a line break",
         ),
     ] {
         let mut plan = plan(Command::Run, &format!("load.rate = 1\n{text}")).expect(text);

@@ -41,7 +41,7 @@ impl Waits {
         let permits = {
             let mut pools = self.pools.lock().expect("nothing panics while it is held");
             if pools.len() >= POOLS_LIMIT && !pools.contains_key(&size) {
-                return Err("too many different pools were asked for; start the service anew".to_owned());
+                return Err("too many different pools were asked for; restart the service".to_owned());
             }
             Arc::clone(pools.entry(size).or_insert_with(|| Arc::new(Permits::new(size))))
         };

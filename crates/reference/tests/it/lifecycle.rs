@@ -37,7 +37,7 @@ fn a_dead_socket_file_is_replaced_and_a_live_one_is_not() {
     assert!(matches!(refusal(config()), Error::AddressTaken { .. }));
     // Its file stays behind, as after a crash.
     drop(alive);
-    let service = Service::start(config()).expect("nobody listens there");
+    let service = Service::start(config()).expect("nothing listens there");
     assert_eq!(Client::of(&service).get("/healthz").status, 200);
     drop(service);
     std::fs::write(&path, "precious").expect("a new file");

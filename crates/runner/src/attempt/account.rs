@@ -125,8 +125,8 @@ impl<'a> Account<'a> {
         let Some((capacity, lower)) = limits.last().and_then(capacity) else {
             let text = match ended {
                 Ended::TargetFails => "only errors came back",
-                Ended::BelowMin => "the lowest rate failed already: lower [find] from",
-                Ended::NotRecovered => "the target did not come back after an overload",
+                Ended::BelowMin => "even the lowest rate failed: lower [find] from",
+                Ended::NotRecovered => "the target did not recover from an overload",
                 _ => "the search ended before it found a rate that holds",
             };
             self.doubt(Doubt::NoLimit, text);
@@ -138,7 +138,7 @@ impl<'a> Account<'a> {
             }
             Ended::BudgetSpent if !limits.iter().all(|limit| limit.regular) => Some((
                 Doubt::NotNarrow,
-                "the search's time was up before its limit was known as well as asked for",
+                "the search ran out of time before its limit was known as precisely as asked for",
             )),
             _ => None,
         };

@@ -197,7 +197,7 @@ impl<B: Bench> Lab<'_, B> {
         match course.capacity(workload).or_else(own) {
             Some(capacity) => Ok(Some(Rate(capacity * share.0))),
             None => Err(Void::Because(format!(
-                "{share} of the capacity of '{workload}' is no rate as long as the pilot has found no capacity"
+                "{share} of the capacity of '{workload}' is not a rate until the pilot has found the capacity"
             ))),
         }
     }

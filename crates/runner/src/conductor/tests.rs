@@ -153,7 +153,7 @@ fn the_state_is_put_back_before_each_trial_or_that_is_told() {
     let doubts: Vec<_> = told.0.iter().filter(|event| matches!(event, Event::Doubt { .. })).collect();
     let [Event::Doubt { caveat }] = &doubts[..] else { panic!("{doubts:?}") };
     assert_eq!(caveat.doubt, Doubt::NotReset);
-    assert_eq!(caveat.text, "the state was not put back before trial 3: it is locked");
+    assert_eq!(caveat.text, "the state was not restored before trial 3: it is locked");
 }
 
 /// After a calm trial and an overload that broke the target for so long: whether it comes back, how often it was looked at,

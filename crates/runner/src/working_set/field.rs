@@ -65,7 +65,7 @@ impl Field {
             Cached::Direct { path } => file(asked, path.as_deref(), None, stop),
             Cached::Postgres { url: Some(url) } => Self::table(asked, url, false, stop),
             Cached::Postgres { url: None } => {
-                Err(Error::Machine("a server of our own is not started".to_owned()))
+                Err(Error::Machine("torment's own server is not started".to_owned()))
             }
         }
     }
@@ -84,7 +84,10 @@ impl Field {
             table.size()
         )];
         if own {
-            notes.push(format!("The server is our own, in a control group with {} of memory.", asked.limit));
+            notes.push(format!(
+                "The server is torment's own, in a control group with {} of memory.",
+                asked.limit
+            ));
         }
         let ways = vec![(None, ReadBy::Table(Box::new(table)))];
         Ok(Self { most, notes, ..Self::with(ways, sizes, None) })
@@ -163,7 +166,7 @@ fn memory(asked: &WorkingSet) -> Result<Field, Error> {
     };
     let ways = vec![start("each, small pages", false)?, start("each, huge pages", true)?];
     let known: Vec<String> = caches.iter().map(|(level, size)| format!("L{level} of {size}")).collect();
-    let known = if known.is_empty() { "caches that are not told".to_owned() } else { known.join(", ") };
+    let known = if known.is_empty() { "unknown caches".to_owned() } else { known.join(", ") };
     // The curve is of one cache, and behind each but the last is another; in a virtual machine the last is also others'.
     let beyond = caches.iter().rev().skip(1).map(|(_, size)| Bytes(BEYOND * size.0));
     let curve_from = beyond.chain([Bytes(0)]).collect();

@@ -85,7 +85,8 @@ pub fn counted(Median { median, low, high }: Median) -> String {
 
 pub fn all_fit(missed: Share) -> String {
     format!(
-        "All sizes fit the cache: of none of them more than {missed} of the reads missed. Measure larger ones with --sizes."
+        "All sizes fit the cache: at no size did more than {missed} of the reads miss. Measure larger ones \
+         with --sizes."
     )
 }
 
@@ -99,7 +100,8 @@ pub fn no_model(why: NoCache, points: &[Point]) -> String {
              measure larger or smaller ones with --sizes."
         ),
         NoCache::AllMiss => {
-            "Not even the two smallest sets fit the cache, so that nothing says what a hit takes; measure smaller ones with --sizes."
+            "Not even the two smallest sets fit the cache, so nothing says what a hit takes; measure \
+             smaller ones with --sizes."
                 .to_owned()
         }
         NoCache::NoHyperbola => {
@@ -138,7 +140,8 @@ pub fn comparison(predicted: f64, below: Bytes, above: Bytes, off: f64) -> Strin
 
 pub fn beyond(most: Bytes) -> String {
     format!(
-        "Where the rate is half was not found: it is not between the smallest size and {most}, the most that can be measured."
+        "The size at which the rate is half was not found: it is not between the smallest size and {most}, \
+         the most that can be measured."
     )
 }
 

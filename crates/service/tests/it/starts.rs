@@ -156,7 +156,7 @@ fn never_ready_is_said_with_its_last_lines() {
     let port = free_port();
     for (ready, expected) in [
         (Ready::Log("started".to_owned()), "printed no line with 'started'".to_owned()),
-        (Ready::Port(port), format!("nobody listens at 127.0.0.1:{port}")),
+        (Ready::Port(port), format!("nothing listens at 127.0.0.1:{port}")),
         (
             Ready::Http(format!("http://127.0.0.1:{port}/up")),
             format!("http://127.0.0.1:{port}/up was not answered"),

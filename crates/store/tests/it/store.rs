@@ -204,7 +204,7 @@ fn refuses_files_that_are_no_store() {
         .expect("ages");
 
     for (path, words) in [
-        (path("text.db"), "not a sound SQLite database"),
+        (path("text.db"), "not a valid SQLite database"),
         (path("file/t.db"), "cannot open the store"),
         (PathBuf::from("/proc/torment/t.db"), "cannot open the store"),
         (folder.path().to_owned(), "cannot open the store"),
@@ -265,7 +265,7 @@ fn a_disk_that_stands_still_holds_no_load_up() {
         _ => None,
     });
     let said = said.expect("what is missed is said");
-    assert!(said.contains(&format!("{} single seconds", SECONDS as usize - kept)), "{kept} are kept: {said}");
+    assert!(said.contains(&format!("{} seconds", SECONDS as usize - kept)), "{kept} are kept: {said}");
     assert_eq!(said, doubt.text);
     assert!((256..SECONDS as usize).contains(&kept), "{kept}");
     assert!(matches!(events.last(), Some(Event::RunEnded { .. })), "what a run comes to is never missed");

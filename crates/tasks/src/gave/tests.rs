@@ -198,5 +198,5 @@ fn who_was_killed_and_why() {
     assert_eq!(place.as_deref(), Some("MemAvailable in /proc/meminfo"));
     // By hand, in a group that is gone by now.
     let (because, place) = is_killed(&own, vec![None], kills(1, 0));
-    assert!(because.contains("no counter") && place.is_none(), "{because}");
+    assert!(because.contains("no kernel counter") && place.is_none(), "{because}");
 }

@@ -186,7 +186,7 @@ fn what_makes_no_sense() {
     for (wanted, says) in [
         (Wanted { raw: true, touch: 1, ..Wanted::default() }, "raw threads have no stack"),
         (Wanted { stack: Some(4096), ..Wanted::default() }, "4 KiB is too small for a thread's stack"),
-        (Wanted { stack: Some(1 << 20), touch: 1 << 20, ..Wanted::default() }, "say a larger --stack"),
+        (Wanted { stack: Some(1 << 20), touch: 1 << 20, ..Wanted::default() }, "give a larger --stack"),
         (Wanted { maps: 1 << 40, ..Wanted::default() }, "mappings cannot be made"),
     ] {
         let why = Ramp::tried(&mut wanted.command()).expect_err("it is refused");

@@ -105,7 +105,7 @@ fn program_of(program: &Path, notes: &mut Vec<String>) -> Result<(PathBuf, Vec<u
             }
             Read::Script(script) => {
                 notes.push(format!(
-                    "{} is a script: read is {}, which runs it",
+                    "{} is a script: reading {}, which runs it",
                     path.display(),
                     script.interpreter
                 ));
@@ -113,7 +113,7 @@ fn program_of(program: &Path, notes: &mut Vec<String>) -> Result<(PathBuf, Vec<u
             }
         }
     }
-    Err(wrong(anyhow!("'{}' is a script of a script of a script: name a program", program.display())))
+    Err(wrong(anyhow!("'{}' is a script run by a script run by a script: name a program", program.display())))
 }
 
 /// Where a loader looks.

@@ -1,8 +1,8 @@
 use std::path::PathBuf;
 
-/// Follow the way from the C library's function to the kernel, in its machine code and in a running program
+/// Follow the path from the C library's function to the kernel, in its machine code and in a running program
 ///
-/// Which functions it calls, which system call that comes to, and what that is asked for: read from the machine code of
+/// Which functions it calls, which system call they end in, and with which arguments: read from the machine code of
 /// this machine's C library without running it. Then the same call is watched in a program that makes it, and the two
 /// are compared. Exit code 0 if they agree, 1 if not, 91 if no installed program makes the call.
 #[derive(Debug, clap::Args)]
@@ -10,21 +10,21 @@ use std::path::PathBuf;
     after_help = "Examples:\n  torment explain fork                       of the shell's C library\n  torment explain thread --program ./server  of the one that your program gets"
 )]
 pub struct CallArgs {
-    /// Read the C library that the loader would take for this program
+    /// Read the C library that the loader would pick for this program
     #[arg(long, value_name = "FILE", default_value = "/bin/sh")]
     pub program: PathBuf,
 }
 
-/// Say whether a program is static or dynamic, what it needs and why; without running it
+/// Say whether a program is static or dynamic, and what it needs and why, without running it
 ///
-/// Its loader, its libraries and what it takes of each, what keeps it from being static. Neither the program nor
-/// its loader is started, so that it is safe with files of unknown origin.
+/// Shows its loader, its libraries, what it uses from each, and what keeps it from being static. Neither the program
+/// nor its loader is started, so files of unknown origin are safe.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  torment explain binary ./server        is it static, and if not, why?\n  torment explain binary sort            a program of the search path"
 )]
 pub struct BinaryArgs {
-    /// A program or a library; a name without a slash is also looked for in the search path
+    /// A program or library; a name without a slash is also looked up in PATH
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 }

@@ -6,34 +6,34 @@ use plan::{Command, Draft, Error, GivenAt, Plan, ReadFile};
 
 /// Try hypotheses about a service: would this change help?
 ///
-/// The plan names the service, variants of it, and what each is said to change. torment starts one
-/// after the other, in random order and again and again, measures each start, and says of every hypothesis
-/// whether it is better, worse, no difference that matters, or undecided. What it starts it stops, whatever happens.
+/// The plan names the service, variants of it, and what each should change. torment starts them one after another,
+/// many times and in random order, measures each start, and says for every hypothesis: better, worse, no difference
+/// that matters, or undecided. Whatever it starts it stops, come what may.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   torment try plans/homelab.toml --quick
   torment try plans/pool-size.toml --budget 2h
-  torment try --resume 3f2a     go on with an experiment that was cut short
+  torment try --resume 3f2a     resume an experiment that was cut short
 
 Exit codes: 0 every hypothesis has an answer, 91 one is undecided, 99 there was nothing to compare.")]
 pub struct TryArgs {
     /// A plan file with [service] or [postgres], [[variant]] and [[hypothesis]]
     #[arg(value_name = "PLAN", required_unless_present = "resume")]
     pub plan: Option<String>,
-    /// A look in minutes: with what the plan's [quick] says
+    /// Get a first answer in minutes, with the settings in the plan's [quick]
     #[arg(long, conflicts_with = "resume")]
     pub quick: bool,
-    /// End before a block that would not fit into this time
+    /// Stop before a block that would not fit into this time
     #[arg(long, value_name = "TIME", conflicts_with = "resume")]
     pub budget: Option<String>,
-    /// Go on with this experiment, a run that was cut short
+    /// Resume this experiment, a run that was cut short
     #[arg(long, value_name = "RUN", conflicts_with = "plan")]
     pub resume: Option<String>,
-    /// Print the plan as understood and stop
+    /// Print the plan as understood, and stop
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
-    /// Do not keep the run; it can then not be gone on with
+    /// Do not keep the run; it cannot be resumed then
     #[arg(long, conflicts_with = "resume")]
     pub no_store: bool,
     /// Its page while it lasts.

@@ -9,8 +9,8 @@ use units::{Nanos, Rate, Share};
 
 /// Find how many connections a service holds
 ///
-/// Opens connections, twice as many each time, keeps them open, and asks on all of them in turn, until one is lost or the
-/// goal fails; then narrows the number down. Each is asked at least once in a trial.
+/// Opens connections, twice as many each time, keeps them open, and sends requests on all of them in turn, until one
+/// is lost or the goal fails; then narrows the number down. Every connection gets at least one request in a trial.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -22,25 +22,25 @@ Exit codes: 0 number found, 99 not even one, 92 this machine was the limit, 93 t
 pub struct ConnectionsArgs {
     #[command(flatten)]
     target: TargetArg,
-    /// Requests a second over all connections; a trial lasts until each had one
+    /// Requests a second over all connections; a trial lasts until each has had one
     #[arg(short, long, help_heading = "Search")]
     rate: Option<String>,
-    /// Each is asked once in a trial [default, without --rate]
+    /// Send one request on each connection in a trial [default, without --rate]
     #[arg(long, conflicts_with = "rate", help_heading = "Search")]
     idle: bool,
-    /// What is good enough, beside that no connection is lost: zero-drop, loss<0.1%, p99<50ms [default: zero-drop]
+    /// The goal to meet, besides losing no connection: zero-drop, loss<0.1%, p99<50ms [default: zero-drop]
     #[arg(long, help_heading = "Search")]
     goal: Option<String>,
-    /// Where the search starts
+    /// How many connections the search starts with
     #[arg(long, value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Search")]
     from: u32,
-    /// The most to try
+    /// Most connections to try
     #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Search")]
     max: u32,
-    /// How well the number is to be known [default: 2%]
+    /// How precisely to find the number [default: 2%]
     #[arg(long, value_name = "SHARE", help_heading = "Search")]
     width: Option<String>,
-    /// How long one trial lasts, at least [default: 5s]
+    /// How long one trial lasts at least [default: 5s]
     #[arg(long, value_name = "TIME", help_heading = "Search")]
     trial: Option<String>,
     #[command(flatten)]
@@ -78,7 +78,7 @@ impl ConnectionsArgs {
         if let Some(rate) = rate.filter(|rate| rate.0 <= 0.0) {
             return Err(wrong(
                 "--rate",
-                format!("{rate} is no rate; for connections that are only held say --idle"),
+                format!("{rate} is not a rate; for connections that are only held open, use --idle"),
             ));
         }
         let trial = parsed("--trial", self.trial.as_deref())?.unwrap_or(TRIAL);

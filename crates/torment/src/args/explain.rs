@@ -1,10 +1,10 @@
 use super::{BinaryArgs, CallArgs};
 use clap::{Args, Command, Subcommand};
 
-/// Say why a run's limit is where it is, or how programs start here
+/// Explain a run's limit, or how programs start on this machine
 ///
-/// Of a run: every finding with what it rests on, the figures of each step, what was watched, what could not be
-/// seen, and what would change the verdict.
+/// For a run: every finding and its evidence, the figures of each step, what was watched, what could not be seen, and
+/// what would change the verdict.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
@@ -18,9 +18,9 @@ pub struct ExplainArgs {
     /// Something of the machine instead of a run.
     #[command(subcommand)]
     pub what: Option<Explained>,
-    /// Which run, or the beginning of its name; the last one if left out
+    /// A run, by name, id or the start of its id, last, last~N [default: last]
     pub run: Option<String>,
-    /// Judge it again from what was recorded, by the rules of this version; nothing is stored
+    /// Judge the recording again, by the rules of this version; nothing is stored
     #[arg(long)]
     pub again: bool,
 }
@@ -28,19 +28,19 @@ pub struct ExplainArgs {
 /// What can be explained beside a run.
 #[derive(Debug, Subcommand)]
 pub enum Explained {
-    /// The way from fork() to the kernel
+    /// The path from fork() to the kernel
     Fork(CallArgs),
-    /// The way from vfork() to the kernel
+    /// The path from vfork() to the kernel
     Vfork(CallArgs),
-    /// The way from posix_spawn() to the kernel
+    /// The path from posix_spawn() to the kernel
     Spawn(CallArgs),
-    /// The way from pthread_create() to the kernel
+    /// The path from pthread_create() to the kernel
     Thread(CallArgs),
-    /// What CLONE_VM does: a child writes, and its parent looks
+    /// What CLONE_VM does: a child writes, and its parent reads
     Clone,
     #[allow(missing_docs, reason = "a comment here would take the place of the help text of its arguments")]
     Binary(BinaryArgs),
-    /// Every limit on the number of threads: where it is set, what of it is used, how it is raised
+    /// Every limit on the number of threads: where it is set, how much is used, how to raise it
     Limits,
 }
 

@@ -7,9 +7,9 @@ use view::tables::Table;
 
 /// Write a run's measurements to files, for DuckDB, pandas or a spreadsheet
 ///
-/// Tables of raw measurements: slices (every second of load), trials, samples (what was seen of the target), histograms (so that any
-/// quantile can be had) and figures (of a probe). As Parquet, unless --format csv or the file's name says otherwise. Times are UTC,
-/// what was not measured is null.
+/// Tables of raw measurements: slices (every second of load), trials, samples (what was seen of the target),
+/// histograms (for any quantile) and figures (of a probe). As Parquet, unless --format csv or the file's name says
+/// otherwise. Times are UTC; what was not measured is null.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -19,12 +19,13 @@ Examples:
   torment export last --what trials --format csv -o - | column -ts,
   duckdb -c \"from 'run-*/trials.parquet'\"")]
 pub struct ExportArgs {
-    /// Which run: its name, its id or the beginning of it, last, last~N; the last one if left out
+    /// A run, by name, id or the start of its id, last, last~N [default: last]
     pub run: Option<String>,
-    /// Only this table; may be repeated [default: all]
+    /// Write only this table; may be repeated [default: all]
     #[arg(long = "what", value_name = "TABLE", value_parser = what())]
     what: Vec<TableChoice>,
-    /// To this folder, which is made; one table also to a file, which is overwritten, or - for standard output [default: run-ID]
+    /// Folder to write to, created if missing; for one table also a file, which is overwritten, or - for standard
+    /// output [default: run-ID]
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
 }

@@ -11,10 +11,10 @@ const LONGEST: usize = 100;
 /// What the run is to be called.
 #[derive(Debug, Clone, Default, Args)]
 pub struct LabelArgs {
-    /// Call the run so, to find it again: `torment show NAME`
+    /// Name the run, to find it again: `torment show NAME`
     #[arg(long, value_name = "NAME", value_parser = name, help_heading = "Mode")]
     name: Option<String>,
-    /// Mark the run with KEY=VALUE or a word, for `torment list --tag`; may be repeated
+    /// Tag the run with KEY=VALUE or a word, for `torment list --tag`; may be repeated
     #[arg(long = "tag", value_name = "TAG", value_parser = tag, help_heading = "Mode")]
     tags: Vec<String>,
 }
@@ -65,7 +65,9 @@ pub fn tag(text: &str) -> Result<String, String> {
     let key = text.split_once('=').map_or(text, |(key, _)| key);
     let why = match text {
         _ if key.is_empty() => "it has no word before the =",
-        _ if text.chars().any(|letter| letter.is_whitespace() || letter.is_control()) => "it holds a space",
+        _ if text.chars().any(|letter| letter.is_whitespace() || letter.is_control()) => {
+            "it contains a space"
+        }
         _ if text.chars().count() > LONGEST => "it has more than 100 characters",
         _ => return Ok(text.to_owned()),
     };

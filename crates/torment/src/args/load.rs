@@ -8,9 +8,9 @@ use plan::{Command, Draft, Error, GivenAt, Key, Plan, ReadFile};
 
 /// Find the highest rate that meets the goal
 ///
-/// Raises the rate of requests until the goal fails, and narrows the limit down between the highest
-/// rate that met it and the lowest that did not. Requests are sent when they are due, whether
-/// or not the target keeps up, and response times count from then.
+/// Raises the request rate until the goal fails, then narrows the limit down between the highest rate that met the
+/// goal and the lowest that did not. Requests are sent when they are due, whether or not the target keeps up, and
+/// response times count from then.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 #[command(after_help = "\
@@ -20,7 +20,7 @@ Examples:
   torment find https://host/login --form 'user={file:users.csv:name}' --expect-status 302
   torment find postgres://me@host/clinic --sql 'select name from owners where id = {random:1..1000}'
   torment find plans/demo.toml --careful --budget 10m
-  torment find threads                     or processes, connections, working-set: other limits than a rate")]
+  torment find threads                     or processes, connections, working-set")]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct FindArgs {
     /// What is found, if it is not the rate of requests.
@@ -43,8 +43,8 @@ pub struct FindArgs {
 
 /// Offer one load and say whether the goal was met
 ///
-/// With a rate, requests are sent when they are due, whether or not the target keeps up, and response
-/// times count from then. With connections only, each sends its next request when the last is answered.
+/// With a rate, requests are sent when they are due, whether or not the target keeps up, and response times count
+/// from then. With --connections alone, each connection sends its next request when the last is answered.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 #[command(after_help = "\
@@ -60,26 +60,26 @@ pub struct RunArgs {
     /// A URL, `demo`, `null` or a plan file, as for `torment find`
     #[arg(value_name = "TARGET", required_unless_present_any = ["processes", "program"])]
     target: Option<String>,
-    /// What is good enough: zero-drop, loss<0.1%, p99<50ms [default: zero-drop]
+    /// The goal to meet: zero-drop, loss<0.1%, p99<50ms [default: zero-drop]
     #[arg(long, help_heading = "Load")]
     goal: Option<String>,
     /// Requests a second: 500, 2.5k, 90/min
     #[arg(short, long, help_heading = "Load")]
     rate: Option<String>,
-    /// For how long [default: 30s]
+    /// How long the load lasts [default: 30s]
     #[arg(short, long, value_name = "TIME", help_heading = "Load")]
     duration: Option<String>,
-    /// Move in a straight line to this rate, or percentage of --rate, in this time: 30s:500, 30s:10%.
-    /// May be repeated; the first starts at 0
+    /// Ramp to this rate, or percentage of --rate, in this time: 30s:500, 30s:10%. May be repeated; the first starts
+    /// at 0
     #[arg(short, long = "stage", value_name = "TIME:RATE", help_heading = "Load")]
     stage: Vec<String>,
     /// Several stages at once, or `article`: 30s:1% 30s:10% 30s:50% 30s:100% 60s:100%
     #[arg(long, conflicts_with = "stage", help_heading = "Load")]
     stages: Option<String>,
-    /// So many connections, each waiting for its answer, instead of a rate
+    /// Use this many connections, each waiting for its answer, instead of a rate
     #[arg(short, long, value_name = "COUNT", help_heading = "Load")]
     connections: Option<String>,
-    /// End after so many requests
+    /// Stop after this many requests
     #[arg(short = 'n', long, value_name = "COUNT", help_heading = "Load")]
     requests: Option<String>,
     #[command(flatten)]
@@ -100,10 +100,10 @@ pub struct RunArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Mode")]
 pub struct ModeArgs {
-    /// Print the plan as understood and stop
+    /// Print the plan as understood, and stop
     #[arg(long)]
     pub dry_run: bool,
-    /// Send one request, print all of it and of its answer, and stop
+    /// Send one request, print it and its answer in full, and stop
     #[arg(long, conflicts_with = "dry_run")]
     pub once: bool,
     /// What becomes of the run.
@@ -115,28 +115,28 @@ pub struct ModeArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Search")]
 pub(super) struct SearchArgs {
-    /// What is good enough: zero-drop, loss<0.1%, p99<50ms [default: zero-drop]
+    /// The goal to meet: zero-drop, loss<0.1%, p99<50ms [default: zero-drop]
     #[arg(long)]
     goal: Option<String>,
-    /// Lowest rate, where the search starts [default: 10/s]
+    /// Lowest rate to try; the search starts here [default: 10/s]
     #[arg(long, value_name = "RATE")]
     from: Option<String>,
     /// Highest rate to try [default: 1,000,000/s]
     #[arg(long, value_name = "RATE")]
     max: Option<String>,
-    /// How well the limit is to be known [default: 2%]
+    /// How precisely to find the limit [default: 2%]
     #[arg(long, value_name = "SHARE")]
     width: Option<String>,
     /// How long one trial lasts [default: 10s]
     #[arg(long, value_name = "TIME")]
     trial: Option<String>,
-    /// Trials of 60 s, and a limit known within 1%
+    /// Use trials of 60 s, and find the limit within 1%
     #[arg(long)]
     careful: bool,
-    /// No trial may be bad at the rate that holds; otherwise one of ten may
+    /// Allow no bad trial at the rate that holds [default: one in ten]
     #[arg(long)]
     strict: bool,
-    /// End after this long with what is known by then [default: after some three minutes]
+    /// Stop after this long, and report what is known by then [default: about three minutes]
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
 }
@@ -236,7 +236,7 @@ pub(super) fn plan_from(
 pub fn variable(name: &str) -> Result<String, String> {
     std::env::var(name).map_err(|why| match why {
         std::env::VarError::NotPresent => {
-            format!("the environment has no {name}; set it: {name}=… torment …")
+            format!("the environment variable {name} is not set; set it: {name}=… torment …")
         }
         std::env::VarError::NotUnicode(_) => format!("the value of {name} is not UTF-8"),
     })

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 #[derive(Debug, Subcommand)]
 #[allow(missing_docs, reason = "a comment here would take the place of the help text of its arguments")]
 pub enum PlanAction {
-    /// Make a plan of a curl command, as browsers copy it
+    /// Make a plan from a curl command, as browsers copy it
     ///
-    /// Secrets do not get into the plan: {env:NAME} stands for them. What is not carried over is said.
+    /// Secrets stay out of the plan: {env:NAME} stands for them. Whatever is not carried over is reported.
     #[command(after_help = "\
 Examples:
   torment plan from-curl 'curl -H \"Accept: text/html\" http://127.0.0.1:8080/' -o plan.toml
@@ -21,45 +21,45 @@ Examples:
         #[command(flatten)]
         output: Output,
     },
-    /// Make a plan of what a browser recorded (HAR): one flow, with its pauses
+    /// Make a plan from a browser's recording (HAR): one flow, with its pauses
     #[command(after_help = "Example:\n  torment plan from-har recording.har -o shop.toml")]
     FromHar {
         /// The recording, or - for standard input
         file: String,
-        /// Keep images, style sheets, scripts, fonts and media, too
+        /// Keep images, style sheets, scripts, fonts and media too
         #[arg(long)]
         include_assets: bool,
-        /// Keep the requests to this origin, https://host [default: that of the first page]
+        /// Keep only requests to this origin, https://host [default: that of the first page]
         #[arg(long, value_name = "URL")]
         origin: Option<String>,
         #[command(flatten)]
         output: Output,
     },
-    /// Make a plan of an OpenAPI description: a request for each operation
+    /// Make a plan from an OpenAPI description: one request per operation
     #[command(after_help = "\
 Example:
   torment plan from-openapi openapi.yaml --base http://127.0.0.1:8080/v1 -o api.toml")]
     FromOpenapi {
         /// The description, JSON or YAML, or - for standard input
         file: String,
-        /// Let operations that change something be part of the load; else they are commented out
+        /// Include operations that change something [default: comment them out]
         #[arg(long)]
         include_writes: bool,
-        /// Where the service is [default: the description's first server]
+        /// Address of the service [default: the description's first server]
         #[arg(long, value_name = "URL")]
         base: Option<String>,
         #[command(flatten)]
         output: Output,
     },
-    /// Read a plan file with all the files it names, and say how it is understood
+    /// Read a plan file and all the files it names, and say how it is understood
     ///
-    /// Nothing is sent. A variable of the environment that is not set is said, and is no mistake.
+    /// Nothing is sent. An environment variable that is not set is reported, but is no error.
     #[command(after_help = "Example:\n  torment plan check plan.toml")]
     Check {
         /// The plan file, or - for standard input
         file: String,
     },
-    /// Print all that a plan file may say, as Markdown
+    /// Print the reference of plan files, as Markdown
     #[command(after_help = "Example:\n  torment plan reference | less")]
     Reference,
 }

@@ -5,10 +5,9 @@ use plan::{Draft, Key};
 
 #[derive(Debug, Args)]
 pub(super) struct TargetArg {
-    /// A URL (http, https, postgres), `demo` (the built-in service), `null` (torment itself), or a plan
-    /// file ending in .toml. The path, headers, body and statements may hold {1..1000},
-    /// {random:1..1000}, {uuid}, {counter}, {file:names.csv:column}, and secrets as {env:NAME} or
-    /// {secret:FILE}; quote them, or the shell reads them itself
+    /// A URL (http, https, postgres), `demo` (the built-in service), `null` (torment itself), or a plan file ending
+    /// in .toml. The path, headers, body and statements may hold {1..1000}, {random:1..1000}, {uuid}, {counter},
+    /// {file:names.csv:column}, and secrets as {env:NAME} or {secret:FILE}; quote them, or the shell expands them
     #[arg(value_name = "TARGET", required = true)]
     target: Option<String>,
 }
@@ -38,20 +37,20 @@ pub(super) struct RequestArgs {
     /// Send a form with this field; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     form: Vec<String>,
-    /// Log in with every request, best as 'user:{env:PASSWORD}'
+    /// Send these credentials with every request, best as 'user:{env:PASSWORD}'
     #[arg(long, value_name = "USER:PASSWORD")]
     basic: Option<String>,
     /// Send this token with every request, best as {env:TOKEN} or {secret:FILE}
     #[arg(long, value_name = "TOKEN", conflicts_with = "basic")]
     bearer: Option<String>,
-    /// Ask a database: a statement whose placeholders become parameters. May be repeated, with a
-    /// weight before it: '3: select …'
+    /// Send this statement to a database; its placeholders become parameters. May be repeated, each with a weight in
+    /// front: '3: select …'
     #[arg(long, value_name = "STATEMENT")]
     sql: Vec<String>,
-    /// From the moment a request is due to the last byte of its answer [default: 10s]
+    /// Time allowed, from when a request is due to the last byte of its answer [default: 10s]
     #[arg(long, value_name = "TIME")]
     timeout: Option<String>,
-    /// What counts as answered: 200, 2xx, 200-204, or several with commas [default: 200-399]
+    /// Statuses that count as answered: 200, 2xx, 200-204, or several with commas [default: 200-399]
     #[arg(long, value_name = "STATUS")]
     expect_status: Option<String>,
     /// The answer must have this header, containing the value; may be repeated
@@ -60,7 +59,7 @@ pub(super) struct RequestArgs {
     /// The answer's body must contain this; may be repeated
     #[arg(long, value_name = "TEXT")]
     expect_body: Vec<String>,
-    /// The answer must be JSON with this value, /user/name=anna; may be repeated
+    /// The answer must be JSON with this value at this place, /user/name=anna; may be repeated
     #[arg(long, value_name = "POINTER=VALUE")]
     expect_json: Vec<String>,
     /// Accept any certificate
@@ -69,13 +68,13 @@ pub(super) struct RequestArgs {
     /// Connect to this socket instead of the URL's host
     #[arg(long, value_name = "PATH")]
     unix_socket: Option<String>,
-    /// Speak HTTP/1.1 only [default: over TLS whatever the server chooses, else HTTP/1.1]
+    /// Speak HTTP/1.1 only [default: over TLS what the server chooses, else HTTP/1.1]
     #[arg(long, conflicts_with = "http2")]
     http1: bool,
     /// Speak HTTP/2 only
     #[arg(long)]
     http2: bool,
-    /// Most requests at once on one connection of HTTP/2 [default: 100]
+    /// Most requests at once on one HTTP/2 connection [default: 100]
     #[arg(long, value_name = "COUNT")]
     streams: Option<String>,
 }
@@ -86,25 +85,25 @@ pub(super) struct GeneratorArgs {
     /// How requests are spaced: even, or poisson (at random) [default: even]
     #[arg(long, value_name = "HOW")]
     arrivals: Option<String>,
-    /// Seed of everything random [default: 1]
+    /// Seed for everything random [default: 1]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<String>,
-    /// Processors to send from, 0,2 or 0-3 [default: one, whichever is free]
+    /// Processors to send from, such as 0,2 or 0-3 [default: one, whichever is free]
     #[arg(long, value_name = "LIST")]
     cores: Option<String>,
-    /// How late a request may be sent to save processor time; 0: not at all [default: 50us]
+    /// How late a request may be sent, to save processor time; 0: never late [default: 50us]
     #[arg(long, value_name = "TIME")]
     lateness: Option<String>,
-    /// Most connections to open for a rate [default: 10000]
+    /// Most connections to open to keep up a rate [default: 10000]
     #[arg(long, value_name = "COUNT")]
     max_connections: Option<String>,
     /// Connections to a database [default: 16]
     #[arg(long, value_name = "COUNT")]
     pool: Option<String>,
-    /// Most requests due and not answered; one more is refused and counted [default: 20000]
+    /// Most requests outstanding; any more are not sent, and counted as refused [default: 20000]
     #[arg(long, value_name = "COUNT")]
     max_outstanding: Option<String>,
-    /// Count a request as failed that met a connection which the server was closing, instead of sending it once more
+    /// Count a request as failed if the server was closing its connection, instead of resending it
     #[arg(long)]
     no_resend: bool,
 }

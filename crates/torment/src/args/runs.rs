@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use store::{CameTo, Filter};
 use units::{Moment, ParseError, Share};
 
-/// List the runs that are kept
+/// List the stored runs
 ///
-/// The newest first: which, called what, of which target, and what they came to. The measurements of an experiment are left out.
+/// Newest first: id, name, target and result. The measurements of an experiment are left out.
 #[derive(Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
@@ -19,31 +19,31 @@ Examples:
   torment list --tag pool=10 --verdict met
   torment list --format csv > runs.csv")]
 pub struct ListArgs {
-    /// Only those of this name
+    /// Only runs with this name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Only those with this tag, whole or its key; may be repeated
+    /// Only runs with this tag, KEY=VALUE or just the key; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// Only those whose target holds this text
+    /// Only runs whose target contains this text
     #[arg(long, value_name = "TEXT")]
     target: Option<String>,
-    /// Only those of this command: run, find, try, probe, 'find threads', …
+    /// Only runs of this command: run, find, try, probe, 'find threads', …
     #[arg(long, value_name = "COMMAND")]
     command: Option<String>,
-    /// Only those that came to this
+    /// Only runs with this result
     #[arg(long, value_name = "VERDICT", value_parser = verdict())]
     verdict: Option<CameTo>,
-    /// Only those of a machine whose host or processor holds this text
+    /// Only runs on a machine whose host name or processor contains this text
     #[arg(long, value_name = "TEXT")]
     machine: Option<String>,
-    /// Only those that began since: 30m, 12h, 2d or 4w ago, or a date such as 2026-11-20 or 2026-11-20T16:15:00Z
+    /// Only runs that began since: 30m, 12h, 2d or 4w ago, or a date such as 2026-11-20 or 2026-11-20T16:15:00Z
     #[arg(long, value_name = "WHEN", value_parser = moment)]
     since: Option<Moment>,
-    /// Only those that began before that: as for --since
+    /// Only runs that began before this, given as for --since
     #[arg(long, value_name = "WHEN", value_parser = moment)]
     until: Option<Moment>,
-    /// At most so many
+    /// List at most this many
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
 }
@@ -78,8 +78,8 @@ fn moment(text: &str) -> Result<Moment, ParseError> {
 
 /// Show a run again
 ///
-/// What it came to, and small charts of its seconds. As csv or ndjson its seconds of load, a line each; as markdown its figures with
-/// their intervals.
+/// Shows its result, and small charts of its seconds. As csv or ndjson, one line per second of load; as markdown, its
+/// figures with their intervals.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -89,21 +89,21 @@ Examples:
   torment show 3f2a            one of `torment list`
   torment show --format json   for programs")]
 pub struct ShowArgs {
-    /// Which run: its name, its id or the beginning of it, last, last~N; the last one if left out
+    /// A run, by name, id or the start of its id, last, last~N [default: last]
     pub run: Option<String>,
-    /// What the programs have written that its plan started
+    /// Print the output of the programs that its plan started
     #[arg(long)]
     pub logs: bool,
-    /// Draw the charts with ASCII characters alone
+    /// Draw the charts in plain ASCII
     #[arg(long)]
     pub plain: bool,
 }
 
-/// Compare runs: what became better or worse, with intervals
+/// Compare runs: what got better or worse, with confidence intervals
 ///
-/// Two to eight runs of `torment run`, or of `torment find`, each against the first: the limit, response times, goodput, what was
-/// lost, the target's processor time. A difference is one if all of its 95 % interval is beyond the tolerance. Two runs of
-/// `torment probe` are compared figure by figure.
+/// Two to eight runs of `torment run`, or of `torment find`, each against the first: the limit, response times,
+/// goodput, what was lost, the target's processor time. A difference counts if all of its 95 % interval is beyond the
+/// tolerance. Two runs of `torment probe` are compared figure by figure.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -115,44 +115,44 @@ Examples:
 Exit codes:
   0 compared; with --baseline: no run is worse   90 one is worse   91 one is undecided, none is worse")]
 pub struct CompareArgs {
-    /// Runs by name, id or the beginning of it, last, last~N; of probes also files
+    /// Runs by name, id or the start of an id, last, last~N; for probes also files
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
-    /// Compare with this run, and say by the exit code whether another is worse
+    /// Compare with this run, and set the exit code if another is worse
     #[arg(long, value_name = "RUN")]
     pub baseline: Option<String>,
-    /// What differs by less is the same
+    /// Differences smaller than this do not count
     #[arg(long, value_name = "SHARE", default_value = "5%")]
     pub tolerance: Share,
-    /// Also write a test report to this file: a case for each figure, failed if it is worse
+    /// Also write a JUnit test report to this file: one case per figure, failed if it is worse
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
 }
 
-/// Give a run a name
+/// Name a run
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  torment name last before\n  torment name before --remove")]
 pub struct NameArgs {
-    /// Which run
+    /// The run
     pub run: String,
     /// Its new name
     #[arg(value_parser = name, required_unless_present = "remove")]
     pub name: Option<String>,
-    /// Leave it without a name
+    /// Remove its name
     #[arg(long, conflicts_with = "name")]
     pub remove: bool,
 }
 
-/// Give a run tags, or take them away
+/// Tag a run, or remove its tags
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  torment tag last pool=10 nightly\n  torment tag last nightly --remove")]
 pub struct TagArgs {
-    /// Which run
+    /// The run
     pub run: String,
     /// KEY=VALUE, or a word
     #[arg(value_name = "TAG", value_parser = tag, required = true)]
     pub tags: Vec<String>,
-    /// Take these away
+    /// Remove these tags
     #[arg(long)]
     pub remove: bool,
 }

@@ -1,11 +1,11 @@
 use clap::Args;
 use std::path::PathBuf;
 
-/// Break services in known ways, and see whether what gave first is named
+/// Break services in known ways, and check that the right cause is named
 ///
-/// Each cell starts a service that is broken in one way (this program, and where they are installed
-/// PostgreSQL and a Tomcat), loads it for some seconds, watches it, and holds the verdict to the truth. Some
-/// need root, for limits; those that cannot be had are skipped and say why.
+/// Each cell starts a service that is broken in one way (this program, and where installed PostgreSQL and a Tomcat),
+/// loads it for some seconds, watches it, and checks the verdict against the truth. Some cells need root, to set
+/// limits; cells that cannot run here are skipped, with the reason.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -14,18 +14,18 @@ Examples:
   torment selftest --list
 
 Exit code 0 if the first cause named is right in 9 of 10 cells, one of the first two in 97 of 100,
-and nothing wrong is said with high confidence; else 99.")]
+and no wrong cause is named with high confidence; else 99.")]
 pub struct SelftestArgs {
-    /// Which cells, by name or the beginning of it [default: all]
+    /// The cells to run, by name or the start of a name [default: all]
     #[arg(value_name = "CELL")]
     pub cells: Vec<String>,
-    /// How often each
+    /// How often to run each cell
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repetitions: u32,
-    /// Only print what there is
+    /// List the cells, and stop
     #[arg(long)]
     pub list: bool,
-    /// Keep what was seen of each cell in this folder, a JSON object on each line
+    /// Keep the recording of each cell in this folder, one JSON object per line
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,
 }

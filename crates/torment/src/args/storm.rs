@@ -17,10 +17,11 @@ const PARALLEL_OPEN: u32 = 1000;
 /// More descriptors than this no Linux process may have (`fs.nr_open` by default).
 const PARALLEL_MOST: u32 = 1 << 20;
 
-/// Find how many processes a second can be started
+/// Find how many processes a second this machine can start
 ///
 /// Starts a short program at a rate, whether or not the machine keeps up, and raises the rate until processes fail,
-/// time out or pile up. Says then what a process cost, and what this machine could start of a program that does nothing.
+/// time out or pile up. Then says what a process cost, and how fast this machine could start a program that does
+/// nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -30,15 +31,15 @@ Examples:
 pub struct ProcessesArgs {
     #[command(flatten)]
     search: SearchArgs,
-    /// Kill what has not ended this long after it was due [default: 10s]
+    /// Kill a process that has not ended this long after it was due [default: 10s]
     #[arg(long, value_name = "TIME", help_heading = "Processes")]
     timeout: Option<String>,
-    /// Do not start the program up to 50 times more at the end, one after the other, to see where its time goes
+    /// At the end, do not start the program up to 50 more times, one after another, to see where its time goes
     #[arg(long, help_heading = "Processes")]
     no_split: bool,
     #[command(flatten)]
     processes: Processes,
-    /// Print what would be done and stop
+    /// Print what would be done, and stop
     #[arg(long, help_heading = "Mode")]
     pub dry_run: bool,
     /// What becomes of the run.
@@ -53,10 +54,10 @@ pub struct ProcessesArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Processes")]
 pub struct StormArgs {
-    /// Start so many processes of the COMMAND after `--`, instead of sending requests
+    /// Start this many processes of the COMMAND after `--`, instead of sending requests
     #[arg(long, value_name = "COUNT")]
     pub processes: Option<String>,
-    /// Afterwards start the program up to 50 times more, one after the other, to see where its time goes
+    /// At the end, start the program up to 50 more times, one after another, to see where its time goes
     #[arg(long)]
     split: bool,
     #[command(flatten)]
@@ -70,16 +71,16 @@ pub struct StormArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Processes")]
 struct Processes {
-    /// The most processes alive at once [default: 100, with a rate 1000]
+    /// Most processes alive at once [default: 100; with a rate 1000]
     #[arg(long, value_name = "COUNT")]
     parallel: Option<String>,
-    /// Exit statuses that are as they should be: 0,2-4 [default: 0]
+    /// Exit statuses that count as success: 0,2-4 [default: 0]
     #[arg(long, value_name = "LIST")]
     expect_exit: Option<String>,
-    /// Append what the processes write to this file [default: it is thrown away]
+    /// Append what the processes write to this file [default: discard it]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write a line of JSON for each process to this file
+    /// Write a line of JSON per process to this file
     #[arg(long, value_name = "FILE")]
     job_log: Option<PathBuf>,
 }
@@ -139,7 +140,8 @@ impl StormArgs {
                 "a number of processes and a rate: a number is started as fast as --parallel allows, a rate by due times; leave one out"
             ),
             (None, false) => anyhow::bail!(
-                "how many processes? Give --processes 10000 (so many, --parallel at once), or --rate 500 (so many a second)"
+                "how many processes? Give --processes 10000 (that many, --parallel at once), or --rate 500 \
+                 (that many a second)"
             ),
             (Some(count), false) => {
                 load.set(Key::Requests, "--processes", count);
@@ -184,7 +186,7 @@ impl Processes {
             None => Expected::default(),
             Some(text) => Expected::parse(text).ok_or_else(|| {
                 anyhow::anyhow!(
-                    "--expect-exit: '{text}' is no list of exit statuses from 0 to 255, such as 0,2-4"
+                    "--expect-exit: '{text}' is not a list of exit statuses from 0 to 255, such as 0,2-4"
                 )
             })?,
         };
@@ -210,7 +212,8 @@ impl StormRequest {
             plan::Task::Find(find) => format!("from {} up, until {} fails", find.from, self.plan.objective),
             plan::Task::Run(plan::Load::Closed { requests, duration, .. }) => {
                 let number =
-                    requests.map_or_else(|| "as many as go".to_owned(), |n| units::grouped(n) + " processes");
+                    requests.map_or_else(|| "as many as possible".to_owned(), |n| units::grouped(n) + " \
+                                                                                                       processes");
                 let time = duration.map_or_else(String::new, |time| format!(", for at most {time}"));
                 format!("{number}, as fast as {} at once allow{time}", options.parallel)
             }
@@ -229,10 +232,9 @@ impl StormRequest {
                 options.timeout
             ),
         ];
-        lines.extend(
-            options.output.as_ref().map(|file| format!("what they write goes to '{}'", file.display())),
-        );
-        lines.extend(options.log.as_ref().map(|file| format!("a line for each to '{}'", file.display())));
+        lines
+            .extend(options.output.as_ref().map(|file| format!("their output goes to '{}'", file.display())));
+        lines.extend(options.log.as_ref().map(|file| format!("one line each goes to '{}'", file.display())));
         lines
     }
 }

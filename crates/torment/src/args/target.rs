@@ -1,11 +1,11 @@
 use clap::{Args, ValueEnum};
 use reference::{Config, Database, Listen, Model, Warming};
 
-/// Serve the built-in service, whose limits are known
+/// Run the built-in service, whose limits are known
 ///
-/// /queue?us=500 is one server that takes 500 µs for each request: exactly 2,000 a second. /pool, /delay,
-/// /stall, /warm and /shed are other known truths, / and /owners/new a small clinic with a database;
-/// /truth says what truly happened. /fault/cpu, /fault/lock and others truly burn, wait and hold.
+/// /queue?us=500 is one server that takes 500 µs for each request: exactly 2,000 a second. /pool, /delay, /stall,
+/// /warm and /shed have other known limits, / and /owners/new are a small clinic with a database; /truth says what
+/// really happened. /fault/cpu, /fault/lock and others really burn, wait and hold.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -17,8 +17,8 @@ pub struct TargetArgs {
     /// A port, ADDRESS:PORT, or unix:PATH
     #[arg(long, value_name = "WHERE", default_value = "127.0.0.1:8080")]
     listen: Listen,
-    /// How it waits: a pool of workers, a thread for each connection, event loops, or workers that each
-    /// accept a connection, answer once and close it
+    /// How it serves: a pool of workers, a thread per connection, event loops, or workers that each accept a
+    /// connection, answer once and close it
     #[arg(long, value_enum, default_value_t)]
     model: ModelName,
     /// Workers of the pool [default: 200] or serial ones [default: 4], or event loops [default: enough
@@ -28,19 +28,19 @@ pub struct TargetArgs {
     /// Requests that may wait for a worker of the pool; more are answered 503 [default: 100000]
     #[arg(long, value_name = "COUNT")]
     queue: Option<usize>,
-    /// Connections that may wait to be accepted [default: as many as the kernel lets]
+    /// Connections that may wait to be accepted [default: as many as the kernel allows]
     #[arg(long, value_name = "COUNT")]
     backlog: Option<u32>,
-    /// Where the clinic keeps its rows: a postgres:// URL or an SQLite file [default: a temporary one]
+    /// Database of the clinic: a postgres:// URL or an SQLite file [default: a temporary one]
     #[arg(long, value_name = "URL|PATH")]
     database: Option<Database>,
     /// Connections to the database, shared by all requests
     #[arg(long, value_name = "COUNT", default_value_t = Config::default().connections)]
     connections: usize,
-    /// Be slow at first: so many times slower, falling until so many requests are answered
+    /// Start out this many times slower, and speed up until this many requests are answered
     #[arg(long, value_name = "FACTOR:REQUESTS", value_parser = warming)]
     warming: Option<Warming>,
-    /// Processors to run on, 0,2 or 0-3 [default: all]
+    /// Processors to run on, such as 0,2 or 0-3 [default: all]
     #[arg(long, value_name = "LIST", value_parser = plan::parse_cores)]
     cores: Option<std::vec::Vec<u32>>,
     /// End when standard input does.

@@ -152,15 +152,18 @@ fn wrong_values_are_named_by_their_option() {
         ("run h -r 5 -d 30", "--duration: '30' is not a duration such as"),
         ("run h -r 5 -c 5", "--connections: connections make a closed loop"),
         ("run h -s 5s:10%", "--stage: '5s:10%' is not a stage: percent of what?"),
-        ("run h -s 5s:10 -d 5s", "--duration: stages say themselves"),
+        ("run h -s 5s:10 -d 5s", "--duration: stages already say"),
         ("run h -r 5 -s 5s:10", "--rate: no stage is a percentage of it"),
         ("run h -r 5 -H X", "--header: 'X' is not a header, 'Name: value'"),
-        ("run h -r 5 -H 'Content-Length: 5'", "--header: 'Content-Length' follows from the body"),
+        (
+            "run h -r 5 -H 'Content-Length: 5'",
+            "--header: torment sets 'Content-Length' itself, from the body",
+        ),
         ("run h -r 5 -b x --form a=b", "--form: a request has one body"),
         ("run h -r 5 --form a", "--form: 'a' is not a form field, name=value"),
         ("run h -r 5 --body-file x", "--body-file: cannot read 'x': no such file"),
         ("run h -r 5 --expect-status 99", "--expect-status: '99' is not a status"),
-        ("run h -r 5 --timeout 0", "--timeout: expected more than no time"),
+        ("run h -r 5 --timeout 0", "--timeout: expected a time above 0"),
         ("run h -r 5 --arrivals odd", "--arrivals: 'odd' is neither even nor poisson"),
         ("run h -r 5 --cores a", "--cores: 'a' is not a list of processors"),
         ("run h/{random:1..} -r 5", "TARGET: '{random:1..}' is not a random number"),
@@ -169,7 +172,7 @@ fn wrong_values_are_named_by_their_option() {
         ("run h -r 5 --bearer a -H 'Authorization: b'", "--bearer: give one kind of credentials"),
         (
             "run h -r 5 --bearer '{env:NOT_SET}'",
-            "{env:NOT_SET}: the environment has no NOT_SET; set it: NOT_SET=… torment",
+            "{env:NOT_SET}: the environment variable NOT_SET is not set; set it: NOT_SET=… torment",
         ),
         ("run h -r 5 --bearer '{secret:x}'", "{secret:x}: cannot read 'x': no such file"),
         (
@@ -202,7 +205,7 @@ fn wrong_values_are_named_by_their_option() {
         ("run dir/p.toml -d 5x", "--duration: '5x' is not a duration"),
         ("find h --from 500 --max 400", "--from: the search from 500/s to 400/s has no room"),
         ("find h --width 0", "--width: 0 % is not above 0 %"),
-        ("find h --trial 0s", "--trial: expected more than no time"),
+        ("find h --trial 0s", "--trial: expected a time above 0"),
         ("find h --careful --budget 5s", "--budget: not enough for one trial of 60 s"),
         ("find h --goal fast", "--goal: 'fast' is not a goal such as zero-drop"),
         ("find dir/p.toml --from 500", "--from: the search from 500/s to 500/s has no room"),
@@ -244,7 +247,10 @@ fn whom_to_watch() {
         ("watch 1 --for 5", "--for: '5' is not a duration"),
         ("watch 1 --for 900ms", "--for: '900ms' is too short"),
         ("watch 1 --interval 0s", "--interval: '0s' is too short"),
-        ("watch 1 --postgres postgres://me:{env:NOT_SET}@h", "{env:NOT_SET}: the environment has no NOT_SET"),
+        (
+            "watch 1 --postgres postgres://me:{env:NOT_SET}@h",
+            "{env:NOT_SET}: the environment variable NOT_SET is not set",
+        ),
     ] {
         let error = watching(line).expect_err(line).to_string();
         assert!(error.contains(expected), "{line}\nexpected: {expected}\nfound: {error}");

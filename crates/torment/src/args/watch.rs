@@ -6,10 +6,10 @@ use plan::{Command, Draft, Error, Key, ReadFile};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use units::Nanos;
 
-/// Watch a process without load, and say who waits for what
+/// Watch a process without load, and show who waits for what
 ///
-/// Looks at its threads some 20 times a second from outside: which run, which are ready and wait for a
-/// processor, and what the others wait for. Nothing is attached to it, and nothing in it is changed.
+/// Looks at its threads about 20 times a second from outside: which run, which are ready and wait for a processor,
+/// and what the others wait for. Nothing is attached to the process or changed in it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -19,23 +19,23 @@ Examples:
   torment watch :8080 --format json > seen.json
   torment watch --for 1m -- java -jar app.jar")]
 pub struct WatchCommand {
-    /// A process by its number, or whoever listens at a port; its children and the databases and
-    /// services that it talks to on this machine are watched too
+    /// A process by its id, or whichever one listens at a port; its children and the local databases and services
+    /// that it talks to are watched too
     #[arg(value_name = "PID|:PORT|ADDRESS:PORT", required_unless_present = "program")]
     whom: Option<String>,
-    /// Start this and watch it; when the time is up, it is ended (SIGTERM, 5 s later SIGKILL)
+    /// Start this and watch it; when the time is up, it is stopped (SIGTERM, 5 s later SIGKILL)
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "whom")]
     program: Vec<String>,
-    /// For how long [default: on a terminal until Ctrl-C, else 10s]
+    /// How long to watch [default: on a terminal until Ctrl-C, else 10s]
     #[arg(long = "for", value_name = "TIME")]
     time: Option<String>,
-    /// How often the table on the terminal is drawn anew [default: 1s]
+    /// How often to redraw the table on the terminal [default: 1s]
     #[arg(long, value_name = "TIME")]
     interval: Option<String>,
-    /// Ask this PostgreSQL what its sessions do, as a role that has pg_monitor
+    /// Ask this PostgreSQL what its sessions are doing, as a role with pg_monitor
     #[arg(long, value_name = "URL")]
     postgres: Option<String>,
-    /// Read these metrics once a second, in Prometheus' text format
+    /// Read metrics from this address once a second, in the Prometheus text format
     #[arg(long, value_name = "URL")]
     metrics: Option<String>,
 }
@@ -98,7 +98,7 @@ fn time(option: &'static str, text: &str) -> Result<Nanos, Error> {
     let time: Nanos = text.parse().map_err(|e: units::ParseError| wrong(option, e.to_string()))?;
     match time {
         time if time < Nanos::from_secs(1) => {
-            Err(wrong(option, format!("'{text}' is too short: what is seen comes in seconds, at least 1s")))
+            Err(wrong(option, format!("'{text}' is too short: expected at least 1s")))
         }
         time if time > Nanos::from_secs(31 * 86_400) => {
             Err(wrong(option, "expected at most a month".to_owned()))
@@ -126,8 +126,8 @@ fn whom(text: &str) -> Result<Whom, Error> {
         wrong(
             "WHOM",
             format!(
-                "'{text}' is neither a process such as 4711, nor a port such as :8080, nor an address with one \
-                 such as 127.0.0.1:8080; a program to start stands behind two dashes: torment watch -- {text}"
+                "'{text}' is neither a process such as 4711, nor a port such as :8080, nor an address such \
+                 as 127.0.0.1:8080; a program to start goes after two dashes: torment watch -- {text}"
             ),
         )
     })

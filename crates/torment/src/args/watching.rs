@@ -7,27 +7,25 @@ use plan::{Draft, Key};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Watch")]
 pub(super) struct WatchArgs {
-    /// Watch nothing beside the load [default: whatever of the target is on this machine]
+    /// Watch nothing during the load [default: watch whatever part of the target is on this machine]
     #[arg(long, conflicts_with_all = ["pid", "cgroup", "command", "postgres", "metrics", "no_attach"])]
     no_watch: bool,
-    /// Watch this process and its children, instead of whoever listens at the target's address; may be
-    /// repeated
+    /// Watch this process and its children, instead of the one that listens at the target's address; may be repeated
     #[arg(long, value_name = "PID")]
     pid: Vec<String>,
-    /// Watch the processes of this control group, a path below its mount: /system.slice/app.service
+    /// Watch the processes of this control group, by its path below the mount: /system.slice/app.service
     #[arg(long, value_name = "PATH")]
     cgroup: Option<String>,
     /// Watch the processes whose command line contains this
     #[arg(long, value_name = "TEXT")]
     command: Option<String>,
-    /// Ask this PostgreSQL what its sessions do, as a role that has pg_monitor [default: the target, if it
-    /// is one]
+    /// Ask this PostgreSQL what its sessions are doing, as a role with pg_monitor [default: the target, if it is one]
     #[arg(long, value_name = "URL")]
     postgres: Option<String>,
-    /// Read these metrics once a second, in Prometheus' text format
+    /// Read metrics from this address once a second, in the Prometheus text format
     #[arg(long, value_name = "URL")]
     metrics: Option<String>,
-    /// Never ask a Java virtual machine where its threads stand
+    /// Never attach to a Java virtual machine to ask where its threads are
     #[arg(long)]
     no_attach: bool,
 }

@@ -4,48 +4,48 @@ use runner::{Cached, WorkingSet};
 use std::path::PathBuf;
 use units::{Bytes, Nanos};
 
-/// Find how much data may be in use before reads become slow
+/// Find how much data can be in use before reads become slow
 ///
-/// Reads at random in a growing set, through a cache that is made small, and explains the rates by three numbers: what
-/// a hit takes, what a miss takes, and what fits. From these it predicts the size at which the rate is half, and
-/// measures whether it is.
+/// Reads at random in a growing set, through a cache that is kept small, and explains the rates by three numbers:
+/// what a hit takes, what a miss takes, and what fits. From these it predicts the size at which the rate halves, and
+/// checks that by measuring.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  torment find working-set                        a file of our own, through the kernel's cache, in 256 MiB of memory
-  torment find working-set --file /data/big.db    a file of yours, only read
-  torment find working-set --direct               past the kernel's cache through one of torment's own; needs no privilege
-  torment find working-set --depth 16             16 reads under way at once
+  torment find working-set                        a file it makes, cached by the kernel in 256 MiB
+  torment find working-set --file /data/big.db    your file, only read
+  torment find working-set --direct               cached by torment instead; needs no privileges
+  torment find working-set --depth 16             16 reads in flight at once
   torment find working-set --memory               the processor's caches
-  torment find working-set --postgres             rows by their key in a PostgreSQL of our own
+  torment find working-set --postgres             rows by key, in a PostgreSQL that it starts
 
 Exit codes: 0 predicted and measured sizes agree within 10%, 92 they do not, 91 no cache explains the rates.")]
 pub struct WorkingSetArgs {
-    /// Read lines of memory: the caches of the processor
+    /// Read cache lines from memory: measures the processor's caches
     #[arg(long, conflicts_with_all = ["file", "direct", "depth", "postgres", "limit"], help_heading = "What is read")]
     memory: bool,
-    /// Read this file instead of one of our own; it is not changed
+    /// Read this file instead of making one; it is not changed
     #[arg(long, value_name = "PATH", conflicts_with = "postgres", help_heading = "What is read")]
     file: Option<PathBuf>,
-    /// Past the kernel's cache, through one of torment's own; the way without privileges
+    /// Bypass the kernel's cache, and use one of torment's own; needs no privileges
     #[arg(long, conflicts_with_all = ["depth", "postgres"], help_heading = "What is read")]
     direct: bool,
-    /// Reads under way at once, by io_uring
+    /// Reads in flight at once, through io_uring
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024), conflicts_with = "postgres", help_heading = "What is read")]
     depth: u32,
-    /// Read rows by their key: in a PostgreSQL of our own, or in a temporary table of this server
+    /// Read rows by key, in a PostgreSQL that torment starts, or in a temporary table on this server
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", help_heading = "What is read")]
     postgres: Option<String>,
-    /// Memory of the control group, or of torment's own cache: what makes the cache small
+    /// Memory of the control group, or of torment's own cache: this keeps the cache small
     #[arg(long, value_name = "SIZE", default_value = "256MiB", help_heading = "How")]
     limit: Bytes,
     /// Sizes of the set, with commas [default: half to 8 times the limit]
     #[arg(long, value_name = "SIZES", value_delimiter = ',', help_heading = "How")]
     sizes: Vec<Bytes>,
-    /// Of the draws
+    /// Seed for the random reads
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "How")]
     seed: u64,
-    /// Fewer sizes, half as long each
+    /// Measure fewer sizes, each half as long
     #[arg(long, help_heading = "How")]
     quick: bool,
     /// What becomes of the run.
@@ -68,12 +68,12 @@ impl WorkingSetArgs {
     pub fn asked(&self, program: PathBuf) -> Result<WorkingSet, String> {
         if self.limit < LIMIT_LEAST {
             return Err(format!(
-                "--limit: {} is less than anything can live in: at least {LIMIT_LEAST}",
+                "--limit: {} is too little memory; expected at least {LIMIT_LEAST}",
                 self.limit
             ));
         }
         if let Some(small) = self.sizes.iter().find(|size| size.0 < 16 << 10) {
-            return Err(format!("--sizes: {small} is less than the least size, 16 KiB"));
+            return Err(format!("--sizes: {small} is too small; expected at least 16 KiB"));
         }
         let path = self.file.clone();
         let cached = match (&self.postgres, self.memory, self.direct) {

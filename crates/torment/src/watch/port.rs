@@ -11,8 +11,8 @@ pub(super) fn listening(port: u16) -> Result<Vec<SocketAddr>> {
     let found = service::addresses(port);
     if found.is_empty() {
         bail!(
-            "nobody listens at port {port} in torment's network namespace; start the service first, or name \
-             its process by its number if it is in a container"
+            "nothing listens at port {port} in torment's network namespace; start the service first, or \
+             give its process id if it is in a container"
         );
     }
     Ok(found)
@@ -36,7 +36,7 @@ mod tests {
                 listening(at.port()).err()
             });
             let error = error.expect("nobody does").to_string();
-            assert!(error.contains(&format!("nobody listens at port {}", at.port())), "{error}");
+            assert!(error.contains(&format!("nothing listens at port {}", at.port())), "{error}");
         }
     }
 }

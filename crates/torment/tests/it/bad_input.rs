@@ -350,7 +350,7 @@ mod load {
             ("/proc/no.db", &["/proc/no.db", "--store"][..]),
             ("file/no.db", &["file/no.db", "--store"]),
             (".", &["--store"]),
-            ("text.db", &["text.db", "not a sound SQLite database", "--store"]),
+            ("text.db", &["text.db", "not a valid SQLite database", "--store"]),
             ("other.db", &["other.db", "another program", "--store"]),
         ] {
             with_store(store, &load).complains(1, words);

@@ -15,7 +15,7 @@ pub fn call_lines(report: &Report<'_>) -> Vec<Text> {
     match report.walk.chains.first() {
         Some(chain) => {
             lines.push(Text::empty());
-            lines.push(Text::empty().and(Tone::Faint, "  the way, read from its machine code"));
+            lines.push(Text::empty().and(Tone::Faint, "  the path, read from its machine code"));
             lines.extend(way(chain, report));
             lines.extend(kernel(chain, report));
             lines.extend(notes(report));
@@ -183,7 +183,7 @@ fn meaning(name: &str, meaning: &str) -> Text {
 fn notes(report: &Report<'_>) -> Vec<Text> {
     let mut lines = Vec::new();
     for name in &report.walk.beside {
-        let text = format!("The exported {name} is not on the way: the system call is made right there.");
+        let text = format!("The exported {name} is not on the path: the system call is made in place.");
         lines.extend(wrapped("  ", &text, Tone::Plain));
     }
     for other in report.walk.chains.iter().skip(1) {
@@ -191,7 +191,7 @@ fn notes(report: &Report<'_>) -> Vec<Text> {
         // Most of it is the same: where it parts is enough.
         let from = names.len().saturating_sub(PARTED);
         let text = format!(
-            "Also in reach: {}, number {}, by {} at {:#x}, for where the kernel refuses the first.",
+            "Also reachable: {}, number {}, by {} at {:#x}, in case the kernel refuses the first.",
             other.site.creation.name(),
             other.site.number,
             names.get(from..).unwrap_or_default().join(" → "),
@@ -200,7 +200,7 @@ fn notes(report: &Report<'_>) -> Vec<Text> {
         lines.extend(wrapped("  ", &text, Tone::Faint));
     }
     if let Some(path) = names_from(report) {
-        lines.extend(wrapped("  ", &format!("Names that are not exported: from {path}."), Tone::Faint));
+        lines.extend(wrapped("  ", &format!("Names that are not exported come from {path}."), Tone::Faint));
     }
     lines
 }
@@ -216,8 +216,8 @@ fn names_from(report: &Report<'_>) -> Option<String> {
 fn lost(report: &Report<'_>) -> Vec<Text> {
     let walk = &report.walk;
     let text = format!(
-        "No system call that makes a process or a thread was found on its ways: {} functions with {} instructions \
-         were read, {} calls deep. {} calls go where only the running program knows.",
+        "No system call that makes a process or a thread was found on its paths: {} functions with {} instructions \
+         were read, {} calls deep. {} calls go to places that only the running program knows.",
         walk.functions,
         units::grouped(walk.instructions as u64),
         walk.depth,
@@ -268,7 +268,7 @@ fn check(check: &Check) -> Text {
     let line = Text::plain(format!("    {:<10} {:<22} ", check.of, check.seen));
     match (&check.read, check.agrees) {
         (Some(_), true) => line.and(Tone::Good, "as read"),
-        (None, _) => line.and(Tone::Faint, "the code does not say"),
+        (None, _) => line.and(Tone::Faint, "the code does not tell"),
         (Some(read), false) => line.and(Tone::Bad, format!("read: {read}")),
     }
 }
@@ -280,7 +280,7 @@ fn stack(seen: &LiveCall) -> Option<Text> {
     Some(if found == of {
         line.then(format!("its {what} to return to on the stack   ")).and(Tone::Good, "as read")
     } else {
-        line.and(Tone::Warn, format!("{found} of its {what} to return to on the stack: it came another way"))
+        line.and(Tone::Warn, format!("{found} of its {what} to return to on the stack: it took another path"))
     })
 }
 
@@ -290,7 +290,7 @@ fn verdict(report: &Report<'_>) -> Vec<Text> {
             Tone::Good,
             "pass",
             match report.live.seen.as_ref().and_then(|seen| seen.chain) {
-                Some(1..) => "the same, by a way that is not the shortest",
+                Some(1..) => "the same, by a path that is not the shortest",
                 _ => "what was read is what happens",
             },
         ),

@@ -23,13 +23,14 @@ pub(super) fn doubts(runs: &[Run<'_>], compared: &[Compared]) -> Vec<Caveat> {
             note(
                 Doubt::OtherMachine,
                 format!(
-                    "{title} was made on another machine than {of} ({words}): what differs may be the machines"
+                    "{title} and {of} were made on different machines ({words}): the difference may be theirs"
                 ),
             );
         }
         if other.method != first.method {
             let text = format!(
-                "{title} was measured by method {}, {of} by method {}: their figures mean different things; measure both with one torment",
+                "{title} was measured by method {}, {of} by method {}: their figures mean different \
+                 things; measure both with the same version of torment",
                 other.method, first.method
             );
             note(Doubt::OtherMethod, text);
@@ -50,9 +51,9 @@ pub(super) fn doubts(runs: &[Run<'_>], compared: &[Compared]) -> Vec<Caveat> {
         let title = &run.title;
         match &view.end {
             None if view.running => {
-                note(Doubt::StillRunning, format!("{title} still goes on: this is what is known so far"))
+                note(Doubt::StillRunning, format!("{title} is still running: this is what is known so far"))
             }
-            None => note(Doubt::CutShort, format!("{title} was cut short: only a part of it is compared")),
+            None => note(Doubt::CutShort, format!("{title} was cut short: only part of it is compared")),
             Some(end) => {
                 if let Some(error) = &end.error {
                     note(Doubt::Failed, format!("{title} came to no verdict: {error}"));
@@ -70,7 +71,8 @@ pub(super) fn doubts(runs: &[Run<'_>], compared: &[Compared]) -> Vec<Caveat> {
         }
     }
     if runs.len() > 1 {
-        let text = "each run was made once: what differs from start to start is not in the intervals; `torment try` measures that";
+        let text = "each run was made once: the intervals leave out what differs from start to start; \
+                    `torment try` measures that";
         note(Doubt::SingleRuns, text.to_owned());
     }
     all

@@ -67,7 +67,7 @@ pub fn compare_runs(runs: &[(&RunView, &Spread)], noise: f64) -> Result<RunCompa
     let mut compared = Vec::new();
     for ((view, _), title) in runs.iter().zip(titles) {
         let Some(started) = &view.started else {
-            return Err("the first event of a run is missing: nothing can be said of it".to_owned());
+            return Err("the first event of a run is missing: nothing can be said about it".to_owned());
         };
         if !matches!(view.kind(), Kind::Load | Kind::Search) {
             return Err(format!(
@@ -103,7 +103,7 @@ pub fn compare_runs(runs: &[(&RunView, &Spread)], noise: f64) -> Result<RunCompa
             Some(void) => RunVerdict {
                 standing: Standing::Undecided,
                 words: format!(
-                    "{}: undecided: {void} is not trustworthy; see its caveats, and make it again",
+                    "{}: undecided: {void} is not trustworthy; see its caveats, and repeat it",
                     compared[run].title
                 ),
             },

@@ -85,7 +85,7 @@ fn table(names: &Names<'_>, group: &[usize]) -> Vec<Text> {
             Some(least) if width > WIDTH => left_out.push(measure_words(columns.remove(least).1)),
             _ => {
                 if !left_out.is_empty() {
-                    let text = format!("  no room for {}: --format json has it", left_out.join(", "));
+                    let text = format!("  no room for {}; see --format json", left_out.join(", "));
                     lines.push(Text::empty().and(Tone::Faint, text));
                 }
                 lines.push(Text::empty());
@@ -165,11 +165,11 @@ pub(super) fn measured(names: &Names<'_>, group: &[usize]) -> Vec<usize> {
 }
 
 /// What gave first at most of an arm's starts: at the limit, else at whatever load something gave. Why nothing
-/// is known if no start counts.
+/// is known if no valid start.
 pub(super) fn gave_first(names: &Names<'_>, arm: usize, group: &[usize]) -> String {
     if names.counting(arm).next().is_none() {
         let void = names.visits.iter().rev().find(|visit| visit.arm == arm && visit.void.is_some());
-        return if void.is_some() { "no start counts".to_owned() } else { "not started yet".to_owned() };
+        return if void.is_some() { "no valid start".to_owned() } else { "not started yet".to_owned() };
     }
     let by_load = group.iter().map(|probe| names.taken(arm, *probe));
     by_load.into_iter().find_map(most).unwrap_or_default()

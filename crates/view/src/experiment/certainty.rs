@@ -32,7 +32,7 @@ pub(crate) fn noise_table(names: &Names<'_>, standing: &Standing) -> Table {
 }
 
 fn noise(names: &Names<'_>, noise: &[Noise], placebo: &[&Judged]) -> Table {
-    let heads = ["two starts of the same", "differ by", "would see", "placebo"];
+    let heads = ["starts of the same arm", "differ by", "would see", "placebo"];
     let mut table = match placebo {
         [] => Table::new(&heads[..3]),
         _ => Table::with_text_last(&heads),
@@ -61,7 +61,7 @@ pub(crate) fn says(judged: &Judged) -> (String, Tone) {
     }
 }
 
-/// The standard deviation between two starts of the same, as a share.
+/// The standard deviation between starts of the same arm, as a share.
 pub(super) fn differ(noise: &Noise) -> String {
     percent(noise.deviation.exp_m1())
 }
@@ -74,7 +74,7 @@ pub(super) fn visible(noise: &Noise) -> String {
 /// Noise in one line, for the log of a run.
 pub(super) fn in_words(names: &Names<'_>, noise: &Noise) -> String {
     format!(
-        "{}: starts of the same differ by {}; an effect of {} would be seen in {}",
+        "{}: starts of the same arm differ by {}; an effect of {} would be seen in {}",
         names.measured(noise.probe, noise.measure),
         differ(noise),
         visible(noise),

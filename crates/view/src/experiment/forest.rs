@@ -160,12 +160,12 @@ pub(crate) fn expected(judged: &Judged) -> Option<Text> {
         answer => answer_word(answer).0,
     };
     let line = match (expected.answer, judged.held) {
-        (None, _) => Text::empty().and(Tone::Faint, "nothing was expected: "),
+        (None, _) => Text::empty().and(Tone::Faint, "no prediction: "),
         (Some(_), Some(true)) => Text::empty().and(Tone::Good, "as expected").then(": "),
-        (Some(answer), Some(false)) => {
-            Text::empty().and(Tone::Warn, "not as expected").then(format!(", which was {}: ", word(answer)))
-        }
-        (Some(answer), None) => Text::empty().and(Tone::Faint, format!("expected was {}: ", word(answer))),
+        (Some(answer), Some(false)) => Text::empty()
+            .and(Tone::Warn, "not as expected")
+            .then(format!(" ({} was predicted): ", word(answer))),
+        (Some(answer), None) => Text::empty().and(Tone::Faint, format!("predicted {}: ", word(answer))),
     };
     Some(line.then(&expected.why))
 }

@@ -65,11 +65,11 @@ fn headline(view: &RunView, names: &Names<'_>, standing: &Standing) -> Vec<Text>
     let over = match standing.over {
         Some(ExperimentEnd::BudgetSpent) => Some((
             Tone::Warn,
-            "the time was up",
-            ": the next block would not have fitted; more blocks need a larger budget",
+            "time ran out",
+            ": the next block would not have fit; more blocks need a larger budget",
         )),
         Some(ExperimentEnd::BlocksMade) if asked.clone().any(|judged| judged.answer == Answer::Undecided) => {
-            Some((Tone::Warn, "all planned blocks are made", ": more of them narrow the intervals"))
+            Some((Tone::Warn, "all planned blocks are done", ": more blocks would narrow the intervals"))
         }
         Some(ExperimentEnd::NothingToCompare) => Some((
             Tone::Bad,
@@ -171,8 +171,8 @@ fn resume(view: &RunView, standing: &Standing) -> Option<Text> {
     let cut = view.end.is_none() && !view.running || standing.over == Some(ExperimentEnd::Interrupted);
     cut.then(|| {
         Text::empty()
-            .and(Tone::Faint, "go on: ")
+            .and(Tone::Faint, "resume: ")
             .and(Tone::Strong, format!("torment try --resume {id}"))
-            .then("; what is measured already is not measured again")
+            .then("; what is already measured is not measured again")
     })
 }

@@ -75,7 +75,7 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
 fn shortened(load: &Trial) -> String {
     match load.planned {
         Some(planned) if load.hopeless => {
-            format!(" of {planned}; stopped, for no later second could have saved it")
+            format!(" of {planned}; stopped, because no later second could have saved it")
         }
         Some(planned) if load.loaded.0 + 500_000_000 < planned.0 => format!(" of {planned}; interrupted"),
         _ => String::new(),
@@ -171,7 +171,7 @@ fn times(figures: &Figures) -> Table {
     row("response time", figures.response);
     row("service time", figures.service);
     row("lateness", figures.lateness);
-    row("of it our own", figures.pacing);
+    row("torment's own", figures.pacing);
     table
 }
 

@@ -107,13 +107,13 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
         Ended::MaxReached => vec![
             holds("holds at least", Tone::Good),
             note(format!(
-                "the limit was not reached: that is the largest {raised} allowed; raise --max to go on"
+                "the limit was not reached: that is the highest {raised} allowed; raise --max to go on"
             )),
         ],
         Ended::BelowMin => vec![below_min(strict, &unit, raised)],
         Ended::BudgetSpent => vec![
             holds("holds", Tone::Strong),
-            note("the time was up before the bounds were close enough; give more by --budget".to_owned()),
+            note("time ran out before the bounds were close enough; raise --budget".to_owned()),
         ],
         Ended::Noisy => vec![holds("holds", Tone::Strong), note(noise(view, strict))],
         Ended::GeneratorLimit if let Some(making) = generator(view) => {
@@ -123,7 +123,7 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
         }
         Ended::GeneratorLimit => {
             let why = view.trials.iter().rev().find_map(|t| t.judgement.as_ref()?.invalid.first());
-            let usual = "give torment more or idle processors, or another machine than the target's";
+            let usual = "give torment more processors, or idle ones, or a machine of its own";
             let why = why.map_or(usual, |c| &c.text);
             vec![
                 holds("holds at least", Tone::Good),
@@ -133,7 +133,7 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
         Ended::NonStationary => vec![
             holds("holds about", Tone::Strong),
             Text::empty()
-                .and(Tone::Warn, "the target kept changing, so no bound stood")
+                .and(Tone::Warn, "the target kept changing, so no bound held")
                 .then(": let it warm up longer, and look for jobs, caches or neighbours that come and go"),
         ],
         Ended::NotRecovered => {
@@ -144,8 +144,8 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
             vec![
                 holds("holds", Tone::Strong),
                 Text::empty()
-                    .and(Tone::Bad, format!("the target did not come back after an overload{}", waited.unwrap_or_default()))
-                    .then(": a short peak may take it down until it is restarted; look for retries and queues without a limit"),
+                    .and(Tone::Bad, format!("the target did not recover from an overload{}", waited.unwrap_or_default()))
+                    .then(": a short peak may take it down until it is restarted; look for retries and unbounded queues"),
             ]
         }
         Ended::Interrupted => known(raised, strict)
@@ -206,7 +206,7 @@ fn lost_anyway(words: Words, lost: &Background) -> Text {
         )
     } else {
         format!(
-            ", too rarely to tell whether also at {} {unit}. The limit is that of the others",
+            ", too rarely to tell whether also at {} {unit}. The limit given is that of the others",
             number(lost.at)
         )
     };
@@ -222,7 +222,7 @@ fn noise(view: &RunView, limit: Option<&Limit>) -> String {
     };
     let more = Nanos::from_secs((4.0 * view.loaded().as_secs_f64() / 60.0).ceil() as u64 * 60);
     format!(
-        "what it can do moves, so that the limit is {known}; half of that takes four times as long: --budget {more}"
+        "its capacity varies, so the limit is {known}; halving that takes four times as long: --budget {more}"
     )
 }
 
@@ -270,7 +270,7 @@ fn below_min(strict: Option<&Limit>, unit: &LimitUnit, raised: &str) -> Text {
     let upper = strict.and_then(|l| l.upper).map(|u| format!(" {} {unit}", number(u))).unwrap_or_default();
     Text::empty()
         .and(Tone::Bad, format!("does not hold even{upper}"))
-        .then(format!(", the smallest {raised} tried: start lower by --from, or allow more by --goal"))
+        .then(format!(", the lowest {raised} tried: start lower with --from, or relax --goal"))
 }
 
 /// Why no more: what the last bad trial at the upper bound did wrong, or at the next rate above.
@@ -381,7 +381,7 @@ fn resent(view: &RunView) -> Option<Text> {
         .fold((0, 0), |(resent, due), trial| (resent + trial.figures.resent, due + trial.figures.due));
     let text = || {
         let of = view.words().count(due);
-        format!("{} of {of} met a connection that the server was closing", grouped(resent))
+        format!("{} of {of} hit a connection that the server was closing", grouped(resent))
     };
     (resent > 0).then(|| Text::labelled("resent", text()))
 }
@@ -409,7 +409,7 @@ fn target_fails(view: &RunView) -> Vec<Text> {
     }
     let head = Text::empty()
         .and(Tone::Bad, format!("the target fails from the first {} on", view.words().arrival()))
-        .then(": there is no limit to look for");
+        .then(": there is no limit to find");
     let worst = failures.iter().max_by_key(|(_, count)| **count);
     let (what, check) = match worst {
         Some((failure, count)) if outcomes.failed >= outcomes.timeout => (

@@ -56,13 +56,13 @@ fn told(reached: u64, gave: &Gave) -> (Text, Vec<(&'static str, String, Tone)>) 
         }
         Gave::Reserve { room } => {
             let next = room.iter().map(|room| ("next", allows(room), Tone::Plain));
-            let text = ", and no limit gave: the rest is left to others (--until-failure goes on)";
+            let text = ", and no limit gave: the rest is left to others (--until-failure continues)";
             (head(text), next.collect())
         }
         Gave::Asked => (head(", as many as were asked for; no limit gave"), Vec::new()),
         Gave::Interrupted => (head(" when it was interrupted"), Vec::new()),
         Gave::Unknown { call } => {
-            let text = "no limit that can be read explains it: one outside this container may have given, or a \
+            let text = "no readable limit explains it: one outside this container may have given, or a \
                         security module; the kernel's log (dmesg) may say more";
             (head(&format!(", then {call}")), vec![("why", text.to_owned(), Tone::Warn)])
         }

@@ -116,7 +116,7 @@ fn subject_lines(subject: &Subject, seen: &SubjectWindow, length: Nanos) -> Vec<
     for listener in seen.listeners.iter().filter(|l| l.queued > 0) {
         let full = listener.queued >= listener.backlog;
         let text = format!(
-            "{}: up to {} of {} connections made and not yet accepted",
+            "{}: up to {} of {} connections waiting to be accepted",
             listener.address,
             grouped(listener.queued.into()),
             grouped(listener.backlog.into())
@@ -131,7 +131,7 @@ fn subject_lines(subject: &Subject, seen: &SubjectWindow, length: Nanos) -> Vec<
 fn header(subject: &Subject, seen: &SubjectWindow, length: Nanos) -> Text {
     let role = match subject.role {
         Role::Service => "the service",
-        Role::Downstream => "it talks to this",
+        Role::Downstream => "downstream",
     };
     let cpu = cpu_of(seen, length);
     let mut parts = vec![role.to_owned()];
@@ -226,7 +226,7 @@ fn coverage(seen: &SubjectWindow) -> Option<Text> {
     let sweep = seen.sweep?;
     let mut parts = Vec::new();
     if f64::from(sweep.done) < 0.9 * f64::from(sweep.due) {
-        parts.push(format!("{} of {} looks made: the machine is full", sweep.done, sweep.due));
+        parts.push(format!("{} of {} looks made: the machine is busy", sweep.done, sweep.due));
     }
     if sweep.looked_at < 0.99 * sweep.threads {
         parts.push(format!(
@@ -273,7 +273,7 @@ fn limits(seen: &SubjectWindow) -> Option<Text> {
             let kills =
                 if memory.kills > 0 { format!(", {} processes killed", memory.kills) } else { String::new() };
             let text = format!(
-                "memory {} of {}, run into {} times{kills}",
+                "memory {} of {}, hit {} times{kills}",
                 Bytes(used),
                 Bytes(memory.limit_bytes),
                 grouped(memory.failures + memory.high)
@@ -365,7 +365,7 @@ fn host_line(host: &Host, length: Nanos) -> Text {
     if !others.is_empty() {
         parts.push(format!("by others {}", others.join(", ")));
     }
-    parts.push(format!("{} of memory to be had", Bytes(host.memory_available_bytes)));
+    parts.push(format!("{} of memory available", Bytes(host.memory_available_bytes)));
     for disk in host.disks.iter().filter(|disk| disk.busy_ms as f64 >= 0.2 * length.as_secs_f64() * 1e3) {
         let busy = disk.busy_ms as f64 / (length.as_secs_f64() * 1e3).max(1.0);
         parts.push(format!("disk {} busy {}", disk.name, Share((busy * 100.0).round() / 100.0)));
@@ -381,7 +381,7 @@ fn network_line(network: &Network) -> Option<Text> {
             parts.push(format!("{} {what}", grouped(count)));
         }
     };
-    note(network.listen_overflows, "connections refused a place in a full queue");
+    note(network.listen_overflows, "connections dropped because their queue was full");
     note(network.backlog_drops, "segments dropped at a full socket");
     note(network.softnet_drops, "packets dropped by a processor");
     let again = network.segments_retransmitted as f64 / network.segments_sent.max(1) as f64;

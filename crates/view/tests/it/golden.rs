@@ -180,7 +180,7 @@ fn run_of_every_kind() {
     stopped.loaded = Some(12);
     check_summary("run-interrupted", &Run::start("run").trial(stopped).judged(Some(true)));
 
-    let closed = "POST is not sent again".to_owned();
+    let closed = "POST is not resent".to_owned();
     let resent = steady().resent(12).failed(Failure::Dropped(closed), 3);
     check_summary("run-resent", &Run::start("run").trial(resent).judged(Some(false)));
     check_summary("run-cut-short", &Run::start("run").begin(&steady(), 7));
@@ -191,19 +191,19 @@ fn run_of_every_kind() {
 fn what_was_resent_is_said() {
     let said = |run: &Run| text(&summary(&RunView::of(&run.events)));
     let steady = || load(Purpose::Load, 1000.0, 30);
-    let dropped = Failure::Dropped("POST is not sent again".to_owned());
+    let dropped = Failure::Dropped("POST is not resent".to_owned());
     let run = said(&Run::start("run").trial(steady().resent(12).failed(dropped, 3)).judged(Some(false)));
     for expected in [
         "12 resent: the server was closing their connection",
-        "3 × the server closed a used connection; POST is not sent again",
-        "it closes used connections (POST is not sent again): 3 of 30,000 requests",
+        "3 × the server closed a used connection; POST is not resent",
+        "it closes used connections (POST is not resent): 3 of 30,000 requests",
     ] {
         assert!(run.contains(expected), "{run}");
     }
     let search = climbed().trial(good(1984.0).resent(4)).trial(good(1984.0).resent(3));
     let search = said(&search.found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), Vec::new()));
     assert!(search.contains("resent: 7 of "), "{search}");
-    assert!(search.contains(" requests met a connection that the server was closing"), "{search}");
+    assert!(search.contains(" requests hit a connection that the server was closing"), "{search}");
     assert!(!said(&Run::start("run").trial(steady()).judged(Some(true))).contains("resent"));
 }
 

@@ -102,5 +102,5 @@ fn table() {
         assert_eq!(gone, !own, "a temporary table is gone with its session, another one is not");
     }
     let why = Table::make("postgres://nobody@127.0.0.1:1/none", Bytes(MIB), false, 1, &|| false).err();
-    assert!(why.expect("nobody listens").to_string().starts_with("the database: "));
+    assert!(why.expect("nothing listens").to_string().starts_with("the database: "));
 }

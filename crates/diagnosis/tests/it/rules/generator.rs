@@ -50,10 +50,10 @@ fn what_torment_lacks_is_its_own_and_counted_in_arrivals() {
         ..watched()
     };
     for (lack, cause, count, words) in [
-        (Lack::Port, Cause::Ports, 700, "3,500 arrivals failed for want of a local port"),
-        (Lack::Descriptor, Cause::OwnDescriptors, 20, "100 arrivals failed for want of a"),
-        (Lack::Watch, Cause::OwnDescriptors, 20, "100 arrivals failed for want of a watch of"),
-        (Lack::Memory, Cause::OwnDescriptors, 20, "want of a piece of the kernel's memory"),
+        (Lack::Port, Cause::Ports, 700, "3,500 arrivals failed for lack of a local port"),
+        (Lack::Descriptor, Cause::OwnDescriptors, 20, "100 arrivals failed for lack of a"),
+        (Lack::Watch, Cause::OwnDescriptors, 20, "100 arrivals failed for lack of a watch of"),
+        (Lack::Memory, Cause::OwnDescriptors, 20, "lack of a piece of kernel memory"),
     ] {
         let mut void = load(900.0, 150.0, 30.0, 10, calm().window);
         void.failures = vec![(Failure::Lacking(lack), count)];

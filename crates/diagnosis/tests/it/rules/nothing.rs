@@ -39,7 +39,8 @@ fn a_limit_that_was_not_reached_has_no_cause() {
     recording.fold(&ended);
     let diagnosis = diagnose(&recording);
     assert_eq!((diagnosis.cause(), diagnosis.none), (None, Some(NoFinding::NotSaturated)), "{diagnosis:#?}");
-    let said = "Nothing gave: the target held the most that was allowed, 100/s; that it was not well at 100/s on the way was chance.";
+    let said = "Nothing gave: the target held the highest load allowed, 100/s; that it was not well at \
+                100/s on the way was chance.";
     assert_eq!(diagnosis.sentences, [said]);
 }
 

@@ -77,8 +77,9 @@ fn who_does_the_same_at_any_load_is_no_worker() {
     let arithmetic = diagnosis.arithmetic.as_ref().expect("4 / 101 ms");
     assert!(arithmetic.is_near(), "{arithmetic:?}");
     assert_eq!(diagnosis.findings[0].confidence.word(), "high");
-    let others =
-        |d: &Diagnosis| d.findings[0].evidence.iter().find(|e| e.text.contains("no worker")).map(|e| e.value);
+    let others = |d: &Diagnosis| {
+        d.findings[0].evidence.iter().find(|e| e.text.contains("not workers")).map(|e| e.value)
+    };
     assert_eq!(others(&diagnosis), Some(2.0));
 
     let diagnosis = gunicorn(

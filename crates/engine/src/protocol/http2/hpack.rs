@@ -294,7 +294,7 @@ mod tests {
             ("80", "number 0"),
             ("be", "number 62"),
             ("ff", "ends within a field"),
-            ("ffffffffffff", "beyond all measure"),
+            ("ffffffffffff", "an oversized number"),
             ("4005616263", "ends within a string"),
             ("3fe21f", "4097 bytes"),
         ] {

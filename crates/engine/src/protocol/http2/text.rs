@@ -56,7 +56,7 @@ pub(super) fn integer(block: &mut &[u8], bits: u32) -> Result<usize, Malformed> 
             return Ok(value);
         }
     }
-    Err("a number beyond all measure in a header block".to_owned())
+    Err("an oversized number in a header block".to_owned())
 }
 
 /// A string as it is, compressed or not (RFC 7541 section 5.2).

@@ -85,5 +85,5 @@ impl Http2 {
 }
 
 pub(super) fn too_wide() -> Broken {
-    Broken::new(Code::FLOW_CONTROL_ERROR, "a window beyond all measure")
+    Broken::new(Code::FLOW_CONTROL_ERROR, "an oversized window")
 }

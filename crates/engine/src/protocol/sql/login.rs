@@ -88,7 +88,7 @@ impl Session {
         self.password.as_deref().ok_or_else(|| {
             let user = &self.user;
             let why = format!(
-                "the server asks for a password of user \"{user}\", and there is none: write \
+                "the server wants a password for user \"{user}\", and none is given: write \
                  postgres://{user}:{{env:PGPASSWORD}}@… and set that variable"
             );
             io::Error::new(io::ErrorKind::PermissionDenied, why)

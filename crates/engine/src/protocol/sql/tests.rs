@@ -191,10 +191,10 @@ fn a_login_is_what_the_protocol_says() {
         (
             &plain,
             &[&clear],
-            "the server asks for a password of user \"me\", and there is none: write \
-            postgres://me:{env:PGPASSWORD}@",
+            "the server wants a password for user \"me\", and none is given: write \
+             postgres://me:{env:PGPASSWORD}@",
         ),
-        (&plain, &[&scram], "asks for a password"),
+        (&plain, &[&scram], "wants a password"),
         (
             &geheim,
             &[&said(&[(b'R', b"\0\0\0\x0aSCRAM-SHA-256-PLUS\0\0")])],
@@ -222,14 +222,13 @@ fn a_login_is_what_the_protocol_says() {
         (
             &plain,
             &[&welcome, &relation],
-            "the server refuses statement 2: relation \"nowhere\" does not exist \
-            (42P01) at: nowhere",
+            "the server refuses statement 2: relation \"nowhere\" does not exist (42P01) at: nowhere",
         ),
         (
             &plain,
             &[b"HTTP/1.1 400 Bad Request\r\n\r\n"],
-            "it does not speak PostgreSQL's protocol: a message of an \
-            impossible length; check host and port",
+            "it does not speak PostgreSQL's protocol: a message of an impossible length; check host and \
+             port",
         ),
     ];
     for (session, turns, expected) in cases {

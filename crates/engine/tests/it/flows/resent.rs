@@ -79,7 +79,7 @@ fn what_is_not_idempotent_is_not_sent_again() {
     for method in ["POST", "PATCH"] {
         let server = fifth(|_| Reply::Vanish);
         let total = offer(&one_by_one(&server, &format!("[request]\nmethod = '{method}'\nurl = '/'")), 20);
-        let why = format!("the server closed a used connection; {method} is not sent again");
+        let why = format!("the server closed a used connection; {method} is not resent");
         assert_eq!((failures(&total), total.resent), (vec![(why, 4)], 0));
         assert_eq!((total.outcomes.ok, server.heard().len()), (16, 20));
     }
@@ -89,7 +89,7 @@ fn what_is_not_idempotent_is_not_sent_again() {
 fn nothing_is_sent_again_where_the_plan_says_so() {
     let server = fifth(|_| Reply::Vanish);
     let total = offer(&one_by_one(&server, "[generator]\nresend = false"), 20);
-    let why = "the server closed a used connection; nothing is sent again, as the plan says";
+    let why = "the server closed a used connection; the plan says not to resend";
     assert_eq!((failures(&total), total.resent), (vec![(why.to_owned(), 4)], 0));
     assert_eq!(server.heard().len(), 20);
 }
@@ -125,8 +125,7 @@ fn a_request_is_sent_again_only_once() {
         Reply::ok(&[], "")
     });
     let total = offer(&one_by_one(&server, "[request]\nurl = '/{counter}'"), 20);
-    let why =
-        "the server closed a used connection; the request was sent again, and that connection closed too";
+    let why = "the server closed a used connection; it was resent, and that connection closed too";
     assert_eq!(failures(&total), [(why.to_owned(), 4)]);
     assert_eq!((total.outcomes.ok, total.resent, server.heard().len()), (16, 4, 24));
 }

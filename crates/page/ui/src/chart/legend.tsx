@@ -75,7 +75,7 @@ export function reading({ chart, data, phases }: Drawn, at: At | null): string {
 
 /** The same with the values of all series that are shown. */
 export function spoken(drawn: Drawn, at: At | null, hidden: ReadonlySet<number>): string {
-  if (at === null) return 'no place chosen: the arrow keys move';
+  if (at === null) return 'nothing selected: move with the arrow keys';
   const where = reading(drawn, at);
   if (drawn.chart.form === 'points' || drawn.chart.form === 'heat') return where;
   const values = drawn.chart.series

@@ -193,7 +193,7 @@ fn a_collector_that_hangs_or_is_away_costs_a_line() {
     let place = Place::new();
     for (address, why) in [
         (silent(), "no answer"),
-        (SocketAddr::from(([127, 0, 0, 1], free_port())), "nobody listens there (connection refused)"),
+        (SocketAddr::from(([127, 0, 0, 1], free_port())), "nothing listens there (connection refused)"),
         (server(drop), ""),
     ] {
         let ended = load(&place, &format!("http://{address}"), "2s", None);

@@ -201,7 +201,7 @@ fn runs_are_named_tagged_and_listed() {
     let list = place.torment(["list", "--tag", "nightly"]).expect(0).stdout;
     assert!(list.contains("two") && list.contains("pool=20  nightly"), "{list}");
     let none = place.torment(["list", "--name", "three"]).expect(0).stdout;
-    assert!(none.contains("no run fits"), "{none}");
+    assert!(none.contains("no run matches"), "{none}");
     let csv = place.torment(["list", "--format", "csv"]).expect(0).stdout;
     let rows: Vec<Vec<String>> = csv.lines().map(cells).collect();
     assert!(rows.len() == 4 && rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
@@ -228,14 +228,16 @@ fn runs_are_named_tagged_and_listed() {
     place.torment(["show", "twoo"]).complains(1, &["no run 'twoo' among the 3 kept", "did you mean two?"]);
 
     refused(&place, &["run", "null", "-r", "1", "--name", "last"], &["last and last~N mean the latest runs"]);
-    refused(&place, &["run", "null", "-r", "1", "--tag", "two words"], &["it holds a space"]);
+    refused(&place, &["run", "null", "-r", "1", "--tag", "two words"], &["it contains a space"]);
     place.torment(["compare", "one"]).complains(2, &["one run to compare; expected two to 8"]);
     place.torment(["compare", "one", "three"]).complains(1, &["no run 'three'"]);
     place
         .torment(["run", "null", "-r", "1", "--format", "csv"])
         .complains(2, &["--format csv", "compare, list and show"]);
     refused(&place, &["list", "--since", "yesterday"], &["'yesterday' is not a moment"]);
-    place.torment(["show", "two", "--logs", "--format", "csv"]).complains(2, &["logs are printed as text"]);
+    place
+        .torment(["show", "two", "--logs", "--format", "csv"])
+        .complains(2, &["logs are printed as text only"]);
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn a_killed_run_is_kept_but_for_its_last_second() {
     let text = place.torment(["show"]).expect(0).stdout;
     assert!(text.contains("still running"), "{text}");
     let refused = place.torment(["rm", "last"]);
-    refused.complains(1, &["still goes on", "stop it first"]);
+    refused.complains(1, &["is still running", "stop it first"]);
 
     sleep(Duration::from_millis(1_500));
     let loaded = began.elapsed();

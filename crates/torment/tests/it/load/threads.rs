@@ -66,7 +66,7 @@ fn what_makes_no_sense_is_refused() {
     let place = Place::new();
     for (arguments, says) in [
         (&["find", "threads", "--stack", "1KiB"][..], "too small for a thread's stack"),
-        (&["find", "threads", "--stack", "1MiB", "--touch", "2MiB"], "say a larger --stack"),
+        (&["find", "threads", "--stack", "1MiB", "--touch", "2MiB"], "give a larger --stack"),
     ] {
         place.torment(arguments.iter().copied()).complains(2, &[says]);
     }

@@ -15,8 +15,8 @@ fn whoever_is_not_there_is_said_so() {
     // No Linux process has this number: they end at 2²².
     refuse("4194305", 1, &["there is no process 4194305", "torment watch :8080"]);
     let port = free_port();
-    refuse(&format!(":{port}"), 1, &["nobody listens at port", "start the service first"]);
-    refuse(&format!("127.0.0.1:{port}"), 1, &["nobody listens at 127.0.0.1"]);
+    refuse(&format!(":{port}"), 1, &["nothing listens at port", "start the service first"]);
+    refuse(&format!("127.0.0.1:{port}"), 1, &["nothing listens at 127.0.0.1"]);
     refuse("192.0.2.1:80", 1, &["192.0.2.1:80 is not an address of this machine"]);
     refuse("java", 2, &["'java' is neither a process such as 4711", "torment watch -- java"]);
     refuse(":0", 2, &["neither a process"]);

@@ -119,7 +119,7 @@ fn what_is_wrong_is_said() {
         (&["--file", "/no/such/file"], "/no/such/file"),
         (&["--memory", "--direct"], "--direct"),
         (&["--depth", "0"], "--depth"),
-        (&["--postgres", "http://here"], "no address"),
+        (&["--postgres", "http://here"], "not an address"),
         (&["--memory", "--sizes", "100000GiB"], "available"),
     ] {
         let all = ["find", "working-set"].into_iter().chain(arguments.iter().copied());

@@ -40,7 +40,7 @@ pub(super) fn section(pages: &Pages) -> Section {
     if !pages.moves("postgres.blocks_read") {
         return section;
     }
-    let title = "pages read from outside of shared buffers";
+    let title = "pages read from outside shared buffers";
     let read = Chart::over_time("pages-read", title, Form::Lines, ("a second", Unit::PerSecond));
     section.chart(pages, read.column("pages", Role::Waiting, "postgres.blocks_read"))
 }

@@ -63,7 +63,7 @@ fn working_set(pages: &Pages) -> Chart {
     let model_points = model.map_or_else(Vec::new, |model| modelled(&model, &measured));
     let bytes = |bytes: Option<Bytes>| bytes.map(|bytes| bytes.0 as f64);
     chart
-        .note("beside what was measured, what follows from the cost of a hit, of a miss and from what fits")
+        .note("what was measured, and what follows from the cost of a hit, the cost of a miss and what fits")
         .points("measured", Role::Achieved, measured)
         .points("from the model", Role::Offered, model_points)
         .upright("what fits", bytes(model.map(|model| model.cache)), Tone::Strong)

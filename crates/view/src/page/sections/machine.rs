@@ -77,7 +77,7 @@ pub(super) fn sockets(pages: &Pages) -> Section {
     let mut drops =
         lines("drops".to_owned(), "what the network lost".to_owned(), ("a second", Unit::PerSecond));
     for (name, column, role) in [
-        ("connections, for the queue was full", "network.listen_overflows", Role::Bad),
+        ("connections, because the queue was full", "network.listen_overflows", Role::Bad),
         ("connections, for any reason", "network.listen_drops", Role::Waiting),
         ("segments sent again", "network.segments_retransmitted", Role::Nth(0)),
     ] {
@@ -116,7 +116,7 @@ pub(super) fn section(pages: &Pages) -> Section {
         pages.seen.disks.shown().fold(disks, |chart, (nth, name)| {
             chart.column(name, Role::Nth(nth as u8), format!("disk.{nth}"))
         });
-    let available = lines("available".to_owned(), "memory to be had".to_owned(), ("bytes", Unit::Bytes))
+    let available = lines("available".to_owned(), "memory available".to_owned(), ("bytes", Unit::Bytes))
         .column("available", Role::Idle, "host.memory_available");
     let section = Section::named("machine", "The machine, and torment itself");
     let conditions = pages.conditions.as_ref().map(|conditions| Text::plain(conditions_words(conditions)));

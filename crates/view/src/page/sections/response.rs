@@ -10,7 +10,7 @@ pub(super) fn section(pages: &Pages) -> Section {
 fn heat(pages: &Pages) -> Chart {
     let mut chart =
         Chart::over_time("heat", "response times over time", Form::Heat, ("response time", Unit::Seconds))
-            .note("the darker, the more requests took so long then")
+            .note("the darker, the more requests took that long")
             .log_y();
     chart.heat = pages.answers.grid();
     chart
@@ -23,7 +23,7 @@ fn spread(pages: &Pages) -> Chart {
         name => format!("distribution ({name})"),
     };
     Chart::of("distribution", title, Form::Lines, ("percentile", Unit::Percentile), ("time", Unit::Seconds))
-        .note("so many percent took no longer; what begins at a request's due time leaves no wait out")
+        .note("percent of requests that took no longer; times from the due time leave out no waiting")
         .log_x()
         .log_y()
         .points("response time", Role::NinetyNine, found.response)

@@ -29,7 +29,7 @@ fn runs_that_are_not_whole() {
     );
 
     let nothing = document(&Pages::default());
-    assert_eq!(words(&nothing.front), ["the run's first event is missing: nothing can be said of it"]);
+    assert_eq!(words(&nothing.front), ["the run's first event is missing: nothing can be said about it"]);
     assert!(nothing.timeline.at.is_empty() && nothing.front.sections.is_empty());
 
     let at_once = document(&Pages::of(&Run::start("run").events));
