@@ -232,7 +232,7 @@ fn a_message_says_where_what_and_what_else() {
         ("[load]\nrequests = 1.5", "2:12: '1.5' is not a number of requests, a whole number from 1"),
         ("[load]\nrate = 5\nconnections = 5", "3:15: connections make a closed loop"),
         ("[load]\nrate = 5\nrequests = 5\nduration = '1s'", "3:12: a rate with both a duration and a number"),
-        ("[load]\nrate = 0.001\nrequests = 5000000", "3:12: this takes longer than a month"),
+        ("[load]\nrate = 0.001\nrequests = 5000000", "3:12: at this rate, this takes longer than a month"),
         ("[load]\nstages = '30s'", "2:10: '30s' is not a stage: expected DURATION:RATE"),
         ("[load]\nstages = ['1s:5', '5%:30s']", "2:19: '5%:30s' is not a stage: '5%' is not a duration"),
         ("[load]\nstages = '30s:x'", "'30s:x' is not a stage: 'x' is not a rate"),

@@ -85,7 +85,7 @@ fn answers_that_are_none_are_said_in_words() {
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabcd\r\n".to_owned(), "chunk"),
         (format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{}", "1".repeat(80_000)), "stalled"),
         (format!("HTTP/1.1 200 OK\r\nX: {}", "y".repeat(80_000)), "does not end"),
-        ("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".to_owned(), "packed (gzip)"),
+        ("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".to_owned(), "compressed (gzip)"),
     ] {
         let why = fixed(answer.clone()).expect_err(&answer[..answer.len().min(80)]);
         assert!(why.contains(part), "{why} lacks {part}");

@@ -46,6 +46,32 @@ pub fn search() -> Vec<Event> {
     watched(run.events, |trial| if trial == 4 { 188.8 } else { 0.4 })
 }
 
+/// As an image: the verdict in words, every mark with what it says, and no name of a target becomes markup.
+#[test]
+fn the_picture_of_a_limit_is_an_image() {
+    let mut front = document(&Pages::of(&search())).front;
+    front.head.target = "http://h/?a=<b>&c=\"".to_owned();
+    let picture = torment_view::svg(&front).expect("a search has a limit");
+    assert!(
+        picture.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\"") && picture.ends_with("</svg>\n")
+    );
+    for said in
+        ["holds 1,984 requests/s (between 1,984 and 2,016;", "a=&lt;b&gt;&amp;c=&quot;", ">knee 1,587<"]
+    {
+        assert!(picture.contains(said), "no {said} in {picture}");
+    }
+    let marks = front.pictures.iter().flat_map(|chart| &chart.series).map(|series| series.points.len());
+    assert_eq!(picture.matches("<g><title>").count(), marks.sum::<usize>());
+    assert!(picture.contains("<title>trial 4: bad, p99 "), "{picture}");
+    assert!(!picture.contains("NaN") && !picture.contains("inf"), "{picture}");
+    let opened = picture.matches("<g>").count() + picture.matches("<text ").count() + 1;
+    let closed = picture.matches("</g>").count() + picture.matches("</text>").count() + 1;
+    assert_eq!(opened, closed);
+
+    front.pictures.clear();
+    assert_eq!(torment_view::svg(&front), None, "of a run without a limit there is none");
+}
+
 #[test]
 fn a_search_that_was_watched() {
     let pages = Pages::of(&search());
