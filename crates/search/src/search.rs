@@ -65,10 +65,8 @@ const DRAIN_LEAST: Nanos = Nanos::from_millis(100);
 const DRAIN_TIMES: u64 = 3;
 /// A short trial lasts at least so many baseline medians, or a slow target only fills up in it.
 const FILLS_UP: u64 = 10;
-/// A target that moves is worth so many full trials: three minutes with those of 10 s.
+/// A target that moves is worth so many full trials: three minutes with those of 10 s, those that were forgotten since included.
 const PATIENCE: u64 = 18;
-/// With all that was forgotten since, it may be so many times that.
-const AGAIN: f64 = 1.2;
 /// The curve takes about so many seconds.
 const CURVE: f64 = 10.0;
 /// A trial within this share of a curve's rate serves as its point.
@@ -409,13 +407,11 @@ impl Search {
         let patience = (patience - CURVE).max(patience / 2.0);
         let loaded = (self.spent - self.warm).as_secs_f64();
         let trial = self.trial().as_secs_f64();
-        let (next, all) = (loaded + trial, self.measured.as_secs_f64() + trial);
         let reached = self.held.width(&self.config.goals).unwrap_or(f64::INFINITY);
         let needed = loaded * (reached / self.config.width.0).powi(2);
         // Who gives a budget wants all of it used.
-        next > patience
-            || all > patience * AGAIN
-            || self.config.budget.is_none() && next > patience / 2.0 && needed > patience
+        self.measured.as_secs_f64() + trial > patience
+            || self.config.budget.is_none() && loaded + trial > patience / 2.0 && needed > patience
     }
 
     fn propose(&mut self) -> Option<Proposal> {

@@ -40,6 +40,8 @@ pub struct Front {
     pub head: Head,
     /// The verdict in two sentences at most: what holds, and what gave first.
     pub verdict: Vec<Text>,
+    /// The way of a request to what gave first; empty if nothing did.
+    pub chain: Vec<Station>,
     /// What a run came to, drawn: to be seen beside the verdict.
     pub pictures: Vec<Chart>,
     /// Every reason for doubt.
@@ -86,6 +88,17 @@ pub enum State {
     Ended,
     /// It has no end, and nobody writes it any longer.
     CutShort,
+}
+
+/// Somewhere that a request comes by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Station {
+    /// What it is: `200 workers`.
+    pub name: String,
+    /// What was seen there.
+    pub facts: Vec<Text>,
+    /// Bad of the one that gave first.
+    pub tone: Tone,
 }
 
 /// A reason for doubt.
@@ -182,6 +195,12 @@ impl Section {
         self.tables.extend(part.tables.into_iter().map(|table| table.titled(&part.title)));
         self.charts.extend(part.charts);
         self
+    }
+
+    /// Without what is said elsewhere already: a reader wants every figure once.
+    pub(crate) fn without(mut self, said: &[Text]) -> Option<Self> {
+        self.texts.retain(|text| !said.contains(text));
+        self.kept()
     }
 
     /// Nothing is left of one that says and shows nothing.

@@ -138,7 +138,7 @@ pub(crate) fn finding_head(index: usize, finding: &Finding, diagnosis: &Diagnosi
 fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Text> {
     let mut lines = vec![finding_head(index, finding, diagnosis)];
     if !diagnosis.sentences.contains(&finding.sentence) {
-        lines.push(Text::at(1).then(format!("{}", finding.sentence)));
+        lines.push(Text::at(1).then(&finding.sentence));
     }
     for fact in &finding.evidence {
         lines.push(evidence(fact, diagnosis));
@@ -155,7 +155,7 @@ fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Text> {
         );
         lines.push(Text::at(2).and(Tone::Faint, text));
     }
-    lines.push(Text::at(1).and(Tone::Faint, format!("{}", how_confident(finding.confidence))));
+    lines.push(Text::at(1).and(Tone::Faint, how_confident(finding.confidence)));
     lines
 }
 
@@ -220,7 +220,7 @@ fn look(look: &Look) -> Vec<Text> {
     match look {
         Look::Threads { pid, took_ns, at } => {
             let head = format!("threads of the JVM {pid}, by its own account ({})", Nanos(*took_ns));
-            let rows = at.iter().take(SHOWN).map(|at| Text::at(2).then(format!("{}", place(at))));
+            let rows = at.iter().take(SHOWN).map(|at| Text::at(2).then(place(at)));
             [Text::at(1).then(head)]
                 .into_iter()
                 .chain(rows)
@@ -293,7 +293,7 @@ fn who(view: &RunView) -> Vec<Text> {
             postgres.settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
         lines.push(Text::at(1).then(format!("PostgreSQL at {}", postgres.address)));
         if !settings.is_empty() {
-            lines.push(Text::at(2).and(Tone::Faint, format!("{}", settings.join(" · "))));
+            lines.push(Text::at(2).and(Tone::Faint, settings.join(" · ")));
         }
     }
     lines.extend(watched.metrics.as_ref().map(|url| Text::at(1).then(format!("metrics at {url}"))));
@@ -338,7 +338,7 @@ fn unseen(view: &RunView) -> Vec<Text> {
     let said: Vec<&str> = view.watched.iter().flat_map(|w| &w.missing).map(|m| m.what.as_str()).collect();
     for unseen in view.diagnosis.iter().flat_map(|diagnosis| &diagnosis.unseen) {
         if !said.iter().any(|what| unseen.starts_with(what)) {
-            lines.push(Text::at(1).then(format!("{unseen}")));
+            lines.push(Text::at(1).then(unseen));
         }
     }
     lines

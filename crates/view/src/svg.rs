@@ -17,8 +17,8 @@ const ABOVE: f64 = 92.0;
 const BELOW: f64 = 22.0;
 /// The first panel's part of the width, where there are two.
 const FIRST: f64 = 0.64;
-/// Letters of a line of the verdict; a longer one is cut.
-const LETTERS: usize = 118;
+/// Letters that a line has room for, in the first line and below; of a longer one the end is cut.
+const LETTERS: (usize, usize) = (90, 130);
 
 /// Colours of both schemes: what shows the picture says which is wanted.
 const STYLE: &str = "\
@@ -48,8 +48,9 @@ pub fn svg(front: &Front) -> Option<String> {
         "<style>{STYLE}</style>\n<rect class=\"ground\" width=\"{WIDTH}\" height=\"{HEIGHT}\"/>"
     );
     let mut line = |class: &str, y: f64, text: &str| {
+        let letters = if class == "title" { LETTERS.0 } else { LETTERS.1 };
         let _ =
-            writeln!(out, "<text class=\"{class}\" x=\"20\" y=\"{y}\">{}</text>", xml(&cut(text, LETTERS)));
+            writeln!(out, "<text class=\"{class}\" x=\"20\" y=\"{y}\">{}</text>", xml(&cut(text, letters)));
     };
     line("title", 30.0, verdict.first().map_or("nothing is known yet", String::as_str));
     line("said", 52.0, verdict.get(1).map_or("", String::as_str));

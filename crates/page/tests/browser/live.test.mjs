@@ -61,7 +61,7 @@ test('a run is followed while it goes on, through a server that leaves and comes
 
   await server.stop();
   await page.getByText('no longer answers').waitFor();
-  assert.match(plain(await page.locator('.trouble').innerText()), /Below is what it had sent until .*The page goes on asking/);
+  assert.match(plain(await page.locator('.trouble').innerText()), /Below is what it had sent until .*The page keeps trying/);
   assert.equal(await told(page, 'rate'), '29');
   assert.match(await page.locator('.verdict').innerText(), /holds at least 160/);
   await shot(page, 'live-gone');

@@ -118,6 +118,7 @@ export function find() {
         machine: '2 × Xeon 2.8 GHz, 24 GiB, Linux 6.12',
         now: null,
       },
+      chain: [],
       pictures: [],
       verdict: [
         text(['holds 198/s', 'strong'], ', between 198 and 202: above that the queue grows by 4 requests a second.'),
@@ -367,7 +368,7 @@ export function markup() {
 /** A run that has just begun. */
 export function empty() {
   const document = find();
-  document.front = { ...document.front, verdict: [], pictures: [], doubts: [], sections: [], phases: [] };
+  document.front = { ...document.front, verdict: [], chain: [], pictures: [], doubts: [], sections: [], phases: [] };
   document.front.head = { ...document.front.head, state: 'running', ended_unix_ms: null, now: 'warming up' };
   document.timeline = { at: [], columns: [] };
   return document;

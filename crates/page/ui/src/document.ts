@@ -64,6 +64,13 @@ export interface Head {
   now: string | null;
 }
 
+/** Somewhere that a request comes by; the one that gave first is bad. */
+export interface Station {
+  name: string;
+  facts: Text[];
+  tone: Tone;
+}
+
 export interface Doubt {
   text: string;
   section: string | null;
@@ -152,6 +159,7 @@ export interface Phase {
 export interface Front {
   head: Head;
   verdict: Text[];
+  chain: Station[];
   pictures: Chart[];
   doubts: Doubt[];
   sections: Section[];

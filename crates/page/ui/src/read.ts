@@ -28,6 +28,7 @@ import {
   type Role,
   type Section,
   type Series,
+  type Station,
   type Table,
   type Text,
   type Timeline,
@@ -63,6 +64,7 @@ export function readFront(value: unknown): Front {
   return {
     head: readHead(from.head),
     verdict: list(from.verdict, readText),
+    chain: list(from.chain, readStation),
     pictures: list(from.pictures, readChart),
     doubts: list(from.doubts, readDoubt),
     sections: list(from.sections, readSection),
@@ -119,6 +121,11 @@ function readHead(value: unknown): Head {
     machine: string(from.machine),
     now: typeof from.now === 'string' && from.now !== '' ? from.now : null,
   };
+}
+
+function readStation(value: unknown): Station {
+  const from = object(value);
+  return { name: string(from.name), facts: list(from.facts, readText), tone: oneOf(TONES, from.tone, 'plain') };
 }
 
 function readDoubt(value: unknown): Doubt {

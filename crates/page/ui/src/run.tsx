@@ -5,7 +5,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { ChartView } from './chart/chart';
 import { timeRange } from './chart/data';
 import { Group } from './chart/group';
-import type { Document, Doubt, Head, Section } from './document';
+import type { Document, Doubt, Head, Section, Station } from './document';
 import { lasted, moment } from './format';
 import { TableView } from './table';
 import { TextView, toneOf, words } from './text';
@@ -44,6 +44,7 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
           </p>
         )}
       </section>
+      {front.chain.length > 0 && <Chain stations={front.chain} evidence={ids.has('evidence')} />}
       {front.pictures.length > 0 && (
         <div class="pictures">
           {front.pictures.map((chart) => (
@@ -118,6 +119,25 @@ function HeadView({ head, live }: { head: Head; live: boolean }): JSX.Element {
           ))}
       </dl>
     </header>
+  );
+}
+
+/** The way of a request from left to right; the station that gave first leads to its evidence. */
+function Chain({ stations, evidence }: { stations: Station[]; evidence: boolean }): JSX.Element {
+  return (
+    <ol class="chain" aria-label="The way of a request">
+      {stations.map((station, index) => (
+        <li key={index} class={station.tone}>
+          <strong>{station.tone === 'bad' && evidence ? <GoTo id="evidence">{station.name}</GoTo> : station.name}</strong>
+          {station.tone === 'bad' && <span class="mark">gave first</span>}
+          {station.facts.map((fact, nth) => (
+            <span key={nth} class="fact">
+              <TextView text={fact} />
+            </span>
+          ))}
+        </li>
+      ))}
+    </ol>
   );
 }
 

@@ -1,7 +1,7 @@
 //! What is said at the top, and what went on when.
 
 use super::pages::Pages;
-use super::{pictures, sections};
+use super::{chain, pictures, sections};
 use crate::document::{Doubt, Front, Head, Phase, State, Text, Tone};
 use crate::experiment::{Names, answer_word, ratio, rows};
 use crate::reason::TrialState;
@@ -14,11 +14,18 @@ use units::{Nanos, grouped};
 const PHASES: usize = 1_000;
 
 pub(super) fn of(pages: &Pages) -> Front {
-    let sections = sections::all(pages);
+    let verdict = both(pages);
+    // What stands above is not said again below.
+    let chain = chain::of(pages);
+    let drawn = pages.diagnosis.as_ref().filter(|_| !chain.is_empty()).map(verdict::chain);
+    let said: Vec<Text> = verdict.iter().cloned().chain(drawn).collect();
+    let sections = sections::all(pages).into_iter().filter_map(|section| section.without(&said));
+    let sections: Vec<_> = sections.collect();
     let there = |id: &str| sections.iter().any(|section| section.id == id);
     Front {
         head: head(pages),
-        verdict: both(pages),
+        verdict,
+        chain,
         pictures: pictures::of(pages),
         doubts: doubts(pages, there),
         phases: phases(pages, PHASES),

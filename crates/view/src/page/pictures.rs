@@ -65,7 +65,9 @@ fn limit(pages: &Pages) -> Chart {
         .points("p50", Role::Half, of(|times| times.quantiles.p50))
         .points("p99", Role::NinetyNine, of(|times| times.quantiles.p99))
         .points("p99.9", Role::Largest, of(|times| times.quantiles.p99_9));
-    marked(chart, pages.limits.first()).upright("knee", knee, Tone::Warn)
+    let limit = pages.limits.first();
+    let holds = limit.and_then(|limit| limit.held.or(limit.lower));
+    shaded(chart, limit).upright("holds", holds, Tone::Good).upright("knee", knee, Tone::Warn)
 }
 
 /// Of the trials at each rate, how many were good.
@@ -107,17 +109,13 @@ fn good(pages: &Pages) -> Chart {
         Chart::of("good-trials", "how many trials were good", Form::Points, x, ("of them good", Unit::Share))
             .note("at each rate, with the interval that so few trials leave (95 %)")
             .points("good trials", Role::Good, rates.into_iter().map(point));
-    marked(chart, pages.limits.first())
+    shaded(chart, pages.limits.first())
 }
 
 /// The limit, as wide as its doubt, and what lies beyond it.
-fn marked(chart: Chart, limit: Option<&Limit>) -> Chart {
+fn shaded(chart: Chart, limit: Option<&Limit>) -> Chart {
     let Some(limit) = limit else { return chart };
-    let holds = limit.held.or(limit.lower);
-    chart
-        .band("", limit.lower, limit.upper, Tone::Strong)
-        .band("too much", limit.upper, None, Tone::Bad)
-        .upright("holds", holds, Tone::Good)
+    chart.band("", limit.lower, limit.upper, Tone::Strong).band("too much", limit.upper, None, Tone::Bad)
 }
 
 fn curve(pages: &Pages) -> &[CurvePoint] {

@@ -101,7 +101,7 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
         };
         holds.then(strict.map(|l| evidence(view, l)).unwrap_or_default())
     };
-    let note = |text: String| Text::plain(format!("{text}"));
+    let note = |text: String| Text::plain(text);
     match ended {
         Ended::Converged => vec![holds("holds", Tone::Good)],
         Ended::MaxReached => vec![
@@ -426,5 +426,5 @@ fn target_fails(view: &RunView) -> Vec<Text> {
         ),
         _ => return vec![head],
     };
-    vec![head, Text::empty().and(Tone::Strong, what), Text::plain(format!("{check}"))]
+    vec![head, Text::empty().and(Tone::Strong, what), Text::plain(check)]
 }

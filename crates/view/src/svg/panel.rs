@@ -86,7 +86,7 @@ impl Area<'_> {
             );
             // About six units a letter.
             if !band.name.is_empty() && width > 6.0 * band.name.chars().count() as f64 + 12.0 {
-                let (x, y) = (from + 6.0, bottom - 8.0);
+                let (x, y) = (from + 6.0, f64::midpoint(top, bottom));
                 let _ =
                     writeln!(out, "<text class=\"bad\" x=\"{x:.1}\" y=\"{y}\">{}</text>", xml(&band.name));
             }

@@ -5,6 +5,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use record::{Event, RunId};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -73,4 +74,33 @@ pub fn keep(store: &Path, id: &RunId, name: &str) {
         writeln!(packed, "{line}").expect("the repository can be written");
     }
     packed.finish().expect("the repository can be written");
+}
+
+/// Every run that was ever kept for a test, of whatever kind and version, is still read whole: an event that was written again is
+/// the event that was read.
+#[test]
+fn runs_of_earlier_versions_are_still_read() {
+    let faults = Path::new(FOLDER).join("../../../faults/tests/recorded");
+    let (mut runs, mut events, mut kinds) = (0, 0, BTreeSet::new());
+    for folder in [Path::new(FOLDER), &faults] {
+        for entry in std::fs::read_dir(folder).expect("the repository has it") {
+            let path = entry.expect("it can be listed").path();
+            let file = File::open(&path).expect("it was just listed");
+            for line in BufReader::new(GzDecoder::new(file)).lines() {
+                let line = line.expect("it is packed text");
+                let read = |text: &str| -> Event {
+                    serde_json::from_str(text).unwrap_or_else(|e| panic!("{}: {e}: {text}", path.display()))
+                };
+                let event = read(&line);
+                let again = serde_json::to_string(&event).expect("an event is JSON");
+                assert_eq!(read(&again), event, "{}", path.display());
+                let tag = serde_json::to_value(&event).expect("an event is JSON")["event"].clone();
+                kinds.insert(tag.as_str().expect("events have a type").to_owned());
+                events += 1;
+            }
+            runs += 1;
+        }
+    }
+    assert!(runs >= 50 && events > 1_000, "{runs} runs of {events} events");
+    assert!(kinds.len() >= 15, "{kinds:?}");
 }

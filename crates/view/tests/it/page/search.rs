@@ -111,6 +111,16 @@ fn a_search_that_was_watched() {
     assert_eq!(series("bad").points.iter().map(|p| (p.x, p.y)).collect::<Vec<_>>(), [(4.0, 2016.0)]);
     assert_eq!(series("void").points[0].x, 6.0);
     assert_eq!(series("upper bound").points.iter().map(|p| (p.x, p.y)).collect::<Vec<_>>(), [(4.0, 2016.0)]);
+    // The way of a request: the pool gave first, and what it guards is behind it.
+    let chain: Vec<(&str, bool)> =
+        front.chain.iter().map(|station| (station.name.as_str(), station.tone == Tone::Bad)).collect();
+    let expected = [("requests", false), ("200 workers", false), ("10 connections", true), ("10 sessions", false)];
+    assert_eq!(chain[..4], expected);
+    assert_eq!(front.chain[0].facts[0].to_string(), "well at 1,984/s");
+    // What stands above is not said again below.
+    assert!(!said(section(front, "evidence")).contains("200 workers → "));
+    assert!(!said(section(front, "search")).contains("holds 1,984"));
+
     // The picture of the limit: every trial but the warm-up a mark, the limit as wide as its doubt, and what lies beyond.
     let [limit, good] = front.pictures.as_slice() else { panic!("two pictures: {:?}", front.pictures) };
     let knee = limit.bounds.iter().find(|bound| bound.name == "knee").expect("it climbs");
