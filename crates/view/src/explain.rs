@@ -2,7 +2,7 @@
 //! what was looked at, what was watched, and what could not be seen.
 
 use crate::document::{Section, Table, indented};
-use crate::verdict::{agreeing, arithmetic, chain, confidence, evidence, none, prediction, sentences};
+use crate::verdict::{arithmetic, chain, confidence, evidence, none, prediction, sentences, unsaid};
 use crate::watched::{Figure, amount, anyone, average, figure, not_observable, subject_name};
 use crate::{RunView, Text, Tone, Trial};
 use diagnosis::cause_name;
@@ -94,7 +94,7 @@ pub(crate) fn conclusion(diagnosis: &Diagnosis) -> Vec<Text> {
     if diagnosis.chain.len() > 1 {
         lines.push(chain(diagnosis));
     }
-    lines.extend(agreeing(diagnosis).map(arithmetic));
+    lines.extend(unsaid(diagnosis).map(arithmetic));
     lines.push(confidence(diagnosis));
     lines.extend(next(diagnosis));
     lines.extend(diagnosis.prediction.as_ref().map(prediction));

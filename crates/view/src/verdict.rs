@@ -41,7 +41,7 @@ fn found(diagnosis: &Diagnosis) -> Vec<Text> {
     let rest: Vec<Text> = (diagnosis.chain.len() > 1)
         .then(|| chain(diagnosis))
         .into_iter()
-        .chain(agreeing(diagnosis).filter(|a| !is_said(a, diagnosis)).map(arithmetic))
+        .chain(unsaid(diagnosis).map(arithmetic))
         .collect();
     let facts = verdict.evidence.iter().take(EVIDENCE - rest.len());
     lines.extend(facts.map(|fact| evidence(fact, diagnosis)));
@@ -54,9 +54,12 @@ fn found(diagnosis: &Diagnosis) -> Vec<Text> {
     lines
 }
 
-/// Whether one of the sentences has the reckoning already.
-fn is_said(arithmetic: &Arithmetic, diagnosis: &Diagnosis) -> bool {
-    diagnosis.sentences.iter().any(|sentence| sentence.contains(&arithmetic.formula))
+/// What was reckoned, if it gives what was measured (runs of earlier versions kept what did not, too), and no sentence has it already.
+pub(crate) fn unsaid(diagnosis: &Diagnosis) -> Option<&Arithmetic> {
+    let is_said = |arithmetic: &Arithmetic| {
+        diagnosis.sentences.iter().any(|sentence| sentence.contains(&arithmetic.formula))
+    };
+    diagnosis.arithmetic.as_ref().filter(|arithmetic| arithmetic.agrees() && !is_said(arithmetic))
 }
 
 /// What it came to: the first sentence to be seen first.
@@ -133,11 +136,6 @@ pub(crate) fn arithmetic(arithmetic: &Arithmetic) -> Text {
         .then(format!("{formula} = {} a second", number(ceiling.0)))
         .and(Tone::Good, format!(": that is {about}the limit"))
         .then(format!("; measured: {}", number(measured.0)))
-}
-
-/// What was reckoned, if it gives what was measured: runs of earlier versions kept what did not, too.
-pub(crate) fn agreeing(diagnosis: &Diagnosis) -> Option<&Arithmetic> {
-    diagnosis.arithmetic.as_ref().filter(|arithmetic| arithmetic.agrees())
 }
 
 pub(crate) fn confidence(diagnosis: &Diagnosis) -> Text {

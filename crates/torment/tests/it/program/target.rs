@@ -6,8 +6,12 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
-/// The built-in service; killed when dropped, and it ends by itself if the test does.
+/// A target that has not ended by then is killed.
+const ENDS_WITHIN: Duration = Duration::from_secs(2);
+
+/// The built-in service; ended when dropped, and it ends by itself if the test does.
 pub struct Target {
     child: Child,
     /// `http://127.0.0.1:PORT`, or `unix:PATH`.
@@ -83,6 +87,12 @@ impl Target {
 
 impl Drop for Target {
     fn drop(&mut self) {
+        // At the end of its input it ends by itself, and takes its database along.
+        drop(self.child.stdin.take());
+        let until = Instant::now() + ENDS_WITHIN;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -114,7 +114,8 @@ fn a_search_that_was_watched() {
     // The way of a request: the pool gave first, and what it guards is behind it.
     let chain: Vec<(&str, bool)> =
         front.chain.iter().map(|station| (station.name.as_str(), station.tone == Tone::Bad)).collect();
-    let expected = [("requests", false), ("200 workers", false), ("10 connections", true), ("10 sessions", false)];
+    let expected =
+        [("requests", false), ("200 workers", false), ("10 connections", true), ("10 sessions", false)];
     assert_eq!(chain[..4], expected);
     assert_eq!(front.chain[0].facts[0].to_string(), "well at 1,984/s");
     // What stands above is not said again below.
