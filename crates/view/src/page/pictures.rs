@@ -55,7 +55,7 @@ fn limit(pages: &Pages) -> Chart {
     if let Some(rate) = knee {
         let rate = number(rate);
         note += &format!(
-            "; the knee at {rate} {unit} is where p99 is {KNEE} times what it is at the lowest rate"
+            "; the knee at {rate} {unit} is where p99 exceeds {KNEE} times what it is at the lowest rate"
         );
     }
     let x = (pages.words().raised(), Unit::PerSecond);
