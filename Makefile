@@ -29,7 +29,7 @@ $(PAGE): $(PAGE_SOURCES)
 
 test: ## Everything, with a real PostgreSQL and nginx; installs them when root, says what is missing otherwise. TORMENT_BIN=PATH tries another binary.
 	$(MAKE) -j2 prepared built
-	cargo test --workspace --exclude torment-bench --tests --no-fail-fast -- --test-threads=$(SIDE_BY_SIDE)
+	./tests/run.sh $(SIDE_BY_SIDE)
 	$(MAKE) -j3 targets zoo-cheap browser
 
 targets: ## The services in targets/, each started, loaded and ended.
