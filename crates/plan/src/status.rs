@@ -9,14 +9,14 @@ impl FromStr for StatusRange {
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let error = || ParseError {
             found: text.to_owned(),
-            expected: "a status such as 200, 2xx or 200-299, between 100 and 599",
+            expected: "a status such as 200, 2xx or 200-299, between 100 and 999",
         };
         let text = text.trim();
         let digits =
             |text: &str| text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
-        let status = |text: &str| digits(text.trim()).filter(|s| (100..=599).contains(s));
+        let status = |text: &str| digits(text.trim()).filter(|s| (100..=999).contains(s));
         let (first, last) = if let Some(class) = text.strip_suffix("xx").or_else(|| text.strip_suffix("XX")) {
-            let class = digits(class).filter(|c| (1..=5).contains(c)).ok_or_else(error)?;
+            let class = digits(class).filter(|c| (1..=9).contains(c)).ok_or_else(error)?;
             (class * 100, class * 100 + 99)
         } else if let Some((first, last)) = text.split_once('-') {
             (status(first).ok_or_else(error)?, status(last).ok_or_else(error)?)
@@ -48,12 +48,14 @@ mod tests {
 
     #[test]
     fn parses_and_prints() {
-        for (text, first, last) in [("200", 200, 200), ("2xx", 200, 299), ("200-204", 200, 204)] {
+        for (text, first, last) in
+            [("200", 200, 200), ("2xx", 200, 299), ("200-204", 200, 204), ("999", 999, 999)]
+        {
             assert_eq!(text.parse(), Ok(StatusRange(first, last)));
             assert_eq!(StatusRange(first, last).to_string(), text);
         }
         assert_eq!("400-499".parse::<StatusRange>().expect("valid").to_string(), "4xx");
-        for text in ["", "20", "600", "6xx", "x", "xx", "2x", "299-200", "200-", "-", "0xx", "+200"] {
+        for text in ["", "20", "1000", "10xx", "x", "xx", "2x", "299-200", "200-", "-", "0xx", "+200"] {
             assert!(text.parse::<StatusRange>().is_err(), "{text}");
         }
     }

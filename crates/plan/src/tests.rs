@@ -264,7 +264,7 @@ fn a_message_says_where_what_and_what_else() {
         ("[request]\nheaders = { a = '{file:x}' }", "'{file:x}' is not a column"),
         ("[request]\nform = { '' = 'x' }", "is not a form field"),
         ("[request]\ntimeout = '0s'", "2:11: expected a time above 0"),
-        ("[request]\nexpect_status = ['2xx', 700]", "2:25: '700' is not a status such as 200"),
+        ("[request]\nexpect_status = ['2xx', 70]", "2:25: '70' is not a status such as 200"),
         ("[request]\nexpect_status = '200,,300'", "2:17: '' is not a status"),
         ("[generator]\nconnections = 0", "'0' is not a number of connections"),
         ("[generator]\noutstanding = 0", "'0' is not a number of arrivals"),

@@ -75,8 +75,8 @@ pub struct Slice {
     pub waited_ns: u64,
     /// Integral of outstanding arrivals over time, in nanoseconds: the other side.
     pub outstanding_ns: u64,
-    /// Stretches without any answer, of which became known in this second; a whole trial has none. They do not overlap and
-    /// are [`crate::SILENCE`] long at least, so that there are not many.
+    /// Stretches without any answer, of which became known in this second; of several seconds, only the longest that ended. They do not
+    /// overlap and are [`crate::SILENCE`] long at least, so that there are not many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silences: Vec<Silence>,
 }
@@ -132,6 +132,9 @@ impl Slice {
         self.connections = next.connections;
         self.elapsed += next.elapsed;
         self.loops = self.loops.max(next.loops);
+        let ended = self.silences.drain(..).chain(next.silences.iter().copied());
+        self.silences =
+            ended.filter(|silence| silence.freed.is_some()).max_by_key(Silence::length).into_iter().collect();
     }
 
     fn add_counts(&mut self, other: &Self) {
@@ -243,6 +246,11 @@ mod tests {
         assert_eq!(second.outstanding.len(), 2 * BLOCKS_PER_SLICE);
         assert_eq!(second.failures[&Failure::Status(503)], 3);
         assert_eq!(second.response.count(), 3);
-        assert_eq!(second.silences.len(), 2, "of both loops, and of one second only");
+        let longest = second.silences[..].first().map(Silence::length);
+        assert_eq!(
+            (longest, second.silences.len()),
+            (Some(Nanos::from_millis(400)), 1),
+            "of all seconds the longest"
+        );
     }
 }

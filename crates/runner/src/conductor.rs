@@ -4,8 +4,8 @@ use crate::{After, Circumstances, Error, Reset, Sink, Stop, Witness, preflight};
 use engine::{Carrier, Engine, HeldConnections, Job, Offer, Wish};
 use plan::{Plan, Target};
 use record::{
-    Caveat, Doubt, Event, Failure, Judgement, Lack, Purpose, Recovery, SLICE, Slice, TrialResult, Verdict,
-    drained_after,
+    CatchUp, Caveat, Doubt, Event, Failure, Judgement, Lack, Purpose, Recovery, SLICE, Slice, TrialResult,
+    Verdict,
 };
 use schedule::Schedule;
 use std::cell::RefCell;
@@ -206,13 +206,13 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         let (mut looked, mut over) = (load.purpose == Purpose::Recovery, false);
         let limit = self.connections_limit;
         let (mut gave_up, mut crowded, mut answered) = (false, false, 0);
-        let mut silent = Nanos::ZERO;
+        let mut catch_up = CatchUp::default();
         let counted = self.engine.trial(
             &load.offer,
             load.drain,
             &mut |slice| {
                 let over = slice.silences.iter().filter(|silence| silence.freed.is_some());
-                silent = over.map(|silence| silence.to - silence.from).fold(silent, Nanos::max);
+                catch_up = over.map(CatchUp::after).fold(catch_up, CatchUp::and);
                 crowded |= slice.backlog > 0 && slice.in_flight >= limit;
                 if load.duration.is_none_or(|whole| SLICE * u64::from(slice.index) < whole) {
                     answered += slice.outcomes.ok + slice.outcomes.late;
@@ -258,7 +258,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             rate: load.rate.unwrap_or_else(|| Rate::of(counted.total.due, counted.loaded)),
             planned,
             loaded: counted.loaded,
-            drain: drained_after(load.drain, silent),
+            drain: catch_up.drain(load.drain, counted.loaded),
             hopeless: gave_up,
             caveats: noticed(&counted.total, stolen, crowded.then_some(limit)),
             recovery,

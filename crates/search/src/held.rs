@@ -27,6 +27,8 @@ const CHANGED: f64 = 4.0;
 /// So many measurements that surely rise one after the other are of a target that gets faster.
 const RISING_LEAST: usize = 4;
 const RISING: f64 = 0.999;
+/// Fewer steps from one measurement to the next tell no noise.
+const STEPS_LEAST: usize = 2;
 /// Who does less than this part of what it held, when asked for more, is busy with turning away.
 const COLLAPSED: f64 = 0.8;
 /// Fewer trials have no halves.
@@ -102,14 +104,7 @@ impl CapacityTrials {
 
     /// What a target that surely gets faster from trial to trial did in the last that measured it: it was not warm.
     pub fn rises(&self, width: f64) -> Option<f64> {
-        let measured: Vec<f64> = self
-            .trials
-            .iter()
-            .filter_map(|trial| match trial.said {
-                Observation::Was(rate) => Some(rate.ln()),
-                Observation::AtLeast(_) | Observation::Below(_) => None,
-            })
-            .collect();
+        let measured = self.measured();
         let line = Slope::fit(&measured, 1.0).filter(|_| measured.len() >= RISING_LEAST)?;
         let surely = line.lower_bound(RISING) > 0.0;
         let by = line.per_unit * (measured.len() - 1) as f64;
@@ -174,6 +169,28 @@ impl CapacityTrials {
             self.trials.iter().filter(|trial| !trial.good()).map(|trial| trial.rate).reduce(f64::min)?;
         let measured = self.trials.iter().any(|trial| matches!(trial.against(most), Observation::Was(_)));
         (!measured && least > most).then_some((most, least))
+    }
+
+    /// By how much, as a logarithm, two looks at it may differ by chance: from one measurement to the next, which a target that gets steadily
+    /// faster does not do.
+    pub fn noise(&self) -> f64 {
+        let measured = self.measured();
+        let steps: Vec<f64> = measured.windows(2).map(|two| two[1] - two[0]).collect();
+        if steps.len() < STEPS_LEAST {
+            return 0.0;
+        }
+        let count = steps.len() as f64;
+        let mean = steps.iter().sum::<f64>() / count;
+        2.0 * (steps.iter().map(|step| (step - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt()
+    }
+
+    /// The logarithms of what overloaded trials measured.
+    fn measured(&self) -> Vec<f64> {
+        let was = |trial: &Trial| match trial.said {
+            Observation::Was(rate) => Some(rate.ln()),
+            Observation::AtLeast(_) | Observation::Below(_) => None,
+        };
+        self.trials.iter().filter_map(was).collect()
     }
 
     /// How well the goals are known: the widest interval.

@@ -2,7 +2,7 @@
 
 use crate::diverge::{Growth, growth, overload};
 use plan::Objective;
-use record::{BLOCK, Caveat, Doubt, Judgement, Slice, TrialResult};
+use record::{BLOCK, Caveat, Doubt, Judgement, Silence, Slice, TrialResult};
 use std::borrow::Cow;
 use units::{Nanos, Rate, Share};
 
@@ -38,6 +38,12 @@ const LITTLE_SHARE: f64 = 0.03;
 const LITTLE_FLOOR: Nanos = Nanos::from_millis(1);
 /// once a trial lasts this long.
 const LITTLE_FROM: Nanos = Nanos::from_millis(9_900);
+/// A freeze is longer than so many of the fastest answers;
+const ORDINARY: u64 = 4;
+/// so large a part of what came due in it is answered within half its length,
+const FREED: f64 = 0.25;
+/// and at least so many: answers that come independently of each other show such a lull once in 3 million.
+const LULL: f64 = 15.0;
 /// Arrivals due may differ from rate × time by this share, and by what chance explains.
 const DUE_SHARE: f64 = 0.01;
 
@@ -180,12 +186,30 @@ pub fn would_have_held(result: &TrialResult, calm: Option<Nanos>, can: f64) -> f
 }
 
 /// The growth of the queue at `rate`: of what is outstanding beyond what a calm target has under way, which by Little's law is
-/// rate × response time. A load that begins fills that first, and nothing can be said of a target of which no answer is known.
+/// rate × response time, and beyond what gathered in its longest freeze, for which the drain makes room, once. A load that begins fills
+/// the first, and nothing can be said of a target of which no answer is known.
 fn growth_of(total: &Slice, rate: f64, calm: Option<Nanos>, confidence: f64) -> Option<Growth> {
     let fastest = total.response.quantile(0.0).or(calm)?;
     let under_way = rate * calm.map_or(0.0, Nanos::as_secs_f64);
-    let queue: Vec<f64> = total.outstanding.iter().map(|held| (held - under_way).max(0.0)).collect();
-    growth(&queue, BLOCK.as_secs_f64(), fastest.as_secs_f64(), confidence)
+    let (block, freeze) = (BLOCK.as_secs_f64(), freeze(total, rate));
+    let queue = total.outstanding.iter().enumerate().map(|(place, held)| {
+        let middle = (place as f64 + 0.5) * block;
+        let until = |end: Nanos| end.as_secs_f64().min(middle);
+        let stood_still = freeze.map_or(0.0, |freeze| until(freeze.to) - until(freeze.from));
+        (held - under_way - rate * stood_still).max(0.0)
+    });
+    growth(&queue.collect::<Vec<f64>>(), block, fastest.as_secs_f64(), confidence)
+}
+
+/// The longest silence, if so many went without an answer in it that it is no lull, and had it soon after.
+pub(crate) fn freeze(total: &Slice, rate: f64) -> Option<&Silence> {
+    let ordinary = total.response.quantile(0.0)? * ORDINARY;
+    let is_freeze = |silence: &&Silence| {
+        let gathered = rate * silence.length().as_secs_f64();
+        let freed = silence.freed.unwrap_or(0) as f64 * f64::from(total.loops);
+        silence.length() > ordinary && freed >= (gathered * FREED).max(LULL)
+    };
+    total.silences.iter().filter(is_freeze).max_by_key(|silence| silence.length())
 }
 
 fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Caveat> {

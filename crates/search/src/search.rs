@@ -42,6 +42,8 @@ const PLAIN: f64 = 0.15;
 const FLOOR: f64 = 1.0 / 1024.0;
 /// The load of warm-up and sentinel, as a share of the estimated capacity: busy, never overloaded.
 const CALM: f64 = 0.5;
+/// A target that stands still while it is looked at is looked at again, so many times.
+const FROZEN_MOST: u32 = 2;
 /// A median that has fallen by this much (as a logarithm) is that of a target that was not warm.
 const WARMER: f64 = 0.08;
 /// The first window of a warm-up that was over too early, in seconds.
@@ -128,7 +130,10 @@ enum Phase {
     /// Load until what the target does is level: gentle, or a closed loop of so many, which keeps it busy and cannot overload it.
     Warm { warm: WarmUp, closed: Option<u32> },
     /// The warm target at a gentle load.
-    Calm,
+    Calm {
+        /// Looks at which it stood still.
+        frozen: u32,
+    },
     /// A mild overload of the warm target, for the estimate; upwards until one is found.
     Probe { rate: f64, factor: f64 },
     /// Both bounds of all goals.
@@ -302,7 +307,7 @@ impl Search {
         match self.phase.clone() {
             Phase::Climb { down, .. } => self.climbed(rate, down, result, &judgement),
             Phase::Warm { warm, closed } => self.warmed(warm, closed, result, &judgement),
-            Phase::Calm => self.calmed(result),
+            Phase::Calm { frozen } => self.calmed(frozen, result),
             Phase::Probe { factor, .. } => self.probed(rate, factor, result, &judgement),
             Phase::Look { .. } => self.looked_below(rate, result),
             Phase::Narrow if proposal.purpose == Purpose::Sentinel => self.looked(result),
@@ -433,7 +438,7 @@ impl Search {
                         closed: *closed,
                     });
                 }
-                Phase::Calm => (Purpose::WarmUp, self.calm, self.short(self.calm, secs(2), 2000.0)),
+                Phase::Calm { .. } => (Purpose::WarmUp, self.calm, self.short(self.calm, secs(2), 2000.0)),
                 Phase::Probe { rate, .. } => (Purpose::Measure, *rate, self.short(*rate, secs(2), 100.0)),
                 Phase::Look { rate, duration } => (Purpose::Sentinel, *rate, *duration),
                 Phase::Suspect { rate, .. } => (Purpose::Confirm, *rate, self.trial()),

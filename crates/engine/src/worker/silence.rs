@@ -4,7 +4,7 @@
 //! loops together saw it. Whether that is more than a slow answer is judged by others (`diagnosis`).
 
 use super::Worker;
-use record::{SILENCE, Silence, WAITED_FOR, drained_after, freed_within};
+use record::{CatchUp, SILENCE, Silence, WAITED_FOR, freed_within};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use units::Nanos;
@@ -14,8 +14,10 @@ use units::Nanos;
 pub(crate) struct Heard {
     /// When any loop last heard of the target, on the monotonic clock; told by each loop once a turn.
     last: AtomicU64,
-    /// The longest silence of this trial, in nanoseconds.
+    /// What a target that stood still in this trial needs to catch up: in nanoseconds after the longest silence, and by when since the
+    /// trial began.
     longest: AtomicU64,
+    answered_by: AtomicU64,
 }
 
 pub(crate) type LastWord = Arc<Heard>;
@@ -26,12 +28,22 @@ impl Heard {
         let last = self.last.load(Ordering::Relaxed);
         let goes_on = last >= start && last < ends && now.saturating_sub(last) >= SILENCE.0;
         let least = if goes_on { WAITED_FOR } else { Nanos::ZERO };
-        drained_after(drain, Nanos(self.longest.load(Ordering::Relaxed))).max(least)
+        let told = |of: &AtomicU64| Nanos(of.load(Ordering::Relaxed));
+        let catch_up = CatchUp { longest: told(&self.longest), answered_by: told(&self.answered_by) };
+        catch_up.drain(drain, Nanos(ends - start)).max(least)
+    }
+
+    /// A silence has ended.
+    fn ended(&self, silence: &Silence) {
+        let catch_up = CatchUp::after(silence);
+        self.longest.fetch_max(catch_up.longest.0, Ordering::Relaxed);
+        self.answered_by.fetch_max(catch_up.answered_by.0, Ordering::Relaxed);
     }
 
     /// A trial begins.
     pub fn begin(&self) {
         self.longest.store(0, Ordering::Relaxed);
+        self.answered_by.store(0, Ordering::Relaxed);
     }
 }
 
@@ -145,15 +157,15 @@ impl Worker {
             return;
         }
         self.tell_silence();
-        if answered {
-            self.hush.shared.longest.fetch_max(long, Ordering::Relaxed);
-        }
         let silence = Silence {
             from: Nanos(from - start),
             to: Nanos(at - start),
             waiting,
             freed: answered.then_some(0),
         };
+        if answered {
+            self.hush.shared.ended(&silence);
+        }
         self.hush.ended = Some(Ended { silence, counts_until: at + long / freed_within(is_closed) });
     }
 

@@ -3,7 +3,7 @@
 //! First come, first served, without preemption: when a request arrives, the moment it will be done is
 //! already certain, so a heap of the moments at which servers become free is the whole queue.
 
-use record::{Failure, Outcome, Recovery, Slice, TrialResult};
+use record::{CatchUp, Failure, Outcome, Recovery, Silence, Slice, TrialResult};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use torment_search::{Proposal, Search};
@@ -220,7 +220,7 @@ impl Target {
         let mut total = Slice { loops: 1, ..Slice::default() };
         let mut open: BinaryHeap<Reverse<Open>> = BinaryHeap::new();
         let mut held = Held::new(p.duration.0);
-        let mut silence = Silence::default();
+        let mut heard = Heard::default();
         let gap = 1e9 / p.rate.0;
         let (mut due, mut lag_free, mut second) = (self.gap(gap), 0f64, SECOND);
         let mut stop = p.duration.0;
@@ -228,8 +228,9 @@ impl Target {
         while due < p.duration.0 as f64 {
             let at = due as u64;
             if at >= second {
-                decide(&mut total, &mut open, second, &mut silence);
+                decide(&mut total, &mut open, second, &mut heard);
                 total.outstanding = held.blocks(second);
+                total.silences = heard.longest.into_iter().collect();
                 if search.hopeless(&total) {
                     (stop, gave_up) = (second, true);
                     break;
@@ -237,7 +238,7 @@ impl Target {
                 second += SECOND;
                 continue;
             }
-            decide(&mut total, &mut open, at, &mut silence);
+            decide(&mut total, &mut open, at, &mut heard);
             total.due += 1;
             let mut taken = at;
             if let Some(Trait::Lags(most)) = self.system.special {
@@ -285,13 +286,12 @@ impl Target {
         // As the engine does: the drain lasts at least as long as the target was silent, with some air, and a silence is waited for.
         let mut last = stop + drain.0;
         while let Some(Reverse((end, _, taken, _))) = open.peek().copied() {
-            let silent =
-                silence.since < stop && last.saturating_sub(silence.since.max(taken)) >= record::SILENCE.0;
+            let silent = heard.last < stop && last.saturating_sub(heard.last.max(taken)) >= record::SILENCE.0;
             if end > last && !(silent && end <= stop + record::WAITED_FOR.0) {
                 break;
             }
-            decide(&mut total, &mut open, end, &mut silence);
-            last = last.max(end).max(stop + record::drained_after(drain, Nanos(silence.longest)).0);
+            decide(&mut total, &mut open, end, &mut heard);
+            last = last.max(end).max(stop + heard.catch_up.drain(drain, Nanos(stop)).0);
         }
         let drain = Nanos(last - stop);
         let drained = if open.is_empty() { stop + PAUSE } else { last };
@@ -299,6 +299,7 @@ impl Target {
             close(&mut total, last, at, taken, Outcome::Unfinished);
         }
         total.outstanding = held.blocks(stop);
+        total.silences = heard.longest.into_iter().collect();
         total.elapsed = Nanos(stop);
         self.now += drained + PAUSE;
         let recovery = self.recover();
@@ -379,30 +380,45 @@ fn index(outcome: Outcome) -> u8 {
     Outcome::ALL.iter().position(|o| *o == outcome).expect("ALL lists every outcome") as u8
 }
 
-/// How long nothing was answered.
+/// When something was answered last, and the longest stretch in which nothing was.
 #[derive(Default)]
-struct Silence {
-    since: u64,
-    longest: u64,
+struct Heard {
+    last: u64,
+    longest: Option<Silence>,
+    catch_up: CatchUp,
+    /// The last silence; until when those who waited in it are counted.
+    ended: Option<(Silence, u64)>,
 }
 
-impl Silence {
+impl Heard {
     /// A request that was sent at `sent` is answered.
     fn answer(&mut self, at: u64, sent: u64) {
-        let lasted = at - self.since.max(sent);
-        self.longest = self.longest.max(if lasted < record::SILENCE.0 { 0 } else { lasted });
-        self.since = at;
+        let from = self.last.max(sent);
+        self.last = at;
+        if at - from >= record::SILENCE.0 {
+            let silence = Silence { from: Nanos(from), to: Nanos(at), waiting: 1, freed: Some(0) };
+            self.ended = Some((silence, at + (at - from) / record::freed_within(false)));
+            self.catch_up = self.catch_up.and(CatchUp::after(&silence));
+        }
+        if let Some((silence, until)) = &mut self.ended
+            && at <= *until
+            && sent < silence.to.0
+        {
+            silence.freed = silence.freed.map(|freed| freed + 1);
+            let longer = self.longest.is_none_or(|longest| silence.length() >= longest.length());
+            self.longest = if longer { Some(*silence) } else { self.longest };
+        }
     }
 }
 
 /// Decides everything that ends up to `until`.
-fn decide(total: &mut Slice, open: &mut BinaryHeap<Reverse<Open>>, until: u64, silence: &mut Silence) {
+fn decide(total: &mut Slice, open: &mut BinaryHeap<Reverse<Open>>, until: u64, heard: &mut Heard) {
     while let Some(Reverse((end, at, taken, outcome))) = open.peek().copied() {
         if end > until {
             return;
         }
         open.pop();
-        silence.answer(end, taken);
+        heard.answer(end, taken);
         close(total, end, at, taken, Outcome::ALL[usize::from(outcome)]);
     }
 }

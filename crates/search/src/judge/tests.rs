@@ -206,3 +206,28 @@ fn a_load_that_rises_is_not_asked_whether_its_queue_grows() {
     assert_eq!((after.due, after.outstanding.len(), after.outstanding[0]), (7, 20, 20.0));
     assert!(steady(&total, Nanos::from_secs(60)).outstanding.is_empty());
 }
+
+/// It stands still from the fifth second to the sixth, and is `by` a second too slow otherwise.
+fn frozen(by: f64, freed: u64) -> TrialResult {
+    let mut r = growing(by);
+    for (place, outstanding) in r.total.outstanding.iter_mut().enumerate() {
+        *outstanding += ((place as f64 + 0.5) / 10.0 - 5.0).clamp(0.0, 1.0) * 1000.0;
+    }
+    let [from, to] = [5, 6].map(Nanos::from_secs);
+    r.total.silences.push(Silence { from, to, waiting: 1005, freed: Some(freed) });
+    r.total.loops = 1;
+    r
+}
+
+#[test]
+fn what_gathers_in_a_freeze_is_no_overload() {
+    let judged = |by, freed| judge(&frozen(by, freed), &goal("zero-drop"), Share(0.02), None);
+    let kept = |by, freed| kept_up(&frozen(by, freed), None).expect("it answered").rate;
+    assert!(judged(0.0, 500).good && (kept(0.0, 500) - 1000.0).abs() < 1.0);
+    // A small overload is seen in spite of it, and measured.
+    let growth = judged(20.0, 500).growth_per_second.expect("its queue grows");
+    assert!((growth - 20.0).abs() < 0.5, "{growth}");
+    assert!((kept(20.0, 500) - 980.0).abs() < 1.0, "{}", kept(20.0, 500));
+    // Nobody had an answer soon after: a lull and no freeze, which hides a small overload.
+    assert_eq!(judged(20.0, 10).growth_per_second, None);
+}

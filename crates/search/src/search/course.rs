@@ -1,8 +1,8 @@
 //! What each phase makes of a trial, and which phase follows.
 
 use super::{
-    BUSY, BUSY_MOST, Baseline, CALM, CHANGES_MOST, FASTER, PLAIN, PROBE, Phase, REWARMS_MOST, ROUNDS_MOST,
-    SLOWER_MOST, Search, TELLING, WARM_AGAIN, WARMER,
+    BUSY, BUSY_MOST, Baseline, CALM, CHANGES_MOST, FASTER, FROZEN_MOST, PLAIN, PROBE, Phase, REWARMS_MOST,
+    ROUNDS_MOST, SLOWER_MOST, Search, TELLING, WARM_AGAIN, WARMER,
 };
 use crate::background::Loss;
 use crate::bounds::rounded;
@@ -11,7 +11,7 @@ use crate::classify::TrialAtLevel;
 use crate::curve::point;
 use crate::drift::{Reference, Shift};
 use crate::held::CapacityTrials;
-use crate::judge::{STEADILY, kept_up, threshold, would_have_held};
+use crate::judge::{STEADILY, freeze, kept_up, threshold, would_have_held};
 use crate::warm::{Median, WarmUp};
 use record::{Ended, Judgement, TrialResult};
 use units::Nanos;
@@ -120,7 +120,7 @@ impl Search {
                 let goodput = 1.0 / level.value;
                 self.estimate = Some(goodput);
                 self.calm = rounded((goodput * CALM).clamp(self.range().floor, self.range().top));
-                self.phase = Phase::Calm;
+                self.phase = Phase::Calm { frozen: 0 };
             }
             (None, Some((length, median))) => self.is_warm(length, median, result),
             (_, None) => unreachable!("a window was just added"),
@@ -128,7 +128,11 @@ impl Search {
     }
 
     /// The warm target was looked at under a gentle load.
-    pub(super) fn calmed(&mut self, result: &TrialResult) {
+    pub(super) fn calmed(&mut self, frozen: u32, result: &TrialResult) {
+        if frozen < FROZEN_MOST && freeze(&result.total, result.rate.0).is_some() {
+            self.phase = Phase::Calm { frozen: frozen + 1 };
+            return;
+        }
         self.calmer(result, true);
         match Median::of(&result.total.response) {
             Some(median) => self.is_warm(result.loaded, median, result),
@@ -262,7 +266,7 @@ impl Search {
         };
         if self.estimates() {
             // What a target does slower now is part of how it moves; one that was not warm has to be begun again.
-            if matches!(shift, Shift::Faster(ratio) if ratio.ln() < -WARMER) {
+            if matches!(shift, Shift::Faster(ratio) if ratio.ln() < -self.held.noise().max(WARMER)) {
                 self.change_point(shift);
             }
             return;
@@ -320,8 +324,9 @@ impl Search {
         let Some((q, mean)) = times.quantiles().zip(times.mean()) else { return };
         let before = self.baseline;
         let mean = before.filter(|_| !anew).map_or(mean, |calm| calm.mean.min(mean));
-        let quicker = before
-            .filter(|calm| !matches!(self.phase, Phase::Warm { .. } | Phase::Calm) && calm.p99 <= q.p99);
+        let quicker = before.filter(|calm| {
+            !matches!(self.phase, Phase::Warm { .. } | Phase::Calm { .. }) && calm.p99 <= q.p99
+        });
         let (p50, p99) = quicker.map_or((q.p50, q.p99), |calm| (calm.p50, calm.p99));
         self.baseline = Some(Baseline { mean, p50, p99 });
     }

@@ -45,7 +45,7 @@ impl Search {
             return;
         }
         self.ours.weight += VOID;
-        let warms = matches!(self.phase, Phase::Warm { .. } | Phase::Calm);
+        let warms = matches!(self.phase, Phase::Warm { .. } | Phase::Calm { .. });
         let patient = warms && self.climbed.is_some_and(|climbed| rate < climbed);
         if self.ours.weight < if patient { PATIENT * VOID_MOST } else { VOID_MOST } {
             return;
@@ -62,7 +62,7 @@ impl Search {
                     self.over(Ended::GeneratorLimit);
                 }
             },
-            Phase::Warm { .. } | Phase::Calm => {
+            Phase::Warm { .. } | Phase::Calm { .. } => {
                 self.ours.making = making;
                 self.over(Ended::GeneratorLimit);
             }

@@ -24,7 +24,7 @@ pub(super) struct SliceOf {
 impl SliceOf {
     pub fn new(at: At, purpose: Option<Purpose>, slice: &Slice) -> Self {
         let Slice { index, elapsed, in_flight, backlog, .. } = *slice;
-        let silent = slice.silences.iter().fold(Nanos::ZERO, |sum, each| sum + (each.to - each.from));
+        let silent = slice.silences.iter().fold(Nanos::ZERO, |sum, each| sum + each.length());
         Self { at, purpose, index, elapsed, in_flight, backlog, silent, figures: Figures::of(slice) }
     }
 

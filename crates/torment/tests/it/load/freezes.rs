@@ -90,6 +90,12 @@ fn that_torment_stood_still_is_not_laid_to_the_target() {
 #[test]
 fn a_target_that_was_stopped_is_said_to_have_been() {
     let _turn = Turn::shared();
+    // Where others take the processors, torment looks too seldom now and then, and says that nothing explains it.
+    let off: Vec<String> = (0..3).map_while(|_| stopped().err()).collect();
+    assert!(off.len() < 3, "{off:?}");
+}
+
+fn stopped() -> Result<(), String> {
     let place = Place::new();
     let target = Target::start(&place, &["--model", "async"]);
     let found = meanwhile(&place, &[&target.url("/json")], |_| {
@@ -101,6 +107,6 @@ fn a_target_that_was_stopped_is_said_to_have_been() {
             sleep(2 * PAUSE);
         }
     });
-    assert!(found["count"].as_u64().is_some_and(|count| count >= 3), "{found:#}");
-    assert_eq!(found["meanwhile"]["code"], "stopped", "{found:#}");
+    let enough = found["count"].as_u64().is_some_and(|count| count >= 3);
+    if enough && found["meanwhile"]["code"] == "stopped" { Ok(()) } else { Err(format!("{found:#}")) }
 }
