@@ -4,7 +4,7 @@ use crate::hand::{Run, curve, load, pair};
 use crate::page::kit::{at, chart, document, golden, good, said, section, words};
 use record::{Ended, Event, Outcome, Purpose};
 use torment_view::Tone;
-use torment_view::document::{Document, Form};
+use torment_view::document::{Document, Form, Unit};
 use torment_view::page::Pages;
 
 /// Shows what was seen after each second of load, as a watch does.
@@ -70,6 +70,35 @@ fn the_picture_of_a_limit_is_an_image() {
 
     front.pictures.clear();
     assert_eq!(torment_view::svg(&front), None, "of a run without a limit there is none");
+}
+
+/// The trials of a search for connections all have one rate: they stand at how many were open. A deadline is drawn across.
+#[test]
+fn connections_stand_at_their_number() {
+    let run = Run::start("find connections")
+        .trial(load(Purpose::Climb, 200.0, 5))
+        .trial(load(Purpose::Climb, 200.0, 5).bad(Outcome::Timeout, 7))
+        .found(Ended::Converged, pair(Some(16.0), Some(32.0)), Vec::new());
+    let mut events = run.events;
+    for event in &mut events {
+        match event {
+            Event::RunStarted(started) => started.goal = "p99<50ms, held at 200/s".to_owned(),
+            Event::TrialDone { trial, result, .. } => result.total.connections = 16 * u64::from(*trial),
+            _ => {}
+        }
+    }
+    let front = document(&Pages::of(&events)).front;
+    let limit = &front.pictures[0];
+    let stand: Vec<(f64, Tone)> = limit.series[1].points.iter().map(|point| (point.x, point.tone)).collect();
+    assert_eq!(stand, [(16.0, Tone::Good), (32.0, Tone::Bad)]);
+    assert_eq!(limit.x.unit, Unit::Count);
+    let goal = limit.bounds.iter().find(|bound| bound.name == "goal").expect("it has a deadline");
+    assert_eq!((goal.at, goal.along_x), (0.05, false));
+    assert_eq!(
+        front.pictures[1].series[0].points.len(),
+        2,
+        "each number of connections is a rate of its own"
+    );
 }
 
 #[test]
