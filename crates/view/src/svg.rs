@@ -1,6 +1,5 @@
 //! What a run came to as one picture, for where no page is: a ticket, a chat, an article.
 
-mod axis;
 mod panel;
 
 use crate::Text;
