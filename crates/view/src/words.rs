@@ -71,6 +71,11 @@ pub(crate) fn number(rate: f64) -> String {
     Rate(rate).to_string().trim_end_matches("/s").to_owned()
 }
 
+/// Text with one blank where a terminal has several.
+pub(crate) fn one_blank(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// How HTML and XML write a letter that would be markup; nothing of any other.
 pub(crate) fn entity(letter: char) -> &'static str {
     match letter {

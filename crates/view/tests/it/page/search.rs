@@ -72,6 +72,28 @@ fn the_picture_of_a_limit_is_an_image() {
     assert_eq!(torment_view::svg(&front), None, "of a run without a limit there is none");
 }
 
+/// As Markdown: what its page says, with its tables, and the picture as an image beside it.
+#[test]
+fn a_search_is_written_as_markdown() {
+    let front = document(&Pages::of(&search())).front;
+    let text = torment_view::markdown(&front, Some("report-limit.svg"));
+    for said in [
+        "# torment find http://127.0.0.1:8080/queue?us=500\n\n**holds 1,984 requests/s** (between 1,984 and 2,016;",
+        "The way of a request: requests → 200 workers → **10 connections** (gave first) → 10 sessions",
+        "![where it breaks: each mark is a quantile of one trial;",
+        "](report-limit.svg)\n\n## Doubts\n\n- ",
+        "\n## What gave first\n",
+        "\n### every trial\n\n| trial | why | offered |",
+        "\n| response time | p50 | p99 | max | waiting |\n| --- | ---: |",
+        "\n## How it was measured\n\n- goal: zero-drop\n- machine: hill: Abacus 3000, 2 processors",
+        "\n    target = \"http://127.0.0.1:8080/queue?us=500\"\n",
+    ] {
+        assert!(text.contains(said), "no {said} in {text}");
+    }
+    assert!(!text.contains("## Response time"), "it only draws: {text}");
+    assert!(!text.contains("\n\n\n") && text.lines().all(|line| line.trim_end() == line), "{text}");
+}
+
 /// The trials of a search for connections all have one rate: they stand at how many were open. A deadline is drawn across.
 #[test]
 fn connections_stand_at_their_number() {
