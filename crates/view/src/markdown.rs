@@ -11,8 +11,7 @@ const MADE: &str = "run";
 /// A document's words and tables; `image` is the address of the image that [`crate::svg`] makes of its pictures.
 pub fn markdown(front: &Front, image: Option<&str>) -> String {
     let Front { head, verdict, chain, pictures, doubts, sections, .. } = front;
-    let title = format!("torment {} {}", head.command, head.target);
-    let mut blocks = vec![format!("# {}", escaped(title.trim()))];
+    let mut blocks = vec![format!("# {}", escaped(&head.title()))];
     blocks.extend(verdict.iter().map(paragraph));
     blocks.extend(way(chain));
     if let Some(image) = image {

@@ -89,7 +89,7 @@ pub(crate) fn entity(letter: char) -> &'static str {
 }
 
 /// Text that is text in XML 1.0, in an element and between quotes; characters that may not stand there at all are replaced.
-pub(crate) fn xml(text: &str) -> String {
+pub fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
