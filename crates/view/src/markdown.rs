@@ -8,7 +8,7 @@ use units::Moment;
 /// The section that says how the run was made.
 const MADE: &str = "run";
 
-/// A document's words and tables; `image` is the address of the image that [`crate::svg`] makes of its pictures.
+/// A document's words and tables; `image` is the address of the image that [`crate::svg()`] makes of its pictures.
 pub fn markdown(front: &Front, image: Option<&str>) -> String {
     let Front { head, verdict, chain, pictures, doubts, sections, .. } = front;
     let mut blocks = vec![format!("# {}", escaped(&head.title()))];
