@@ -1,13 +1,16 @@
 //! The page itself, and a document put into it.
 
 use serde::Serialize;
-use view::document::Document;
+use view::document::{Document, Front};
+use view::{Text, xml};
 
 /// What `make page` has built, or `fallback.html`.
 pub(crate) const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
 
 /// Where the page looks for a document before it asks a server for one; the fallback has no such place.
 const PLACE: &str = "id=\"document\">null</script>";
+/// Before it stands what a chat or a search engine shows of a link to the page: neither runs its script.
+const TITLE: &str = "<title>";
 
 /// Whether this binary holds the page, not only words about it.
 pub fn is_built() -> bool {
@@ -19,7 +22,18 @@ pub fn is_built() -> bool {
 ///
 /// Its size follows the rows of the document's timeline: [`crate::ROWS`] are meant.
 pub fn freeze(document: &Document) -> Option<String> {
-    frozen(PAGE, &json(document))
+    frozen(PAGE, &about(&document.front), &json(document))
+}
+
+/// Which run it is, and what it came to.
+fn about(front: &Front) -> String {
+    let verdict = front.verdict.first().map_or("nothing is known yet".to_owned(), Text::words);
+    let (run, verdict) = (xml(&front.head.title()), xml(&verdict));
+    format!(
+        "<meta property=\"og:title\" content=\"{run}\" />\n\
+         <meta property=\"og:description\" content=\"{verdict}\" />\n\
+         <meta name=\"description\" content=\"{verdict}\" />\n"
+    )
 }
 
 /// Part of a document, or all of it.
@@ -27,12 +41,13 @@ pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("a document has only string keys and no foreign types")
 }
 
-/// JSON where the place is.
-fn frozen(page: &str, json: &str) -> Option<String> {
+/// JSON where the place is, and what it is about before the title.
+fn frozen(page: &str, about: &str, json: &str) -> Option<String> {
     let at = page.find(PLACE)? + PLACE.find("null").expect("it stands there");
     let (before, after) = page.split_at(at);
-    let mut whole = String::with_capacity(page.len() + json.len());
-    whole.push_str(before);
+    let (head, before) = before.split_at(before.find(TITLE)?);
+    let mut whole = String::with_capacity(page.len() + about.len() + json.len());
+    [head, about, before].into_iter().for_each(|part| whole.push_str(part));
     harmless(json, &mut whole);
     whole.push_str(after.strip_prefix("null").expect("it was found there"));
     Some(whole)
@@ -55,10 +70,10 @@ fn harmless(json: &str, to: &mut String) {
 mod tests {
     use super::*;
     use serde_json::Value;
-    use view::document::{Front, Head, Timeline};
+    use view::document::{Head, Timeline};
 
-    const SMALL: &str =
-        "<html><script type=\"application/json\" id=\"document\">null</script><p>null</p></html>";
+    const SMALL: &str = "<html><title>t</title>\
+        <script type=\"application/json\" id=\"document\">null</script><p>null</p></html>";
 
     fn with(target: &str) -> Document {
         let head = Head { target: target.to_owned(), ..Head::default() };
@@ -87,7 +102,7 @@ mod tests {
             "null</script>",
         ] {
             let document = with(target);
-            let page = frozen(SMALL, &json(&document)).expect("there is a place");
+            let page = frozen(SMALL, "", &json(&document)).expect("there is a place");
             assert_eq!(page.matches("<script").count(), 1, "{page}");
             assert!(!page.contains(['\u{2028}', '\u{2029}']), "{page}");
             let json: Value = serde_json::from_str(inside(&page)).expect("JSON");
@@ -98,10 +113,26 @@ mod tests {
     }
 
     #[test]
+    fn a_link_to_it_is_shown_with_its_verdict() {
+        let mut document = with("http://h/?a=<b>&c=\"");
+        document.front.verdict =
+            vec![Text::plain("holds 9/s").then("   (between 8 & 10)"), Text::plain("then")];
+        let page = frozen(SMALL, &about(&document.front), "{}").expect("there is a place");
+        for said in [
+            "<html><meta property=\"og:title\" content=\"torment http://h/?a=&lt;b&gt;&amp;c=&quot;\" />\n",
+            "<meta property=\"og:description\" content=\"holds 9/s (between 8 &amp; 10)\" />\n",
+            "<meta name=\"description\" content=\"holds 9/s (between 8 &amp; 10)\" />\n<title>t</title>",
+        ] {
+            assert!(page.contains(said), "no {said} in {page}");
+        }
+        assert!(about(&Front::default()).contains("nothing is known yet"));
+    }
+
+    #[test]
     fn a_page_without_a_place_is_none() {
-        assert_eq!(frozen("<html></html>", "{}"), None);
+        assert_eq!(frozen("<html></html>", "", "{}"), None);
         let fallback = include_str!("fallback.html");
-        assert_eq!(frozen(fallback, "{}"), None);
+        assert_eq!(frozen(fallback, "", "{}"), None);
         assert!(fallback.contains("make page build"));
     }
 

@@ -1,10 +1,10 @@
 //! Results in the form that was asked for.
 
 use crate::args::{Action, Common, Format};
-use crate::{Failure, result, wrong};
+use crate::{Failure, paper, result, wrong};
 use anyhow::anyhow;
-use std::io::{self, Write};
-use view::{Grid, Text};
+use std::io::{self, IsTerminal, Write};
+use view::{Glyphs, Grid, RunView, Text, sketch};
 
 /// A result in every form it has.
 pub struct Forms<'a> {
@@ -48,4 +48,37 @@ pub fn print(forms: &Forms<'_>, common: &Common) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
+}
+
+/// The picture of a search's limit, as wide as standard output.
+pub fn sketched(view: &RunView, glyphs: Glyphs, common: &Common) -> Vec<Text> {
+    sketch(view, glyphs, paper(io::stdout().is_terminal(), common).width)
+}
+
+/// ASCII alone where it was asked for, or where the locale has no other letters that are ours. Where none is set, as in most
+/// containers, whoever looks has a terminal of today.
+pub fn glyphs(plain: bool) -> Glyphs {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
+    if plain || locale.is_some_and(|locale| !is_utf8(&locale)) { Glyphs::Plain } else { Glyphs::Blocks }
+}
+
+/// Whether a locale's letters are Unicode's: `C.UTF-8`, `de_DE.utf8`.
+fn is_utf8(locale: &str) -> bool {
+    locale.to_ascii_lowercase().replace('-', "").contains("utf8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_locale_says_which_letters_it_has() {
+        for locale in ["C.UTF-8", "en_US.UTF-8", "de_DE.utf8", "ca_ES.UTF-8@valencia"] {
+            assert!(is_utf8(locale), "{locale}");
+        }
+        for locale in ["C", "POSIX", "de_DE", "de_DE.ISO-8859-1", "ja_JP.eucJP"] {
+            assert!(!is_utf8(locale), "{locale}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use crate::aloud::Aloud;
 use crate::args::{Common, KeepArgs, ModeArgs};
 use crate::label::labelled;
 use crate::page::{self, Beside};
-use crate::{Failure, bytes, interrupt, kept, paper, result, runs, wrong};
+use crate::{Failure, bytes, forms, interrupt, kept, paper, result, runs, wrong};
 use anyhow::{Context, anyhow};
 use plan::{Error, Plan, ReadFile};
 use record::Event;
@@ -106,7 +106,11 @@ pub fn carry_out(
     if let Some(error) = outcome.error {
         return Err(Failure { code: outcome.exit_code, error: anyhow!(error) });
     }
-    result(|| summary(&faces.view), || run_json(&faces.view), common)?;
+    let lines = || {
+        let sketch = forms::sketched(&faces.view, forms::glyphs(false), common);
+        [summary(&faces.view), sketch].concat()
+    };
+    result(lines, || run_json(&faces.view), common)?;
     for doubt in &faces.doubts {
         eprintln!("torment: {doubt}");
     }

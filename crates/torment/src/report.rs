@@ -1,4 +1,4 @@
-//! `report`: the page of one run, or the picture of its limit, frozen into a file.
+//! `report`: the page of one run frozen into a file, the picture of its limit, or both as words and an image.
 
 use crate::args::{Common, ReportArgs};
 use crate::page::NOT_BUILT;
@@ -9,15 +9,63 @@ use runner::exit;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use units::Bytes;
-use view::document::State;
+use view::document::{Document, Front, State};
 use view::{Text, Tone};
+
+/// Named instead of a file.
+const STDOUT: &str = "-";
+
+/// What a run is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Page,
+    Picture,
+    Markdown,
+}
+
+impl Form {
+    /// The one asked for, or what the file's name says.
+    fn of(args: &ReportArgs) -> Self {
+        let named = args.output.as_deref().and_then(Path::extension);
+        let ends = |extension: &str| named.is_some_and(|named| named.eq_ignore_ascii_case(extension));
+        if args.markdown || ends("md") {
+            Self::Markdown
+        } else if ends("svg") {
+            Self::Picture
+        } else {
+            Self::Page
+        }
+    }
+
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Page => ".html",
+            Self::Picture => ".svg",
+            Self::Markdown => ".md",
+        }
+    }
+}
+
+/// What is to be written, and what else was.
+struct Written {
+    text: String,
+    /// What can be done with it.
+    opens: String,
+    /// The image beside it.
+    picture: Option<PathBuf>,
+}
 
 pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
     let store = kept::open(common)?;
     let id = store.find(args.run.as_deref().unwrap_or("last"))?;
-    let file = args.output.clone().unwrap_or_else(|| named(&id, ".html"));
+    let form = Form::of(args);
+    let usual = || match form {
+        Form::Markdown => PathBuf::from(STDOUT),
+        Form::Page | Form::Picture => named(&id, form.extension()),
+    };
+    let file = args.output.clone().unwrap_or_else(usual);
     if file.is_dir() {
-        let inside = file.join(named(&id, ".html"));
+        let inside = file.join(named(&id, form.extension()));
         return Err(wrong(anyhow!(
             "'{}' is a folder; name a file, such as -o '{}'",
             file.display(),
@@ -25,36 +73,73 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
         )));
     }
     let document = page::document(store, &id)?;
-    let is_picture = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg"));
-    let (written, opens) = if is_picture {
-        let picture = view::svg(&document.front).ok_or_else(|| {
-            wrong(anyhow!(
-                "run {id} has no limit to draw: only a search has one; -o FILE.html writes its page"
-            ))
-        })?;
-        (picture, "shows in any browser and on any page")
-    } else {
-        let html = page::freeze(&document).ok_or_else(|| anyhow!("no report can be written: {NOT_BUILT}"))?;
-        (html, "opens in any browser, without a network")
+    let Written { text, opens, picture } = match form {
+        Form::Page => frozen(&document)?,
+        Form::Picture => drawn(&document.front, &id)?,
+        Form::Markdown => told(&document.front, &file)?,
     };
     if document.front.head.state == State::Running {
         eprintln!("torment: run {id} is still running; the report shows what there is so far");
     }
-    if file == Path::new("-") {
-        io::stdout().lock().write_all(written.as_bytes())?;
+    if file == Path::new(STDOUT) {
+        io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(exit::MET);
     }
-    std::fs::write(&file, &written).with_context(|| format!("'{}' cannot be written", file.display()))?;
-    let size = Bytes(written.len() as u64);
+    write(&file, &text)?;
+    let size = Bytes(text.len() as u64);
     result(
         || {
             let wrote = Text::plain("  wrote ").and(Tone::Strong, file.display().to_string());
             vec![wrote.then(format!(" ({size}): {opens}"))]
         },
-        || serde_json::json!({ "schema": record::SCHEMA, "run": id, "file": file, "bytes": size.0 }),
+        || {
+            serde_json::json!({
+                "schema": record::SCHEMA, "run": id, "file": file, "bytes": size.0, "picture": picture,
+            })
+        },
         common,
     )?;
     Ok(exit::MET)
+}
+
+fn frozen(document: &Document) -> Result<Written, Failure> {
+    let text = page::freeze(document).ok_or_else(|| anyhow!("no report can be written: {NOT_BUILT}"))?;
+    Ok(Written { text, opens: "opens in any browser, without a network".to_owned(), picture: None })
+}
+
+fn drawn(front: &Front, id: &RunId) -> Result<Written, Failure> {
+    let text = view::svg(front).ok_or_else(|| {
+        wrong(anyhow!("run {id} has no limit to draw: only a search has one; -o FILE.html writes its page"))
+    })?;
+    Ok(Written { text, opens: "shows in any browser and on any page".to_owned(), picture: None })
+}
+
+/// Its words for this file. The image of its pictures is written beside that, under its name and that of the first of them.
+fn told(front: &Front, file: &Path) -> Result<Written, Failure> {
+    let alone = || Written {
+        text: view::markdown(front, None),
+        opens: "Markdown, for a ticket or an article".to_owned(),
+        picture: None,
+    };
+    let Some((image, first)) = view::svg(front).zip(front.pictures.first()) else { return Ok(alone()) };
+    if file == Path::new(STDOUT) {
+        eprintln!("torment: no picture is written; -o FILE.md writes it beside the text");
+        return Ok(alone());
+    }
+    let mut name = file.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{}.svg", first.id));
+    let picture = file.with_file_name(&name);
+    write(&picture, &image)?;
+    Ok(Written {
+        text: view::markdown(front, Some(&name.to_string_lossy())),
+        opens: format!("Markdown, with {} beside it", picture.display()),
+        picture: Some(picture),
+    })
+}
+
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(file, text).with_context(|| format!("'{}' cannot be written", file.display()))?;
+    Ok(())
 }
 
 /// In this folder, whatever a store from elsewhere holds.
@@ -67,6 +152,23 @@ pub fn named(id: &RunId, extension: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_file_is_called_says_what_it_gets() {
+        let form = |output: Option<&str>, markdown| {
+            Form::of(&ReportArgs { run: None, output: output.map(PathBuf::from), markdown })
+        };
+        for (output, expected) in [
+            (None, Form::Page),
+            (Some("run"), Form::Page),
+            (Some("-"), Form::Page),
+            (Some("limit.SVG"), Form::Picture),
+            (Some("a.b/report.md"), Form::Markdown),
+        ] {
+            assert_eq!(form(output, false), expected, "{output:?}");
+            assert_eq!(form(output, true), Form::Markdown, "{output:?}");
+        }
+    }
 
     #[test]
     fn a_name_stays_in_the_folder() {

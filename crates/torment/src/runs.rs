@@ -10,8 +10,7 @@ use record::{Costs, Label, RunKind};
 use runner::exit;
 use store::{Filter, Store};
 use view::{
-    Glyphs, Kind, RunView, Text, changed, charts, list_grid, list_json, list_lines, run_json, seconds_grid,
-    summary,
+    Kind, RunView, Text, changed, charts, list_grid, list_json, list_lines, run_json, seconds_grid, summary,
 };
 
 /// So many of the latest runs of `torment probe` are looked through.
@@ -52,7 +51,11 @@ pub fn show(args: &ShowArgs, common: &Common) -> Result<u8, Failure> {
     };
     let lines = || match args.logs {
         true => view::logs(&view),
-        false => [summary(&view), charts(&view, glyphs(args.plain))].concat(),
+        false => {
+            let glyphs = forms::glyphs(args.plain);
+            let sketch = forms::sketched(&view, glyphs, common);
+            [summary(&view), sketch, charts(&view, glyphs)].concat()
+        }
     };
     let forms = Forms {
         lines: &lines,
@@ -62,14 +65,6 @@ pub fn show(args: &ShowArgs, common: &Common) -> Result<u8, Failure> {
     };
     forms::print(&forms, common)?;
     Ok(exit::MET)
-}
-
-/// ASCII alone where it was asked for, or where the locale is the one that has nothing else.
-fn glyphs(plain: bool) -> Glyphs {
-    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
-    let is_ascii = locale.is_some_and(|locale| matches!(locale.as_str(), "C" | "POSIX"));
-    if plain || is_ascii { Glyphs::Plain } else { Glyphs::Blocks }
 }
 
 /// The whole chain of evidence; with `again` by today's rules, without a change to what is stored.

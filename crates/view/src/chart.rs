@@ -28,15 +28,16 @@ impl Glyphs {
         }
     }
 
-    fn mark(self, state: TrialState) -> char {
-        match (self, state) {
-            (Self::Blocks, TrialState::Good) => '●',
-            (Self::Blocks, TrialState::Bad) => '✖',
-            (Self::Plain, TrialState::Good) => 'o',
-            (Self::Plain, TrialState::Bad) => 'x',
-            (_, TrialState::Void) => '?',
-            (Self::Blocks, TrialState::Unjudged) => '·',
-            (Self::Plain, TrialState::Unjudged) => '.',
+    /// Of a trial, by what [`TrialState::tone`] says of it.
+    pub(crate) fn mark(self, tone: Tone) -> char {
+        match (self, tone) {
+            (Self::Blocks, Tone::Good) => '●',
+            (Self::Blocks, Tone::Bad) => '✖',
+            (Self::Plain, Tone::Good) => 'o',
+            (Self::Plain, Tone::Bad) => 'x',
+            (_, Tone::Warn) => '?',
+            (Self::Blocks, _) => '·',
+            (Self::Plain, _) => '.',
         }
     }
 }
@@ -109,8 +110,8 @@ pub fn trial_strip(trials: &[Trial], glyphs: Glyphs, most: usize) -> Option<Text
     let left_out = trials.len().saturating_sub(most);
     let mut line = Text::plain(format!("  {:<8}  ", "trials"));
     for trial in &trials[left_out..] {
-        let state = TrialState::of(trial);
-        line = line.and(state.tone(), glyphs.mark(state));
+        let tone = TrialState::of(trial).tone();
+        line = line.and(tone, glyphs.mark(tone));
     }
     let of = |state| trials.iter().filter(|trial| TrialState::of(trial) == state).count();
     let mut words = format!("  {} good, {} bad", of(TrialState::Good), of(TrialState::Bad));

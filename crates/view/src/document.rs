@@ -162,6 +162,14 @@ pub struct Column {
     pub adds: bool,
 }
 
+impl Head {
+    /// Which run it is, in a line: `torment find demo`.
+    pub fn title(&self) -> String {
+        let words = ["torment", self.command.as_str(), self.target.as_str()];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+}
+
 impl Section {
     pub(crate) fn named(id: &str, title: &str) -> Self {
         Self { id: id.to_owned(), title: title.to_owned(), ..Self::default() }

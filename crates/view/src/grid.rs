@@ -1,6 +1,6 @@
 //! Rows under names, for spreadsheets, programs that read line by line, and pull requests.
 
-use crate::words::entity;
+use crate::markdown::table;
 use serde_json::{Map, Value};
 
 /// A table of plain values.
@@ -39,15 +39,9 @@ impl Grid {
 
     /// A table in Markdown as GitHub reads it; numbers stand to the right.
     pub fn markdown(&self) -> String {
-        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        let head = line(self.head.iter().map(|name| escaped(name)).collect());
         let is_number = |column: usize| self.rows.iter().all(|row| row[column].is_number());
-        let rules = (0..self.head.len()).map(|column| {
-            if !self.rows.is_empty() && is_number(column) { "---:".to_owned() } else { "---".to_owned() }
-        });
-        let rule = line(rules.collect());
-        let rows = self.rows.iter().map(|row| line(row.iter().map(|value| escaped(&plain(value))).collect()));
-        [head, rule].into_iter().chain(rows).collect()
+        let rows = self.rows.iter().map(|row| row.iter().map(plain).collect::<Vec<_>>());
+        table(&self.head, |column| !self.rows.is_empty() && is_number(column), rows)
     }
 }
 
@@ -72,20 +66,6 @@ fn quoted(text: &str) -> String {
     } else {
         text.to_owned()
     }
-}
-
-/// Text that Markdown shows as it is: neither its own marks nor HTML.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' | '<' | '>' => out.push_str(entity(letter)),
-            '\n' | '\r' | '\t' => out.push(' '),
-            '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '~' | '#' => out.extend(['\\', letter]),
-            _ => out.push(letter),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

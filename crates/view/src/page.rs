@@ -7,7 +7,7 @@ mod front;
 mod heat;
 mod now;
 mod pages;
-mod pictures;
+pub(crate) mod pictures;
 mod ranks;
 mod rows;
 mod second;

@@ -1,6 +1,5 @@
 //! What a run came to as one picture, for where no page is: a ticket, a chat, an article.
 
-mod axis;
 mod panel;
 
 use crate::Text;
@@ -38,7 +37,7 @@ pub fn svg(front: &Front) -> Option<String> {
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\">\n"
     );
-    let verdict: Vec<String> = front.verdict.iter().map(words).collect();
+    let verdict: Vec<String> = front.verdict.iter().map(Text::words).collect();
     let head = &front.head;
     let goal = if head.goal.is_empty() { String::new() } else { format!(" · goal {}", head.goal) };
     let about = format!("torment {} · {}{goal}", head.command, head.target);
@@ -64,11 +63,6 @@ pub fn svg(front: &Front) -> Option<String> {
     }
     out.push_str("</svg>\n");
     Some(out)
-}
-
-/// With one blank where a terminal has several.
-fn words(text: &Text) -> String {
-    text.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn cut(text: &str, letters: usize) -> String {

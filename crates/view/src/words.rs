@@ -71,6 +71,11 @@ pub(crate) fn number(rate: f64) -> String {
     Rate(rate).to_string().trim_end_matches("/s").to_owned()
 }
 
+/// Text with one blank where a terminal has several.
+pub(crate) fn one_blank(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// How HTML and XML write a letter that would be markup; nothing of any other.
 pub(crate) fn entity(letter: char) -> &'static str {
     match letter {
@@ -84,7 +89,7 @@ pub(crate) fn entity(letter: char) -> &'static str {
 }
 
 /// Text that is text in XML 1.0, in an element and between quotes; characters that may not stand there at all are replaced.
-pub(crate) fn xml(text: &str) -> String {
+pub fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -3,7 +3,7 @@
 use super::measure::{Measure, Standing};
 use super::runs::RunComparison;
 use crate::Grid;
-use crate::grid::escaped;
+use crate::markdown::escaped;
 use record::Unit;
 use serde_json::{Value, json};
 use stats::Estimate;

@@ -1,3 +1,4 @@
+use crate::words::one_blank;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -106,6 +107,11 @@ impl Text {
 
     pub(super) fn indent(depth: u8) -> String {
         "  ".repeat(1 + usize::from(depth))
+    }
+
+    /// The words alone, with one blank where a terminal has several.
+    pub fn words(&self) -> String {
+        one_blank(&self.to_string())
     }
 
     /// How many characters wide it is.

@@ -1,8 +1,8 @@
 //! One chart of points within a frame.
 
-use super::axis::Scale;
 use crate::Tone;
 use crate::document::{Bound, Chart, Point};
+use crate::scale::Scale;
 use crate::words::xml;
 use std::fmt::Write;
 

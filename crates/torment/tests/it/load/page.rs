@@ -69,6 +69,7 @@ fn a_run_is_seen_while_it_goes_on_and_kept_as_a_file() {
     let json = html.split_once(PLACE).expect("the document").1.split_once("</script>").expect("its end").0;
     let document: Value = serde_json::from_str(json).expect("JSON");
     assert_eq!(document["front"]["head"]["id"], *id);
+    assert!(html.contains("<meta property=\"og:title\" content=\"torment run demo"));
     assert!(document["timeline"]["at"].as_array().is_some_and(|at| at.len() >= 5), "{document}");
 
     // Again, over the same file and to the usual one, and as the whole of the standard output.
@@ -85,6 +86,34 @@ fn a_run_is_seen_while_it_goes_on_and_kept_as_a_file() {
     place.torment(["report", "-o", "limit.svg"]).complains(2, &["has no limit to draw", "-o FILE.html"]);
     place.torment(["report", "-o", "none/run.html"]).complains(1, &["'none/run.html' cannot be written"]);
     place.torment(["report", "nothing"]).complains(1, &["no run 'nothing' among the 1 kept"]);
+}
+
+/// What a page shows, in words: of a load without a picture, of a search with one beside it.
+#[test]
+fn a_run_is_written_as_markdown() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    place.torment(["run", "null", "-r", "100", "-d", "1s", "-q", "--name", "load"]).measured();
+    let said = place.torment(["report", "load", "--markdown"]).expect(0);
+    assert!(said.stdout.starts_with("# torment run null\n\n"), "{said}");
+    assert!(said.stdout.contains("\n## How it was measured\n") && said.stderr.is_empty(), "{said}");
+    let (_, written) = place.json(["report", "load", "-o", "load.md"]);
+    assert_eq!(written["picture"], Value::Null, "{written}");
+    assert_eq!(std::fs::read_to_string(place.path("load.md")).expect("it was written"), said.stdout);
+
+    // However it ends: there are trials, and so a picture.
+    let find = ["find", "demo/delay?ms=10", "--from", "150", "--max", "300", "--trial", "1s", "-q"];
+    place.torment(find.into_iter().chain(["--name", "search"]));
+    let said = place.torment(["report", "search", "--markdown"]).expect(0);
+    assert!(said.stderr.contains("no picture is written; -o FILE.md"), "{said}");
+    assert!(!said.stdout.contains("!["), "{said}");
+    let written = place.torment(["report", "search", "-o", "the search.md"]).expect(0);
+    assert!(written.stdout.contains("Markdown, with the search-limit.svg beside it"), "{written}");
+    let text = std::fs::read_to_string(place.path("the search.md")).expect("it was written");
+    assert!(text.contains("](the%20search-limit.svg)\n"), "{text}");
+    let picture = std::fs::read_to_string(place.path("the search-limit.svg")).expect("it was written");
+    assert!(picture.starts_with("<svg "), "{picture}");
+    place.torment(["report", "-o", "none/run.md"]).complains(1, &["'none/run-limit.svg' cannot be written"]);
 }
 
 #[test]

@@ -131,6 +131,7 @@ fn no_failure_tells_a_secret() {
                 &["explain"],
                 &["list", "--format", "json"],
                 &["report", "--output", "page.html"],
+                &["report", "--output", "page.md"],
                 &["export", "--output", "export"],
             ] {
                 let shown = place.torment(words.iter().copied());

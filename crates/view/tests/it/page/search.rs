@@ -4,7 +4,7 @@ use crate::hand::{Run, curve, load, pair};
 use crate::page::kit::{at, chart, document, golden, good, said, section, words};
 use record::{Ended, Event, Outcome, Purpose};
 use torment_view::Tone;
-use torment_view::document::{Document, Form};
+use torment_view::document::{Document, Form, Unit};
 use torment_view::page::Pages;
 
 /// Shows what was seen after each second of load, as a watch does.
@@ -70,6 +70,57 @@ fn the_picture_of_a_limit_is_an_image() {
 
     front.pictures.clear();
     assert_eq!(torment_view::svg(&front), None, "of a run without a limit there is none");
+}
+
+/// As Markdown: what its page says, with its tables, and the picture as an image beside it.
+#[test]
+fn a_search_is_written_as_markdown() {
+    let front = document(&Pages::of(&search())).front;
+    let text = torment_view::markdown(&front, Some("report-limit.svg"));
+    for said in [
+        "# torment find http://127.0.0.1:8080/queue?us=500\n\n**holds 1,984 requests/s** (between 1,984 and 2,016;",
+        "The way of a request: requests → 200 workers → **10 connections** (gave first) → 10 sessions",
+        "![where it breaks: each mark is a quantile of one trial;",
+        "](report-limit.svg)\n\n## Doubts\n\n- ",
+        "\n## What gave first\n",
+        "\n### every trial\n\n| trial | why | offered |",
+        "\n| response time | p50 | p99 | max | waiting |\n| --- | ---: |",
+        "\n## How it was measured\n\n- goal: zero-drop\n- machine: hill: Abacus 3000, 2 processors",
+        "\n    target = \"http://127.0.0.1:8080/queue?us=500\"\n",
+    ] {
+        assert!(text.contains(said), "no {said} in {text}");
+    }
+    assert!(!text.contains("## Response time"), "it only draws: {text}");
+    assert!(!text.contains("\n\n\n") && text.lines().all(|line| line.trim_end() == line), "{text}");
+}
+
+/// The trials of a search for connections all have one rate: they stand at how many were open. A deadline is drawn across.
+#[test]
+fn connections_stand_at_their_number() {
+    let run = Run::start("find connections")
+        .trial(load(Purpose::Climb, 200.0, 5))
+        .trial(load(Purpose::Climb, 200.0, 5).bad(Outcome::Timeout, 7))
+        .found(Ended::Converged, pair(Some(16.0), Some(32.0)), Vec::new());
+    let mut events = run.events;
+    for event in &mut events {
+        match event {
+            Event::RunStarted(started) => started.goal = "p99<50ms, held at 200/s".to_owned(),
+            Event::TrialDone { trial, result, .. } => result.total.connections = 16 * u64::from(*trial),
+            _ => {}
+        }
+    }
+    let front = document(&Pages::of(&events)).front;
+    let limit = &front.pictures[0];
+    let stand: Vec<(f64, Tone)> = limit.series[1].points.iter().map(|point| (point.x, point.tone)).collect();
+    assert_eq!(stand, [(16.0, Tone::Good), (32.0, Tone::Bad)]);
+    assert_eq!(limit.x.unit, Unit::Count);
+    let goal = limit.bounds.iter().find(|bound| bound.name == "goal").expect("it has a deadline");
+    assert_eq!((goal.at, goal.along_x), (0.05, false));
+    assert_eq!(
+        front.pictures[1].series[0].points.len(),
+        2,
+        "each number of connections is a rate of its own"
+    );
 }
 
 #[test]

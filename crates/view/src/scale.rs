@@ -10,7 +10,7 @@ const AIR: f64 = 0.06;
 const NEAR_ZERO: f64 = 0.35;
 
 /// An axis with its ends.
-pub(super) struct Scale {
+pub(crate) struct Scale {
     unit: Unit,
     log: bool,
     low: f64,
@@ -18,15 +18,21 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// One on which all these values stand.
-    pub fn of(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
+    /// One from the least of these values to the largest.
+    pub fn tight(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
         let (mut low, mut high) = values
             .filter(|value| value.is_finite() && (!axis.log || *value > 0.0))
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         if low > high {
             (low, high) = (1.0, 10.0);
         }
-        match (axis.unit, axis.log) {
+        Self { unit: axis.unit, log: axis.log, low, high }
+    }
+
+    /// One on which all these values stand, with air beside them.
+    pub fn of(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
+        let Self { unit, log, mut low, mut high } = Self::tight(axis, values);
+        match (unit, log) {
             (Unit::Share, _) => (low, high) = (-AIR, 1.0 + AIR),
             (_, true) => {
                 let air = (high / low).powf(AIR).max(1.2);
@@ -38,17 +44,22 @@ impl Scale {
                 high += air;
             }
         }
-        Self { unit: axis.unit, log: axis.log, low, high }
+        Self { unit, log, low, high }
     }
 
-    /// From 0 at the low end to 1 at the high one; beyond them at the nearer end.
+    /// Its low end and its high one.
+    pub fn ends(&self) -> [f64; 2] {
+        [self.low, self.high]
+    }
+
+    /// From 0 at the low end to 1 at the high one; beyond them at the nearer end. Where both are one value, that is in the middle.
     pub fn place(&self, value: f64) -> f64 {
         let share = if self.log {
             (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
         } else {
             (value - self.low) / (self.high - self.low)
         };
-        share.clamp(0.0, 1.0)
+        if share.is_nan() { 0.5 } else { share.clamp(0.0, 1.0) }
     }
 
     /// The values to name, at most so many.
@@ -91,8 +102,12 @@ impl Scale {
 mod tests {
     use super::*;
 
+    fn axis(unit: Unit, log: bool) -> Axis {
+        Axis { name: String::new(), unit, log }
+    }
+
     fn scale(unit: Unit, log: bool, values: &[f64]) -> Scale {
-        Scale::of(&Axis { name: String::new(), unit, log }, values.iter().copied())
+        Scale::of(&axis(unit, log), values.iter().copied())
     }
 
     #[test]

@@ -1,0 +1,287 @@
+//! A run as Markdown, for a ticket, a chat, an article: all that its page says, with its tables. Of what the page draws it has only the pictures of what
+//! the run came to, as an image beside it.
+
+use crate::document::{Front, Head, Piece, Section, Station, Table, Text, Tone};
+use crate::words::{entity, one_blank};
+use units::Moment;
+
+/// The section that says how the run was made.
+const MADE: &str = "run";
+
+/// A document's words and tables; `image` is the address of the image that [`crate::svg()`] makes of its pictures.
+pub fn markdown(front: &Front, image: Option<&str>) -> String {
+    let Front { head, verdict, chain, pictures, doubts, sections, .. } = front;
+    let mut blocks = vec![format!("# {}", escaped(&head.title()))];
+    blocks.extend(verdict.iter().map(paragraph));
+    blocks.extend(way(chain));
+    if let Some(image) = image {
+        let caption: Vec<String> =
+            pictures.iter().map(|chart| format!("{}: {}", chart.title, chart.note)).collect();
+        blocks.push(format!("![{}]({})", escaped(&caption.join(". ")), address(image)));
+    }
+    if !doubts.is_empty() {
+        let doubts: Vec<String> = doubts.iter().map(|doubt| format!("- {}", escaped(&doubt.text))).collect();
+        blocks.extend(["## Doubts".to_owned(), doubts.join("\n")]);
+    }
+    for section in sections {
+        blocks.extend(if section.id == MADE { made(head, section) } else { told(section) });
+    }
+    blocks.retain(|block| !block.is_empty());
+    blocks.join("\n\n") + "\n"
+}
+
+/// The way of a request, and what was seen on it.
+fn way(chain: &[Station]) -> Vec<String> {
+    let name = |station: &Station| match station.tone {
+        Tone::Bad => format!("{} (gave first)", strong(&station.name)),
+        _ => escaped(&station.name),
+    };
+    let seen = chain.iter().flat_map(|station| {
+        station.facts.iter().map(move |fact| format!("- {}: {}", escaped(&station.name), inline(fact)))
+    });
+    let seen: Vec<String> = seen.collect();
+    let names: Vec<String> = chain.iter().map(name).collect();
+    let way = if names.is_empty() { String::new() } else { "The way of a request: ".to_owned() };
+    vec![way + &names.join(" → "), seen.join("\n")]
+}
+
+/// What a section says, and its tables; nothing of one that only draws.
+fn told(section: &Section) -> Vec<String> {
+    let tables = section.tables.iter().flat_map(|found| {
+        let title =
+            if found.title.is_empty() { String::new() } else { format!("### {}", escaped(&found.title)) };
+        [title, of_document(found)]
+    });
+    let blocks: Vec<String> = said(&section.texts).into_iter().chain(tables).collect();
+    match blocks.is_empty() {
+        true => blocks,
+        false => std::iter::once(format!("## {}", escaped(&section.title))).chain(blocks).collect(),
+    }
+}
+
+/// Where and how the run was made: what stands at the top of a page, then what its section says, and the plan as it is.
+fn made(head: &Head, section: &Section) -> Vec<String> {
+    let began = match head.started_unix_ms {
+        0 => String::new(),
+        ms => {
+            let moment = Moment::from_unix_ms(ms);
+            let ((year, month, day), (hour, minute, second)) = (moment.date(), moment.time());
+            format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+        }
+    };
+    let facts = [("goal", &head.goal), ("machine", &head.machine), ("began", &began), ("run", &head.id)];
+    let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
+    // The plan's lines stand under their heading, which is the only one.
+    let is_heading = |text: &Text| text.pieces.len() == 1 && text.pieces[0].tone == Tone::Strong;
+    let heading = section.texts.iter().position(is_heading).unwrap_or(section.texts.len());
+    let (texts, plan) = section.texts.split_at(heading);
+    let facts = facts.map(|(name, value)| Text::labelled(name, value));
+    let list: Vec<String> =
+        facts.chain(texts.iter().cloned()).map(|text| format!("- {}", inline(&text))).collect();
+    let mut blocks = vec!["## How it was measured".to_owned(), list.join("\n")];
+    if let Some((heading, lines)) = plan.split_first() {
+        let lines: Vec<String> = lines.iter().map(|line| format!("    {line}")).collect();
+        blocks.extend([paragraph(heading), lines.join("\n")]);
+    }
+    blocks
+}
+
+/// Paragraphs, and lists of what stands further back.
+fn said(texts: &[Text]) -> Vec<String> {
+    let pieces = texts.chunk_by(|one, next| one.depth > 0 && next.depth > 0);
+    let item = |text: &Text| {
+        let indent = "  ".repeat(usize::from(text.depth).saturating_sub(1));
+        format!("{indent}- {}", paragraph(text))
+    };
+    let block = |texts: &[Text]| match texts {
+        [text] if text.depth == 0 => paragraph(text),
+        texts => texts.iter().map(item).collect::<Vec<_>>().join("\n"),
+    };
+    pieces.map(block).collect()
+}
+
+/// A text that begins no list.
+fn paragraph(text: &Text) -> String {
+    let text = inline(text);
+    let digits = text.chars().take_while(char::is_ascii_digit).count();
+    let (number, rest) = text.split_at(digits);
+    let mark = rest.split(' ').next().unwrap_or_default();
+    match (digits, mark) {
+        (0, "-" | "+") | (1.., "." | ")") => format!("{number}\\{rest}"),
+        _ => text,
+    }
+}
+
+/// What the eye should find, or fear, stands out.
+fn inline(text: &Text) -> String {
+    let piece = |piece: &Piece| match piece.tone {
+        Tone::Plain | Tone::Faint => escaped(&piece.text),
+        Tone::Strong | Tone::Good | Tone::Bad | Tone::Warn => strong(&piece.text),
+    };
+    one_blank(&text.pieces.iter().map(piece).collect::<String>())
+}
+
+/// Bold from the first letter or digit to the last: marks beside anything else are not always read as such.
+fn strong(text: &str) -> String {
+    let (Some(from), Some(last)) = (text.find(char::is_alphanumeric), text.rfind(char::is_alphanumeric))
+    else {
+        return escaped(text);
+    };
+    let to = last + text[last..].chars().next().map_or(0, char::len_utf8);
+    format!("{}**{}**{}", escaped(&text[..from]), escaped(&text[from..to]), escaped(&text[to..]))
+}
+
+fn of_document(found: &Table) -> String {
+    let is_figure = |column: usize| column > 0 && !found.text.contains(&column);
+    let rows =
+        found.rows.iter().map(|row| row.iter().map(|piece| one_blank(&piece.text)).collect::<Vec<_>>());
+    table(&found.head, is_figure, rows).trim_end().to_owned()
+}
+
+/// A table as GitHub reads it; figures stand to the right.
+pub(crate) fn table(
+    head: &[String],
+    is_figure: impl Fn(usize) -> bool,
+    rows: impl Iterator<Item = Vec<String>>,
+) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let escaped = |cells: &[String]| line(cells.iter().map(|cell| escaped(cell)).collect());
+    let rule = |column: usize| if is_figure(column) { "---:".to_owned() } else { "---".to_owned() };
+    let rule = line((0..head.len()).map(rule).collect());
+    [escaped(head), rule].into_iter().chain(rows.map(|row| escaped(&row))).collect()
+}
+
+/// Text that Markdown shows as it is: neither its own marks nor HTML.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' | '<' | '>' => out.push_str(entity(letter)),
+            '\n' | '\r' | '\t' => out.push(' '),
+            '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '~' | '#' | '$' => out.extend(['\\', letter]),
+            _ => out.push(letter),
+        }
+    }
+    out
+}
+
+/// The address of a file beside the text, whatever its name is.
+fn address(name: &str) -> String {
+    let letter = |byte: u8| match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    name.bytes().map(letter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Chart, Doubt, Form, Unit};
+
+    fn front() -> Front {
+        let picture =
+            Chart::of("limit", "where it breaks", Form::Points, ("", Unit::Count), ("", Unit::Count));
+        let mut steps = Table::with_text_last(&["trial", "p99", "most wait"]).titled("step by step");
+        steps.row(["4".to_owned(), " 2  ms".to_owned(), "a|b".to_owned()].map(|text| (text, Tone::Plain)));
+        let station = |name: &str, tone| Station { name: name.to_owned(), facts: Vec::new(), tone };
+        let full = Station {
+            facts: vec![Text::at(1).then("10 in use   (3 at 9/s)")],
+            ..station("a pool", Tone::Bad)
+        };
+        let evidence = Section::named("evidence", "What gave first").texts([
+            Text::empty().and(Tone::Strong, "All wait for a pool."),
+            Text::at(1).then("- one"),
+            Text::at(2).then("seen 1_0"),
+            Text::labelled("confidence", "").and(Tone::Good, "high"),
+        ]);
+        let drawn = Section { charts: vec![picture.clone()], ..Section::named("response", "Response time") };
+        let run = Section::named("run", "The run").texts([
+            Text::labelled("command", "torment find"),
+            Text::empty().and(Tone::Strong, "the plan as understood"),
+            Text::plain("[target]"),
+            Text::plain("url = \"http://h/<a>\""),
+        ]);
+        Front {
+            head: Head {
+                id: "k3f".to_owned(),
+                command: "find".to_owned(),
+                target: "http://h/<a>".to_owned(),
+                started_unix_ms: 1_795_191_302_000,
+                machine: "hill: 2 processors".to_owned(),
+                ..Head::default()
+            },
+            verdict: vec![Text::empty().and(Tone::Good, "holds 9/s").and(Tone::Bad, ": *not* more")],
+            chain: vec![station("requests", Tone::Plain), full],
+            pictures: vec![picture.note("each mark is a trial")],
+            doubts: vec![Doubt { text: "[1] processor".to_owned(), section: None }],
+            sections: vec![evidence.table(steps), drawn, run],
+            ..Front::default()
+        }
+    }
+
+    #[test]
+    fn all_that_is_said_is_there_and_nothing_of_it_is_markup() {
+        let expected = r#"# torment find http://h/&lt;a&gt;
+
+**holds 9/s**: \***not\* more**
+
+The way of a request: requests → **a pool** (gave first)
+
+- a pool: 10 in use (3 at 9/s)
+
+![where it breaks: each mark is a trial](my%20run-limit.svg)
+
+## Doubts
+
+- \[1\] processor
+
+## What gave first
+
+**All wait for a pool**.
+
+- \- one
+  - seen 1\_0
+
+confidence: **high**
+
+### step by step
+
+| trial | p99 | most wait |
+| --- | ---: | --- |
+| 4 | 2 ms | a\|b |
+
+## How it was measured
+
+- machine: hill: 2 processors
+- began: 2026-11-20 16:15:02 UTC
+- run: k3f
+- command: torment find
+
+**the plan as understood**
+
+    [target]
+    url = "http://h/<a>"
+"#;
+        assert_eq!(markdown(&front(), Some("my run-limit.svg")), expected);
+        assert!(!markdown(&front(), None).contains("!["), "an image that is not there is not shown");
+        assert_eq!(markdown(&Front::default(), None), "# torment\n");
+    }
+
+    #[test]
+    fn a_paragraph_begins_no_list() {
+        for (text, expected) in [
+            ("- 3 %", "\\- 3 %"),
+            ("+", "\\+"),
+            ("12. of", "12\\. of"),
+            ("7) x", "7\\) x"),
+            ("10 permits", "10 permits"),
+            ("1.5 ms", "1.5 ms"),
+            ("-3 %", "-3 %"),
+            ("–", "–"),
+        ] {
+            assert_eq!(paragraph(&Text::plain(text)), expected);
+        }
+        assert_eq!(paragraph(&Text::empty().and(Tone::Warn, "…")), "…", "nothing in it can be bold");
+    }
+}

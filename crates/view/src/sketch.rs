@@ -1,0 +1,429 @@
+//! The picture of a search's limit in letters, for a terminal: where it breaks is to be seen before anything is read.
+
+use crate::chart::Glyphs;
+use crate::document::{Band, Chart, Role, Series};
+use crate::page::pictures;
+use crate::scale::Scale;
+use crate::{RunView, Text, Tone, TrialState};
+
+/// Columns: at most; of an output whose width is not known; and below which nothing is drawn.
+const WIDEST: usize = 100;
+const USUAL: usize = 80;
+const NARROWEST: usize = 50;
+/// Rows of marks: twelve lines with an empty one, the heading, the axis, and what stands below it.
+const ROWS: usize = 8;
+/// Fewer trials are no curve.
+const FEWEST: usize = 3;
+/// Between what stands below the axis.
+const GAP: usize = 2;
+/// Where several marks share a place the last of these is to be seen: what went wrong must not disappear.
+const ORDER: [Tone; 4] = [Tone::Faint, Tone::Warn, Tone::Good, Tone::Bad];
+
+/// A letter, and what it means.
+type Cell = (char, Tone);
+
+/// What is drawn beside the marks of trials.
+struct Ink {
+    half: char,
+    limit: char,
+    beyond: char,
+    goal: char,
+    side: char,
+    corner: char,
+    axis: char,
+    ends: [char; 2],
+    within: char,
+    caret: char,
+}
+
+const BLOCKS: Ink = Ink {
+    half: '○',
+    limit: '▒',
+    beyond: '░',
+    goal: '╌',
+    side: '│',
+    corner: '└',
+    axis: '─',
+    ends: ['╞', '╡'],
+    within: '═',
+    caret: '▲',
+};
+const PLAIN: Ink = Ink {
+    half: '.',
+    limit: '|',
+    beyond: ':',
+    goal: '-',
+    side: '|',
+    corner: '+',
+    axis: '-',
+    ends: ['[', ']'],
+    within: '=',
+    caret: '^',
+};
+
+/// At most twelve lines, as wide as the terminal if its width is known: the trials of a search by rate and response time, the limit as wide
+/// as its doubt. Nothing of another run, of fewer than three trials, or where there is no room.
+pub fn sketch(view: &RunView, glyphs: Glyphs, width: Option<usize>) -> Vec<Text> {
+    let limit = pictures::of(view).into_iter().find(|chart| chart.id == "limit");
+    let width = width.unwrap_or(USUAL).min(WIDEST);
+    limit.map(|chart| lines(&chart, &view.words().unit().to_string(), glyphs, width)).unwrap_or_default()
+}
+
+fn lines(chart: &Chart, unit: &str, glyphs: Glyphs, width: usize) -> Vec<Text> {
+    let series = |role: Role| chart.series.iter().find(|series| series.role == role);
+    // The 99.9th percentile would hide the 99th: there are too few rows for both.
+    let (Some(half), Some(most)) = (series(Role::Half), series(Role::NinetyNine)) else { return Vec::new() };
+    if width < NARROWEST || most.points.len() < FEWEST {
+        return Vec::new();
+    }
+    let mut drawing = Drawing::of(chart, [half, most], glyphs, width);
+    drawing.bands();
+    drawing.goals();
+    drawing.marks();
+    drawing.lines(unit, width)
+}
+
+/// The marks of a chart in their rows, from the highest down.
+struct Drawing<'a> {
+    chart: &'a Chart,
+    /// The medians, and the 99th percentiles.
+    series: [&'a Series; 2],
+    glyphs: Glyphs,
+    ink: &'static Ink,
+    x: Scale,
+    y: Scale,
+    /// What is named beside the rows.
+    names: [String; ROWS],
+    rows: [Vec<Cell>; ROWS],
+}
+
+impl<'a> Drawing<'a> {
+    fn of(chart: &'a Chart, series: [&'a Series; 2], glyphs: Glyphs, width: usize) -> Self {
+        let points = || series.into_iter().flat_map(|series| &series.points);
+        let along =
+            |x: bool| chart.bounds.iter().filter(move |bound| bound.along_x == x).map(|bound| bound.at);
+        let x = Scale::tight(&chart.x, points().map(|point| point.x).chain(along(true)));
+        let y = Scale::tight(&chart.y, points().map(|point| point.y).chain(along(false)));
+        let mut names: [String; ROWS] = Default::default();
+        for value in along(false).chain(y.ends()).chain(y.ticks(ROWS)) {
+            let name = &mut names[row(&y, value)];
+            if name.is_empty() {
+                *name = y.words(value);
+            }
+        }
+        // Two blanks and the name, one and the axis.
+        let columns = width - 4 - widest(&names);
+        Self {
+            chart,
+            series,
+            glyphs,
+            ink: match glyphs {
+                Glyphs::Blocks => &BLOCKS,
+                Glyphs::Plain => &PLAIN,
+            },
+            x,
+            y,
+            names,
+            rows: std::array::from_fn(|_| vec![(' ', Tone::Plain); columns]),
+        }
+    }
+
+    fn columns(&self) -> usize {
+        self.rows[0].len()
+    }
+
+    fn column(&self, value: f64) -> usize {
+        (self.x.place(value) * (self.columns() - 1) as f64).round() as usize
+    }
+
+    /// The first column of a band and its last.
+    fn span(&self, band: &Band) -> (usize, usize) {
+        let from = band.from.map_or(0, |at| self.column(at));
+        (from, band.to.map_or(self.columns() - 1, |at| self.column(at)).max(from))
+    }
+
+    /// Where the limit lies; what is beyond it is bad.
+    fn limit(&self) -> Option<&'a Band> {
+        self.chart.bands.iter().find(|band| band.tone != Tone::Bad)
+    }
+
+    /// What holds.
+    fn holds(&self) -> Option<f64> {
+        let holds = self.chart.bounds.iter().find(|bound| bound.along_x && bound.tone == Tone::Good);
+        holds.map(|bound| bound.at)
+    }
+
+    fn write(&mut self, row: usize, column: usize, text: &str, tone: Tone) {
+        let cells = self.rows[row].iter_mut().skip(column);
+        cells.zip(text.chars()).for_each(|(cell, letter)| *cell = (letter, tone));
+    }
+
+    /// The limit last: it may be a single column, which what lies beyond it would cover.
+    fn bands(&mut self) {
+        for band in self.chart.bands.iter().rev() {
+            let (from, to) = self.span(band);
+            // In the colour of what is bad, so much of it would leave nothing else to be seen.
+            let shade = match band.tone {
+                Tone::Bad => (self.ink.beyond, Tone::Faint),
+                tone => (self.ink.limit, tone),
+            };
+            self.rows.iter_mut().for_each(|row| row[from..=to].fill(shade));
+            let name = format!(" {} ", band.name);
+            if !band.name.is_empty() && to - from > name.chars().count() {
+                self.write(ROWS / 2, from + 1, &name, band.tone);
+            }
+        }
+    }
+
+    fn goals(&mut self) {
+        for bound in self.chart.bounds.iter().filter(|bound| !bound.along_x) {
+            let row = row(&self.y, bound.at);
+            self.rows[row].fill((self.ink.goal, Tone::Faint));
+            self.write(row, 1, &format!(" {} ", bound.name), bound.tone);
+        }
+    }
+
+    /// The medians first: where both stand in one place, the 99th percentile is to be seen.
+    fn marks(&mut self) {
+        let [half, most] = self.series;
+        for (series, mark) in [(half, None), (most, Some(self.glyphs))] {
+            for tone in ORDER {
+                let mark = mark.map_or(self.ink.half, |glyphs| glyphs.mark(tone));
+                for point in series.points.iter().filter(|point| point.tone == tone) {
+                    let (row, column) = (row(&self.y, point.y), self.column(point.x));
+                    self.rows[row][column] = (mark, tone);
+                }
+            }
+        }
+    }
+
+    fn lines(&self, unit: &str, width: usize) -> Vec<Text> {
+        let wide = widest(&self.names);
+        let named = self.names.iter().zip(&self.rows);
+        let rows = named.map(|(name, row)| line(format!("  {name:>wide$} {}", self.ink.side), row));
+        let indent = " ".repeat(wide + 3);
+        let axis = line(format!("{indent}{}", self.ink.corner), &self.axis());
+        let head = [Text::empty(), self.head(width)];
+        head.into_iter().chain(rows).chain([axis, self.below(&indent, unit)]).collect()
+    }
+
+    /// What it shows and, if there is room, what it is called.
+    fn head(&self, width: usize) -> Text {
+        let [half, most] = self.series;
+        let mut key = Text::empty().and(Tone::Faint, format!("{}, {}", self.chart.y.name, most.name));
+        for state in [TrialState::Good, TrialState::Bad, TrialState::Void] {
+            let tone = state.tone();
+            if most.points.iter().any(|point| point.tone == tone) {
+                key = key.then(" ").and(tone, self.glyphs.mark(tone));
+                key = key.and(Tone::Faint, format!(" {}", state.name()));
+            }
+        }
+        let key = key.and(Tone::Faint, format!(", {} {}", half.name, self.ink.half));
+        let title = Text::plain("  ").and(Tone::Strong, &self.chart.title).then(": ");
+        let mut head = if title.width() + key.width() <= width { title } else { Text::plain("  ") };
+        head.pieces.extend(key.pieces);
+        head
+    }
+
+    /// With the limit on it, as wide as its doubt.
+    fn axis(&self) -> Vec<Cell> {
+        let mut cells = vec![(self.ink.axis, Tone::Faint); self.columns()];
+        if let Some(limit) = self.limit() {
+            let (from, to) = self.span(limit);
+            cells[from..=to].fill((self.ink.within, limit.tone));
+            for (column, end, mark) in
+                [(from, limit.from, self.ink.ends[0]), (to, limit.to, self.ink.ends[1])]
+            {
+                if end.is_some() {
+                    cells[column].0 = mark;
+                }
+            }
+        }
+        if let Some(holds) = self.holds() {
+            cells[self.column(holds)] = (self.ink.caret, Tone::Good);
+        }
+        cells
+    }
+
+    /// The ends of the axis and, as near below the limit as they let it, what that is.
+    fn below(&self, indent: &str, unit: &str) -> Text {
+        let [left, right] = self.x.ends().map(|end| self.x.words(end));
+        let (first, last) = (left.len() + GAP, self.columns().saturating_sub(right.len() + GAP));
+        let room = last.saturating_sub(first);
+        let said = self.said(unit).into_iter().find(|said| said.len() <= room).unwrap_or_default();
+        let limit = self.holds().or(self.limit().and_then(|limit| limit.to));
+        let middle = limit.map_or(0, |at| self.column(at));
+        let from = middle.saturating_sub(said.len() / 2).min(last.saturating_sub(said.len())).max(first);
+        let (before, after) =
+            (from - left.len(), self.columns().saturating_sub(from + said.len() + right.len()));
+        Text::plain(format!("{indent} "))
+            .and(Tone::Faint, left)
+            .then(" ".repeat(before))
+            .and(Tone::Strong, said)
+            .then(" ".repeat(after))
+            .and(Tone::Faint, right)
+    }
+
+    /// What the limit is, and in fewer words.
+    fn said(&self, unit: &str) -> [String; 2] {
+        let words = |at: f64| self.x.words(at);
+        let ends = self.limit().map(|limit| (limit.from, limit.to));
+        match (self.holds().map(words), ends) {
+            (Some(holds), Some((Some(low), Some(high)))) => {
+                let (low, high) = (words(low), words(high));
+                [format!("holds {holds} {unit}, between {low} and {high}"), format!("holds {holds}")]
+            }
+            (Some(holds), _) => [format!("holds at least {holds} {unit}"), format!("holds {holds}")],
+            (None, Some((_, Some(high)))) => {
+                let high = words(high);
+                [format!("fails at {high} {unit}"), format!("fails at {high}")]
+            }
+            (None, _) => Default::default(),
+        }
+    }
+}
+
+/// The row of a value, counted from the top.
+fn row(y: &Scale, value: f64) -> usize {
+    ROWS - 1 - (y.place(value) * (ROWS - 1) as f64).round() as usize
+}
+
+fn widest(names: &[String]) -> usize {
+    names.iter().map(|name| name.chars().count()).max().unwrap_or(0)
+}
+
+/// Letters of one meaning as one piece, and no blanks at the end.
+fn line(before: String, cells: &[Cell]) -> Text {
+    let filled = cells.iter().rposition(|(letter, _)| *letter != ' ').map_or(0, |last| last + 1);
+    let pieces = cells[..filled].chunk_by(|one, next| one.1 == next.1);
+    pieces.fold(Text::empty().and(Tone::Faint, before), |line, piece| {
+        line.and(piece[0].1, piece.iter().map(|(letter, _)| *letter).collect::<String>())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Form, Point, Unit};
+
+    /// A trial: its rate, its median and 99th percentile in milliseconds, and what it came to.
+    type Made = (f64, f64, f64, Tone);
+
+    fn chart(trials: &[Made]) -> Chart {
+        let of = |quantile: fn(&Made) -> f64| {
+            let point = move |trial: &Made| Point {
+                x: trial.0,
+                y: quantile(trial) / 1e3,
+                tone: trial.3,
+                ..Point::default()
+            };
+            trials.iter().map(point).collect::<Vec<_>>()
+        };
+        let (x, y) = (("rate", Unit::PerSecond), ("response time", Unit::Seconds));
+        Chart::of("limit", "where it breaks", Form::Points, x, y)
+            .log_y()
+            .points("p50", Role::Half, of(|trial| trial.1))
+            .points("p99", Role::NinetyNine, of(|trial| trial.2))
+    }
+
+    fn limited(chart: Chart, lower: f64, upper: Option<f64>, holds: f64) -> Chart {
+        let chart = chart.band("", Some(lower), upper, Tone::Strong).band("too much", upper, None, Tone::Bad);
+        chart.upright("holds", Some(holds), Tone::Good)
+    }
+
+    fn drawn(chart: &Chart, glyphs: Glyphs, width: usize) -> Vec<String> {
+        lines(chart, "requests/s", glyphs, width).iter().map(ToString::to_string).collect()
+    }
+
+    const BROKEN: [Made; 5] = [
+        (100.0, 1.0, 2.0, Tone::Good),
+        (200.0, 1.0, 2.0, Tone::Good),
+        (300.0, 2.0, 8.0, Tone::Good),
+        (360.0, 20.0, 60.0, Tone::Bad),
+        (500.0, 50.0, 128.0, Tone::Bad),
+    ];
+
+    #[test]
+    fn the_limit_is_as_wide_as_its_doubt() {
+        let chart = limited(chart(&BROKEN), 300.0, Some(340.0), 320.0);
+        let expected = [
+            "",
+            "  where it breaks: response time, p99 ● good ✖ bad, p50 ○",
+            "  128 ms │                         ▒▒▒▒▒░░░░░░░░░░░░░░░░░░░✖",
+            "   50 ms │                         ▒▒▒▒▒░░✖░░░░░░░░░░░░░░░░○",
+            "         │                         ▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░",
+            "   20 ms │                         ▒▒▒▒▒░░○░░░░░░░░░░░░░░░░░",
+            "   10 ms │                         ●▒▒▒▒ too much ░░░░░░░░░░",
+            "    5 ms │                         ▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░",
+            "    2 ms │●           ●            ○▒▒▒▒░░░░░░░░░░░░░░░░░░░░",
+            "    1 ms │○           ○            ▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░",
+            "         └─────────────────────────╞═▲═╡────────────────────",
+            "          100                    holds 320               500",
+        ];
+        assert_eq!(drawn(&chart, Glyphs::Blocks, 60), expected);
+        let wide = drawn(&chart, Glyphs::Blocks, 100);
+        assert!(wide[11].contains("  holds 320 requests/s, between 300 and 340  "), "{wide:#?}");
+        assert!(wide.iter().all(|line| line.chars().count() <= 100) && wide.len() == 12, "{wide:#?}");
+    }
+
+    #[test]
+    fn ascii_has_a_mark_for_each_state() {
+        let trials = [
+            (100.0, 1.0, 2.0, Tone::Good),
+            (200.0, 1.0, 4.0, Tone::Good),
+            (250.0, 1.0, 16.0, Tone::Warn),
+            (300.0, 8.0, 128.0, Tone::Bad),
+        ];
+        let chart = limited(chart(&trials), 220.0, Some(280.0), 220.0).bound("goal", Some(0.05), Tone::Bad);
+        let expected = [
+            "",
+            "  response time, p99 o good x bad ? void, p50 .",
+            "  128 ms |                       |||||||||||||:::x",
+            "   50 ms |- goal ---------------------------------",
+            "         |                       |||||||||||||::::",
+            "   20 ms |                       ||||||?||||||::::",
+            "   10 ms |                       |||||||||||||:::.",
+            "    5 ms |                    o  |||||||||||||::::",
+            "    2 ms |o                      |||||||||||||::::",
+            "    1 ms |.                   .  ||||||.||||||::::",
+            "         +-----------------------^===========]----",
+            "          100                holds 220         300",
+        ];
+        let drawn = drawn(&chart, Glyphs::Plain, 50);
+        assert_eq!(drawn, expected);
+        assert!(drawn.iter().all(|line| line.is_ascii()), "{drawn:#?}");
+    }
+
+    #[test]
+    fn a_limit_that_was_not_reached_is_at_least() {
+        let trials = [100.0, 200.0, 300.0].map(|rate| (rate, 1.0, 2.0, Tone::Good));
+        let expected = [
+            "",
+            "  response time, p99 ● good, p50 ○",
+            "  2 ms │●                    ●                   ●",
+            "       │                                         ▒",
+            "       │                                         ▒",
+            "       │                                         ▒",
+            "       │                                         ▒",
+            "       │                                         ▒",
+            "       │                                         ▒",
+            "  1 ms │○                    ○                   ○",
+            "       └─────────────────────────────────────────▲",
+            "        100     holds at least 300 requests/s  300",
+        ];
+        assert_eq!(drawn(&limited(chart(&trials), 300.0, None, 300.0), Glyphs::Blocks, 50), expected);
+        let fails = chart(&trials).band("", None, Some(100.0), Tone::Strong);
+        let below = drawn(&fails, Glyphs::Blocks, 80).pop().expect("twelve lines");
+        assert!(below.trim_start().starts_with("100  fails at 100 requests/s  "), "{below}");
+    }
+
+    #[test]
+    fn where_there_is_no_room_or_no_curve_nothing_is_drawn() {
+        assert!(drawn(&chart(&BROKEN), Glyphs::Blocks, 49).is_empty());
+        assert!(drawn(&chart(&BROKEN[..2]), Glyphs::Blocks, 80).is_empty());
+        assert_eq!(drawn(&chart(&BROKEN), Glyphs::Blocks, 50).len(), 12, "no limit is known yet");
+        let alike = [(100.0, 1.0, 1.0, Tone::Good); 3];
+        assert_eq!(drawn(&chart(&alike), Glyphs::Plain, 50).len(), 12, "all in one place");
+        assert!(sketch(&RunView::default(), Glyphs::Blocks, None).is_empty());
+    }
+}
