@@ -9,10 +9,7 @@ use record::RunId;
 use store::{RunSummary, State, Store};
 use units::{Share, grouped};
 use view::document::{Document, Doubt, Front, Head, Piece, SCHEMA, Section, Table, Timeline};
-use view::{MOST_COMPARED, RunComparison, RunView, Spread, Tone, compare_runs};
-
-/// What differs by less is the same, as `torment compare` has it where nothing else is said.
-const NOISE: f64 = 0.05;
+use view::{MOST_COMPARED, NOISE, RunComparison, RunView, Spread, Tone, compare_runs};
 
 /// One of them.
 struct Run {

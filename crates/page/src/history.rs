@@ -58,7 +58,26 @@ fn line(run: &RunSummary) -> Value {
         "state": state(run.state),
         "started_unix_ms": run.started_unix_ms,
         "ended_unix_ms": run.ended_unix_ms,
+        "limit": limit(run),
+        "alike": run.alike,
+        "before": before(run),
     })
+}
+
+/// What a search knows of its limit, or knows so far; null if that is nothing.
+fn limit(run: &RunSummary) -> Value {
+    if run.lower.is_none() && run.upper.is_none() {
+        return Value::Null;
+    }
+    json!({ "held": run.held, "lower": run.lower, "upper": run.upper, "unit": run.unit })
+}
+
+/// The run before, and how this one differs from it; null if there is none.
+fn before(run: &RunSummary) -> Value {
+    let Some((before, (text, tone))) = run.before.as_ref().zip(view::against(run)) else {
+        return Value::Null;
+    };
+    json!({ "id": before.id, "text": text, "tone": tone })
 }
 
 /// The machine in one line; nothing of what is not known.
@@ -81,6 +100,7 @@ pub(crate) fn state(state: State) -> view::document::State {
 pub(crate) mod tests {
     use super::*;
     use record::Event;
+    use store::Before;
 
     fn begun(id: &str, command: &str, target: &str) -> Event {
         serde_json::from_value(json!({
@@ -136,5 +156,28 @@ pub(crate) mod tests {
             "{run}"
         );
         assert_eq!((&run["state"], &run["verdict"]), (&json!("running"), &json!("still running")), "{run}");
+        assert_eq!((&run["limit"], &run["before"]), (&Value::Null, &Value::Null), "{run}");
+        assert_eq!(found["runs"][0]["alike"], json!(3), "nothing else has its target");
+    }
+
+    #[test]
+    fn a_limit_is_told_with_its_interval_and_against_the_run_before() {
+        let before =
+            Before { id: record::RunId("z".to_owned()), held: Some(2212.0), lower: 2150.0, upper: 2250.0 };
+        let run = RunSummary {
+            held: Some(1991.0),
+            lower: Some(1980.0),
+            upper: Some(2010.0),
+            unit: Some("requests/s".to_owned()),
+            before: Some(before),
+            ..line()
+        };
+        let told = super::line(&run);
+        assert_eq!(
+            told["limit"],
+            json!({ "held": 1991.0, "lower": 1980.0, "upper": 2010.0, "unit": "requests/s" })
+        );
+        // The two intervals are further apart than the noise.
+        assert_eq!(told["before"], json!({ "id": "z", "text": "−10 %, sure", "tone": "bad" }));
     }
 }

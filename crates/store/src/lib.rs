@@ -20,4 +20,4 @@ pub use events::Events;
 pub use find::check_name;
 pub use open::{Store, default_path};
 pub use recording::Recording;
-pub use runs::{Answers, Filter, RunSummary, State};
+pub use runs::{Answers, Before, Filter, RunSummary, State};

@@ -59,12 +59,13 @@ impl Store {
             let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
             change.execute(
                 "INSERT INTO run (id, started_unix_ms, command, target, goal, version, method, writer_boot, writer_pid, writer_start, part_of,
-                 name, tags, git_commit, host, processor, cpus)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                 name, tags, git_commit, host, processor, cpus, alike)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
                 params![
                     id.0, signed(*at_unix_ms), command.name(), target, goal, version, method, writer.boot, writer.pid, writer.start,
                     part_of.as_ref().map(|experiment| &experiment.0),
                     label.name, tags_json(label), label.commit, machine.host, machine.processor, machine.cpus,
+                    alike(&change, started)?,
                 ],
             )?;
             let key = change.last_insert_rowid();
@@ -302,11 +303,27 @@ impl Columns {
     }
 }
 
+/// The number of the runs like this one, as [`crate::RunSummary`] has it.
+fn alike(db: &Connection, started: &Started) -> rusqlite::Result<Option<i64>> {
+    let Started { command, target, plan, method, machine, part_of, .. } = started;
+    if part_of.is_some() {
+        return Ok(None);
+    }
+    // The update changes nothing: without it, a row that is there would not return its key.
+    db.query_row(
+        "INSERT INTO alike (what) VALUES (json_array(?1, ?2, ?3, ?4, ?5, ?6, ?7))
+         ON CONFLICT (what) DO UPDATE SET what = what RETURNING key",
+        params![command.name(), target, plan, method, machine.host, machine.processor, machine.cpus],
+        |row| row.get(0),
+    )
+    .map(Some)
+}
+
 fn limit_columns(db: &Connection, run: i64, limit: &Limit) -> rusqlite::Result<()> {
     db.execute(
-        "UPDATE run SET limit_goal = :goal, lower = :lower, upper = :upper, unit = :unit WHERE key = :run",
+        "UPDATE run SET limit_goal = :goal, held = :held, lower = :lower, upper = :upper, unit = :unit WHERE key = :run",
         named_params! {
-            ":run": run, ":goal": limit.goal, ":lower": limit.lower, ":upper": limit.upper, ":unit": limit.unit.name(),
+            ":run": run, ":goal": limit.goal, ":held": limit.held, ":lower": limit.lower, ":upper": limit.upper, ":unit": limit.unit.name(),
         },
     )
     .map(|_| ())
@@ -352,6 +369,9 @@ impl Store {
         if self.db.execute(sql, [&id.0]).map_err(failed)? == 0 {
             return Err(self.none(&id.0)?);
         }
+        // A plan that no run has any longer goes with the last of them.
+        let sql = "DELETE FROM alike WHERE key NOT IN (SELECT alike FROM run WHERE alike IS NOT NULL)";
+        self.db.execute(sql, []).map_err(failed)?;
         // One row for each page freed; execute_batch steps through them all.
         self.db.execute_batch("PRAGMA incremental_vacuum").map_err(failed)
     }

@@ -57,6 +57,19 @@ pub struct Answers {
     pub not_measured: u32,
 }
 
+/// The limit that the run before came to: the last one alike that knows both ends of its limit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Before {
+    /// Its name.
+    pub id: RunId,
+    /// As in [`RunSummary`].
+    pub held: Option<f64>,
+    /// As in [`RunSummary`].
+    pub lower: f64,
+    /// As in [`RunSummary`].
+    pub upper: f64,
+}
+
 /// One line of a list of runs, without reading its events.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
@@ -82,8 +95,10 @@ pub struct RunSummary {
     pub exit_code: Option<u8>,
     /// Why it came to no verdict.
     pub error: Option<String>,
-    /// Of a search: the goal that `lower` and `upper` are of, the strict one.
+    /// Of a search: the goal that `held`, `lower` and `upper` are of, the strict one.
     pub limit_goal: Option<String>,
+    /// The rate that is held, if it was estimated: `lower` and `upper` are then its interval.
+    pub held: Option<f64>,
     /// The highest rate shown to meet it, at the end or so far.
     pub lower: Option<f64>,
     /// The lowest rate shown to fail it, at the end or so far.
@@ -112,6 +127,11 @@ pub struct RunSummary {
     pub processor: Option<String>,
     /// How many of them it had.
     pub cpus: Option<u32>,
+    /// Runs of this store with the same number are alike: of one command, target, plan and method, made on one machine. None of
+    /// measurements of an experiment, and where the plan is not known.
+    pub alike: Option<i64>,
+    /// Of a search that came to a limit: the one before it.
+    pub before: Option<Before>,
 }
 
 impl RunSummary {
@@ -128,7 +148,19 @@ impl RunSummary {
 /// In the order in which [`summary`] takes them: to look for each by its name would be most of the work of a long list.
 const COLUMNS: &str = "writer_boot, writer_pid, writer_start, ended_unix_ms, id, started_unix_ms, command, target, goal, version,
     method, exit_code, error, limit_goal, lower, upper, unit, search_ended, goal_met, loss, part_of,
-    better, worse, no_difference, undecided, not_measured, over, verdict, name, tags, git_commit, host, processor, cpus";
+    better, worse, no_difference, undecided, not_measured, over, verdict, name, tags, git_commit, host, processor, cpus,
+    alike, held, before_id, before_held, before_lower, before_upper";
+
+/// Where they stand: a run, and the one before it, which is found by its index however many are alike.
+const RUNS: &str = "run LEFT JOIN
+    (SELECT key AS before_key, id AS before_id, held AS before_held, lower AS before_lower, upper AS before_upper FROM run)
+    ON before_key = (
+        SELECT earlier.key FROM run AS earlier
+        WHERE earlier.alike = run.alike AND run.search_ended IS NOT NULL AND run.lower IS NOT NULL
+            AND (earlier.started_unix_ms, earlier.key) < (run.started_unix_ms, run.key)
+            AND earlier.search_ended IS NOT NULL AND earlier.lower IS NOT NULL AND earlier.upper IS NOT NULL
+        ORDER BY earlier.started_unix_ms DESC, earlier.key DESC LIMIT 1
+    )";
 
 /// The values of a row from left to right.
 struct Cells<'a, 'b> {
@@ -185,7 +217,17 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         host: cells.take()?,
         processor: cells.take()?,
         cpus: cells.take()?,
+        alike: cells.take()?,
+        held: cells.take()?,
+        before: before(&mut cells)?,
     })
+}
+
+fn before(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<Before>> {
+    let id = cells.take::<Option<String>>()?.map(RunId);
+    let (held, lower, upper) = (cells.take()?, cells.take::<Option<f64>>()?, cells.take::<Option<f64>>()?);
+    let known = id.zip(lower.zip(upper));
+    Ok(known.map(|(id, (lower, upper))| Before { id, held, lower, upper }))
 }
 
 fn tags(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Vec<String>> {
@@ -212,7 +254,7 @@ impl Store {
     /// The runs that the filter lets through, the newest first.
     pub fn list(&self, filter: &Filter) -> Result<Vec<RunSummary>, Error> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM run
+            "SELECT {COLUMNS} FROM {RUNS}
              WHERE (?1 IS NULL OR command = ?1) AND (?2 IS NULL OR instr(target, ?2) > 0)
                  AND (?3 OR part_of IS NULL) AND (?4 IS NULL OR name = ?4)
                  AND (?5 IS NULL OR started_unix_ms >= ?5)
@@ -268,7 +310,7 @@ impl Store {
         let since = i64::try_from(since_unix_ms).unwrap_or(i64::MAX);
         let read = || {
             let sql = format!(
-                "SELECT {COLUMNS} FROM run WHERE ended_unix_ms IS NULL OR ended_unix_ms >= ?1
+                "SELECT {COLUMNS} FROM {RUNS} WHERE ended_unix_ms IS NULL OR ended_unix_ms >= ?1
                  ORDER BY started_unix_ms DESC, key DESC"
             );
             let mut query = self.db.prepare(&sql)?;
@@ -289,7 +331,7 @@ impl Store {
 
     /// One run's line. Fails if there is none of that id.
     pub fn summary(&self, id: &RunId) -> Result<RunSummary, Error> {
-        match self.db.query_row(&format!("SELECT {COLUMNS} FROM run WHERE id = ?1"), [&id.0], summary) {
+        match self.db.query_row(&format!("SELECT {COLUMNS} FROM {RUNS} WHERE id = ?1"), [&id.0], summary) {
             Err(rusqlite::Error::QueryReturnedNoRows) => Err(self.none(&id.0)?),
             result => result.map_err(|e| self.error(&e)),
         }

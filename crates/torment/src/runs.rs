@@ -8,7 +8,9 @@ use anyhow::anyhow;
 use diagnosis::Recording;
 use record::{Costs, Label, RunKind};
 use runner::exit;
+use std::io::{self, IsTerminal};
 use store::{Filter, Store};
+use tui::Paper;
 use view::{
     Kind, RunView, Text, changed, charts, list_grid, list_json, list_lines, run_json, seconds_grid, summary,
 };
@@ -105,7 +107,7 @@ pub fn list(args: &ListArgs, common: &Common) -> Result<u8, Failure> {
     let none_fits = runs.is_empty() && store.count()? > 0;
     let lines = || match none_fits {
         true => vec![Text::plain("  no run matches; torment list shows all")],
-        false => list_lines(&runs),
+        false => list_lines(&runs, Paper::of(io::stdout().is_terminal()).width),
     };
     let grid = || list_grid(&runs);
     let forms =

@@ -8,7 +8,8 @@ mod runs;
 mod spread;
 mod text;
 
-pub use measure::{Difference, Figure as RunFigure, Measure, Standing};
+pub use measure::{Difference, Figure as RunFigure, Measure, NOISE, Standing};
+pub(crate) use measure::{limit_figure, limits_differ};
 pub use runs::{Compared, MOST_COMPARED, RunComparison, RunVerdict, compare_runs};
 pub use spread::Spread;
 

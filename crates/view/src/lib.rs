@@ -39,8 +39,8 @@ mod words;
 
 pub use chart::{Glyphs, charts, trial_strip};
 pub use compare::{
-    Compared, Comparison, Difference, MOST_COMPARED, Measure, RunComparison, RunFigure, RunVerdict, Spread,
-    Standing, compare, compare_runs,
+    Compared, Comparison, Difference, MOST_COMPARED, Measure, NOISE, RunComparison, RunFigure, RunVerdict,
+    Spread, Standing, compare, compare_runs,
 };
 pub use document::{Piece, Text, Tone};
 pub use experiment::{arm_lines, hypothesis_lines, start_line};
@@ -48,7 +48,7 @@ pub use explain::{changed, explain};
 pub use figures::figure_lines;
 pub use grid::{Grid, csv_line};
 pub use json::run_json;
-pub use list::{list_grid, list_json, list_lines, outcome};
+pub use list::{against, list_grid, list_json, list_lines, outcome};
 pub use logs::logs;
 pub use markdown::markdown;
 pub use ongoing::Ongoing;

@@ -1,13 +1,14 @@
+use crate::compare::{limit_figure, limits_differ};
 use crate::json::{count, rate_value};
 use crate::words::number;
-use crate::{Grid, Text, Tone};
+use crate::{Difference, Grid, Standing, Text, Tone};
 use record::{Gave, Verdict};
 use serde_json::{Value, json};
-use store::{Answers, RunSummary, State};
+use store::{Answers, Before, RunSummary, State};
 use units::{Share, grouped};
 
-/// The runs kept, one line each, in the order given.
-pub fn list_lines(runs: &[RunSummary]) -> Vec<Text> {
+/// The runs kept, one line each, in the order given. On paper that is too narrow for it, nothing is said of the run before.
+pub fn list_lines(runs: &[RunSummary], paper: Option<usize>) -> Vec<Text> {
     if runs.is_empty() {
         return vec![Text::plain(
             "  no run is kept yet; make one with torment find, torment run or torment try",
@@ -18,18 +19,34 @@ pub fn list_lines(runs: &[RunSummary]) -> Vec<Text> {
     let (ids, targets) = (width(|r| &r.id.0), width(|r| &r.target).min(40));
     let commands = width(|r| &r.command).max(4);
     let names = width(|r| r.label.name.as_deref().unwrap_or_default());
+    let letters = |(text, _): &(String, Tone)| text.chars().count();
+    let outcomes: Vec<(String, Tone)> = runs.iter().map(outcome).collect();
+    let mut differ: Vec<Option<(String, Tone)>> = runs.iter().map(against).collect();
+    // Only what stands before a difference has to leave it its column.
+    let with =
+        outcomes.iter().zip(&differ).filter_map(|(outcome, differs)| differs.is_some().then_some(outcome));
+    let known = with.map(letters).max().unwrap_or(0);
+    let widest = differ.iter().flatten().map(letters).max().unwrap_or(0);
+    let name = if names > 0 { names + 2 } else { 0 };
+    let all = 2 + ids + name + 2 + commands + 2 + targets + 2 + known + 2 + widest;
+    if paper.is_some_and(|paper| all > paper) {
+        differ.fill(None);
+    }
     runs.iter()
-        .map(|run| {
-            let (text, tone) = outcome(run);
+        .zip(outcomes.iter().zip(differ))
+        .map(|(run, ((text, tone), differs))| {
             let target = shortened(&run.target, targets);
             let name = run.label.name.as_deref().unwrap_or_default();
             let name = if names > 0 { format!("  {name:names$}") } else { String::new() };
             let tags = run.label.tags.iter().map(|tag| format!("  {tag}")).collect::<String>();
-            Text::plain("  ")
+            let line = Text::plain("  ")
                 .and(Tone::Strong, format!("{:ids$}{name}", run.id.0))
-                .then(format!("  {:commands$}  {target:targets$}  ", run.command))
-                .and(tone, text)
-                .and(Tone::Faint, tags)
+                .then(format!("  {:commands$}  {target:targets$}  ", run.command));
+            match differs {
+                Some((words, how)) => line.and(*tone, format!("{text:known$}")).then("  ").and(how, words),
+                None => line.and(*tone, text),
+            }
+            .and(Tone::Faint, tags)
         })
         .collect()
 }
@@ -39,6 +56,37 @@ fn shortened(text: &str, width: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(width - 1).chain(['…']).collect()
+}
+
+/// How a run's limit differs from that of the run before.
+fn difference(run: &RunSummary) -> Option<(&Before, Difference)> {
+    let before = run.before.as_ref()?;
+    let first = limit_figure(before.held, Some(before.lower), Some(before.upper))?;
+    Some((before, limits_differ(first, limit_figure(run.held, run.lower, run.upper)?)?))
+}
+
+/// A run's limit against that of the run before, in words: `−8 %, sure`, `+2 %, could be noise`. Only what is sure draws the eye.
+pub fn against(run: &RunSummary) -> Option<(String, Tone)> {
+    let (_, Difference { by, standing, .. }) = difference(run)?;
+    let (means, tone) = match standing {
+        Standing::Better | Standing::Worse => ("sure", standing.tone()),
+        Standing::Same => ("within noise", Tone::Faint),
+        Standing::Undecided => ("could be noise", Tone::Faint),
+        Standing::Unknown => return None,
+    };
+    Some((format!("{}, {means}", percent(by)), tone))
+}
+
+/// By how much a factor is more than one: in whole percents, below one of them with a decimal.
+fn percent(factor: f64) -> String {
+    let more = (factor - 1.0) * 100.0;
+    let more = if more.abs() < 0.95 { (more * 10.0).round() / 10.0 } else { more.round() };
+    let sign = match more {
+        0.0 => "",
+        more if more < 0.0 => "−",
+        _ => "+",
+    };
+    format!("{sign}{} %", more.abs())
 }
 
 /// `2 better, 1 no difference, 1 undecided`; to be seen at once is what harms, then what helps.
@@ -172,8 +220,14 @@ pub fn list_grid(runs: &[RunSummary]) -> Grid {
         "cpus",
         "commit",
         "version",
+        "held",
+        "alike",
+        "before",
+        "factor",
+        "standing",
     ]);
     for run in runs {
+        let before = before_json(run);
         grid.row(vec![
             json!(run.id),
             json!(run.label.name),
@@ -194,9 +248,22 @@ pub fn list_grid(runs: &[RunSummary]) -> Grid {
             json!(run.cpus),
             json!(run.label.commit),
             json!(run.version),
+            json!(run.held.map(rate_value)),
+            json!(run.alike),
+            before["id"].clone(),
+            before["factor"].clone(),
+            before["standing"].clone(),
         ]);
     }
     grid
+}
+
+/// The run before, and how this one's limit differs from its; null if there is none.
+fn before_json(run: &RunSummary) -> Value {
+    let Some((before, difference)) = difference(run) else { return Value::Null };
+    let mut json = difference.json("factor");
+    json["id"] = json!(before.id);
+    json
 }
 
 /// The runs kept, for programs.
@@ -221,6 +288,7 @@ pub fn list_json(runs: &[RunSummary]) -> Value {
             "exit_code": run.exit_code,
             "error": run.error,
             "limit_goal": run.limit_goal,
+            "held": run.held.map(rate_value),
             "lower": run.lower.map(rate_value),
             "upper": run.upper.map(rate_value),
             "unit": run.unit,
@@ -237,6 +305,8 @@ pub fn list_json(runs: &[RunSummary]) -> Value {
             })),
             "over": run.over,
             "verdict": run.verdict,
+            "alike": run.alike,
+            "before": before_json(run),
         })
     };
     json!({ "schema": record::SCHEMA, "runs": runs.iter().map(run).collect::<Vec<_>>() })

@@ -97,6 +97,10 @@ function runs() {
     state: i === 29 ? 'running' : i === 28 ? 'cut_short' : 'ended',
     started_unix_ms: now - (30 - i) * 6 * 3_600_000,
     ended_unix_ms: i >= 28 ? null : now - (30 - i) * 6 * 3_600_000 + 65_000 + i * 1000,
+    commit: i < 14 ? '0123456789ab' : 'fedcba987654',
+    limit: i % 3 === 0 ? null : { held: 1900 + i, lower: 1880 + i, upper: i === 20 ? null : 1930 + i, unit: 'requests/s' },
+    alike: i % 2,
+    before: i % 3 === 0 || i < 4 ? null : { id: `run${i - 2}`, text: '+0.1 %, within noise', tone: 'faint' },
   }));
 }
 
@@ -135,6 +139,17 @@ test('the history: found, put in order, compared', async () => {
   await page.getByRole('button', { name: 'lasted' }).click();
   assert.equal(await page.locator('th.col-lasted').getAttribute('aria-sort'), 'ascending');
   assert.match(plain(await rows().first().innerText()), /65 s/);
+
+  const limit = page.getByRole('button', { name: 'limit 1,926 requests/s, between 1,906 and 1,956' });
+  await limit.click();
+  await page.locator('#chart-limit').scrollIntoViewIfNeeded();
+  await page.locator('#chart-limit canvas').waitFor();
+  assert.match(await page.locator('#chart-limit').innerText(), /limit of http.* over time/i);
+  await shot(page, 'history-limit');
+  assert.deepEqual(await findings(page), []);
+  await limit.click();
+  assert.equal(await page.locator('#chart-limit').count(), 0);
+  assert.equal(await page.locator('a[href="#/compare/run24,run26"]').count(), 1);
 
   const tick = (index) => rows().nth(index).getByRole('checkbox');
   await tick(0).check();

@@ -26,7 +26,8 @@ export const UNITS = [
   'processors',
   'percentile',
 ] as const;
-export type Unit = (typeof UNITS)[number];
+/** A date, in seconds since 1970, is the page's own: no document has an axis of dates. */
+export type Unit = (typeof UNITS)[number] | 'date';
 
 export const ROLES = [
   'offered',
@@ -183,11 +184,27 @@ export interface Document {
   timeline: Timeline;
 }
 
+/** What a search knows of its limit; what is not known is null. */
+export interface Limit {
+  held: number | null;
+  lower: number | null;
+  upper: number | null;
+  unit: string;
+}
+
+/** How a run differs from the last one like it, in words. */
+export interface Before {
+  id: string;
+  text: string;
+  tone: Tone;
+}
+
 /** A run as the history lists it. */
 export interface Listed {
   id: string;
   name: string;
   tags: string[];
+  commit: string;
   command: string;
   target: string;
   machine: string;
@@ -197,6 +214,10 @@ export interface Listed {
   state: State;
   started_unix_ms: number;
   ended_unix_ms: number | null;
+  limit: Limit | null;
+  /** Runs with the same number can be compared without a doubt. */
+  alike: number | null;
+  before: Before | null;
 }
 
 /** Whether a chart runs along the run's own time, so that it shares its axis with the others. */

@@ -30,12 +30,18 @@ export function format(value: number | null | undefined, unit: Unit): string {
       return `×${digits(value)}`;
     case 'percentile':
       return percentile(value);
+    case 'date':
+      return moment(value * 1000);
   }
 }
 
-/** The same for a tick of an axis, where there is less room: 250,000/s is `250k/s`. */
+/** The same for a tick of an axis, where there is less room: 250,000/s is `250k/s`, and a date is the day or the time. */
 export function formatTick(value: number, unit: Unit): string {
   if (value === 0 && unit !== 'percentile' && unit !== 'time') return '0';
+  if (unit === 'date') {
+    const [day, time] = format(value, unit).split(' ');
+    return (time === '00:00' ? day : time) ?? '';
+  }
   const short = unit === 'per_second' || unit === 'count';
   if (short && Math.abs(value) >= 99_999.5) return format(0, unit).replace('0', compact(value));
   return format(value, unit);

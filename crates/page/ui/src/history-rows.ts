@@ -1,8 +1,9 @@
 /** Which runs of a history are asked for, which of them are shown, and in which order. */
 
 import type { Listed } from './document';
+import { middle } from './limits';
 
-export type Key = 'started' | 'target' | 'verdict' | 'lasted' | 'machine';
+export type Key = 'started' | 'target' | 'verdict' | 'limit' | 'lasted' | 'machine';
 
 export interface Wanted {
   /** Words that must all be in a run; `target:`, `tag:`, … before one says where. */
@@ -90,9 +91,15 @@ function order(a: Listed, b: Listed, by: Key): number {
       return a.target.localeCompare(b.target) || a.command.localeCompare(b.command);
     case 'verdict':
       return a.verdict.localeCompare(b.verdict);
+    case 'limit':
+      return limit(a) - limit(b);
     case 'machine':
       return a.machine.localeCompare(b.machine);
   }
+}
+
+function limit(run: Listed): number {
+  return (run.limit && middle(run.limit)) ?? -1;
 }
 
 function length(run: Listed): number {

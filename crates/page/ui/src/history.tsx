@@ -1,10 +1,12 @@
 /** All runs that the server keeps: found by words and time, opened, or laid beside each other. */
 
-import type { JSX } from 'preact';
+import { Fragment, type JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Listed } from './document';
 import { lasted, moment } from './format';
 import { asked, type Key, shownRuns, SPANS } from './history-rows';
+import { LimitHistory, LimitPicture } from './limit';
+import { alikes, axes, axisOf, limitWords } from './limits';
 import { readHistory } from './read';
 import { ask, Trouble } from './source';
 import { Scroll } from './table';
@@ -15,12 +17,14 @@ const ROOM = 200;
 /** Runs that can be compared at once. */
 const MOST = 8;
 const AGAIN = 5000;
+/** Of the table. */
+const COLUMNS = 8;
 
 /** What a run may have come to: the words of the server. */
 const VERDICTS = ['met', 'not-met', 'undecided', 'not-trustworthy', 'not-recovered', 'interrupted', 'failed', 'running', 'cut-short'];
 
 /** What was looked for stays as it was for whoever comes back from a run. */
-const kept = { text: '', verdict: '', span: 0, from: '', to: '', by: 'started' as Key, descending: true, chosen: [] as string[] };
+const kept = { text: '', verdict: '', span: 0, from: '', to: '', by: 'started' as Key, descending: true, chosen: [] as string[], opened: '' };
 
 export function History(): JSX.Element {
   const [runs, setRuns] = useState<Listed[] | null>(null);
@@ -144,10 +148,12 @@ export function History(): JSX.Element {
             </p>
           ) : (
             <Rows
+              all={runs}
               runs={shown.slice(0, room)}
               state={state}
               chosen={chosen}
               choose={choose}
+              open={(id) => change({ opened: id === state.opened ? '' : id })}
               sort={(by) => change({ by, descending: state.by === by ? !state.descending : by === 'started' })}
             />
           )}
@@ -190,18 +196,25 @@ function Compare({ chosen, clear }: { chosen: string[]; clear: () => void }): JS
 }
 
 function Rows({
+  all,
   runs,
   state,
   chosen,
   choose,
+  open,
   sort,
 }: {
+  /** What a limit is seen among, shown or not. */
+  all: Listed[];
   runs: Listed[];
   state: typeof kept;
   chosen: string[];
   choose: (id: string) => void;
+  open: (id: string) => void;
   sort: (by: Key) => void;
 }): JSX.Element {
+  const scales = useMemo(() => axes(all), [all]);
+  const histories = useMemo(() => alikes(all), [all]);
   const head = (by: Key, name: string, side = 'text') => (
     <th
       scope="col"
@@ -223,50 +236,86 @@ function Rows({
             <th scope="col" class="tick">
               <span class="unseen">compare</span>
             </th>
-            {head('started', 'begun')}
             {head('target', 'run')}
             {head('verdict', 'verdict')}
+            {head('limit', 'limit')}
+            {head('started', 'begun')}
+            <th scope="col" class="text col-before">
+              against the run before
+            </th>
             {head('lasted', 'lasted', 'figure')}
             {head('machine', 'machine')}
           </tr>
         </thead>
         <tbody>
-          {runs.map((run) => (
-            <tr key={run.id} class={chosen.includes(run.id) ? 'chosen' : ''}>
-              <td class="tick">
-                <input
-                  type="checkbox"
-                  checked={chosen.includes(run.id)}
-                  disabled={!chosen.includes(run.id) && chosen.length >= MOST}
-                  aria-label={`compare ${run.name || run.id}, ${run.command} ${run.target}`}
-                  onChange={() => choose(run.id)}
-                />
-              </td>
-              <td class="text col-started">{moment(run.started_unix_ms)}</td>
-              <th scope="row" class="text">
-                <a href={`#/runs/${encodeURIComponent(run.id)}`}>
-                  {run.name || run.target || run.id}
-                </a>{' '}
-                <span class="faint">{[run.command, run.name === '' ? '' : run.target, run.plan].filter((s) => s !== '').join(' · ')}</span>
-                {run.tags.map((tag) => (
-                  <span key={tag} class="tag">
-                    {tag}
-                  </span>
-                ))}
-              </th>
-              <td class="text">
-                {run.state === 'running' && (
-                  <span class="running">
-                    <span class="dot running live" aria-hidden="true" /> running{' '}
-                  </span>
+          {runs.map((run) => {
+            const axis = scales.get(axisOf(run));
+            const like = histories.get(run.alike) ?? [];
+            const opened = state.opened === run.id && like.length > 1;
+            return (
+              <Fragment key={run.id}>
+                <tr class={chosen.includes(run.id) ? 'chosen' : ''}>
+                  <td class="tick">
+                    <input
+                      type="checkbox"
+                      checked={chosen.includes(run.id)}
+                      disabled={!chosen.includes(run.id) && chosen.length >= MOST}
+                      aria-label={`compare ${run.name || run.id}, ${run.command} ${run.target}`}
+                      onChange={() => choose(run.id)}
+                    />
+                  </td>
+                  <th scope="row" class="text">
+                    <a href={`#/runs/${encodeURIComponent(run.id)}`}>
+                      {run.name || run.target || run.id}
+                    </a>{' '}
+                    <span class="faint">{[run.command, run.name === '' ? '' : run.target, run.plan].filter((s) => s !== '').join(' · ')}</span>
+                    {run.tags.map((tag) => (
+                      <span key={tag} class="tag">
+                        {tag}
+                      </span>
+                    ))}
+                  </th>
+                  <td class="text">
+                    {run.state === 'running' && (
+                      <span class="running">
+                        <span class="dot running live" aria-hidden="true" /> running{' '}
+                      </span>
+                    )}
+                    {run.state === 'cut_short' && <span class="warn">cut short </span>}
+                    <span class={run.verdict_tone}>{run.verdict}</span>
+                  </td>
+                  <td class="text col-limit">
+                    {run.limit && axis && (like.length > 1 ? (
+                      <button type="button" class="quiet" aria-expanded={opened} title={`${limitWords(run.limit)}; press for its history`} onClick={() => open(run.id)}>
+                        <LimitPicture limit={run.limit} axis={axis} />
+                        <span class="unseen">, over time</span>
+                      </button>
+                    ) : (
+                      <LimitPicture limit={run.limit} axis={axis} />
+                    ))}
+                  </td>
+                  <td class="text col-started">{moment(run.started_unix_ms)}</td>
+                  <td class="text col-before">
+                    {run.before && (
+                      <a class={run.before.tone} href={`#/compare/${[run.before.id, run.id].map(encodeURIComponent).join(',')}`}>
+                        {run.before.text}
+                        <span class="unseen">: compare the two</span>
+                      </a>
+                    )}
+                  </td>
+                  <td class="figure col-lasted">{lasted(run.started_unix_ms, run.ended_unix_ms)}</td>
+                  <td class="text col-machine">{run.machine}</td>
+                </tr>
+                {opened && (
+                  <tr>
+                    <td colSpan={COLUMNS}>
+                      <LimitHistory runs={like} />
+                    </td>
+                  </tr>
                 )}
-                {run.state === 'cut_short' && <span class="warn">cut short </span>}
-                <span class={run.verdict_tone}>{run.verdict}</span>
-              </td>
-              <td class="figure col-lasted">{lasted(run.started_unix_ms, run.ended_unix_ms)}</td>
-              <td class="text col-machine">{run.machine}</td>
-            </tr>
-          ))}
+              </Fragment>
+            );
+          })}
         </tbody>
       </table>
     </Scroll>

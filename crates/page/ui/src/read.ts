@@ -12,6 +12,7 @@ import {
   UNITS,
   type Axis,
   type Band,
+  type Before,
   type Bound,
   type Chart,
   type Column,
@@ -20,6 +21,7 @@ import {
   type Front,
   type Head,
   type Heat,
+  type Limit,
   type Listed,
   type NamedRole,
   type Phase,
@@ -94,6 +96,7 @@ export function readHistory(value: unknown): Listed[] {
       id: string(run.id),
       name: string(run.name),
       tags: list(run.tags, string).filter((tag) => tag !== ''),
+      commit: string(run.commit),
       command: string(run.command),
       target: string(run.target),
       machine: string(run.machine),
@@ -103,8 +106,19 @@ export function readHistory(value: unknown): Listed[] {
       state: oneOf(STATES, run.state, 'ended'),
       started_unix_ms: number(run.started_unix_ms, 0),
       ended_unix_ms: numberOrNull(run.ended_unix_ms),
+      limit: isObject(run.limit) ? readLimit(run.limit) : null,
+      alike: numberOrNull(run.alike),
+      before: isObject(run.before) ? readBefore(run.before) : null,
     };
   }).filter((run) => run.id !== '');
+}
+
+function readLimit(from: Loose): Limit {
+  return { held: numberOrNull(from.held), lower: numberOrNull(from.lower), upper: numberOrNull(from.upper), unit: string(from.unit) };
+}
+
+function readBefore(from: Loose): Before {
+  return { id: string(from.id), text: string(from.text), tone: oneOf(TONES, from.tone, 'plain') };
 }
 
 function readHead(value: unknown): Head {

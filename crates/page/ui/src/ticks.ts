@@ -6,6 +6,7 @@ import type { Unit } from './document';
 export function ticks(unit: Unit, log: boolean, min: number, max: number, room: number): number[] {
   if (!(max > min) || !Number.isFinite(min) || !Number.isFinite(max)) return Number.isFinite(min) ? [min] : [];
   if (unit === 'percentile') return percentileTicks(min, max, room);
+  if (unit === 'date') return dateTicks(min, max, room);
   if (log && min > 0) return logTicks(min, max, room);
   return linearTicks(steps(unit, max - min), min, max, room);
 }
@@ -33,6 +34,21 @@ export function logTicks(min: number, max: number, room: number): number[] {
   }
   if (found.length < 2) return linearTicks(DECIMAL, min, max, room);
   return found.length <= room ? found : thinned(found, room, []);
+}
+
+/** In minutes: parts of a day, then days and weeks. */
+const DATE_STEPS = [1, 5, 15, 30, 60, 180, 360, 720, 1440, 2880, 10080, 20160, 40320];
+
+/** By the clock and the calendar of whoever looks: days begin at midnight there, whatever the hour is elsewhere. */
+function dateTicks(min: number, max: number, room: number): number[] {
+  const least = (max - min) / 60 / Math.max(1, room);
+  const step = DATE_STEPS.find((minutes) => minutes >= least) ?? 1440 * Math.ceil(least / 1440);
+  const found: number[] = [];
+  const at = new Date(min * 1000);
+  for (at.setHours(0, 0, 0, 0); at.getTime() <= max * 1000; at.setMinutes(at.getMinutes() + step)) {
+    if (at.getTime() >= min * 1000) found.push(at.getTime() / 1000);
+  }
+  return found;
 }
 
 /** A step of an axis: the smallest from `steps` that leaves no more marks than there is room for. */
@@ -94,6 +110,16 @@ export function niceRange(log: boolean, min: number, max: number): [number, numb
   const low = min < 0 ? min * 1.05 : 0;
   const high = max > 0 ? max * 1.05 : min < 0 ? 0 : 1;
   return [low, high];
+}
+
+/** The lowest end of an axis of limits, as a share of the highest: on a narrower one mere noise would look like a drift. */
+const DRIFT = 0.75;
+
+/** A range of an axis in which a drift of limits is seen: not from 0. */
+export function driftRange(min: number, max: number): [number, number] {
+  const low = Math.min(min, DRIFT * max);
+  const air = (max - low) * 0.05 || 1;
+  return [Math.max(0, low - air), max + air];
 }
 
 function roundedDown(value: number): number {

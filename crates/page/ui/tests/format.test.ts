@@ -6,6 +6,13 @@ import { format, formatTick, lasted } from '../src/format';
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');
 const check = (value: number | null, unit: Unit, expected: string) => expect(plain(format(value, unit))).toBe(expected);
 
+test('a tick of dates is the day at midnight, and otherwise the time', () => {
+  const seconds = (hour: number) => new Date(2026, 10, 20, hour, 30 * (hour % 2)).getTime() / 1000;
+  expect(format(seconds(0), 'date')).toBe('2026-11-20 00:00');
+  expect(formatTick(seconds(0), 'date')).toBe('2026-11-20');
+  expect(formatTick(seconds(15), 'date')).toBe('15:30');
+});
+
 describe('a figure in its unit', () => {
   test.each([
     [0, '0/s'],

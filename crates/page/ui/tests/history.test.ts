@@ -7,6 +7,7 @@ const run = (id: string, more: Partial<Listed>): Listed => ({
   id,
   name: '',
   tags: [],
+  commit: '',
   command: 'find',
   target: 'demo',
   machine: 'homelab',
@@ -16,12 +17,15 @@ const run = (id: string, more: Partial<Listed>): Listed => ({
   state: 'ended',
   started_unix_ms: 0,
   ended_unix_ms: 1000,
+  limit: null,
+  alike: null,
+  before: null,
   ...more,
 });
 const RUNS = [
   run('a', { started_unix_ms: 100, ended_unix_ms: 400, tags: ['nightly'], name: 'before' }),
   run('b', { started_unix_ms: 300, ended_unix_ms: null, state: 'running', target: 'http://shop/' }),
-  run('c', { started_unix_ms: 200, ended_unix_ms: 9000, verdict: 'goal not met', command: 'run', machine: 'Laptop' }),
+  run('c', { limit: { held: null, lower: 9, upper: null, unit: 'requests/s' }, started_unix_ms: 200, ended_unix_ms: 9000, verdict: 'goal not met', command: 'run', machine: 'Laptop' }),
 ];
 const ids = (part: Partial<Wanted>) =>
   shownRuns(RUNS, { text: '', by: 'started', descending: true, ...part })
@@ -54,6 +58,7 @@ test('verdict and time are asked of the server', () => {
 test('other orders', () => {
   expect(ids({ by: 'lasted', descending: false })).toBe('acb');
   expect(ids({ by: 'verdict', descending: false })).toBe('cba');
+  expect(ids({ by: 'limit' })).toBe('cba');
   expect(ids({ by: 'target', descending: false })[2]).toBe('b');
 });
 

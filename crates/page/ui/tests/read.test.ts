@@ -41,6 +41,7 @@ test('a run of the history that lacks parts', () => {
       id: 'a',
       name: '',
       tags: ['x'],
+      commit: '',
       command: '',
       target: '',
       machine: '',
@@ -50,6 +51,16 @@ test('a run of the history that lacks parts', () => {
       state: 'ended',
       started_unix_ms: 0,
       ended_unix_ms: null,
+      limit: null,
+      alike: null,
+      before: null,
     },
   ]);
+});
+
+test('what a run of the history knows of its limit', () => {
+  const limit = { held: 10, lower: 'much', upper: 11, unit: 'requests/s' };
+  const before = { id: 'b', text: '−8 %, sure', tone: 'loud' };
+  const [run] = readHistory({ runs: [{ id: 'a', commit: '0123456789ab', alike: 3, limit, before }] });
+  expect(run).toMatchObject({ commit: '0123456789ab', alike: 3, limit: { ...limit, lower: null }, before: { ...before, tone: 'plain' } });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { niceRange, ticks } from '../src/ticks';
+import { driftRange, niceRange, ticks } from '../src/ticks';
 
 describe('percentiles', () => {
   test('are marked at 0 %, 50 % and each further nine', () => {
@@ -35,6 +35,25 @@ describe('other axes', () => {
     expect(ticks('count', false, 5, 5, 5)).toEqual([5]);
     expect(ticks('count', false, Number.NaN, 5, 5)).toEqual([]);
   });
+});
+
+describe('dates', () => {
+  const at = (day: number, hour = 0, minute = 0) => new Date(2026, 10, day, hour, minute).getTime() / 1000;
+  test('are marked at midnight of whoever looks', () => {
+    expect(ticks('date', false, at(20, 9), at(24, 9), 5)).toEqual([21, 22, 23, 24].map((day) => at(day)));
+    const weeks = ticks('date', false, at(1), at(64), 10);
+    expect(weeks).toEqual([1, 8, 15, 22, 29, 36, 43, 50, 57, 64].map((day) => at(day)));
+  });
+  test('within a day at full hours, or parts of one', () => {
+    expect(ticks('date', false, at(20, 9, 10), at(20, 17), 4)).toEqual([at(20, 12), at(20, 15)]);
+    expect(ticks('date', false, at(20, 9, 10), at(20, 9, 31), 5)).toEqual([10, 15, 20, 25, 30].map((minute) => at(20, 9, minute)));
+  });
+});
+
+test('an axis of limits is never so narrow that noise fills it', () => {
+  expect(driftRange(1960, 2000)).toEqual([1475, 2025]);
+  expect(driftRange(1000, 2000)).toEqual([950, 2050]);
+  expect(driftRange(0, 0)).toEqual([0, 1]);
 });
 
 describe('the range of an axis', () => {

@@ -195,9 +195,9 @@ fn ten_thousand_runs_are_listed_from_their_rows_alone() {
     db.execute(
         "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < ?1 - 1)
          INSERT INTO run (id, started_unix_ms, ended_unix_ms, command, target, goal, version, method, exit_code,
-             writer_boot, writer_pid, writer_start, name, tags, git_commit, host, processor, cpus)
+             writer_boot, writer_pid, writer_start, name, tags, git_commit, host, processor, cpus, alike, search_ended, lower, upper)
          SELECT 'run-' || k, k, k, command, target || (k % 7), goal, version, method, 0, writer_boot, writer_pid, writer_start,
-             'name-' || (k % 100), tags, git_commit, host, processor, cpus FROM run, n",
+             'name-' || (k % 100), tags, git_commit, host, processor, cpus, alike, 'converged', 1000, 1020 FROM run, n",
         [RUNS],
     )
     .expect("adds runs");
@@ -224,4 +224,11 @@ fn ten_thousand_runs_are_listed_from_their_rows_alone() {
     assert!(list.contains("run_by_time"), "{list}");
     let name = plan("SELECT id FROM run WHERE name = 'x' ORDER BY started_unix_ms DESC, key DESC LIMIT 1");
     assert!(name.contains("run_by_name"), "{name}");
+    let latest = store.list(&Filter { limit: Some(1), ..Filter::default() }).expect("lists").remove(0);
+    assert_eq!(latest.before.expect("all are alike").id.0, "run-9998");
+    let before = plan(
+        "SELECT key FROM run WHERE alike = 1 AND (started_unix_ms, key) < (5, 5) AND search_ended IS NOT NULL
+         AND lower IS NOT NULL AND upper IS NOT NULL ORDER BY started_unix_ms DESC, key DESC LIMIT 1",
+    );
+    assert!(before.contains("run_by_limit"), "{before}");
 }

@@ -1,5 +1,6 @@
 //! The store as its users see it.
 
+mod before;
 mod begun;
 mod experiments;
 mod labels;

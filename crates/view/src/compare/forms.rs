@@ -1,6 +1,6 @@
 //! A comparison for programs, spreadsheets and pull requests.
 
-use super::measure::{Measure, Standing};
+use super::measure::{Difference, Measure, Standing};
 use super::runs::RunComparison;
 use crate::Grid;
 use crate::markdown::escaped;
@@ -41,6 +41,14 @@ impl Measure {
     }
 }
 
+impl Difference {
+    /// For programs; `by` is what its number is called.
+    pub(crate) fn json(&self, by: &str) -> Value {
+        let [low, high] = interval(self.interval);
+        json!({ (by): number(self.by), "low": low, "high": high, "standing": self.standing.name() })
+    }
+}
+
 impl RunComparison {
     /// For programs: an end of an interval that is open, or not known, is null.
     pub fn json(&self) -> Value {
@@ -65,17 +73,10 @@ impl RunComparison {
                     json!({ "value": number(figure.value), "low": low, "high": high })
                 })
             });
-            let differences = measure.differences.iter().map(|difference| {
-                difference.map(|difference| {
-                    let [low, high] = interval(difference.interval);
-                    json!({
-                        (measure.difference_name()): number(difference.by),
-                        "low": low,
-                        "high": high,
-                        "standing": difference.standing.name(),
-                    })
-                })
-            });
+            let differences = measure
+                .differences
+                .iter()
+                .map(|difference| difference.map(|difference| difference.json(measure.difference_name())));
             json!({
                 "id": measure.id,
                 "title": measure.title,

@@ -7,6 +7,8 @@ use record::{Limit, LimitUnit, Unit, Verdict};
 use stats::Estimate;
 use units::Share;
 
+/// What differs by a smaller share is the same, where nobody says otherwise.
+pub const NOISE: f64 = 0.05;
 /// A share of lost arrivals that differs by less matters to nobody who compares.
 const LOST_FLOOR: f64 = 0.001;
 
@@ -188,7 +190,12 @@ fn goal((view, _): Run<'_>) -> Option<Figure> {
 /// the lowest that was shown not to.
 fn capacity((view, _): Run<'_>) -> Option<Figure> {
     let Limit { held, lower, upper, .. } = view.limits.first()?;
-    match (*lower, *upper) {
+    limit_figure(*held, *lower, *upper)
+}
+
+/// A limit as it is compared; none if neither end is known.
+pub(crate) fn limit_figure(held: Option<f64>, lower: Option<f64>, upper: Option<f64>) -> Option<Figure> {
+    match (lower, upper) {
         (None, None) => None,
         (Some(low), high) => {
             let value = held.unwrap_or(low);
@@ -196,6 +203,20 @@ fn capacity((view, _): Run<'_>) -> Option<Figure> {
         }
         (None, Some(high)) => Some(Figure::sure(Estimate { value: 0.0, low: 0.0, high })),
     }
+}
+
+/// How a limit differs from an earlier one: what a comparison of the two runs says of their limits.
+pub(crate) fn limits_differ(first: Figure, other: Figure) -> Option<Difference> {
+    let limits = Measure {
+        id: "capacity",
+        title: String::new(),
+        unit: Unit::PerSecond,
+        less_is_better: false,
+        decides: true,
+        figures: vec![Some(first), Some(other)],
+        differences: Vec::new(),
+    };
+    limits.difference(1, NOISE)
 }
 
 impl Measure {

@@ -5,7 +5,7 @@ use crate::hand;
 use crate::hand::{Load, Run, check, curve, limit, load, pair};
 use record::watch::{Missing, Watched};
 use record::{Cause, Diagnosis, Ended, Failure, Making, NoFinding, Outcome, Purpose, Recovery};
-use store::{Answers, RunSummary, State};
+use store::{Answers, Before, RunSummary, State};
 use torment_view::{
     Progress, RunView, changed, explain, list_json, list_lines, run_json, summary, who_waits,
 };
@@ -253,6 +253,7 @@ fn list_of_every_kind() {
         exit_code: Some(0),
         error: None,
         limit_goal: Some("strict".to_owned()),
+        held: None,
         lower: Some(1984.0),
         upper: Some(2016.5),
         unit: Some("requests/s".to_owned()),
@@ -267,6 +268,8 @@ fn list_of_every_kind() {
         host: None,
         processor: None,
         cpus: None,
+        alike: None,
+        before: None,
     };
     let search = |word: &str| RunSummary { search_ended: Some(word.to_owned()), ..ended.clone() };
     let open = |state| RunSummary {
@@ -279,6 +282,7 @@ fn list_of_every_kind() {
     let load = |goal_met, loss| RunSummary {
         command: "run".to_owned(),
         limit_goal: None,
+        held: None,
         lower: None,
         upper: None,
         unit: None,
@@ -297,6 +301,12 @@ fn list_of_every_kind() {
         name: Some(name.to_owned()),
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
         commit: Some("0123456789ab".to_owned()),
+    };
+    let after = |held, lower, upper| RunSummary {
+        held: Some(2000.0),
+        alike: Some(3),
+        before: Some(Before { id: record::RunId("20261113-161502-p2d".to_owned()), held, lower, upper }),
+        ..ended.clone()
     };
     let answers = Answers { better: 2, no_difference: 1, undecided: 1, ..Answers::default() };
     let runs = [
@@ -319,11 +329,19 @@ fn list_of_every_kind() {
         experiment(Answers { undecided: 2, not_measured: 1, ..Answers::default() }, Some("interrupted")),
         RunSummary { state: State::CutShort, ..experiment(answers, None) },
         RunSummary { label: named("before <b>", &["pool=10", "nightly"]), ..ended.clone() },
+        after(Some(2170.0), 2150.0, 2190.0),
+        after(Some(1960.0), 1900.0, 2050.0),
+        after(Some(1992.0), 1980.0, 2010.0),
+        RunSummary { label: named("twice", &["nightly"]), ..after(None, 1000.0, 1020.0) },
     ];
-    check("list.txt", &list_lines(&runs).iter().map(|line| format!("{line}\n")).collect::<String>());
-    check("list-empty.txt", &list_lines(&[]).iter().map(|line| format!("{line}\n")).collect::<String>());
+    check("list.txt", &text(&list_lines(&runs, None)));
+    check("list-empty.txt", &text(&list_lines(&[], None)));
+    let widest = list_lines(&runs, None)[17].width();
+    assert!(text(&list_lines(&runs, Some(widest))).contains("could be noise"));
+    let narrow = text(&list_lines(&runs, Some(widest - 1)));
+    assert!(!narrow.contains("noise") && !narrow.contains(", sure"), "{narrow}");
     check("list.csv", &torment_view::list_grid(&runs).csv());
-    check("list.json", &(serde_json::to_string_pretty(&list_json(&runs[..2])).expect("is JSON") + "\n"));
+    check("list.json", &(serde_json::to_string_pretty(&list_json(&runs[15..17])).expect("is JSON") + "\n"));
 }
 
 fn text(lines: &[torment_view::Text]) -> String {

@@ -97,13 +97,15 @@ export function drawBounds(plot: uPlot, chart: Chart, scheme: Scheme): void {
     ctx.strokeStyle = colour;
     const dash = bound.tone === 'bad' ? [6, 2, 1, 2] : [6, 3];
     ctx.setLineDash(dash.map((length) => length * px));
-    let text = `${bound.name} ${format(bound.at, axis.unit)}`.trim();
+    // When something happened, the axis below says.
+    let text = axis.unit === 'date' ? bound.name : `${bound.name} ${format(bound.at, axis.unit)}`.trim();
     ctx.beginPath();
     if (bound.along_x) {
       if (at < bbox.left - 1 || at > bbox.left + bbox.width + 1) continue;
       ctx.moveTo(at, bbox.top);
       ctx.lineTo(at, bbox.top + bbox.height);
       ctx.stroke();
+      if (text === '') continue;
       const leftwards = at > bbox.left + bbox.width / 2;
       const lane = laneOf(taken, bbox.top + 12 * px, 14 * px, bbox.top + bbox.height);
       label(ctx, text, at + (leftwards ? -4 : 4) * px, lane, leftwards, colour, scheme);

@@ -5,7 +5,7 @@ import { overTime, type Chart, type Phase } from '../document';
 import { look, palette } from '../palette';
 import { onScheme, scheme } from '../theme';
 import { formatTick } from '../format';
-import { niceRange, ticks } from '../ticks';
+import { driftRange, niceRange, ticks } from '../ticks';
 import { nearestRow, stacked, type Data } from './data';
 import type { Group, Range } from './group';
 import { hatched } from './hatch';
@@ -161,6 +161,10 @@ export class Plot {
       most = Math.max(most, bound.at);
     }
     if (chart.x.unit === 'percentile') return [Math.max(1, Number.isFinite(least) ? least : 1), Math.max(most, 10)];
+    if (chart.x.unit === 'date') {
+      const air = (most - least) * 0.03 || 3600;
+      return [least - air, most + air];
+    }
     return niceRange(chart.x.log, least, most);
   }
 
@@ -188,6 +192,7 @@ export class Plot {
     const near = (at: number) =>
       !Number.isFinite(most) || (chart.y.log ? at <= most * 10 && at >= least / 10 : at <= most * 2.5);
     for (const bound of chart.bounds) if (!bound.along_x && near(bound.at)) include(bound.at);
+    if (chart.x.unit === 'date' && Number.isFinite(most)) return driftRange(least, most);
     return niceRange(chart.y.log, least, most);
   }
 

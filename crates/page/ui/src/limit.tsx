@@ -1,0 +1,39 @@
+/** The limit of a run in a list: a small picture, and the limits of the runs like it over time. */
+
+import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { ChartView } from './chart/chart';
+import { Group, type Range } from './chart/group';
+import type { Limit, Listed, Phase, Timeline } from './document';
+import { limitChart, limitWords, middle } from './limits';
+
+const WIDTH = 120;
+const HEIGHT = 16;
+/** What lies at an end of the axis is seen whole. */
+const SIDE = 3;
+
+/** The interval as a bar, with its middle; an end that is not known runs off the axis. */
+export function LimitPicture({ limit, axis }: { limit: Limit; axis: Range }): JSX.Element {
+  const [from, to] = axis;
+  const at = (value: number) => SIDE + Math.min(1, Math.max(0, (value - from) / (to - from))) * (WIDTH - 2 * SIDE);
+  const left = limit.lower === null ? 0 : at(limit.lower);
+  const right = limit.upper === null ? WIDTH : at(limit.upper);
+  const centre = middle(limit);
+  return (
+    <svg class="limit" width={WIDTH} height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={limitWords(limit)}>
+      <line class="axis" x1="0" x2={WIDTH} y1={HEIGHT / 2} y2={HEIGHT / 2} />
+      <rect class="interval" x={left} y="4" width={Math.max(1, right - left)} height={HEIGHT - 8} />
+      {centre !== null && <line class="middle" x1={at(centre)} x2={at(centre)} y1="1" y2={HEIGHT - 1} />}
+    </svg>
+  );
+}
+
+const NO_TIMELINE: Timeline = { at: [], columns: [] };
+const NO_PHASES: Phase[] = [];
+
+/** Of runs that are alike, the oldest first. */
+export function LimitHistory({ runs }: { runs: readonly Listed[] }): JSX.Element {
+  const group = useMemo(() => new Group('limit', null), []);
+  const chart = useMemo(() => limitChart(runs), [runs]);
+  return <ChartView chart={chart} timeline={NO_TIMELINE} phases={NO_PHASES} group={group} />;
+}

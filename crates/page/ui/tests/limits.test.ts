@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import type { Limit, Listed } from '../src/document';
+import { alikes, axes, axisOf, limitChart, limitWords, middle } from '../src/limits';
+
+const limit = (lower: number | null, held: number | null, upper: number | null): Limit => ({ lower, held, upper, unit: 'requests/s' });
+
+const run = (id: string, more: Partial<Listed>): Listed => ({
+  id,
+  name: '',
+  tags: [],
+  commit: '',
+  command: 'find',
+  target: 'demo',
+  machine: 'homelab',
+  plan: '',
+  verdict: '',
+  verdict_tone: 'good',
+  state: 'ended',
+  started_unix_ms: 0,
+  ended_unix_ms: 1000,
+  limit: null,
+  alike: 1,
+  before: null,
+  ...more,
+});
+
+test.each([
+  [limit(1980, 1991, 2010), 1991, 'limit 1,991 requests/s, between 1,980 and 2,010'],
+  [limit(1980, null, 2010), 1980, 'limit 1,980 requests/s, between 1,980 and 2,010'],
+  [limit(1980, null, null), 1980, 'limit 1,980 requests/s or more'],
+  [limit(null, null, 20), null, 'limit below 20 requests/s'],
+])('a limit in words', (limit, known, words) => {
+  expect(middle(limit)).toBe(known);
+  expect(limitWords(limit)).toBe(words);
+});
+
+test('all runs of a target have one axis, which a search that was cut short does not stretch', () => {
+  const runs = [
+    run('a', { limit: limit(1980, 1991, 2000) }),
+    run('b', { limit: limit(1000, null, 1020) }),
+    run('cut short', { limit: limit(10, null, null), state: 'cut_short' }),
+    run('other', { limit: limit(100, null, null), target: 'http://shop/' }),
+    run('none', { target: 'null' }),
+  ];
+  const found = axes(runs);
+  expect(runs.map((run) => found.get(axisOf(run)))).toEqual([[950, 2050], [950, 2050], [950, 2050], [73.75, 101.25], undefined]);
+});
+
+test('the limits of runs that are alike, over time', () => {
+  const first = '0123456789abcdef';
+  const runs = [
+    run('d', { limit: limit(9, 10, 11), started_unix_ms: 4000, commit: 'fedcba9876543210', name: 'nightly' }),
+    run('c', { limit: limit(9, 10, null), started_unix_ms: 3000, commit: first }),
+    run('a', { limit: limit(7, 8, 9), started_unix_ms: 1000, commit: first }),
+    run('running', { limit: limit(7, 8, 9), state: 'running' }),
+    run('fails', { limit: limit(null, null, 9) }),
+    run('other', { limit: limit(7, 8, 9), alike: 2 }),
+    run('of an experiment', { limit: limit(7, 8, 9), alike: null }),
+  ];
+  const like = alikes(runs);
+  expect([...like].map(([key, runs]) => [key, runs.map((run) => run.id)])).toEqual([
+    [2, ['other']],
+    [1, ['a', 'c', 'd']],
+  ]);
+  const chart = limitChart(like.get(1)!);
+  expect(chart.series[0]!.points.map(({ x, y, low, high, label }) => [x, y, low, high, label])).toEqual([
+    [1, 8, 7, 9, 'a, commit 0123456'],
+    [3, 10, null, null, 'c, commit 0123456'],
+    [4, 10, 9, 11, 'nightly, commit fedcba9'],
+  ]);
+  expect(chart.bounds.map(({ name, at }) => [name, at])).toEqual([['commit fedcba9', 4]]);
+  expect([chart.y.name, chart.y.unit]).toEqual(['limit, requests/s', 'per_second']);
+});
