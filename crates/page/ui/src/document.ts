@@ -121,6 +121,14 @@ export interface Band {
   tone: Tone;
 }
 
+/** One of several things that stand one below the other. */
+export interface Row {
+  name: string;
+  note: string;
+  /** What became of it. */
+  word: Piece;
+}
+
 export interface Heat {
   x: number[];
   y: number[];
@@ -137,6 +145,8 @@ export interface Chart {
   series: Series[];
   bounds: Bound[];
   bands: Band[];
+  /** Of intervals: what stands one below the other; a point's y says in which, counted from 0 downwards. */
+  rows: Row[];
   heat: Heat | null;
   marks: Phase[];
 }

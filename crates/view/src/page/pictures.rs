@@ -1,133 +1,17 @@
-//! What a run came to, as a picture: where it breaks, and how sure that is.
+//! What a run came to, as a picture: its first screen shows it beside the verdict.
+
+mod effects;
+mod limit;
 
 use super::pages::Pages;
-use crate::document::{Chart, Form, Point, Role, Unit};
-use crate::words::number;
-use crate::{Kind, Times, Tone, Trial, TrialState};
-use record::{CurvePoint, Limit, Purpose, Verdict};
-use stats::upper_bound;
-use units::Nanos;
+use crate::Kind;
+use crate::document::Chart;
 
-/// The knee is where the 99th percentile is so many times what it is at the lowest rate.
-const KNEE: f64 = 2.0;
-/// Rates are the same to a reader if they differ by less than this share.
-const ALIKE: f64 = 0.005;
-/// How sure the ends of a share are: each of the two sides.
-const SIDE: f64 = 0.975;
-
-/// Of a search; no other run has a limit.
+/// Of a search and of an experiment; nothing of others.
 pub(super) fn of(pages: &Pages) -> Vec<Chart> {
-    if pages.kind() != Kind::Search || judged(pages).next().is_none() {
-        return Vec::new();
+    match pages.kind() {
+        Kind::Search => limit::of(pages),
+        Kind::Experiment => effects::of(pages),
+        _ => Vec::new(),
     }
-    [limit(pages), good(pages)].into_iter().filter(|chart| !chart.series.is_empty()).collect()
-}
-
-/// Every trial that tells something of the limit.
-fn judged(pages: &Pages) -> impl Iterator<Item = &Trial> {
-    pages
-        .trials
-        .iter()
-        .filter(|trial| !matches!(trial.purpose, Purpose::WarmUp | Purpose::Recovery) && trial.rate.is_some())
-}
-
-/// Response time against rate, every trial a mark; the limit as wide as its doubt, and what lies beyond.
-fn limit(pages: &Pages) -> Chart {
-    let of = |quantile: fn(&Times) -> Nanos| {
-        let point = |trial: &Trial| {
-            let state = TrialState::of(trial);
-            Some(Point {
-                x: trial.rate?.0,
-                y: quantile(trial.figures.response.as_ref()?).as_secs_f64(),
-                label: format!("trial {}: {}", trial.number, state.name()),
-                tone: state.tone(),
-                ..Point::default()
-            })
-        };
-        let mut points: Vec<Point> = judged(pages).filter_map(point).collect();
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        points
-    };
-    let knee = knee(curve(pages));
-    let unit = pages.words().unit();
-    let mut note =
-        "each mark is a quantile of one trial; shaded: where the limit lies, and beyond it".to_owned();
-    if let Some(rate) = knee {
-        let rate = number(rate);
-        note += &format!(
-            "; the knee at {rate} {unit} is where p99 exceeds {KNEE} times what it is at the lowest rate"
-        );
-    }
-    let x = (pages.words().raised(), Unit::PerSecond);
-    let chart = Chart::of("limit", "where it breaks", Form::Points, x, ("response time", Unit::Seconds))
-        .log_y()
-        .note(note)
-        .points("p50", Role::Half, of(|times| times.quantiles.p50))
-        .points("p99", Role::NinetyNine, of(|times| times.quantiles.p99))
-        .points("p99.9", Role::Largest, of(|times| times.quantiles.p99_9));
-    let limit = pages.limits.first();
-    let holds = limit.and_then(|limit| limit.held.or(limit.lower));
-    shaded(chart, limit).upright("holds", holds, Tone::Good).upright("knee", knee, Tone::Warn)
-}
-
-/// Of the trials at each rate, how many were good.
-fn good(pages: &Pages) -> Chart {
-    let mut rates: Vec<(f64, u64, u64)> = Vec::new();
-    let mut trials: Vec<&Trial> = judged(pages).collect();
-    trials.sort_by(|a, b| {
-        a.rate.map(|rate| rate.0).unwrap_or(0.0).total_cmp(&b.rate.map_or(0.0, |rate| rate.0))
-    });
-    for trial in trials {
-        let good = match TrialState::of(trial) {
-            TrialState::Good => 1,
-            TrialState::Bad => 0,
-            TrialState::Void | TrialState::Unjudged => continue,
-        };
-        let Some(rate) = trial.rate else { continue };
-        match rates.last_mut() {
-            Some((known, all, well)) if rate.0 <= *known * (1.0 + ALIKE) => {
-                *all += 1;
-                *well += good;
-            }
-            _ => rates.push((rate.0, 1, good)),
-        }
-    }
-    let point = |(rate, all, good): (f64, u64, u64)| Point {
-        x: rate,
-        y: good as f64 / all as f64,
-        low: Some(1.0 - upper_bound(all - good, all, SIDE)),
-        high: Some(upper_bound(good, all, SIDE)),
-        label: format!("{good} of {all} good"),
-        tone: match good {
-            0 => Tone::Bad,
-            good if good == all => Tone::Good,
-            _ => Tone::Warn,
-        },
-    };
-    let x = (pages.words().raised(), Unit::PerSecond);
-    let chart =
-        Chart::of("good-trials", "how many trials were good", Form::Points, x, ("of them good", Unit::Share))
-            .note("at each rate, with the interval that so few trials leave (95 %)")
-            .points("good trials", Role::Good, rates.into_iter().map(point));
-    shaded(chart, pages.limits.first())
-}
-
-/// The limit, as wide as its doubt, and what lies beyond it.
-fn shaded(chart: Chart, limit: Option<&Limit>) -> Chart {
-    let Some(limit) = limit else { return chart };
-    chart.band("", limit.lower, limit.upper, Tone::Strong).band("too much", limit.upper, None, Tone::Bad)
-}
-
-fn curve(pages: &Pages) -> &[CurvePoint] {
-    match pages.end.as_ref().and_then(|end| end.verdict.as_ref()) {
-        Some(Verdict::Limits { curve, .. }) => curve,
-        _ => &[],
-    }
-}
-
-/// The lowest rate of the curve at which response time has begun to climb.
-fn knee(curve: &[CurvePoint]) -> Option<f64> {
-    let lowest = curve.iter().min_by(|a, b| a.rate.0.total_cmp(&b.rate.0))?;
-    let climbs = |at: &&CurvePoint| at.response_p99.0 as f64 > KNEE * lowest.response_p99.0 as f64;
-    curve.iter().filter(climbs).map(|at| at.rate.0).min_by(f64::total_cmp)
 }
