@@ -1,4 +1,4 @@
-//! `report`: the page of one run, or the picture of its limit, frozen into a file.
+//! `report`: the page of one run, or the picture of what it came to, frozen into a file.
 
 use crate::args::{Common, ReportArgs};
 use crate::page::NOT_BUILT;
@@ -29,7 +29,7 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
     let (written, opens) = if is_picture {
         let picture = view::svg(&document.front).ok_or_else(|| {
             wrong(anyhow!(
-                "run {id} has no limit to draw: only a search has one; -o FILE.html writes its page"
+                "run {id} has no picture: only a search and an experiment have one; -o FILE.html writes its page"
             ))
         })?;
         (picture, "shows in any browser and on any page")

@@ -152,6 +152,28 @@ fn the_picture_of_an_experiment_has_every_start_and_every_answer() {
 }
 
 #[test]
+fn the_picture_of_an_experiment_is_an_image() {
+    let front = pictured();
+    let picture = torment_view::svg(&front).expect("an experiment has effects");
+    let marks = front.pictures.iter().flat_map(|chart| &chart.series).map(|series| series.points.len());
+    assert_eq!(picture.matches("<g><title>").count(), marks.sum::<usize>());
+    for said in [
+        "<title>virtual threads, ×1.24 (×1.15–×1.34), better</title>",
+        "<title>virtual threads, block 4, void, ×",
+        ">no difference that matters<",
+        ">undecided<",
+        ">×0.8<",
+        ">small: each start, hollow: void<",
+        ">ratio to the baseline<",
+    ] {
+        assert!(picture.contains(said), "no {said} in {picture}");
+    }
+    assert!(!picture.contains("NaN") && !picture.contains("inf"), "{picture}");
+    assert_eq!(picture.matches("<text ").count(), picture.matches("</text>").count());
+    assert_eq!(picture.matches("<g>").count(), picture.matches("</g>").count());
+}
+
+#[test]
 fn a_start_under_another_load_says_so_and_is_not_drawn_among_the_others() {
     let mut course = experiment().block(1, &[]).block(2, &[]);
     let first = course.run.events.iter_mut().find_map(|event| match event {
