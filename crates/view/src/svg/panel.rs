@@ -1,7 +1,7 @@
 //! One chart within a frame: of points, or of rows.
 
 use super::axis::Scale;
-use super::rows::{LANE, NAMES, WORDS, height as height_of_rows};
+use super::rows::{HEAD, LANE, NAMES, WORDS, height as height_of_rows};
 use crate::Tone;
 use crate::document::{Bound, Chart, Point};
 use crate::words::xml;
@@ -42,7 +42,7 @@ pub(super) struct Area<'a> {
 
 /// How high a panel of rows must be.
 pub(super) fn height(chart: &Chart) -> f64 {
-    TOP + height_of_rows(chart) + BOTTOM
+    height_of_rows(chart) + BOTTOM
 }
 
 pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
@@ -63,7 +63,7 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
     let frame = Frame {
         left: frame.left + left,
         right: frame.right - right,
-        top: frame.top + TOP,
+        top: frame.top + if has_rows { HEAD } else { TOP },
         bottom: frame.bottom - BOTTOM,
     };
     let area = Area { chart, x, y, frame };

@@ -10,6 +10,8 @@ use std::fmt::Write;
 /// How high a row is; and, in rows, what is left free below the last, where bands have their names.
 pub(super) const ROW: f64 = 46.0;
 pub(super) const LANE: f64 = 0.5;
+/// Above the first: the heading, and below it the names of bounds.
+pub(super) const HEAD: f64 = 40.0;
 /// Room for the names, and for what became of each.
 pub(super) const NAMES: f64 = 262.0;
 pub(super) const WORDS: f64 = 200.0;
@@ -34,9 +36,9 @@ fn text(out: &mut String, class: &str, (x, y): (f64, f64), words: &str) {
     }
 }
 
-/// How high the rows of a chart are together.
+/// How high the rows of a chart are together, with what stands above them.
 pub(super) fn height(chart: &Chart) -> f64 {
-    ROW * (chart.rows.len() as f64 + LANE)
+    HEAD + ROW * (chart.rows.len() as f64 + LANE)
 }
 
 impl Area<'_> {
@@ -44,7 +46,7 @@ impl Area<'_> {
     pub fn rows(&self, out: &mut String) {
         let Frame { left, right, top, bottom } = self.frame;
         let (names, words) = (left - NAMES + MARGIN, right + 12.0);
-        text(out, "strong", (names, top - 8.0), &cut(&self.chart.title, LETTERS.1));
+        text(out, "strong", (names, top - HEAD + 14.0), &self.chart.title);
         for (place, row) in self.chart.rows.iter().enumerate() {
             let y = self.at_y(place as f64);
             if place > 0 {
