@@ -1,4 +1,4 @@
-//! `report`: the page of one run frozen into a file, the picture of its limit, or both as words and an image.
+//! `report`: the page of one run frozen into a file, the picture of what it came to, or both as words and an image.
 
 use crate::args::{Common, ReportArgs};
 use crate::page::NOT_BUILT;
@@ -109,7 +109,9 @@ fn frozen(document: &Document) -> Result<Written, Failure> {
 
 fn drawn(front: &Front, id: &RunId) -> Result<Written, Failure> {
     let text = view::svg(front).ok_or_else(|| {
-        wrong(anyhow!("run {id} has no limit to draw: only a search has one; -o FILE.html writes its page"))
+        wrong(anyhow!(
+            "run {id} has no picture: only a search and an experiment have one; -o FILE.html writes its page"
+        ))
     })?;
     Ok(Written { text, opens: "shows in any browser and on any page".to_owned(), picture: None })
 }

@@ -12,7 +12,7 @@ mod round;
 mod table;
 mod text;
 
-pub use chart::{Axis, Band, Bound, Chart, Form, Heat, Point, Role, Series, Unit};
+pub use chart::{Axis, Band, Bound, Chart, Form, Heat, Point, Role, Row, Series, Unit};
 pub use table::Table;
 pub(crate) use text::indented;
 pub use text::{Piece, Text, Tone};

@@ -1,6 +1,7 @@
 //! Where a value stands, and which values are named.
 
 use crate::document::{Axis, Unit};
+use crate::experiment::factor;
 use crate::words::number;
 use units::{Bytes, Nanos, Share, grouped};
 
@@ -35,7 +36,9 @@ impl Scale {
         match (unit, log) {
             (Unit::Share, _) => (low, high) = (-AIR, 1.0 + AIR),
             (_, true) => {
-                let air = (high / low).powf(AIR).max(1.2);
+                // Ratios are near each other.
+                let least = if unit == Unit::Ratio { 1.02 } else { 1.2 };
+                let air = (high / low).powf(AIR).max(least);
                 (low, high) = (low / air, high * air);
             }
             _ => {
@@ -50,6 +53,11 @@ impl Scale {
     /// Its low end and its high one.
     pub fn ends(&self) -> [f64; 2] {
         [self.low, self.high]
+    }
+
+    /// Rows of length one, the middle of the first at zero: it stands at the high end, so many further down the low one.
+    pub fn downwards(rows: f64) -> Self {
+        Self { unit: Unit::Count, log: false, low: rows - 0.5, high: -0.5 }
     }
 
     /// From 0 at the low end to 1 at the high one; beyond them at the nearer end. Where both are one value, that is in the middle.
@@ -71,8 +79,12 @@ impl Scale {
                     tens.clone().flat_map(|ten| factors.iter().map(move |factor| factor * 10f64.powi(ten)));
                 all.filter(|tick| (self.low..=self.high).contains(tick)).collect()
             };
-            let fine = of(&[1.0, 2.0, 5.0]);
-            return if fine.len() <= most { fine } else { of(&[1.0]) };
+            // Of a short one even steps, as of one that is not logarithmic.
+            match of(&[1.0, 2.0, 5.0]) {
+                fine if fine.len() > most => return of(&[1.0]),
+                fine if fine.len() > 1 => return fine,
+                _ => {}
+            }
         }
         if self.unit == Unit::Share {
             return vec![0.0, 0.25, 0.5, 0.75, 1.0];
@@ -92,10 +104,16 @@ impl Scale {
             Unit::Seconds | Unit::Time => Nanos::from_secs_f64(value).to_string(),
             Unit::Bytes => Bytes(value.max(0.0) as u64).to_string(),
             Unit::Share => Share(value).to_string(),
+            Unit::Ratio => format!("×{}", short(&factor(value))),
             _ if value.fract() == 0.0 && value >= 0.0 => grouped(value as u64),
             _ => format!("{value:.2}"),
         }
     }
+}
+
+/// A number without zeros that say nothing.
+fn short(number: &str) -> &str {
+    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
 #[cfg(test)]
@@ -120,6 +138,9 @@ mod tests {
         let times = scale(Unit::Seconds, true, &[540e-6, 19e-3]);
         assert_eq!(named(&times, 8), ["500 µs", "1 ms", "2 ms", "5 ms", "10 ms", "20 ms"]);
         assert_eq!(named(&scale(Unit::Seconds, true, &[1e-6, 10.0]), 8).len(), 8);
+        let ratios = scale(Unit::Ratio, true, &[0.81, 1.34]);
+        assert_eq!(named(&ratios, 6), ["×0.8", "×0.9", "×1", "×1.1", "×1.2", "×1.3"]);
+        assert_eq!(named(&scale(Unit::Ratio, true, &[0.4, 2.4]), 6), ["×0.5", "×1", "×2"]);
     }
 
     #[test]
@@ -132,6 +153,8 @@ mod tests {
             assert!(places.iter().all(|place| (0.0..=1.0).contains(place)), "{values:?}: {places:?}");
             assert!(scale.ticks(6).len() < 20, "{values:?}");
         }
+        let rows = Scale::downwards(4.0);
+        assert_eq!([-0.5, 1.5, 3.5].map(|row| rows.place(row)), [1.0, 0.5, 0.0], "the first at the top");
         let linear = scale(Unit::PerSecond, false, &[0.0, 100.0]);
         assert!((linear.place(53.0) - 0.5).abs() < 1e-9, "six more on the right: {}", linear.place(53.0));
     }

@@ -1,16 +1,18 @@
 //! What a run came to as one picture, for where no page is: a ticket, a chat, an article.
 
 mod panel;
+mod rows;
 
 use crate::Text;
-use crate::document::Front;
+use crate::document::{Chart, Front};
 use crate::words::xml;
-use panel::{Frame, panel};
+use panel::{Frame, height, panel};
 use std::fmt::Write;
 
 /// Units of the picture; whoever shows it may make it as large as they like.
 const WIDTH: f64 = 960.0;
-const HEIGHT: f64 = 450.0;
+/// How high panels beside each other are.
+const BESIDE: f64 = 336.0;
 /// What stands above and below the panels.
 const ABOVE: f64 = 92.0;
 const BELOW: f64 = 22.0;
@@ -26,16 +28,19 @@ const STYLE: &str = "\
     .ground{fill:#fff}.grid{stroke:#e8ebee}.mark{fill:#fff;stroke:#0072b2;stroke-width:1.5}\
     .good{fill:#006b4e;stroke:#006b4e}.bad{fill:none;stroke:#b03a00;stroke-width:2}.warn{fill:#fff;stroke:#855000;stroke-width:1.5}\
     .plain{fill:#fff;stroke:#6b747d;stroke-width:1.5}.limit{fill:#006b4e;opacity:.3}.beyond{fill:#b03a00;opacity:.1}\
+    .well{fill:#006b4e;opacity:.1}.little{fill:#6b747d;opacity:.14}.start{fill:#6b747d;opacity:.75}.strong{font-weight:600}.bar{stroke-width:3}\
     .bound{stroke-dasharray:6 3}text.good{fill:#006b4e;stroke:none}text.bad{fill:#b03a00;stroke:none}text.warn{fill:#855000;stroke:none}\
     @media(prefers-color-scheme:dark){text{fill:#e6e9ec}.faint,.tick{fill:#9da7b1}.ground,.warn,.plain,.mark{fill:#171b1f}\
     .grid{stroke:#252b31}.mark{stroke:#56a8e0}.good,text.good{fill:#3fc79a;stroke:#3fc79a}.bad{stroke:#ff8f57}text.bad{fill:#ff8f57}\
-    .warn{stroke:#e9b44c}text.warn{fill:#e9b44c}text.good,text.bad,text.warn{stroke:none}.limit{fill:#3fc79a}.beyond{fill:#ff8f57}}";
+    .warn{stroke:#e9b44c}text.warn{fill:#e9b44c}text.good,text.bad,text.warn{stroke:none}.limit,.well{fill:#3fc79a}.beyond{fill:#ff8f57}\
+    .start,.little{fill:#98a2ac}}";
 
-/// The pictures of a page side by side under its verdict; none if it has none.
+/// The pictures of a page under its verdict; none if it has none.
 pub fn svg(front: &Front) -> Option<String> {
-    let (first, rest) = front.pictures.split_first()?;
+    let frames = frames(&front.pictures);
+    let height = frames.last()?.bottom + BELOW;
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\">\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\">\n"
     );
     let verdict: Vec<String> = front.verdict.iter().map(Text::words).collect();
     let head = &front.head;
@@ -44,7 +49,7 @@ pub fn svg(front: &Front) -> Option<String> {
     let _ = writeln!(out, "<title>{}</title>", xml(&format!("{}: {}", head.target, verdict.join(" "))));
     let _ = writeln!(
         out,
-        "<style>{STYLE}</style>\n<rect class=\"ground\" width=\"{WIDTH}\" height=\"{HEIGHT}\"/>"
+        "<style>{STYLE}</style>\n<rect class=\"ground\" width=\"{WIDTH}\" height=\"{height}\"/>"
     );
     let mut line = |class: &str, y: f64, text: &str| {
         let letters = if class == "title" { LETTERS.0 } else { LETTERS.1 };
@@ -54,15 +59,34 @@ pub fn svg(front: &Front) -> Option<String> {
     line("title", 30.0, verdict.first().map_or("nothing is known yet", String::as_str));
     line("said", 52.0, verdict.get(1).map_or("", String::as_str));
     line("faint", 74.0, &about);
-    line("faint", HEIGHT - 8.0, &format!("run {} · torment {} · {}", head.id, head.version, head.machine));
-    let bottom = HEIGHT - BELOW;
-    let split = if rest.is_empty() { WIDTH } else { WIDTH * FIRST };
-    panel(&mut out, first, Frame { left: 0.0, right: split, top: ABOVE, bottom });
-    if let Some(second) = rest.first() {
-        panel(&mut out, second, Frame { left: split, right: WIDTH, top: ABOVE, bottom });
+    line("faint", height - 8.0, &format!("run {} · torment {} · {}", head.id, head.version, head.machine));
+    for (chart, frame) in front.pictures.iter().zip(frames) {
+        panel(&mut out, chart, frame);
     }
     out.push_str("</svg>\n");
     Some(out)
+}
+
+/// Where each picture stands: those of rows one below the other, of others the first two beside each other.
+fn frames(pictures: &[Chart]) -> Vec<Frame> {
+    if pictures.iter().any(|chart| !chart.rows.is_empty()) {
+        let mut bottom = ABOVE;
+        let below = |chart: &Chart| {
+            let top = bottom;
+            bottom += height(chart);
+            Frame { left: 0.0, right: WIDTH, top, bottom }
+        };
+        return pictures.iter().map(below).collect();
+    }
+    let (top, bottom) = (ABOVE, ABOVE + BESIDE);
+    match pictures {
+        [] => Vec::new(),
+        [_] => vec![Frame { left: 0.0, right: WIDTH, top, bottom }],
+        _ => {
+            let split = WIDTH * FIRST;
+            [(0.0, split), (split, WIDTH)].map(|(left, right)| Frame { left, right, top, bottom }).to_vec()
+        }
+    }
 }
 
 fn cut(text: &str, letters: usize) -> String {

@@ -72,6 +72,7 @@ mod tests {
             series: vec![series("half", Role::Half), series("99 %", Role::NinetyNine)],
             bounds: Vec::new(),
             bands: Vec::new(),
+            rows: Vec::new(),
             heat: None,
             marks: Vec::new(),
         };

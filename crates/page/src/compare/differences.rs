@@ -2,7 +2,7 @@
 
 use super::plain;
 use record::Unit as Measured;
-use view::document::{Axis, Bound, Chart, Doubt, Form, Piece, Point, Role, Series, Table, Text, Unit};
+use view::document::{Axis, Bound, Chart, Doubt, Form, Piece, Point, Role, Row, Series, Table, Text, Unit};
 use view::{Measure, RunComparison, Tone};
 
 /// What came of each run but the first.
@@ -64,7 +64,11 @@ pub(super) fn charts(compared: &RunComparison) -> Vec<Chart> {
     let against = compared.runs.first().map_or("", |run| run.title.as_str());
     let runs = compared.runs.iter().enumerate().skip(1);
     runs.filter_map(|(nth, run)| {
-        let points: Vec<Point> = compared.measures.iter().filter_map(|measure| point(measure, nth)).collect();
+        let drawn = compared.measures.iter().filter_map(|measure| Some((measure, point(measure, nth)?)));
+        let (rows, points): (Vec<Row>, Vec<Point>) = drawn
+            .enumerate()
+            .map(|(row, (measure, point))| (Row::named(&measure.title), Point { y: row as f64, ..point }))
+            .unzip();
         (!points.is_empty()).then(|| Chart {
             id: format!("compared-with-{nth}"),
             title: format!("{} against {against}", run.title),
@@ -80,6 +84,7 @@ pub(super) fn charts(compared: &RunComparison) -> Vec<Chart> {
             }],
             bounds: vec![Bound { name: "the same".to_owned(), at: 1.0, along_x: true, tone: Tone::Plain }],
             bands: Vec::new(),
+            rows,
             heat: None,
             marks: Vec::new(),
         })
@@ -98,11 +103,10 @@ fn point(measure: &Measure, nth: usize) -> Option<Point> {
         |of: fn(&stats::Estimate) -> f64| difference.interval.as_ref().map(of).filter(|value| drawn(*value));
     Some(Point {
         x: difference.by,
-        y: 0.0,
         low: end(|interval| interval.low),
         high: end(|interval| interval.high),
-        label: measure.title.clone(),
         tone: if measure.decides { difference.standing.tone() } else { Tone::Plain },
+        ..Point::default()
     })
 }
 
@@ -169,6 +173,6 @@ mod tests {
             (1.8, Some(1.5), None),
             "an end that is open is none"
         );
-        assert_eq!(points[0].label, "response_p99");
+        assert_eq!(chart.rows, [Row::named("response_p99")]);
     }
 }

@@ -44,10 +44,12 @@ const chart = (id, title, form, x, y, series, more = {}) => ({
   series,
   bounds: [],
   bands: [],
+  rows: [],
   heat: null,
   marks: [],
   ...more,
 });
+const row = (name, note = '', word = piece('')) => ({ name, note, word });
 const line = (name, role, column) => ({ name, role, column, points: [] });
 const dots = (name, role, points) => ({ name, role, column: null, points });
 const section = (id, title, more = {}) => ({ id, title, texts: [], tables: [], charts: [], ...more });
@@ -271,12 +273,12 @@ export function find() {
               axis('', 'count'),
               [
                 dots('arms', 'achieved', [
-                  point(1.97, 0, { low: 1.92, high: 2.02, label: 'a pool of 20', tone: 'good' }),
-                  point(1.01, 1, { low: 0.98, high: 1.04, label: '400 workers' }),
-                  point(0.87, 2, { low: 0.81, high: 0.94, label: 'one processor', tone: 'bad' }),
+                  point(1.97, 0, { low: 1.92, high: 2.02, tone: 'good' }),
+                  point(1.01, 1, { low: 0.98, high: 1.04 }),
+                  point(0.87, 2, { low: 0.81, high: 0.94, tone: 'bad' }),
                 ]),
               ],
-              { bounds: [{ name: 'no change', at: 1, along_x: true, tone: 'plain' }] },
+              { rows: ['a pool of 20', '400 workers', 'one processor'].map((name) => row(name)), bounds: [{ name: 'no change', at: 1, along_x: true, tone: 'plain' }] },
             ),
             chart('heap', 'Heap of the target', 'lines', time, axis('heap', 'bytes'), [line('used', 'busy', 'heap')]),
           ],
@@ -311,6 +313,44 @@ function heat(rows) {
     }
   }
   return { x: [0, ...rows.map((row) => row.t)], y, counts };
+}
+
+/** An experiment whose hypotheses came out one way each: a picture of rows, each start a point. */
+export function attempt() {
+  const document = find();
+  const effects = [
+    [row('baseline', 'gave first: workers (4 of 4)'), null, [0.98, 1.03, 0.99, 1.01]],
+    [row('placebo', 'baseline once more', piece('no difference that matters', 'strong')), [1.01, 0.96, 1.05], [1.03, 0.99, 1, 1.02]],
+    [row('virtual threads', 'gave first: a pool (4 of 4)', piece('better', 'good')), [1.24, 1.15, 1.34], [1.2, 1.31, 1.22, 1.26]],
+    [row('a pool of 50', 'gave first: a row lock (3 of 4)', piece('worse', 'bad')), [0.81, 0.76, 0.86], [0.79, 0.84, 0.8, 0.82]],
+    [row('400 workers', '', piece('undecided', 'warn')), [1.06, 0.93, 1.2], [1.1, 0.97, 1.13, 1.04]],
+  ];
+  const estimates = effects.flatMap(([{ word }, found], at) =>
+    found ? [point(found[0], at - 0.2, { low: found[1], high: found[2], tone: word.tone })] : [],
+  );
+  const starts = effects.flatMap(([, , ratios], at) =>
+    ratios.map((ratio, nth) => point(ratio, Number((at + 0.085 + nth * 0.09).toFixed(3)), { label: `block ${nth + 1}` })),
+  );
+  Object.assign(starts.at(-1), { label: 'block 4, void', tone: 'warn' });
+  const sides = { note: 'bar: the ratio with its interval; points: single starts; hollow: void', rows: effects.map(([one]) => one) };
+  const pictures = [
+    chart('effects-0', 'capacity (more is better)', 'intervals', axis('ratio to the baseline', 'ratio', true), axis('', 'count'), [
+      dots('estimate', 'achieved', estimates),
+      dots('start', 'idle', starts),
+    ], {
+      ...sides,
+      bands: [
+        { name: 'worse', from: null, to: 1 / 1.1, tone: 'bad' },
+        { name: 'no difference', from: 1 / 1.1, to: 1.1, tone: 'faint' },
+        { name: 'better', from: 1.1, to: null, tone: 'good' },
+      ],
+      bounds: [{ name: 'no effect', at: 1, along_x: true, tone: 'faint' }],
+    }),
+  ];
+  document.front.head.command = 'try';
+  document.front.verdict = [text(['1 better, 1 worse, 1 undecided', 'strong'], ' · 4 blocks of 4 to 10')];
+  document.front.pictures = pictures;
+  return document;
 }
 
 /** A run of half an hour that watched a great deal. */

@@ -122,6 +122,14 @@ export interface Band {
   tone: Tone;
 }
 
+/** One of several things that stand one below the other. */
+export interface Row {
+  name: string;
+  note: string;
+  /** What became of it. */
+  word: Piece;
+}
+
 export interface Heat {
   x: number[];
   y: number[];
@@ -138,6 +146,8 @@ export interface Chart {
   series: Series[];
   bounds: Bound[];
   bands: Band[];
+  /** Of intervals: what stands one below the other; a point's y says in which, counted from 0 downwards. */
+  rows: Row[];
   heat: Heat | null;
   marks: Phase[];
 }

@@ -28,6 +28,7 @@ import {
   type Piece,
   type Point,
   type Role,
+  type Row,
   type Section,
   type Series,
   type Station,
@@ -190,6 +191,7 @@ function readChart(value: unknown): Chart {
     series: list(from.series, readSeries),
     bounds: list(from.bounds, readBound).filter((bound) => Number.isFinite(bound.at)),
     bands: list(from.bands, readBand),
+    rows: list(from.rows, readRow),
     heat: isObject(from.heat) ? readHeat(from.heat) : null,
     marks: list(from.marks, readPhase).filter((mark) => mark.to >= mark.from),
   };
@@ -245,6 +247,11 @@ function readBand(value: unknown): Band {
     to: numberOrNull(from.to),
     tone: oneOf(TONES, from.tone, 'plain'),
   };
+}
+
+function readRow(value: unknown): Row {
+  const from = object(value);
+  return { name: string(from.name), note: string(from.note), word: readPiece(from.word) };
 }
 
 function readHeat(from: Loose): Heat {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { find } from '../samples/documents.mjs';
+import { attempt, find } from '../samples/documents.mjs';
 import { cellOf, chartData, heatColumn, marksAt, nearestRow, phaseAt, stacked, timeRange } from '../src/chart/data';
 import { chartTable } from '../src/chart/table';
 import type { Chart, Document, Point } from '../src/document';
@@ -122,6 +122,17 @@ describe('as a table', () => {
     const { head, rows } = chartTable(chart('effects'), { at: [], columns: [] }, []);
     expect(head).toEqual(['what', 'rate against now', 'interval', 'meaning']);
     expect(rows[2]!.map(plain)).toEqual(['one processor', '×0.87', '×0.81 – ×0.94', 'bad']);
+  });
+
+  test('a picture of rows says what became of each, and every start', () => {
+    const [picture] = readDocument(attempt())!.document.front.pictures;
+    const { head, rows, text } = chartTable(picture!, { at: [], columns: [] }, []);
+    expect(head).toEqual(['what', 'series', 'ratio to the baseline', 'interval', 'meaning', 'note']);
+    expect(text).toEqual([0, 1, 4, 5]);
+    expect(rows[1]!.map(plain)).toEqual(['virtual threads', 'estimate', '×1.24', '×1.15 – ×1.34', 'better', 'gave first: a pool (4 of 4)']);
+    expect(rows.length).toBe(4 + 5 * 4);
+    expect(rows[4]!.slice(0, 3)).toEqual(['baseline, block 1', 'start', '×0.98']);
+    expect(rows.at(-1)!).toEqual(['400 workers, block 4, void', 'start', '×1.04', '', 'doubtful', '']);
   });
 
   test('a heat map says how many, and where', () => {

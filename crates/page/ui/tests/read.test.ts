@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { empty, find, newer } from '../samples/documents.mjs';
+import { attempt, empty, find, newer } from '../samples/documents.mjs';
 import { readDocument, readHistory, readTimeline } from '../src/read';
 
 describe('a document', () => {
-  test('is read as it is', () => {
-    const read = readDocument(find());
+  test.each([['a search', find], ['an experiment', attempt]])('is read as it is: %s', (_, sample) => {
+    const read = readDocument(sample());
     expect(read?.notes).toEqual([]);
-    expect(read?.document).toEqual(find());
+    expect(read?.document).toEqual(sample());
   });
 
   test('of a newer torment shows what can be read, and says so', () => {

@@ -6,7 +6,7 @@ const point = (tone: Tone, label = 'trial'): Point => ({ x: 1, y: 1, low: null, 
 const series = (...points: Point[]): Series => ({ name: '', role: 'good', column: null, points });
 const chart = (...all: Series[]): Chart => {
   const axis = { name: '', unit: 'count' as const, log: false };
-  return { id: '', title: '', note: '', form: 'points', x: axis, y: axis, series: all, bounds: [], bands: [], heat: null, marks: [] };
+  return { id: '', title: '', note: '', form: 'points', x: axis, y: axis, series: all, bounds: [], bands: [], rows: [], heat: null, marks: [] };
 };
 
 test('points without names are places of a line', () => {

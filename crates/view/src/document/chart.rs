@@ -1,6 +1,6 @@
 //! What a chart shows, and how it is to be read.
 
-use super::{Phase, Tone, round};
+use super::{Phase, Piece, Tone, round};
 use serde::Serialize;
 
 /// A chart.
@@ -25,6 +25,9 @@ pub struct Chart {
     /// Stretches of the x axis that mean something.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bands: Vec<Band>,
+    /// Only for [`Form::Intervals`]: what stands one below the other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<Row>,
     /// Only for [`Form::Heat`].
     pub heat: Option<Heat>,
     /// What happened for a while, marked along the lower edge of a chart over time.
@@ -42,7 +45,9 @@ pub enum Form {
     Stack,
     /// Points, each with its interval if it has one.
     Points,
-    /// Intervals one below the other, a row for each point of the one series: x is the value, the label its name.
+    /// Values along x with their intervals, in [`Chart::rows`] one below the other. The first series has the values, any
+    /// other what they come from. y is the place of the row, and where in it a point stands: 1.2 is a fifth of a row below
+    /// the middle of the second.
     Intervals,
     /// Cells whose shade says how many.
     Heat,
@@ -102,7 +107,7 @@ pub struct Point {
     /// From left to right.
     #[serde(serialize_with = "round::value")]
     pub x: f64,
-    /// Upwards.
+    /// Upwards; the row, counted downwards, for [`Form::Intervals`].
     #[serde(serialize_with = "round::value")]
     pub y: f64,
     /// The lower end of its interval; along x for [`Form::Intervals`], else along y.
@@ -176,6 +181,17 @@ pub struct Band {
     pub tone: Tone,
 }
 
+/// One of several things that stand one below the other.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// What else there is to say of it, in a few words; may be empty.
+    pub note: String,
+    /// What became of it, in a word; may be empty.
+    pub word: Piece,
+}
+
 /// Counts in a grid.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Heat {
@@ -187,6 +203,13 @@ pub struct Heat {
     pub y: Vec<f64>,
     /// How many, column by column from the lowest row upwards.
     pub counts: Vec<u32>,
+}
+
+impl Row {
+    /// One of which nothing is known but its name.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
 }
 
 impl Axis {
@@ -224,6 +247,7 @@ impl Chart {
             series: Vec::new(),
             bounds: Vec::new(),
             bands: Vec::new(),
+            rows: Vec::new(),
             heat: None,
             marks: Vec::new(),
         }

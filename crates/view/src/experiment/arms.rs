@@ -171,8 +171,12 @@ pub(super) fn gave_first(names: &Names<'_>, arm: usize, group: &[usize]) -> Stri
         let void = names.visits.iter().rev().find(|visit| visit.arm == arm && visit.void.is_some());
         return if void.is_some() { "no valid start".to_owned() } else { "not started yet".to_owned() };
     }
-    let by_load = group.iter().map(|probe| names.taken(arm, *probe));
-    by_load.into_iter().find_map(most).unwrap_or_default()
+    group.iter().find_map(|probe| gave(names, arm, *probe)).unwrap_or_default()
+}
+
+/// What gave first at most of an arm's starts, under the load of one probe.
+pub(crate) fn gave(names: &Names<'_>, arm: usize, probe: usize) -> Option<String> {
+    most(names.taken(arm, probe))
 }
 
 /// The cause named most often; how often, if that is not always.

@@ -1,9 +1,9 @@
 use super::bar::{self, BAR};
-use super::words::{answer_word, percent, ratio, shortened};
+use super::words::{answer_in_full, answer_word, percent, ratio, shortened};
 use super::{Names, WIDTH};
 use crate::{RunView, Text, Tone};
 use plan::Hypothesis;
-use record::{Answer, Caveat, Judged, Standing};
+use record::{Caveat, Judged, Standing};
 
 /// Room for the longest answer.
 const ANSWER: usize = 13;
@@ -155,17 +155,15 @@ fn scale(rows: &[Row<'_>], unit: i32, room: Room) -> Text {
 /// What the diagnosis of the baseline let expect, and whether it came so.
 pub(crate) fn expected(judged: &Judged) -> Option<Text> {
     let expected = judged.expected.as_ref()?;
-    let word = |answer| match answer {
-        Answer::NoDifference => "no difference that matters",
-        answer => answer_word(answer).0,
-    };
     let line = match (expected.answer, judged.held) {
         (None, _) => Text::empty().and(Tone::Faint, "no prediction: "),
         (Some(_), Some(true)) => Text::empty().and(Tone::Good, "as expected").then(": "),
         (Some(answer), Some(false)) => Text::empty()
             .and(Tone::Warn, "not as expected")
-            .then(format!(" ({} was predicted): ", word(answer))),
-        (Some(answer), None) => Text::empty().and(Tone::Faint, format!("predicted {}: ", word(answer))),
+            .then(format!(" ({} was predicted): ", answer_in_full(answer))),
+        (Some(answer), None) => {
+            Text::empty().and(Tone::Faint, format!("predicted {}: ", answer_in_full(answer)))
+        }
     };
     Some(line.then(&expected.why))
 }

@@ -87,6 +87,11 @@ impl<'a> Names<'a> {
             .then(|| format!("{} against {}", side(1.0).join(", "), side(-1.0).join(", ")))
     }
 
+    /// The figures that hypotheses ask for, each once.
+    pub fn asked(&self) -> Vec<(usize, Measure)> {
+        crate::sheet::distinct(self.design.hypotheses.iter().map(|asked| (asked.probe, asked.measure)))
+    }
+
     /// Whether a hypothesis asks for this figure.
     pub fn is_asked(&self, probe: usize, measure: Measure) -> bool {
         self.design.hypotheses.iter().any(|h| h.probe == probe && h.measure == measure)

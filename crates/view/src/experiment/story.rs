@@ -56,6 +56,11 @@ fn block(names: &Names<'_>, block: u32) -> String {
     }
 }
 
+/// The block of a start that was made.
+pub(crate) fn block_of(visit: &Visit) -> String {
+    if visit.block == 0 { "pilot".to_owned() } else { format!("block {}", visit.block) }
+}
+
 /// Why a start does not count, without the last lines of its log: `torment show RUN --logs` has all of them.
 pub(crate) fn in_short(why: &str) -> &str {
     why.split("; its last lines:").next().unwrap_or(why).lines().next().unwrap_or_default()

@@ -14,16 +14,21 @@ pub(crate) fn answer_word(answer: Answer) -> (&'static str, Tone) {
     }
 }
 
+/// An answer in a sentence.
+pub(crate) fn answer_in_full(answer: Answer) -> &'static str {
+    match answer {
+        Answer::NoDifference => "no difference that matters",
+        answer => answer_word(answer).0,
+    }
+}
+
 /// How many hypotheses have each answer: `2 better, 1 undecided`.
 pub(crate) fn counted<'a>(judged: impl Iterator<Item = &'a Judged> + Clone) -> String {
     let all = [Answer::Better, Answer::Worse, Answer::NoDifference, Answer::Undecided, Answer::NotMeasured];
-    let word = |answer| match answer {
-        Answer::NoDifference => "no difference that matters",
-        _ => answer_word(answer).0,
-    };
     let each = all.into_iter().map(|answer| (judged.clone().filter(|j| j.answer == answer).count(), answer));
-    let said =
-        each.filter(|(count, _)| *count > 0).map(|(count, answer)| format!("{count} {}", word(answer)));
+    let said = each
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, answer)| format!("{count} {}", answer_in_full(answer)));
     said.collect::<Vec<_>>().join(", ")
 }
 
@@ -78,7 +83,7 @@ pub(super) fn range(measure: Measure, low: f64, high: f64) -> String {
 }
 
 /// A ratio to three digits.
-pub(super) fn factor(ratio: f64) -> String {
+pub(crate) fn factor(ratio: f64) -> String {
     let decimals = match ratio.abs() {
         r if r >= 99.5 => 0,
         r if r >= 9.95 => 1,

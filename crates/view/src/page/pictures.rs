@@ -1,147 +1,16 @@
-//! What a run came to, as a picture: where it breaks, and how sure that is.
+//! What a run came to, as a picture: its first screen shows it beside the verdict.
 
-use crate::document::{Chart, Form, Point, Role, Unit};
-use crate::words::number;
-use crate::{Kind, RunView, Times, Tone, Trial, TrialState, Words};
-use plan::Objective;
-use record::{CurvePoint, Limit, Purpose, Verdict};
-use stats::upper_bound;
-use units::Nanos;
+mod effects;
+mod limit;
 
-/// The knee is where the 99th percentile is so many times what it is at the lowest rate.
-const KNEE: f64 = 2.0;
-/// Rates are the same to a reader if they differ by less than this share.
-const ALIKE: f64 = 0.005;
-/// How sure the ends of a share are: each of the two sides.
-const SIDE: f64 = 0.975;
+use crate::document::Chart;
+use crate::{Kind, RunView};
 
-/// Of a search; no other run has a limit.
+/// Of a search and of an experiment; nothing of others.
 pub(crate) fn of(view: &RunView) -> Vec<Chart> {
-    if view.kind() != Kind::Search || judged(view).next().is_none() {
-        return Vec::new();
+    match view.kind() {
+        Kind::Search => limit::of(view),
+        Kind::Experiment => effects::of(view),
+        _ => Vec::new(),
     }
-    [limit(view), good(view)].into_iter().filter(|chart| !chart.series.is_empty()).collect()
-}
-
-/// Every trial that tells something of the limit, with where it stands on the axis: at its rate, or, of a search whose trials all
-/// have one rate, at how many connections were open.
-fn judged(view: &RunView) -> impl Iterator<Item = (f64, &Trial)> {
-    let at = |trial: &Trial| match trial.words {
-        Words::Connections => Some(trial.figures.connections as f64),
-        Words::Requests | Words::Processes => trial.rate.map(|rate| rate.0),
-    };
-    view.trials
-        .iter()
-        .filter(|trial| !matches!(trial.purpose, Purpose::WarmUp | Purpose::Recovery))
-        .filter_map(move |trial| Some((at(trial)?, trial)))
-}
-
-/// What is raised from trial to trial.
-fn raised(view: &RunView) -> (&'static str, Unit) {
-    let words = view.words();
-    (words.raised(), if words.unit().is_rate() { Unit::PerSecond } else { Unit::Count })
-}
-
-/// From when on an answer is late, if the goal says so; that of a search for connections also says how they are held.
-fn deadline(view: &RunView) -> Option<f64> {
-    let goal = view.started.as_ref()?.goal.split(", ").next()?;
-    Some(goal.parse::<Objective>().ok()?.deadline?.as_secs_f64())
-}
-
-/// Response time against rate, every trial a mark; the limit as wide as its doubt, and what lies beyond.
-fn limit(view: &RunView) -> Chart {
-    let of = |quantile: fn(&Times) -> Nanos| {
-        let point = |(x, trial): (f64, &Trial)| {
-            let state = TrialState::of(trial);
-            Some(Point {
-                x,
-                y: quantile(trial.figures.response.as_ref()?).as_secs_f64(),
-                label: format!("trial {}: {}", trial.number, state.name()),
-                tone: state.tone(),
-                ..Point::default()
-            })
-        };
-        let mut points: Vec<Point> = judged(view).filter_map(point).collect();
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        points
-    };
-    let knee = knee(curve(view));
-    let unit = view.words().unit();
-    let mut note =
-        "each mark is a quantile of one trial; shaded: where the limit lies, and beyond it".to_owned();
-    if let Some(rate) = knee {
-        let rate = number(rate);
-        note += &format!(
-            "; the knee at {rate} {unit} is where p99 exceeds {KNEE} times what it is at the lowest rate"
-        );
-    }
-    let y = ("response time", Unit::Seconds);
-    let chart = Chart::of("limit", "where it breaks", Form::Points, raised(view), y)
-        .log_y()
-        .note(note)
-        .points("p50", Role::Half, of(|times| times.quantiles.p50))
-        .points("p99", Role::NinetyNine, of(|times| times.quantiles.p99))
-        .points("p99.9", Role::Largest, of(|times| times.quantiles.p99_9))
-        .bound("goal", deadline(view), Tone::Bad);
-    let limit = view.limits.first();
-    let holds = limit.and_then(|limit| limit.held.or(limit.lower));
-    shaded(chart, limit).upright("holds", holds, Tone::Good).upright("knee", knee, Tone::Warn)
-}
-
-/// Of the trials at each rate, how many were good.
-fn good(view: &RunView) -> Chart {
-    let mut rates: Vec<(f64, u64, u64)> = Vec::new();
-    let mut trials: Vec<(f64, &Trial)> = judged(view).collect();
-    trials.sort_by(|a, b| a.0.total_cmp(&b.0));
-    for (rate, trial) in trials {
-        let good = match TrialState::of(trial) {
-            TrialState::Good => 1,
-            TrialState::Bad => 0,
-            TrialState::Void | TrialState::Unjudged => continue,
-        };
-        match rates.last_mut() {
-            Some((known, all, well)) if rate <= *known * (1.0 + ALIKE) => {
-                *all += 1;
-                *well += good;
-            }
-            _ => rates.push((rate, 1, good)),
-        }
-    }
-    let point = |(rate, all, good): (f64, u64, u64)| Point {
-        x: rate,
-        y: good as f64 / all as f64,
-        low: Some(1.0 - upper_bound(all - good, all, SIDE)),
-        high: Some(upper_bound(good, all, SIDE)),
-        label: format!("{good} of {all} good"),
-        tone: match good {
-            0 => Tone::Bad,
-            good if good == all => Tone::Good,
-            _ => Tone::Warn,
-        },
-    };
-    let y = ("of them good", Unit::Share);
-    let chart = Chart::of("good-trials", "how many trials were good", Form::Points, raised(view), y)
-        .note("at each rate, with the interval that so few trials leave (95 %)")
-        .points("good trials", Role::Good, rates.into_iter().map(point));
-    shaded(chart, view.limits.first())
-}
-
-/// The limit, as wide as its doubt, and what lies beyond it.
-fn shaded(chart: Chart, limit: Option<&Limit>) -> Chart {
-    let Some(limit) = limit else { return chart };
-    chart.band("", limit.lower, limit.upper, Tone::Strong).band("too much", limit.upper, None, Tone::Bad)
-}
-
-fn curve(view: &RunView) -> &[CurvePoint] {
-    match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
-        Some(Verdict::Limits { curve, .. }) => curve,
-        _ => &[],
-    }
-}
-
-/// The lowest rate of the curve at which response time has begun to climb.
-fn knee(curve: &[CurvePoint]) -> Option<f64> {
-    let lowest = curve.iter().min_by(|a, b| a.rate.0.total_cmp(&b.rate.0))?;
-    let climbs = |at: &&CurvePoint| at.response_p99.0 as f64 > KNEE * lowest.response_p99.0 as f64;
-    curve.iter().filter(climbs).map(|at| at.rate.0).min_by(f64::total_cmp)
 }

@@ -1,5 +1,6 @@
-//! One chart of points within a frame.
+//! One chart within a frame: of points, or of rows.
 
+use super::rows::{HEAD, LANE, NAMES, WORDS, height as height_of_rows};
 use crate::Tone;
 use crate::document::{Bound, Chart, Point};
 use crate::scale::Scale;
@@ -17,8 +18,10 @@ const EACH_Y: f64 = 34.0;
 /// The limit may be known more sharply than the picture shows.
 const LEAST: f64 = 2.0;
 /// Outlines around zero, one for each series in turn: round, square, on its tip.
-const OUTLINES: [&str; 3] =
+pub(super) const OUTLINES: [&str; 3] =
     ["M4 0A4 4 0 1 1-4 0A4 4 0 1 1 4 0Z", "M-3.5-3.5H3.5V3.5H-3.5Z", "M0-5 5 0 0 5-5 0Z"];
+
+pub(super) const CROSS: &str = "M-4-4 4 4M-4 4 4-4";
 
 /// Where on the picture.
 #[derive(Clone, Copy)]
@@ -30,45 +33,64 @@ pub(super) struct Frame {
 }
 
 /// The frame of the axes, and what stands where in it.
-struct Area<'a> {
-    chart: &'a Chart,
-    x: Scale,
+pub(super) struct Area<'a> {
+    pub chart: &'a Chart,
+    pub x: Scale,
     y: Scale,
-    frame: Frame,
+    pub frame: Frame,
+}
+
+/// How high a panel of rows must be.
+pub(super) fn height(chart: &Chart) -> f64 {
+    height_of_rows(chart) + BOTTOM
 }
 
 pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
     let points = || chart.series.iter().flat_map(|series| &series.points);
     let upright = chart.bounds.iter().filter(|bound| bound.along_x).map(|bound| bound.at);
     let across = chart.bounds.iter().filter(|bound| !bound.along_x).map(|bound| bound.at);
-    let ends = points().flat_map(|point| [Some(point.y), point.low, point.high]).flatten();
-    let area = Area {
-        chart,
-        x: Scale::of(&chart.x, points().map(|point| point.x).chain(upright)),
-        y: Scale::of(&chart.y, ends.chain(across)),
-        frame: Frame {
-            left: frame.left + LEFT,
-            right: frame.right - RIGHT,
-            top: frame.top + TOP,
-            bottom: frame.bottom - BOTTOM,
-        },
+    let places = points().map(|point| point.x).chain(upright);
+    let ends = points().flat_map(|point| [point.low, point.high]).flatten();
+    let has_rows = !chart.rows.is_empty();
+    let (x, y, left, right) = if has_rows {
+        let edges = chart.bands.iter().flat_map(|band| [band.from, band.to]).flatten();
+        let x = Scale::of(&chart.x, places.chain(ends).chain(edges));
+        (x, Scale::downwards(chart.rows.len() as f64 + LANE), NAMES, WORDS)
+    } else {
+        let heights = points().map(|point| point.y).chain(ends).chain(across);
+        (Scale::of(&chart.x, places), Scale::of(&chart.y, heights), LEFT, RIGHT)
     };
+    let frame = Frame {
+        left: frame.left + left,
+        right: frame.right - right,
+        top: frame.top + if has_rows { HEAD } else { TOP },
+        bottom: frame.bottom - BOTTOM,
+    };
+    let area = Area { chart, x, y, frame };
     area.bands(out);
     area.axes(out);
-    area.heading(out);
     area.bounds(out);
+    if has_rows {
+        area.rows(out);
+        // What a value comes from stands behind it.
+        for (nth, series) in chart.series.iter().enumerate().rev() {
+            series.points.iter().for_each(|point| area.in_row(out, nth == 0, point));
+        }
+        return;
+    }
+    area.heading(out);
     for (nth, series) in chart.series.iter().enumerate() {
         series.points.iter().for_each(|point| area.mark(out, nth, &series.name, point));
     }
 }
 
 impl Area<'_> {
-    fn at_x(&self, value: f64) -> f64 {
+    pub fn at_x(&self, value: f64) -> f64 {
         let Frame { left, right, .. } = self.frame;
         left + self.x.place(value) * (right - left)
     }
 
-    fn at_y(&self, value: f64) -> f64 {
+    pub fn at_y(&self, value: f64) -> f64 {
         let Frame { top, bottom, .. } = self.frame;
         bottom - self.y.place(value) * (bottom - top)
     }
@@ -78,7 +100,12 @@ impl Area<'_> {
         for band in &self.chart.bands {
             let from = band.from.map_or(left, |at| self.at_x(at));
             let to = band.to.map_or(right, |at| self.at_x(at)).max((from + LEAST).min(right));
-            let class = if band.tone == Tone::Bad { "beyond" } else { "limit" };
+            let class = match band.tone {
+                Tone::Bad => "beyond",
+                Tone::Good => "well",
+                Tone::Faint => "little",
+                Tone::Plain | Tone::Strong | Tone::Warn => "limit",
+            };
             let (width, height) = (to - from, bottom - top);
             let _ = writeln!(
                 out,
@@ -86,9 +113,10 @@ impl Area<'_> {
             );
             // About six units a letter.
             if !band.name.is_empty() && width > 6.0 * band.name.chars().count() as f64 + 12.0 {
-                let (x, y) = (from + 6.0, f64::midpoint(top, bottom));
-                let _ =
-                    writeln!(out, "<text class=\"bad\" x=\"{x:.1}\" y=\"{y}\">{}</text>", xml(&band.name));
+                let x = from + 6.0;
+                let y = if self.chart.rows.is_empty() { f64::midpoint(top, bottom) } else { bottom - 5.0 };
+                let (class, name) = (said(band.tone), xml(&band.name));
+                let _ = writeln!(out, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y}\">{name}</text>");
             }
         }
     }
@@ -104,7 +132,9 @@ impl Area<'_> {
                 "<text class=\"tick\" x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{words}</text>"
             );
         }
-        for tick in self.y.ticks(((bottom - top) / EACH_Y) as usize) {
+        let most = ((bottom - top) / EACH_Y) as usize;
+        let heights = if self.chart.rows.is_empty() { self.y.ticks(most) } else { Vec::new() };
+        for tick in heights {
             let (y, words) = (self.at_y(tick), xml(&self.y.words(tick)));
             let _ = writeln!(out, "<path class=\"grid\" d=\"M{left} {y:.1}H{right}\"/>");
             let (x, y) = (left - 8.0, y + 4.0);
@@ -157,8 +187,13 @@ impl Area<'_> {
                 class(bound.tone),
                 self.frame.bottom
             );
-            let (anchor, x) =
-                if x > f64::midpoint(left, right) { ("end", x - 5.0) } else { ("start", x + 5.0) };
+            let (anchor, x, y) = if !self.chart.rows.is_empty() {
+                ("middle", x, top - 8.0)
+            } else if x > f64::midpoint(left, right) {
+                ("end", x - 5.0, y)
+            } else {
+                ("start", x + 5.0, y)
+            };
             self.name(out, bound, (x, y), anchor, &self.x);
         }
         for bound in self.chart.bounds.iter().filter(|bound| !bound.along_x) {
@@ -171,7 +206,7 @@ impl Area<'_> {
 
     fn name(&self, out: &mut String, bound: &Bound, (x, y): (f64, f64), anchor: &str, scale: &Scale) {
         let words = xml(&format!("{} {}", bound.name, scale.words(bound.at)));
-        let class = class(bound.tone);
+        let class = said(bound.tone);
         let _ = writeln!(
             out,
             "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>"
@@ -189,7 +224,7 @@ impl Area<'_> {
             let _ = writeln!(out, "<path class=\"{class}\" d=\"M{x:.1} {low:.1}V{high:.1}\"/>");
         }
         let outline = OUTLINES[nth % OUTLINES.len()];
-        let cross = if point.tone == Tone::Bad { "M-4-4 4 4M-4 4 4-4" } else { "" };
+        let cross = if point.tone == Tone::Bad { CROSS } else { "" };
         let _ = writeln!(
             out,
             "<path class=\"{class}\" transform=\"translate({x:.1} {y:.1})\" d=\"{outline}{cross}\"/></g>"
@@ -197,11 +232,21 @@ impl Area<'_> {
     }
 }
 
-fn class(tone: Tone) -> &'static str {
+/// Of a mark.
+pub(super) fn class(tone: Tone) -> &'static str {
     match tone {
         Tone::Good => "good",
         Tone::Bad => "bad",
         Tone::Warn => "warn",
         Tone::Plain | Tone::Strong | Tone::Faint => "plain",
+    }
+}
+
+/// Of a text.
+pub(super) fn said(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Faint => "faint",
+        Tone::Plain | Tone::Strong => "",
+        judged => class(judged),
     }
 }

@@ -1,14 +1,16 @@
-/** Intervals one below the other, each with its middle: where they are apart, the difference is no accident. */
+/** Intervals one below the other, each with its middle: where they are apart, the difference is no accident. Small beside them what they come from. */
 
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { Chart, Point, Tone } from '../document';
+import type { Chart, Point, Role, Tone } from '../document';
 import { format, formatTick } from '../format';
 import { look, palette, toneColour } from '../palette';
 import { onScheme, scheme } from '../theme';
 import { niceRange, ticks } from '../ticks';
 import { onPrint, PRINT_WIDTH } from '../print';
-import { interval, word } from './table';
+import { bandLook } from './marks';
+import { CROSS, OUTLINES, TRIANGLE } from './shapes';
+import { interval, rowOf, word } from './table';
 import { wrapped } from './wrap';
 
 /** Narrower than this, a name and its value do not fit beside each other. */
@@ -17,8 +19,10 @@ const FOOT = 34;
 /** The height of a line of a name, and the width of a letter of it, at most. */
 const LINE = 15;
 const LETTER = 7.2;
-/** A line of names of bounds. */
+/** A line of names of bounds, and one of bands. */
 const LANE = 14;
+/** The height of what is drawn of a row: of its value alone, or of what that comes from as well. */
+const STRIP = [24, 44] as const;
 
 export function Intervals({ chart }: { chart: Chart }): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
@@ -39,28 +43,56 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
     };
   }, []);
   const narrow = width < NARROW;
-  const room = Math.floor((narrow ? width - 8 : width * 0.6) / LETTER);
+  const letters = (share: number) => Math.floor(((narrow ? 1 : share) * width - 8) / LETTER);
+  const strip = STRIP[chart.series.slice(1).some((series) => series.points.length > 0) ? 1 : 0];
   let below = 0;
-  const rows = chart.series.flatMap((series) =>
-    series.points.map((point) => {
-      const lines = wrapped(point.label, room);
-      const top = below;
-      below += LINE * (lines.length + (narrow ? 1 : 0)) + 24;
-      return { point, role: series.role, lines, top };
-    }),
-  );
-  const place = scale(chart, rows.map(({ point }) => point), width);
+  const rows = chart.rows.map((row) => {
+    const top = below;
+    const lines = wrapped(row.name, letters(0.6));
+    const notes = row.note === '' ? [] : wrapped(row.note, letters(1));
+    const middle = LINE * (lines.length + notes.length + (narrow ? 1 : 0)) + strip / 2;
+    below += middle + strip / 2;
+    const point = chart.series[0]?.points.find((point) => rowOf(chart, point) === row) ?? null;
+    return { row, point, lines, notes, top, middle: top + middle };
+  });
+  // What a value comes from stands behind it.
+  const points = chart.series
+    .flatMap(({ points, role }, index) =>
+      points.filter((point) => rowOf(chart, point)).map((point) => ({ point, role, small: index > 0 })),
+    )
+    .reverse();
+  const place = scale(chart, points.map(({ point }) => point), width);
   const bounds = placed(chart, place.at, width);
   const head = 6 + LANE * Math.max(1, ...bounds.map((bound) => bound.lane + 1));
-  const height = head + below + FOOT;
+  const named = chart.bands.some((band) => band.name !== '');
+  const bottom = head + below + (named ? LANE : 0);
+  const height = bottom + FOOT;
+  const across = (point: Point) => {
+    const at = Math.round(point.y);
+    return head + rows[at]!.middle + (point.y - at) * strip;
+  };
   const colours = palette(scheme());
   return (
     <div ref={host} class="intervals">
       <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={summary(chart)}>
+        {chart.bands.map((band, index) => {
+          const [from, to] = [band.from === null ? 0 : place.at(band.from), band.to === null ? width : place.at(band.to)];
+          const [colour, share] = bandLook(band.tone, scheme());
+          return (
+            <g key={index} fill={colour}>
+              <rect x={from} y={head} width={Math.max(2, to - from)} height={bottom - head} fill-opacity={share} />
+              {to - from > band.name.length * 6.2 + 12 && (
+                <text class="bound" x={from + 6} y={bottom - 4}>
+                  {band.name}
+                </text>
+              )}
+            </g>
+          );
+        })}
         {place.ticks.map((tick) => (
           <g key={tick}>
-            <line class="grid" x1={place.at(tick)} x2={place.at(tick)} y1={head} y2={height - FOOT} />
-            <text class="tick" x={place.at(tick)} y={height - FOOT + 15} text-anchor="middle">
+            <line class="grid" x1={place.at(tick)} x2={place.at(tick)} y1={head} y2={bottom} />
+            <text class="tick" x={place.at(tick)} y={bottom + 15} text-anchor="middle">
               {formatTick(tick, chart.x.unit)}
             </text>
           </g>
@@ -72,37 +104,65 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
           const colour = tone === 'plain' ? colours.text : toneColour(tone, scheme());
           return (
             <g key={index}>
-              <line x1={x} x2={x} y1={LANE * lane + 4} y2={height - FOOT} stroke={colour} stroke-dasharray="6 3" />
+              <line x1={x} x2={x} y1={LANE * lane + 4} y2={bottom} stroke={colour} stroke-dasharray="6 3" />
               <text class="bound" x={x + (leftwards ? -4 : 4)} y={LANE * (lane + 1) - 2} text-anchor={leftwards ? 'end' : 'start'} fill={colour}>
                 {text}
               </text>
             </g>
           );
         })}
-        {rows.map(({ point, role, lines, top }, index) => {
-          const y = head + top;
+        {points.map(({ point, role, small }, index) =>
+          small ? (
+            <Small key={index} chart={chart} point={point} x={place.at(point.x)} y={across(point)} />
+          ) : (
+            <Mark key={index} point={point} at={place.at} y={across(point)} colour={colourOf(point.tone, role)} log={chart.x.log} />
+          ),
+        )}
+        {rows.map(({ row, point, lines, notes, top }, index) => {
+          const y = head + top + 12;
           const after = y + LINE * lines.length;
-          const judged = point.tone !== 'plain' && point.tone !== 'strong';
-          const colour = judged ? toneColour(point.tone, scheme()) : look(role, scheme()).colour;
-          const range = interval(point, chart.x.unit);
-          const value = `${format(point.x, chart.x.unit)}${range && ` (${range})`}`;
+          const value = point ? valued(chart, point) : '';
+          const became = row.word.text || (point ? word(point.tone) : '');
           return (
             <g key={index}>
               {lines.map((line, at) => (
-                <text key={at} class="label" x={4} y={y + 12 + LINE * at}>
+                <text key={at} class="label" x={4} y={y + LINE * at}>
                   {line}
                 </text>
               ))}
-              <text class="value" x={narrow ? 4 : width - 4} y={(narrow ? after : y) + 12} text-anchor={narrow ? 'start' : 'end'} fill={colours.text}>
-                {[value, word(point.tone)].filter((part) => part !== '').join(' · ')}
+              <text class="value" x={narrow ? 4 : width - 4} y={narrow ? after : y} text-anchor={narrow ? 'start' : 'end'} fill={colours.text}>
+                {value}
+                {value !== '' && became !== '' && ' · '}
+                <tspan class="became" fill={judged(row.word.tone) ? toneColour(row.word.tone, scheme()) : colours.text}>
+                  {became}
+                </tspan>
               </text>
-              <Mark point={point} at={place.at} y={after + (narrow ? LINE : 0) + 8} colour={colour} log={chart.x.log} />
+              {notes.map((line, at) => (
+                <text key={at} class="value" x={4} y={after + LINE * (at + (narrow ? 1 : 0))} fill={colours.faint}>
+                  {line}
+                </text>
+              ))}
             </g>
           );
         })}
       </svg>
     </div>
   );
+}
+
+const judged = (tone: Tone) => tone === 'good' || tone === 'bad' || tone === 'warn';
+
+const colourOf = (tone: Tone, role: Role) => (judged(tone) || tone === 'faint' ? toneColour(tone, scheme()) : look(role, scheme()).colour);
+
+function valued(chart: Chart, point: Point): string {
+  const range = interval(point, chart.x.unit);
+  return `${format(point.x, chart.x.unit)}${range && ` (${range})`}`;
+}
+
+/** The shape says what the tone does; a value that is not judged is round, and square if that is its answer. */
+function outline(tone: Tone): string {
+  if (tone === 'bad') return CROSS;
+  return tone === 'warn' ? TRIANGLE : OUTLINES[tone === 'strong' ? 1 : 0]!;
 }
 
 function Mark({
@@ -120,17 +180,24 @@ function Mark({
 }): JSX.Element {
   const { low, high } = point;
   const drawn = low !== null && high !== null && !(log && low <= 0);
-  const x = at(point.x);
   return (
     <g stroke={colour} fill={colour}>
       {drawn && <line x1={at(low)} x2={at(high)} y1={y} y2={y} stroke-width="3" />}
       {drawn && [low, high].map((end, i) => <line key={i} x1={at(end)} x2={at(end)} y1={y - 5} y2={y + 5} stroke-width="1.5" />)}
-      {point.tone === 'bad' ? (
-        <path d={`M${x - 5} ${y - 5}L${x + 5} ${y + 5}M${x - 5} ${y + 5}L${x + 5} ${y - 5}`} stroke-width="2.5" />
-      ) : (
-        <circle cx={x} cy={y} r="5" />
-      )}
+      <path d={outline(point.tone)} transform={`translate(${at(point.x)} ${y}) scale(1.25)`} stroke-width={point.tone === 'bad' ? 2 : 0} />
     </g>
+  );
+}
+
+/** What a value comes from; hollow what does not count. */
+function Small({ chart, point, x, y }: { chart: Chart; point: Point; x: number; y: number }): JSX.Element {
+  const hollow = point.tone === 'warn';
+  const colours = palette(scheme());
+  const said = [rowOf(chart, point)?.name, point.label, format(point.x, chart.x.unit)];
+  return (
+    <circle cx={x} cy={y} r="3" fill={hollow ? colours.ground : colours.neutral} stroke={hollow ? colours.warn : 'none'} stroke-width="1.5">
+      <title>{said.filter((part) => part).join(', ')}</title>
+    </circle>
   );
 }
 
@@ -163,6 +230,7 @@ function scale(chart: Chart, points: Point[], width: number): { at: (value: numb
   const all = [
     ...points.flatMap((point) => [point.x, point.low ?? point.x, point.high ?? point.x]),
     ...chart.bounds.map((bound) => bound.at),
+    ...chart.bands.flatMap((band) => [band.from, band.to]).filter((end) => end !== null),
   ].filter((value) => !log || value > 0);
   let [min, max] = [Math.min(...all), Math.max(...all)];
   if (all.length === 0) [min, max] = niceRange(log, min, max);
@@ -185,10 +253,10 @@ function scale(chart: Chart, points: Point[], width: number): { at: (value: numb
 }
 
 function summary(chart: Chart): string {
-  const rows = chart.series.flatMap((series) => series.points);
-  const said = rows.map((point) => {
-    const range = interval(point, chart.x.unit);
-    return `${point.label} ${format(point.x, chart.x.unit)}${range && ` (${range})`}`;
+  const said = chart.rows.map((row) => {
+    const point = chart.series[0]?.points.find((point) => rowOf(chart, point) === row);
+    const parts = [row.word.text, point ? valued(chart, point) : '', row.note];
+    return [row.name, parts.filter((part) => part !== '').join(', ')].join(' ').trim();
   });
   return `${chart.title}: ${said.join('; ')}`;
 }

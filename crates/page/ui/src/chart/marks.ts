@@ -50,14 +50,19 @@ export function drawBands(plot: uPlot, chart: Chart, scheme: Scheme): void {
     const left = place(band.from, bbox.left);
     // The limit may be known more sharply than the picture shows.
     const right = Math.max(place(band.to, end), Math.min(end, left + 2 * px));
-    const colour = band.tone === 'strong' ? toneColour('good', scheme) : toneColour(band.tone, scheme);
-    ctx.fillStyle = clear(colour, band.tone === 'strong' ? 0.3 : 0.1);
+    const [colour, share] = bandLook(band.tone, scheme);
+    ctx.fillStyle = clear(colour, share);
     ctx.fillRect(left, bbox.top, right - left, bbox.height);
     const room = ctx.measureText(band.name).width + 12 * px;
     if (band.name === '' || right - left < room) continue;
     label(ctx, band.name, left + 6 * px, bbox.top + bbox.height - 6 * px, false, colour, scheme);
   }
   ctx.restore();
+}
+
+/** The colour of a band, and how much of it is let through. */
+export function bandLook(tone: Tone, scheme: Scheme): [string, number] {
+  return tone === 'strong' ? [toneColour('good', scheme), 0.3] : [toneColour(tone, scheme), 0.1];
 }
 
 /** How high the strip of marks is, in CSS pixels. */

@@ -3,7 +3,7 @@
 import type { Chart, Series, Tone } from '../document';
 
 /** One for each series, where there are several. */
-const OUTLINES = [
+export const OUTLINES = [
   'M4 0A4 4 0 1 1-4 0A4 4 0 1 1 4 0Z',
   'M-3.5-3.5H3.5V3.5H-3.5Z',
   'M0-5 5 0 0 5-5 0Z',
@@ -12,7 +12,7 @@ const OUTLINES = [
 ];
 
 export const CROSS = 'M-4-4 4 4M-4 4 4-4';
-const TRIANGLE = 'M0-5 4.5 4H-4.5Z';
+export const TRIANGLE = 'M0-5 4.5 4H-4.5Z';
 
 export interface Shape {
   path: string;

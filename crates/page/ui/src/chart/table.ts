@@ -1,6 +1,6 @@
 /** A chart's figures as a table, for those who cannot or do not want to read the drawing. */
 
-import type { Chart, Phase, Point, Timeline, Tone } from '../document';
+import type { Chart, Phase, Point, Row, Timeline, Tone } from '../document';
 import { format } from '../format';
 import { thinRows } from '../thin';
 import { chartData, heatColumn, marksAt, phaseAt } from './data';
@@ -44,11 +44,20 @@ export function chartTable(chart: Chart, timeline: Timeline, phases: readonly Ph
 }
 
 function pointTable(chart: Chart): Figures {
-  const all = chart.series.flatMap((series) => series.points.map((point) => ({ series: series.name, point })));
+  const all = chart.series.flatMap((series, index) =>
+    series.points.map((point) => {
+      const row = rowOf(chart, point);
+      const what = [row?.name ?? '', point.label].filter((part) => part !== '').join(', ');
+      // What became of a row and what else there is to say of it stands beside its value, not at all it comes from.
+      const of = index === 0 ? row : undefined;
+      return { series: series.name, point, what, meaning: of?.word.text || word(point.tone), note: of?.note ?? '' };
+    }),
+  );
   const several = chart.series.length > 1;
-  const named = all.some(({ point }) => point.label !== '');
+  const named = all.some(({ what }) => what !== '');
   const ranged = all.some(({ point }) => point.low !== null && point.high !== null);
-  const meant = all.some(({ point }) => word(point.tone) !== '');
+  const meant = all.some(({ meaning }) => meaning !== '');
+  const noted = all.some(({ note }) => note !== '');
   const along = chart.form === 'intervals';
   const unit = along ? chart.x.unit : chart.y.unit;
   const kept = thinRows([all.map(({ point }) => (along ? point.x : point.y))], all.length, 4 * ROOM);
@@ -65,15 +74,17 @@ function pointTable(chart: Chart): Figures {
   add(!along, chart.y.name || 'y', false);
   add(ranged, 'interval', false);
   add(meant, 'meaning', true);
+  add(noted, 'note', true);
   const rows = kept.map((index) => {
-    const { series, point } = all[index]!;
+    const { series, point, what, meaning, note } = all[index]!;
     return [
-      ...(named ? [point.label] : []),
+      ...(named ? [what] : []),
       ...(several ? [series] : []),
       format(point.x, chart.x.unit),
       ...(along ? [] : [format(point.y, chart.y.unit)]),
       ...(ranged ? [interval(point, unit)] : []),
-      ...(meant ? [word(point.tone)] : []),
+      ...(meant ? [meaning] : []),
+      ...(noted ? [note] : []),
     ];
   });
   return { head, rows, text, left: all.length - rows.length };
@@ -99,6 +110,11 @@ function heatTable(chart: Chart): Figures {
     text: [],
     left: columns.length - kept.length,
   };
+}
+
+/** The row of a chart of intervals that a point stands in. */
+export function rowOf(chart: Chart, point: Point): Row | undefined {
+  return chart.rows[Math.round(point.y)];
 }
 
 /** `1.2 ms – 1.5 ms`; nothing if it has none. */

@@ -1,10 +1,10 @@
-//! An experiment: the effects as intervals against the smallest one worth having, what each arm does, and every start.
+//! An experiment: what became of each hypothesis, what each arm does, and every start.
 
 use crate::Tone;
 use crate::document::{Chart, Form, Piece, Point, Role, Section, Table, Text, Unit};
 use crate::experiment::{
-    Names, Row, answer_word, expected, figure, noise_table, now, percent, ratio, rows, says, value, visited,
-    void, whole_tables,
+    Names, answer_word, block_of, expected, figure, noise_table, now, percent, ratio, rows, says, value,
+    visited, void, whole_tables,
 };
 use crate::page::pages::Pages;
 use crate::summary::headline;
@@ -21,73 +21,16 @@ pub(super) fn section(pages: &Pages) -> Section {
     let standing = pages.standing.as_ref().unwrap_or(&nothing);
     let mut lines = headline(pages);
     lines.extend(pages.running.then(|| now(pages)));
-    let mut section = section.texts(lines);
-    for chart in effects(&names, standing) {
-        section = section.chart(pages, chart);
-    }
-    section = section.table(answers(&names, standing)).texts(sentences(&names, standing));
+    let mut section =
+        section.texts(lines).table(answers(&names, standing)).texts(sentences(&names, standing));
     for (index, table) in whole_tables(&names).into_iter().enumerate() {
         section = section.table(table.titled(if index == 0 { "what each arm does" } else { "" }));
     }
     section = section.table(arms(&names)).table(noise_table(&names, standing).titled("how sure"));
-    for (index, (probe, measure)) in asked(&names).into_iter().enumerate() {
+    for (index, (probe, measure)) in names.asked().into_iter().enumerate() {
         section = section.chart(pages, by_start(&names, index, probe, measure));
     }
     section.table(starts(&names)).texts(void(&names))
-}
-
-/// A chart for each direction and each smallest effect: beyond its bounds an effect matters.
-fn effects(names: &Names<'_>, standing: &Standing) -> Vec<Chart> {
-    let all = rows(names, standing);
-    let kind = |row: &Row<'_>| (row.asked.measure.more_is_better(), row.asked.effect.0);
-    let kinds = crate::sheet::distinct(all.iter().map(kind));
-    let each = kinds.into_iter().enumerate().map(|(index, (more_is_better, effect))| {
-        let of_it = all.iter().filter(|row| kind(row) == (more_is_better, effect));
-        let hypotheses: Vec<Point> = of_it.filter_map(|row| point(names, row)).collect();
-        let better = if more_is_better { "more is better" } else { "less is better" };
-        let (above, below) = if more_is_better { (Tone::Good, Tone::Bad) } else { (Tone::Bad, Tone::Good) };
-        let word = |tone| if tone == Tone::Good { "better" } else { "worse" };
-        Chart::of(
-            format!("effects-{index}"),
-            format!("effects: {better}"),
-            Form::Intervals,
-            ("ratio to what it is compared with", Unit::Ratio),
-            ("", Unit::Count),
-        )
-        .note(format!("beyond the bounds an effect is worth having: {}", percent(effect)))
-        .log_x()
-        .points("effects", Role::Achieved, hypotheses)
-        .upright("no effect", Some(1.0), Tone::Faint)
-        .upright(word(above), Some(1.0 + effect), above)
-        .upright(word(below), Some(1.0 / (1.0 + effect)), below)
-    });
-    let mut charts: Vec<Chart> = each.collect();
-    let placebos = standing.judged.iter().filter(|judged| judged.hypothesis.is_none());
-    let placebos: Vec<Point> =
-        placebos.filter_map(|judged| interval(judged, Tone::Faint, &judged.name)).collect();
-    if !placebos.is_empty() {
-        let chart = Chart::of(
-            "placebo",
-            "placebo: the plan as it stands against itself",
-            Form::Intervals,
-            ("ratio", Unit::Ratio),
-            ("", Unit::Count),
-        );
-        let chart = chart.log_x().points("placebo", Role::Idle, placebos);
-        charts.push(chart.upright("no effect", Some(1.0), Tone::Faint));
-    }
-    charts
-}
-
-fn point(names: &Names<'_>, row: &Row<'_>) -> Option<Point> {
-    let measured = names.measured(row.asked.probe, row.asked.measure);
-    interval(row.judged, answer_word(row.judged.answer).1, &format!("{} ({measured})", row.judged.name))
-}
-
-fn interval(judged: &Judged, tone: Tone, label: &str) -> Option<Point> {
-    let interval = judged.ratio?;
-    let (low, high) = (Some(interval.low), Some(interval.high));
-    Some(Point { x: interval.value, y: 0.0, low, high, label: label.to_owned(), tone })
 }
 
 /// Every hypothesis and the placebos with their answers.
@@ -154,11 +97,6 @@ fn arms(names: &Names<'_>) -> Table {
     table
 }
 
-/// The figures that hypotheses ask for, each once.
-fn asked(names: &Names<'_>) -> Vec<(usize, Measure)> {
-    crate::sheet::distinct(names.design.hypotheses.iter().map(|asked| (asked.probe, asked.measure)))
-}
-
 /// A figure at every start under the same load, a series for each arm.
 fn by_start(names: &Names<'_>, index: usize, probe: usize, measure: Measure) -> Chart {
     let unit = match measure {
@@ -184,16 +122,12 @@ fn by_start(names: &Names<'_>, index: usize, probe: usize, measure: Measure) -> 
             Some(Point {
                 x: f64::from(visit.number),
                 y,
-                label: format!("{}{placebo}: {}", block(visit), value(measure, y)),
+                label: format!("{}{placebo}: {}", block_of(visit), value(measure, y)),
                 ..Point::default()
             })
         });
         chart.points(names.arm(arm), Role::Nth(arm.min(255) as u8), points)
     })
-}
-
-fn block(visit: &Visit) -> String {
-    if visit.block == 0 { "pilot".to_owned() } else { format!("block {}", visit.block) }
 }
 
 /// Every start with what it gave; it leads to the first of its measurements.
@@ -208,7 +142,7 @@ fn starts(names: &Names<'_>) -> Table {
         let gave = visited(names, visit).to_string();
         table.row([
             Piece::of(visit.number.to_string(), Tone::Plain),
-            Piece::of(block(visit), Tone::Plain),
+            Piece::of(block_of(visit), Tone::Plain),
             Piece::of(format!("{}{placebo}", names.arm(visit.arm)), Tone::Strong),
             Piece::of(gave, tone),
         ]);

@@ -4,7 +4,8 @@ use crate::hand::experiment::{Arm, Course, Says, asks, judged, noise, probe};
 use crate::page::kit::{chart, document, golden, said, section, words};
 use plan::{At, Measure};
 use record::{Answer, Cause, Caveat, Doubt, Event, ExperimentEnd, Standing};
-use torment_view::document::Form;
+use torment_view::Tone;
+use torment_view::document::{Chart, Form, Front};
 use torment_view::page::Pages;
 use units::{Rate, Share};
 
@@ -45,6 +46,7 @@ fn answers() -> Standing {
             judged(Some(2), "a pool of 50", Answer::Worse, Some((0.81, 0.76, 0.86)))
                 .doubt("first-above", "the generator used 71 % of its processor at this arm's limit"),
             judged(None, "placebo: capacity", Answer::Better, Some((1.2, 1.12, 1.31))),
+            judged(None, "placebo: p99", Answer::NoDifference, Some((1.01, 0.94, 1.08))),
         ],
         noise: vec![noise(0, Measure::Capacity, 0.021, 1.042), noise(1, Measure::P99, 0.094, 1.21)],
         caveats: vec![Caveat::new(
@@ -71,14 +73,6 @@ fn an_experiment() {
     let words = words(front);
     assert_eq!(words[0], "1 better, 1 worse, 1 undecided · 4 blocks of 4 to 10");
     assert_eq!(words[1], "better: virtual threads ×1.24 (1.15–1.34); worse: a pool of 50 ×0.81 (0.76–0.86)");
-    let effects = chart(front, "effects-0");
-    assert_eq!(effects.form, Form::Intervals);
-    let points = &effects.series[0].points;
-    assert_eq!((points[0].x, points[0].low, points[0].high), (1.24, Some(1.15), Some(1.34)));
-    assert!(points[1].label.starts_with("a pool of 50 (writes: capacity"), "{points:?}");
-    assert!(effects.bounds.iter().any(|b| b.name == "better" && (b.at - 1.1).abs() < 1e-9 && b.along_x));
-    let faster = chart(front, "effects-1");
-    assert!(faster.bounds.iter().any(|b| b.name == "better" && b.at < 1.0), "less is better");
     let experiment = section(front, "experiment");
     let starts = experiment.tables.iter().find(|table| table.title.starts_with("starts")).expect("a table");
     assert_eq!(starts.rows.len(), 3 + 4 * 4);
@@ -93,6 +87,90 @@ fn an_experiment() {
     pages.running = true;
     let front = pages.front();
     assert_eq!(front.head.now.as_deref(), Some("pilot · baseline (start 1, about 80 s)"));
+}
+
+/// Four blocks; the last start of the virtual threads was measured, and does not count.
+fn pictured() -> Front {
+    let mut course = experiment().pilot();
+    for block in 1..=4 {
+        course = course.block(block, &[]);
+    }
+    let last = course.run.events.iter_mut().rev().find_map(|event| match event {
+        Event::Visited { visit } if visit.arm == 1 => Some(visit),
+        _ => None,
+    });
+    last.expect("a start").void = Some("the service could not be ended".to_owned());
+    let run = course.stands(&answers()).over(answers(), ExperimentEnd::BlocksMade, 0);
+    document(&Pages::of(&run.events)).front
+}
+
+#[test]
+fn the_picture_of_an_experiment_has_every_start_and_every_answer() {
+    let front = pictured();
+    let [capacity, p99] = front.pictures.as_slice() else { panic!("two pictures: {:?}", front.pictures) };
+    assert_eq!(
+        (capacity.form, capacity.title.as_str()),
+        (Form::Intervals, "writes: capacity (more is better)")
+    );
+    let rows: Vec<(&str, &str, Tone)> =
+        capacity.rows.iter().map(|row| (row.name.as_str(), row.word.text.as_str(), row.word.tone)).collect();
+    let expected = [
+        ("baseline", "", Tone::Plain),
+        ("placebo", "differs, but is the same", Tone::Bad),
+        ("virtual threads", "better", Tone::Good),
+        ("a pool of 50", "worse", Tone::Bad),
+    ];
+    assert_eq!(rows, expected);
+    assert!(capacity.rows[2].note.starts_with("gave first: "), "{:?}", capacity.rows[2]);
+    let [estimates, starts] = capacity.series.as_slice() else { panic!("{:?}", capacity.series) };
+    let found: Vec<_> = estimates.points.iter().map(|point| (point.y.round(), point.x, point.low)).collect();
+    assert_eq!(found, [(1.0, 1.2, Some(1.12)), (2.0, 1.24, Some(1.15)), (3.0, 0.81, Some(0.76))]);
+    let of_row = |row: f64| starts.points.iter().filter(move |point| point.y.round() == row);
+    assert_eq!([0.0, 1.0, 2.0, 3.0].map(|row| of_row(row).count()), [4; 4], "each start a point");
+    let first = of_row(2.0).next().expect("a start");
+    let (own, reference) = (263.0 * 0.985, 212.0 * (1.005_f64 * 1.0).sqrt());
+    assert!((first.x - own / reference).abs() < 1e-9, "against both starts of the baseline: {first:?}");
+    let void = of_row(2.0).next_back().expect("a start");
+    assert_eq!((void.label.as_str(), void.tone), ("block 4, void", Tone::Warn));
+    assert!(of_row(0.0).all(|point| (0.95..1.05).contains(&point.x)), "the baseline is around its mean");
+
+    let bands = |chart: &Chart| -> Vec<(String, Option<f64>)> {
+        chart.bands.iter().map(|band| (band.name.clone(), band.from)).collect()
+    };
+    let named = |name: &str, from| (name.to_owned(), from);
+    let (low, high) = (Some(1.0 / 1.1), Some(1.1));
+    assert_eq!(bands(capacity), [named("worse", None), named("no difference", low), named("better", high)]);
+    assert_eq!(bands(p99), [named("better", None), named("no difference", low), named("worse", high)]);
+    let words: Vec<&str> = p99.rows.iter().map(|row| row.word.text.as_str()).collect();
+    assert_eq!(words, ["", "no difference that matters", "undecided"]);
+
+    // Before anything is judged the starts are there; before any start nothing is.
+    let front = Pages::of(&experiment().pilot().run.events).front();
+    let [pilot] = front.pictures.as_slice() else { panic!("one picture: {:?}", front.pictures) };
+    assert_eq!(pilot.series.iter().map(|series| series.points.len()).collect::<Vec<_>>(), [0, 3]);
+    assert!(Pages::of(&experiment_begins().run.events).front().pictures.is_empty());
+}
+
+#[test]
+fn the_picture_of_an_experiment_is_an_image() {
+    let front = pictured();
+    let picture = torment_view::svg(&front).expect("an experiment has effects");
+    let marks = front.pictures.iter().flat_map(|chart| &chart.series).map(|series| series.points.len());
+    assert_eq!(picture.matches("<g><title>").count(), marks.sum::<usize>());
+    for said in [
+        "<title>virtual threads, ×1.24 (×1.15–×1.34), better</title>",
+        "<title>virtual threads, block 4, void, ×",
+        ">no difference that matters<",
+        ">undecided<",
+        ">×0.8<",
+        ">small: each start, hollow: void<",
+        ">ratio to the baseline<",
+    ] {
+        assert!(picture.contains(said), "no {said} in {picture}");
+    }
+    assert!(!picture.contains("NaN") && !picture.contains("inf"), "{picture}");
+    assert_eq!(picture.matches("<text ").count(), picture.matches("</text>").count());
+    assert_eq!(picture.matches("<g>").count(), picture.matches("</g>").count());
 }
 
 #[test]

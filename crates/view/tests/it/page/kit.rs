@@ -45,6 +45,7 @@ pub fn is_sound(document: &Document) {
     let Document { front, timeline, .. } = document;
     let mut ids: Vec<&str> = front.sections.iter().map(|section| section.id.as_str()).collect();
     ids.extend(front.sections.iter().flat_map(|section| &section.charts).map(|chart| chart.id.as_str()));
+    ids.extend(front.pictures.iter().map(|chart| chart.id.as_str()));
     let count = ids.len();
     ids.sort_unstable();
     ids.dedup();

@@ -1,0 +1,252 @@
+//! What an experiment came to: every start, and what all of them say together.
+
+use crate::document::{Chart, Form, Piece, Point, Role, Row, Unit};
+use crate::experiment::{Names, answer_in_full, answer_word, block_of, figure, gave, percent};
+use crate::sheet::distinct;
+use crate::{RunView, Tone};
+use plan::{Hypothesis, Measure};
+use record::{Answer, Judged, Standing, Visit};
+
+/// Where in its row the estimate stands, and between which places its starts do, the first at the top.
+const ESTIMATE: f64 = -0.2;
+const STARTS: (f64, f64) = (0.04, 0.4);
+
+/// One for each direction and each smallest effect worth having: what lies in the same stretches stands together.
+pub(super) fn of(view: &RunView) -> Vec<Chart> {
+    let Some(names) = Names::of(view) else { return Vec::new() };
+    let nothing = Standing::default();
+    let standing = view.standing.as_ref().unwrap_or(&nothing);
+    let kinds = distinct(names.design.hypotheses.iter().map(kind));
+    let all = kinds.into_iter().enumerate().map(|(nth, kind)| picture(&names, standing, nth, kind));
+    all.filter(|chart| chart.series.iter().any(|series| !series.points.is_empty())).collect()
+}
+
+/// Whether more is better, and the smallest effect.
+fn kind(asked: &Hypothesis) -> (bool, f64) {
+    (asked.measure.more_is_better(), asked.effect.0)
+}
+
+fn picture(names: &Names<'_>, standing: &Standing, nth: usize, of: (bool, f64)) -> Chart {
+    let (more_is_better, effect) = of;
+    let all: Vec<(usize, &Hypothesis)> =
+        names.design.hypotheses.iter().enumerate().filter(|(_, asked)| kind(asked) == of).collect();
+    let figures = distinct(all.iter().map(|(_, asked)| (asked.probe, asked.measure)));
+    let mut drawn = Vec::new();
+    for &(probe, measure) in &figures {
+        let compared = Compared { names, probe, measure, alone: figures.len() == 1 };
+        drawn.push(compared.baseline());
+        drawn.push(compared.placebo(placebo(names, standing, (probe, measure))));
+        let of_it = all.iter().filter(|(_, asked)| (asked.probe, asked.measure) == (probe, measure));
+        drawn.extend(of_it.map(|(place, asked)| {
+            let judged = standing.judged.iter().find(|judged| judged.hypothesis == Some(*place));
+            compared.hypothesis(asked, judged)
+        }));
+    }
+    let what = match figures.as_slice() {
+        [(probe, measure)] => names.measured(*probe, *measure),
+        _ => "the effects".to_owned(),
+    };
+    let (direction, below, above) = if more_is_better {
+        ("more is better", ("worse", Tone::Bad), ("better", Tone::Good))
+    } else {
+        ("less is better", ("better", Tone::Good), ("worse", Tone::Bad))
+    };
+    let against_baseline = |asked: &Hypothesis| asked.contrast.iter().all(|(arm, w)| *w >= 0.0 || *arm == 0);
+    let to = if all.iter().all(|(_, asked)| against_baseline(asked)) {
+        "ratio to the baseline"
+    } else {
+        "ratio to what it is compared with"
+    };
+    let (title, id) = (format!("{what} ({direction})"), format!("effects-{nth}"));
+    let note = format!(
+        "bar: the ratio with its interval, and the stretch that holds all of it is the answer (less than {} does not \
+         matter); points: single starts, each against the baseline of its block, the baseline's own against their \
+         mean; hollow: void",
+        percent(effect)
+    );
+    let x = (to, Unit::Ratio);
+    let chart = Chart::of(id, title, Form::Intervals, x, ("", Unit::Count)).log_x().note(note);
+    let (low, high) = (1.0 / (1.0 + effect), 1.0 + effect);
+    let chart = chart
+        .band(below.0, None, Some(low), below.1)
+        .band("no difference", Some(low), Some(high), Tone::Faint)
+        .band(above.0, Some(high), None, above.1)
+        .upright("no effect", Some(1.0), Tone::Faint);
+    placed(chart, drawn)
+}
+
+/// The placebo of a figure: there is one for each that is asked for, in the same order, once all can be compared.
+fn placebo<'a>(names: &Names<'_>, standing: &'a Standing, of: (usize, Measure)) -> Option<&'a Judged> {
+    let figures = names.asked();
+    let placebos: Vec<&Judged> =
+        standing.judged.iter().filter(|judged| judged.hypothesis.is_none()).collect();
+    let place = figures.iter().position(|figure| *figure == of)?;
+    placebos.get(place).copied().filter(|_| placebos.len() == figures.len())
+}
+
+/// A row that has no place yet.
+struct Drawn {
+    row: Row,
+    estimate: Option<Point>,
+    starts: Vec<Point>,
+}
+
+/// One below the other; starts a little apart, so that those of the same ratio can be seen.
+fn placed(chart: Chart, drawn: Vec<Drawn>) -> Chart {
+    let (mut rows, mut estimates, mut starts) = (Vec::new(), Vec::new(), Vec::new());
+    for Drawn { row, estimate, starts: of_it } in drawn {
+        let middle = rows.len() as f64;
+        let step = (STARTS.1 - STARTS.0) / of_it.len().max(1) as f64;
+        let first = middle + STARTS.0 + step / 2.0;
+        estimates.extend(estimate.map(|point| Point { y: middle + ESTIMATE, ..point }));
+        let each = of_it.into_iter().enumerate();
+        starts.extend(each.map(|(nth, point)| Point { y: first + step * nth as f64, ..point }));
+        rows.push(row);
+    }
+    let chart = chart.points("estimate", Role::Achieved, estimates).points("start", Role::Idle, starts);
+    Chart { rows, ..chart }
+}
+
+/// Starts of a block that are one side of a comparison.
+struct Side {
+    arm: usize,
+    /// Only the baseline's first or only its second; otherwise both.
+    placebo: Option<bool>,
+    weight: f64,
+}
+
+impl Side {
+    fn is_of(&self, visit: &Visit) -> bool {
+        visit.arm == self.arm && self.placebo.is_none_or(|placebo| placebo == visit.placebo)
+    }
+}
+
+/// A figure under its load.
+struct Compared<'a> {
+    names: &'a Names<'a>,
+    probe: usize,
+    measure: Measure,
+    /// No other stands in the same picture.
+    alone: bool,
+}
+
+impl Compared<'_> {
+    /// The plan as it stands: how far starts of the same differ, and from block to block.
+    fn baseline(&self) -> Drawn {
+        let counting = self.names.starts(0, self.probe);
+        let mean = mean(counting.clone().filter_map(|visit| self.log(visit)));
+        let since = counting.map(|visit| visit.block.min(1)).min().unwrap_or(1);
+        let first = self.names.visits.iter().filter(|visit| visit.arm == 0 && !visit.placebo);
+        let starts = first
+            .filter(|visit| visit.block >= since)
+            .filter_map(|visit| Some(point(block_of(visit), visit.void.is_some(), self.log(visit)? - mean?)));
+        let row = Row { note: self.note([self.gave(0)]), ..Row::named(self.names.arm(0)) };
+        Drawn { row, estimate: None, starts: starts.collect() }
+    }
+
+    /// The plan as it stands against itself.
+    fn placebo(&self, judged: Option<&Judged>) -> Drawn {
+        let side = |placebo, weight| Side { arm: 0, placebo: Some(placebo), weight };
+        let note = self.note([Some(format!("{} once more", self.names.arm(0)))]);
+        let word = |judged: &Judged| match judged.answer {
+            Answer::Better | Answer::Worse => Piece::of("differs, but is the same", Tone::Bad),
+            answer => Piece::of(answer_in_full(answer), answer_word(answer).1),
+        };
+        let word = judged.map(word).unwrap_or_default();
+        Drawn {
+            estimate: judged.and_then(|judged| estimate(judged, word.tone)),
+            row: Row { note, word, ..Row::named("placebo") },
+            starts: self.blocks(&[side(true, 1.0), side(false, -1.0)]),
+        }
+    }
+
+    fn hypothesis(&self, asked: &Hypothesis, judged: Option<&Judged>) -> Drawn {
+        let weighed = || asked.contrast.iter().filter(|(_, weight)| *weight != 0.0);
+        let sides: Vec<Side> =
+            weighed().map(|(arm, weight)| Side { arm: *arm, placebo: None, weight: *weight }).collect();
+        let arm = |sign: f64| weighed().find(|(_, weight)| weight * sign > 0.0).map(|(arm, _)| *arm);
+        // Of several arms together nothing gave first.
+        let of_two = |arm: Option<usize>| arm.filter(|_| sides.len() == 2);
+        let other =
+            of_two(arm(-1.0)).filter(|arm| *arm != 0).map(|arm| format!("against {}", self.names.arm(arm)));
+        let gave = of_two(arm(1.0)).and_then(|arm| self.gave(arm));
+        let note = self.note([self.names.contrast(asked).or(other), gave]);
+        let said =
+            judged.map(|judged| Piece::of(answer_in_full(judged.answer), answer_word(judged.answer).1));
+        let word = said.unwrap_or_default();
+        Drawn {
+            estimate: judged.and_then(|judged| estimate(judged, word.tone)),
+            row: Row { note, word, ..Row::named(&asked.name) },
+            starts: self.blocks(&sides),
+        }
+    }
+
+    fn gave(&self, arm: usize) -> Option<String> {
+        gave(self.names, arm, self.probe).map(|cause| format!("gave first: {cause}"))
+    }
+
+    /// What is measured, where that is not the same in all rows, and what else there is.
+    fn note<const N: usize>(&self, said: [Option<String>; N]) -> String {
+        let measured = (!self.alone).then(|| self.names.measured(self.probe, self.measure));
+        measured.into_iter().chain(said.into_iter().flatten()).collect::<Vec<_>>().join(" · ")
+    }
+
+    /// The ratio in each block, as the analysis weighs it; and what it would be by the starts that do not count.
+    fn blocks(&self, sides: &[Side]) -> Vec<Point> {
+        let asked = |visit: &&Visit| sides.iter().any(|side| side.weight > 0.0 && side.is_of(visit));
+        let mut points = Vec::new();
+        for block in self.names.visits.chunk_by(|a, b| a.block == b.block).filter(|block| block[0].block > 0)
+        {
+            let void = block.iter().filter(|visit| visit.void.is_some()).filter(asked);
+            for instead in std::iter::once(None).chain(void.map(Some)) {
+                let ratio = self.ratio(block, sides, instead);
+                points.extend(ratio.map(|log| point(block_of(&block[0]), instead.is_some(), log)));
+            }
+        }
+        points
+    }
+
+    /// The logarithm of the ratio in a block, with one start instead of those of its arm that count.
+    fn ratio(&self, block: &[Visit], sides: &[Side], instead: Option<&Visit>) -> Option<f64> {
+        let weighed = |side: &Side| {
+            let of_it = |visit: &&Visit| side.is_of(visit);
+            let log = match instead.filter(of_it) {
+                Some(visit) => self.log(visit),
+                None => {
+                    let counting = block.iter().filter(|visit| visit.void.is_none()).filter(of_it);
+                    mean(counting.filter_map(|visit| self.log(visit)))
+                }
+            };
+            Some(side.weight * log?)
+        };
+        sides.iter().map(weighed).sum()
+    }
+
+    /// The logarithm of what a start gave under the load that the blocks have.
+    fn log(&self, visit: &Visit) -> Option<f64> {
+        let is_it = |taken: &&record::Taken| taken.probe == self.probe && self.names.is_at_load(taken);
+        let figure = figure(visit.taken.iter().find(is_it)?, self.measure)?;
+        (figure.is_finite() && figure > 0.0).then(|| figure.ln())
+    }
+}
+
+fn mean(logs: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = logs.fold((0.0, 0_u32), |(sum, count), log| (sum + log, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+fn point(block: String, is_void: bool, log: f64) -> Point {
+    let (label, tone) = if is_void { (format!("{block}, void"), Tone::Warn) } else { (block, Tone::Plain) };
+    Point { x: log.exp(), label, tone, ..Point::default() }
+}
+
+fn estimate(judged: &Judged, tone: Tone) -> Option<Point> {
+    let interval = judged.ratio?;
+    Some(Point {
+        x: interval.value,
+        low: Some(interval.low),
+        high: Some(interval.high),
+        tone,
+        ..Point::default()
+    })
+}

@@ -1,0 +1,113 @@
+//! What stands one below the other: names to the left, what became of each to the right.
+
+use super::cut;
+use super::panel::{Area, CROSS, Frame, OUTLINES, class, said};
+use crate::Tone;
+use crate::document::{Chart, Point};
+use crate::words::xml;
+use std::fmt::Write;
+
+/// How high a row is; and, in rows, what is left free below the last, where bands have their names.
+pub(super) const ROW: f64 = 46.0;
+pub(super) const LANE: f64 = 0.5;
+/// Above the first: the heading, and below it the names of bounds.
+pub(super) const HEAD: f64 = 40.0;
+/// Room for the names, and for what became of each.
+pub(super) const NAMES: f64 = 262.0;
+pub(super) const WORDS: f64 = 200.0;
+/// Beside all texts.
+const MARGIN: f64 = 20.0;
+/// Letters that there is room for in a name and in a note.
+const LETTERS: (usize, usize) = (34, 41);
+/// From the middle of a row down to its two lines of text.
+const LINES: (f64, f64) = (-3.0, 12.0);
+const TRIANGLE: &str = "M0-5 4.5 4H-4.5Z";
+const SMALL: &str = "M3 0A3 3 0 1 1-3 0A3 3 0 1 1 3 0Z";
+
+/// The place of the row that a point stands in.
+fn row_of(point: &Point) -> usize {
+    point.y.round().max(0.0) as usize
+}
+
+/// Nothing where there is nothing to say.
+fn text(out: &mut String, class: &str, (x, y): (f64, f64), words: &str) {
+    if !words.is_empty() {
+        let _ = writeln!(out, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", xml(words));
+    }
+}
+
+/// How high the rows of a chart are together, with what stands above them.
+pub(super) fn height(chart: &Chart) -> f64 {
+    HEAD + ROW * (chart.rows.len() as f64 + LANE)
+}
+
+impl Area<'_> {
+    /// The heading, the texts of each row, and what its small marks are.
+    pub fn rows(&self, out: &mut String) {
+        let Frame { left, right, top, bottom } = self.frame;
+        let (names, words) = (left - NAMES + MARGIN, right + 12.0);
+        text(out, "strong", (names, top - HEAD + 14.0), &self.chart.title);
+        for (place, row) in self.chart.rows.iter().enumerate() {
+            let y = self.at_y(place as f64);
+            if place > 0 {
+                let (y, end) = (self.at_y(place as f64 - 0.5), right + WORDS - MARGIN);
+                let _ = writeln!(out, "<path class=\"grid\" d=\"M{names} {y:.1}H{end}\"/>");
+            }
+            text(out, "strong", (names, y + LINES.0), &cut(&row.name, LETTERS.0));
+            text(out, "tick", (names, y + LINES.1), &cut(&row.note, LETTERS.1));
+            let word = format!("strong {}", said(row.word.tone));
+            text(out, word.trim_end(), (words, y + LINES.0), &row.word.text);
+            let values = self.chart.series.first().into_iter().flat_map(|series| &series.points);
+            for point in values.filter(|point| row_of(point) == place) {
+                text(out, "tick", (words, y + LINES.1), &self.value(point));
+            }
+        }
+        if let Some(small) = self.chart.series.get(1).filter(|series| !series.points.is_empty()) {
+            let is_void = small.points.iter().any(|point| point.tone == Tone::Warn);
+            let hollow = if is_void { ", hollow: void" } else { "" };
+            text(out, "faint", (names, bottom + 32.0), &format!("small: each {}{hollow}", small.name));
+        }
+    }
+
+    fn value(&self, point: &Point) -> String {
+        let value = self.x.words(point.x);
+        match (point.low, point.high) {
+            (Some(low), Some(high)) => {
+                format!("{value} ({}–{})", self.x.words(low), self.x.words(high))
+            }
+            _ => value,
+        }
+    }
+
+    /// A value with its interval, in the shape of its tone; small what it comes from, hollow what does not count.
+    pub fn in_row(&self, out: &mut String, is_value: bool, point: &Point) {
+        let Some(row) = self.chart.rows.get(row_of(point)) else { return };
+        let (x, y) = (self.at_x(point.x), self.at_y(point.y));
+        let word = if is_value { row.word.text.as_str() } else { "" };
+        let value = self.value(point);
+        let all = [row.name.as_str(), point.label.as_str(), value.as_str(), word];
+        let all: Vec<&str> = all.into_iter().filter(|words| !words.is_empty()).collect();
+        let _ = writeln!(out, "<g><title>{}</title>", xml(&all.join(", ")));
+        let toned = class(point.tone);
+        if let (Some(low), Some(high)) = (point.low, point.high) {
+            let (low, high, above, below) = (self.at_x(low), self.at_x(high), y - 5.0, y + 5.0);
+            let _ = writeln!(
+                out,
+                "<path class=\"{toned} bar\" d=\"M{low:.1} {y:.1}H{high:.1}\
+                 M{low:.1} {above:.1}V{below:.1}M{high:.1} {above:.1}V{below:.1}\"/>"
+            );
+        }
+        let (class, outline) = match (is_value, point.tone) {
+            (true, Tone::Good) => (toned, OUTLINES[0]),
+            (true, Tone::Bad) => (toned, CROSS),
+            (true, Tone::Warn) => (toned, TRIANGLE),
+            (true, _) => (toned, OUTLINES[1]),
+            (false, Tone::Warn) => (toned, SMALL),
+            (false, _) => ("start", SMALL),
+        };
+        let _ = writeln!(
+            out,
+            "<path class=\"{class}\" transform=\"translate({x:.1} {y:.1})\" d=\"{outline}\"/></g>"
+        );
+    }
+}
