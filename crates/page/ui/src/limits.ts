@@ -89,6 +89,7 @@ export function limitChart(runs: readonly Listed[]): Chart {
       tone: 'faint',
     })),
     bands: [],
+    rows: [],
     heat: null,
     marks: [],
   };

@@ -9,7 +9,7 @@ use crate::experiment::{
 use crate::page::pages::Pages;
 use crate::summary::headline;
 use plan::Measure;
-use record::{Judged, Standing, Visit};
+use record::{Judged, Standing};
 
 /// Starts in the table, the last ones.
 const STARTS: usize = 400;
