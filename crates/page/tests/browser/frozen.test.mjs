@@ -155,8 +155,16 @@ test('one axis of time: the cursor and the part shown are those of all charts', 
   }
   await shot(page, 'report-zoomed');
 
+  // The address keeps the part shown, until all is shown again.
+  await page.waitForFunction(() => /^#\?from=[\d.]+&to=[\d.]+$/.test(window.location.hash));
+  const linked = await browser.page();
+  await linked.goto(page.url());
+  await linked.locator('.zoomed').getByText('charts show').waitFor();
+  assert.equal(await linked.locator('.zoomed').innerText(), await zoomed.innerText());
+  await done(linked);
+
   await page.keyboard.press('Escape');
-  await page.waitForFunction(() => !document.querySelector('.zoomed button'));
+  await page.waitForFunction(() => !document.querySelector('.zoomed button') && window.location.hash === '');
   await slider(page, 'response').focus();
   await page.keyboard.press('Home');
   await said(page, 'response', '^1 s');

@@ -79,8 +79,8 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
       ))}
       {(front.pictures.length > 0 || front.sections.some((section) => section.charts.length > 0)) && (
         <footer class="handling">
-          Charts: drag across to zoom, double-click or Escape shows all again; a press on a name hides it. With the
-          keyboard: arrows move, + and − zoom.
+          Charts: drag across to zoom, double-click or Escape shows all again; the address of this page keeps the part
+          shown. A press on a name hides it. With the keyboard: arrows move, + and − zoom.
         </footer>
       )}
     </>
