@@ -75,6 +75,13 @@ pub(crate) struct LoadThere {
     pub outstanding: f64,
     /// The most outstanding in any second.
     pub most_outstanding: f64,
+    /// Sent and not done, due and not sent, connections: on average over the ends of the seconds.
+    pub in_flight: f64,
+    pub backlog: f64,
+    pub connections: f64,
+    /// torment's loops, and the processors they used.
+    pub loops: f64,
+    pub loops_cpu: f64,
     /// Median over the seconds of their medians and p99s.
     pub response_p50: Option<f64>,
     pub response_p99: Option<f64>,
@@ -94,10 +101,18 @@ impl LoadThere {
             *failures.entry(failure.clone()).or_default() += count;
         }
         let sum = |of: &dyn Fn(&Second) -> u64| seconds.iter().map(|s| of(s)).sum::<u64>();
+        let mean = |of: &dyn Fn(&Second) -> f64| {
+            seconds.iter().map(|s| of(s) * s.elapsed.as_secs_f64()).sum::<f64>() / span
+        };
         Self {
             offered: sum(&|s| s.due) as f64 / span,
-            answered: seconds.iter().map(|s| s.answered() * s.elapsed.as_secs_f64()).sum::<f64>() / span,
-            outstanding: seconds.iter().map(|s| s.outstanding * s.elapsed.as_secs_f64()).sum::<f64>() / span,
+            answered: mean(&Second::answered),
+            outstanding: mean(&|s| s.outstanding),
+            in_flight: mean(&|s| s.in_flight as f64),
+            backlog: mean(&|s| s.backlog as f64),
+            connections: mean(&|s| s.connections as f64),
+            loops: seconds.iter().map(|s| f64::from(s.loops)).fold(0.0, f64::max),
+            loops_cpu: sum(&|s| s.cpu.0) as f64 / 1e9 / span,
             most_outstanding: seconds.iter().map(|s| s.outstanding).fold(0.0, f64::max),
             response_p50: median(seconds.iter().filter_map(|s| s.response_p50)),
             response_p99: median(seconds.iter().filter_map(|s| s.response_p99)),

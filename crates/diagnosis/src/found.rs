@@ -1,7 +1,7 @@
 //! What a rule that holds says.
 
 use crate::case::{Case, Moment};
-use record::{Arithmetic, Cause, Confidence, Evidence, Prediction};
+use record::{Arithmetic, Cause, Confidence, Evidence, Prediction, Station};
 
 /// What is left of the independence of sources if a formula contradicts them: below what is *high*.
 const CONTRADICTED: f64 = 0.75;
@@ -17,7 +17,7 @@ pub(crate) struct Found {
     /// In how many of them it held.
     windows: u32,
     /// From the request to what does not wait for anything else.
-    pub chain: Vec<String>,
+    pub chain: Vec<Station>,
     pub arithmetic: Option<Arithmetic>,
     pub next: Vec<String>,
     pub prediction: Option<Prediction>,
@@ -84,8 +84,14 @@ impl Found {
         evidence.into_iter().fold(self, Self::evidence)
     }
 
-    pub fn chain(mut self, links: impl IntoIterator<Item = String>) -> Self {
-        self.chain.extend(links);
+    pub fn chain(mut self, links: impl IntoIterator<Item = impl Into<Station>>) -> Self {
+        self.chain.extend(links.into_iter().map(Into::into));
+        self
+    }
+
+    /// The next link, which is what gave: to be said where that is not the last.
+    pub fn gave(mut self, link: impl Into<Station>) -> Self {
+        self.chain.push(Station { gave: true, ..link.into() });
         self
     }
 

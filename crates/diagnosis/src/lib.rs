@@ -13,6 +13,7 @@ mod recording;
 mod rules;
 mod steps;
 mod verdict;
+mod way;
 mod words;
 mod workers;
 

@@ -51,6 +51,13 @@ pub(crate) struct Second {
     pub failures: BTreeMap<Failure, u64>,
     /// Mean arrivals outstanding.
     pub outstanding: f64,
+    /// Sent and not done, due and not sent, connections: at its end.
+    pub in_flight: u64,
+    pub backlog: u64,
+    pub connections: u64,
+    /// torment's loops, and their processor time.
+    pub loops: u32,
+    pub cpu: Nanos,
     pub response_p50: Option<Nanos>,
     pub response_p99: Option<Nanos>,
     pub pacing_p99: Option<Nanos>,
@@ -70,6 +77,11 @@ impl Second {
             outcomes: slice.outcomes,
             failures: slice.failures.clone(),
             outstanding,
+            in_flight: slice.in_flight,
+            backlog: slice.backlog,
+            connections: slice.connections,
+            loops: slice.loops,
+            cpu: slice.cpu,
             response_p50: slice.response.quantile(0.5),
             response_p99: slice.response.quantile(0.99),
             pacing_p99: slice.pacing.quantile(0.99),

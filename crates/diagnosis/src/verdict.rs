@@ -3,6 +3,7 @@
 use crate::case::Case;
 use crate::found::Found;
 use crate::rules;
+use crate::way;
 use crate::words::{list, number};
 use record::watch::{Level, Wait};
 use record::{Arithmetic, Cause, Diagnosis, Finding, NoFinding};
@@ -137,7 +138,8 @@ pub(crate) fn judge(case: &Case<'_>) -> Diagnosis {
     let mut diagnosis = frame(case);
     diagnosis.sentences = sentences;
     diagnosis.tie = tie;
-    diagnosis.chain.clone_from(&best.chain);
+    diagnosis.chain = best.chain.iter().map(|link| link.name.clone()).collect();
+    diagnosis.stations = way::whole(case, best);
     diagnosis.arithmetic.clone_from(&best.arithmetic);
     diagnosis.next.clone_from(&best.next);
     diagnosis.prediction.clone_from(&best.prediction);

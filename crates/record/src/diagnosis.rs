@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use units::Rate;
+use units::{Nanos, Rate};
 
 /// What gave first, why that is believed, and what would help.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -16,6 +16,9 @@ pub struct Diagnosis {
     pub tie: bool,
     /// From the request to what does not wait for anything else: `200 workers → 10 connections`.
     pub chain: Vec<String>,
+    /// The same from torment on, with how full each place was; empty in runs of earlier versions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stations: Vec<Station>,
     /// The rate at which it was found degraded.
     pub degraded_at: Option<Rate>,
     /// The highest rate at which it was well, to contrast with.
@@ -183,6 +186,69 @@ pub struct Evidence {
     pub source: String,
     /// Windows it was seen in.
     pub windows: u32,
+}
+
+/// Somewhere that a request comes by on its way.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Station {
+    /// What it is: `10 connections to 127.0.0.1:5432`.
+    pub name: String,
+    /// Which part of the way it is.
+    pub place: Place,
+    /// How many may be in use at once; none if nothing bounds them, or nobody knows.
+    pub size: Option<f64>,
+    /// How it was used where the target was well,
+    pub well: Option<Use>,
+    /// and where it was degraded.
+    pub degraded: Option<Use>,
+    /// It gave first.
+    pub gave: bool,
+}
+
+/// A link of the chain, of which nothing more is known.
+impl From<String> for Station {
+    fn from(name: String) -> Self {
+        Self { name, ..Self::default() }
+    }
+}
+
+/// Parts of the way of a request: whoever shows a station finds there what else was seen of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// torment itself.
+    Generator,
+    /// torment's connections to the target.
+    Connections,
+    /// Threads and processes of the service, what they hold of each other, and their processors.
+    Threads,
+    /// Connections of the service to something else.
+    Peers,
+    /// A database.
+    Database,
+    /// Anything else.
+    #[default]
+    Elsewhere,
+}
+
+impl Place {
+    /// A station there.
+    pub fn named(self, name: impl Into<String>) -> Station {
+        Station { name: name.into(), place: self, ..Station::default() }
+    }
+}
+
+/// How a station was used, on average; what is not known is none.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Use {
+    /// How many were in use.
+    pub in_use: Option<f64>,
+    /// How long a request stayed: by Little's law, the number in use ÷ rate.
+    pub stay: Option<Nanos>,
+    /// How many waited before it.
+    pub waiting: Option<f64>,
 }
 
 /// A verdict that is right reproduces the rate measured.

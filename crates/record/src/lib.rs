@@ -22,7 +22,9 @@ mod trial;
 mod verdict;
 pub mod watch;
 
-pub use diagnosis::{Arithmetic, Cause, Confidence, Diagnosis, Evidence, Finding, NoFinding, Prediction};
+pub use diagnosis::{
+    Arithmetic, Cause, Confidence, Diagnosis, Evidence, Finding, NoFinding, Place, Prediction, Station, Use,
+};
 pub use doubt::{Caveat, Doubt};
 pub use event::{End, Event, Judgement, Log, Machine, Probing, Ramped, RunId, Started, Visiting};
 pub use experiment::{

@@ -129,8 +129,9 @@ fn of_standing(standing: &mut Standing, with: With<'_>) {
 }
 
 fn of_diagnosis(diagnosis: &mut Diagnosis, with: With<'_>) {
-    let Diagnosis { sentences, findings, chain, next, unless, unseen, .. } = diagnosis;
+    let Diagnosis { sentences, findings, chain, stations, next, unless, unseen, .. } = diagnosis;
     [sentences, chain, next, unless, unseen].into_iter().flatten().for_each(&mut *with);
+    stations.iter_mut().for_each(|station| with(&mut station.name));
     for finding in findings {
         with(&mut finding.sentence);
         finding.evidence.iter_mut().for_each(|evidence| with(&mut evidence.text));

@@ -91,14 +91,34 @@ pub enum State {
 }
 
 /// Somewhere that a request comes by.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Station {
     /// What it is: `200 workers`.
     pub name: String,
     /// What was seen there.
     pub facts: Vec<Text>,
+    /// How full it was where the target was well; none if that is not known.
+    pub well: Option<Full>,
+    /// How full it was where the target was degraded.
+    pub degraded: Option<Full>,
+    /// The section with its charts.
+    pub section: Option<String>,
     /// Bad of the one that gave first.
     pub tone: Tone,
+}
+
+/// How full a station was, on average; what is not known is none.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Full {
+    /// How many were in use: `9.9 of 10`, or `9.9 in use`.
+    pub in_use: Option<String>,
+    /// The share of its size that was in use, 1 at most.
+    #[serde(serialize_with = "round::maybe")]
+    pub share: Option<f64>,
+    /// How long a request stayed: `52 ms`.
+    pub stay: Option<String>,
+    /// How many waited before it: `190`.
+    pub waiting: Option<String>,
 }
 
 /// A reason for doubt.

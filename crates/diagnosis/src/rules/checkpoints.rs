@@ -133,7 +133,9 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<Found> {
     }
     Some(
         found
-            .chain(["requests".to_owned(), "sessions that write".to_owned(), "checkpoint".to_owned(), "disk".to_owned()])
+            .chain(["requests".to_owned(), "sessions that write".to_owned()])
+            .gave("checkpoint".to_owned())
+            .chain(["disk".to_owned()])
             .next(format!("raise max_wal_size{limit}: checkpoints that only time triggers are rare and \
                            spread out"))
             .next("write less: fewer indexes, updates that change something, several changes in one transaction")

@@ -1,11 +1,13 @@
 //! Workers that wait for each other: what locks and pools have in common.
 
 use super::event_loop::restless;
-use crate::case::{Case, Moment, cpu as cpu_of};
+use crate::case::{Case, Condition, Moment, cpu as cpu_of};
 use crate::found::{Contrast, fact, source};
-use crate::words::number;
+use crate::way::used;
+use crate::words::{count, number};
 use crate::workers::Workers;
 use record::watch::Look;
+use record::{Place, Station};
 
 /// Of the workers engaged this share waits for each other, or for one thing.
 pub(super) const MOST: f64 = 0.5;
@@ -26,6 +28,13 @@ pub(super) struct Crowd {
     pub holding: f64,
     pub engaged: f64,
     pub workers: Workers,
+}
+
+impl Crowd {
+    /// Workers with a request: no more than there are requests, for one that is idle may look as if it held something.
+    pub fn busy(&self) -> f64 {
+        (self.waiting + self.holding).min(self.engaged)
+    }
 }
 
 /// Workers that are not needed for what is outstanding may wait for work: they are no crowd. Where there are
@@ -62,6 +71,28 @@ pub(super) fn crowded(case: &Case<'_>, moment: &Moment<'_>) -> Option<Crowd> {
     (crowd.engaged >= LEAST && crowd.waiting >= MOST * crowd.engaged && calm).then_some(crowd)
 }
 
+/// That of a side, beside how its own workers wait.
+pub(super) fn well_crowd(side: &Condition<'_>) -> Option<Crowd> {
+    let workers = side.workers.clone()?;
+    Some(crowd_of(workers, side.load.outstanding, side.workers.as_ref()))
+}
+
+/// The workers on the way of a request; none if there are none.
+pub(super) fn station(case: &Case<'_>) -> Option<Station> {
+    let well = case.well.as_ref().and_then(|well| well.workers.as_ref());
+    let crowd = crowd_of(case.bad.workers.clone()?, case.bad.load.outstanding, well);
+    let there = |crowd: &Crowd, side: &Condition<'_>| {
+        let before = (side.load.outstanding - crowd.busy()).max(0.0);
+        used(crowd.busy(), Some(before), &side.load)
+    };
+    Some(Station {
+        size: Some(crowd.workers.all.round()),
+        well: case.when_well(|side| well_crowd(side).map(|crowd| there(&crowd, side))).flatten(),
+        degraded: Some(there(&crowd, &case.bad)),
+        ..Place::Threads.named(count(crowd.workers.all.round(), "worker"))
+    })
+}
+
 pub(super) fn waiting_fact(case: &Case<'_>, crowd: &Crowd) -> record::Evidence {
     let deadline = crowd.within.map_or(", without a deadline".to_owned(), |s| format!(", at most {s} s"));
     fact(
@@ -76,13 +107,7 @@ pub(super) fn waiting_fact(case: &Case<'_>, crowd: &Crowd) -> record::Evidence {
         "threads",
         source::SWEEP,
     )
-    .well(case.when_well(|side| {
-        let crowd = side
-            .workers
-            .clone()
-            .map(|workers| crowd_of(workers, side.load.outstanding, side.workers.as_ref()));
-        crowd.map_or(0.0, |crowd| crowd.waiting)
-    }))
+    .well(case.when_well(|side| well_crowd(side).map_or(0.0, |crowd| crowd.waiting)))
 }
 
 pub(super) fn outstanding_fact(case: &Case<'_>) -> record::Evidence {

@@ -1,11 +1,13 @@
 //! PostgreSQL by its own account: what its sessions wait for.
 
-use crate::case::{Case, cpu as cpu_of, runnable as runnable_of};
+use super::crowd;
+use crate::case::{Case, Condition, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
-use crate::rules::inside::active;
+use crate::rules::inside::{active, station};
+use crate::way;
 use crate::words::{count, number, percent, time};
 use record::watch::{Look, Postgres, Sessions, Window};
-use record::{Cause, Failure, Prediction};
+use record::{Cause, Failure, Place, Prediction, Station, Use};
 use units::grouped;
 
 /// Of the busy sessions this share waits for one thing.
@@ -110,23 +112,39 @@ fn by_share(
                 .well(case.when_well(|side| share_in(&side.all, which))),
             )
             .chain(way_in(case))
-            .chain([count(busy.round(), "session")]),
+            .chain([station(case, count(busy.round(), "session"), active)]),
     )
 }
 
+/// What sessions wait for, with how many do.
+fn awaited(case: &Case<'_>, name: impl Into<String>, which: fn(&Sessions) -> bool) -> Station {
+    let there = |side: &Condition<'_>| {
+        let postgres = side.all.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
+        Some(Use { waiting: Some(sum(postgres, which)), ..Use::default() })
+    };
+    Station {
+        well: case.when_well(there).flatten(),
+        degraded: there(&case.bad),
+        ..Place::Database.named(name)
+    }
+}
+
 /// The links before the sessions.
-fn way_in(case: &Case<'_>) -> Vec<String> {
+fn way_in(case: &Case<'_>) -> Vec<Station> {
     if case.about().is_some_and(|subject| subject.is_postgres) {
-        return vec!["requests".to_owned()];
+        return vec!["requests".to_owned().into()];
     }
-    let workers = case.bad.workers.as_ref().filter(|w| w.reading() >= 0.5);
-    match workers {
-        Some(workers) => vec![
-            count(workers.all.round(), "worker"),
-            format!("{} in use", count(workers.reading().round(), "connection")),
-        ],
-        None => vec!["requests".to_owned(), format!("connections of {}", case.name())],
-    }
+    let Some(workers) = case.bad.workers.as_ref().filter(|workers| workers.reading() >= 0.5) else {
+        let connections = Place::Peers.named(format!("connections of {}", case.name()));
+        return vec!["requests".to_owned().into(), connections];
+    };
+    let in_use = |side: &Condition<'_>| Some(way::used(side.workers.as_ref()?.reading(), None, &side.load));
+    let connections = Station {
+        well: case.when_well(in_use).flatten(),
+        degraded: in_use(&case.bad),
+        ..Place::Peers.named(format!("{} in use", count(workers.reading().round(), "connection")))
+    };
+    crowd::station(case).into_iter().chain([connections]).collect()
 }
 
 pub(crate) fn wal(case: &Case<'_>) -> Option<Found> {
@@ -160,7 +178,8 @@ pub(crate) fn wal(case: &Case<'_>) -> Option<Found> {
     }
     Some(
         found
-            .chain(["write-ahead log".to_owned(), "disk".to_owned()])
+            .gave(awaited(case, "write-ahead log", waits_for_wal))
+            .chain(["disk".to_owned()])
             .next("commit less often: several changes in one transaction, or commit_delay for many sessions")
             .next("a faster disk for pg_wal; synchronous_commit=off where losing the last moments of acknowledged commits is acceptable")
             .unless("the same load is as slow with synchronous_commit=off"),
@@ -198,7 +217,7 @@ pub(crate) fn locks(case: &Case<'_>) -> Option<Found> {
     };
     Some(
         found
-            .chain([what.clone()])
+            .chain([awaited(case, &what, waits_for_lock)])
             .next(format!(
                 "spread it, or hold it for less time: {what} lets one transaction through at a time"
             ))
@@ -243,7 +262,8 @@ pub(crate) fn reads(case: &Case<'_>) -> Option<Found> {
                     .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, hit))),
             )
             .sources(3)
-            .chain(["pages not in memory".to_owned(), "disk".to_owned()])
+            .gave(awaited(case, "pages not in memory", waits_for_reads))
+            .chain(["disk".to_owned()])
             .next("more memory (shared_buffers and page cache), an index, or a smaller working set")
             .next("a larger connection pool will not help")
             .unless("the same load is as slow with all its data in memory"),
@@ -274,6 +294,20 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
     if !holds {
         return None;
     }
+    // What its processes used where all was well.
+    let before = case.when_well(|side| {
+        let seen = side.all.subjects.iter().zip(&case.watched.subjects).find(|(_, about)| about.is_postgres);
+        seen.map_or(0.0, |(seen, _)| cpu_of(seen, side.all.length()))
+    });
+    let processors = Station {
+        size: Some(cpus),
+        well: used
+            .and(before)
+            .zip(case.well.as_ref())
+            .map(|(before, well)| way::used(before, None, &well.load)),
+        degraded: used.map(|used| way::used(used, ready, &case.bad.load)),
+        ..Place::Database.named(format!("{} of the database", count(cpus, "processor")))
+    };
     let mut found = Found::new(
         Cause::PostgresCpu,
         match used {
@@ -314,11 +348,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
                 "processors",
                 source::SCHEDSTAT,
             )
-            .well(case.when_well(|side| {
-                let seen =
-                    side.all.subjects.iter().zip(&case.watched.subjects).find(|(_, about)| about.is_postgres);
-                seen.map_or(0.0, |(seen, _)| cpu_of(seen, side.all.length()))
-            })),
+            .well(before),
         );
     }
     if busy >= LEAST {
@@ -345,10 +375,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
     Some(
         found
             .chain(way_in(case))
-            .chain([
-                count(busy.max(1.0).round(), "session"),
-                format!("{} of the database", count(cpus, "processor")),
-            ])
+            .chain([station(case, count(busy.max(1.0).round(), "session"), active), processors])
             .next("make the statements cheaper: an index, another plan (EXPLAIN ANALYZE), fewer rows")
             .next("then more processors for the database; a larger pool will not help")
             .predicts(Prediction {
@@ -382,6 +409,16 @@ pub(crate) fn connections(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     let limit = setting("max_connections").map_or("its limit".to_owned(), number);
+    let connections = if case.about().is_some_and(|subject| subject.is_postgres) {
+        "connections".to_owned()
+    } else {
+        format!("connections of {}", case.name())
+    };
+    let name = format!("max_connections = {limit}");
+    let limited = match postgres.and(setting("max_connections")) {
+        Some(most) => way::limit(name, used, most),
+        None => name.into(),
+    };
     Some(
         Found::new(
             Cause::PostgresConnections,
@@ -402,7 +439,8 @@ pub(crate) fn connections(case: &Case<'_>) -> Option<Found> {
             "requests",
             source::LOAD,
         ))
-        .chain(["requests".to_owned(), "connections".to_owned(), format!("max_connections = {limit}")])
+        .chain(["requests".to_owned(), connections])
+        .chain([limited])
         .next("smaller pools in the applications, or a pooler (PgBouncer) in front of the database")
         .next("raise max_connections only if the database has processors and memory for more sessions")
         .unless("sessions stay below the limit in a run that fails the same way"),
@@ -437,7 +475,8 @@ pub(crate) fn idle_in_transaction(case: &Case<'_>) -> Option<Found> {
             .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, |p| idle(p) / active(p).max(LEAST)))),
         )
         .chain(way_in(case))
-        .chain([format!("{} idle in transaction", count(holding.round(), "session")), case.name().to_owned()])
+        .gave(station(case, format!("{} idle in transaction", count(holding.round(), "session")), idle))
+        .chain([case.name().to_owned()])
         .next("keep transactions short: no remote calls and no computing between begin and commit")
         .next("then the same pool serves more; a larger one only hides it")
         .unless("transactions are short in a run that is as slow"),

@@ -3,9 +3,10 @@
 use super::processors::{FULL, ONE_THREAD, by_cost, host_cpus, idle};
 use crate::case::{Case, Condition};
 use crate::found::{Contrast, Found, fact, source};
+use crate::way;
 use crate::words::{count, number};
 use record::watch::{Group, SubjectWindow, Wait};
-use record::{Cause, Prediction};
+use record::{Cause, Place, Prediction, Station};
 use units::Rate;
 
 /// More such threads are a pool.
@@ -148,6 +149,18 @@ impl Carriers<'_> {
             let there = subject.groups.iter().find(|there| there.name == *name);
             there.and_then(|there| restless(there, seconds)).map_or(0.0, |(threads, _)| threads)
         };
+        let used_when_well = case.when_well(|side| {
+            let before = side.service().groups.iter().find(|before| before.name == *name);
+            before.map_or(0.0, |b| b.on_cpu_ns as f64 / 1e9 / side.seen())
+        });
+        let station = Station {
+            size: Some(threads.round()),
+            well: used_when_well
+                .zip(case.well.as_ref())
+                .map(|(used, well)| way::used(used, None, &well.load)),
+            degraded: Some(way::used(used * threads, None, &case.bad.load)),
+            ..Place::Threads.named(format!("{some} ({name})"))
+        };
         let mut found = Found::new(Cause::Cpu, sentence)
             .margin(*used, HAD, ONE_THREAD)
             .holding(case, |window| {
@@ -163,10 +176,7 @@ impl Carriers<'_> {
                     "share",
                     source::SCHEDSTAT,
                 )
-                .well(case.when_well(|side| {
-                    let before = side.service().groups.iter().find(|before| before.name == *name);
-                    before.map_or(0.0, |b| b.on_cpu_ns as f64 / 1e9 / side.seen() / threads)
-                })),
+                .well(used_when_well.map(|used| used / threads)),
             );
         let host = host_cpus(&case.bad.all);
         if idle >= 0.05 * host {
@@ -188,11 +198,9 @@ impl Carriers<'_> {
                 *threads,
                 if one { "processor that it can use" } else { "processors that they can use" },
             ))
-            .chain([
-                "requests".to_owned(),
-                format!("{some} ({name})"),
-                if one { "one processor".to_owned() } else { count(threads.round(), "processor") },
-            ]);
+            .chain(["requests".to_owned()])
+            .gave(station)
+            .chain([if one { "one processor".to_owned() } else { count(threads.round(), "processor") }]);
         let first = match (loops, held) {
             (true, true) => format!("more processors only with as many processes: {}", self.more(case)),
             (true, false) => format!("more processes, one for each processor: {}", self.more(case)),

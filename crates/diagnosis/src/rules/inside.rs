@@ -1,19 +1,20 @@
 //! What is known of a pool from its other end: its connections, its sessions, its virtual threads.
 
 use super::crowd::{LEAST, MOST, named, outstanding_fact};
-use crate::case::Case;
+use crate::case::{Case, Condition};
 use crate::found::{Found, fact, source};
+use crate::way::used;
 use crate::words::{count, number, time};
 use crate::workers::Workers;
 use record::watch::{Look, Peer, Postgres};
-use record::{Arithmetic, Cause, Evidence, Prediction};
-use units::Rate;
+use record::{Arithmetic, Cause, Evidence, Place, Prediction, Station, Use};
+use units::{Nanos, Rate};
 
 /// The sessions behind a pool, and what they do.
 pub(crate) struct SessionsThere {
     pub evidence: Evidence,
     /// `10 sessions in Timeout:PgSleep`.
-    pub link: String,
+    pub link: Station,
 }
 
 /// Average number of sessions that are busy for a client.
@@ -22,6 +23,19 @@ pub(crate) fn active(postgres: &Postgres) -> f64 {
         state == "active" || state.starts_with("idle in transaction") || state == "fastpath function call"
     };
     postgres.sessions.iter().filter(|s| busy(&s.state)).map(|s| s.count).sum()
+}
+
+/// Sessions on the way of a request: so many of them.
+pub(crate) fn station(case: &Case<'_>, name: String, count: impl Fn(&Postgres) -> f64) -> Station {
+    let there = |side: &Condition<'_>| {
+        let postgres = side.all.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
+        Some(used(count(postgres), None, &side.load))
+    };
+    Station {
+        well: case.when_well(&there).flatten(),
+        degraded: there(&case.bad),
+        ..Place::Database.named(name)
+    }
 }
 
 /// What most of the active sessions do.
@@ -51,7 +65,7 @@ pub(crate) fn sessions(case: &Case<'_>, size: f64) -> Option<SessionsThere> {
             "sessions",
             source::ACTIVITY,
         ),
-        link: format!("{} in {doing}", count(busy.round(), "session")),
+        link: station(case, format!("{} in {doing}", count(busy.round(), "session")), active),
     })
 }
 
@@ -79,10 +93,11 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     let place = named(case, &peer.address);
-    let hold = case.well.as_ref().and_then(|well| {
+    let before = case.well.as_ref().and_then(|well| {
         let busy = well.all.postgres.as_ref().map(active)?;
-        (busy >= 0.15 && well.load.answered > 0.0).then(|| busy / well.load.answered)
+        (busy >= 0.15 && well.load.answered > 0.0).then_some((busy, well))
     });
+    let hold = before.map(|(busy, well)| busy / well.load.answered);
     let arithmetic = hold.map(|hold| Arithmetic {
         formula: format!("{} / {} held per request", count(size, "connection"), time(hold)),
         ceiling: Rate(size / hold),
@@ -126,6 +141,17 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
             "jcmd Thread.vthread_scheduler",
         ));
     }
+    let held = hold.filter(|_| arithmetic.as_ref().is_some_and(Arithmetic::agrees));
+    let pool = Station {
+        size: Some(size),
+        well: before.map(|(busy, _)| Use {
+            in_use: Some(busy),
+            stay: held.map(Nanos::from_secs_f64),
+            waiting: None,
+        }),
+        degraded: Some(used(size, Some(load.outstanding - size), load)),
+        ..Place::Peers.named(format!("{} to {place}", count(size, "connection")))
+    };
     let link = sessions.as_ref().map(|sessions| sessions.link.clone());
     if let Some(sessions) = sessions {
         found = found.evidence(sessions.evidence);
@@ -133,11 +159,9 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
     Some(
         found
             .arithmetic(arithmetic)
-            .chain(
-                ["requests".to_owned(), format!("{} to {place}", count(size, "connection"))]
-                    .into_iter()
-                    .chain(link),
-            )
+            .chain(["requests".to_owned()])
+            .gave(pool)
+            .chain(link)
             .next("hold each connection for less time")
             .next("then a larger pool, if what is behind it has room")
             .predicts(Prediction {

@@ -117,7 +117,9 @@ pub(crate) fn safepoint(case: &Case<'_>) -> Option<Found> {
             "share",
             source::PERFDATA,
         ))
-        .chain(["requests".to_owned(), "safepoint".to_owned(), "the slowest thread to stop".to_owned()])
+        .chain(["requests".to_owned()])
+        .gave("safepoint".to_owned())
+        .chain(["the slowest thread to stop".to_owned()])
         .next(
             "look for long loops without a safepoint, page faults, or a lack of processors (-Xlog:safepoint)",
         )

@@ -1,16 +1,23 @@
 //! One lock: a crowd, and one who does something meanwhile.
 
-use super::crowd::{Crowd, MOST, ONE, crowded, dumped, outstanding_fact, waiting_fact, waits_in_application};
+use super::crowd::{
+    Crowd, MOST, ONE, crowded, dumped, outstanding_fact, station, waiting_fact, waits_in_application,
+    well_crowd,
+};
 use crate::case::Case;
 use crate::found::{Found, fact, source};
-use crate::words::{count, number, time};
-use record::{Arithmetic, Cause, Prediction};
-use units::Rate;
+use crate::way::used;
+use crate::words::{number, time};
+use record::{Arithmetic, Cause, Place, Prediction, Station, Use};
+use units::{Nanos, Rate};
+
+/// A holder that is seen less often than this is not seen.
+const SEEN: f64 = 0.1;
 
 pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     // Who waits as where it was well, while nobody does anything, waits for work: requests do not come this far.
     let before = case.well.as_ref().and_then(|well| well.workers.as_ref());
-    if crowd.holding < 0.1
+    if crowd.holding < SEEN
         && before.is_some_and(|w| w.queues.get(&crowd.within).is_some_and(|n| *n >= crowd.waiting))
     {
         return None;
@@ -48,14 +55,25 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     }
     let hold = hold.filter(|_| arithmetic.as_ref().is_some_and(Arithmetic::agrees));
     let ceiling = hold.map_or(String::new(), |hold| format!(" (held {} per request)", time(hold)));
+    let lock = Station {
+        size: Some(1.0),
+        well: case.when_well(|side| Use {
+            in_use: None,
+            stay: hold.map(Nanos::from_secs_f64),
+            waiting: well_crowd(side).map(|crowd| crowd.waiting),
+        }),
+        degraded: Some(match crowd.holding {
+            holding if holding < SEEN => Use { waiting: Some(crowd.waiting), ..Use::default() },
+            holding => used(holding.min(1.0), Some(crowd.waiting), &case.bad.load),
+        }),
+        ..Place::Threads.named(format!("one lock{ceiling}"))
+    };
     Some(
         found
             .arithmetic(arithmetic)
-            .chain([
-                count(crowd.workers.all.round(), "worker"),
-                format!("one lock{ceiling}"),
-                "its holder".to_owned(),
-            ])
+            .chain(station(case))
+            .gave(lock)
+            .chain(["its holder".to_owned()])
             .next(match interpreter {
                 true => "more processes instead of threads: each has an interpreter of its own",
                 false => "do less while it is held, or hold one lock for each key instead of one for all",

@@ -2,6 +2,7 @@
 
 use crate::case::{Case, Condition};
 use crate::found::{Contrast, Found, fact, source};
+use crate::way;
 use crate::words::{bytes, number, percent};
 use record::Cause;
 use record::watch::{Link, Network, Window};
@@ -193,7 +194,12 @@ pub(crate) fn tracking(case: &Case<'_>) -> Option<Found> {
             )
             .well(before(case, |network| network.tracking_drops as f64)),
         )
-        .chain(["connections".to_owned(), format!("a table of {}", grouped(table.limit))])
+        .chain(["connections".to_owned()])
+        .gave(way::limit(
+            format!("a table of {}", grouped(table.limit)),
+            table.used as f64,
+            table.limit as f64,
+        ))
         .next("keep connections alive; net.netfilter.nf_conntrack_max; or do not track this port (NOTRACK)")
         .unless("the table has room in a run that fails the same way"),
     )

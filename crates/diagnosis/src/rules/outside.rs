@@ -1,12 +1,13 @@
 //! What workers wait for outside of the service: a peer, time, a disk; and whether there are too few of them.
 
-use super::crowd::{CALM, LEAST, MOST, named, outstanding_fact};
+use super::crowd::{CALM, LEAST, MOST, named, outstanding_fact, station};
 use crate::case::{Case, Moment};
 use crate::found::{Contrast, Found, fact, source};
+use crate::way::used;
 use crate::words::{count, number, percent, time};
 use crate::workers::Workers;
 use record::watch::SubjectWindow;
-use record::{Arithmetic, Cause, Prediction};
+use record::{Arithmetic, Cause, Place, Prediction, Station};
 use units::{Bytes, Rate};
 
 /// All workers are busy, each with something that is not itself at its limit.
@@ -76,7 +77,8 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
         .evidence(outstanding_fact(case))
         .evidences(bystanders(case, &workers))
         .arithmetic(arithmetic)
-        .chain([count(workers.all.round(), "worker"), short])
+        .gave(station(case)?)
+        .chain([short])
         .next("shorten what they wait for")
         .next(more_workers(case, &workers))
         .predicts(Prediction {
@@ -144,6 +146,11 @@ pub(crate) fn downstream(case: &Case<'_>) -> Option<Found> {
         let there = side.workers.as_ref().and_then(|w| w.peers.iter().find(|(p, _)| *p == peer));
         there.map_or(0.0, |(_, n)| *n)
     });
+    let there = Station {
+        well: before.zip(case.well.as_ref()).map(|(readers, well)| used(readers, None, &well.load)),
+        degraded: Some(used(readers, None, &case.bad.load)),
+        ..Place::Peers.named(&place)
+    };
     Some(
         Found::new(
             Cause::Downstream,
@@ -169,7 +176,8 @@ pub(crate) fn downstream(case: &Case<'_>) -> Option<Found> {
             .well(before),
         )
         .evidence(outstanding_fact(case))
-        .chain([count(workers.all.round(), "worker"), place.clone()])
+        .chain(station(case))
+        .chain([there])
         .next(format!("look at {place}: watch it too (--postgres, or torment there)"))
         .unless(format!("{place} answers as quickly as when the service was well")),
     )
@@ -223,7 +231,8 @@ pub(crate) fn disk(case: &Case<'_>) -> Option<Found> {
             "bytes",
             "/proc/PID/io",
         ))
-        .chain([count(workers.round(), "worker"), what])
+        .chain(station(case))
+        .chain([what])
         .next("write less often, write the data of several requests at once, or use a faster disk")
         .unless(format!(
             "fewer than {} of the workers wait for a disk in a run that is as slow",

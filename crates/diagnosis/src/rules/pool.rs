@@ -1,16 +1,18 @@
 //! A pool of connections or permits: a crowd, and always as many who hold one.
 
 use super::crowd::{
-    Crowd, MOST, ONE, crowded, dumped, named, outstanding_fact, waiting_fact, waits_in_application,
+    Crowd, MOST, ONE, crowded, dumped, named, outstanding_fact, station, waiting_fact, waits_in_application,
+    well_crowd,
 };
 use super::inside;
 use super::lock::lock;
 use crate::case::{Case, Condition};
 use crate::found::{Contrast, Found, fact, source};
+use crate::way;
 use crate::words::{count, number, time};
 use crate::workers::Workers;
-use record::{Arithmetic, Cause, Prediction};
-use units::Rate;
+use record::{Arithmetic, Cause, Place, Prediction, Station, Use};
+use units::{Nanos, Rate};
 
 /// How many of something there are, and to whom they lead.
 struct Size {
@@ -47,9 +49,8 @@ fn most_holding(case: &Case<'_>, crowd: &Crowd) -> f64 {
     seconds.map(|crowd| crowd.holding).fold(crowd.holding, f64::max)
 }
 
-/// How long one of the pool is held for a request, from the time when the target was well: by Little's law the
-/// number in use ÷ rate.
-fn held(well: &Condition<'_>, peer: Option<&str>) -> Option<f64> {
+/// How many of the pool are in use where the target is well.
+fn taken(well: &Condition<'_>, peer: Option<&str>) -> Option<f64> {
     let workers = well.workers.clone()?;
     let used = match peer {
         Some(peer) if workers.reading() > 0.0 => {
@@ -58,7 +59,7 @@ fn held(well: &Condition<'_>, peer: Option<&str>) -> Option<f64> {
         _ => workers.holding() - workers.running,
     };
     // Fewer than this on average were seen too seldom to divide by.
-    (used >= 0.15 && well.load.answered > 0.0).then(|| used / well.load.answered)
+    (used >= 0.15 && well.load.answered > 0.0).then_some(used)
 }
 
 /// How large a pool would be for twice the rate: what is in use then, and a fifth more, for requests do not come evenly.
@@ -85,7 +86,9 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     let Size { count: size, peer } = size(case, crowd);
     // Connections are there or not; permits are only seen in use, here as when the target was well.
     let used = if peer.is_some() { size } else { crowd.holding };
-    let hold = case.well.as_ref().and_then(|well| held(well, peer.as_deref()));
+    let before = case.well.as_ref().and_then(|well| Some((taken(well, peer.as_deref())?, well)));
+    // How long one is held for a request: by Little's law the number in use ÷ rate.
+    let hold = before.map(|(taken, well)| taken / well.load.answered);
     let measured = Rate(case.bad.load.answered);
     let thing = if peer.is_some() { "connection" } else { "permit" };
     let in_use = if number(used) == number(size) {
@@ -147,11 +150,23 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
         Some(hold) => format!("hold each {thing} for less time: now {} per request", time(hold)),
         None => format!("hold each {thing} for less time"),
     };
-    let links = [count(crowd.workers.all.round(), "worker"), format!("{}{at}", count(size, thing))];
+    let place = if peer.is_some() { Place::Peers } else { Place::Threads };
+    let pool = Station {
+        size: Some(size),
+        well: before.map(|(taken, well)| Use {
+            in_use: Some(taken),
+            stay: hold.map(Nanos::from_secs_f64),
+            waiting: well_crowd(well).map(|crowd| crowd.waiting),
+        }),
+        degraded: Some(way::used(crowd.holding.min(size), Some(crowd.waiting), &case.bad.load)),
+        ..place.named(format!("{}{at}", count(size, thing)))
+    };
     Some(
         found
             .arithmetic(arithmetic)
-            .chain(links.into_iter().chain(sessions.map(|sessions| sessions.link)))
+            .chain(station(case))
+            .gave(pool)
+            .chain(sessions.map(|sessions| sessions.link))
             .next(shorter)
             .next(larger(size, thing, hold, measured))
             .predicts(Prediction {

@@ -4,9 +4,10 @@ use super::event_loop::{Carriers, carriers, few, restless};
 use super::neighbour::others;
 use crate::case::{Case, Condition, Moment, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
+use crate::way::used as used_there;
 use crate::words::{count, number, percent};
 use record::watch::Window;
-use record::{Arithmetic, Cause, Prediction};
+use record::{Arithmetic, Cause, Place, Prediction, Station};
 use units::Rate;
 
 /// So much of what it may use has a saturated service in use.
@@ -28,6 +29,18 @@ fn service_cpu(window: &Window) -> f64 {
 
 fn service_runnable(window: &Window) -> f64 {
     window.subjects.first().map_or(0.0, |subject| runnable_of(subject, window.length()))
+}
+
+/// Processors on the way of a request: so many of them in use, and threads that wait for one.
+fn station(case: &Case<'_>, name: String, size: f64, in_use: impl Fn(&Window) -> f64) -> Station {
+    let there =
+        |side: &Condition<'_>| used_there(in_use(&side.all), Some(service_runnable(&side.all)), &side.load);
+    Station {
+        size: Some(size),
+        well: case.when_well(&there),
+        degraded: Some(there(&case.bad)),
+        ..Place::Threads.named(name)
+    }
 }
 
 /// Processors of the machine that were idle.
@@ -109,11 +122,13 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<Found> {
             source::SCHEDSTAT,
         ))
         .arithmetic(by_cost(case, quota.cpus, "processors of quota"))
-        .chain([
-            "requests".to_owned(),
-            format!("{} ready", count(case.runnable(), "thread")),
+        .chain(["requests".to_owned(), format!("{} ready", count(case.runnable(), "thread"))])
+        .chain([station(
+            case,
             format!("quota of {}", count(quota.cpus, "processor")),
-        ])
+            quota.cpus,
+            service_cpu,
+        )])
         .next("raise the quota (cpu.max, CPUQuota, --cpus, resources.limits.cpu), or remove it")
         .next("or have fewer threads want a processor at once: workers, collector, compilers")
         .predicts(Prediction {
@@ -267,11 +282,10 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
     Some(
         found
             .arithmetic(by_cost(case, available, "processors"))
-            .chain([
-                "requests".to_owned(),
-                format!("{} ready", count(runnable, "thread")),
-                count(cpus, "processor"),
-            ])
+            .chain(["requests".to_owned(), format!("{} ready", count(runnable, "thread"))])
+            .chain([station(case, count(cpus, "processor"), cpus, |window| {
+                service_cpu(window) + beside(case, window)
+            })])
             .next("profile it (perf record -g -p PID, async-profiler) and make a request cheaper")
             .next(more)
             .predicts(Prediction {

@@ -2,6 +2,7 @@
 
 use crate::case::Case;
 use crate::found::{Contrast, Found, fact, source};
+use crate::way;
 use crate::words::{bytes, number};
 use record::Cause;
 use record::watch::{SubjectWindow, Window};
@@ -80,11 +81,13 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
             "requests",
             source::LOAD,
         ))
-        .chain([
-            "connections".to_owned(),
+        .chain(["connections".to_owned()])
+        .gave(way::limit(
             format!("accept queue of {}", listener.backlog),
-            format!("{} accepts too slowly", case.name()),
-        ])
+            f64::from(listener.queued),
+            f64::from(listener.backlog),
+        ))
+        .chain([format!("{} accepts too slowly", case.name())])
         .next(first)
         .next(then)
         .unless("the queue stays below its backlog once clients keep their connections alive"),
@@ -154,7 +157,8 @@ pub(crate) fn tasks(case: &Case<'_>) -> Option<Found> {
             "tasks",
             source::CGROUP,
         ))
-        .chain(["requests".to_owned(), "a thread for each".to_owned(), what])
+        .chain(["requests".to_owned(), "a thread for each".to_owned()])
+        .gave(way::limit(what, used as f64, limit as f64))
         .next(advice)
         .next("or bound the number of threads: a pool with a queue, or virtual threads")
         .unless("the number of threads stays below the limit while requests still fail"),
@@ -245,7 +249,12 @@ pub(crate) fn descriptors(case: &Case<'_>) -> Option<Found> {
             )
             .well(case.when_well(|side| side.service().descriptors.map_or(0.0, |usage| usage.share()))),
         )
-        .chain(["connections and files".to_owned(), format!("limit of {} descriptors", grouped(used.limit))])
+        .chain(["connections and files".to_owned()])
+        .gave(way::limit(
+            format!("limit of {} descriptors", grouped(used.limit)),
+            used.used as f64,
+            used.limit as f64,
+        ))
         .next("raise its limit (ulimit -n, LimitNOFILE), or find what is opened and not closed")
         .unless(format!(
             "fewer than {} stay open in a run that fails the same way",

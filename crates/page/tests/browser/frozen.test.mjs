@@ -70,6 +70,39 @@ test('the verdict, why to doubt it, and the evidence', async () => {
   await done(page);
 });
 
+test('the way of a request: a row, on a telephone a column; each station leads to its charts', async () => {
+  const page = await report(find());
+  const stations = page.getByRole('list', { name: 'The way of a request' }).getByRole('listitem');
+  const boxes = () => stations.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON()));
+  assert.equal(await stations.count(), 6);
+  const row = await boxes();
+  assert.equal(new Set(row.map((box) => box.top)).size, 1, 'one row');
+  assert.deepEqual(
+    await stations.evaluateAll((all) => all.map((one) => one.querySelector('.mark')?.textContent ?? '')),
+    ['', '', '', '', 'gave first', ''],
+  );
+  const pool = stations.nth(4).locator('table');
+  assert.deepEqual((await pool.locator('thead th').allInnerTexts()).map(plain), ['well', 'degraded']);
+  const cells = await pool.locator('tbody tr').evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  assert.deepEqual(cells, [
+    ['in use', '8 of 10', '10 of 10'],
+    ['a request stays', '50 ms each', '50.5 ms each'],
+    ['waiting before it', '0 wait', '190 wait'],
+  ]);
+  assert.equal(await stations.nth(5).locator('table, a').count(), 0, 'of what is not known nothing is shown');
+
+  await stations.nth(2).getByRole('link').focus();
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'section-rates');
+
+  await page.setViewportSize({ width: 390, height: 800 });
+  const column = await boxes();
+  assert.equal(new Set(column.map((box) => box.left)).size, 1, 'one column');
+  assert.ok(column.every((box, index) => index === 0 || box.top > column[index - 1].bottom));
+  assert.deepEqual(await overflow(page), { more: 0, names: [] });
+  await done(page);
+});
+
 test('every chart is a table too', async () => {
   const page = await report(find());
   await chart(page, 'rate').getByRole('button', { name: /^table/ }).click();
@@ -122,8 +155,16 @@ test('one axis of time: the cursor and the part shown are those of all charts', 
   }
   await shot(page, 'report-zoomed');
 
+  // The address keeps the part shown, until all is shown again.
+  await page.waitForFunction(() => /^#\?from=[\d.]+&to=[\d.]+$/.test(window.location.hash));
+  const linked = await browser.page();
+  await linked.goto(page.url());
+  await linked.locator('.zoomed').getByText('charts show').waitFor();
+  assert.equal(await linked.locator('.zoomed').innerText(), await zoomed.innerText());
+  await done(linked);
+
   await page.keyboard.press('Escape');
-  await page.waitForFunction(() => !document.querySelector('.zoomed button'));
+  await page.waitForFunction(() => !document.querySelector('.zoomed button') && window.location.hash === '');
   await slider(page, 'response').focus();
   await page.keyboard.press('Home');
   await said(page, 'response', '^1 s');

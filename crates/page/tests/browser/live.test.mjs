@@ -216,6 +216,18 @@ test('a table leads to other runs', async () => {
   await server.stop();
 });
 
+test('a link shows the part of the run that it was made of', async () => {
+  const server = await stage();
+  server.run('a', find());
+  const page = await browser.page();
+  await page.goto(server.url('#/runs/a?from=60&to=120'));
+  await page.locator('.zoomed').getByText('charts show 1:00 – 2:00').waitFor();
+  await page.keyboard.press('Escape');
+  await page.waitForFunction(() => window.location.hash === '#/runs/a');
+  await page.close();
+  await server.stop();
+});
+
 test('what is wrong is said: no token, an unknown run, an address that is none', async () => {
   const server = await stage({ token: 'secret' });
   server.history(runs());

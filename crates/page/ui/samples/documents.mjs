@@ -54,6 +54,36 @@ const line = (name, role, column) => ({ name, role, column, points: [] });
 const dots = (name, role, points) => ({ name, role, column: null, points });
 const section = (id, title, more = {}) => ({ id, title, texts: [], tables: [], charts: [], ...more });
 
+const full = (in_use, share, stay, waiting = null) => ({ in_use, share, stay, waiting });
+const station = (name, more = {}) => ({ name, facts: [], well: null, degraded: null, section: null, tone: 'plain', ...more });
+
+/** The way of a request through it. */
+const CHAIN = [
+  station('requests', {
+    facts: [text(['well', 'good'], ' at 160/s'), text(['degraded', 'bad'], ' at 226/s')],
+    section: 'rates',
+  }),
+  station('torment: 2 loops', { well: full('0.03 of 2', 0.015, '190 µs'), degraded: full('0.04 of 2', 0.02, '200 µs') }),
+  station('391 connections', {
+    well: full('8.1 in use', null, '50.6 ms', '0'),
+    degraded: full('390 in use', null, '1.97 s', '1.2'),
+    section: 'rates',
+  }),
+  station('200 workers', {
+    well: full('8 of 200', 0.04, '50 ms', '0.1'),
+    degraded: full('200 of 200', 1, '1.01 s', '190'),
+    section: 'evidence',
+  }),
+  station('10 permits', {
+    facts: [text('190 of 200 workers wait for another thread, at most 30 s', [' (0 threads at 160/s)', 'faint'])],
+    well: full('8 of 10', 0.8, '50 ms', '0'),
+    degraded: full('10 of 10', 1, '50.5 ms', '190'),
+    section: 'evidence',
+    tone: 'bad',
+  }),
+  station('what a permit guards'),
+];
+
 /** What the service was like in each second. */
 function seconds() {
   const random = chance(7);
@@ -120,7 +150,7 @@ export function find() {
         machine: '2 × Xeon 2.8 GHz, 24 GiB, Linux 6.12',
         now: null,
       },
-      chain: [],
+      chain: structuredClone(CHAIN),
       pictures: [],
       verdict: [
         text(['holds 198/s', 'strong'], ', between 198 and 202: above that the queue grows by 4 requests a second.'),

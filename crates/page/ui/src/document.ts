@@ -69,7 +69,18 @@ export interface Head {
 export interface Station {
   name: string;
   facts: Text[];
+  well: Full | null;
+  degraded: Full | null;
+  section: string | null;
   tone: Tone;
+}
+
+/** How full a station was; null: not known. */
+export interface Full {
+  in_use: string | null;
+  share: number | null;
+  stay: string | null;
+  waiting: string | null;
 }
 
 export interface Doubt {

@@ -19,6 +19,7 @@ import {
   type Document,
   type Doubt,
   type Front,
+  type Full,
   type Head,
   type Heat,
   type Limit,
@@ -140,12 +141,28 @@ function readHead(value: unknown): Head {
 
 function readStation(value: unknown): Station {
   const from = object(value);
-  return { name: string(from.name), facts: list(from.facts, readText), tone: oneOf(TONES, from.tone, 'plain') };
+  return {
+    name: string(from.name),
+    facts: list(from.facts, readText),
+    well: isObject(from.well) ? readFull(from.well) : null,
+    degraded: isObject(from.degraded) ? readFull(from.degraded) : null,
+    section: stringOrNull(from.section),
+    tone: oneOf(TONES, from.tone, 'plain'),
+  };
+}
+
+function readFull(from: Loose): Full {
+  return {
+    in_use: stringOrNull(from.in_use),
+    share: numberOrNull(from.share),
+    stay: stringOrNull(from.stay),
+    waiting: stringOrNull(from.waiting),
+  };
 }
 
 function readDoubt(value: unknown): Doubt {
   const from = object(value);
-  return { text: string(from.text), section: typeof from.section === 'string' ? from.section : null };
+  return { text: string(from.text), section: stringOrNull(from.section) };
 }
 
 function readSection(value: unknown): Section {
@@ -283,6 +300,10 @@ function list<T>(value: unknown, read: (one: unknown) => T): T[] {
 
 function string(value: unknown): string {
   return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
+}
+
+function stringOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
 }
 
 function number(value: unknown, otherwise: number): number {

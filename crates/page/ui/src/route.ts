@@ -1,4 +1,6 @@
-/** Which page an address means: all after the `#`. */
+/** Which page an address means, and which part of the run it shows: all after the `#`. */
+
+import type { Range } from './chart/group';
 
 export type Route =
   | { page: 'history' }
@@ -7,7 +9,7 @@ export type Route =
   | { page: 'unknown'; hash: string };
 
 export function routeOf(hash: string): Route {
-  const parts = hash.replace(/^#\/?/, '').split('/').filter((part) => part !== '');
+  const parts = pathOf(hash).replace(/^#\/?/, '').split('/').filter((part) => part !== '');
   const [page, rest] = parts;
   if (page === undefined) return { page: 'history' };
   if (parts.length === 2 && rest !== undefined) {
@@ -15,6 +17,27 @@ export function routeOf(hash: string): Route {
     if (page === 'compare') return { page: 'compare', ids: rest.split(',').filter((id) => id !== '').map(plain) };
   }
   return { page: 'unknown', hash };
+}
+
+/** Without which part is shown. */
+function pathOf(hash: string): string {
+  return hash.split('?')[0]!;
+}
+
+/** The part of the run that charts show, if the address has one: `…?from=12.5&to=34`, in seconds. */
+export function rangeOf(hash: string): Range | null {
+  const asked = new URLSearchParams(hash.slice(pathOf(hash).length));
+  const at = (name: string) => Number.parseFloat(asked.get(name) ?? '');
+  const [from, to] = [at('from'), at('to')];
+  return from < to ? [from, to] : null;
+}
+
+/** The same address with another part; to the millisecond. */
+export function withRange(hash: string, range: Range | null): string {
+  const path = pathOf(hash);
+  if (range === null) return path === '#' ? '' : path;
+  const [from, to] = range.map((at) => Math.round(at * 1000) / 1000);
+  return `${path || '#'}?from=${from}&to=${to}`;
 }
 
 /** As it was before it was made fit for an address; what nobody made so stays as it is. */

@@ -5,7 +5,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { ChartView } from './chart/chart';
 import { timeRange } from './chart/data';
 import { Group } from './chart/group';
-import type { Document, Doubt, Head, Section, Station } from './document';
+import type { Document, Doubt, Full, Head, Section, Station } from './document';
 import { lasted, moment } from './format';
 import { TableView } from './table';
 import { TextView, toneOf, words } from './text';
@@ -44,7 +44,7 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
           </p>
         )}
       </section>
-      {front.chain.length > 0 && <Chain stations={front.chain} evidence={ids.has('evidence')} />}
+      {front.chain.length > 0 && <Chain stations={front.chain} />}
       {front.pictures.length > 0 && (
         <div class="pictures">
           {front.pictures.map((chart) => (
@@ -79,8 +79,8 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
       ))}
       {(front.pictures.length > 0 || front.sections.some((section) => section.charts.length > 0)) && (
         <footer class="handling">
-          Charts: drag across to zoom, double-click or Escape shows all again; a press on a name hides it. With the
-          keyboard: arrows move, + and − zoom.
+          Charts: drag across to zoom, double-click or Escape shows all again; the address of this page keeps the part
+          shown. A press on a name hides it. With the keyboard: arrows move, + and − zoom.
         </footer>
       )}
     </>
@@ -122,14 +122,16 @@ function HeadView({ head, live }: { head: Head; live: boolean }): JSX.Element {
   );
 }
 
-/** The way of a request from left to right; the station that gave first leads to its evidence. */
-function Chain({ stations, evidence }: { stations: Station[]; evidence: boolean }): JSX.Element {
+/** The way of a request from left to right: how full it was, and what gave first. A station leads to its charts. */
+function Chain({ stations }: { stations: Station[] }): JSX.Element {
   return (
-    <ol class="chain" aria-label="The way of a request">
+    // Without its marks a list is no list to some readers of screens, unless it is said.
+    <ol class="chain" role="list" aria-label="The way of a request">
       {stations.map((station, index) => (
         <li key={index} class={station.tone}>
-          <strong>{station.tone === 'bad' && evidence ? <GoTo id="evidence">{station.name}</GoTo> : station.name}</strong>
+          <strong>{station.section === null ? station.name : <GoTo id={station.section}>{station.name}</GoTo>}</strong>
           {station.tone === 'bad' && <span class="mark">gave first</span>}
+          <Fullness station={station} />
           {station.facts.map((fact, nth) => (
             <span key={nth} class="fact">
               <TextView text={fact} />
@@ -138,6 +140,62 @@ function Chain({ stations, evidence }: { stations: Station[]; evidence: boolean 
         </li>
       ))}
     </ol>
+  );
+}
+
+const FIGURES: [string, (full: Full) => string | null][] = [
+  ['in use', (full) => full.in_use],
+  ['a request stays', (full) => full.stay && `${full.stay} each`],
+  ['waiting before it', (full) => full.waiting && `${full.waiting} wait`],
+];
+
+/** How full a station was: where all was well, and where it was not. */
+function Fullness({ station }: { station: Station }): JSX.Element | null {
+  const all = [
+    { name: 'well', tone: 'good', full: station.well },
+    { name: 'degraded', tone: 'bad', full: station.degraded },
+  ];
+  const sides = all.flatMap(({ full, ...side }) => (full ? [{ ...side, full }] : []));
+  if (sides.length === 0) return null;
+  const rows = FIGURES.filter(([, figure]) => sides.some(({ full }) => figure(full) !== null));
+  return (
+    <table aria-label={station.name}>
+      <thead>
+        <tr>
+          <td />
+          {sides.map(({ name, tone }) => (
+            <th key={name} scope="col" class={tone}>
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(([name, figure], row) => (
+          <tr key={name}>
+            <th scope="row">
+              <span class="unseen">{name}</span>
+            </th>
+            {sides.map(({ name, tone, full }) => (
+              <td key={name}>
+                {figure(full) ?? '–'}
+                {row === 0 && full.share !== null && <Bar share={full.share} tone={tone} />}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** The figure beside it says the same. */
+function Bar({ share, tone }: { share: number; tone: string }): JSX.Element {
+  return (
+    <svg class={`share ${tone}`} width="100%" height="5" aria-hidden="true">
+      <rect width="100%" height="5" class="room" />
+      <rect width={`${Math.min(1, Math.max(0, share)) * 100}%`} height="5" fill="currentColor" />
+    </svg>
   );
 }
 

@@ -4,10 +4,15 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Group } from './chart/group';
 import { clock } from './format';
+import { rangeOf, withRange } from './route';
+
+/** The address changes only when a zoom stays for so long, in milliseconds: browsers allow no more than some changes a second. */
+const STAYS = 300;
 
 export function Zoomed({ group }: { group: Group }): JSX.Element | null {
   const [range, setRange] = useState(group.range);
   useEffect(() => group.onZoom(() => setRange(group.range)), [group]);
+  useAddress(group);
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       if (event.key === 'Escape') group.zoom(null);
@@ -29,4 +34,32 @@ export function Zoomed({ group }: { group: Group }): JSX.Element | null {
       )}
     </div>
   );
+}
+
+/** The address says which part is shown, so that a link shows it again. No step of the history: back leads to the page before. */
+function useAddress(group: Group): void {
+  useEffect(() => {
+    const show = () => {
+      const asked = rangeOf(window.location.hash);
+      const { full } = group;
+      group.zoom(asked && full ? [Math.max(asked[0], full[0]), Math.min(asked[1], full[1])] : asked);
+    };
+    let waiting: number | undefined;
+    const keep = () => {
+      const { hash, pathname, search } = window.location;
+      const now = withRange(hash, group.range);
+      if (now !== hash) window.history.replaceState(null, '', now || pathname + search);
+    };
+    const end = group.onZoom(() => {
+      window.clearTimeout(waiting);
+      waiting = window.setTimeout(keep, STAYS);
+    });
+    show();
+    window.addEventListener('hashchange', show);
+    return () => {
+      window.clearTimeout(waiting);
+      window.removeEventListener('hashchange', show);
+      end();
+    };
+  }, [group]);
 }

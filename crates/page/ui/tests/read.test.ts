@@ -20,6 +20,20 @@ describe('a document', () => {
     expect(second!.tables).toEqual([]);
   });
 
+  test('of an earlier torment has stations without figures', () => {
+    const chain = [{ name: '10 permits', facts: [], tone: 'bad', degraded: { in_use: '10 of 10' } }];
+    expect(readDocument({ front: { chain } })!.document.front.chain).toEqual([
+      {
+        name: '10 permits',
+        facts: [],
+        well: null,
+        degraded: { in_use: '10 of 10', share: null, stay: null, waiting: null },
+        section: null,
+        tone: 'bad',
+      },
+    ]);
+  });
+
   test('of a run that has just begun is empty', () => {
     expect(readDocument(empty())?.document.timeline.at).toEqual([]);
   });

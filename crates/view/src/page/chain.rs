@@ -1,40 +1,74 @@
-//! The way of a request, from its arrival to what gave first.
+//! The way of a request, from its arrival to what gave first and what that waits for: how full each place was.
 
 use super::pages::Pages;
 use crate::Tone;
-use crate::document::{Station, Text};
+use crate::document::{Full, Station, Text};
 use crate::verdict::evidence;
+use crate::words::number;
 use diagnosis::cause_name;
-use record::{Cause, Diagnosis};
+use record::{Cause, Diagnosis, Finding, Place, Use};
 
 /// Facts of the station that gave first: more are in the evidence.
-const FACTS: usize = 3;
+const FACTS: usize = 2;
 /// The links that only say that something arrives.
 const ARRIVALS: &str = "requests";
+/// Where all is shown that a verdict rests on.
+const EVIDENCE: &str = "evidence";
 
-/// Nothing if nothing is known to have given.
+/// Nothing if nothing is known to have given. The sections that stations lead to need not be there.
 pub(super) fn of(pages: &Pages) -> Vec<Station> {
     let Some(diagnosis) = &pages.diagnosis else { return Vec::new() };
     let Some(first) = diagnosis.findings.first() else { return Vec::new() };
-    let mut links: Vec<String> = diagnosis.chain.iter().filter(|link| *link != ARRIVALS).cloned().collect();
-    if links.is_empty() {
-        links.push(cause_name(first.cause).to_owned());
-    }
-    let station = |name: String| Station { name, facts: Vec::new(), tone: Tone::Plain };
-    let arrivals = Station { facts: arrivals(diagnosis), ..station(pages.words().arrivals().to_owned()) };
-    let mut stations: Vec<Station> =
-        std::iter::once(arrivals).chain(links.into_iter().map(station)).collect();
-    // Behind workers, a pool or a lock the chain goes on to what these wait for.
-    let gave = match first.cause {
-        Cause::Workers => 1,
-        Cause::Pool | Cause::Lock => 2,
-        _ => stations.len() - 1,
+    let arrivals = Station {
+        name: pages.words().arrivals().to_owned(),
+        facts: arrivals(diagnosis),
+        section: Some("load".to_owned()),
+        ..Station::default()
     };
-    if let Some(gave) = stations.get_mut(gave) {
-        gave.facts = first.evidence.iter().take(FACTS).map(|fact| evidence(fact, diagnosis)).collect();
-        gave.tone = Tone::Bad;
+    let known = match diagnosis.stations.as_slice() {
+        [] => named(diagnosis, first.cause),
+        known => known.to_vec(),
+    };
+    let behind = known.iter().map(|station| shown(station, first, diagnosis));
+    std::iter::once(arrivals).chain(behind).collect()
+}
+
+/// Leads only to what is there; what gave first leads to its evidence, if nothing else shows it.
+pub(super) fn lead(stations: &mut [Station], there: impl Fn(&str) -> bool) {
+    for station in stations {
+        let evidence = (station.tone == Tone::Bad).then(|| EVIDENCE.to_owned());
+        let charts = station.section.take().filter(|id| there(id));
+        station.section = charts.or(evidence.filter(|id| there(id)));
     }
-    stations
+}
+
+fn shown(station: &record::Station, first: &Finding, diagnosis: &Diagnosis) -> Station {
+    let facts = first.evidence.iter().take(if station.gave { FACTS } else { 0 });
+    let side = |there: Option<Use>| there.map(|there| full(there, station.size));
+    Station {
+        name: station.name.clone(),
+        facts: facts.map(|fact| evidence(fact, diagnosis)).collect(),
+        well: side(station.well),
+        degraded: side(station.degraded),
+        section: section(station, first.cause).map(str::to_owned),
+        tone: if station.gave { Tone::Bad } else { Tone::Plain },
+    }
+}
+
+fn full(there: Use, size: Option<f64>) -> Full {
+    // A hundredth of a worker is noise.
+    let count = |value: f64| number((value * 100.0).round() / 100.0);
+    let in_use = |used: f64| match size {
+        Some(size) => format!("{} of {}", count(used), count(size)),
+        None => format!("{} in use", count(used)),
+    };
+    let share = there.in_use.zip(size.filter(|size| *size > 0.0)).map(|(used, size)| (used / size).min(1.0));
+    Full {
+        in_use: there.in_use.map(in_use),
+        share,
+        stay: there.stay.map(|stay| stay.to_string()),
+        waiting: there.waiting.map(count),
+    }
 }
 
 /// At what rate all was well, and at what it was not.
@@ -45,4 +79,56 @@ fn arrivals(diagnosis: &Diagnosis) -> Vec<Text> {
     let well =
         diagnosis.well_at.map(|rate| Text::empty().and(Tone::Good, "well").then(format!(" at {rate}")));
     well.into_iter().chain(bad).collect()
+}
+
+/// Earlier versions kept the names alone.
+fn named(diagnosis: &Diagnosis, cause: Cause) -> Vec<record::Station> {
+    let links = diagnosis.chain.iter().filter(|link| *link != ARRIVALS).cloned();
+    let mut stations: Vec<record::Station> = links.map(record::Station::from).collect();
+    if stations.is_empty() {
+        stations.push(cause_name(cause).to_owned().into());
+    }
+    // Behind workers, a pool or a lock the chain goes on to what these wait for.
+    let gave = match cause {
+        Cause::Workers => 0,
+        Cause::Pool | Cause::Lock => 1,
+        _ => stations.len() - 1,
+    };
+    if let Some(gave) = stations.get_mut(gave) {
+        gave.gave = true;
+    }
+    stations
+}
+
+/// The section with the charts of a station.
+fn section(station: &record::Station, cause: Cause) -> Option<&'static str> {
+    Some(match station.place {
+        Place::Generator => "machine",
+        Place::Connections => "load",
+        Place::Threads => "threads",
+        Place::Peers => "sockets",
+        Place::Database => "database",
+        Place::Elsewhere if station.gave => charts(cause),
+        Place::Elsewhere => return None,
+    })
+}
+
+/// The section with the charts of what gave.
+fn charts(cause: Cause) -> &'static str {
+    use Cause::*;
+    match cause {
+        Generator | Ports | OwnDescriptors | Neighbour | Disk => "machine",
+        AcceptQueue | Retransmissions | PacketDrops | Tracking | Bandwidth => "sockets",
+        TaskLimit | CpuQuota | Cpu | Pool | Workers | Lock | Downstream | Inside => "threads",
+        MemoryLimit => "memory",
+        Gc | Safepoint | ColdJit => "jvm",
+        PostgresWal
+        | PostgresLock
+        | PostgresCpu
+        | PostgresReads
+        | PostgresConnections
+        | PostgresIdleInTransaction
+        | PostgresCheckpoints => "database",
+        Descriptors => EVIDENCE,
+    }
 }

@@ -16,12 +16,13 @@ const PHASES: usize = 1_000;
 pub(super) fn of(pages: &Pages) -> Front {
     let verdict = both(pages);
     // What stands above is not said again below.
-    let chain = chain::of(pages);
+    let mut chain = chain::of(pages);
     let drawn = pages.diagnosis.as_ref().filter(|_| !chain.is_empty()).map(verdict::chain);
     let said: Vec<Text> = verdict.iter().cloned().chain(drawn).collect();
     let sections = sections::all(pages).into_iter().filter_map(|section| section.without(&said));
     let sections: Vec<_> = sections.collect();
     let there = |id: &str| sections.iter().any(|section| section.id == id);
+    chain::lead(&mut chain, there);
     Front {
         head: head(pages),
         verdict,

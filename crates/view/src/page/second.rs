@@ -6,10 +6,11 @@ use stats::Histogram;
 use units::{Nanos, Rate};
 
 /// Columns that every load has.
-pub(super) const COLUMNS: [&str; 13] = [
+pub(super) const COLUMNS: [&str; 14] = [
     "offered",
     "achieved",
     "goodput",
+    "resent",
     "in_flight",
     "backlog",
     "connections",
@@ -39,6 +40,7 @@ pub(super) fn cells(rows: &mut Rows, slice: &Slice) -> Cells {
     put("offered", false, rate(slice.due));
     put("achieved", false, rate(slice.sent));
     put("goodput", false, rate(slice.outcomes.ok));
+    put("resent", false, rate(slice.resent));
     for each in Outcome::ALL {
         put(&outcome(each), true, rate(slice.outcomes.get(each)));
     }

@@ -1,8 +1,8 @@
 //! A crowd that waits for one of a few, or for one lock.
 
 use crate::hand::*;
-use record::Cause;
 use record::watch::{Group, Jvm, Wait};
+use record::{Cause, Use};
 use units::Rate;
 
 #[test]
@@ -24,6 +24,37 @@ fn a_pool_of_ten() {
         assert!(diagnosis.sentences.join(" ").contains(word), "{word}: {:?}", diagnosis.sentences);
     }
     assert!(diagnosis.prediction.is_some_and(|p| p.capacity == Some(Rate(380.0))));
+}
+
+/// From the figures that the sentences have: how many are in use, how long each request stays by Little's law, how many wait.
+#[test]
+fn every_place_on_the_way_says_how_full_it_was() {
+    let sleeping = |n| sessions("active", Some(("Timeout", "PgSleep")), n);
+    let mut well = calm();
+    well.window = with_sessions(well.window, vec![sleeping(2.0)]);
+    let bad = load(300.0, 190.0, 390.0, 1900, with_sessions(pool_of_ten(), vec![sleeping(9.9)]));
+    let diagnosis = judge(watched(), vec![well, bad]);
+    let [torment, workers, pool, sessions] = diagnosis.stations.as_slice() else {
+        panic!("{:#?}", diagnosis.stations)
+    };
+    assert_eq!((torment.name.as_str(), torment.size), ("torment: 1 loop", Some(1.0)));
+    assert_eq!((workers.name.as_str(), workers.size), ("200 workers", Some(200.0)));
+    assert_eq!((pool.name.as_str(), pool.size), (diagnosis.chain[1].as_str(), Some(10.0)));
+    assert_eq!((sessions.name.as_str(), sessions.size), (diagnosis.chain[2].as_str(), None));
+    let gave = [torment, workers, pool, sessions].map(|station| station.gave);
+    assert_eq!(gave, [false, false, true, false]);
+
+    let figures = |there: Option<Use>| {
+        let Use { in_use, stay, waiting } = there.expect("it was seen");
+        let stay_ms = stay.map(|stay| stay.as_millis_f64());
+        [in_use, stay_ms, waiting].map(|figure| figure.map(f64::round))
+    };
+    assert_eq!(figures(workers.well), [Some(2.0), Some(50.0), Some(0.0)]);
+    assert_eq!(figures(workers.degraded), [Some(200.0), Some(1053.0), Some(190.0)]);
+    assert_eq!(figures(pool.well), [Some(2.0), Some(50.0), Some(0.0)]);
+    assert_eq!(figures(pool.degraded), [Some(10.0), Some(53.0), Some(190.0)]);
+    assert_eq!(figures(sessions.well), [Some(2.0), Some(50.0), None]);
+    assert_eq!(figures(sessions.degraded), [Some(10.0), Some(52.0), None]);
 }
 
 #[test]

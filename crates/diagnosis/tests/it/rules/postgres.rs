@@ -19,9 +19,10 @@ fn postgresql_says_what_its_sessions_wait_for() {
             ),
         )
     };
-    for (cause, states) in [
+    for (cause, gave, states) in [
         (
             Cause::PostgresWal,
+            "write-ahead log",
             vec![
                 sessions("active", Some(("LWLock", "WALWrite")), 12.0),
                 sessions("active", Some(("IO", "WalSync")), 2.0),
@@ -30,6 +31,7 @@ fn postgresql_says_what_its_sessions_wait_for() {
         ),
         (
             Cause::PostgresLock,
+            "an advisory lock",
             vec![
                 sessions("active", Some(("Lock", "advisory")), 19.0),
                 sessions("active", Some(("Timeout", "PgSleep")), 1.0),
@@ -37,15 +39,21 @@ fn postgresql_says_what_its_sessions_wait_for() {
         ),
         (
             Cause::PostgresReads,
+            "pages not in memory",
             vec![sessions("active", Some(("IO", "DataFileRead")), 17.0), sessions("active", None, 3.0)],
         ),
         (
             Cause::PostgresIdleInTransaction,
+            "19 sessions idle in transaction",
             vec![sessions("idle in transaction", Some(("Client", "ClientRead")), 19.0)],
         ),
     ] {
         let bad = load(400.0, 200.0, 300.0, 900, with_sessions(reading(), states));
-        expect(&judge(watched(), vec![well(), bad]), cause);
+        let diagnosis = judge(watched(), vec![well(), bad]);
+        expect(&diagnosis, cause);
+        let named: Vec<&str> =
+            diagnosis.stations.iter().filter(|s| s.gave).map(|s| s.name.as_str()).collect();
+        assert_eq!(named, [gave], "{:#?}", diagnosis.stations);
     }
     let mut busy = with_sessions(reading(), vec![sessions("active", None, 18.0)]);
     busy.subjects[1] = SubjectWindow {

@@ -24,33 +24,30 @@ export function Legend({ drawn, at, hidden, toggle }: Props): JSX.Element {
   const points = chart.form === 'points';
   return (
     <div class="legend">
-      {chart.form === 'heat' ? (
-        <HeatScale chart={chart} />
-      ) : (
-        <ul>
-          {chart.series.map((series, index) => {
-            const value = at === null || points ? null : data.values[index]?.[at.rows[index] ?? at.row];
-            return (
-              <li key={index}>
-                <button
-                  type="button"
-                  class="series"
-                  aria-pressed={!hidden.has(index)}
-                  title={hidden.has(index) ? `show ${series.name}` : `hide ${series.name}`}
-                  onClick={() => toggle(index)}
-                >
-                  <Swatch chart={chart} index={index} />
-                  <span class="name">{series.name}</span>
-                  {!points && <span class="value">{value === null ? '' : format(value, chart.y.unit)}</span>}
-                </button>
-              </li>
-            );
-          })}
-          {points && <Shapes chart={chart} />}
-          {overTime(chart) && <Strips phases={phases} />}
-          <Marked marks={chart.marks} />
-        </ul>
-      )}
+      {chart.form === 'heat' && <HeatScale chart={chart} />}
+      <ul>
+        {chart.series.map((series, index) => {
+          const value = at === null || points ? null : data.values[index]?.[at.rows[index] ?? at.row];
+          return (
+            <li key={index}>
+              <button
+                type="button"
+                class="series"
+                aria-pressed={!hidden.has(index)}
+                title={hidden.has(index) ? `show ${series.name}` : `hide ${series.name}`}
+                onClick={() => toggle(index)}
+              >
+                <Swatch chart={chart} index={index} />
+                <span class="name">{series.name}</span>
+                {!points && <span class="value">{value === null ? '' : format(value, chart.y.unit)}</span>}
+              </button>
+            </li>
+          );
+        })}
+        {points && <Shapes chart={chart} />}
+        {overTime(chart) && <Strips phases={phases} />}
+        <Marked marks={chart.marks} />
+      </ul>
     </div>
   );
 }
@@ -58,7 +55,7 @@ export function Legend({ drawn, at, hidden, toggle }: Props): JSX.Element {
 /** What is under the cursor, in words; also what a reader of screens hears. */
 export function reading({ chart, data, phases }: Drawn, at: At | null): string {
   if (at === null || data.x.length === 0) return '';
-  if (chart.form === 'heat') return heatReading(chart, at);
+  if (chart.form === 'heat') return heatReading(chart, at, overTime(chart) ? phases : []);
   if (chart.form === 'points') {
     const point = at.point && data.points[at.point.series]?.[at.point.row];
     if (!point) return '';
@@ -85,16 +82,18 @@ export function spoken(drawn: Drawn, at: At | null, hidden: ReadonlySet<number>)
   return [where, ...values].join(', ');
 }
 
-function heatReading(chart: Chart, at: At): string {
+function heatReading(chart: Chart, at: At, phases: readonly Phase[]): string {
   const heat = chart.heat;
   if (!heat || heat.x.length < 2 || heat.y.length < 2) return '';
   const { total, most } = heatColumn(heat, at.row);
   const cell = (row: number) => `${format(heat.y[row], chart.y.unit)} – ${format(heat.y[row + 1], chart.y.unit)}`;
-  const parts = [format(heat.x[at.row], chart.x.unit), `${format(total, 'count')} in all`];
+  const [from, to] = [heat.x[at.row]!, heat.x[at.row + 1]!];
+  const phase = phaseAt(phases, (from + to) / 2)?.label ?? '';
+  const parts = [format(from, chart.x.unit), phase, marksAt(chart.marks, heat.x, at.row), `${format(total, 'count')} in all`];
   const here = at.y === null ? -1 : cellOf(heat.y, at.y);
   if (here >= 0) parts.push(`${format(heat.counts[at.row * (heat.y.length - 1) + here] ?? 0, 'count')} at ${cell(here)}`);
   else if (most >= 0) parts.push(`most at ${cell(most)}`);
-  return parts.join(' · ');
+  return parts.filter((part) => part !== '').join(' · ');
 }
 
 function Swatch({ chart, index }: { chart: Chart; index: number }): JSX.Element {

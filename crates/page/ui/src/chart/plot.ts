@@ -261,7 +261,7 @@ export class Plot {
         drawClear: [
           (plot) => {
             const { chart, phases } = this.drawn;
-            if (time && chart.form !== 'heat') drawPhases(plot, phases, scheme());
+            if (time) drawPhases(plot, phases, scheme());
             drawBands(plot, chart, scheme());
             if (chart.form === 'heat' && chart.heat) drawHeat(plot, chart.heat, scheme());
           },

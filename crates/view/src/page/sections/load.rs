@@ -65,19 +65,28 @@ pub(super) fn section(pages: &Pages) -> Section {
     }
     let load = pages.load().filter(|_| pages.kind() == Kind::Load);
     let empty = || Section::named("load", "The load over time");
-    load.map_or_else(empty, |load| figures(pages, &load))
+    let section = load
+        .map_or_else(empty, |load| figures(pages, &load))
         .texts(freezes::line(pages))
         .chart(pages, rate)
         .chart(pages, response)
         .chart(pages, waiting)
-        .chart(pages, outcomes)
+        .chart(pages, outcomes);
+    if !pages.moves("resent") {
+        return section;
+    }
+    let resent =
+        Chart::over_time("resent", "requests sent once more", Form::Lines, ("a second", Unit::PerSecond))
+            .note("the server was closing the connection that they met")
+            .column("resent", Role::Waiting, "resent");
+    section.chart(pages, resent)
 }
 
 /// Marks at most, the last ones: more could not be told apart.
 const MARKS: usize = 1_000;
 
 /// Where the target stood still.
-fn still(pages: &Pages) -> Vec<Phase> {
+pub(super) fn still(pages: &Pages) -> Vec<Phase> {
     let Some(found) = pages.freezes() else { return Vec::new() };
     let early = found.each.len().saturating_sub(MARKS);
     let mark = |freeze: &Freeze| {

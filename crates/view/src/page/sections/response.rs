@@ -1,5 +1,6 @@
 //! Response time over time and by how many: how it is spread.
 
+use super::load::still;
 use crate::document::{Chart, Form, Role, Section, Unit};
 use crate::page::pages::Pages;
 
@@ -11,7 +12,8 @@ fn heat(pages: &Pages) -> Chart {
     let mut chart =
         Chart::over_time("heat", "response times over time", Form::Heat, ("response time", Unit::Seconds))
             .note("the darker, the more requests took that long")
-            .log_y();
+            .log_y()
+            .marks(still(pages));
     chart.heat = pages.answers.grid();
     chart
 }

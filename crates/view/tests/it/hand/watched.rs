@@ -6,7 +6,9 @@ use record::watch::{
     Peer, Postgres, PostgresInfo, Role, Sessions, State, Subject, SubjectWindow, Sweep, ThreadsAt, Usage,
     Wait, Watched, Window,
 };
-use record::{Arithmetic, Cause, Confidence, Diagnosis, Event, Evidence, Finding, Prediction};
+use record::{
+    Arithmetic, Cause, Confidence, Diagnosis, Event, Evidence, Finding, Place, Prediction, Station, Use,
+};
 use units::{Nanos, Rate};
 
 pub fn watched() -> Watched {
@@ -178,6 +180,41 @@ fn fact(text: &str, (value, threshold, well): (f64, f64, Option<f64>), unit: &st
     Evidence { text, value, threshold, unit, well, source, windows: 10 }
 }
 
+/// What a request comes by: the pool is full.
+fn stations() -> Vec<Station> {
+    let used = |in_use, stay_us, waiting| {
+        Some(Use { in_use: Some(in_use), stay: Some(Nanos::from_micros(stay_us)), waiting })
+    };
+    vec![
+        Station {
+            size: Some(1.0),
+            well: used(0.012, 300, None),
+            degraded: used(0.057, 300, None),
+            ..Place::Generator.named("torment: 1 loop")
+        },
+        Station {
+            well: used(2.1, 52_500, Some(0.0)),
+            degraded: used(390.0, 2_052_600, Some(0.004)),
+            ..Place::Connections.named("400 connections")
+        },
+        Station {
+            size: Some(200.0),
+            well: used(2.0, 50_000, Some(0.1)),
+            degraded: used(200.0, 1_052_600, Some(190.0)),
+            ..Place::Threads.named("200 workers")
+        },
+        Station {
+            size: Some(10.0),
+            well: used(2.0, 50_000, Some(0.0)),
+            degraded: used(9.9, 52_100, Some(189.9)),
+            gave: true,
+            ..Place::Peers.named("10 connections")
+        },
+        Station { degraded: used(9.7, 51_000, None), ..Place::Database.named("10 sessions") },
+        "Timeout PgSleep".to_owned().into(),
+    ]
+}
+
 pub fn diagnosis() -> Diagnosis {
     let certain = Confidence { margin: 1.0, persistence: 1.0, independence: 0.9, coverage: 1.0 };
     Diagnosis {
@@ -233,6 +270,7 @@ pub fn diagnosis() -> Diagnosis {
         chain: ["200 workers", "10 connections", "10 sessions", "Timeout PgSleep"]
             .map(str::to_owned)
             .to_vec(),
+        stations: stations(),
         degraded_at: Some(Rate(2016.0)),
         well_at: Some(Rate(1984.0)),
         arithmetic: Some(Arithmetic {

@@ -51,6 +51,10 @@ pub fn is_sound(document: &Document) {
     ids.dedup();
     assert_eq!(ids.len(), count, "{ids:?}");
     assert!(front.verdict.len() <= 2, "{:?}", words(front));
+    for station in &front.chain {
+        let there = |id: &String| front.sections.iter().any(|section| section.id == *id);
+        assert!(station.section.as_ref().is_none_or(there), "{station:?}");
+    }
     assert!(timeline.at.windows(2).all(|pair| pair[0] < pair[1]), "{:?}", timeline.at);
     for column in &timeline.columns {
         assert_eq!(column.values.len(), timeline.at.len(), "{}", column.id);

@@ -3,7 +3,31 @@
 use crate::hand::{Run, load};
 use crate::page::kit::{at, chart, document, golden, said, section, words};
 use record::{Outcome, Purpose};
+use torment_view::document::Document;
 use torment_view::page::Pages;
+
+/// The rare things on the axis of all others: requests that were sent once more, and moments in which the target stood still.
+#[test]
+fn what_happens_now_and_then_is_drawn_where_it_happened() {
+    let of = |load| document(&Pages::of(&Run::start("run").trial(load).judged(Some(true)).events));
+    let calm = of(load(Purpose::Load, 400.0, 30));
+    let ids = |document: &Document| -> Vec<String> {
+        section(&document.front, "load").charts.iter().map(|chart| chart.id.clone()).collect()
+    };
+    assert!(!ids(&calm).contains(&"resent".to_owned()), "{:?}", ids(&calm));
+    assert!(chart(&calm.front, "heat").marks.is_empty());
+
+    let again = of(load(Purpose::Load, 400.0, 30).resent(60));
+    assert_eq!(ids(&again).last().map(String::as_str), Some("resent"));
+    assert_eq!(at(&again.timeline, "resent", 13.0), Some(2.0));
+
+    let froze = (1..6).fold(load(Purpose::Load, 1000.0, 60), |load, nth| load.still(10_000 * nth - 980, 980));
+    let froze = of(froze);
+    for id in ["rate", "response-time", "heat"] {
+        let marks: Vec<f64> = chart(&froze.front, id).marks.iter().map(|mark| mark.to - mark.from).collect();
+        assert!(!marks.is_empty() && marks.iter().all(|length| *length > 0.5), "{id}: {marks:?}");
+    }
+}
 
 #[test]
 fn a_load_that_fails_its_goal() {

@@ -2,9 +2,9 @@
 
 use crate::hand::{Run, curve, load, pair};
 use crate::page::kit::{at, chart, document, golden, good, said, section, words};
-use record::{Ended, Event, Outcome, Purpose};
+use record::{Diagnosis, Ended, Event, Outcome, Purpose};
 use torment_view::Tone;
-use torment_view::document::{Document, Form, Unit};
+use torment_view::document::{Document, Form, Full, Station, Unit};
 use torment_view::page::Pages;
 
 /// Shows what was seen after each second of load, as a watch does.
@@ -123,6 +123,28 @@ fn connections_stand_at_their_number() {
     );
 }
 
+/// The stations of a chain, whether each gave first, and where it leads.
+fn way(chain: &[Station]) -> Vec<(&str, bool, Option<&str>)> {
+    chain.iter().map(|s| (s.name.as_str(), s.tone == Tone::Bad, s.section.as_deref())).collect()
+}
+
+/// Runs of earlier versions know the names of the stations and no figures; what gave first is marked all the same, and leads to its
+/// evidence where nothing was kept that could be drawn.
+#[test]
+fn a_chain_of_an_earlier_version_has_no_figures() {
+    let diagnosis = Diagnosis { stations: Vec::new(), ..crate::hand::watched::diagnosis() };
+    let front = document(&Pages::of(&Run::start("find").diagnosed(diagnosis).events)).front;
+    let expected = [
+        ("requests", false, None),
+        ("200 workers", false, None),
+        ("10 connections", true, Some("evidence")),
+        ("10 sessions", false, None),
+        ("Timeout PgSleep", false, None),
+    ];
+    assert_eq!(way(&front.chain), expected);
+    assert!(front.chain.iter().all(|station| station.well.is_none() && station.degraded.is_none()));
+}
+
 #[test]
 fn a_search_that_was_watched() {
     let pages = Pages::of(&search());
@@ -163,12 +185,28 @@ fn a_search_that_was_watched() {
     assert_eq!(series("void").points[0].x, 6.0);
     assert_eq!(series("upper bound").points.iter().map(|p| (p.x, p.y)).collect::<Vec<_>>(), [(4.0, 2016.0)]);
     // The way of a request: the pool gave first, and what it guards is behind it.
-    let chain: Vec<(&str, bool)> =
-        front.chain.iter().map(|station| (station.name.as_str(), station.tone == Tone::Bad)).collect();
-    let expected =
-        [("requests", false), ("200 workers", false), ("10 connections", true), ("10 sessions", false)];
-    assert_eq!(chain[..4], expected);
+    let expected = [
+        ("requests", false, Some("load")),
+        ("torment: 1 loop", false, Some("machine")),
+        ("400 connections", false, Some("load")),
+        ("200 workers", false, Some("threads")),
+        ("10 connections", true, Some("sockets")),
+        ("10 sessions", false, Some("database")),
+        ("Timeout PgSleep", false, None),
+    ];
+    assert_eq!(way(&front.chain), expected);
     assert_eq!(front.chain[0].facts[0].to_string(), "well at 1,984/s");
+    // How full it was, from the same figures; of what is not known nothing is said.
+    let pool = &front.chain[4];
+    let full = |in_use: &str, share, stay: &str, waiting: &str| {
+        let [in_use, stay, waiting] = [in_use, stay, waiting].map(|text| Some(text.to_owned()));
+        Some(Full { in_use, share: Some(share), stay, waiting })
+    };
+    assert_eq!(pool.well, full("2 of 10", 0.2, "50 ms", "0"));
+    assert_eq!(pool.degraded, full("9.9 of 10", 0.99, "52.1 ms", "190"));
+    let sessions = front.chain[5].degraded.as_ref().expect("they were seen");
+    assert_eq!((sessions.in_use.as_deref(), sessions.share), (Some("9.7 in use"), None));
+    assert_eq!((&front.chain[5].well, &front.chain[6].degraded), (&None, &None));
     // What stands above is not said again below.
     assert!(!said(section(front, "evidence")).contains("200 workers → "));
     assert!(!said(section(front, "search")).contains("holds 1,984"));
