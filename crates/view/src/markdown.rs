@@ -1,7 +1,7 @@
 //! A run as Markdown, for a ticket, a chat, an article: all that its page says, with its tables. Of what the page draws it has only the pictures of what
 //! the run came to, as an image beside it.
 
-use crate::document::{Front, Head, Piece, Section, Station, Table, Text, Tone};
+use crate::document::{Front, Full, Head, Piece, Section, Station, Table, Text, Tone};
 use crate::words::{entity, one_blank};
 use units::Moment;
 
@@ -42,7 +42,29 @@ fn way(chain: &[Station]) -> Vec<String> {
     let seen: Vec<String> = seen.collect();
     let names: Vec<String> = chain.iter().map(name).collect();
     let way = if names.is_empty() { String::new() } else { "The way of a request: ".to_owned() };
-    vec![way + &names.join(" → "), seen.join("\n")]
+    vec![way + &names.join(" → "), seen.join("\n"), places(chain)]
+}
+
+/// How full each place was; nothing if that is known of none.
+fn places(chain: &[Station]) -> String {
+    let cell = |full: Option<&Full>| {
+        let full = full.cloned().unwrap_or_default();
+        let stay = full.stay.map(|stay| format!("{stay} each"));
+        let waiting = full.waiting.map(|waiting| format!("{waiting} waiting"));
+        [full.in_use, stay, waiting].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    };
+    let row = |station: &Station| {
+        let known = station.well.is_some() || station.degraded.is_some();
+        let sides = [station.well.as_ref(), station.degraded.as_ref()].map(cell);
+        known.then(|| std::iter::once(station.name.clone()).chain(sides).collect())
+    };
+    let rows: Vec<Vec<String>> = chain.iter().filter_map(row).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    table(&["place", "well", "degraded"].map(str::to_owned), |_| false, rows.into_iter())
+        .trim_end()
+        .to_owned()
 }
 
 /// What a section says, and its tables; nothing of one that only draws.
@@ -184,9 +206,16 @@ mod tests {
             Chart::of("limit", "where it breaks", Form::Points, ("", Unit::Count), ("", Unit::Count));
         let mut steps = Table::with_text_last(&["trial", "p99", "most wait"]).titled("step by step");
         steps.row(["4".to_owned(), " 2  ms".to_owned(), "a|b".to_owned()].map(|text| (text, Tone::Plain)));
-        let station = |name: &str, tone| Station { name: name.to_owned(), facts: Vec::new(), tone };
+        let station = |name: &str, tone| Station { name: name.to_owned(), tone, ..Station::default() };
         let full = Station {
             facts: vec![Text::at(1).then("10 in use   (3 at 9/s)")],
+            well: Some(Full { in_use: Some("3 of 10".to_owned()), ..Full::default() }),
+            degraded: Some(Full {
+                in_use: Some("10 of 10".to_owned()),
+                stay: Some("52 ms".to_owned()),
+                waiting: Some("190".to_owned()),
+                ..Full::default()
+            }),
             ..station("a pool", Tone::Bad)
         };
         let evidence = Section::named("evidence", "What gave first").texts([
@@ -229,6 +258,10 @@ mod tests {
 The way of a request: requests → **a pool** (gave first)
 
 - a pool: 10 in use (3 at 9/s)
+
+| place | well | degraded |
+| --- | --- | --- |
+| a pool | 3 of 10 | 10 of 10, 52 ms each, 190 waiting |
 
 ![where it breaks: each mark is a trial](my%20run-limit.svg)
 

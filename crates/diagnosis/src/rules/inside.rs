@@ -32,7 +32,7 @@ pub(crate) fn station(case: &Case<'_>, name: String, count: impl Fn(&Postgres) -
         Some(used(count(postgres), None, &side.load))
     };
     Station {
-        well: case.when_well(&there).flatten(),
+        well: case.when_well(there).flatten(),
         degraded: there(&case.bad),
         ..Place::Database.named(name)
     }

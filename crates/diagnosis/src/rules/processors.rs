@@ -37,7 +37,7 @@ fn station(case: &Case<'_>, name: String, size: f64, in_use: impl Fn(&Window) ->
         |side: &Condition<'_>| used_there(in_use(&side.all), Some(service_runnable(&side.all)), &side.load);
     Station {
         size: Some(size),
-        well: case.when_well(&there),
+        well: case.when_well(there),
         degraded: Some(there(&case.bad)),
         ..Place::Threads.named(name)
     }
