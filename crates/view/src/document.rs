@@ -41,7 +41,7 @@ pub struct Front {
     /// The verdict in two sentences at most: what holds, and what gave first.
     pub verdict: Vec<Text>,
     /// The way of a request to what gave first; empty if nothing did.
-    pub chain: Vec<Station>,
+    pub chain: Vec<StationBox>,
     /// What a run came to, drawn: to be seen beside the verdict.
     pub pictures: Vec<Chart>,
     /// Every reason for doubt.
@@ -92,15 +92,15 @@ pub enum State {
 
 /// Somewhere that a request comes by.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Station {
+pub struct StationBox {
     /// What it is: `200 workers`.
     pub name: String,
     /// What was seen there.
     pub facts: Vec<Text>,
     /// How full it was where the target was well; none if that is not known.
-    pub well: Option<Full>,
+    pub well: Option<Occupancy>,
     /// How full it was where the target was degraded.
-    pub degraded: Option<Full>,
+    pub degraded: Option<Occupancy>,
     /// The section with its charts.
     pub section: Option<String>,
     /// Bad of the one that gave first.
@@ -109,7 +109,7 @@ pub struct Station {
 
 /// How full a station was, on average; what is not known is none.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Full {
+pub struct Occupancy {
     /// How many were in use: `9.9 of 10`, or `9.9 in use`.
     pub in_use: Option<String>,
     /// The share of its size that was in use, 1 at most.

@@ -1,7 +1,7 @@
 //! A run as Markdown, for a ticket, a chat, an article: all that its page says, with its tables. Of what the page draws it has only the pictures of what
 //! the run came to, as an image beside it.
 
-use crate::document::{Front, Full, Head, Piece, Section, Station, Table, Text, Tone};
+use crate::document::{Front, Head, Occupancy, Piece, Section, StationBox, Table, Text, Tone};
 use crate::words::{entity, one_blank};
 use units::Moment;
 
@@ -31,8 +31,8 @@ pub fn markdown(front: &Front, image: Option<&str>) -> String {
 }
 
 /// The way of a request, and what was seen on it.
-fn way(chain: &[Station]) -> Vec<String> {
-    let name = |station: &Station| match station.tone {
+fn way(chain: &[StationBox]) -> Vec<String> {
+    let name = |station: &StationBox| match station.tone {
         Tone::Bad => format!("{} (gave first)", strong(&station.name)),
         _ => escaped(&station.name),
     };
@@ -46,14 +46,14 @@ fn way(chain: &[Station]) -> Vec<String> {
 }
 
 /// How full each place was; nothing if that is known of none.
-fn places(chain: &[Station]) -> String {
-    let cell = |full: Option<&Full>| {
+fn places(chain: &[StationBox]) -> String {
+    let cell = |full: Option<&Occupancy>| {
         let full = full.cloned().unwrap_or_default();
         let stay = full.stay.map(|stay| format!("{stay} each"));
         let waiting = full.waiting.map(|waiting| format!("{waiting} waiting"));
         [full.in_use, stay, waiting].into_iter().flatten().collect::<Vec<_>>().join(", ")
     };
-    let row = |station: &Station| {
+    let row = |station: &StationBox| {
         let known = station.well.is_some() || station.degraded.is_some();
         let sides = [station.well.as_ref(), station.degraded.as_ref()].map(cell);
         known.then(|| std::iter::once(station.name.clone()).chain(sides).collect())
@@ -206,15 +206,15 @@ mod tests {
             Chart::of("limit", "where it breaks", Form::Points, ("", Unit::Count), ("", Unit::Count));
         let mut steps = Table::with_text_last(&["trial", "p99", "most wait"]).titled("step by step");
         steps.row(["4".to_owned(), " 2  ms".to_owned(), "a|b".to_owned()].map(|text| (text, Tone::Plain)));
-        let station = |name: &str, tone| Station { name: name.to_owned(), tone, ..Station::default() };
-        let full = Station {
+        let station = |name: &str, tone| StationBox { name: name.to_owned(), tone, ..StationBox::default() };
+        let full = StationBox {
             facts: vec![Text::at(1).then("10 in use   (3 at 9/s)")],
-            well: Some(Full { in_use: Some("3 of 10".to_owned()), ..Full::default() }),
-            degraded: Some(Full {
+            well: Some(Occupancy { in_use: Some("3 of 10".to_owned()), ..Occupancy::default() }),
+            degraded: Some(Occupancy {
                 in_use: Some("10 of 10".to_owned()),
                 stay: Some("52 ms".to_owned()),
                 waiting: Some("190".to_owned()),
-                ..Full::default()
+                ..Occupancy::default()
             }),
             ..station("a pool", Tone::Bad)
         };

@@ -2,7 +2,7 @@
 
 use super::pages::Pages;
 use crate::Tone;
-use crate::document::{Full, Station, Text};
+use crate::document::{Occupancy, StationBox, Text};
 use crate::verdict::evidence;
 use crate::words::number;
 use diagnosis::cause_name;
@@ -16,14 +16,14 @@ const ARRIVALS: &str = "requests";
 const EVIDENCE: &str = "evidence";
 
 /// Nothing if nothing is known to have given. The sections that stations lead to need not be there.
-pub(super) fn of(pages: &Pages) -> Vec<Station> {
+pub(super) fn of(pages: &Pages) -> Vec<StationBox> {
     let Some(diagnosis) = &pages.diagnosis else { return Vec::new() };
     let Some(first) = diagnosis.findings.first() else { return Vec::new() };
-    let arrivals = Station {
+    let arrivals = StationBox {
         name: pages.words().arrivals().to_owned(),
         facts: arrivals(diagnosis),
         section: Some("load".to_owned()),
-        ..Station::default()
+        ..StationBox::default()
     };
     let known = match diagnosis.stations.as_slice() {
         [] => named(diagnosis, first.cause),
@@ -34,7 +34,7 @@ pub(super) fn of(pages: &Pages) -> Vec<Station> {
 }
 
 /// Leads only to what is there; what gave first leads to its evidence, if nothing else shows it.
-pub(super) fn lead(stations: &mut [Station], there: impl Fn(&str) -> bool) {
+pub(super) fn lead(stations: &mut [StationBox], there: impl Fn(&str) -> bool) {
     for station in stations {
         let evidence = (station.tone == Tone::Bad).then(|| EVIDENCE.to_owned());
         let charts = station.section.take().filter(|id| there(id));
@@ -42,10 +42,10 @@ pub(super) fn lead(stations: &mut [Station], there: impl Fn(&str) -> bool) {
     }
 }
 
-fn shown(station: &record::Station, first: &Finding, diagnosis: &Diagnosis) -> Station {
+fn shown(station: &record::Station, first: &Finding, diagnosis: &Diagnosis) -> StationBox {
     let facts = first.evidence.iter().take(if station.gave { FACTS } else { 0 });
     let side = |there: Option<Use>| there.map(|there| full(there, station.size));
-    Station {
+    StationBox {
         name: station.name.clone(),
         facts: facts.map(|fact| evidence(fact, diagnosis)).collect(),
         well: side(station.well),
@@ -55,7 +55,7 @@ fn shown(station: &record::Station, first: &Finding, diagnosis: &Diagnosis) -> S
     }
 }
 
-fn full(there: Use, size: Option<f64>) -> Full {
+fn full(there: Use, size: Option<f64>) -> Occupancy {
     // A hundredth of a worker is noise.
     let count = |value: f64| number((value * 100.0).round() / 100.0);
     let in_use = |used: f64| match size {
@@ -63,7 +63,7 @@ fn full(there: Use, size: Option<f64>) -> Full {
         None => format!("{} in use", count(used)),
     };
     let share = there.in_use.zip(size.filter(|size| *size > 0.0)).map(|(used, size)| (used / size).min(1.0));
-    Full {
+    Occupancy {
         in_use: there.in_use.map(in_use),
         share,
         stay: there.stay.map(|stay| stay.to_string()),

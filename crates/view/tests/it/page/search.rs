@@ -4,7 +4,7 @@ use crate::hand::{Run, curve, load, pair};
 use crate::page::kit::{at, chart, document, golden, good, said, section, words};
 use record::{Diagnosis, Ended, Event, Outcome, Purpose};
 use torment_view::Tone;
-use torment_view::document::{Document, Form, Full, Station, Unit};
+use torment_view::document::{Document, Form, Occupancy, StationBox, Unit};
 use torment_view::page::Pages;
 
 /// Shows what was seen after each second of load, as a watch does.
@@ -79,7 +79,7 @@ fn a_search_is_written_as_markdown() {
     let text = torment_view::markdown(&front, Some("report-limit.svg"));
     for said in [
         "# torment find http://127.0.0.1:8080/queue?us=500\n\n**holds 1,984 requests/s** (between 1,984 and 2,016;",
-        "The way of a request: requests → 200 workers → **10 connections** (gave first) → 10 sessions",
+        "The way of a request: requests → torment: 1 loop → 400 connections → 200 workers → **10 connections** (gave first) → 10 sessions",
         "![where it breaks: each mark is a quantile of one trial;",
         "](report-limit.svg)\n\n## Doubts\n\n- ",
         "\n## What gave first\n",
@@ -124,7 +124,7 @@ fn connections_stand_at_their_number() {
 }
 
 /// The stations of a chain, whether each gave first, and where it leads.
-fn way(chain: &[Station]) -> Vec<(&str, bool, Option<&str>)> {
+fn way(chain: &[StationBox]) -> Vec<(&str, bool, Option<&str>)> {
     chain.iter().map(|s| (s.name.as_str(), s.tone == Tone::Bad, s.section.as_deref())).collect()
 }
 
@@ -200,7 +200,7 @@ fn a_search_that_was_watched() {
     let pool = &front.chain[4];
     let full = |in_use: &str, share, stay: &str, waiting: &str| {
         let [in_use, stay, waiting] = [in_use, stay, waiting].map(|text| Some(text.to_owned()));
-        Some(Full { in_use, share: Some(share), stay, waiting })
+        Some(Occupancy { in_use, share: Some(share), stay, waiting })
     };
     assert_eq!(pool.well, full("2 of 10", 0.2, "50 ms", "0"));
     assert_eq!(pool.degraded, full("9.9 of 10", 0.99, "52.1 ms", "190"));
