@@ -38,7 +38,7 @@ fn a_live_page_gets_every_row_once() {
 }
 
 #[test]
-fn hundreds_of_thousands_of_seconds_stay_small() {
+fn a_whole_day_stays_small() {
     let mut run = Run::start("run");
     run.events.push(Event::TrialStarted {
         trial: 1,
@@ -52,10 +52,10 @@ fn hundreds_of_thousands_of_seconds_stay_small() {
     slice.outcomes.add(Outcome::Ok, 3);
     slice.response.record_many(Nanos(900), 3);
     let mut event = Event::SliceDone { trial: 1, slice: Box::new(slice) };
-    for index in 0..300_000 {
+    for index in 0..86_400 {
         let Event::SliceDone { slice, .. } = &mut event else { unreachable!("it is one") };
         slice.index = index;
-        slice.in_flight = u64::from(index == 123_456) * 5000;
+        slice.in_flight = u64::from(index == 23_456) * 5000;
         pages.fold(&event);
     }
     assert!(pages.rows() <= 4_000, "{}", pages.rows());
@@ -66,7 +66,7 @@ fn hundreds_of_thousands_of_seconds_stay_small() {
     assert!(in_flight.values.contains(&Some(5000.0)), "the one peak survives");
     let offered = document.timeline.columns.iter().find(|column| column.id == "offered").expect("a column");
     assert!(offered.values.iter().flatten().all(|rate| *rate == 3.0));
-    assert!(*document.timeline.at.last().expect("rows") > 299_000.0);
+    assert!(*document.timeline.at.last().expect("rows") > 86_000.0);
 }
 
 /// Half an hour with six groups of threads in six states each.
