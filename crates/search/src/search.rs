@@ -408,15 +408,16 @@ impl Search {
 
     /// Whether one more full trial is more than the target's noise is worth: it may last beyond the patience, or the width cannot be reached in it.
     fn is_late(&self) -> bool {
-        let patience = self.config.budget.unwrap_or(self.trial() * PATIENCE).as_secs_f64();
-        let patience = (patience - CURVE).max(patience / 2.0);
+        let whole = self.config.budget.unwrap_or(self.trial() * PATIENCE).as_secs_f64();
+        // The curve takes its part of both.
+        let [patience, half] = [whole, whole / 2.0].map(|time| (time - CURVE).max(time / 2.0));
         let loaded = (self.spent - self.warm).as_secs_f64();
         let trial = self.trial().as_secs_f64();
         let reached = self.held.width(&self.config.goals).unwrap_or(f64::INFINITY);
         let needed = loaded * (reached / self.config.width.0).powi(2);
         // Who gives a budget wants all of it used.
         self.measured.as_secs_f64() + trial > patience
-            || self.config.budget.is_none() && loaded + trial > patience / 2.0 && needed > patience
+            || self.config.budget.is_none() && loaded + trial > half && needed > patience
     }
 
     fn propose(&mut self) -> Option<Proposal> {
