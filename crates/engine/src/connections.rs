@@ -14,6 +14,12 @@ use units::Nanos;
 /// and somebody waits.
 const TOO_OLD_AT_ONCE: usize = 16;
 
+/// In a stretch of this length
+const GROWTH_SPAN_NS: u64 = 100_000_000;
+/// their number grows by so many, or doubles if that is more: while a target hiccups, requests wait by the thousand, and a connection for each
+/// would overflow its accept queue by our doing.
+const GROWTH_LEAST: usize = 100;
+
 pub(crate) struct Connection {
     pub stream: Stream,
     pub protocol: Protocol,
@@ -41,6 +47,8 @@ pub(crate) struct Connections {
     /// Where each is to be used as often as the others: whose turn it is; those closed meanwhile are passed over.
     turns: Option<VecDeque<Key>>,
     idle: IdleLimit,
+    /// Since when their growth is counted, on the monotonic clock, and how many they were then.
+    growth: (u64, usize),
 }
 
 impl Connections {
@@ -54,6 +62,7 @@ impl Connections {
             serial,
             turns: None,
             idle: IdleLimit::default(),
+            growth: (0, 0),
         }
     }
 
@@ -82,6 +91,16 @@ impl Connections {
 
     pub fn connecting(&self) -> usize {
         self.connecting
+    }
+
+    /// Whether one more would be no sudden growth.
+    pub fn may_grow(&mut self) -> bool {
+        let (now, len) = (sys::monotonic_ns(), self.len());
+        if now - self.growth.0 >= GROWTH_SPAN_NS {
+            self.growth = (now, len);
+        }
+        let before = self.growth.1;
+        len < before + before.max(GROWTH_LEAST)
     }
 
     /// Begins a connection; the kernel will report it under its slot number.

@@ -71,6 +71,8 @@ const FILLS_UP: u64 = 10;
 const PATIENCE: u64 = 18;
 /// The curve takes about so many seconds.
 const CURVE: f64 = 10.0;
+/// A width that needs so many times the patience is far away.
+const FAR: f64 = 4.0;
 /// A trial within this share of a curve's rate serves as its point.
 const NEAR: f64 = 0.02;
 
@@ -409,12 +411,13 @@ impl Search {
     /// Whether one more full trial is more than the target's noise is worth: it may last beyond the patience, or the width cannot be reached in it.
     fn is_late(&self) -> bool {
         let whole = self.config.budget.unwrap_or(self.trial() * PATIENCE).as_secs_f64();
-        // The curve takes its part of both.
-        let [patience, half] = [whole, whole / 2.0].map(|time| (time - CURVE).max(time / 2.0));
+        let patience = (whole - CURVE).max(whole / 2.0);
         let loaded = (self.spent - self.warm).as_secs_f64();
         let trial = self.trial().as_secs_f64();
         let reached = self.held.width(&self.config.goals).unwrap_or(f64::INFINITY);
         let needed = loaded * (reached / self.config.width.0).powi(2);
+        // Where the width is far away, the curve is had within that half, too.
+        let half = patience / 2.0 - if needed > FAR * patience { CURVE / 2.0 } else { 0.0 };
         // Who gives a budget wants all of it used.
         self.measured.as_secs_f64() + trial > patience
             || self.config.budget.is_none() && loaded + trial > half && needed > patience

@@ -96,10 +96,12 @@ impl Worker {
             return;
         }
         let a_time = self.setup.endpoint.streams();
-        let limit = if self.is_closed_loop() { CONNECTING_LIMIT_CLOSED } else { CONNECTING_LIMIT };
+        let closed = self.is_closed_loop();
+        let limit = if closed { CONNECTING_LIMIT_CLOSED } else { CONNECTING_LIMIT };
         while self.connections.connecting() < limit
             && self.connections.len() < self.setup.connections_limit
             && (self.connections.connecting() < self.backlog.len().div_ceil(a_time) || self.wants_more())
+            && (closed || self.connections.may_grow())
         {
             if let Err(why) = self.connect() {
                 self.no_connection(&why);
