@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")"
 
-# ASCII, Latin-1, Latin Extended-A, two more of Romanian, dashes, quotes, dots, primes of money and of thousands, minus, and what stands for no letter.
+# ASCII, Latin-1, Latin Extended-A, two more of Romanian, dashes, quotes, dots, narrow space, per mille, euro, minus, and what stands for what cannot be shown.
 LETTERS=U+20-7E,U+A0-17F,U+218-21B,U+2010-2015,U+2018-201F,U+2020-2022,U+2026,U+202F,U+2030,U+2039,U+203A,U+20AC,U+2212,U+FFFD
 # Arrows and comparisons, which the others lack.
 SIGNS=U+2190-2195,U+21D0-21D4,U+221A,U+221E,U+2248,U+2260,U+2264,U+2265
