@@ -78,6 +78,7 @@ manual: ## The manual as a book, in target/book.
 dist: build ## The static binary with completions, man page and licences, in dist/.
 	rm -rf dist && mkdir -p dist
 	cp $(SHIPPED) LICENSE-MIT LICENSE-APACHE README.md dist/
+	cp crates/picture/font/OFL.txt dist/LICENSE-FONTS
 	$(SHIPPED) man > dist/torment.1
 	for shell in bash zsh fish; do $(SHIPPED) completions $$shell > dist/torment.$$shell; done
 	tar -C dist -czf torment-$(TARGET).tar.gz . && mv torment-$(TARGET).tar.gz dist/

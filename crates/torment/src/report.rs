@@ -20,6 +20,8 @@ const STDOUT: &str = "-";
 enum Form {
     Page,
     Picture,
+    /// The same picture, for where no SVG is shown.
+    Pixels,
     Markdown,
 }
 
@@ -32,6 +34,8 @@ impl Form {
             Self::Markdown
         } else if ends("svg") {
             Self::Picture
+        } else if ends("png") {
+            Self::Pixels
         } else {
             Self::Page
         }
@@ -41,6 +45,7 @@ impl Form {
         match self {
             Self::Page => ".html",
             Self::Picture => ".svg",
+            Self::Pixels => ".png",
             Self::Markdown => ".md",
         }
     }
@@ -48,11 +53,18 @@ impl Form {
 
 /// What is to be written, and what else was.
 struct Written {
-    text: String,
+    bytes: Vec<u8>,
     /// What can be done with it.
     opens: String,
     /// The image beside it.
     picture: Option<PathBuf>,
+}
+
+impl Written {
+    /// With nothing beside it.
+    fn alone(bytes: impl Into<Vec<u8>>, opens: &str) -> Self {
+        Self { bytes: bytes.into(), opens: opens.to_owned(), picture: None }
+    }
 }
 
 pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
@@ -61,7 +73,7 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
     let form = Form::of(args);
     let usual = || match form {
         Form::Markdown => PathBuf::from(STDOUT),
-        Form::Page | Form::Picture => named(&id, form.extension()),
+        Form::Page | Form::Picture | Form::Pixels => named(&id, form.extension()),
     };
     let file = args.output.clone().unwrap_or_else(usual);
     if file.is_dir() {
@@ -73,20 +85,27 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
         )));
     }
     let document = page::document(store, &id)?;
-    let Written { text, opens, picture } = match form {
+    let Written { bytes, opens, picture } = match form {
         Form::Page => frozen(&document)?,
-        Form::Picture => drawn(&document.front, &id)?,
+        Form::Picture => {
+            let svg = drawn(&document.front, &id)?;
+            Written::alone(svg, "shows in any browser and on any page")
+        }
+        Form::Pixels => {
+            let svg = drawn(&document.front, &id)?;
+            Written::alone(picture::png(&svg)?, "shows wherever images do")
+        }
         Form::Markdown => told(&document.front, &file)?,
     };
     if document.front.head.state == State::Running {
         eprintln!("torment: run {id} is still running; the report shows what there is so far");
     }
     if file == Path::new(STDOUT) {
-        io::stdout().lock().write_all(text.as_bytes())?;
+        io::stdout().lock().write_all(&bytes)?;
         return Ok(exit::MET);
     }
-    write(&file, &text)?;
-    let size = Bytes(text.len() as u64);
+    write(&file, &bytes)?;
+    let size = Bytes(bytes.len() as u64);
     result(
         || {
             let wrote = Text::plain("  wrote ").and(Tone::Strong, file.display().to_string());
@@ -104,25 +123,21 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
 
 fn frozen(document: &Document) -> Result<Written, Failure> {
     let text = page::freeze(document).ok_or_else(|| anyhow!("no report can be written: {NOT_BUILT}"))?;
-    Ok(Written { text, opens: "opens in any browser, without a network".to_owned(), picture: None })
+    Ok(Written::alone(text, "opens in any browser, without a network"))
 }
 
-fn drawn(front: &Front, id: &RunId) -> Result<Written, Failure> {
-    let text = view::svg(front).ok_or_else(|| {
+/// Its picture as SVG.
+fn drawn(front: &Front, id: &RunId) -> Result<String, Failure> {
+    view::svg(front).ok_or_else(|| {
         wrong(anyhow!(
             "run {id} has no picture: only a search and an experiment have one; -o FILE.html writes its page"
         ))
-    })?;
-    Ok(Written { text, opens: "shows in any browser and on any page".to_owned(), picture: None })
+    })
 }
 
 /// Its words for this file. The image of its pictures is written beside that, under its name and that of the first of them.
 fn told(front: &Front, file: &Path) -> Result<Written, Failure> {
-    let alone = || Written {
-        text: view::markdown(front, None),
-        opens: "Markdown, for a ticket or an article".to_owned(),
-        picture: None,
-    };
+    let alone = || Written::alone(view::markdown(front, None), "Markdown, for a ticket or an article");
     let Some((image, first)) = view::svg(front).zip(front.pictures.first()) else { return Ok(alone()) };
     if file == Path::new(STDOUT) {
         eprintln!("torment: no picture is written; -o FILE.md writes it beside the text");
@@ -131,16 +146,16 @@ fn told(front: &Front, file: &Path) -> Result<Written, Failure> {
     let mut name = file.file_stem().unwrap_or_default().to_owned();
     name.push(format!("-{}.svg", first.id));
     let picture = file.with_file_name(&name);
-    write(&picture, &image)?;
+    write(&picture, image.as_bytes())?;
     Ok(Written {
-        text: view::markdown(front, Some(&name.to_string_lossy())),
+        bytes: view::markdown(front, Some(&name.to_string_lossy())).into_bytes(),
         opens: format!("Markdown, with {} beside it", picture.display()),
         picture: Some(picture),
     })
 }
 
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(file, text).with_context(|| format!("'{}' cannot be written", file.display()))?;
+fn write(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    std::fs::write(file, bytes).with_context(|| format!("'{}' cannot be written", file.display()))?;
     Ok(())
 }
 
@@ -165,6 +180,7 @@ mod tests {
             (Some("run"), Form::Page),
             (Some("-"), Form::Page),
             (Some("limit.SVG"), Form::Picture),
+            (Some("limit.svg.png"), Form::Pixels),
             (Some("a.b/report.md"), Form::Markdown),
         ] {
             assert_eq!(form(output, false), expected, "{output:?}");

@@ -1,6 +1,7 @@
 //! The binary needs nothing beside itself: no loader, no library, no file. It runs in a root folder
 //! that holds nothing else.
 
+use crate::manual::recorded;
 use crate::program::target::free_port;
 use crate::program::{Place, Running, SOON, Turn, binary};
 use std::fs;
@@ -72,6 +73,21 @@ fn inside(root: &Path, arguments: &[&str]) -> Option<Command> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     command.env_clear().env("PATH", path).current_dir("/");
     Some(command)
+}
+
+/// There is no font either.
+#[test]
+fn a_picture_has_its_letters_in_an_empty_root_folder() {
+    let place = Place::new();
+    let root = root(&place);
+    recorded::put(&root.join("r.db"));
+    for file in ["/r.svg", "/r.png"] {
+        let Some(report) = inside(&root, &["report", "demo", "-o", file, "--store", "/r.db"]) else { return };
+        Running::start(report).end().expect(0);
+    }
+    let svg = fs::read_to_string(root.join("r.svg")).expect("it was written");
+    let png = fs::read(root.join("r.png")).expect("it was written");
+    assert!(png == picture::png(&svg).expect("it is an SVG"), "it is another picture than elsewhere");
 }
 
 mod load {

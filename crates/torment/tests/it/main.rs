@@ -9,5 +9,6 @@ mod libraries;
 mod load;
 mod manual;
 mod names;
+mod pictures;
 mod program;
 mod reference;

@@ -17,7 +17,7 @@
 mod alike;
 mod covered;
 mod pages;
-mod recorded;
+pub mod recorded;
 mod shown;
 mod words;
 

@@ -1,0 +1,57 @@
+//! What a run came to as an image: as SVG, and the same in pixels.
+
+use crate::manual::recorded;
+use crate::program::Place;
+use std::fs;
+
+const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+/// Pixels across and down, as the head of a PNG has them.
+fn size(png: &[u8]) -> [u32; 2] {
+    assert!(png.starts_with(SIGNATURE), "no PNG");
+    [16, 20].map(|at| png[at..at + 4].iter().fold(0, |size, byte| size << 8 | u32::from(*byte)))
+}
+
+/// The number that an attribute of an SVG has, where that stands first.
+fn number(svg: &str, attribute: &str) -> u32 {
+    let (_, rest) = svg.split_once(&format!(" {attribute}=\"")).unwrap_or_else(|| panic!("no {attribute}"));
+    let (number, _) = rest.split_once('"').expect("it ends");
+    number.parse().unwrap_or_else(|e| panic!("{attribute}={number}: {e}"))
+}
+
+/// An SVG without what it says.
+fn mute(svg: &str) -> String {
+    let mut parts = svg.split("<text ");
+    let mut mute = parts.next().unwrap_or_default().to_owned();
+    parts.for_each(|part| mute += part.split_once("</text>").expect("a text ends").1);
+    mute
+}
+
+#[test]
+fn a_picture_in_pixels_is_the_one_for_browsers() {
+    let place = Place::new();
+    recorded::put(&place.store());
+    // A search, and an experiment.
+    for run in ["demo", "workers"] {
+        place.torment(["report", run, "-o", "it.svg"]).expect(0);
+        let said = place.torment(["report", run, "-o", "it.png"]).expect(0);
+        assert!(said.stdout.contains("wrote it.png (") && said.stdout.contains("images do"), "{said}");
+        let svg = fs::read_to_string(place.path("it.svg")).expect("it was written");
+        let png = fs::read(place.path("it.png")).expect("it was written");
+        assert_eq!(size(&png), [1_920, 2 * number(&svg, "height")], "{run}");
+        assert!(png == picture::png(&svg).expect("it is an SVG"), "{run} is drawn otherwise here");
+        let mute = mute(&svg);
+        assert!(svg.contains("</text>") && !mute.contains("</text>"), "{mute}");
+        let mute = picture::png(&mute).expect("it is an SVG");
+        assert!(png.len() > mute.len() * 3 / 2, "{} bytes, {} without letters", png.len(), mute.len());
+
+        let (_, written) = place.json(["report", run, "-o", "again.PNG"]);
+        assert_eq!(written["bytes"], png.len(), "{written}");
+        assert!(fs::read(place.path("again.PNG")).expect("it was written") == png, "{run}");
+    }
+    // No other kind of run has one.
+    let refused = place.torment(["report", "launch", "-o", "launch.png"]);
+    refused.complains(2, &["has no picture: only a search and an experiment have one", "-o FILE.html"]);
+    assert!(!place.path("launch.png").exists());
+    place.torment(["report", "demo", "-o", "none/it.png"]).complains(1, &["'none/it.png' cannot be written"]);
+}
