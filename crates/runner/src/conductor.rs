@@ -4,8 +4,7 @@ use crate::{After, Circumstances, Error, Reset, Sink, Stop, Witness, preflight};
 use engine::{Carrier, Engine, HeldConnections, Job, Offer, Wish};
 use plan::{Plan, Target};
 use record::{
-    CatchUp, Caveat, Doubt, Event, Failure, Judgement, Lack, Purpose, Recovery, SLICE, Slice, TrialResult,
-    Verdict,
+    CatchUp, Caveat, Doubt, Event, Failure, Judgement, Lack, Purpose, Recovery, Slice, TrialResult, Verdict,
 };
 use schedule::Schedule;
 use std::cell::RefCell;
@@ -214,9 +213,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
                 let over = slice.silences.iter().filter(|silence| silence.freed.is_some());
                 catch_up = over.map(CatchUp::after).fold(catch_up, CatchUp::and);
                 crowded |= slice.backlog > 0 && slice.in_flight >= limit;
-                if load.duration.is_none_or(|whole| SLICE * u64::from(slice.index) < whole) {
-                    answered += slice.outcomes.ok + slice.outcomes.late;
-                }
+                answered += slice.answered_within(load.duration.unwrap_or(Nanos::MAX));
                 let mut witness = witness.borrow_mut();
                 witness.event(&Event::SliceDone { trial: number, slice: Box::new(slice.clone()) });
                 witness.hear();

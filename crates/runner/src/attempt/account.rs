@@ -1,9 +1,10 @@
-//! What one measurement comes to: its events, folded into the figures that experiments compare.
+//! What one measurement comes to: its events, folded into the figures that experiments compare. On the runner's floor, below the
+//! view, and from whole trials and raw windows.
 
 use crate::Sink;
 use plan::{At, Measure};
 use record::{
-    Caveat, Diagnosis, Doubt, Ended, Event, Judgement, Limit, Purpose, Recovery, RunId, SLICE, Spent, Taken,
+    Caveat, Diagnosis, Doubt, Ended, Event, Judgement, Limit, Purpose, Recovery, RunId, Spent, Taken,
     TrialResult, Verdict,
 };
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ pub(super) struct Account<'a> {
     sink: &'a mut dyn Sink,
     trials: Vec<(u32, TrialResult, Judgement)>,
     seen: BTreeMap<u32, ServiceUsage>,
-    /// How long the load of a trial is to last, and what was answered while it did: what comes after it is of no rate.
+    /// How long the load of a trial is to last, and what was answered while it did.
     loads: BTreeMap<u32, (Nanos, u64)>,
     caveats: Vec<Caveat>,
     spent: Spent,
@@ -37,9 +38,8 @@ impl Sink for Account<'_> {
                 self.loads.insert(*trial, (*duration, 0));
             }
             Event::SliceDone { trial, slice } => {
-                let begins = SLICE * u64::from(slice.index);
-                if let Some((_, answered)) = self.loads.get_mut(trial).filter(|(load, _)| begins < *load) {
-                    *answered += slice.outcomes.ok + slice.outcomes.late;
+                if let Some((load, answered)) = self.loads.get_mut(trial) {
+                    *answered += slice.answered_within(*load);
                 }
             }
             Event::TrialDone { trial, result, judgement } => {
