@@ -4,9 +4,8 @@ use crate::noise::noise;
 use crate::predict::expected;
 use crate::verdict::Found;
 use crate::words;
-use record::{Answer, Caveat, Doubt, ExperimentEnd, Judged, Standing};
+use record::{Answer, Caveat, Doubt, ExperimentEnd, Grounds, Judged, Standing};
 use stats::{Blocks, Slope, student_t};
-use units::Share;
 
 /// Below this many degrees of freedom the noise itself is hardly known.
 const FREEDOM_FEW: f64 = 6.0;
@@ -36,19 +35,15 @@ fn standing(experiment: &Experiment) -> Standing {
         }
         if let Some(found) = self_compared(experiment, group, placebo) {
             if found.some_effect {
-                let text = format!(
-                    "{} Starts of the same arm differ by more than chance explains: do not trust the rest.",
-                    found.says
-                );
-                standing.caveats.push(Caveat::new(Doubt::PlaceboDiffers, text));
+                standing.caveats.push(Doubt::PlaceboDiffers.into());
             }
             placebos.push(found);
         }
         standing.noise.extend(noise(experiment, group));
         if let Some(fit) = group.fit(&experiment.visits) {
             let what = words::measured(group.measure, &experiment.design.probes[group.probe]);
-            standing.caveats.extend(drift(&fit, &what));
-            standing.caveats.extend(unequal(experiment, group, &fit, &what));
+            standing.caveats.extend(drift(&fit, what.clone()));
+            standing.caveats.extend(unequal(experiment, group, &fit, what));
         }
     }
     standing.blocks = experiment.complete();
@@ -56,8 +51,8 @@ fn standing(experiment: &Experiment) -> Standing {
     for (arm, why) in
         experiment.dropped.iter().enumerate().filter_map(|(arm, why)| Some((arm, why.as_ref()?)))
     {
-        let text = format!("'{}' is no longer measured: {why}", experiment.design.arms[arm].name);
-        standing.caveats.push(Caveat::new(Doubt::ArmDropped, text));
+        let arm = experiment.design.arms[arm].name.clone();
+        standing.caveats.push(Caveat::new(Doubt::ArmDropped, Grounds::Dropped { arm, why: why.clone() }));
     }
     standing
 }
@@ -126,27 +121,16 @@ fn why_not(experiment: &Experiment, group: &Group, asked: &plan::Hypothesis) -> 
 fn doubts(experiment: &Experiment, group: &Group, found: &Found, contrast: &[(usize, f64)]) -> Vec<Caveat> {
     let mut doubts = Vec::new();
     if found.bounds.is_some() && !found.looked {
-        let text = format!(
-            "{} complete blocks, and the first look is at {}: this interval is only shown, and decides nothing.",
-            found.blocks, experiment.design.least
-        );
-        doubts.push(Caveat::new(Doubt::BeforeFirstLook, text));
+        let (complete, first) = (found.blocks as u64, u64::from(experiment.design.least));
+        doubts.push(Caveat::new(Doubt::BeforeFirstLook, Grounds::Blocks { complete, first }));
     }
     if found.still {
-        let text = "The figures differ by the same factor in every block: there is no noise to judge by, \
-                    and an interval of no width is only as good as the figures are fine.";
-        doubts.push(Caveat::new(Doubt::NoNoise, text));
+        doubts.push(Doubt::NoNoise.into());
     } else if found.bounds.is_some() && found.freedom < FREEDOM_FEW {
-        let text = format!(
-            "The noise is known from {} degrees of freedom only; more blocks narrow it.",
-            found.freedom
-        );
-        doubts.push(Caveat::new(Doubt::FewFreedom, text));
+        doubts.push(Caveat::new(Doubt::FewFreedom, Grounds::Freedom { freedom: found.freedom }));
     }
     if found.clash {
-        let text =
-            "The intervals of two looks do not overlap, so one of them missed; the earlier one is kept.";
-        doubts.push(Caveat::new(Doubt::LooksDisagree, text));
+        doubts.push(Doubt::LooksDisagree.into());
     }
     let at_least = |arm: usize| {
         let of = experiment
@@ -159,35 +143,22 @@ fn doubts(experiment: &Experiment, group: &Group, found: &Found, contrast: &[(us
     let unended: usize =
         contrast.iter().filter(|(_, weight)| *weight != 0.0).map(|(arm, _)| at_least(*arm)).sum();
     if unended > 0 {
-        let text = format!(
-            "{unended} of its figures are only known to be at least what they say (the generator or the plan ended the \
-             search): the true ratio may be further from 1, or on the other side."
-        );
-        doubts.push(Caveat::new(Doubt::AtLeast, text));
+        doubts.push(Caveat::new(Doubt::AtLeast, Grounds::AtLeast { figures: unended as u64 }));
     }
     doubts
 }
 
 /// Whether blocks get slower or faster one after another: a t test of the slope of their means.
-fn drift(fit: &Blocks, what: &str) -> Option<Caveat> {
+fn drift(fit: &Blocks, what: String) -> Option<Caveat> {
     let slope = Slope::fit(fit.block_means(), 1.0)?;
     let sure = slope.per_unit.abs() > student_t(1.0 - DOUBT / 2.0, slope.freedom) * slope.error;
-    let text = format!(
-        "{what} drifts by {}{} a block; comparisons are made within blocks, so it is not in them.",
-        if slope.per_unit < 0.0 { "−" } else { "+" },
-        Share(slope.per_unit.exp_m1().abs())
-    );
-    (sure && slope.per_unit.abs() > 1e-9).then(|| Caveat::new(Doubt::Drift, text))
+    let grounds = Grounds::Drift { what, share: slope.per_unit.exp_m1() };
+    (sure && slope.per_unit.abs() > 1e-9).then(|| Caveat::new(Doubt::Drift, grounds))
 }
 
 /// Whether one arm is noisier than the others.
-fn unequal(experiment: &Experiment, group: &Group, fit: &Blocks, what: &str) -> Option<Caveat> {
+fn unequal(experiment: &Experiment, group: &Group, fit: &Blocks, what: String) -> Option<Caveat> {
     let unequal = fit.unequal().filter(|unequal| unequal.chance < DOUBT)?;
-    let name = &experiment.design.arms[group.rows[unequal.treatment].arm].name;
-    let text = format!(
-        "'{name}' is noisier than the others in {what}: {:.1} times their deviation. Comparisons with it \
-         use its noise, and may miss a little more often than planned; the others leave it out.",
-        unequal.ratio
-    );
-    Some(Caveat::new(Doubt::UnequalNoise, text))
+    let arm = experiment.design.arms[group.rows[unequal.treatment].arm].name.clone();
+    Some(Caveat::new(Doubt::UnequalNoise, Grounds::Noisier { arm, what, times: unequal.ratio }))
 }

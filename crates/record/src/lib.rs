@@ -25,7 +25,7 @@ pub mod watch;
 pub use diagnosis::{
     Arithmetic, Cause, Confidence, Diagnosis, Evidence, Finding, NoFinding, Place, Prediction, Station, Use,
 };
-pub use doubt::{Caveat, Doubt};
+pub use doubt::{Caveat, Doubt, Grounds};
 pub use event::{End, Event, Judgement, Log, Machine, Probing, Ramped, RunId, Started, Visiting};
 pub use experiment::{
     Answer, ArmOf, Design, Expected, ExperimentEnd, Interval, Judged, Noise, ProbeOf, Spent, Standing, Taken,

@@ -231,7 +231,8 @@ impl Faces {
         if let Some(live) = self.live.take() {
             live.finish();
         }
-        self.doubts.extend(self.recording.as_ref().and_then(Recording::doubt).map(|caveat| caveat.text));
+        self.doubts
+            .extend(self.recording.as_ref().and_then(Recording::doubt).map(|caveat| caveat.to_string()));
         let kept = self.recording.take().map_or(Ok(()), Recording::finish);
         // The terminal last: it may have been stopped.
         self.aloud = None;

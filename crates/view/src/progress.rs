@@ -1,11 +1,11 @@
 use crate::experiment::{self, Names};
-use crate::reason::why_bad_there;
+use crate::reason::why;
 use crate::trial::Times;
 use crate::watched::subject_name;
 use crate::words::number;
-use crate::{Current, RunView, Text, Tone, Trial, TrialState};
+use crate::{Current, RunView, Text, Tone, Trial, TrialState, caveats};
 use record::watch::Watched;
-use record::{Caveat, Event, Outcome, Probing, Purpose, Ramped, Slice};
+use record::{Event, Outcome, Probing, Purpose, Ramped, Slice};
 use units::{Nanos, Rate, grouped};
 
 /// A long load reports this often.
@@ -72,7 +72,7 @@ impl Progress {
                 };
                 Some(Text::plain(format!("{:5}", "")).and(Tone::Strong, format!("→ {text}")))
             }
-            Event::Doubt { caveat } => Some(caveat_line(caveat)),
+            Event::Doubt { caveat } => Some(caveats::line(caveat.to_string())),
             Event::WatchStarted { watched } => {
                 let text = who_is_watched(watched);
                 let said = before.watched.as_ref().is_some_and(|watched| who_is_watched(watched) == text);
@@ -96,7 +96,9 @@ impl Progress {
                 let after = after.as_secs_f64();
                 Some(Text::plain(format!("{after:6.1} s  {:>9} threads  {free:>9} free", grouped(*tasks))))
             }
-            Event::Surveyed { conditions } => conditions.caveats.first().map(caveat_line),
+            Event::Surveyed { conditions } => {
+                conditions.caveats.first().map(|caveat| caveats::line(caveat.to_string()))
+            }
             _ => None,
         }
     }
@@ -119,10 +121,6 @@ fn of_experiment(before: &RunView, event: &Event) -> Vec<Text> {
         }
         _ => Vec::new(),
     }
-}
-
-fn caveat_line(caveat: &Caveat) -> Text {
-    Text::empty().and(Tone::Warn, "caveat: ").then(&caveat.text)
 }
 
 /// Who is watched, and what of them cannot be.
@@ -175,12 +173,7 @@ pub fn trial_line(trial: &Trial) -> Text {
     let line =
         Text::plain(format!("{:>3}  {:<8}  {rate:>9}  {loaded:>6}  ", trial.number, trial.purpose.name()))
             .and(state.tone(), format!("{:<4}", state.name()));
-    let why = match state {
-        TrialState::Bad => why_bad_there(trial),
-        TrialState::Void => trial.judgement.as_ref().and_then(|j| j.invalid.first()).map(|c| c.text.clone()),
-        TrialState::Good | TrialState::Unjudged => None,
-    };
-    match why {
+    match why(trial) {
         Some(why) => line.then(format!("  {why}")),
         None => line.then(response(trial.figures.response)),
     }

@@ -146,12 +146,12 @@ pub(super) fn doubts(view: &RunView, there: impl Fn(&str) -> bool) -> Vec<Doubt>
     if let Some(standing) = &view.standing {
         for judged in &standing.judged {
             let own = judged.caveats.iter().filter(|caveat| !experiment::is_of_several(standing, caveat));
-            own.for_each(|caveat| add(format!("{}: {}", judged.name, caveat.text), "experiment"));
+            own.for_each(|caveat| add(format!("{}: {caveat}", judged.name), "experiment"));
         }
         placebo(standing).for_each(|text| add(text, "experiment"));
     }
     for caveat in view.conditions.iter().flat_map(|conditions| &conditions.caveats) {
-        add(caveat.text.clone(), "figures");
+        add(caveat.to_string(), "figures");
     }
     let figures: Vec<&record::Figure> = view.measured.iter().collect();
     sheet::caveats(&figures).into_iter().for_each(|text| add(text, "figures"));

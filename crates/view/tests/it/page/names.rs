@@ -55,7 +55,7 @@ fn markup_in_names_is_left_alone() {
             }
             Event::WatchStarted { watched } => watched.subjects[0].name = nasty.to_owned(),
             Event::Observed { window, .. } => window.subjects[0].groups[0].name = nasty.to_owned(),
-            Event::Doubt { caveat } => caveat.text = nasty.to_owned(),
+            Event::Doubt { caveat } => *caveat = Caveat::new(caveat.doubt.clone(), nasty),
             _ => {}
         }
     }
