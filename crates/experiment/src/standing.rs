@@ -52,7 +52,7 @@ fn standing(experiment: &Experiment) -> Standing {
         experiment.dropped.iter().enumerate().filter_map(|(arm, why)| Some((arm, why.as_ref()?)))
     {
         let arm = experiment.design.arms[arm].name.clone();
-        standing.caveats.push(Caveat::new(Doubt::ArmDropped, Grounds::Dropped { arm, why: why.clone() }));
+        standing.caveats.push(Caveat::on(Doubt::ArmDropped, Grounds::Dropped { arm, why: why.clone() }));
     }
     standing
 }
@@ -122,12 +122,12 @@ fn doubts(experiment: &Experiment, group: &Group, found: &Found, contrast: &[(us
     let mut doubts = Vec::new();
     if found.bounds.is_some() && !found.looked {
         let (complete, first) = (found.blocks as u64, u64::from(experiment.design.least));
-        doubts.push(Caveat::new(Doubt::BeforeFirstLook, Grounds::Blocks { complete, first }));
+        doubts.push(Caveat::on(Doubt::BeforeFirstLook, Grounds::Blocks { complete, first }));
     }
     if found.still {
         doubts.push(Doubt::NoNoise.into());
     } else if found.bounds.is_some() && found.freedom < FREEDOM_FEW {
-        doubts.push(Caveat::new(Doubt::FewFreedom, Grounds::Freedom { freedom: found.freedom }));
+        doubts.push(Caveat::on(Doubt::FewFreedom, Grounds::Freedom { freedom: found.freedom }));
     }
     if found.clash {
         doubts.push(Doubt::LooksDisagree.into());
@@ -143,7 +143,7 @@ fn doubts(experiment: &Experiment, group: &Group, found: &Found, contrast: &[(us
     let unended: usize =
         contrast.iter().filter(|(_, weight)| *weight != 0.0).map(|(arm, _)| at_least(*arm)).sum();
     if unended > 0 {
-        doubts.push(Caveat::new(Doubt::AtLeast, Grounds::AtLeast { figures: unended as u64 }));
+        doubts.push(Caveat::on(Doubt::AtLeast, Grounds::AtLeast { figures: unended as u64 }));
     }
     doubts
 }
@@ -153,12 +153,12 @@ fn drift(fit: &Blocks, what: String) -> Option<Caveat> {
     let slope = Slope::fit(fit.block_means(), 1.0)?;
     let sure = slope.per_unit.abs() > student_t(1.0 - DOUBT / 2.0, slope.freedom) * slope.error;
     let grounds = Grounds::Drift { what, share: slope.per_unit.exp_m1() };
-    (sure && slope.per_unit.abs() > 1e-9).then(|| Caveat::new(Doubt::Drift, grounds))
+    (sure && slope.per_unit.abs() > 1e-9).then(|| Caveat::on(Doubt::Drift, grounds))
 }
 
 /// Whether one arm is noisier than the others.
 fn unequal(experiment: &Experiment, group: &Group, fit: &Blocks, what: String) -> Option<Caveat> {
     let unequal = fit.unequal().filter(|unequal| unequal.chance < DOUBT)?;
     let arm = experiment.design.arms[group.rows[unequal.treatment].arm].name.clone();
-    Some(Caveat::new(Doubt::UnequalNoise, Grounds::Noisier { arm, what, times: unequal.ratio }))
+    Some(Caveat::on(Doubt::UnequalNoise, Grounds::Noisier { arm, what, times: unequal.ratio }))
 }

@@ -1,10 +1,10 @@
 //! What the machine is like before it is measured: whether others work on it, and what of it explains figures.
 
-use record::{Caveat, Conditions, Doubt, Grounds};
+use record::{Caveat, Conditions, Doubt};
 use std::fs::read_to_string;
 use std::time::{Duration, Instant};
 use sys::{Ticks, UsageOf, usage};
-use units::{Nanos, Share};
+use units::Nanos;
 
 /// How long others are watched.
 const WATCH: Duration = Duration::from_millis(400);
@@ -26,13 +26,26 @@ pub fn survey() -> Conditions {
     let began = Instant::now();
     (0..READINGS).for_each(|_| _ = std::hint::black_box(sys::monotonic_ns()));
     let clock = Nanos::from(began.elapsed() / READINGS);
-    let found = [
-        (foreign > FOREIGN, Doubt::OthersAtWork, Grounds::Others { share: Share(foreign) }),
-        (stolen > STOLEN, Doubt::StolenTime, Grounds::Hypervisor { share: Share(stolen) }),
-        (gaps > GAPS, Doubt::Gaps, Grounds::Away { share: Share(gaps) }),
-    ];
-    let found = found.into_iter().filter(|(is_so, ..)| *is_so);
-    let caveats = found.map(|(_, doubt, grounds)| Caveat::new(doubt, grounds)).collect();
+    let mut caveats = Vec::new();
+    let mut doubt = |doubt: Doubt, text: String| caveats.push(Caveat::new(doubt, text));
+    if foreign > FOREIGN {
+        let text = format!(
+            "others use {:.0} % of a processor: find them with `top`, and measure again without them",
+            foreign * 100.0
+        );
+        doubt(Doubt::OthersAtWork, text);
+    }
+    if stolen > STOLEN {
+        let text = format!("the hypervisor gives {:.0} % of this machine's time to others", stolen * 100.0);
+        doubt(Doubt::StolenTime, text);
+    }
+    if gaps > GAPS {
+        let text = format!(
+            "a program that only reads the clock is away {:.0} % of the time: something takes the processor that no counter shows",
+            gaps * 100.0
+        );
+        doubt(Doubt::Gaps, text);
+    }
     Conditions { foreign, stolen, gaps, clock, facts: facts(), caveats }
 }
 

@@ -4,13 +4,13 @@ use crate::Error;
 use crate::cell::{Block, CellKind, Home};
 use crate::figure::figures;
 use crate::worker::Worker;
-use record::{Caveat, Doubt, Event, Figure, Grounds};
+use record::{Caveat, Doubt, Event, Figure};
 use stats::shuffled;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use sys::{Ticks, UsageOf, usage};
-use units::{Nanos, Share};
+use units::Nanos;
 
 /// Values of two blocks in a row that differ by less show that a cell is warm,
 const WARM: f64 = 0.02;
@@ -202,9 +202,14 @@ fn rounds(
         }
     }
     Ok((kept > 0).then(|| {
-        let (disturbed, of) = (kept, u64::from(effort.blocks));
-        let grounds = Grounds::Rounds { disturbed, of, foreign: Share(FOREIGN), stolen: Share(STOLEN) };
-        Caveat::new(Doubt::Disturbed, grounds)
+        let text = format!(
+            "{kept} of {} rounds were disturbed: others used more than {:.0} % of a processor, or the hypervisor \
+             took more than {:.0} % of the time; measure again on a quiet machine",
+            effort.blocks,
+            FOREIGN * 100.0,
+            STOLEN * 100.0
+        );
+        Caveat::new(Doubt::Disturbed, text)
     }))
 }
 

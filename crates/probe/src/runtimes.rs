@@ -8,12 +8,11 @@ use crate::rounds::Effort;
 use crate::sides::Placement;
 use folder::Folder;
 use program::{Ended, Line, found, run};
-use record::{Caveat, Doubt, Figure, Grounds, Unit};
+use record::{Caveat, Doubt, Figure, Unit};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 use sys::{Ticks, UsageOf, usage};
-use units::Share;
 
 const GO: &str = include_str!("../runtimes/handover.go");
 const JAVA: &str = include_str!("../runtimes/Handover.java");
@@ -208,8 +207,13 @@ impl Calm {
         let seen = self.ticks.zip(Ticks::now()).map(|(before, now)| now.since(&before))?;
         let ours = used().saturating_sub(self.used);
         let foreign = seen.busy().saturating_sub(ours).as_secs_f64() / self.began.elapsed().as_secs_f64();
-        let grounds = Grounds::Foreign { from: Share(FOREIGN) };
-        (foreign > FOREIGN).then(|| Caveat::new(Doubt::Disturbed, grounds))
+        (foreign > FOREIGN).then(|| {
+            let text = format!(
+                "others used more than {:.0} % of a processor meanwhile; measure again on a quiet machine",
+                FOREIGN * 100.0
+            );
+            Caveat::new(Doubt::Disturbed, text)
+        })
     }
 }
 

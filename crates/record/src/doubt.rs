@@ -150,9 +150,14 @@ pub struct Caveat {
 }
 
 impl Caveat {
-    /// A caveat with what it rests on.
-    pub fn new(doubt: Doubt, grounds: impl Into<Grounds>) -> Self {
-        Self { doubt, grounds: Some(grounds.into()) }
+    /// A caveat with its sentence.
+    pub fn new(doubt: Doubt, text: impl Into<String>) -> Self {
+        Self::on(doubt, Grounds::Text(text.into()))
+    }
+
+    /// A caveat with the figures of which its sentence is made.
+    pub fn on(doubt: Doubt, grounds: Grounds) -> Self {
+        Self { doubt, grounds: Some(grounds) }
     }
 }
 

@@ -183,7 +183,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             && let Err(why) = reset(self.witness.sink())
         {
             let grounds = Grounds::NotReset { trial: number, why: why.to_string() };
-            self.witness.event(&Event::Doubt { caveat: Caveat::new(Doubt::NotReset, grounds) });
+            self.witness.event(&Event::Doubt { caveat: Caveat::on(Doubt::NotReset, grounds) });
         }
         self.witness.begin(number);
         self.witness.event(&Event::TrialStarted {
@@ -310,7 +310,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
 /// What the engine's own account and the machine say about a trial.
 fn noticed(total: &Slice, stolen: f64, crowded: Option<u64>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
-    let mut add = |doubt: Doubt, grounds: Grounds| caveats.push(Caveat::new(doubt, grounds));
+    let mut add = |doubt: Doubt, grounds: Grounds| caveats.push(Caveat::on(doubt, grounds));
     for (failure, &arrivals) in &total.failures {
         if let Failure::Lacking(lack) = *failure {
             add(lack.into(), Grounds::Lacking { lack, arrivals });

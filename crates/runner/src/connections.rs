@@ -175,10 +175,10 @@ fn trial(
         let HeldConnections { open: made, refused } = held.clone();
         if let Some(Failure::Lacking(lack)) = refused {
             let grounds = Grounds::NoMore { lack, open: made };
-            judgement.invalid.push(Caveat::new(Doubt::ConnectionsOurs, grounds));
+            judgement.invalid.push(Caveat::on(Doubt::ConnectionsOurs, grounds));
         }
         let grounds = Grounds::Held { asked: u64::from(level), made, stood: open, refused };
-        done.result.caveats.push(Caveat::new(Doubt::ConnectionsLost, grounds));
+        done.result.caveats.push(Caveat::on(Doubt::ConnectionsLost, grounds));
     }
     let shown = match (judgement.invalid.is_empty(), judgement.good) {
         (false, _) => Shown::Void,

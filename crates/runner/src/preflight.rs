@@ -57,10 +57,10 @@ pub(crate) fn fit_connections(job: &mut Job) -> Result<Vec<Caveat>, Error> {
     let mut caveats = Vec::new();
     let wanted = u64::from(job.generator.connections);
     if wanted > room {
-        caveats.push(Caveat::new(Doubt::FewDescriptors, Grounds::FewFiles { allowed, room }));
+        caveats.push(Caveat::on(Doubt::FewDescriptors, Grounds::FewFiles { allowed, room }));
     }
     if let Some(ports) = ports.filter(|ports| wanted > *ports && room > *ports) {
-        caveats.push(Caveat::new(Doubt::FewPorts, Grounds::FewPorts { ports }));
+        caveats.push(Caveat::on(Doubt::FewPorts, Grounds::FewPorts { ports }));
     }
     job.generator.connections = wanted.min(room).min(ports.unwrap_or(u64::MAX)) as u32;
     Ok(caveats)

@@ -221,7 +221,7 @@ fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Cavea
         !good && (c.doubt.is_lack() || slows && !answered_wrong)
     };
     let mut found: Vec<Caveat> = result.caveats.iter().filter(ours).cloned().collect();
-    let mut add = |doubt: Doubt, grounds: Grounds| found.push(Caveat::new(doubt, grounds));
+    let mut add = |doubt: Doubt, grounds: Grounds| found.push(Caveat::on(doubt, grounds));
     let share = Share::of(total.outcomes.unsent, total.due);
     if share.0 > UNSENT_MOST {
         add(Doubt::GeneratorLate, Grounds::Unsent { share, most: Share(UNSENT_MOST) });

@@ -198,7 +198,7 @@ impl Drop for Recording {
 }
 
 fn behind(missed: u64) -> Caveat {
-    Caveat::new(Doubt::StoreBehind, Grounds::Missed { seconds: missed })
+    Caveat::on(Doubt::StoreBehind, Grounds::Missed { seconds: missed })
 }
 
 /// Where the writing thread sits.

@@ -89,7 +89,7 @@ impl Account {
                     figure(name, "share, of the processors", Unit::Share, &shares, self.started)?;
                 if self.is_short() {
                     let grounds = Grounds::Short { loaded: self.loaded };
-                    figure.caveats.push(Caveat::new(Doubt::TooShort, grounds));
+                    figure.caveats.push(Caveat::on(Doubt::TooShort, grounds));
                 }
                 Some(figure)
             })

@@ -59,30 +59,8 @@ pub enum Grounds {
     Drift { what: String, share: f64 },
     /// What of it is noisier, by how many deviations.
     Noisier { arm: String, what: String, times: f64 },
-    /// Of a processor, used by others before anything was measured.
-    Others { share: Share },
-    /// Of the machine's time, before anything was measured.
-    Hypervisor { share: Share },
-    /// Of the time, from a program that only reads the clock.
-    Away { share: Share },
-    /// Of them, and from which shares on.
-    Rounds { disturbed: u64, of: u64, foreign: Share, stolen: Share },
-    /// From which share of a processor on.
-    Foreign { from: Share },
     /// How long a storm was.
     Short { loaded: Nanos },
-}
-
-impl From<String> for Grounds {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<&str> for Grounds {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
 }
 
 impl Grounds {
@@ -195,28 +173,6 @@ impl Grounds {
             Self::Noisier { arm, what, times } => format!(
                 "'{arm}' is noisier than the others in {what}: {times:.1} times their deviation. Comparisons \
                  with it use its noise, and may miss a little more often than planned; the others leave it out."
-            ),
-            Self::Others { share } => format!(
-                "others use {} of a processor: find them with `top`, and measure again without them",
-                percent(share)
-            ),
-            Self::Hypervisor { share } => {
-                format!("the hypervisor gives {} of this machine's time to others", percent(share))
-            }
-            Self::Away { share } => format!(
-                "a program that only reads the clock is away {} of the time: something takes the processor that \
-                 no counter shows",
-                percent(share)
-            ),
-            Self::Rounds { disturbed, of, foreign, stolen } => format!(
-                "{disturbed} of {of} rounds were disturbed: others used more than {} of a processor, or the \
-                 hypervisor took more than {} of the time; measure again on a quiet machine",
-                percent(foreign),
-                percent(stolen)
-            ),
-            Self::Foreign { from } => format!(
-                "others used more than {} of a processor meanwhile; measure again on a quiet machine",
-                percent(from)
             ),
             Self::Short { loaded } => {
                 format!("{loaded} is too short for clock ticks of 10 ms; give it more processes")

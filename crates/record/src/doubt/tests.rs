@@ -92,7 +92,7 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             "p99 drifts by −2 % a block; comparisons are made within blocks, so it is not in them.",
         ),
     ] {
-        let caveat = Caveat::new(doubt, grounds);
+        let caveat = Caveat::on(doubt, grounds);
         assert_eq!(caveat.to_string(), sentence);
         let stored = format!("{{\"code\":\"{}\",{stored}}}", caveat.doubt);
         assert_eq!(serde_json::to_string(&caveat).expect("it can be written"), stored);

@@ -117,7 +117,7 @@ impl<'a> Account<'a> {
     }
 
     fn of_search(&mut self) -> (Vec<(Measure, f64)>, bool) {
-        let no_limit = |ended| Caveat::new(Doubt::NoLimit, Grounds::NoLimit { ended });
+        let no_limit = |ended| Caveat::on(Doubt::NoLimit, Grounds::NoLimit { ended });
         let Some(Verdict::Limits { limits, ended, .. }) = &self.verdict else {
             self.caveats.push(no_limit(None));
             return (Vec::new(), false);
@@ -171,7 +171,7 @@ impl<'a> Account<'a> {
             let most = result.total.failures.iter().max_by_key(|(_, count)| **count);
             let most = most.map(|(why, _)| why.clone());
             let grounds = Grounds::NotAnswered { bad, due: result.total.due, most };
-            self.caveats.push(Caveat::new(Doubt::NotAnswered, grounds));
+            self.caveats.push(Caveat::on(Doubt::NotAnswered, grounds));
         }
         let answered = self.loads.get(trial).map_or(0, |(_, answered)| *answered);
         let mut figures =

@@ -4,7 +4,7 @@ use crate::hand::{Run, load};
 use crate::page::kit::{at, chart, document, said, section};
 use crate::page::search::search;
 use record::watch::{Group, State, SubjectWindow, Wait, Window};
-use record::{Event, Purpose};
+use record::{Caveat, Event, Purpose};
 use torment_view::document::Chart;
 use torment_view::page::Pages;
 use units::Nanos;
