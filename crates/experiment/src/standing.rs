@@ -4,8 +4,9 @@ use crate::noise::noise;
 use crate::predict::expected;
 use crate::verdict::Found;
 use crate::words;
-use record::{Answer, Caveat, Doubt, ExperimentEnd, Grounds, Judged, Standing};
+use record::{Answer, Caveat, Doubt, ExperimentEnd, Judged, Standing};
 use stats::{Blocks, Slope, student_t};
+use units::Share;
 
 /// Below this many degrees of freedom the noise itself is hardly known.
 const FREEDOM_FEW: f64 = 6.0;
@@ -35,15 +36,19 @@ fn standing(experiment: &Experiment) -> Standing {
         }
         if let Some(found) = self_compared(experiment, group, placebo) {
             if found.some_effect {
-                standing.caveats.push(Doubt::PlaceboDiffers.into());
+                let text = format!(
+                    "{} Starts of the same arm differ by more than chance explains: do not trust the rest.",
+                    found.says
+                );
+                standing.caveats.push(Caveat::new(Doubt::PlaceboDiffers, text));
             }
             placebos.push(found);
         }
         standing.noise.extend(noise(experiment, group));
         if let Some(fit) = group.fit(&experiment.visits) {
             let what = words::measured(group.measure, &experiment.design.probes[group.probe]);
-            standing.caveats.extend(drift(&fit, what.clone()));
-            standing.caveats.extend(unequal(experiment, group, &fit, what));
+            standing.caveats.extend(drift(&fit, &what));
+            standing.caveats.extend(unequal(experiment, group, &fit, &what));
         }
     }
     standing.blocks = experiment.complete();
@@ -51,8 +56,8 @@ fn standing(experiment: &Experiment) -> Standing {
     for (arm, why) in
         experiment.dropped.iter().enumerate().filter_map(|(arm, why)| Some((arm, why.as_ref()?)))
     {
-        let arm = experiment.design.arms[arm].name.clone();
-        standing.caveats.push(Caveat::on(Doubt::ArmDropped, Grounds::Dropped { arm, why: why.clone() }));
+        let text = format!("'{}' is no longer measured: {why}", experiment.design.arms[arm].name);
+        standing.caveats.push(Caveat::new(Doubt::ArmDropped, text));
     }
     standing
 }
@@ -121,16 +126,27 @@ fn why_not(experiment: &Experiment, group: &Group, asked: &plan::Hypothesis) -> 
 fn doubts(experiment: &Experiment, group: &Group, found: &Found, contrast: &[(usize, f64)]) -> Vec<Caveat> {
     let mut doubts = Vec::new();
     if found.bounds.is_some() && !found.looked {
-        let (complete, first) = (found.blocks as u64, u64::from(experiment.design.least));
-        doubts.push(Caveat::on(Doubt::BeforeFirstLook, Grounds::Blocks { complete, first }));
+        let text = format!(
+            "{} complete blocks, and the first look is at {}: this interval is only shown, and decides nothing.",
+            found.blocks, experiment.design.least
+        );
+        doubts.push(Caveat::new(Doubt::BeforeFirstLook, text));
     }
     if found.still {
-        doubts.push(Doubt::NoNoise.into());
+        let text = "The figures differ by the same factor in every block: there is no noise to judge by, \
+                    and an interval of no width is only as good as the figures are fine.";
+        doubts.push(Caveat::new(Doubt::NoNoise, text));
     } else if found.bounds.is_some() && found.freedom < FREEDOM_FEW {
-        doubts.push(Caveat::on(Doubt::FewFreedom, Grounds::Freedom { freedom: found.freedom }));
+        let text = format!(
+            "The noise is known from {} degrees of freedom only; more blocks narrow it.",
+            found.freedom
+        );
+        doubts.push(Caveat::new(Doubt::FewFreedom, text));
     }
     if found.clash {
-        doubts.push(Doubt::LooksDisagree.into());
+        let text =
+            "The intervals of two looks do not overlap, so one of them missed; the earlier one is kept.";
+        doubts.push(Caveat::new(Doubt::LooksDisagree, text));
     }
     let at_least = |arm: usize| {
         let of = experiment
@@ -143,22 +159,35 @@ fn doubts(experiment: &Experiment, group: &Group, found: &Found, contrast: &[(us
     let unended: usize =
         contrast.iter().filter(|(_, weight)| *weight != 0.0).map(|(arm, _)| at_least(*arm)).sum();
     if unended > 0 {
-        doubts.push(Caveat::on(Doubt::AtLeast, Grounds::AtLeast { figures: unended as u64 }));
+        let text = format!(
+            "{unended} of its figures are only known to be at least what they say (the generator or the plan ended the \
+             search): the true ratio may be further from 1, or on the other side."
+        );
+        doubts.push(Caveat::new(Doubt::AtLeast, text));
     }
     doubts
 }
 
 /// Whether blocks get slower or faster one after another: a t test of the slope of their means.
-fn drift(fit: &Blocks, what: String) -> Option<Caveat> {
+fn drift(fit: &Blocks, what: &str) -> Option<Caveat> {
     let slope = Slope::fit(fit.block_means(), 1.0)?;
     let sure = slope.per_unit.abs() > student_t(1.0 - DOUBT / 2.0, slope.freedom) * slope.error;
-    let grounds = Grounds::Drift { what, share: slope.per_unit.exp_m1() };
-    (sure && slope.per_unit.abs() > 1e-9).then(|| Caveat::on(Doubt::Drift, grounds))
+    let text = format!(
+        "{what} drifts by {}{} a block; comparisons are made within blocks, so it is not in them.",
+        if slope.per_unit < 0.0 { "−" } else { "+" },
+        Share(slope.per_unit.exp_m1().abs())
+    );
+    (sure && slope.per_unit.abs() > 1e-9).then(|| Caveat::new(Doubt::Drift, text))
 }
 
 /// Whether one arm is noisier than the others.
-fn unequal(experiment: &Experiment, group: &Group, fit: &Blocks, what: String) -> Option<Caveat> {
+fn unequal(experiment: &Experiment, group: &Group, fit: &Blocks, what: &str) -> Option<Caveat> {
     let unequal = fit.unequal().filter(|unequal| unequal.chance < DOUBT)?;
-    let arm = experiment.design.arms[group.rows[unequal.treatment].arm].name.clone();
-    Some(Caveat::on(Doubt::UnequalNoise, Grounds::Noisier { arm, what, times: unequal.ratio }))
+    let name = &experiment.design.arms[group.rows[unequal.treatment].arm].name;
+    let text = format!(
+        "'{name}' is noisier than the others in {what}: {:.1} times their deviation. Comparisons with it \
+         use its noise, and may miss a little more often than planned; the others leave it out.",
+        unequal.ratio
+    );
+    Some(Caveat::new(Doubt::UnequalNoise, text))
 }

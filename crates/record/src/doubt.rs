@@ -179,16 +179,6 @@ impl fmt::Display for Caveat {
                 "the search ran out of time before its limit was known as precisely as asked for"
             }
             Doubt::NoLoad => "no load was made",
-            Doubt::PlaceboDiffers => {
-                "Starts of the same arm differ by more than chance explains: do not trust the rest."
-            }
-            Doubt::NoNoise => {
-                "The figures differ by the same factor in every block: there is no noise to judge by, and an \
-                 interval of no width is only as good as the figures are fine."
-            }
-            Doubt::LooksDisagree => {
-                "The intervals of two looks do not overlap, so one of them missed; the earlier one is kept."
-            }
             doubt => doubt.name(),
         })
     }

@@ -134,16 +134,16 @@ fn drift_and_an_arm_of_its_own_noise_are_told() {
     let drifting =
         judge(&long, |asked| told(1000.0 * (-0.03 * f64::from(asked.block) + wobble(asked, 0.01)).exp()));
     let drift = drifting.caveats.iter().find(|caveat| caveat.doubt == Doubt::Drift).expect("a drift");
-    let drift = drift.to_string();
     assert!(
-        drift.starts_with("capacity drifts by −3 % a block")
-            || drift.starts_with("capacity drifts by −2.9 %"),
-        "{drift}"
+        drift.text.starts_with("capacity drifts by −3 % a block")
+            || drift.text.starts_with("capacity drifts by −2.9 %"),
+        "{}",
+        drift.text
     );
     let noisy = judge(&long, |asked| told(1000.0 * wobble(asked, [0.01, 0.01, 0.3][asked.arm]).exp()));
     let unequal =
         noisy.caveats.iter().find(|caveat| caveat.doubt == Doubt::UnequalNoise).expect("unequal noise");
-    assert!(unequal.to_string().starts_with("'b' is noisier"), "{unequal}");
+    assert!(unequal.text.starts_with("'b' is noisier"), "{}", unequal.text);
     assert!(!doubted(&noisy, Doubt::Drift) && !doubted(&drifting, Doubt::UnequalNoise));
 }
 

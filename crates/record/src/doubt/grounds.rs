@@ -11,7 +11,8 @@ use units::{Nanos, Share, grouped};
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the sentence below says what each figure is")]
 pub enum Grounds {
-    /// A sentence: all that earlier versions stored, and what one table or one comparison alone can say.
+    /// A sentence: all that earlier versions stored, and what needs the rule that found it: of an experiment's analysis, of a table of
+    /// figures, of a comparison of runs.
     Text(String),
     /// Of the arrivals, and how many may be.
     Unsent { share: Share, most: Share },
@@ -47,18 +48,6 @@ pub enum Grounds {
     NoLimit { ended: Option<Ended> },
     /// Requests, and how most of these failed.
     NotAnswered { bad: u64, due: u64, most: Option<Failure> },
-    /// Why an arm is given up.
-    Dropped { arm: String, why: String },
-    /// Complete blocks, and those that a first look takes.
-    Blocks { complete: u64, first: u64 },
-    /// Degrees of freedom of the noise.
-    Freedom { freedom: f64 },
-    /// Figures that are lower bounds.
-    AtLeast { figures: u64 },
-    /// What changes from block to block, and by which part of itself.
-    Drift { what: String, share: f64 },
-    /// What of it is noisier, by how many deviations.
-    Noisier { arm: String, what: String, times: f64 },
     /// How long a storm was.
     Short { loaded: Nanos },
 }
@@ -153,27 +142,6 @@ impl Grounds {
                 let most = most.as_ref().map_or(String::new(), |why| format!(", most of them: {why}"));
                 format!("{bad} of {due} requests were not answered{most}")
             }
-            Self::Dropped { arm, why } => format!("'{arm}' is no longer measured: {why}"),
-            Self::Blocks { complete, first } => format!(
-                "{complete} complete blocks, and the first look is at {first}: this interval is only shown, \
-                 and decides nothing."
-            ),
-            Self::Freedom { freedom } => {
-                format!("The noise is known from {freedom} degrees of freedom only; more blocks narrow it.")
-            }
-            Self::AtLeast { figures } => format!(
-                "{figures} of its figures are only known to be at least what they say (the generator or the \
-                 plan ended the search): the true ratio may be further from 1, or on the other side."
-            ),
-            Self::Drift { what, share } => format!(
-                "{what} drifts by {}{} a block; comparisons are made within blocks, so it is not in them.",
-                if *share < 0.0 { "−" } else { "+" },
-                Share(share.abs())
-            ),
-            Self::Noisier { arm, what, times } => format!(
-                "'{arm}' is noisier than the others in {what}: {times:.1} times their deviation. Comparisons \
-                 with it use its noise, and may miss a little more often than planned; the others leave it out."
-            ),
             Self::Short { loaded } => {
                 format!("{loaded} is too short for clock ticks of 10 ms; give it more processes")
             }
