@@ -80,17 +80,11 @@ fn of_slice(slice: &mut Slice, with: With<'_>) {
 fn of_caveats(caveats: &mut [Caveat], with: With<'_>) {
     for grounds in caveats.iter_mut().filter_map(|caveat| caveat.grounds.as_mut()) {
         match grounds {
-            Grounds::Text(text)
-            | Grounds::NotReset { why: text, .. }
-            | Grounds::Dropped { why: text, .. } => {
-                with(text);
+            Grounds::Text(text) | Grounds::NotReset { why: text, .. } => with(text),
+            Grounds::Held { refused: Some(why), .. } | Grounds::NotAnswered { most: Some(why), .. } => {
+                why.each_text(with);
             }
-            Grounds::Held { refused: why, .. } | Grounds::NotAnswered { most: why, .. } => {
-                if let Some(why) = why {
-                    why.each_text(with);
-                }
-            }
-            // Figures, and what the plan calls things.
+            // Figures.
             _ => {}
         }
     }

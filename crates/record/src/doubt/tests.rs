@@ -85,12 +85,6 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             r#""not_answered":{"bad":5,"due":105,"most":"closed"}"#,
             "5 of 105 requests were not answered, most of them: connection closed before the answer was complete",
         ),
-        (
-            Doubt::Drift,
-            Grounds::Drift { what: "p99".to_owned(), share: -0.02 },
-            r#""drift":{"what":"p99","share":-0.02}"#,
-            "p99 drifts by −2 % a block; comparisons are made within blocks, so it is not in them.",
-        ),
     ] {
         let caveat = Caveat::on(doubt, grounds);
         assert_eq!(caveat.to_string(), sentence);

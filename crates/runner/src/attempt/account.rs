@@ -18,7 +18,6 @@ pub(super) struct Account<'a> {
     /// How long the load of a trial is to last, and what was answered while it did.
     loads: BTreeMap<u32, (Nanos, u64)>,
     caveats: Vec<Caveat>,
-    spent: Spent,
     diagnosis: Option<Diagnosis>,
     verdict: Option<Verdict>,
 }
@@ -43,7 +42,6 @@ impl Sink for Account<'_> {
                 }
             }
             Event::TrialDone { trial, result, judgement } => {
-                self.spend(result);
                 self.trials.push((*trial, (**result).clone(), judgement.clone()));
             }
             Event::Observed { trial, window } => {
@@ -71,37 +69,29 @@ impl<'a> Account<'a> {
             seen: BTreeMap::new(),
             loads: BTreeMap::new(),
             caveats: Vec::new(),
-            spent: Spent::default(),
             diagnosis: None,
             verdict: None,
         }
     }
 
-    /// Where a trial's time went.
-    fn spend(&mut self, result: &TrialResult) {
-        let recovery = match result.recovery {
-            Recovery::NotNeeded => Nanos::ZERO,
-            Recovery::After(time) | Recovery::Not(time) => time,
-        };
-        let after = result.total.elapsed - result.loaded + recovery;
-        match result.purpose {
-            Purpose::WarmUp => self.spent.warm += result.loaded + after,
-            Purpose::Recovery => self.spent.drain += result.loaded + after,
-            _ => {
-                self.spent.load += result.loaded;
-                self.spent.drain += after;
-            }
-        }
-    }
-
     /// Adds where the time of this measurement went, of which so much was spent on putting the state back before trials.
     pub fn spent(&self, into: &mut Spent, took: Nanos, reset: Nanos) {
-        let Spent { warm, load, drain, .. } = self.spent;
+        let mut of_trials = Nanos::ZERO;
+        for (_, result, _) in &self.trials {
+            let recovery = match result.recovery {
+                Recovery::NotNeeded => Nanos::ZERO,
+                Recovery::After(time) | Recovery::Not(time) => time,
+            };
+            let (load, after) = (result.loaded, result.total.elapsed - result.loaded + recovery);
+            of_trials += load + after;
+            match result.purpose {
+                Purpose::WarmUp => into.warm += load + after,
+                Purpose::Recovery => into.drain += load + after,
+                _ => (into.load, into.drain) = (into.load + load, into.drain + after),
+            }
+        }
         into.reset += reset;
-        into.warm += warm;
-        into.load += load;
-        into.drain += drain;
-        into.rest += took - (reset + warm + load + drain);
+        into.rest += took - (reset + of_trials);
     }
 
     /// The figures of a probe. None of them if the measurement must not be counted; a caveat then says why.
