@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Ended, Failure};
+use crate::{Ended, Event, Failure};
 use units::{Nanos, Share};
 
 fn read(stored: &str) -> Caveat {
@@ -104,4 +104,20 @@ fn a_caveat_without_figures_or_with_those_of_a_later_version_still_says_somethin
         assert_eq!(read(later), Caveat::from(Doubt::Steal));
     }
     assert_eq!(Caveat::from(Doubt::Steal).to_string(), "steal");
+}
+
+#[test]
+fn the_words_of_others_in_it_can_be_hidden() {
+    let why = || "s3cret".to_owned();
+    for grounds in [
+        Grounds::Text(why()),
+        Grounds::NotReset { trial: 3, why: why() },
+        Grounds::Held { asked: 9, made: 4, stood: 4, refused: Some(Failure::Connect(why())) },
+        Grounds::NotAnswered { bad: 1, due: 9, most: Some(Failure::Check(why())) },
+    ] {
+        let mut event = Event::Doubt { caveat: Caveat::on(Doubt::NotReset, grounds) };
+        event.each_text(&mut |text| *text = text.replace("s3cret", "…"));
+        let Event::Doubt { caveat } = event else { panic!("it was one") };
+        assert!(caveat.to_string().contains('…') && !caveat.to_string().contains("s3cret"), "{caveat}");
+    }
 }
