@@ -1,6 +1,6 @@
 //! Every noun that comes out: outcomes, slices, trial results, limits, verdicts, caveats, events.
 //!
-//! Values only, no behaviour beyond merging and counting. A run *is* its sequence of [`Event`]s:
+//! Values only, no behaviour beyond merging, counting and saying what they are. A run *is* its sequence of [`Event`]s:
 //! storing appends it, showing folds it, so a live, a replayed and a reported run take one path.
 
 pub mod catalogue;
