@@ -1,7 +1,8 @@
 //! Whether the target stood still: a run's silences ▶ freezes, their period, and what the target did meanwhile.
 //!
 //! A silence is any stretch without an answer while requests were under way; most are ordinary. What makes one a freeze,
-//! with the reasons for each bound, is told in `docs/method/freezes.md`.
+//! with the reasons for each bound, is told in `docs/method/freezes.md`. It has a fold of its own, within that of a run: which silence is
+//! one shows only in the seconds around it.
 
 mod meanwhile;
 mod period;

@@ -1,4 +1,4 @@
-//! What the rules need of a run: its trials with their seconds and windows.
+//! What the rules need of a run: its trials with their raw seconds and windows, the first and the last of each. On the ground floor, as the rules are.
 
 use record::watch::{Look, Watched, Window};
 use record::{Caveat, Costs, Ended, Event, Failure, Judgement, Outcomes, Purpose, Slice, Verdict};
@@ -156,23 +156,8 @@ impl Recording {
                     trial.end = Some(end);
                 }
             }
-            Event::Surveyed { .. }
-            | Event::Probing { .. }
-            | Event::Measured { .. }
-            | Event::Noted { .. }
-            | Event::Forecast { .. }
-            | Event::Ramped { .. }
-            | Event::Logged { .. }
-            | Event::Designed { .. }
-            | Event::Resumed { .. }
-            | Event::VisitStarted { .. }
-            | Event::Visited { .. }
-            | Event::Stands { .. }
-            | Event::RunStarted { .. }
-            | Event::Bounds { .. }
-            | Event::Doubt { .. }
-            | Event::Diagnosed { .. } => {}
             Event::RunEnded(end) => end.verdict.iter().for_each(|verdict| self.came_to(verdict)),
+            _ => {}
         }
     }
 

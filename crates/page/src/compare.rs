@@ -39,7 +39,7 @@ pub(crate) fn compare(desk: &RunCache, asked: &str) -> Result<Document, Refusal>
                 line.id
             )));
         }
-        let view = RunView::clone(&run.pages);
+        let view = run.pages.run.clone();
         measured.push((view, Spread::default()));
         runs.push(Run { line, document: run.document() });
     }

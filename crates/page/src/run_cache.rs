@@ -136,9 +136,9 @@ impl Followed {
         }
         let read = self.follow.catch_up(|event| self.pages.fold(event));
         // Also after a failure: what was folded is not folded again.
-        self.pages.skipped = self.follow.skipped();
+        self.pages.run.skipped = self.follow.skipped();
         let is_new = read?;
-        self.pages.running = self.state() == State::Running;
+        self.pages.run.running = self.state() == State::Running;
         self.read = Some(Instant::now());
         if is_new {
             self.front = None;

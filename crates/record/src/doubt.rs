@@ -1,6 +1,13 @@
+//! Reasons for doubt: the name of each, and what it rests on.
+
+mod grounds;
+
+pub use grounds::Grounds;
+
 use crate::Lack;
 use crate::named::named;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 named! {
     /// Why a figure is doubtful.
@@ -131,38 +138,51 @@ impl From<Lack> for Doubt {
     }
 }
 
-/// A reason for doubt, shown wherever the number it concerns is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A reason for doubt, shown wherever the number it concerns is shown: in one sentence what was found, and what can be done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Caveat {
     /// What is doubtful.
     #[serde(rename = "code")]
     pub doubt: Doubt,
-    /// One sentence for people: what was found and what can be done.
-    pub text: String,
+    /// What that rests on; none where the doubt says it all, or another version of torment knows more.
+    #[serde(flatten)]
+    pub grounds: Option<Grounds>,
 }
 
 impl Caveat {
     /// A caveat with its sentence.
     pub fn new(doubt: Doubt, text: impl Into<String>) -> Self {
-        Self { doubt, text: text.into() }
+        Self::on(doubt, Grounds::Text(text.into()))
+    }
+
+    /// A caveat with the figures of which its sentence is made.
+    pub fn on(doubt: Doubt, grounds: Grounds) -> Self {
+        Self { doubt, grounds: Some(grounds) }
+    }
+}
+
+impl From<Doubt> for Caveat {
+    fn from(doubt: Doubt) -> Self {
+        Self { doubt, grounds: None }
+    }
+}
+
+impl fmt::Display for Caveat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(grounds) = &self.grounds {
+            return f.write_str(&grounds.sentence());
+        }
+        f.write_str(match &self.doubt {
+            Doubt::Interrupted => "the load was interrupted before its end",
+            Doubt::NonStationary => "the target kept changing during the search",
+            Doubt::NotNarrow => {
+                "the search ran out of time before its limit was known as precisely as asked for"
+            }
+            Doubt::NoLoad => "no load was made",
+            doubt => doubt.name(),
+        })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_caveat_is_stored_by_the_name_of_its_doubt() {
-        for (doubt, name) in [
-            (Doubt::GeneratorLate, "generator-late"),
-            (Doubt::Steal, "steal"),
-            (Doubt::Other("of-a-later-version".to_owned()), "of-a-later-version"),
-        ] {
-            let caveat = Caveat::new(doubt, "why");
-            let stored = serde_json::to_string(&caveat).expect("it can be written");
-            assert_eq!(stored, format!("{{\"code\":\"{name}\",\"text\":\"why\"}}"));
-            assert_eq!(serde_json::from_str::<Caveat>(&stored).expect("it can be read"), caveat);
-        }
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! Every noun that comes out: outcomes, slices, trial results, limits, verdicts, caveats, events.
 //!
-//! Values only, no behaviour beyond merging and counting. A run *is* its sequence of [`Event`]s:
+//! Values only, no behaviour beyond merging, counting and saying what they are. A run *is* its sequence of [`Event`]s:
 //! storing appends it, showing folds it, so a live, a replayed and a reported run take one path.
 
 pub mod catalogue;
@@ -25,7 +25,7 @@ pub mod watch;
 pub use diagnosis::{
     Arithmetic, Cause, Confidence, Diagnosis, Evidence, Finding, NoFinding, Place, Prediction, Station, Use,
 };
-pub use doubt::{Caveat, Doubt};
+pub use doubt::{Caveat, Doubt, Grounds};
 pub use event::{End, Event, Judgement, Log, Machine, Probing, Ramped, RunId, Started, Visiting};
 pub use experiment::{
     Answer, ArmOf, Design, Expected, ExperimentEnd, Interval, Judged, Noise, ProbeOf, Spent, Standing, Taken,

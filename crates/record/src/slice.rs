@@ -123,6 +123,11 @@ impl Slice {
         self.silences.extend_from_slice(&other.silences);
     }
 
+    /// Answers that came in it if a load that long was still made then: what comes later is of no rate.
+    pub fn answered_within(&self, load: Nanos) -> u64 {
+        if SLICE * u64::from(self.index) < load { self.outcomes.answered() } else { 0 }
+    }
+
     /// Appends the second that follows.
     pub fn merge_after(&mut self, next: &Self) {
         self.add_counts(next);

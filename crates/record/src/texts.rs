@@ -1,7 +1,7 @@
 //! The words in events that are not our own: what a target, a kernel or a program said.
 
 use crate::watch::{Look, Watched, Window};
-use crate::{Caveat, Diagnosis, Event, Failure, Log, Slice, Standing, TrialResult, Verdict};
+use crate::{Caveat, Diagnosis, Event, Failure, Grounds, Log, Slice, Standing, TrialResult, Verdict};
 
 /// What changes a text.
 type With<'w> = &'w mut dyn FnMut(&mut String);
@@ -18,7 +18,7 @@ impl Event {
                 of_caveats(caveats, with);
                 of_caveats(&mut judgement.invalid, with);
             }
-            Self::Doubt { caveat } => with(&mut caveat.text),
+            Self::Doubt { caveat } => of_caveats(std::slice::from_mut(caveat), with),
             Self::WatchStarted { watched } => of_watched(watched, with),
             Self::Observed { window, .. } => of_window(window, with),
             Self::Looked { look, .. } => of_look(look, with),
@@ -78,7 +78,16 @@ fn of_slice(slice: &mut Slice, with: With<'_>) {
 }
 
 fn of_caveats(caveats: &mut [Caveat], with: With<'_>) {
-    caveats.iter_mut().for_each(|caveat| with(&mut caveat.text));
+    for grounds in caveats.iter_mut().filter_map(|caveat| caveat.grounds.as_mut()) {
+        match grounds {
+            Grounds::Text(text) | Grounds::NotReset { why: text, .. } => with(text),
+            Grounds::Held { refused: Some(why), .. } | Grounds::NotAnswered { most: Some(why), .. } => {
+                why.each_text(with);
+            }
+            // Figures.
+            _ => {}
+        }
+    }
 }
 
 fn of_watched(watched: &mut Watched, with: With<'_>) {

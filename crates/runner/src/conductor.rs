@@ -4,12 +4,12 @@ use crate::{After, Circumstances, Error, Reset, Sink, Stop, Witness, preflight};
 use engine::{Carrier, Engine, HeldConnections, Job, Offer, Wish};
 use plan::{Plan, Target};
 use record::{
-    CatchUp, Caveat, Doubt, Event, Failure, Judgement, Lack, Purpose, Recovery, SLICE, Slice, TrialResult,
+    CatchUp, Caveat, Doubt, Event, Failure, Grounds, Judgement, Purpose, Recovery, Slice, TrialResult,
     Verdict,
 };
 use schedule::Schedule;
 use std::cell::RefCell;
-use units::{Nanos, Rate};
+use units::{Nanos, Rate, Share};
 
 /// So long before its planned end a load is looked at more closely, if it looks bad.
 const LOOK_BEFORE: Nanos = Nanos::from_millis(500);
@@ -30,14 +30,6 @@ const BUSY_SHARE: f64 = 0.95;
 const WORKING_SHARE: f64 = 0.8;
 /// With more processor time than this taken by the hypervisor a trial measures the neighbours.
 const STEAL_SHARE: f64 = 0.10;
-
-/// What a trial is void for, if torment lacked it; and what helps.
-const LACKS: [(Lack, &str); 4] = [
-    (Lack::Descriptor, "raise ulimit -n, or have fewer open at once (--max-connections)"),
-    (Lack::Port, "use keep-alive, or widen net.ipv4.ip_local_port_range"),
-    (Lack::Watch, "raise fs.epoll.max_user_watches"),
-    (Lack::Memory, "raise net.ipv4.tcp_mem, or have fewer open at once (--max-connections)"),
-];
 
 /// What to offer, and what it is called.
 pub(crate) struct Load {
@@ -190,8 +182,8 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             && let Some(reset) = &mut self.reset
             && let Err(why) = reset(self.witness.sink())
         {
-            let text = format!("the state was not restored before trial {number}: {why}");
-            self.witness.event(&Event::Doubt { caveat: Caveat::new(Doubt::NotReset, text) });
+            let grounds = Grounds::NotReset { trial: number, why: why.to_string() };
+            self.witness.event(&Event::Doubt { caveat: Caveat::on(Doubt::NotReset, grounds) });
         }
         self.witness.begin(number);
         self.witness.event(&Event::TrialStarted {
@@ -214,9 +206,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
                 let over = slice.silences.iter().filter(|silence| silence.freed.is_some());
                 catch_up = over.map(CatchUp::after).fold(catch_up, CatchUp::and);
                 crowded |= slice.backlog > 0 && slice.in_flight >= limit;
-                if load.duration.is_none_or(|whole| SLICE * u64::from(slice.index) < whole) {
-                    answered += slice.outcomes.ok + slice.outcomes.late;
-                }
+                answered += slice.answered_within(load.duration.unwrap_or(Nanos::MAX));
                 let mut witness = witness.borrow_mut();
                 witness.event(&Event::SliceDone { trial: number, slice: Box::new(slice.clone()) });
                 witness.hear();
@@ -303,7 +293,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             let back = done.result.total.response.quantile(0.5).is_some_and(|median| median <= band)
                 && done.result.total.outcomes.bad() == 0;
             let judgement = Judgement {
-                loss: share(done.result.total.outcomes.bad(), done.result.total.due),
+                loss: Share::of(done.result.total.outcomes.bad(), done.result.total.due).0,
                 good: back,
                 growth_per_second: None,
                 invalid: Vec::new(),
@@ -317,52 +307,25 @@ impl<'a, C: Carrier> Conductor<'a, C> {
     }
 }
 
-fn share(part: u64, whole: u64) -> f64 {
-    units::Share::of(part, whole).0
-}
-
 /// What the engine's own account and the machine say about a trial.
 fn noticed(total: &Slice, stolen: f64, crowded: Option<u64>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
-    let mut add = |doubt: Doubt, text: String| caveats.push(Caveat::new(doubt, text));
-    for (lack, advice) in LACKS {
-        if let Some(count) = total.failures.get(&Failure::Lacking(lack)) {
-            let arrivals = if *count == 1 { "arrival" } else { "arrivals" };
-            add(
-                lack.into(),
-                format!("{} {arrivals} failed for lack of a {lack}; {advice}", units::grouped(*count)),
-            );
+    let mut add = |doubt: Doubt, grounds: Grounds| caveats.push(Caveat::on(doubt, grounds));
+    for (failure, &arrivals) in &total.failures {
+        if let Failure::Lacking(lack) = *failure {
+            add(lack.into(), Grounds::Lacking { lack, arrivals });
         }
     }
     let span = (total.elapsed.as_secs_f64() * f64::from(total.loops.max(1))).max(f64::MIN_POSITIVE);
     let (cpu, waited) = (total.cpu.as_secs_f64() / span, total.run_delay.as_secs_f64() / span);
     if cpu > WORKING_SHARE && cpu + waited > BUSY_SHARE {
-        add(
-            Doubt::GeneratorBusy,
-            format!(
-                "the generator worked {:.0} % of the time and waited {:.0} % for a processor; \
-                 give it more loops with --cores, or a machine of its own",
-                100.0 * cpu,
-                100.0 * waited
-            ),
-        );
+        add(Doubt::GeneratorBusy, Grounds::Busy { worked: Share(cpu), waited: Share(waited) });
     }
     if stolen > STEAL_SHARE {
-        add(
-            Doubt::Steal,
-            format!(
-                "the hypervisor gave {:.0} % of this machine's processor time to others; repeat at a quieter time",
-                100.0 * stolen
-            ),
-        );
+        add(Doubt::Steal, Grounds::Stolen { share: Share(stolen) });
     }
-    if let Some(limit) = crowded {
-        add(
-            Doubt::ConnectionsLimit,
-            format!(
-                "all {limit} connections were busy, further arrivals waited in the generator; raise --max-connections to let the target see them"
-            ),
-        );
+    if let Some(connections) = crowded {
+        add(Doubt::ConnectionsLimit, Grounds::Crowded { connections });
     }
     caveats
 }

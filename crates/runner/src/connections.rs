@@ -6,7 +6,8 @@ use crate::{Circumstances, Error, Outcome, Sink, Stop, Title, demo, id, recorded
 use engine::{HeldConnections, Offer};
 use plan::{Arrivals, Plan, Stage};
 use record::{
-    Caveat, Doubt, Ended, Event, Failure, Judgement, LimitUnit, Purpose, Recovery, RunKind, Slice, Verdict,
+    Caveat, Doubt, Ended, Event, Failure, Grounds, Judgement, LimitUnit, Purpose, Recovery, RunKind, Slice,
+    Verdict,
 };
 use schedule::Schedule;
 use search::{Ahead, Range, Shown, Threshold};
@@ -171,11 +172,13 @@ fn trial(
     let holds = held.open >= u64::from(level) && open >= u64::from(level);
     judgement.good &= holds;
     if !holds {
-        done.result.caveats.push(missing(level, held, open));
-        if let Some(Failure::Lacking(lack)) = &held.refused {
-            let text = format!("torment has no {lack} left for more than {} connections", held.open);
-            judgement.invalid.push(Caveat::new(Doubt::ConnectionsOurs, text));
+        let HeldConnections { open: made, refused } = held.clone();
+        if let Some(Failure::Lacking(lack)) = refused {
+            let grounds = Grounds::NoMore { lack, open: made };
+            judgement.invalid.push(Caveat::on(Doubt::ConnectionsOurs, grounds));
         }
+        let grounds = Grounds::Held { asked: u64::from(level), made, stood: open, refused };
+        done.result.caveats.push(Caveat::on(Doubt::ConnectionsLost, grounds));
     }
     let shown = match (judgement.invalid.is_empty(), judgement.good) {
         (false, _) => Shown::Void,
@@ -195,26 +198,6 @@ fn offer(asked: &Connections, level: u32) -> (Rate, Nanos) {
             (Rate(f64::from(level.max(IDLE_LEAST)) / duration.as_secs_f64()), duration)
         }
     }
-}
-
-/// How many did not stand, and why.
-fn missing(level: u32, held: &HeldConnections, open: u64) -> Caveat {
-    let could_be_made = |why: &str| format!("{} of {level} connections could be made: {why}", held.open);
-    let text = match &held.refused {
-        Some(Failure::Connect(why) | Failure::Full(why)) => could_be_made(why),
-        Some(lacking) => could_be_made(&lacking.to_string()),
-        None if held.open < u64::from(level) => {
-            format!(
-                "the target closed {} of {level} connections as soon as they were made",
-                u64::from(level) - held.open
-            )
-        }
-        None => format!(
-            "the target closed {} of {level} connections on which nothing was asked",
-            u64::from(level) - open
-        ),
-    };
-    Caveat::new(Doubt::ConnectionsLost, text)
 }
 
 #[cfg(test)]
@@ -245,20 +228,6 @@ mod tests {
         assert_eq!(offer(&asked(None), 1000), (Rate(100.0), Nanos::from_secs(10)));
         assert_eq!(offer(&asked(None), 40_000), (Rate(500.0), Nanos::from_secs(80)));
         assert_eq!(offer(&asked(None), 1).0, Rate(1.0));
-    }
-
-    #[test]
-    fn what_is_missing_is_said() {
-        let of = |open, refused: Option<&str>, at_end| {
-            let refused = refused.map(|why| Failure::Connect(why.to_owned()));
-            missing(100, &HeldConnections { open, refused }, at_end).text
-        };
-        assert_eq!(
-            of(40, Some("connection refused"), 40),
-            "40 of 100 connections could be made: connection refused"
-        );
-        assert!(of(99, None, 99).contains("closed 1 of 100 connections as soon as"));
-        assert!(of(100, None, 60).contains("closed 40 of 100 connections on which nothing"));
     }
 
     /// Inside the engine there is no limit but the one given.

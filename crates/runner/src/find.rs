@@ -4,7 +4,7 @@ use crate::conductor::{Conductor, Load};
 use crate::exit;
 use engine::{Carrier, Offer};
 use plan::{Find, Goal, Plan, Stage};
-use record::{Ended, Event, Recovery, Verdict};
+use record::{Ended, Event, LimitUnit, Recovery, Verdict};
 use schedule::Schedule;
 use search::{Config, Search, Step};
 
@@ -12,6 +12,7 @@ pub(crate) fn find<C: Carrier>(
     conductor: &mut Conductor<'_, C>,
     plan: &Plan,
     find: &Find,
+    unit: LimitUnit,
     curve: bool,
 ) -> (Verdict, u8) {
     let began = conductor.now();
@@ -28,6 +29,7 @@ pub(crate) fn find<C: Carrier>(
         timeout: plan.longest_timeout(),
         seed: plan.generator.seed,
         curve,
+        unit,
     });
     let verdict = loop {
         let proposal = match search.next() {

@@ -39,7 +39,7 @@ pub use working_set::{Cached, WorkingSet, working_set};
 use conductor::Conductor;
 use discreet::Discreet;
 use plan::{Plan, Secrets, Target, Task};
-use record::{Costs, Event, Failure, METHOD, RunId, RunKind, Verdict};
+use record::{Costs, Event, Failure, LimitUnit, METHOD, RunId, RunKind, Verdict};
 use units::Nanos;
 use witness::Witness;
 
@@ -294,7 +294,7 @@ fn measure(
     let (_demo, target) = demo::start_if_asked(plan)?;
     let mut conductor = Conductor::prepare(plan, &target, sink, stop, circumstances)?.and_after(after);
     let result = match &plan.task {
-        Task::Find(find) => find::find(&mut conductor, plan, find, curve),
+        Task::Find(find) => find::find(&mut conductor, plan, find, LimitUnit::Requests, curve),
         Task::Run(load) => load::run(&mut conductor, plan, load),
         Task::Try(_) => return Err(Error::Experiment("an experiment is no single measurement".to_owned())),
     };

@@ -4,7 +4,7 @@ use crate::conductor::{Conductor, Load};
 use crate::exit;
 use engine::{Carrier, Offer};
 use plan::{Load as Planned, Plan, Stage};
-use record::{BLOCK, Caveat, Doubt, Purpose, TrialResult, Verdict};
+use record::{BLOCK, Doubt, Purpose, TrialResult, Verdict};
 use schedule::Schedule;
 use search::{Median, WarmUp, judge, steady};
 use units::{Nanos, Rate, Share};
@@ -30,7 +30,7 @@ pub(crate) fn run<C: Carrier>(
     let steady = steady_part(&done.result, planned, plan.longest_pauses());
     let mut judgement = judge(&steady, &plan.objective, WIDTH, None);
     if done.interrupted {
-        judgement.invalid.push(Caveat::new(Doubt::Interrupted, "the load was interrupted before its end"));
+        judgement.invalid.push(Doubt::Interrupted.into());
     }
     if let Planned::Closed { .. } = planned {
         // What it got through: the starts that no answer followed within the load, one a connection, are of no rate.

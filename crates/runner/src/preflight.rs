@@ -3,7 +3,7 @@
 use crate::{Error, demo};
 use engine::{Endpoint, Exchange, Job, exchanges_once};
 use plan::{Load, Plan, Target, Task};
-use record::{Caveat, Doubt};
+use record::{Caveat, Doubt, Grounds};
 
 /// With fewer than this no load is worth making: the store, the terminal and the loops need some.
 pub(crate) const DESCRIPTORS_LEAST: u64 = 80;
@@ -57,22 +57,10 @@ pub(crate) fn fit_connections(job: &mut Job) -> Result<Vec<Caveat>, Error> {
     let mut caveats = Vec::new();
     let wanted = u64::from(job.generator.connections);
     if wanted > room {
-        caveats.push(Caveat::new(
-            Doubt::FewDescriptors,
-            format!(
-                "this process may open {allowed} files, so at most {room} connections are made; \
-                 raise the hard limit (ulimit -Hn) for more"
-            ),
-        ));
+        caveats.push(Caveat::on(Doubt::FewDescriptors, Grounds::FewFiles { allowed, room }));
     }
     if let Some(ports) = ports.filter(|ports| wanted > *ports && room > *ports) {
-        caveats.push(Caveat::new(
-            Doubt::FewPorts,
-            format!(
-                "one address has {ports} ports for connections to this target, so no more are made; \
-                 widen net.ipv4.ip_local_port_range for more"
-            ),
-        ));
+        caveats.push(Caveat::on(Doubt::FewPorts, Grounds::FewPorts { ports }));
     }
     job.generator.connections = wanted.min(room).min(ports.unwrap_or(u64::MAX)) as u32;
     Ok(caveats)

@@ -6,7 +6,7 @@ use crate::conductor::Conductor;
 use crate::{Error, Outcome, Sink, Stop, Title, exit, find, id, load, recorded};
 use engine::{Carrier, Offer, Wish};
 use plan::{Plan, Secrets, Task};
-use record::{Event, Figure, Limit, LimitUnit, Purpose, RoomUnit, RunKind, Slice, Unit, Verdict};
+use record::{Event, Figure, LimitUnit, RoomUnit, RunKind, Slice, Unit, Verdict};
 use std::path::PathBuf;
 use storm::{Account, Bare, Command, Options, Storm, TABLE};
 use units::{Nanos, Rate, Share};
@@ -50,14 +50,13 @@ fn carry_out(asked: &Storming, sink: &mut dyn Sink, stop: &Stop) -> Result<(Verd
     let machine = |why: storm::Error| Error::Machine(why.to_string());
     has_room(asked.options.parallel)?;
     let mut storm = Storm::ready(&asked.command, asked.options.clone()).map_err(machine)?;
-    let mut told = ProcessWords { sink, good: Vec::new() };
+    let mut told = GoodTrials { sink, good: Vec::new() };
     let (verdict, code) = {
         let mut conductor = Conductor::around(&mut storm, &mut told, stop);
         match &asked.plan.task {
             Task::Find(asked_for) => {
                 // A machine is as quick at any load below its limit: the curve would cost more than it tells.
-                let (verdict, code) = find::find(&mut conductor, &asked.plan, asked_for, false);
-                (in_processes(verdict), code)
+                find::find(&mut conductor, &asked.plan, asked_for, LimitUnit::Processes, false)
             }
             Task::Run(planned) => load::run(&mut conductor, &asked.plan, planned),
             Task::Try(_) => return Err(Error::Experiment("a storm is no experiment".to_owned())),
@@ -94,50 +93,31 @@ fn has_room(parallel: u32) -> Result<(), Error> {
     )))
 }
 
-/// The same search counts processes here.
-fn in_processes(mut verdict: Verdict) -> Verdict {
-    if let Verdict::Limits { limits, .. } = &mut verdict {
-        *limits = std::mem::take(limits).into_iter().map(renamed).collect();
-    }
-    verdict
-}
-
-fn renamed(limit: Limit) -> Limit {
-    Limit { unit: LimitUnit::Processes, ..limit }
-}
-
-/// The sink, in the words of processes, with a memory of which trials were good.
-struct ProcessWords<'a> {
+/// The sink, with a memory of which trials were good: an account of what they cost is kept of each, in the same order.
+struct GoodTrials<'a> {
     sink: &'a mut dyn Sink,
     /// For each trial its rate if it was good and counts.
-    good: Vec<(Purpose, Option<f64>)>,
+    good: Vec<Option<f64>>,
 }
 
-impl Sink for ProcessWords<'_> {
+impl Sink for GoodTrials<'_> {
     fn event(&mut self, event: &Event) {
-        match event {
-            Event::Bounds { limits } => {
-                let limits = limits.iter().cloned().map(renamed).collect();
-                self.sink.event(&Event::Bounds { limits });
-            }
-            Event::TrialDone { result, judgement, .. } => {
-                let good = judgement.good && judgement.invalid.is_empty();
-                self.good.push((result.purpose, good.then_some(result.rate.0)));
-                self.sink.event(event);
-            }
-            _ => self.sink.event(event),
+        if let Event::TrialDone { result, judgement, .. } = event {
+            let good = judgement.good && judgement.invalid.is_empty();
+            self.good.push(good.then_some(result.rate.0));
         }
+        self.sink.event(event);
     }
 }
 
-impl ProcessWords<'_> {
+impl GoodTrials<'_> {
     /// Which trial tells best what a process costs: the load itself, or of a search the last at the rate that holds.
     fn account_of(&self, verdict: &Verdict) -> Option<usize> {
         let Verdict::Limits { limits, .. } = verdict else { return self.good.len().checked_sub(1) };
         let lower = limits.iter().find_map(|limit| limit.lower)?;
         let away = |rate: f64| (rate / lower - 1.0).abs();
         let mut good: Vec<(usize, f64)> =
-            self.good.iter().enumerate().filter_map(|(at, (_, rate))| Some((at, away((*rate)?)))).collect();
+            self.good.iter().enumerate().filter_map(|(at, rate)| Some((at, away((*rate)?)))).collect();
         good.sort_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
         good.first().map(|(at, _)| *at)
     }

@@ -14,8 +14,8 @@ use crate::warm::WarmUp;
 use ours::Ours;
 use plan::{Goal, Objective};
 use record::{
-    Background, CurvePoint, Ended, Failure, Judgement, Limit, Purpose, Recovery, Slice, TrialResult, Verdict,
-    WarmedUp,
+    Background, CurvePoint, Ended, Failure, Judgement, Limit, LimitUnit, Purpose, Recovery, Slice,
+    TrialResult, Verdict, WarmedUp,
 };
 use units::random::Random;
 use units::{Nanos, Rate, Share};
@@ -101,6 +101,8 @@ pub struct Config {
     pub seed: u64,
     /// Whether to measure response times at shares of the capacity at the end.
     pub curve: bool,
+    /// What the limits count.
+    pub unit: LimitUnit,
 }
 
 /// A load to be tried.
@@ -368,7 +370,8 @@ impl Search {
                 None => now,
             }
         };
-        self.config.goals.iter().map(limit).collect()
+        let in_unit = |goal: &Goal| Limit { unit: self.config.unit.clone(), ..limit(goal) };
+        self.config.goals.iter().map(in_unit).collect()
     }
 
     /// Ends the search with what it has.

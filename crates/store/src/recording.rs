@@ -1,7 +1,7 @@
 use crate::label::tags_json;
 use crate::writer::Writer;
 use crate::{Error, Store};
-use record::{Answer, Caveat, Doubt, End, Event, Limit, RunId, Standing, Started, Verdict};
+use record::{Answer, Caveat, Doubt, End, Event, Grounds, Limit, RunId, Standing, Started, Verdict};
 use rusqlite::{Connection, TransactionBehavior, named_params, params};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -198,11 +198,7 @@ impl Drop for Recording {
 }
 
 fn behind(missed: u64) -> Caveat {
-    let text = format!(
-        "the store's disk stalled: {missed} seconds of the load, or what was observed in them, are not \
-         kept; the results are"
-    );
-    Caveat::new(Doubt::StoreBehind, text)
+    Caveat::on(Doubt::StoreBehind, Grounds::Missed { seconds: missed })
 }
 
 /// Where the writing thread sits.

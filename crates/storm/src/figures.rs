@@ -1,7 +1,7 @@
 //! What a storm cost, as figures of the table "processes".
 
 use crate::{Account, Block};
-use record::{Caveat, Doubt, Figure, Single, Unit};
+use record::{Caveat, Doubt, Figure, Grounds, Single, Unit};
 use stats::Histogram;
 use sys::Ticks;
 use units::{Nanos, Rate, Share};
@@ -88,11 +88,8 @@ impl Account {
                 let mut figure =
                     figure(name, "share, of the processors", Unit::Share, &shares, self.started)?;
                 if self.is_short() {
-                    let text = format!(
-                        "{} is too short for clock ticks of 10 ms; give it more processes",
-                        self.loaded
-                    );
-                    figure.caveats.push(Caveat::new(Doubt::TooShort, text));
+                    let grounds = Grounds::Short { loaded: self.loaded };
+                    figure.caveats.push(Caveat::on(Doubt::TooShort, grounds));
                 }
                 Some(figure)
             })

@@ -165,7 +165,6 @@ pub struct Faces {
 
 impl Sink for Faces {
     fn event(&mut self, event: &Event) {
-        self.view.fold(event);
         let kept = keep(&mut self.recording, self.store.as_ref(), event);
         self.doubt(kept);
         if let (Some(beside), Some(recording), Event::RunStarted { .. }) =
@@ -177,8 +176,9 @@ impl Sink for Faces {
             live.event(event);
         }
         if let Some(aloud) = &self.aloud {
-            aloud.say(self.progress.event(event));
+            aloud.say(self.progress.event(&self.view, event));
         }
+        self.view.fold(event);
     }
 
     fn part(&mut self, event: &Event) {
@@ -214,8 +214,6 @@ impl Faces {
         self.recording = Some(recording);
         for event in before {
             self.view.fold(event);
-            // It has been told: only what it knows from it is wanted.
-            let _ = self.progress.event(event);
             if let Some(live) = &self.live {
                 live.event(event);
             }
@@ -233,7 +231,8 @@ impl Faces {
         if let Some(live) = self.live.take() {
             live.finish();
         }
-        self.doubts.extend(self.recording.as_ref().and_then(Recording::doubt).map(|caveat| caveat.text));
+        self.doubts
+            .extend(self.recording.as_ref().and_then(Recording::doubt).map(|caveat| caveat.to_string()));
         let kept = self.recording.take().map_or(Ok(()), Recording::finish);
         // The terminal last: it may have been stopped.
         self.aloud = None;

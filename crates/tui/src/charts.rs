@@ -35,7 +35,7 @@ struct Curve {
 pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &Pen<'_>) {
     let ids =
         ["offered", "achieved", "goodput", "response_p50", "response_p99", "in_flight", "backlog", "cpu.0"];
-    let recent = pen.view.recent(SHOWN_S, &ids);
+    let recent = pen.ongoing.pages.recent(SHOWN_S, &ids);
     let curve = |name, colour, id: &str| Curve { name, colour, points: points(&recent, id) };
     let log = |mut curve: Curve| {
         curve.points.iter_mut().for_each(|point| point.1 = (point.1 * 1e6).max(1.0).log10());
@@ -58,7 +58,8 @@ pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &Pen<'_>) {
     let bounds = [(limit.and_then(|l| l.lower), Color::Green), (limit.and_then(|l| l.upper), Color::Red)];
     let bounds =
         bounds.into_iter().filter_map(|(at, colour)| Some((at.filter(|at| *at <= FAR * highest)?, colour)));
-    let quota = pen.view.trees().first().and_then(|tree| tree.allowed).map(|allowed| (allowed, Color::Red));
+    let quota =
+        pen.ongoing.pages.trees().first().and_then(|tree| tree.allowed).map(|allowed| (allowed, Color::Red));
     let panels = [
         Panel { curves: rates, bounds: bounds.collect(), from_zero: true, label: number },
         Panel { curves: times, bounds: Vec::new(), from_zero: false, label: time_of_log },
@@ -95,7 +96,7 @@ struct Time {
 }
 
 fn trials(pen: &Pen<'_>, first: f64) -> Vec<(f64, f64, Tone)> {
-    let phases = pen.view.phases(PHASES).into_iter().filter(|phase| phase.to > first);
+    let phases = pen.ongoing.pages.phases(PHASES).into_iter().filter(|phase| phase.to > first);
     phases.map(|phase| (phase.from.max(first), phase.to, phase.tone)).collect()
 }
 

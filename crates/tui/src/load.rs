@@ -126,7 +126,7 @@ impl Pen<'_> {
 
     /// What seems to have given first.
     fn suspected(&self) -> Option<Line<'static>> {
-        let said = self.view.suspected()?;
+        let said = self.ongoing.suspected()?;
         let label = self.span("so far  ", Tone::Faint);
         let said = said.pieces.iter().map(|piece| self.span(&piece.text, piece.tone));
         Some(cut(std::iter::once(label).chain(said), usize::from(self.width)).into())
@@ -177,7 +177,7 @@ impl Pen<'_> {
     /// The last second, in as many lines as it needs, and all outcomes.
     fn figures(&self) -> Vec<Line<'static>> {
         let ids = ["offered", "achieved", "goodput", "in_flight", "backlog", "response_p50", "response_p99"];
-        let recent = self.view.recent(LAST_S, &ids);
+        let recent = self.ongoing.pages.recent(LAST_S, &ids);
         let last = |id: &str| last_of(&recent, id);
         let dash = || "–".to_owned();
         let rate = |id| last(id).map_or_else(dash, |value| Rate(value).to_string());
@@ -238,7 +238,7 @@ impl Pen<'_> {
 
     /// Every reason for doubt, the last first: it is about what is on the screen.
     pub(crate) fn doubts(&self) -> Vec<Line<'static>> {
-        let doubts = self.view.doubts().into_iter().rev();
+        let doubts = self.ongoing.pages.doubts().into_iter().rev();
         let line = |doubt: view::document::Doubt| {
             let spans = [self.span("doubt: ", Tone::Warn), Span::raw(doubt.text)];
             Line::from(cut(spans, usize::from(self.width)))

@@ -38,7 +38,7 @@ fn table(pen: &Pen<'_>) -> Line<'static> {
     let what = format!("table {nth}, {}: {there} of {} figures  ", probing.table, probing.figures);
     let mut line = Line::from(pen.span(what, Tone::Plain));
     if there < probing.figures as usize && probing.expected > Nanos::ZERO {
-        let began = pen.view.table_begun_unix_ms();
+        let began = pen.ongoing.table_begun_unix_ms();
         let done = Nanos::from_millis(pen.now_unix_ms.saturating_sub(began));
         let used = line.width();
         line.spans.extend(pen.way(done, probing.expected, used));

@@ -3,14 +3,15 @@
 use crate::Palette;
 use ratatui::text::{Line, Span};
 use units::Nanos;
-use view::{Ongoing, Tone};
+use view::{Ongoing, RunView, Tone};
 
 /// From this width on things are called by their full names.
 pub(crate) const WIDE: u16 = 60;
 
 /// The run, and what it is drawn with.
 pub(crate) struct Pen<'a> {
-    pub view: &'a Ongoing,
+    pub view: &'a RunView,
+    pub ongoing: &'a Ongoing,
     pub palette: Palette,
     pub width: u16,
     pub now_unix_ms: u64,

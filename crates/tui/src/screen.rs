@@ -8,9 +8,10 @@ use ratatui::text::Text;
 use view::{Kind, Ongoing};
 
 /// Draws the run into the frame. `now_unix_ms` is the time, `stopping` whether a stop was asked for.
-pub fn draw(frame: &mut Frame, view: &Ongoing, now_unix_ms: u64, stopping: bool, palette: Palette) {
+pub fn draw(frame: &mut Frame, ongoing: &Ongoing, now_unix_ms: u64, stopping: bool, palette: Palette) {
     let [above, foot] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(frame.area());
-    let pen = Pen { view, palette, width: above.width, now_unix_ms };
+    let view = &ongoing.pages.run;
+    let pen = Pen { view, ongoing, palette, width: above.width, now_unix_ms };
     match view.kind() {
         Kind::Experiment => frame.render_widget(Text::from(attempt::lines(&pen)), above),
         Kind::Sheet | Kind::Tasks | Kind::WorkingSet => {

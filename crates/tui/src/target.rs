@@ -20,7 +20,7 @@ pub(crate) struct Target {
 
 impl Target {
     pub fn of(pen: &Pen<'_>) -> Self {
-        Self { trees: pen.view.trees(), sessions: pen.view.sessions() }
+        Self { trees: pen.ongoing.pages.trees(), sessions: pen.ongoing.pages.sessions() }
     }
 
     /// Rows that it can use.

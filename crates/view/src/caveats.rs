@@ -42,9 +42,13 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<&Caveat> {
     all
 }
 
+/// One line.
+pub(crate) fn line(text: String) -> Text {
+    Text::empty().and(Tone::Warn, "caveat: ").then(text)
+}
+
 /// One line for each.
 pub(crate) fn lines(view: &RunView) -> Vec<Text> {
-    let line = |text| Text::empty().and(Tone::Warn, "caveat: ").then(text);
     worded(view).into_iter().map(|(_, text)| line(text)).chain(skipped(view).map(line)).collect()
 }
 
@@ -58,7 +62,7 @@ pub(crate) fn worded(view: &RunView) -> Vec<(&Caveat, String)> {
                 1.. if view.kind() == Kind::Search => format!(" ({})", number_of(trials, "trial")),
                 _ => String::new(),
             };
-            (caveat, format!("{}{of}", caveat.text))
+            (caveat, format!("{caveat}{of}"))
         })
         .collect()
 }

@@ -237,7 +237,7 @@ fn times(times: Option<Times>) -> Value {
 }
 
 fn caveat(caveat: &Caveat) -> Value {
-    json!({ "code": caveat.doubt, "text": caveat.text })
+    json!({ "code": caveat.doubt, "text": caveat.to_string() })
 }
 
 /// A whole number where it is one, else as it is.

@@ -1,30 +1,22 @@
-//! A run that goes on, as a face shows it meanwhile.
+//! A run that goes on, as a face shows it meanwhile: its page, and a recording for the rules, which go by the raw windows.
 
 use crate::page::Pages;
 use crate::verdict::sentences;
 use crate::{Text, TrialState};
 use diagnosis::{Recording, diagnose, glance};
 use record::{Event, Purpose};
-use std::ops::Deref;
 
 /// A long load is judged again after so many of its seconds.
 const EVERY: u32 = 10;
 
-/// A run that goes on, for a face that shows it meanwhile: its page, to which this derefs, and what neither says before
-/// the end.
+/// A run that goes on, for a face that shows it meanwhile: its page, and what that does not say before the end.
 #[derive(Debug, Clone, Default)]
 pub struct Ongoing {
-    pages: Pages,
+    /// Its page, as far as it has come.
+    pub pages: Pages,
     recording: Recording,
     suspected: Option<Text>,
     begun_unix_ms: u64,
-}
-
-impl Deref for Ongoing {
-    type Target = Pages;
-    fn deref(&self) -> &Pages {
-        &self.pages
-    }
 }
 
 impl Ongoing {
@@ -38,7 +30,7 @@ impl Ongoing {
     /// Takes the next event in, which is heard now.
     pub fn fold(&mut self, event: &Event, now_unix_ms: u64) {
         self.pages.fold(event);
-        self.pages.running = self.pages.end.is_none();
+        self.pages.run.running = self.pages.run.end.is_none();
         self.recording.fold(event);
         match event {
             Event::Probing { .. } => self.begun_unix_ms = now_unix_ms,
@@ -51,11 +43,11 @@ impl Ongoing {
     }
 
     fn is_bad(&self) -> bool {
-        self.pages.trials.last().is_some_and(|trial| TrialState::of(trial) == TrialState::Bad)
+        self.pages.run.trials.last().is_some_and(|trial| TrialState::of(trial) == TrialState::Bad)
     }
 
     fn is_long(&self) -> bool {
-        self.pages.current.as_ref().is_some_and(|current| current.purpose == Purpose::Load)
+        self.pages.run.current.as_ref().is_some_and(|current| current.purpose == Purpose::Load)
     }
 
     /// What was suspected before stays while nothing else is.

@@ -1,9 +1,9 @@
 use crate::experiment::{self, Names};
-use crate::reason::why_bad_there;
+use crate::reason::why;
 use crate::trial::Times;
 use crate::watched::subject_name;
 use crate::words::number;
-use crate::{RunView, Text, Tone, Trial, TrialState, Words};
+use crate::{Current, RunView, Text, Tone, Trial, TrialState, caveats};
 use record::watch::Watched;
 use record::{Event, Outcome, Probing, Purpose, Ramped, Slice};
 use units::{Nanos, Rate, grouped};
@@ -14,86 +14,53 @@ const EVERY: Nanos = Nanos::from_secs(5);
 const LONG: Nanos = Nanos::from_secs(15);
 
 /// A run as lines for a log: one for each trial, each change of the bounds, and for long loads one
-/// every five seconds.
+/// every five seconds. What is known of the run stands in its view; here are the seconds not yet told.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
-    long: bool,
-    words: Words,
     since: Slice,
-    at: Nanos,
-    bounds: (Option<f64>, Option<f64>),
-    /// What was last said of the watch.
-    watched: String,
-    /// An experiment so far.
-    experiment: RunView,
 }
 
 impl Progress {
-    /// What the next event is worth saying.
-    pub fn event(&mut self, event: &Event) -> Vec<Text> {
-        match event {
-            Event::Designed { .. }
-            | Event::VisitStarted { .. }
-            | Event::Visited { .. }
-            | Event::Stands { .. }
-            | Event::Resumed { .. } => self.of_experiment(event),
-            _ => self.of_load(event).into_iter().collect(),
-        }
-    }
-
-    fn of_experiment(&mut self, event: &Event) -> Vec<Text> {
-        let before = self.experiment.standing.clone();
-        self.experiment.fold(event);
-        let Some(names) = Names::of(&self.experiment) else { return Vec::new() };
+    /// What the next event is worth saying of a run that stood like this before it.
+    pub fn event(&mut self, before: &RunView, event: &Event) -> Vec<Text> {
         match event {
             Event::Designed { design } => vec![experiment::designed(design)],
-            Event::VisitStarted { .. } => {
-                let visiting = self.experiment.visiting.as_ref();
-                visiting.map(|visiting| experiment::started(&names, visiting)).into_iter().collect()
-            }
-            Event::Visited { visit } => vec![experiment::visited(&names, visit).indented()],
-            // At the end it stands where it stood after the last block.
-            Event::Stands { standing } if before.is_none_or(|before| before.judged != standing.judged) => {
-                experiment::stands(&names, standing)
-            }
-            Event::Resumed { .. } => {
-                let made = experiment::number_of(names.visits.len(), "start");
-                vec![Text::empty().and(Tone::Strong, format!("resumed; {made} made already"))]
-            }
-            _ => Vec::new(),
+            Event::VisitStarted { .. }
+            | Event::Visited { .. }
+            | Event::Stands { .. }
+            | Event::Resumed { .. } => of_experiment(before, event),
+            _ => self.of_load(before, event).into_iter().collect(),
         }
     }
 
-    fn of_load(&mut self, event: &Event) -> Option<Text> {
+    fn of_load(&mut self, before: &RunView, event: &Event) -> Option<Text> {
         match event {
-            Event::RunStarted(started) => {
-                self.words = Words::of(&started.command);
+            Event::TrialStarted { .. } => {
+                self.since = Slice::default();
                 None
             }
-            Event::TrialStarted { duration, purpose, .. } => {
-                self.long = *purpose == Purpose::Load || duration.is_none_or(|d| d > LONG);
-                (self.since, self.at) = (Slice::default(), Nanos::ZERO);
-                None
-            }
-            Event::SliceDone { slice, .. } if self.long => {
+            Event::SliceDone { slice, .. } => {
+                let long = |current: &&Current| {
+                    current.purpose == Purpose::Load || current.planned.is_none_or(|planned| planned > LONG)
+                };
+                let current = before.current.as_ref().filter(long)?;
                 self.since.merge_after(slice);
-                self.at += slice.elapsed;
                 // Slices are a little longer or shorter than a second; half of one is near enough.
                 if (self.since.elapsed + Nanos::from_millis(500)) < EVERY {
                     return None;
                 }
-                Some(stretch(self.at, &std::mem::take(&mut self.since)))
+                let at = current.total.elapsed + slice.elapsed;
+                Some(stretch(at, &std::mem::take(&mut self.since)))
             }
             Event::TrialDone { trial, result, judgement } => {
-                Some(trial_line(&Trial::done(*trial, self.words, result, judgement)))
+                Some(trial_line(&Trial::done(*trial, before.words(), result, judgement)))
             }
             Event::Bounds { limits } => {
                 let strict = limits.first()?;
                 let bounds = (strict.lower, strict.upper);
-                if bounds == self.bounds {
+                if bounds == before.limits.first().map_or((None, None), |limit| (limit.lower, limit.upper)) {
                     return None;
                 }
-                self.bounds = bounds;
                 let unit = &strict.unit;
                 let text = match bounds {
                     (Some(lower), Some(upper)) => {
@@ -105,14 +72,11 @@ impl Progress {
                 };
                 Some(Text::plain(format!("{:5}", "")).and(Tone::Strong, format!("→ {text}")))
             }
-            Event::Doubt { caveat } => Some(Text::empty().and(Tone::Warn, "caveat: ").then(&caveat.text)),
+            Event::Doubt { caveat } => Some(caveats::line(caveat.to_string())),
             Event::WatchStarted { watched } => {
                 let text = who_is_watched(watched);
-                if text == self.watched {
-                    return None;
-                }
-                self.watched.clone_from(&text);
-                Some(Text::empty().and(Tone::Faint, text))
+                let said = before.watched.as_ref().is_some_and(|watched| who_is_watched(watched) == text);
+                (!said).then(|| Text::empty().and(Tone::Faint, text))
             }
             Event::Probing(Probing { table, figures, expected }) => {
                 Some(Text::empty().and(Tone::Faint, format!("{table}: {figures} figures, about {expected}")))
@@ -132,25 +96,30 @@ impl Progress {
                 let after = after.as_secs_f64();
                 Some(Text::plain(format!("{after:6.1} s  {:>9} threads  {free:>9} free", grouped(*tasks))))
             }
-            Event::Surveyed { conditions } => conditions
-                .caveats
-                .first()
-                .map(|caveat| Text::empty().and(Tone::Warn, "caveat: ").then(&caveat.text)),
-            Event::SliceDone { .. }
-            | Event::Known { .. }
-            | Event::Measured { .. }
-            | Event::Noted { .. }
-            | Event::Logged { .. }
-            | Event::Designed { .. }
-            | Event::Resumed { .. }
-            | Event::VisitStarted { .. }
-            | Event::Visited { .. }
-            | Event::Stands { .. }
-            | Event::Observed { .. }
-            | Event::Looked { .. }
-            | Event::Diagnosed { .. }
-            | Event::RunEnded { .. } => None,
+            Event::Surveyed { conditions } => {
+                conditions.caveats.first().map(|caveat| caveats::line(caveat.to_string()))
+            }
+            _ => None,
         }
+    }
+}
+
+fn of_experiment(before: &RunView, event: &Event) -> Vec<Text> {
+    let Some(names) = Names::of(before) else { return Vec::new() };
+    match event {
+        Event::VisitStarted(visiting) => vec![experiment::started(&names, visiting)],
+        Event::Visited { visit } => vec![experiment::visited(&names, visit).indented()],
+        // At the end it stands where it stood after the last block.
+        Event::Stands { standing }
+            if before.standing.as_ref().is_none_or(|before| before.judged != standing.judged) =>
+        {
+            experiment::stands(&names, standing)
+        }
+        Event::Resumed { .. } => {
+            let made = experiment::number_of(names.visits.len(), "start");
+            vec![Text::empty().and(Tone::Strong, format!("resumed; {made} made already"))]
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -204,12 +173,7 @@ pub fn trial_line(trial: &Trial) -> Text {
     let line =
         Text::plain(format!("{:>3}  {:<8}  {rate:>9}  {loaded:>6}  ", trial.number, trial.purpose.name()))
             .and(state.tone(), format!("{:<4}", state.name()));
-    let why = match state {
-        TrialState::Bad => why_bad_there(trial),
-        TrialState::Void => trial.judgement.as_ref().and_then(|j| j.invalid.first()).map(|c| c.text.clone()),
-        TrialState::Good | TrialState::Unjudged => None,
-    };
-    match why {
+    match why(trial) {
         Some(why) => line.then(format!("  {why}")),
         None => line.then(response(trial.figures.response)),
     }

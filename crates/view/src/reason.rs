@@ -60,6 +60,15 @@ pub(crate) fn why_bad_there(trial: &Trial) -> Option<String> {
     reason(trial, "")
 }
 
+/// Why a trial is bad, or void; none of another.
+pub(crate) fn why(trial: &Trial) -> Option<String> {
+    match TrialState::of(trial) {
+        TrialState::Bad => why_bad_there(trial),
+        TrialState::Void => trial.judgement.as_ref()?.invalid.first().map(ToString::to_string),
+        TrialState::Good | TrialState::Unjudged => None,
+    }
+}
+
 fn reason(trial: &Trial, at: &str) -> Option<String> {
     let outcomes = &trial.figures.outcomes;
     let arrivals = trial.words.arrivals();

@@ -2,7 +2,7 @@
 
 use crate::document::Table;
 use crate::{Text, Tone};
-use record::{Figure, Unit};
+use record::{Caveat, Figure, Unit};
 use units::{Bytes, Nanos, Share, grouped};
 
 /// A table no wider than this; what does not fit stands in another below.
@@ -134,9 +134,9 @@ fn arguments(figures: &[&Figure]) -> Vec<String> {
 
 /// Each doubt once, with the figures that it is about.
 pub(crate) fn caveats(figures: &[&Figure]) -> Vec<String> {
-    let texts = distinct(figures.iter().flat_map(|f| f.caveats.iter().map(|caveat| caveat.text.as_str())));
-    let line = |text: &str| {
-        let about = figures.iter().filter(|f| f.caveats.iter().any(|caveat| caveat.text == text));
+    let all = distinct(figures.iter().flat_map(|figure| &figure.caveats));
+    let line = |caveat: &Caveat| {
+        let about = figures.iter().filter(|figure| figure.caveats.contains(caveat));
         let about: Vec<String> = about.map(|f| format!("{} ({})", f.row, f.column)).collect();
         let whom = if about.len() == figures.len() {
             "all figures".to_owned()
@@ -145,9 +145,9 @@ pub(crate) fn caveats(figures: &[&Figure]) -> Vec<String> {
         } else {
             about.join(", ")
         };
-        format!("{whom}: {text}")
+        format!("{whom}: {caveat}")
     };
-    texts.into_iter().map(line).collect()
+    all.into_iter().map(line).collect()
 }
 
 /// A long sentence over several lines, those after the first under its beginning.

@@ -34,7 +34,7 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
     .margin(own_delay, DELAY_LEAST, 2.0 * DELAY_LEAST)
     .sources(if void.is_some() { 3 } else { 2 });
     if let Some(caveat) = void {
-        found = found.evidence(fact(caveat.text.clone(), 1.0, 1.0, "trials", source::LOAD));
+        found = found.evidence(fact(caveat.to_string(), 1.0, 1.0, "trials", source::LOAD));
     }
     if own_delay > 0.0 {
         let text = format!("arrivals were taken up {} late at p99", time(own_delay));
@@ -77,7 +77,7 @@ fn lacked(case: &Case<'_>, lack: Lack) -> Option<(u64, String)> {
     let count = case.lacking.get(&lack).copied().unwrap_or(0);
     let void = case.void.iter().find(|caveat| caveat.doubt == lack.into());
     match count {
-        0 => void.map(|caveat| (0, caveat.text.clone())),
+        0 => void.map(|caveat| (0, caveat.to_string())),
         1 => Some((1, format!("1 arrival failed for lack of a {lack}"))),
         _ => Some((count, format!("{} arrivals failed for lack of a {lack}", grouped(count)))),
     }

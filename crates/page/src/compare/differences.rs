@@ -12,7 +12,7 @@ pub(super) fn verdict(compared: &RunComparison) -> Vec<Text> {
 }
 
 pub(super) fn doubts(compared: &RunComparison) -> Vec<Doubt> {
-    compared.doubts.iter().map(|doubt| Doubt { text: doubt.text.clone(), section: None }).collect()
+    compared.doubts.iter().map(|doubt| Doubt { text: doubt.to_string(), section: None }).collect()
 }
 
 /// The figures of all, and how each differs from the first.

@@ -268,7 +268,7 @@ mod tests {
         assert!(pipe.caveats.is_empty() && free.caveats.is_empty());
         for (not, text) in [(yields, "0.00"), (condition, "1.74")] {
             let [caveat] = not.caveats.as_slice() else { panic!("{not:?}") };
-            assert!(caveat.doubt == NOT_ONE && caveat.text.starts_with(text), "{caveat:?}");
+            assert!(caveat.doubt == NOT_ONE && caveat.to_string().starts_with(text), "{caveat:?}");
         }
         assert!(notes[0].contains("1.91 µs") && notes[1].contains("better, not worse"), "{notes:?}");
     }

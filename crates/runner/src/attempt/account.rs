@@ -1,10 +1,11 @@
-//! What one measurement comes to: its events, folded into the figures that experiments compare.
+//! What one measurement comes to: its events, folded into the figures that experiments compare. On the runner's floor, below the
+//! view, and from whole trials and raw windows.
 
 use crate::Sink;
 use plan::{At, Measure};
 use record::{
-    Caveat, Diagnosis, Doubt, Ended, Event, Judgement, Limit, Purpose, Recovery, RunId, SLICE, Spent, Taken,
-    TrialResult, Verdict,
+    Caveat, Diagnosis, Doubt, Ended, Event, Grounds, Judgement, Limit, Purpose, Recovery, RunId, Spent,
+    Taken, TrialResult, Verdict,
 };
 use std::collections::BTreeMap;
 use units::{Nanos, Rate};
@@ -14,10 +15,9 @@ pub(super) struct Account<'a> {
     sink: &'a mut dyn Sink,
     trials: Vec<(u32, TrialResult, Judgement)>,
     seen: BTreeMap<u32, ServiceUsage>,
-    /// How long the load of a trial is to last, and what was answered while it did: what comes after it is of no rate.
+    /// How long the load of a trial is to last, and what was answered while it did.
     loads: BTreeMap<u32, (Nanos, u64)>,
     caveats: Vec<Caveat>,
-    spent: Spent,
     diagnosis: Option<Diagnosis>,
     verdict: Option<Verdict>,
 }
@@ -37,13 +37,11 @@ impl Sink for Account<'_> {
                 self.loads.insert(*trial, (*duration, 0));
             }
             Event::SliceDone { trial, slice } => {
-                let begins = SLICE * u64::from(slice.index);
-                if let Some((_, answered)) = self.loads.get_mut(trial).filter(|(load, _)| begins < *load) {
-                    *answered += slice.outcomes.ok + slice.outcomes.late;
+                if let Some((load, answered)) = self.loads.get_mut(trial) {
+                    *answered += slice.answered_within(*load);
                 }
             }
             Event::TrialDone { trial, result, judgement } => {
-                self.spend(result);
                 self.trials.push((*trial, (**result).clone(), judgement.clone()));
             }
             Event::Observed { trial, window } => {
@@ -71,37 +69,29 @@ impl<'a> Account<'a> {
             seen: BTreeMap::new(),
             loads: BTreeMap::new(),
             caveats: Vec::new(),
-            spent: Spent::default(),
             diagnosis: None,
             verdict: None,
         }
     }
 
-    /// Where a trial's time went.
-    fn spend(&mut self, result: &TrialResult) {
-        let recovery = match result.recovery {
-            Recovery::NotNeeded => Nanos::ZERO,
-            Recovery::After(time) | Recovery::Not(time) => time,
-        };
-        let after = result.total.elapsed - result.loaded + recovery;
-        match result.purpose {
-            Purpose::WarmUp => self.spent.warm += result.loaded + after,
-            Purpose::Recovery => self.spent.drain += result.loaded + after,
-            _ => {
-                self.spent.load += result.loaded;
-                self.spent.drain += after;
-            }
-        }
-    }
-
     /// Adds where the time of this measurement went, of which so much was spent on putting the state back before trials.
     pub fn spent(&self, into: &mut Spent, took: Nanos, reset: Nanos) {
-        let Spent { warm, load, drain, .. } = self.spent;
+        let mut of_trials = Nanos::ZERO;
+        for (_, result, _) in &self.trials {
+            let recovery = match result.recovery {
+                Recovery::NotNeeded => Nanos::ZERO,
+                Recovery::After(time) | Recovery::Not(time) => time,
+            };
+            let (load, after) = (result.loaded, result.total.elapsed - result.loaded + recovery);
+            of_trials += load + after;
+            match result.purpose {
+                Purpose::WarmUp => into.warm += load + after,
+                Purpose::Recovery => into.drain += load + after,
+                _ => (into.load, into.drain) = (into.load + load, into.drain + after),
+            }
+        }
         into.reset += reset;
-        into.warm += warm;
-        into.load += load;
-        into.drain += drain;
-        into.rest += took - (reset + warm + load + drain);
+        into.rest += took - (reset + of_trials);
     }
 
     /// The figures of a probe. None of them if the measurement must not be counted; a caveat then says why.
@@ -117,33 +107,22 @@ impl<'a> Account<'a> {
     }
 
     fn of_search(&mut self) -> (Vec<(Measure, f64)>, bool) {
+        let no_limit = |ended| Caveat::on(Doubt::NoLimit, Grounds::NoLimit { ended });
         let Some(Verdict::Limits { limits, ended, .. }) = &self.verdict else {
-            self.doubt(Doubt::NoLimit, "the search came to no verdict");
+            self.caveats.push(no_limit(None));
             return (Vec::new(), false);
         };
         let at_least = matches!(ended, Ended::MaxReached | Ended::GeneratorLimit);
         let Some((capacity, lower)) = limits.last().and_then(capacity) else {
-            let text = match ended {
-                Ended::TargetFails => "only errors came back",
-                Ended::BelowMin => "even the lowest rate failed: lower [find] from",
-                Ended::NotRecovered => "the target did not recover from an overload",
-                _ => "the search ended before it found a rate that holds",
-            };
-            self.doubt(Doubt::NoLimit, text);
+            self.caveats.push(no_limit(Some(ended.clone())));
             return (Vec::new(), false);
         };
-        let doubt = match ended {
-            Ended::NonStationary => {
-                Some((Doubt::NonStationary, "the target kept changing during the search"))
+        match ended {
+            Ended::NonStationary => self.caveats.push(Doubt::NonStationary.into()),
+            Ended::BudgetSpent if !limits.iter().all(|limit| limit.regular) => {
+                self.caveats.push(Doubt::NotNarrow.into());
             }
-            Ended::BudgetSpent if !limits.iter().all(|limit| limit.regular) => Some((
-                Doubt::NotNarrow,
-                "the search ran out of time before its limit was known as precisely as asked for",
-            )),
-            _ => None,
-        };
-        if let Some((doubt, text)) = doubt {
-            self.doubt(doubt, text);
+            _ => {}
         }
         let mut figures = vec![(Measure::Capacity, capacity)];
         // The good trial next below the limit: a queue costs processor time of its own.
@@ -166,7 +145,7 @@ impl<'a> Account<'a> {
         let Some((trial, result, judgement)) =
             self.trials.iter().find(|(_, r, _)| r.purpose == Purpose::Load)
         else {
-            self.doubt(Doubt::NoLoad, "no load was made");
+            self.caveats.push(Doubt::NoLoad.into());
             return (Vec::new(), false);
         };
         let is_closed = matches!(at, At::Connections(_));
@@ -179,10 +158,10 @@ impl<'a> Account<'a> {
         }
         let bad = result.total.outcomes.bad();
         if bad > 0 {
-            let why = result.total.failures.iter().max_by_key(|(_, count)| **count);
-            let why = why.map_or(String::new(), |(why, _)| format!(", most of them: {why}"));
-            let text = format!("{bad} of {} requests were not answered{why}", result.total.due);
-            self.caveats.push(Caveat::new(Doubt::NotAnswered, text));
+            let most = result.total.failures.iter().max_by_key(|(_, count)| **count);
+            let most = most.map(|(why, _)| why.clone());
+            let grounds = Grounds::NotAnswered { bad, due: result.total.due, most };
+            self.caveats.push(Caveat::on(Doubt::NotAnswered, grounds));
         }
         let answered = self.loads.get(trial).map_or(0, |(_, answered)| *answered);
         let mut figures =
@@ -212,10 +191,6 @@ impl<'a> Account<'a> {
         }
         let both = [(Measure::Memory, memory as f64), (Measure::Threads, f64::from(threads))];
         both.into_iter().filter(|(_, n)| *n > 0.0).collect()
-    }
-
-    fn doubt(&mut self, doubt: Doubt, text: &str) {
-        self.caveats.push(Caveat::new(doubt, text));
     }
 }
 
@@ -350,7 +325,7 @@ mod tests {
         let open = taken(At::Limit, [ended(limit(Some(100.0), None), Ended::GeneratorLimit)]);
         assert_eq!((figure(&open, Measure::Capacity), open.at_least), (Some(100.0), true));
         let none = taken(At::Limit, [ended(limit(None, None), Ended::TargetFails)]);
-        assert!(none.figures.is_empty() && none.caveats[0].text.contains("only errors"), "{none:?}");
+        assert!(none.figures.is_empty() && none.caveats[0].to_string().contains("only errors"), "{none:?}");
     }
 
     #[test]
@@ -366,7 +341,7 @@ mod tests {
         assert!(spoilt.figures.is_empty() && spoilt.caveats[0].doubt == Doubt::GeneratorBusy, "{spoilt:?}");
         let closed = taken(At::Connections(9), trial(1, 100, 5, 200, &[Doubt::GeneratorBusy]));
         assert!(closed.at_least && figure(&closed, Measure::Throughput) == Some(80.0), "{closed:?}");
-        assert!(closed.caveats.iter().any(|c| c.text.starts_with("5 of 105 requests")), "{closed:?}");
+        assert!(closed.caveats.iter().any(|c| c.to_string().starts_with("5 of 105 requests")), "{closed:?}");
 
         let mut stolen = trial(1, 100, 0, 200, &[]);
         let Event::TrialDone { result, .. } = &mut stolen[4] else { panic!("the last") };

@@ -118,7 +118,7 @@ impl<B: Bench> Lab<'_, B> {
                 taken = self.probe(place, is_last, arm, visit, course, sink)?;
                 visit.spent = Spent { again: spent.again + (self.bench.now() - began), ..spent };
             }
-            let doubt = taken.caveats.iter().find(|_| taken.figures.is_empty()).map(|c| c.text.clone());
+            let doubt = taken.caveats.iter().find(|_| taken.figures.is_empty()).map(ToString::to_string);
             visit.taken.push(taken);
             if let Some(doubt) = doubt {
                 let name = &experiment.workloads[probe.workload].name;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::simulated::{Breaks, Simulated, Told};
+use record::Lack;
 use std::cell::Cell;
 
 fn open(rate: f64, seconds: u64, drain: Nanos) -> Load {
@@ -89,7 +90,7 @@ fn what_finds_no_connection_is_told() {
     assert_eq!(codes(&few(1000.0)), Vec::<&str>::new());
     let crowded = few(3000.0);
     assert_eq!(codes(&crowded), ["connections-limit"]);
-    assert!(crowded.caveats[0].text.starts_with("all 8 connections were busy"), "{:?}", crowded.caveats);
+    assert_eq!(crowded.caveats[0].grounds, Some(Grounds::Crowded { connections: 8 }));
 }
 
 #[test]
@@ -153,7 +154,7 @@ fn the_state_is_put_back_before_each_trial_or_that_is_told() {
     let doubts: Vec<_> = told.0.iter().filter(|event| matches!(event, Event::Doubt { .. })).collect();
     let [Event::Doubt { caveat }] = &doubts[..] else { panic!("{doubts:?}") };
     assert_eq!(caveat.doubt, Doubt::NotReset);
-    assert_eq!(caveat.text, "the state was not restored before trial 3: it is locked");
+    assert_eq!(caveat.to_string(), "the state was not restored before trial 3: it is locked");
 }
 
 /// After a calm trial and an overload that broke the target for so long: whether it comes back, how often it was looked at,

@@ -3,7 +3,7 @@
 use crate::noise::{ASGI_READS, JVM_READS, JVM_WRITES};
 use crate::simulate::{Arrivals, Service, System, Target, Trait};
 use plan::{Goal, Objective};
-use record::{Ended, Limit, Purpose, Verdict};
+use record::{Ended, Limit, LimitUnit, Purpose, Verdict};
 use torment_search::{Config, Search, Step};
 use units::{Nanos, Rate, Share};
 
@@ -374,6 +374,7 @@ pub fn usual(max: f64, seed: u64) -> Config {
         timeout: TIMEOUT,
         seed,
         curve: true,
+        unit: LimitUnit::Requests,
     }
 }
 

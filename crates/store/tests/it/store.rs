@@ -261,12 +261,12 @@ fn a_disk_that_stands_still_holds_no_load_up() {
     let events = read(&store, &RunId("a".to_owned()));
     let kept = events.iter().filter(|event| matches!(event, Event::SliceDone { .. })).count();
     let said = events.iter().find_map(|event| match event {
-        Event::Doubt { caveat } => Some(caveat.text.clone()),
+        Event::Doubt { caveat } => Some(caveat.to_string()),
         _ => None,
     });
     let said = said.expect("what is missed is said");
     assert!(said.contains(&format!("{} seconds", SECONDS as usize - kept)), "{kept} are kept: {said}");
-    assert_eq!(said, doubt.text);
+    assert_eq!(said, doubt.to_string());
     assert!((256..SECONDS as usize).contains(&kept), "{kept}");
     assert!(matches!(events.last(), Some(Event::RunEnded { .. })), "what a run comes to is never missed");
 }

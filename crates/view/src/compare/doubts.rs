@@ -61,7 +61,7 @@ pub(super) fn doubts(runs: &[Run<'_>], compared: &[Compared]) -> Vec<Caveat> {
             }
         }
         for (caveat, _) in caveats::gathered(view) {
-            note(caveat.doubt.clone(), format!("{title}: {}", caveat.text));
+            note(caveat.doubt.clone(), format!("{title}: {caveat}"));
         }
         if view.skipped > 0 {
             note(

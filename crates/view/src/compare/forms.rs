@@ -95,7 +95,7 @@ impl RunComparison {
             "tolerance": self.noise,
             "standing": self.standing().name(),
             "verdicts": verdicts.collect::<Vec<_>>(),
-            "doubts": self.doubts.iter().map(|d| json!({ "code": d.doubt, "text": d.text })).collect::<Vec<_>>(),
+            "doubts": self.doubts.iter().map(|d| json!({ "code": d.doubt, "text": d.to_string() })).collect::<Vec<_>>(),
             "runs": runs.collect::<Vec<_>>(),
             "measures": measures.collect::<Vec<_>>(),
         })
@@ -169,7 +169,7 @@ impl RunComparison {
             text += &format!("\n- {} — what gave first: {}", escaped(&run.title), escaped(said));
         }
         for doubt in &self.doubts {
-            text += &format!("\n- caveat: {}", escaped(&doubt.text));
+            text += &format!("\n- caveat: {}", escaped(&doubt.to_string()));
         }
         if !text.ends_with('\n') {
             text.push('\n');

@@ -1,4 +1,4 @@
-//! How a load's seconds differ, as far as intervals need it.
+//! How a load's seconds differ, as far as intervals need it: from the raw slices, once a first fold has told which load it is.
 
 use crate::watched::{anyone, cpu_of};
 use crate::{Kind, RunView, Trial};

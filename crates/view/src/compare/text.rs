@@ -16,7 +16,7 @@ impl RunComparison {
         let mut lines = self.names();
         let (always, doubts): (Vec<_>, Vec<_>) = self.doubts.iter().partition(|doubt| doubt.doubt == ALWAYS);
         for doubt in doubts {
-            lines.extend(wrapped("  caveat: ", &doubt.text, Tone::Warn));
+            lines.extend(wrapped("  caveat: ", &doubt.to_string(), Tone::Warn));
         }
         lines.push(Text::empty());
         for verdict in &self.verdicts {
@@ -37,7 +37,7 @@ impl RunComparison {
         }
         for doubt in always {
             lines.push(Text::empty());
-            lines.extend(wrapped("  ", &doubt.text, Tone::Faint));
+            lines.extend(wrapped("  ", &doubt.to_string(), Tone::Faint));
         }
         lines
     }

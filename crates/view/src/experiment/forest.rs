@@ -53,7 +53,7 @@ pub(crate) fn sentences(names: &Names<'_>, standing: &Standing) -> Vec<Text> {
         }
         lines.extend(expected(judged).map(under));
         let doubts = judged.caveats.iter().filter(|caveat| !is_of_several(standing, caveat));
-        lines.extend(doubts.map(|c| under(Text::empty().and(Tone::Warn, "caveat: ").then(&c.text))));
+        lines.extend(doubts.map(|c| under(Text::empty().and(Tone::Warn, "caveat: ").then(c.to_string()))));
         lines.push(Text::empty());
     }
     lines

@@ -1,10 +1,9 @@
 //! The way of a request, from its arrival to what gave first and what that waits for: how full each place was.
 
-use super::pages::Pages;
-use crate::Tone;
 use crate::document::{Occupancy, StationBox, Text};
 use crate::verdict::evidence;
 use crate::words::number;
+use crate::{RunView, Tone};
 use diagnosis::cause_name;
 use record::{Cause, Diagnosis, Finding, Place, Use};
 
@@ -16,11 +15,11 @@ const ARRIVALS: &str = "requests";
 const EVIDENCE: &str = "evidence";
 
 /// Nothing if nothing is known to have given. The sections that stations lead to need not be there.
-pub(super) fn of(pages: &Pages) -> Vec<StationBox> {
-    let Some(diagnosis) = &pages.diagnosis else { return Vec::new() };
+pub(super) fn of(run: &RunView) -> Vec<StationBox> {
+    let Some(diagnosis) = &run.diagnosis else { return Vec::new() };
     let Some(first) = diagnosis.findings.first() else { return Vec::new() };
     let arrivals = StationBox {
-        name: pages.words().arrivals().to_owned(),
+        name: run.words().arrivals().to_owned(),
         facts: arrivals(diagnosis),
         section: Some("load".to_owned()),
         ..StationBox::default()

@@ -14,22 +14,23 @@ use units::{Nanos, grouped};
 const PHASES: usize = 1_000;
 
 pub(super) fn of(pages: &Pages) -> Front {
-    let verdict = both(pages);
+    let run = &pages.run;
+    let verdict = both(run);
     // What stands above is not said again below.
-    let mut chain = chain::of(pages);
-    let drawn = pages.diagnosis.as_ref().filter(|_| !chain.is_empty()).map(verdict::chain);
+    let mut chain = chain::of(run);
+    let drawn = run.diagnosis.as_ref().filter(|_| !chain.is_empty()).map(verdict::chain);
     let said: Vec<Text> = verdict.iter().cloned().chain(drawn).collect();
     let sections = sections::all(pages).into_iter().filter_map(|section| section.without(&said));
     let sections: Vec<_> = sections.collect();
     let there = |id: &str| sections.iter().any(|section| section.id == id);
     chain::lead(&mut chain, there);
     Front {
-        head: head(pages),
+        head: head(run),
         verdict,
         chain,
-        pictures: pictures::of(pages),
-        doubts: doubts(pages, there),
-        phases: phases(pages, PHASES),
+        pictures: pictures::of(run),
+        doubts: doubts(run, there),
+        phases: phases(run, PHASES),
         sections,
     }
 }
@@ -145,12 +146,12 @@ pub(super) fn doubts(view: &RunView, there: impl Fn(&str) -> bool) -> Vec<Doubt>
     if let Some(standing) = &view.standing {
         for judged in &standing.judged {
             let own = judged.caveats.iter().filter(|caveat| !experiment::is_of_several(standing, caveat));
-            own.for_each(|caveat| add(format!("{}: {}", judged.name, caveat.text), "experiment"));
+            own.for_each(|caveat| add(format!("{}: {caveat}", judged.name), "experiment"));
         }
         placebo(standing).for_each(|text| add(text, "experiment"));
     }
     for caveat in view.conditions.iter().flat_map(|conditions| &conditions.caveats) {
-        add(caveat.text.clone(), "figures");
+        add(caveat.to_string(), "figures");
     }
     let figures: Vec<&record::Figure> = view.measured.iter().collect();
     sheet::caveats(&figures).into_iter().for_each(|text| add(text, "figures"));
@@ -183,20 +184,19 @@ fn section(doubt: &record::Doubt, kind: Kind) -> Option<&'static str> {
 }
 
 /// Trials, or the starts of an experiment; the last so many.
-pub(super) fn phases(pages: &Pages, most: usize) -> Vec<Phase> {
-    let early = pages.trials.len().saturating_sub(most);
-    let mut phases: Vec<Phase> =
-        pages.trials[early..].iter().filter_map(|trial| phase(pages, trial)).collect();
-    if let Some(current) = &pages.current {
-        let stretch = pages.stretches.get(&current.number).copied().unwrap_or_default();
+pub(super) fn phases(run: &RunView, most: usize) -> Vec<Phase> {
+    let early = run.trials.len().saturating_sub(most);
+    let mut phases: Vec<Phase> = run.trials[early..].iter().filter_map(|trial| phase(run, trial)).collect();
+    if let Some(current) = &run.current {
+        let stretch = run.stretches.get(&current.number).copied().unwrap_or_default();
         let label = name(current.number, current.purpose, current.rate);
-        let label = if pages.running { label } else { format!("{label}, cut short") };
+        let label = if run.running { label } else { format!("{label}, cut short") };
         let tone = TrialState::Unjudged.tone();
         phases.push(Phase { from: stretch.from, to: stretch.to(), label, tone });
     }
-    if let Some(names) = Names::of(pages) {
-        let since = pages.started.as_ref().map_or(0, |started| started.at_unix_ms);
-        phases.extend(pages.visits.iter().map(|visit| {
+    if let Some(names) = Names::of(run) {
+        let since = run.started.as_ref().map_or(0, |started| started.at_unix_ms);
+        phases.extend(run.visits.iter().map(|visit| {
             let from = visit.at_unix_ms.saturating_sub(since) as f64 / 1000.0;
             let placebo = if visit.placebo { ", placebo" } else { "" };
             let (void, tone) = if visit.void.is_some() { (", void", Tone::Warn) } else { ("", Tone::Plain) };
@@ -208,8 +208,8 @@ pub(super) fn phases(pages: &Pages, most: usize) -> Vec<Phase> {
     phases.split_off(early)
 }
 
-fn phase(pages: &Pages, trial: &Trial) -> Option<Phase> {
-    let stretch = pages.stretches.get(&trial.number)?;
+fn phase(run: &RunView, trial: &Trial) -> Option<Phase> {
+    let stretch = run.stretches.get(&trial.number)?;
     let state = TrialState::of(trial);
     let word = match state {
         TrialState::Unjudged => trial.purpose.name(),

@@ -121,12 +121,12 @@ impl Pages {
 
     /// Every reason for doubt.
     pub fn doubts(&self) -> Vec<Doubt> {
-        front::doubts(self, |_| false)
+        front::doubts(&self.run, |_| false)
     }
 
     /// What went on when, the last so many.
     pub fn phases(&self, most: usize) -> Vec<Phase> {
-        front::phases(self, most)
+        front::phases(&self.run, most)
     }
 }
 

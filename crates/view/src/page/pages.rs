@@ -1,4 +1,5 @@
-//! Folds the events of a run into its page.
+//! Folds the events of a run into its page: beside the run itself what is drawn over time, which needs every slice and every
+//! window once, in bounded memory.
 
 use super::distribution::Distribution;
 use super::heat::Answers;
@@ -9,19 +10,16 @@ use crate::document::{Document, Front, SCHEMA, Timeline};
 use crate::reason::TrialState;
 use crate::{RunView, Trial};
 use record::{Event, Outcome, Purpose};
-use std::ops::{Deref, DerefMut};
 
 /// The strict goal's bounds after so many trials: shown to hold, and shown to fail.
 pub(super) type Bounds = (usize, Option<f64>, Option<f64>);
 
 /// A run as a page: fold its events in their order, then ask for its parts. Memory has a bound however long the run is:
 /// of a long one neighbouring rows are joined.
-///
-/// What is known of the run itself is its [`RunView`], to which this derefs; its `seconds` stay empty, for the rows have
-/// them.
 #[derive(Debug, Clone, Default)]
 pub struct Pages {
-    view: RunView,
+    /// What is known of the run; its `seconds` stay empty, for the rows have them.
+    pub run: RunView,
     pub(super) rows: Rows,
     pub(super) seen: TargetColumns,
     pub(super) answers: Answers,
@@ -34,19 +32,6 @@ pub struct Pages {
     chosen_of: usize,
 }
 
-impl Deref for Pages {
-    type Target = RunView;
-    fn deref(&self) -> &RunView {
-        &self.view
-    }
-}
-
-impl DerefMut for Pages {
-    fn deref_mut(&mut self) -> &mut RunView {
-        &mut self.view
-    }
-}
-
 impl Pages {
     /// All of some events.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
@@ -57,12 +42,12 @@ impl Pages {
 
     /// Takes the next event in.
     pub fn fold(&mut self, event: &Event) {
-        self.view.fold(event);
-        self.view.seconds.clear();
+        self.run.fold(event);
+        self.run.seconds.clear();
         let mut chosen_anew = false;
         match event {
             Event::SliceDone { trial, slice } => {
-                let stretch = self.view.stretches.get(trial).copied().unwrap_or_default();
+                let stretch = self.run.stretches.get(trial).copied().unwrap_or_default();
                 let [from, to] =
                     [stretch.passed - slice.elapsed, stretch.passed].map(|time| stretch.after(time));
                 let cells = second::cells(&mut self.rows, slice);
@@ -73,12 +58,12 @@ impl Pages {
             Event::Bounds { limits } => {
                 let strict = limits.first();
                 let of = |bound: fn(&record::Limit) -> Option<f64>| strict.and_then(bound);
-                self.bounds.push((self.view.trials.len(), of(|l| l.lower), of(|l| l.upper)));
+                self.bounds.push((self.run.trials.len(), of(|l| l.lower), of(|l| l.upper)));
             }
             Event::WatchStarted { watched } => self.seen.watch(watched),
             Event::Observed { trial, window } => {
-                let since = self.view.stretches.get(trial).map_or(0.0, |stretch| stretch.from);
-                let expected = self.view.current.as_ref().is_some_and(|current| current.number == *trial);
+                let since = self.run.stretches.get(trial).map_or(0.0, |stretch| stretch.from);
+                let expected = self.run.current.as_ref().is_some_and(|current| current.number == *trial);
                 let cells = self.seen.cells(&mut self.rows, window);
                 let [from, to] = [window.from, window.to].map(|time| since + time.as_secs_f64());
                 if to > from && !cells.is_empty() {
@@ -102,7 +87,7 @@ impl Pages {
     /// Keeps the distribution of a load that says more than the one kept: one that was judged good, at the highest rate;
     /// then any other that counts.
     fn judge(&mut self, result: &record::TrialResult) {
-        let Some(trial) = self.view.trials.last() else { return };
+        let Some(trial) = self.run.trials.last() else { return };
         let rank = match (TrialState::of(trial), trial.purpose) {
             (_, Purpose::Load) => 4,
             (_, Purpose::WarmUp | Purpose::Recovery) => 0,
@@ -121,7 +106,7 @@ impl Pages {
     pub(super) fn distribution(&self) -> Option<Distribution> {
         let kept = self.main.as_ref().map(|(_, kept)| kept.clone());
         kept.or_else(|| {
-            let current = self.view.current.as_ref()?;
+            let current = self.run.current.as_ref()?;
             Some(Distribution::of(at(&current.cut_short()), &current.total))
         })
     }

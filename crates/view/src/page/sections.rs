@@ -18,7 +18,7 @@ use crate::document::Section;
 /// Those that have anything to say or to show.
 pub(super) fn all(pages: &Pages) -> Vec<Section> {
     let all = [
-        evidence::section(pages),
+        evidence::section(&pages.run),
         search::section(pages),
         experiment::section(pages),
         load::section(pages),
@@ -31,7 +31,7 @@ pub(super) fn all(pages: &Pages) -> Vec<Section> {
         machine::section(pages),
         figures::section(pages),
         tasks::section(pages),
-        run::section(pages),
+        run::section(&pages.run),
     ];
     all.into_iter().filter_map(Section::kept).collect()
 }

@@ -1,4 +1,5 @@
-//! What each event adds to what is known of a run.
+//! What each event adds to what is known of a run: the one fold that knows every event. Whatever else is folded, here and on other
+//! floors, says in its first lines what it needs that does not stand in a [`RunView`].
 
 use super::{Current, RunView, Stretch};
 use crate::{Second, Trial};

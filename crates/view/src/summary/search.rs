@@ -124,7 +124,7 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
         Ended::GeneratorLimit => {
             let why = view.trials.iter().rev().find_map(|t| t.judgement.as_ref()?.invalid.first());
             let usual = "give torment more processors, or idle ones, or a machine of its own";
-            let why = why.map_or(usual, |c| &c.text);
+            let why = why.map_or_else(|| usual.to_owned(), ToString::to_string);
             vec![
                 holds("holds at least", Tone::Good),
                 Text::empty().and(Tone::Warn, "the generator was the limit, not the target: ").then(why),

@@ -42,9 +42,8 @@ pub(super) fn machine(view: &RunView) -> Vec<Text> {
     }
     if let Some(conditions) = &view.conditions {
         lines.extend(wrapped("  ", &conditions_words(conditions), Tone::Faint));
-        lines.extend(
-            conditions.caveats.iter().flat_map(|caveat| wrapped("  caveat: ", &caveat.text, Tone::Warn)),
-        );
+        let doubts = conditions.caveats.iter();
+        lines.extend(doubts.flat_map(|caveat| wrapped("  caveat: ", &caveat.to_string(), Tone::Warn)));
     }
     if !lines.is_empty() {
         lines.push(Text::empty());

@@ -6,9 +6,7 @@ use crate::hand::check;
 use crate::hand::experiment::{Arm, Course, Says, asks, judged, noise, probe};
 use plan::{At, Measure};
 use record::{Answer, Cause, Caveat, Doubt, ExperimentEnd, Standing};
-use torment_view::{
-    Progress, RunView, Text, arm_lines, hypothesis_lines, logs, run_json, start_line, summary,
-};
+use torment_view::{RunView, Text, arm_lines, hypothesis_lines, logs, run_json, start_line, summary};
 use units::{Rate, Share};
 
 /// As wide as tables and bars may be; sentences are wrapped by whoever prints them.
@@ -167,9 +165,7 @@ fn an_experiment_of_all_answers() {
     check("try-no-logs.txt", &text(&logs(&RunView::default())));
     check("try.json", &format!("{:#}\n", run_json(&view)["experiment"]));
 
-    let mut progress = Progress::default();
-    let said: Vec<Text> = run.events.iter().flat_map(|event| progress.event(event)).collect();
-    check("progress-try.txt", &text(&said));
+    check("progress-try.txt", &text(&run.progress()));
 }
 
 #[test]

@@ -6,9 +6,7 @@ use crate::hand::{Load, Run, check, curve, limit, load, pair};
 use record::watch::{Missing, Watched};
 use record::{Cause, Diagnosis, Ended, Failure, Making, NoFinding, Outcome, Purpose, Recovery};
 use store::{Answers, Before, RunSummary, State};
-use torment_view::{
-    Progress, RunView, changed, explain, list_json, list_lines, run_json, summary, who_waits,
-};
+use torment_view::{RunView, changed, explain, list_json, list_lines, run_json, summary, who_waits};
 use units::Rate;
 
 fn check_summary(name: &str, run: &Run) {
@@ -209,10 +207,7 @@ fn what_was_resent_is_said() {
 
 #[test]
 fn progress_of_a_search_and_of_a_load() {
-    let say = |run: &Run| -> String {
-        let mut progress = Progress::default();
-        run.events.iter().flat_map(|e| progress.event(e)).map(|line| format!("{line}\n")).collect()
-    };
+    let say = |run: &Run| text(&run.progress());
     let search = climbed()
         .trial(good(2000.0).void("generator-late", "the generator was late by 4 ms at p99"))
         .trial(good(2050.0).failed(Failure::Status(503), 900))

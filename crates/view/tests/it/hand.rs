@@ -9,6 +9,7 @@ use record::{
     Purpose, Recovery, RunId, RunKind, Silence, Slice, TrialResult, Verdict, WarmedUp,
 };
 use std::path::PathBuf;
+use torment_view::{Progress, RunView, Text};
 use units::{Nanos, Rate};
 
 /// Events in the making.
@@ -158,6 +159,17 @@ impl Run {
             label: record::Label::default(),
         }));
         Self { events: vec![started], trial: 0 }
+    }
+
+    /// What is said of it while it goes on.
+    pub fn progress(&self) -> Vec<Text> {
+        let (mut progress, mut view) = (Progress::default(), RunView::default());
+        let say = |event: &Event| {
+            let said = progress.event(&view, event);
+            view.fold(event);
+            said
+        };
+        self.events.iter().flat_map(say).collect()
     }
 
     /// Begins a trial and plays `seconds` of it.

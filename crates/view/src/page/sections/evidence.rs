@@ -2,25 +2,23 @@
 
 use crate::document::{Piece, Section, Table, Text};
 use crate::explain::{conclusion, finding_head, how_confident, no_verdict, rest};
-use crate::page::pages::Pages;
 use crate::watched::amount;
-use crate::{Kind, Tone};
+use crate::{Kind, RunView, Tone};
 use diagnosis::cause_name;
 use record::{Diagnosis, Finding};
 
-pub(super) fn section(pages: &Pages) -> Section {
+pub(super) fn section(run: &RunView) -> Section {
     let section = Section::named("evidence", "What gave first");
-    let loaded = matches!(pages.kind(), Kind::Load | Kind::Search);
-    let Some(diagnosis) = &pages.diagnosis else {
-        let said =
-            (loaded && pages.started.is_some()).then(|| Text::empty().and(Tone::Warn, no_verdict(pages)));
+    let loaded = matches!(run.kind(), Kind::Load | Kind::Search);
+    let Some(diagnosis) = &run.diagnosis else {
+        let said = (loaded && run.started.is_some()).then(|| Text::empty().and(Tone::Warn, no_verdict(run)));
         return section.texts(said);
     };
     let mut section = section.texts(conclusion(diagnosis));
     for (index, finding) in diagnosis.findings.iter().enumerate() {
         section = section.texts(of(index, finding, diagnosis)).table(facts(finding));
     }
-    rest(pages).into_iter().fold(section, Section::part)
+    rest(run).into_iter().fold(section, Section::part)
 }
 
 fn of(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Text> {

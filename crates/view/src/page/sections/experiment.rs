@@ -16,11 +16,12 @@ const STARTS: usize = 400;
 
 pub(super) fn section(pages: &Pages) -> Section {
     let section = Section::named("experiment", "The experiment");
-    let Some(names) = Names::of(pages) else { return section };
+    let run = &pages.run;
+    let Some(names) = Names::of(run) else { return section };
     let nothing = Standing::default();
-    let standing = pages.standing.as_ref().unwrap_or(&nothing);
-    let mut lines = headline(pages);
-    lines.extend(pages.running.then(|| now(pages)));
+    let standing = run.standing.as_ref().unwrap_or(&nothing);
+    let mut lines = headline(run);
+    lines.extend(run.running.then(|| now(run)));
     let mut section =
         section.texts(lines).table(answers(&names, standing)).texts(sentences(&names, standing));
     for (index, table) in whole_tables(&names).into_iter().enumerate() {

@@ -4,7 +4,7 @@ use crate::document::{Chart, Form, Point, Role, Section, Text, Unit};
 use crate::page::pages::Pages;
 use crate::sheet::{distinct, whole};
 use crate::summary::headline;
-use crate::{Kind, Tone};
+use crate::{Kind, RunView, Tone};
 use record::{CacheModel, Figure, Verdict};
 use units::Bytes;
 
@@ -13,16 +13,17 @@ const BETWEEN: usize = 8;
 
 pub(super) fn section(pages: &Pages) -> Section {
     let mut section = Section::named("figures", "Figures of the machine");
-    if pages.measured.is_empty() {
+    let run = &pages.run;
+    if run.measured.is_empty() {
         return section;
     }
-    if matches!(pages.kind(), Kind::Sheet | Kind::WorkingSet) {
-        section = section.texts(headline(pages));
+    if matches!(run.kind(), Kind::Sheet | Kind::WorkingSet) {
+        section = section.texts(headline(run));
     }
-    section = section.chart(pages, working_set(pages));
-    let names = pages.measured.iter().map(|figure| &figure.table);
-    for name in distinct(names.chain(pages.notes.iter().map(|(table, _)| table))) {
-        let (tables, said) = whole(name, &pages.measured, &pages.notes);
+    section = section.chart(pages, working_set(run));
+    let names = run.measured.iter().map(|figure| &figure.table);
+    for name in distinct(names.chain(run.notes.iter().map(|(table, _)| table))) {
+        let (tables, said) = whole(name, &run.measured, &run.notes);
         section = tables.into_iter().fold(section, |section, table| section.table(table.titled(name)));
         section = section.texts(said.into_iter().map(Text::plain));
     }
@@ -30,7 +31,7 @@ pub(super) fn section(pages: &Pages) -> Section {
 }
 
 /// The rate against the size of the set, beside what follows from the model.
-fn working_set(pages: &Pages) -> Chart {
+fn working_set(run: &RunView) -> Chart {
     let chart = Chart::of(
         "working-set",
         "rate against size of the working set",
@@ -40,11 +41,11 @@ fn working_set(pages: &Pages) -> Chart {
     )
     .log_x()
     .log_y();
-    if pages.kind() != Kind::WorkingSet {
+    if run.kind() != Kind::WorkingSet {
         return chart;
     }
     let size = |figure: &Figure| Some(figure.row.parse::<Bytes>().ok()?.0 as f64);
-    let rates = pages.measured.iter().filter(|figure| figure.unit == record::Unit::PerSecond);
+    let rates = run.measured.iter().filter(|figure| figure.unit == record::Unit::PerSecond);
     let mut measured: Vec<Point> = rates
         .filter_map(|figure| {
             let tone = if figure.caveats.is_empty() { Tone::Plain } else { Tone::Warn };
@@ -53,7 +54,7 @@ fn working_set(pages: &Pages) -> Chart {
         })
         .collect();
     measured.sort_by(|a, b| a.x.total_cmp(&b.x));
-    let verdict = pages.end.as_ref().and_then(|end| end.verdict.as_ref());
+    let verdict = run.end.as_ref().and_then(|end| end.verdict.as_ref());
     let (model, predicted, found) = match verdict {
         Some(Verdict::WorkingSet { model, half_predicted, half_measured }) => {
             (*model, *half_predicted, *half_measured)

@@ -4,23 +4,24 @@ use crate::document::{Chart, Form, Phase, Role, Section, Unit};
 use crate::page::pages::Pages;
 use crate::page::second;
 use crate::summary::figures;
-use crate::{Kind, Tone, freezes};
+use crate::{Kind, RunView, Tone, freezes};
 use diagnosis::Freeze;
 use record::Outcome;
 
 pub(super) fn section(pages: &Pages) -> Section {
+    let run = &pages.run;
     let rate = Chart::over_time("rate", "rate", Form::Lines, ("a second", Unit::PerSecond))
         .note("what came due, what was sent, and what was answered as the goal asks")
         .column("offered", Role::Offered, "offered")
         .column("achieved", Role::Achieved, "achieved")
         .column("goodput", Role::Good, "goodput");
-    let strict = pages.limits.first().filter(|_| pages.kind() == Kind::Search);
+    let strict = run.limits.first().filter(|_| run.kind() == Kind::Search);
     let rate = rate.bound("holds", strict.and_then(|limit| limit.held.or(limit.lower)), Tone::Good).bound(
         "fails",
         strict.and_then(|limit| limit.upper),
         Tone::Bad,
     );
-    let rate = rate.marks(still(pages));
+    let rate = rate.marks(still(run));
     let response = Chart::over_time(
         "response-time",
         "response time",
@@ -35,7 +36,7 @@ pub(super) fn section(pages: &Pages) -> Section {
     .column("max", Role::Largest, "response_max")
     .column("lateness p99", Role::Waiting, "lateness_p99")
     .column("service p99", Role::Busy, "service_p99")
-    .marks(still(pages));
+    .marks(still(run));
     let waiting = Chart::over_time("waiting", "requests that wait", Form::Lines, ("requests", Unit::Count))
         .note("in flight: sent and not done; backlog: due and not sent; at the end of each second")
         .column("in flight", Role::Busy, "in_flight")
@@ -63,11 +64,11 @@ pub(super) fn section(pages: &Pages) -> Section {
             outcomes = outcomes.column(outcome.name(), role, column);
         }
     }
-    let load = pages.load().filter(|_| pages.kind() == Kind::Load);
+    let load = run.load().filter(|_| run.kind() == Kind::Load);
     let empty = || Section::named("load", "The load over time");
     let section = load
-        .map_or_else(empty, |load| figures(pages, &load))
-        .texts(freezes::line(pages))
+        .map_or_else(empty, |load| figures(run, &load))
+        .texts(freezes::line(run))
         .chart(pages, rate)
         .chart(pages, response)
         .chart(pages, waiting)
@@ -86,11 +87,11 @@ pub(super) fn section(pages: &Pages) -> Section {
 const MARKS: usize = 1_000;
 
 /// Where the target stood still.
-pub(super) fn still(pages: &Pages) -> Vec<Phase> {
-    let Some(found) = pages.freezes() else { return Vec::new() };
+pub(super) fn still(run: &RunView) -> Vec<Phase> {
+    let Some(found) = run.freezes() else { return Vec::new() };
     let early = found.each.len().saturating_sub(MARKS);
     let mark = |freeze: &Freeze| {
-        let stretch = pages.stretches.get(&freeze.trial)?;
+        let stretch = run.stretches.get(&freeze.trial)?;
         let [from, to] = [freeze.from, freeze.to].map(|at| stretch.after(at));
         Some(Phase { from, to, label: "stood still".to_owned(), tone: Tone::Bad })
     };

@@ -90,7 +90,7 @@ pub(super) fn sockets(pages: &Pages) -> Section {
 
 /// Processors, disks and neighbours, and what torment itself takes.
 pub(super) fn section(pages: &Pages) -> Section {
-    let processors = pages.started.as_ref().map(|started| f64::from(started.machine.cpus));
+    let processors = pages.run.started.as_ref().map(|started| f64::from(started.machine.cpus));
     let processors = processors.filter(|cpus| *cpus > 0.0);
     let used = Chart::over_time(
         "host-cpu",
@@ -119,6 +119,7 @@ pub(super) fn section(pages: &Pages) -> Section {
     let available = lines("available".to_owned(), "memory available".to_owned(), ("bytes", Unit::Bytes))
         .column("available", Role::Idle, "host.memory_available");
     let section = Section::named("machine", "The machine, and torment itself");
-    let conditions = pages.conditions.as_ref().map(|conditions| Text::plain(conditions_words(conditions)));
+    let conditions =
+        pages.run.conditions.as_ref().map(|conditions| Text::plain(conditions_words(conditions)));
     section.texts(conditions).chart(pages, used).chart(pages, who).chart(pages, disks).chart(pages, available)
 }

@@ -13,7 +13,7 @@ fn heat(pages: &Pages) -> Chart {
         Chart::over_time("heat", "response times over time", Form::Heat, ("response time", Unit::Seconds))
             .note("the darker, the more requests took that long")
             .log_y()
-            .marks(still(pages));
+            .marks(still(&pages.run));
     chart.heat = pages.answers.grid();
     chart
 }

@@ -1,12 +1,11 @@
 //! What was asked for, where, and what programs have written.
 
-use crate::Tone;
 use crate::document::{Section, Text};
-use crate::page::pages::Pages;
+use crate::{RunView, Tone};
 use units::Bytes;
 
-pub(super) fn section(pages: &Pages) -> Section {
-    let Some(started) = &pages.started else { return Section::default() };
+pub(super) fn section(run: &RunView) -> Section {
+    let Some(started) = &run.started else { return Section::default() };
     let named =
         |name: &str, text: String| -> Text { Text::empty().and(Tone::Faint, format!("{name}: ")).then(text) };
     let mut texts = vec![
@@ -18,7 +17,7 @@ pub(super) fn section(pages: &Pages) -> Section {
     texts.extend((!label.tags.is_empty()).then(|| named("tags", label.tags.join(", "))));
     texts.extend(label.commit.as_ref().map(|commit| named("commit", commit.clone())));
     texts.extend(started.part_of.as_ref().map(|whole| named("a measurement of", whole.0.clone())));
-    for log in &pages.logs {
+    for log in &run.logs {
         let left_out = match log.left_out {
             0 => String::new(),
             bytes => format!(", {} left out", Bytes(bytes)),

@@ -2,9 +2,9 @@
 
 use crate::document::{Chart, Form, Piece, Point, Role, Section, Table, Unit};
 use crate::page::pages::{Bounds, Pages};
-use crate::reason::why_bad_there;
+use crate::reason::why;
 use crate::summary::{curve_table, headline, told};
-use crate::{Kind, Tone, Trial, TrialState};
+use crate::{Kind, RunView, Tone, Trial, TrialState};
 use record::{Purpose, Verdict};
 use units::{Nanos, Rate, Share};
 
@@ -12,13 +12,13 @@ use units::{Nanos, Rate, Share};
 const TRIALS: usize = 400;
 
 pub(super) fn section(pages: &Pages) -> Section {
-    let section = Section::named("search", "The search");
-    if pages.kind() != Kind::Search {
+    let (section, run) = (Section::named("search", "The search"), &pages.run);
+    if run.kind() != Kind::Search {
         return section;
     }
-    let said: Vec<_> = headline(pages).into_iter().chain(told(pages)).collect();
-    let mut section = section.texts(said).chart(pages, chart(pages)).table(table(pages));
-    if let Some(Verdict::Limits { curve, .. }) = pages.end.as_ref().and_then(|end| end.verdict.as_ref()) {
+    let said: Vec<_> = headline(run).into_iter().chain(told(run)).collect();
+    let mut section = section.texts(said).chart(pages, chart(pages)).table(table(run));
+    if let Some(Verdict::Limits { curve, .. }) = run.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         section = section.table(curve_table(curve));
     }
     section
@@ -34,7 +34,7 @@ fn chart(pages: &Pages) -> Chart {
     )
     .note("each trial at its rate, and after it the highest rate that holds and the lowest that fails");
     let of = |state: TrialState| {
-        let trials = pages.trials.iter().filter(move |trial| TrialState::of(trial) == state);
+        let trials = pages.run.trials.iter().filter(move |trial| TrialState::of(trial) == state);
         trials.filter_map(move |trial| {
             Some(Point {
                 x: f64::from(trial.number),
@@ -61,12 +61,12 @@ fn chart(pages: &Pages) -> Chart {
 }
 
 /// Every trial with what it came to.
-fn table(pages: &Pages) -> Table {
-    let early = pages.trials.len().saturating_sub(TRIALS);
+fn table(run: &RunView) -> Table {
+    let early = run.trials.len().saturating_sub(TRIALS);
     let title = if early == 0 { "every trial".to_owned() } else { format!("the last {TRIALS} trials") };
     let head = ["trial", "why", "offered", "for", "came out", "lost", "p50", "p99", "max", "what happened"];
     let mut table = Table { text: vec![1, 4, 9], ..Table::new(&head).titled(title) };
-    let shown = pages.trials[early..].iter().filter(|trial| trial.purpose != Purpose::Load);
+    let shown = run.trials[early..].iter().filter(|trial| trial.purpose != Purpose::Load);
     shown.for_each(|trial| table.row(row(trial)));
     table
 }
@@ -75,11 +75,6 @@ fn row(trial: &Trial) -> Vec<Piece> {
     let state = TrialState::of(trial);
     let times = trial.figures.response.map(|times| times.quantiles);
     let dash = || "–".to_owned();
-    let why = match state {
-        TrialState::Bad => why_bad_there(trial),
-        TrialState::Void => trial.judgement.as_ref().and_then(|j| j.invalid.first()).map(|c| c.text.clone()),
-        TrialState::Good | TrialState::Unjudged => None,
-    };
     let loss = trial.judgement.as_ref().map_or_else(dash, |judgement| Share(judgement.loss).to_string());
     let time = |time: Option<Nanos>| time.map_or_else(dash, |time| time.to_string());
     vec![
@@ -95,6 +90,6 @@ fn row(trial: &Trial) -> Vec<Piece> {
         Piece::of(time(times.map(|q| q.p50)), Tone::Plain),
         Piece::of(time(times.map(|q| q.p99)), Tone::Plain),
         Piece::of(time(times.map(|q| q.max)), Tone::Plain),
-        Piece::of(why.unwrap_or_default(), Tone::Plain),
+        Piece::of(why(trial).unwrap_or_default(), Tone::Plain),
     ]
 }

@@ -6,19 +6,19 @@ use crate::summary::{headline, moments, rooms};
 use crate::{Kind, Tone};
 
 pub(super) fn section(pages: &Pages) -> Section {
-    let section = Section::named("tasks", "How many threads");
-    if pages.kind() != Kind::Tasks {
+    let (section, run) = (Section::named("tasks", "How many threads"), &pages.run);
+    if run.kind() != Kind::Tasks {
         return section;
     }
     let over = |value: fn(&record::Ramped) -> f64| {
-        let points = pages.ramp.iter().map(move |moment| Point {
+        let points = run.ramp.iter().map(move |moment| Point {
             x: moment.after.as_secs_f64(),
             y: value(moment),
             ..Point::default()
         });
         points.collect::<Vec<_>>()
     };
-    let first = pages.rooms.iter().find(|room| room.threads.is_some());
+    let first = run.rooms.iter().find(|room| room.threads.is_some());
     let threads =
         Chart::of("ramp", "threads", Form::Lines, ("after", Unit::Seconds), ("threads", Unit::Count)).points(
             "threads",
@@ -41,10 +41,10 @@ pub(super) fn section(pages: &Pages) -> Section {
         ]
     });
     section
-        .texts(headline(pages))
+        .texts(headline(run))
         .chart(pages, threads)
         .chart(pages, free)
-        .table(moments(pages).titled("the ramp"))
-        .table(rooms(&pages.rooms).titled("every limit"))
+        .table(moments(run).titled("the ramp"))
+        .table(rooms(&run.rooms).titled("every limit"))
         .texts(raise)
 }

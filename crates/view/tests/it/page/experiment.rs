@@ -84,7 +84,7 @@ fn an_experiment() {
     assert!(front.phases[0].label.starts_with("start 1: baseline"));
 
     let mut pages = Pages::of(&experiment_begins().run.events);
-    pages.running = true;
+    pages.run.running = true;
     let front = pages.front();
     assert_eq!(front.head.now.as_deref(), Some("pilot · baseline (start 1, about 80 s)"));
 }

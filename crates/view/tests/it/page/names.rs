@@ -4,7 +4,7 @@ use crate::hand::{Run, load};
 use crate::page::kit::{at, chart, document, said, section};
 use crate::page::search::search;
 use record::watch::{Group, State, SubjectWindow, Wait, Window};
-use record::{Event, Purpose};
+use record::{Caveat, Event, Purpose};
 use torment_view::document::Chart;
 use torment_view::page::Pages;
 use units::Nanos;
@@ -55,7 +55,7 @@ fn markup_in_names_is_left_alone() {
             }
             Event::WatchStarted { watched } => watched.subjects[0].name = nasty.to_owned(),
             Event::Observed { window, .. } => window.subjects[0].groups[0].name = nasty.to_owned(),
-            Event::Doubt { caveat } => caveat.text = nasty.to_owned(),
+            Event::Doubt { caveat } => *caveat = Caveat::new(caveat.doubt.clone(), nasty),
             _ => {}
         }
     }

@@ -19,8 +19,8 @@ fn runs_that_are_not_whole() {
     assert_eq!(at(&cut.timeline, "offered", 28.0), Some(2000.0), "the last seconds are there too");
     assert_eq!(serde_json::to_value(cut.front.head.state).expect("is JSON"), "cut_short");
 
-    pages.running = true;
-    pages.skipped = 3;
+    pages.run.running = true;
+    pages.run.skipped = 3;
     let running = document(&pages).front;
     assert_eq!(running.head.now.as_deref(), Some("trial 2: 2,000/s, 4 s of 10 s"));
     assert!(words(&running)[1].starts_with("still running"));

@@ -1,0 +1,160 @@
+//! What a caveat rests on, and the sentence that this makes. A run stores the figures, so that whoever shows it says them in the words of
+//! today. The sentence is made here, and not in `view`, because crates below that quote it: `diagnosis` as evidence, `runner` as the
+//! reason why a start does not count.
+
+use crate::{Ended, Failure, Lack};
+use serde::{Deserialize, Serialize};
+use units::{Nanos, Share, grouped};
+
+/// What a caveat rests on, stored by these names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the sentence below says what each figure is")]
+pub enum Grounds {
+    /// A sentence: all that earlier versions stored, and what needs the rule that found it: of an experiment's analysis, of a table of
+    /// figures, of a comparison of runs.
+    Text(String),
+    /// Of the arrivals, and how many may be.
+    Unsent { share: Share, most: Share },
+    /// The generator itself, and how late it may be.
+    Late { p99: Nanos, most: Nanos },
+    /// Arrivals that came due, and that were planned.
+    Due { due: u64, planned: f64 },
+    /// Arrivals of which more came due than were sent.
+    Sent { sent: u64, due: u64 },
+    /// By how much the sides of Little's law differ, and may.
+    Differ { share: Share, most: Share },
+    /// Arrivals that failed for lack of it.
+    Lacking { lack: Lack, arrivals: u64 },
+    /// What the generator's loops did, of their time.
+    Busy { worked: Share, waited: Share },
+    /// Of the processors' time during a load.
+    Stolen { share: Share },
+    /// All of them.
+    Crowded { connections: u64 },
+    /// Connections that are held, so many before torment lacked something.
+    NoMore { lack: Lack, open: u64 },
+    /// Connections that were asked for, that were made, and that stood at the end.
+    Held { asked: u64, made: u64, stood: u64, refused: Option<Failure> },
+    /// Files that this process may open, and the connections that these leave room for.
+    FewFiles { allowed: u64, room: u64 },
+    /// For connections to the target.
+    FewPorts { ports: u64 },
+    /// The trial before which.
+    NotReset { trial: u32, why: String },
+    /// Seconds that were not kept.
+    Missed { seconds: u64 },
+    /// How the search of a start ended that found no limit; none if it came to no verdict.
+    NoLimit { ended: Option<Ended> },
+    /// Requests, and how most of these failed.
+    NotAnswered { bad: u64, due: u64, most: Option<Failure> },
+    /// How long a storm was.
+    Short { loaded: Nanos },
+}
+
+impl Grounds {
+    /// What was found, and what can be done.
+    pub(super) fn sentence(&self) -> String {
+        let percent = |share: &Share| format!("{:.0} %", 100.0 * share.0);
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Unsent { share, most } => format!(
+                "the generator left {share} of the arrivals unsent (at most {most} may be): give it more cores, \
+                 or ask for a lower rate"
+            ),
+            Self::Late { p99, most } => format!(
+                "the generator itself was {p99} late at p99 (at most {most} may be): give it a core of its own, \
+                 or ask for a lower rate"
+            ),
+            Self::Due { due, planned } => format!(
+                "{due} arrivals came due where {planned:.0} were planned: the schedule was not kept, \
+                 repeat the trial"
+            ),
+            Self::Sent { sent, due } => format!(
+                "only {sent} of {due} arrivals were sent, and nothing says why: please report this as a bug in \
+                 torment"
+            ),
+            Self::Differ { share, most } => format!(
+                "mean arrivals outstanding and rate × mean response time differ by {share} (at most {most} may \
+                 be): the times cannot be trusted, look for a busy generator"
+            ),
+            Self::Lacking { lack, arrivals } => {
+                let arrival = if *arrivals == 1 { "arrival" } else { "arrivals" };
+                let (count, advice) = (grouped(*arrivals), advice(*lack));
+                format!("{count} {arrival} failed for lack of a {lack}; {advice}")
+            }
+            Self::Busy { worked, waited } => format!(
+                "the generator worked {} of the time and waited {} for a processor; give it more loops with \
+                 --cores, or a machine of its own",
+                percent(worked),
+                percent(waited)
+            ),
+            Self::Stolen { share } => format!(
+                "the hypervisor gave {} of this machine's processor time to others; repeat at a quieter time",
+                percent(share)
+            ),
+            Self::Crowded { connections } => format!(
+                "all {connections} connections were busy, further arrivals waited in the generator; raise \
+                 --max-connections to let the target see them"
+            ),
+            Self::NoMore { lack, open } => {
+                format!("torment has no {lack} left for more than {open} connections")
+            }
+            Self::Held { asked, made, refused: Some(why), .. } => {
+                let why = match why {
+                    Failure::Connect(why) | Failure::Full(why) => why.clone(),
+                    lacking => lacking.to_string(),
+                };
+                format!("{made} of {asked} connections could be made: {why}")
+            }
+            Self::Held { asked, made, .. } if made < asked => {
+                let closed = asked - made;
+                format!("the target closed {closed} of {asked} connections as soon as they were made")
+            }
+            Self::Held { asked, stood, .. } => {
+                let closed = asked.saturating_sub(*stood);
+                format!("the target closed {closed} of {asked} connections on which nothing was asked")
+            }
+            Self::FewFiles { allowed, room } => format!(
+                "this process may open {allowed} files, so at most {room} connections are made; raise the hard \
+                 limit (ulimit -Hn) for more"
+            ),
+            Self::FewPorts { ports } => format!(
+                "one address has {ports} ports for connections to this target, so no more are made; widen \
+                 net.ipv4.ip_local_port_range for more"
+            ),
+            Self::NotReset { trial, why } => {
+                format!("the state was not restored before trial {trial}: {why}")
+            }
+            Self::Missed { seconds } => format!(
+                "the store's disk stalled: {seconds} seconds of the load, or what was observed in them, are not \
+                 kept; the results are"
+            ),
+            Self::NoLimit { ended } => match ended {
+                None => "the search came to no verdict",
+                Some(Ended::TargetFails) => "only errors came back",
+                Some(Ended::BelowMin) => "even the lowest rate failed: lower [find] from",
+                Some(Ended::NotRecovered) => "the target did not recover from an overload",
+                Some(_) => "the search ended before it found a rate that holds",
+            }
+            .to_owned(),
+            Self::NotAnswered { bad, due, most } => {
+                let most = most.as_ref().map_or(String::new(), |why| format!(", most of them: {why}"));
+                format!("{bad} of {due} requests were not answered{most}")
+            }
+            Self::Short { loaded } => {
+                format!("{loaded} is too short for clock ticks of 10 ms; give it more processes")
+            }
+        }
+    }
+}
+
+/// What helps.
+fn advice(lack: Lack) -> &'static str {
+    match lack {
+        Lack::Descriptor => "raise ulimit -n, or have fewer open at once (--max-connections)",
+        Lack::Port => "use keep-alive, or widen net.ipv4.ip_local_port_range",
+        Lack::Watch => "raise fs.epoll.max_user_watches",
+        Lack::Memory => "raise net.ipv4.tcp_mem, or have fewer open at once (--max-connections)",
+    }
+}

@@ -1,0 +1,123 @@
+use super::*;
+use crate::{Ended, Event, Failure};
+use units::{Nanos, Share};
+
+fn read(stored: &str) -> Caveat {
+    serde_json::from_str(stored).expect(stored)
+}
+
+/// What earlier versions stored is read, and says what it said.
+#[test]
+fn a_caveat_is_stored_by_the_name_of_its_doubt() {
+    for (doubt, name) in [
+        (Doubt::GeneratorLate, "generator-late"),
+        (Doubt::Steal, "steal"),
+        (Doubt::Other("of-a-later-version".to_owned()), "of-a-later-version"),
+    ] {
+        let caveat = Caveat::new(doubt, "why");
+        let stored = serde_json::to_string(&caveat).expect("it can be written");
+        assert_eq!(stored, format!("{{\"code\":\"{name}\",\"text\":\"why\"}}"));
+        assert_eq!(read(&stored), caveat);
+        assert_eq!(caveat.to_string(), "why");
+    }
+}
+
+/// Runs are stored with these names: one that changes makes old runs say less.
+#[test]
+fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
+    let why = || "connection refused".to_owned();
+    let held = |made, stood, refused| Grounds::Held { asked: 100, made, stood, refused };
+    for (doubt, grounds, stored, sentence) in [
+        (
+            Doubt::GeneratorLate,
+            Grounds::Late { p99: Nanos::from_millis(30), most: Nanos::from_millis(20) },
+            r#""late":{"p99":30000000,"most":20000000}"#,
+            "the generator itself was 30 ms late at p99 (at most 20 ms may be): give it a core of its own, or ask for a \
+             lower rate",
+        ),
+        (
+            Doubt::GeneratorLate,
+            Grounds::Unsent { share: Share(0.02), most: Share(0.001) },
+            r#""unsent":{"share":0.02,"most":0.001}"#,
+            "the generator left 2 % of the arrivals unsent (at most 0.1 % may be): give it more cores, or ask for a \
+             lower rate",
+        ),
+        (
+            Doubt::PortsExhausted,
+            Grounds::Lacking { lack: Lack::Port, arrivals: 1 },
+            r#""lacking":{"lack":"port","arrivals":1}"#,
+            "1 arrival failed for lack of a local port; use keep-alive, or widen net.ipv4.ip_local_port_range",
+        ),
+        (
+            Doubt::GeneratorBusy,
+            Grounds::Busy { worked: Share(0.97), waited: Share(0.02) },
+            r#""busy":{"worked":0.97,"waited":0.02}"#,
+            "the generator worked 97 % of the time and waited 2 % for a processor; give it more loops with --cores, \
+             or a machine of its own",
+        ),
+        (
+            Doubt::ConnectionsLost,
+            held(40, 40, Some(Failure::Connect(why()))),
+            r#""held":{"asked":100,"made":40,"stood":40,"refused":{"connect":"connection refused"}}"#,
+            "40 of 100 connections could be made: connection refused",
+        ),
+        (
+            Doubt::ConnectionsLost,
+            held(99, 99, None),
+            r#""held":{"asked":100,"made":99,"stood":99,"refused":null}"#,
+            "the target closed 1 of 100 connections as soon as they were made",
+        ),
+        (
+            Doubt::ConnectionsLost,
+            held(100, 60, None),
+            r#""held":{"asked":100,"made":100,"stood":60,"refused":null}"#,
+            "the target closed 40 of 100 connections on which nothing was asked",
+        ),
+        (
+            Doubt::NoLimit,
+            Grounds::NoLimit { ended: Some(Ended::TargetFails) },
+            r#""no_limit":{"ended":"target_fails"}"#,
+            "only errors came back",
+        ),
+        (
+            Doubt::NotAnswered,
+            Grounds::NotAnswered { bad: 5, due: 105, most: Some(Failure::Closed) },
+            r#""not_answered":{"bad":5,"due":105,"most":"closed"}"#,
+            "5 of 105 requests were not answered, most of them: connection closed before the answer was complete",
+        ),
+    ] {
+        let caveat = Caveat::on(doubt, grounds);
+        assert_eq!(caveat.to_string(), sentence);
+        let stored = format!("{{\"code\":\"{}\",{stored}}}", caveat.doubt);
+        assert_eq!(serde_json::to_string(&caveat).expect("it can be written"), stored);
+        assert_eq!(read(&stored), caveat);
+    }
+}
+
+#[test]
+fn a_caveat_without_figures_or_with_those_of_a_later_version_still_says_something() {
+    let cut = Caveat::from(Doubt::Interrupted);
+    assert_eq!(serde_json::to_string(&cut).expect("it can be written"), r#"{"code":"interrupted"}"#);
+    assert_eq!(read(r#"{"code":"interrupted"}"#), cut);
+    assert_eq!(cut.to_string(), "the load was interrupted before its end");
+    for later in [r#"{"code":"steal","later":{"cpus":3}}"#, r#"{"code":"steal","late":{"cpus":3}}"#] {
+        assert_eq!(read(later), Caveat::from(Doubt::Steal));
+    }
+    assert_eq!(Caveat::from(Doubt::Steal).to_string(), "steal");
+}
+
+#[test]
+fn the_words_of_others_in_it_can_be_hidden() {
+    let why = || "s3cret".to_owned();
+    for grounds in [
+        Grounds::Text(why()),
+        Grounds::NotReset { trial: 3, why: why() },
+        Grounds::Held { asked: 9, made: 4, stood: 4, refused: Some(Failure::Connect(why())) },
+        Grounds::NotAnswered { bad: 1, due: 9, most: Some(Failure::Check(why())) },
+    ] {
+        let mut event = Event::Doubt { caveat: Caveat::on(Doubt::NotReset, grounds) };
+        event.each_text(&mut |text| *text = text.replace("s3cret", "…"));
+        let Event::Doubt { caveat } = event else { panic!("it was one") };
+        assert!(caveat.to_string().contains('…') && !caveat.to_string().contains("s3cret"), "{caveat}");
+    }
+}
