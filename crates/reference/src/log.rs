@@ -183,7 +183,7 @@ impl Log {
     }
 
     fn name(&self, index: usize) -> &'static str {
-        Route::ALL[index].pattern()
+        Route::ALL[index].name()
     }
 
     fn pattern_json(&self, p: &Pattern) -> Value {

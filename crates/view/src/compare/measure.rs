@@ -51,33 +51,24 @@ pub struct Difference {
     pub standing: Standing,
 }
 
-/// What a difference means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// Better, by more than the noise.
-    Better,
-    /// Worse, by more than the noise.
-    Worse,
-    /// No difference beyond the noise.
-    Same,
-    /// The interval holds both.
-    Undecided,
-    /// There is no interval, so nothing follows from it.
-    Unknown,
+units::named! {
+    /// What a difference means.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Standing {
+        /// Better, by more than the noise.
+        Better = "better",
+        /// Worse, by more than the noise.
+        Worse = "worse",
+        /// No difference beyond the noise.
+        Same = "same",
+        /// The interval holds both.
+        Undecided = "undecided",
+        /// There is no interval, so nothing follows from it.
+        Unknown = "unknown",
+    }
 }
 
 impl Standing {
-    /// For programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Same => "same",
-            Self::Undecided => "undecided",
-            Self::Unknown => "unknown",
-        }
-    }
-
     /// How it is to be seen.
     pub fn tone(self) -> Tone {
         match self {
