@@ -1,5 +1,5 @@
 use crate::experiment::{self, Names};
-use crate::reason::why_bad_there;
+use crate::reason::why;
 use crate::trial::Times;
 use crate::watched::subject_name;
 use crate::words::number;
@@ -136,20 +136,7 @@ impl Progress {
                 .caveats
                 .first()
                 .map(|caveat| Text::empty().and(Tone::Warn, "caveat: ").then(&caveat.text)),
-            Event::SliceDone { .. }
-            | Event::Known { .. }
-            | Event::Measured { .. }
-            | Event::Noted { .. }
-            | Event::Logged { .. }
-            | Event::Designed { .. }
-            | Event::Resumed { .. }
-            | Event::VisitStarted { .. }
-            | Event::Visited { .. }
-            | Event::Stands { .. }
-            | Event::Observed { .. }
-            | Event::Looked { .. }
-            | Event::Diagnosed { .. }
-            | Event::RunEnded { .. } => None,
+            _ => None,
         }
     }
 }
@@ -204,12 +191,7 @@ pub fn trial_line(trial: &Trial) -> Text {
     let line =
         Text::plain(format!("{:>3}  {:<8}  {rate:>9}  {loaded:>6}  ", trial.number, trial.purpose.name()))
             .and(state.tone(), format!("{:<4}", state.name()));
-    let why = match state {
-        TrialState::Bad => why_bad_there(trial),
-        TrialState::Void => trial.judgement.as_ref().and_then(|j| j.invalid.first()).map(|c| c.text.clone()),
-        TrialState::Good | TrialState::Unjudged => None,
-    };
-    match why {
+    match why(trial) {
         Some(why) => line.then(format!("  {why}")),
         None => line.then(response(trial.figures.response)),
     }

@@ -52,6 +52,15 @@ pub(crate) fn why_bad_there(trial: &Trial) -> Option<String> {
     reason(trial, "")
 }
 
+/// Why a trial is bad, or void; there the rate is already said.
+pub(crate) fn why(trial: &Trial) -> Option<String> {
+    match TrialState::of(trial) {
+        TrialState::Bad => why_bad_there(trial),
+        TrialState::Void => trial.judgement.as_ref().and_then(|j| j.invalid.first()).map(|c| c.text.clone()),
+        TrialState::Good | TrialState::Unjudged => None,
+    }
+}
+
 fn reason(trial: &Trial, at: &str) -> Option<String> {
     let outcomes = &trial.figures.outcomes;
     let arrivals = trial.words.arrivals();

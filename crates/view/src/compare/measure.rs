@@ -69,6 +69,11 @@ units::named! {
 }
 
 impl Standing {
+    /// Its name where a reader sees it; nothing where nothing follows.
+    pub(super) fn said(self) -> &'static str {
+        if self == Self::Unknown { "" } else { self.name() }
+    }
+
     /// How it is to be seen.
     pub fn tone(self) -> Tone {
         match self {
@@ -267,6 +272,15 @@ impl Measure {
                 format!("{}–{}", self.words(interval.low), self.words(interval.high))
             }
             _ => String::new(),
+        }
+    }
+
+    /// A run's figure, with its interval if it has one.
+    pub(super) fn figure_words(&self, run: usize) -> String {
+        let Some(figure) = self.figures[run] else { return "not measured".to_owned() };
+        match self.interval_words(&figure) {
+            interval if interval.is_empty() => self.words(figure.value),
+            interval => format!("{} ({interval})", self.words(figure.value)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::document::{Chart, Form, Piece, Point, Role, Section, Table, Unit};
 use crate::page::pages::{Bounds, Pages};
-use crate::reason::why_bad_there;
+use crate::reason::why;
 use crate::summary::{curve_table, headline, told};
 use crate::{Kind, Tone, Trial, TrialState};
 use record::{Purpose, Verdict};
@@ -75,11 +75,6 @@ fn row(trial: &Trial) -> Vec<Piece> {
     let state = TrialState::of(trial);
     let times = trial.figures.response.map(|times| times.quantiles);
     let dash = || "–".to_owned();
-    let why = match state {
-        TrialState::Bad => why_bad_there(trial),
-        TrialState::Void => trial.judgement.as_ref().and_then(|j| j.invalid.first()).map(|c| c.text.clone()),
-        TrialState::Good | TrialState::Unjudged => None,
-    };
     let loss = trial.judgement.as_ref().map_or_else(dash, |judgement| Share(judgement.loss).to_string());
     let time = |time: Option<Nanos>| time.map_or_else(dash, |time| time.to_string());
     vec![
@@ -95,6 +90,6 @@ fn row(trial: &Trial) -> Vec<Piece> {
         Piece::of(time(times.map(|q| q.p50)), Tone::Plain),
         Piece::of(time(times.map(|q| q.p99)), Tone::Plain),
         Piece::of(time(times.map(|q| q.max)), Tone::Plain),
-        Piece::of(why.unwrap_or_default(), Tone::Plain),
+        Piece::of(why(trial).unwrap_or_default(), Tone::Plain),
     ]
 }
