@@ -25,10 +25,10 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    pub fn new(cause: Cause, sentence: impl Into<String>) -> Self {
+    pub fn new(cause: Cause) -> Self {
         Self {
             cause,
-            sentence: sentence.into(),
+            sentence: String::new(),
             evidence: Vec::new(),
             confidence: Confidence { margin: 1.0, persistence: 1.0, independence: 0.6, coverage: 1.0 },
             first: None,
@@ -39,6 +39,12 @@ impl Found {
             prediction: None,
             unless: Vec::new(),
         }
+    }
+
+    /// What gave, in one sentence.
+    pub fn says(mut self, sentence: impl Into<String>) -> Self {
+        self.sentence = sentence.into();
+        self
     }
 
     /// How far past its threshold: 0.6 at it, 1 at `full`.
@@ -127,22 +133,18 @@ impl Found {
     }
 }
 
-/// A fact, in words and as a number beside its threshold.
-pub(crate) fn fact(
-    text: impl Into<String>,
-    value: f64,
-    threshold: f64,
-    unit: &str,
-    source: &str,
-) -> Evidence {
-    Evidence {
-        text: text.into(),
-        value,
-        threshold,
-        unit: unit.to_owned(),
-        well: None,
-        source: source.to_owned(),
-        windows: 0,
+/// A fact in words; [`Fact::seen`] makes evidence of it.
+pub(crate) struct Fact(String);
+
+pub(crate) fn fact(text: impl Into<String>) -> Fact {
+    Fact(text.into())
+}
+
+impl Fact {
+    /// As a number beside its threshold, and where it was read.
+    pub fn seen(self, value: f64, threshold: f64, unit: &str, source: &str) -> Evidence {
+        let (unit, source) = (unit.to_owned(), source.to_owned());
+        Evidence { text: self.0, value, threshold, unit, well: None, source, windows: 0 }
     }
 }
 
@@ -188,8 +190,7 @@ mod tests {
         let reckoned = |ceiling: f64| {
             let arithmetic =
                 Arithmetic { formula: String::new(), ceiling: Rate(ceiling), measured: Rate(100.0) };
-            let found =
-                Found::new(Cause::Cpu, "").margin(2.0, 1.0, 2.0).sources(3).arithmetic(Some(arithmetic));
+            let found = Found::new(Cause::Cpu).margin(2.0, 1.0, 2.0).sources(3).arithmetic(Some(arithmetic));
             (found.confidence.word(), found.arithmetic.is_some())
         };
         for (ceiling, expected) in [

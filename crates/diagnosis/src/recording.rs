@@ -156,23 +156,8 @@ impl Recording {
                     trial.end = Some(end);
                 }
             }
-            Event::Surveyed { .. }
-            | Event::Probing { .. }
-            | Event::Measured { .. }
-            | Event::Noted { .. }
-            | Event::Forecast { .. }
-            | Event::Ramped { .. }
-            | Event::Logged { .. }
-            | Event::Designed { .. }
-            | Event::Resumed { .. }
-            | Event::VisitStarted { .. }
-            | Event::Visited { .. }
-            | Event::Stands { .. }
-            | Event::RunStarted { .. }
-            | Event::Bounds { .. }
-            | Event::Doubt { .. }
-            | Event::Diagnosed { .. } => {}
             Event::RunEnded(end) => end.verdict.iter().for_each(|verdict| self.came_to(verdict)),
+            _ => {}
         }
     }
 

@@ -30,9 +30,8 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
         ceiling: Rate(1.0 / hold),
         measured: Rate(case.bad.load.answered),
     });
-    let mut found = Found::new(
-        Cause::Lock,
-        format!(
+    let mut found = Found::new(Cause::Lock)
+        .says(format!(
             "{} of {}'s {} workers wait for {}.",
             number(crowd.waiting),
             case.name(),
@@ -41,15 +40,14 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
                 true => "the interpreter's lock: one thread at a time computes",
                 false => "one lock: one request at a time gets through",
             }
-        ),
-    )
-    .margin(crowd.waiting, MOST * crowd.engaged, crowd.engaged * 0.9)
-    .holding(case, |window| crowded(case, window).is_some_and(|crowd| crowd.holding <= ONE))
-    .sources(2)
-    .seen_by_sweeps(case)
-    .evidence(waiting_fact(case, crowd))
-    .evidence(fact(meanwhile(crowd.holding), crowd.holding, ONE, "threads", source::SWEEP))
-    .evidence(outstanding_fact(case));
+        ))
+        .margin(crowd.waiting, MOST * crowd.engaged, crowd.engaged * 0.9)
+        .holding(case, |window| crowded(case, window).is_some_and(|crowd| crowd.holding <= ONE))
+        .sources(2)
+        .seen_by_sweeps(case)
+        .evidence(waiting_fact(case, crowd))
+        .evidence(fact(meanwhile(crowd.holding)).seen(crowd.holding, ONE, "threads", source::SWEEP))
+        .evidence(outstanding_fact(case));
     if let Some(dump) = dumped(case, |at| at.state == "BLOCKED" || waits_in_application(at)) {
         found = found.evidence(dump).sources(3);
     }
