@@ -2,6 +2,7 @@
 
 use crate::case::{Case, Moment};
 use record::{Arithmetic, Cause, Confidence, Evidence, Prediction, Station};
+use units::Rate;
 
 /// What is left of the independence of sources if a formula contradicts them: below what is *high*.
 const CONTRADICTED: f64 = 0.75;
@@ -111,8 +112,13 @@ impl Found {
         self
     }
 
-    pub fn predicts(mut self, prediction: Prediction) -> Self {
-        self.prediction = Some(prediction);
+    pub fn predicts(
+        mut self,
+        change: impl Into<String>,
+        capacity: Option<Rate>,
+        then: impl Into<String>,
+    ) -> Self {
+        self.prediction = Some(Prediction { change: change.into(), capacity, then: then.into() });
         self
     }
 
@@ -182,7 +188,6 @@ pub(crate) mod source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Rate;
 
     /// "0.2 / 5.53 ms = 36.2/s, but 48.1/s were measured" stood beside "confidence: high", and later beside "medium".
     #[test]

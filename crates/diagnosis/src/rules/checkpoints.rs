@@ -4,8 +4,8 @@ use crate::case::{Case, Condition, Moment};
 use crate::found::{Contrast, Found, fact, source};
 use crate::rules::inside::active;
 use crate::words::{number, percent, time};
+use record::Cause;
 use record::watch::{Postgres, Sessions};
-use record::{Cause, Prediction};
 use units::grouped;
 
 /// Of the degraded seconds a checkpoint was under way in this share.
@@ -126,14 +126,15 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<Found> {
             .chain(["requests".to_owned(), "sessions that write".to_owned()])
             .gave("checkpoint".to_owned())
             .chain(["disk".to_owned()])
-            .next(format!("raise max_wal_size{limit}: checkpoints that only time triggers are rare and \
-                           spread out"))
+            .next(format!(
+                "raise max_wal_size{limit}: checkpoints that only time triggers are rare and spread out"
+            ))
             .next("write less: fewer indexes, updates that change something, several changes in one transaction")
-            .predicts(Prediction {
-                change: "max_wal_size four times as large".to_owned(),
-                capacity: None,
-                then: "the slow seconds are a quarter as many; if they stay, the log or the disk is the limit".to_owned(),
-            })
+            .predicts(
+                "max_wal_size four times as large",
+                None,
+                "the slow seconds are a quarter as many; if they stay, the log or the disk is the limit",
+            )
             .unless("a run that is as slow has no checkpoint under way"),
     )
 }

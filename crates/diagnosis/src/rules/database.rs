@@ -7,7 +7,7 @@ use crate::rules::inside::{active, station};
 use crate::way;
 use crate::words::{count, number, percent, time};
 use record::watch::{Look, Postgres, Sessions, Window};
-use record::{Cause, Failure, Place, Prediction, Station, Use};
+use record::{Cause, Failure, Place, Station, Use};
 use units::grouped;
 
 /// Of the busy sessions this share waits for one thing.
@@ -220,11 +220,7 @@ pub(crate) fn locks(case: &Case<'_>) -> Option<Found> {
                 "spread it, or hold it for less time: {what} lets one transaction through at a time"
             ))
             .next("a larger connection pool only makes the queue in the database longer")
-            .predicts(Prediction {
-                change: "twice the connections".to_owned(),
-                capacity: None,
-                then: "more sessions wait for the same lock".to_owned(),
-            })
+            .predicts("twice the connections", None, "more sessions wait for the same lock")
             .unless(format!(
                 "fewer than {} of the busy sessions wait for locks in a run that is as slow",
                 percent(SHARE)
@@ -372,11 +368,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
             .chain([station(case, count(busy.max(1.0).round(), "session"), active), processors])
             .next("make the statements cheaper: an index, another plan (EXPLAIN ANALYZE), fewer rows")
             .next("then more processors for the database; a larger pool will not help")
-            .predicts(Prediction {
-                change: "twice the connections".to_owned(),
-                capacity: None,
-                then: "more sessions share the same processors".to_owned(),
-            })
+            .predicts("twice the connections", None, "more sessions share the same processors")
             .unless("its processes are idle in a run that is as slow"),
     )
 }

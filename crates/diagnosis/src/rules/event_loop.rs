@@ -6,7 +6,7 @@ use crate::found::{Contrast, Found, fact, source};
 use crate::way;
 use crate::words::{count, number};
 use record::watch::{Group, SubjectWindow, Wait};
-use record::{Cause, Place, Prediction, Station};
+use record::{Cause, Place, Station};
 use units::Rate;
 
 /// More such threads are a pool.
@@ -210,15 +210,15 @@ impl Carriers<'_> {
         found
             .next(first)
             .next(second)
-            .predicts(Prediction {
-                change: match (held, one) {
+            .predicts(
+                match (held, one) {
                     (true, _) => format!("twice the processors and {things}"),
                     (false, true) => format!("one more {thing}"),
                     (false, false) => format!("twice as many {things}"),
                 },
-                capacity: Some(Rate(case.bad.load.answered * gain)),
-                then: "the processors of the machine are the next limit".to_owned(),
-            })
+                Some(Rate(case.bad.load.answered * gain)),
+                "the processors of the machine are the next limit",
+            )
             .unless("the thread is idle part of the time in a run that is as slow")
     }
 }

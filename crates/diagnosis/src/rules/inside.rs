@@ -7,7 +7,7 @@ use crate::way::used;
 use crate::words::{count, number, time};
 use crate::workers::Workers;
 use record::watch::{Look, Peer, Postgres};
-use record::{Arithmetic, Cause, Evidence, Place, Prediction, Station, Use};
+use record::{Arithmetic, Cause, Evidence, Place, Station, Use};
 use units::{Nanos, Rate};
 
 /// The sessions behind a pool, and what they do.
@@ -161,11 +161,11 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
             .chain(link)
             .next("hold each connection for less time")
             .next("then a larger pool, if what is behind it has room")
-            .predicts(Prediction {
-                change: format!("a pool of {}", number(2.0 * size)),
-                capacity: Some(Rate(2.0 * load.answered)),
-                then: format!("if the rate stays the same, {place} is the limit behind the pool"),
-            })
+            .predicts(
+                format!("a pool of {}", number(2.0 * size)),
+                Some(Rate(2.0 * load.answered)),
+                format!("if the rate stays the same, {place} is the limit behind the pool"),
+            )
             .unless(format!("connections to {place} are idle while requests wait")),
     )
 }

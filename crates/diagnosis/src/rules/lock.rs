@@ -8,7 +8,7 @@ use crate::case::Case;
 use crate::found::{Found, fact, source};
 use crate::way::used;
 use crate::words::{number, time};
-use record::{Arithmetic, Cause, Place, Prediction, Station, Use};
+use record::{Arithmetic, Cause, Place, Station, Use};
 use units::{Nanos, Rate};
 
 /// A holder that is seen less often than this is not seen.
@@ -80,11 +80,11 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
                 true => "more threads will not help, nor will more processors alone",
                 false => "more workers or processors will not help",
             })
-            .predicts(Prediction {
-                change: "half the time under the lock".to_owned(),
-                capacity: Some(Rate(2.0 * case.bad.load.answered)),
-                then: "if the rate stays the same, the lock was not the cause".to_owned(),
-            })
+            .predicts(
+                "half the time under the lock",
+                Some(Rate(2.0 * case.bad.load.answered)),
+                "if the rate stays the same, the lock was not the cause",
+            )
             .unless(format!(
                 "{} workers hold something at once: below {} this is one lock, above it a pool",
                 number(crowd.holding),

@@ -7,7 +7,7 @@ use crate::way::used;
 use crate::words::{count, number, percent, time};
 use crate::workers::Workers;
 use record::watch::SubjectWindow;
-use record::{Arithmetic, Cause, Place, Prediction, Station};
+use record::{Arithmetic, Cause, Place, Station};
 use units::{Bytes, Rate};
 
 /// All workers are busy, each with something that is not itself at its limit.
@@ -74,13 +74,12 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
             .chain([short])
             .next("shorten what they wait for")
             .next(more_workers(case, &workers))
-            .predicts(Prediction {
-                change: format!("{} workers", number(2.0 * workers.all)),
-                capacity: Some(Rate(2.0 * case.bad.load.answered)),
-                then: "what they wait for is the next limit; if the rate stays the same, it was the \
-                       cause already"
-                    .to_owned(),
-            })
+            .predicts(
+                format!("{} workers", number(2.0 * workers.all)),
+                Some(Rate(2.0 * case.bad.load.answered)),
+                "what they wait for is the next limit; if the rate stays the same, it was the \
+                 cause already",
+            )
             .unless("workers are idle while requests wait"),
     )
 }

@@ -11,7 +11,7 @@ use crate::found::{Contrast, Found, fact, source};
 use crate::way;
 use crate::words::{count, number, time};
 use crate::workers::Workers;
-use record::{Arithmetic, Cause, Place, Prediction, Station, Use};
+use record::{Arithmetic, Cause, Place, Station, Use};
 use units::{Nanos, Rate};
 
 /// How many of something there are, and to whom they lead.
@@ -162,10 +162,10 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
             .chain(sessions.map(|sessions| sessions.link))
             .next(shorter)
             .next(larger(size, thing, hold, measured))
-            .predicts(Prediction {
-                change: format!("a pool of {}", number(2.0 * size)),
-                capacity: Some(Rate(2.0 * measured.0)),
-                then: match &peer {
+            .predicts(
+                format!("a pool of {}", number(2.0 * size)),
+                Some(Rate(2.0 * measured.0)),
+                match &peer {
                     Some(peer) => {
                         format!(
                             "if the rate stays the same, {} is the limit behind the pool",
@@ -174,7 +174,7 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
                     }
                     None => "if the rate stays the same, what the pool guards is the limit".to_owned(),
                 },
-            })
+            )
             .unless(format!(
                 "fewer than {} are in use while workers wait, or the workers are on processors",
                 number((0.7 * size).floor())

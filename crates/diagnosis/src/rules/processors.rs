@@ -7,7 +7,7 @@ use crate::found::{Contrast, Found, fact, source};
 use crate::way::used as used_there;
 use crate::words::{count, number, percent};
 use record::watch::Window;
-use record::{Arithmetic, Cause, Place, Prediction, Station};
+use record::{Arithmetic, Cause, Place, Station};
 use units::Rate;
 
 /// So much of what it may use has a saturated service in use.
@@ -122,12 +122,11 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<Found> {
             )])
             .next("raise the quota (cpu.max, CPUQuota, --cpus, resources.limits.cpu), or remove it")
             .next("or have fewer threads want a processor at once: workers, collector, compilers")
-            .predicts(Prediction {
-                change: format!("twice the quota ({})", number(2.0 * quota.cpus)),
-                capacity: Some(Rate(case.bad.load.answered * gain(quota.cpus, host_cpus(&case.bad.all)))),
-                then: "processors are the next limit; if the rate does not rise, the quota was not the cause"
-                    .to_owned(),
-            })
+            .predicts(
+                format!("twice the quota ({})", number(2.0 * quota.cpus)),
+                Some(Rate(case.bad.load.answered * gain(quota.cpus, host_cpus(&case.bad.all)))),
+                "processors are the next limit; if the rate does not rise, the quota was not the cause",
+            )
             .unless(format!("throttled periods below {} in a run that is as slow", percent(THROTTLED))),
     )
 }
@@ -267,12 +266,12 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
             })])
             .next("profile it (perf record -g -p PID, async-profiler) and make a request cheaper")
             .next(more)
-            .predicts(Prediction {
-                change: "twice the processors".to_owned(),
-                capacity: Some(Rate(2.0 * case.bad.load.answered)),
-                then: "a lock or a pool is the next limit; if the rate does not rise, processors were not the cause"
-                    .to_owned(),
-            })
+            .predicts(
+                "twice the processors",
+                Some(Rate(2.0 * case.bad.load.answered)),
+                "a lock or a pool is the next limit; if the rate does not rise, processors were not the \
+                 cause",
+            )
             .unless(format!("the service uses less than {} of its processors and is as slow", percent(FULL))),
     )
 }
