@@ -2,6 +2,7 @@
 
 use crate::case::{Case, Moment};
 use record::{Arithmetic, Cause, Confidence, Evidence, Prediction, Station};
+use units::Rate;
 
 /// What is left of the independence of sources if a formula contradicts them: below what is *high*.
 const CONTRADICTED: f64 = 0.75;
@@ -25,10 +26,10 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    pub fn new(cause: Cause, sentence: impl Into<String>) -> Self {
+    pub fn new(cause: Cause) -> Self {
         Self {
             cause,
-            sentence: sentence.into(),
+            sentence: String::new(),
             evidence: Vec::new(),
             confidence: Confidence { margin: 1.0, persistence: 1.0, independence: 0.6, coverage: 1.0 },
             first: None,
@@ -39,6 +40,12 @@ impl Found {
             prediction: None,
             unless: Vec::new(),
         }
+    }
+
+    /// What gave, in one sentence.
+    pub fn says(mut self, sentence: impl Into<String>) -> Self {
+        self.sentence = sentence.into();
+        self
     }
 
     /// How far past its threshold: 0.6 at it, 1 at `full`.
@@ -105,8 +112,13 @@ impl Found {
         self
     }
 
-    pub fn predicts(mut self, prediction: Prediction) -> Self {
-        self.prediction = Some(prediction);
+    pub fn predicts(
+        mut self,
+        change: impl Into<String>,
+        capacity: Option<Rate>,
+        then: impl Into<String>,
+    ) -> Self {
+        self.prediction = Some(Prediction { change: change.into(), capacity, then: then.into() });
         self
     }
 
@@ -127,22 +139,18 @@ impl Found {
     }
 }
 
-/// A fact, in words and as a number beside its threshold.
-pub(crate) fn fact(
-    text: impl Into<String>,
-    value: f64,
-    threshold: f64,
-    unit: &str,
-    source: &str,
-) -> Evidence {
-    Evidence {
-        text: text.into(),
-        value,
-        threshold,
-        unit: unit.to_owned(),
-        well: None,
-        source: source.to_owned(),
-        windows: 0,
+/// A fact in words; [`Fact::seen`] makes evidence of it.
+pub(crate) struct Fact(String);
+
+pub(crate) fn fact(text: impl Into<String>) -> Fact {
+    Fact(text.into())
+}
+
+impl Fact {
+    /// As a number beside its threshold, and where it was read.
+    pub fn seen(self, value: f64, threshold: f64, unit: &str, source: &str) -> Evidence {
+        let (unit, source) = (unit.to_owned(), source.to_owned());
+        Evidence { text: self.0, value, threshold, unit, well: None, source, windows: 0 }
     }
 }
 
@@ -180,7 +188,6 @@ pub(crate) mod source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Rate;
 
     /// "0.2 / 5.53 ms = 36.2/s, but 48.1/s were measured" stood beside "confidence: high", and later beside "medium".
     #[test]
@@ -188,8 +195,7 @@ mod tests {
         let reckoned = |ceiling: f64| {
             let arithmetic =
                 Arithmetic { formula: String::new(), ceiling: Rate(ceiling), measured: Rate(100.0) };
-            let found =
-                Found::new(Cause::Cpu, "").margin(2.0, 1.0, 2.0).sources(3).arithmetic(Some(arithmetic));
+            let found = Found::new(Cause::Cpu).margin(2.0, 1.0, 2.0).sources(3).arithmetic(Some(arithmetic));
             (found.confidence.word(), found.arithmetic.is_some())
         };
         for (ceiling, expected) in [

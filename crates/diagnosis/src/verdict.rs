@@ -17,53 +17,16 @@ const TIE: f64 = 0.1;
 /// Whether `cause`, where it holds, is the reason for `symptom`.
 pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
     use Cause::*;
+    let waits = matches!(symptom, Lock | Pool | Workers | Downstream | Inside | AcceptQueue | Safepoint);
+    let behind = matches!(symptom, PostgresIdleInTransaction | PacketDrops | Retransmissions);
     match cause {
         Generator | Ports | OwnDescriptors => !matches!(symptom, Generator | Ports | OwnDescriptors),
         // Whatever lacks a processor waits longer for everything else.
-        Neighbour | CpuQuota => {
-            matches!(
-                symptom,
-                Cpu | PostgresCpu
-                    | Lock
-                    | Pool
-                    | Workers
-                    | Downstream
-                    | Inside
-                    | AcceptQueue
-                    | Safepoint
-                    | ColdJit
-                    | Gc
-                    | PostgresIdleInTransaction
-                    | PacketDrops
-                    | Retransmissions
-            )
-        }
+        Neighbour | CpuQuota => waits || behind || matches!(symptom, Cpu | PostgresCpu | ColdJit | Gc),
         // Who waits for a lock or a pool while processors are to be had does not wait for compilers.
         ColdJit => matches!(symptom, Cpu | Inside | AcceptQueue | Safepoint),
-        Gc => matches!(
-            symptom,
-            ColdJit
-                | Cpu
-                | Lock
-                | Pool
-                | Workers
-                | Inside
-                | AcceptQueue
-                | Safepoint
-                | PostgresIdleInTransaction
-        ),
-        Cpu => matches!(
-            symptom,
-            Lock | Pool
-                | Workers
-                | Downstream
-                | Inside
-                | AcceptQueue
-                | Safepoint
-                | PostgresIdleInTransaction
-                | PacketDrops
-                | Retransmissions
-        ),
+        Gc => waits && symptom != Downstream || matches!(symptom, ColdJit | Cpu | PostgresIdleInTransaction),
+        Cpu => waits || behind,
         PostgresLock
         | PostgresWal
         | PostgresReads
@@ -74,19 +37,10 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
                 || cause == PostgresLock && matches!(symptom, PostgresIdleInTransaction)
                 || cause == PostgresWal && matches!(symptom, PostgresLock)
         }
-        PostgresCheckpoints => matches!(
-            symptom,
-            PostgresWal
-                | PostgresReads
-                | PostgresLock
-                | Pool
-                | Workers
-                | Downstream
-                | Inside
-                | AcceptQueue
-                | Lock
-                | Disk
-        ),
+        PostgresCheckpoints => {
+            waits && symptom != Safepoint
+                || matches!(symptom, PostgresWal | PostgresReads | PostgresLock | Disk)
+        }
         Bandwidth => {
             matches!(symptom, PacketDrops | Retransmissions | Workers | Downstream | Inside | AcceptQueue)
         }

@@ -2,7 +2,7 @@ use crate::check::{Error, check};
 use crate::group::{Cache, Group};
 use crate::verdict::{Found, Worth};
 use plan::{At, Hypothesis, Measure};
-use record::{Design, ExperimentEnd, Visit};
+use record::{Design, ExperimentEnd, Visit, Visiting};
 use stats::shuffled;
 use units::Nanos;
 
@@ -43,18 +43,10 @@ struct Slot {
 pub enum Step {
     /// Start an arm and measure it.
     Visit {
-        /// As in [`Visit`].
-        number: u32,
-        /// As in [`Visit`].
-        block: u32,
-        /// As in [`Visit`].
-        arm: usize,
-        /// As in [`Visit`].
-        placebo: bool,
+        /// Which one, and how long it should take, by the visits so far.
+        start: Visiting,
         /// Places of the probes to measure, in this order.
         probes: Vec<usize>,
-        /// How long it should take, by the visits so far.
-        expected: Option<Nanos>,
     },
     /// It is over.
     Done(ExperimentEnd),
@@ -127,14 +119,14 @@ impl Experiment {
             return Step::Done(ExperimentEnd::BudgetSpent);
         }
         let slot = self.waiting[0];
-        Step::Visit {
+        let start = Visiting {
             number: self.visits.last().map_or(0, |visit| visit.number) + 1,
             block: self.block,
             arm: slot.arm,
             placebo: slot.placebo,
-            probes: self.probes(slot.arm, self.block).collect(),
             expected: self.usual(slot.arm),
-        }
+        };
+        Step::Visit { start, probes: self.probes(slot.arm, self.block).collect() }
     }
 
     /// Takes a visit that was made. Also how an experiment that was cut short goes on: told all the visits that were

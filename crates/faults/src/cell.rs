@@ -160,24 +160,34 @@ impl Load {
 }
 
 impl Cell {
-    /// A cell of our own service, with these options.
-    pub(crate) fn own(
-        name: &'static str,
-        broken: &'static str,
-        options: &'static [&'static str],
-        page: &'static str,
-        load: Load,
-    ) -> Self {
+    /// A cell of our own service, in which this is broken.
+    pub(crate) fn new(name: &'static str, broken: &'static str) -> Self {
         Self {
             name,
             broken,
             expected: Expected::Nothing,
             why: "",
-            service: Service::Own(options),
-            pages: vec![page],
+            service: Service::Own(&[]),
+            pages: Vec::new(),
             around: Around::default(),
-            load,
+            load: Load::around(Ceiling::Measured),
         }
+    }
+
+    /// The options of our own service.
+    pub(crate) fn own(self, options: &'static [&'static str]) -> Self {
+        self.service(Service::Own(options))
+    }
+
+    pub(crate) fn service(mut self, service: Service) -> Self {
+        self.service = service;
+        self
+    }
+
+    /// What is asked for, and how much.
+    pub(crate) fn load(mut self, page: &'static str, load: Load) -> Self {
+        self.load = load;
+        self.and_page(page)
     }
 
     /// The truth, and what is true as well.
@@ -201,8 +211,23 @@ impl Cell {
         self
     }
 
-    pub(crate) fn postgres(mut self, settings: &'static [&'static str]) -> Self {
-        self.around.postgres = Some(Postgres { settings, limits: Limits::default(), before: None });
+    pub(crate) fn neighbour(mut self, neighbour: Neighbour) -> Self {
+        self.around.neighbour = neighbour;
+        self
+    }
+
+    pub(crate) fn ports(mut self, ports: Ports) -> Self {
+        self.around.ports = Some(ports);
+        self
+    }
+
+    /// A PostgreSQL with these settings.
+    pub(crate) fn postgres(self, settings: &'static [&'static str]) -> Self {
+        self.database(Postgres { settings, limits: Limits::default(), before: None })
+    }
+
+    pub(crate) fn database(mut self, postgres: Postgres) -> Self {
+        self.around.postgres = Some(postgres);
         self
     }
 

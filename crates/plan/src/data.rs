@@ -17,16 +17,18 @@ pub struct Data {
     pub order: Order,
 }
 
-/// Which row an arrival uses; all columns of one data set are of the same row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
-    /// One after the other, then from the start again.
-    #[default]
-    Cycle,
-    /// Each equally likely.
-    Random,
-    /// One after the other; then there is nothing left to send.
-    Once,
+units::named! {
+    /// Which row an arrival uses; all columns of one data set are of the same row.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum Order {
+        /// One after the other, then from the start again.
+        #[default]
+        Cycle = "cycle",
+        /// Each equally likely.
+        Random = "random",
+        /// One after the other; then there is nothing left to send.
+        Once = "once",
+    }
 }
 
 /// Where rows come from.
@@ -37,8 +39,6 @@ pub enum Rows {
     /// `{users.column}`: a data set declared in the plan, by its name.
     Data(String),
 }
-
-named!(Order { Cycle: "cycle", Random: "random", Once: "once" });
 
 impl Order {
     /// The row of `count` that arrival number `k` uses, if there is one left for it.

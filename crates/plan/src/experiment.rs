@@ -242,38 +242,29 @@ pub enum At {
     Connections(u32),
 }
 
-/// What is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Measure {
-    /// Highest rate that meets the objective, requests per second. Only at [`At::Limit`].
-    Capacity,
-    /// Answers a second.
-    Throughput,
-    /// Response times, in seconds.
-    P50,
-    /// As above.
-    P99,
-    /// As above.
-    Max,
-    /// Processor time of the target for each request, in seconds.
-    Cpu,
-    /// Most memory of the target's processes, in bytes.
-    Memory,
-    /// Most threads of the target's processes.
-    Threads,
+units::named! {
+    /// What is compared.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Measure {
+        /// Highest rate that meets the objective, requests per second. Only at [`At::Limit`].
+        Capacity = "capacity",
+        /// Answers a second.
+        Throughput = "throughput",
+        /// Response times, in seconds.
+        P50 = "p50",
+        /// As above.
+        P99 = "p99",
+        /// As above.
+        Max = "max",
+        /// Processor time of the target for each request, in seconds.
+        Cpu = "cpu",
+        /// Most memory of the target's processes, in bytes.
+        Memory = "memory",
+        /// Most threads of the target's processes.
+        Threads = "threads",
+    }
 }
-
-named!(Measure {
-    Capacity: "capacity",
-    Throughput: "throughput",
-    P50: "p50",
-    P99: "p99",
-    Max: "max",
-    Cpu: "cpu",
-    Memory: "memory",
-    Threads: "threads",
-});
 
 impl Measure {
     /// Whether more of it is better.

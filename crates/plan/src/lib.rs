@@ -5,23 +5,6 @@
 //! What a plan file may say stands in one table, `key/all.rs`: the parser reads it, and so does the page made of it,
 //! [`reference`].
 
-/// Gives an enum whose values are words of plans its list of all values, and the word for each.
-macro_rules! named {
-    ($kind:ty { $($value:ident: $word:literal),+ $(,)? }) => {
-        impl $kind {
-            /// All of them.
-            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$value),+];
-
-            /// The word in plans, and on the command line.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$value => $word,)+
-                }
-            }
-        }
-    };
-}
-
 mod bind;
 mod check;
 mod csv;
@@ -106,18 +89,18 @@ pub enum Task {
     Try(Box<Experiment>),
 }
 
-/// What a plan is read for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
-    /// One load with a verdict: the plan's `[load]`.
-    Run,
-    /// A search: the plan's `[find]`.
-    Find,
-    /// An experiment: the plan's `[try]`, variants and hypotheses.
-    Try,
+units::named! {
+    /// What a plan is read for.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Command {
+        /// One load with a verdict: the plan's `[load]`.
+        Run = "run",
+        /// A search: the plan's `[find]`.
+        Find = "find",
+        /// An experiment: the plan's `[try]`, variants and hypotheses.
+        Try = "try",
+    }
 }
-
-named!(Command { Run: "run", Find: "find", Try: "try" });
 
 #[cfg(test)]
 mod tests;

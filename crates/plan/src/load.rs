@@ -33,17 +33,17 @@ pub struct Stage {
     pub to: Rate,
 }
 
-/// How arrivals are spaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Arrivals {
-    /// At equal distances: what a limit is defined by.
-    #[default]
-    Even,
-    /// At random, independent of each other, as many users make them.
-    Poisson,
+units::named! {
+    /// How arrivals are spaced.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum Arrivals {
+        /// At equal distances: what a limit is defined by.
+        #[default]
+        Even = "even",
+        /// At random, independent of each other, as many users make them.
+        Poisson = "poisson",
+    }
 }
-
-named!(Arrivals { Even: "even", Poisson: "poisson" });
 
 /// What `torment find` tries.
 #[derive(Debug, Clone, PartialEq)]

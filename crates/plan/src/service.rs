@@ -119,19 +119,19 @@ impl Postgres {
     }
 }
 
-/// How the state is put back between two measurements of one start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Reset {
-    /// Everything is stopped and started again, databases from an empty folder.
-    Restart,
-    /// The database's `reset` file is run.
-    Sql,
-    /// It is not.
-    #[default]
-    None,
+units::named! {
+    /// How the state is put back between two measurements of one start.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum Reset {
+        /// Everything is stopped and started again, databases from an empty folder.
+        Restart = "restart",
+        /// The database's `reset` file is run.
+        Sql = "sql",
+        /// It is not.
+        #[default]
+        None = "none",
+    }
 }
-
-named!(Reset { Restart: "restart", Sql: "sql", None: "none" });
 
 impl Setup {
     /// The plan's PostgreSQL, if it starts one.

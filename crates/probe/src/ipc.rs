@@ -14,54 +14,33 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use units::Bytes;
 
-/// The way that bytes take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Medium {
-    /// TCP over the loopback device, with TCP_NODELAY.
-    Tcp,
-    /// A connected Unix stream socket, of an abstract name.
-    Unix,
-    /// A pair of Unix stream sockets that never had a name.
-    Socketpair,
-    /// A pipe in each direction.
-    Pipe,
-    /// Memory in common, and a futex to sleep on.
-    SharedAsleep,
-    /// Memory in common, looked at again and again.
-    SharedBusy,
-}
-
-impl Medium {
-    const ALL: [Self; 6] =
-        [Self::Tcp, Self::Unix, Self::Socketpair, Self::Pipe, Self::SharedAsleep, Self::SharedBusy];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "TCP",
-            Self::Unix => "Unix socket",
-            Self::Socketpair => "socketpair",
-            Self::Pipe => "pipe",
-            Self::SharedAsleep => "shared memory, futex",
-            Self::SharedBusy => "shared memory, busy",
-        }
+units::named! {
+    /// The way that bytes take.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Medium {
+        /// TCP over the loopback device, with TCP_NODELAY.
+        Tcp = "TCP",
+        /// A connected Unix stream socket, of an abstract name.
+        Unix = "Unix socket",
+        /// A pair of Unix stream sockets that never had a name.
+        Socketpair = "socketpair",
+        /// A pipe in each direction.
+        Pipe = "pipe",
+        /// Memory in common, and a futex to sleep on.
+        SharedAsleep = "shared memory, futex",
+        /// Memory in common, looked at again and again.
+        SharedBusy = "shared memory, busy",
     }
 }
 
-/// What is put around a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Framing {
-    /// Its length before it.
-    Rpc,
-    /// Heads of HTTP/1.1, on a connection that stays.
-    Http,
-}
-
-impl Framing {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Rpc => "length-prefixed RPC",
-            Self::Http => "HTTP/1.1",
-        }
+units::named! {
+    /// What is put around a message.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Framing {
+        /// Its length before it.
+        Rpc = "length-prefixed RPC",
+        /// Heads of HTTP/1.1, on a connection that stays.
+        Http = "HTTP/1.1",
     }
 }
 

@@ -16,47 +16,32 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// For the other side to come up, or a thread that has ended to be gone, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the other side is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Kind {
-    Threads,
-    Processes,
+units::named! {
+    /// What the other side is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Kind {
+        Threads = "threads",
+        Processes = "processes",
+    }
 }
 
-/// Where both sides run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Placement {
-    /// Both on the last processor that this process may use.
-    One,
-    /// On the last two.
-    Two,
-    /// Wherever the scheduler puts them.
-    Free,
-}
-
-impl Kind {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Threads => "threads",
-            Self::Processes => "processes",
-        }
+units::named! {
+    /// Where both sides run.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Placement {
+        /// Both on the last processor that this process may use.
+        One = "one processor",
+        /// On the last two.
+        Two = "two processors",
+        /// Wherever the scheduler puts them.
+        Free = "free",
     }
 }
 
 impl Placement {
-    const ALL: [Self; 3] = [Self::One, Self::Two, Self::Free];
-
     /// Those that this process has processors for.
     pub fn possible() -> Vec<Self> {
         Self::ALL.into_iter().filter(|placement| placement.processors().is_ok()).collect()
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::One => "one processor",
-            Self::Two => "two processors",
-            Self::Free => "free",
-        }
     }
 
     /// That of this side, and that of the other; none if it does not matter.

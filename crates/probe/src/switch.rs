@@ -14,33 +14,22 @@ use record::{Figure, Unit};
 use serde::{Deserialize, Serialize};
 use std::io;
 
-/// Through what one side lets the other go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Medium {
-    Pipe,
-    Eventfd,
-    Futex,
-    Condition,
-    Socketpair,
-    Yield,
+units::named! {
+    /// Through what one side lets the other go on.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Medium {
+        Pipe = "pipe",
+        Eventfd = "eventfd",
+        Futex = "futex",
+        Condition = "condition variable",
+        Socketpair = "socketpair",
+        Yield = "yield",
+    }
 }
 
 impl Medium {
-    const ALL: [Self; 6] =
-        [Self::Pipe, Self::Eventfd, Self::Futex, Self::Condition, Self::Socketpair, Self::Yield];
     /// Those whose system calls can be made with nobody on the other side.
     const ALONE: [Self; 5] = [Self::Pipe, Self::Eventfd, Self::Futex, Self::Socketpair, Self::Yield];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Pipe => "pipe",
-            Self::Eventfd => "eventfd",
-            Self::Futex => "futex",
-            Self::Condition => "condition variable",
-            Self::Socketpair => "socketpair",
-            Self::Yield => "yield",
-        }
-    }
 
     /// The row of its system calls alone.
     fn alone(self) -> &'static str {

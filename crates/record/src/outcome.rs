@@ -1,43 +1,28 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What became of one arrival, by its due time. Every arrival ends in exactly one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// Answered as expected, within the deadline if there is one.
-    Ok,
-    /// Answered as expected, but longer after its due time than the deadline allows.
-    Late,
-    /// Answered otherwise than expected, or not to be had: status, protocol, connection.
-    Failed,
-    /// No complete answer within the time-out, counted from the due time.
-    Timeout,
-    /// Not started: as many requests as allowed were already waiting for the target.
-    Refused,
-    /// Not started: the generator itself was behind.
-    Unsent,
-    /// Still open when the trial and its drain were over.
-    Unfinished,
+units::named! {
+    /// What became of one arrival, by its due time. Every arrival ends in exactly one.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Outcome {
+        /// Answered as expected, within the deadline if there is one.
+        Ok = "ok",
+        /// Answered as expected, but longer after its due time than the deadline allows.
+        Late = "late",
+        /// Answered otherwise than expected, or not to be had: status, protocol, connection.
+        Failed = "failed",
+        /// No complete answer within the time-out, counted from the due time.
+        Timeout = "timeout",
+        /// Not started: as many requests as allowed were already waiting for the target.
+        Refused = "refused",
+        /// Not started: the generator itself was behind.
+        Unsent = "unsent",
+        /// Still open when the trial and its drain were over.
+        Unfinished = "unfinished",
+    }
 }
 
 impl Outcome {
-    /// All, in the order they are shown.
-    pub const ALL: [Self; 7] =
-        [Self::Ok, Self::Late, Self::Failed, Self::Timeout, Self::Refused, Self::Unsent, Self::Unfinished];
-
-    /// The word used in JSON and in every face.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Late => "late",
-            Self::Failed => "failed",
-            Self::Timeout => "timeout",
-            Self::Refused => "refused",
-            Self::Unsent => "unsent",
-            Self::Unfinished => "unfinished",
-        }
-    }
-
     /// Whether it counts against the target. `Unsent` does not: it makes the trial invalid instead.
     pub fn is_bad(self) -> bool {
         !matches!(self, Self::Ok | Self::Unsent)

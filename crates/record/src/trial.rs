@@ -2,41 +2,27 @@ use crate::{Caveat, Slice};
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Rate};
 
-/// Why a trial is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Purpose {
-    /// The load of `torment run`.
-    Load,
-    /// Raises the rate step by step until the first bad one.
-    Climb,
-    /// Brings the target to its steady state; never judged.
-    WarmUp,
-    /// Narrows the bounds.
-    Measure,
-    /// Repeats a reference load to notice a target that has changed.
-    Sentinel,
-    /// Repeats a bound before it is published.
-    Confirm,
-    /// A handful of requests after an overload, until the target is as quick as before it.
-    Recovery,
-    /// Response time at a fixed share of the capacity.
-    Curve,
-}
-
-impl Purpose {
-    /// The word shown.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Load => "load",
-            Self::Climb => "climb",
-            Self::WarmUp => "warm-up",
-            Self::Measure => "measure",
-            Self::Sentinel => "sentinel",
-            Self::Confirm => "confirm",
-            Self::Recovery => "recovery",
-            Self::Curve => "curve",
-        }
+units::named! {
+    /// Why a trial is made.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Purpose {
+        /// The load of `torment run`.
+        Load = "load",
+        /// Raises the rate step by step until the first bad one.
+        Climb = "climb",
+        /// Brings the target to its steady state; never judged.
+        WarmUp = "warm-up",
+        /// Narrows the bounds.
+        Measure = "measure",
+        /// Repeats a reference load to notice a target that has changed.
+        Sentinel = "sentinel",
+        /// Repeats a bound before it is published.
+        Confirm = "confirm",
+        /// A handful of requests after an overload, until the target is as quick as before it.
+        Recovery = "recovery",
+        /// Response time at a fixed share of the capacity.
+        Curve = "curve",
     }
 }
 

@@ -154,7 +154,7 @@ impl Log {
         for (index, slot) in self.patterns.iter().enumerate() {
             let mut p = slot.lock().expect("counting does not panic");
             if p.received > 0 && index != Route::Truth as usize {
-                patterns.insert(self.name(index).to_owned(), self.pattern_json(&p));
+                patterns.insert(Route::ALL[index].name().to_owned(), self.pattern_json(&p));
             }
             if reset {
                 *p = Pattern { received: p.in_flight(), ..Pattern::default() };
@@ -180,10 +180,6 @@ impl Log {
             c.peak.store(open, Relaxed);
         }
         value
-    }
-
-    fn name(&self, index: usize) -> &'static str {
-        Route::ALL[index].pattern()
     }
 
     fn pattern_json(&self, p: &Pattern) -> Value {

@@ -2,58 +2,36 @@
 
 use std::str::FromStr;
 
-/// Everything the service answers; the log counts by these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Route {
-    Delay,
-    Queue,
-    Pool,
-    Stall,
-    Warm,
-    Shed,
-    Status,
-    Bytes,
-    Continue,
-    Echo,
-    Json,
-    Healthz,
-    Home,
-    Owner,
-    NewOwner,
-    CountOwners,
-    Fortunes,
-    Fault,
-    Unknown,
-    /// Not counted: asking what happened must not change it.
-    Truth,
+units::named! {
+    /// Everything the service answers; the log counts by these.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum Route {
+        Delay = "/delay",
+        Queue = "/queue",
+        Pool = "/pool",
+        Stall = "/stall",
+        Warm = "/warm",
+        Shed = "/shed",
+        Status = "/status/{code}",
+        Bytes = "/bytes",
+        Continue = "/continue",
+        Echo = "/echo",
+        Json = "/json",
+        Healthz = "/healthz",
+        Home = "/",
+        Owner = "/owners/{id}",
+        NewOwner = "/owners/new",
+        CountOwners = "/owners/count",
+        Fortunes = "/fortunes",
+        Fault = "/fault/{kind}",
+        Unknown = "(unknown)",
+        /// Not counted: asking what happened must not change it.
+        Truth = "/truth",
+    }
 }
 
 impl Route {
     pub(crate) const COUNT: usize = Self::ALL.len();
-
-    /// In the order of their numbers.
-    pub(crate) const ALL: [Self; 20] = [
-        Self::Delay,
-        Self::Queue,
-        Self::Pool,
-        Self::Stall,
-        Self::Warm,
-        Self::Shed,
-        Self::Status,
-        Self::Bytes,
-        Self::Continue,
-        Self::Echo,
-        Self::Json,
-        Self::Healthz,
-        Self::Home,
-        Self::Owner,
-        Self::NewOwner,
-        Self::CountOwners,
-        Self::Fortunes,
-        Self::Fault,
-        Self::Unknown,
-        Self::Truth,
-    ];
 
     /// The route of a path; `/owners/7` and `/owners/8` are one.
     pub(crate) fn of(path: &str) -> Self {
@@ -78,32 +56,6 @@ impl Route {
             _ if path.starts_with("/status/") => Self::Status,
             _ if path.starts_with("/fault/") => Self::Fault,
             _ => Self::Unknown,
-        }
-    }
-
-    /// The name under which `/truth` counts it.
-    pub(crate) fn pattern(self) -> &'static str {
-        match self {
-            Self::Delay => "/delay",
-            Self::Queue => "/queue",
-            Self::Pool => "/pool",
-            Self::Stall => "/stall",
-            Self::Warm => "/warm",
-            Self::Shed => "/shed",
-            Self::Status => "/status/{code}",
-            Self::Bytes => "/bytes",
-            Self::Continue => "/continue",
-            Self::Echo => "/echo",
-            Self::Json => "/json",
-            Self::Healthz => "/healthz",
-            Self::Home => "/",
-            Self::Owner => "/owners/{id}",
-            Self::NewOwner => "/owners/new",
-            Self::CountOwners => "/owners/count",
-            Self::Fortunes => "/fortunes",
-            Self::Fault => "/fault/{kind}",
-            Self::Unknown => "(unknown)",
-            Self::Truth => "/truth",
         }
     }
 

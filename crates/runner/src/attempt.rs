@@ -15,7 +15,7 @@ use plan::{Experiment, Plan, Task};
 use record::{Answer, Design, Event, ExperimentEnd, Standing, Verdict, Visit};
 use service::Guard;
 use units::Nanos;
-use visit::{Lab, Next};
+use visit::Lab;
 
 /// Carries an experiment out, as [`crate::conduct`] does a run. With `before`, all events of an experiment that was cut
 /// short, it goes on where that ended; `plan` is then the plan that is kept in them.
@@ -110,24 +110,16 @@ fn carry_out<B: Bench>(
         if lab.stop.asked() {
             break course.interrupt(ExperimentEnd::Interrupted);
         }
-        let next = match course.next(spent) {
-            Step::Visit { number, block, arm, placebo, probes, expected } => {
-                Next { number, block, arm, placebo, probes, expected }
-            }
+        let (start, probes) = match course.next(spent) {
+            Step::Visit { start, probes } => (start, probes),
             Step::Done(over) => break course.interrupt(over),
         };
-        if next.block != block {
-            block = next.block;
+        if start.block != block {
+            block = start.block;
             sink.event(&Event::Stands { standing: Box::new(course.standing()) });
         }
-        sink.event(&Event::VisitStarted(record::Visiting {
-            number: next.number,
-            block: next.block,
-            arm: next.arm,
-            placebo: next.placebo,
-            expected: next.expected,
-        }));
-        let Some(visit) = lab.visit(&next, &course, sink) else {
+        sink.event(&Event::VisitStarted(start));
+        let Some(visit) = lab.visit(start, &probes, &course, sink) else {
             break course.interrupt(ExperimentEnd::Interrupted);
         };
         course.take(&visit);

@@ -90,17 +90,7 @@ impl<'a> Conductor<'a> {
         witness.watch(&plan.watch, &job.endpoint);
         let connections_limit = u64::from(job.generator.connections);
         let pauses = plan.longest_pauses();
-        Ok(Self {
-            engine,
-            witness,
-            stop,
-            reset,
-            connections_limit,
-            pauses,
-            after: After::default(),
-            trials: 0,
-            baseline: None,
-        })
+        Ok(Self { reset, connections_limit, pauses, ..Self::with(engine, witness, stop) })
     }
 
     /// The fewest connections with which every loop has one.
@@ -122,9 +112,13 @@ impl<'a> Conductor<'a> {
 impl<'a, C: Carrier> Conductor<'a, C> {
     /// Around what is ready to make loads, and has no target that could be watched.
     pub fn around(carrier: C, sink: &'a mut dyn Sink, stop: &'a Stop) -> Self {
+        Self::with(carrier, Witness::new(sink), stop)
+    }
+
+    fn with(engine: C, witness: Witness<'a>, stop: &'a Stop) -> Self {
         Self {
-            engine: carrier,
-            witness: Witness::new(sink),
+            engine,
+            witness,
             stop,
             reset: None,
             connections_limit: u64::MAX,

@@ -17,6 +17,7 @@ mod preflight;
 mod probe;
 mod setup;
 #[cfg(test)]
+#[path = "tests/simulated.rs"]
 mod simulated;
 mod stop;
 mod storm;

@@ -1,7 +1,7 @@
 //! What a plan starts, for the length of a run.
 
 use crate::{Error, Reset, Sink, Stop};
-use plan::{Need, Plan, Setup};
+use plan::{Plan, Postgres, Setup};
 use record::Event;
 use service::Guard;
 
@@ -93,12 +93,6 @@ pub(crate) fn reset_trial(
 /// A database that the plan starts is asked what its sessions do, if the plan names no other.
 pub(crate) fn watching(plan: &Plan, setup: &Setup) -> plan::Watch {
     let mut watch = plan.watch.clone();
-    if watch.postgres.is_none() {
-        let own = setup.needs.iter().find_map(|need| match need {
-            Need::Postgres(postgres) => Some(postgres.address()),
-            Need::Program(_) => None,
-        });
-        watch.postgres = own;
-    }
+    watch.postgres = watch.postgres.or_else(|| setup.postgres().map(Postgres::address));
     watch
 }

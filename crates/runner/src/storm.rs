@@ -147,15 +147,11 @@ fn compare(asked: &Storming, account: &Account, sink: &mut dyn Sink, stop: &Stop
             ] {
                 measured(storm::figure(row, column, unit, &[value], account.started), sink);
             }
-            note(
-                format!(
-                    "{} of {} that this machine can start of a program that does nothing: {:.0} %",
-                    account.rate(),
-                    bare,
-                    share.0 * 100.0
-                ),
-                sink,
+            let (rate, percent) = (account.rate(), share.0 * 100.0);
+            let text = format!(
+                "{rate} of {bare} that this machine can start of a program that does nothing: {percent:.0} %"
             );
+            note(text, sink);
         }
         // Cut short.
         Ok(None) => {}

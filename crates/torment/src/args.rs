@@ -160,41 +160,29 @@ impl Common {
     }
 }
 
-/// How results are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum Format {
-    /// Words and tables.
-    #[default]
-    #[value(help = None)]
-    Text,
-    /// JSON with a schema version, and units in the keys.
-    #[value(help = None)]
-    Json,
-    /// Comma-separated values.
-    #[value(help = None)]
-    Csv,
-    /// An object of JSON on each line.
-    #[value(help = None)]
-    Ndjson,
-    /// Tables for pull requests.
-    #[value(help = None)]
-    Markdown,
-    /// Tables for other programs, in columns.
-    #[value(help = None)]
-    Parquet,
-}
-
-impl Format {
-    /// As it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Json => "json",
-            Self::Csv => "csv",
-            Self::Ndjson => "ndjson",
-            Self::Markdown => "markdown",
-            Self::Parquet => "parquet",
-        }
+units::named! {
+    /// How results are printed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+    pub enum Format {
+        /// Words and tables.
+        #[default]
+        #[value(help = None)]
+        Text = "text",
+        /// JSON with a schema version, and units in the keys.
+        #[value(help = None)]
+        Json = "json",
+        /// Comma-separated values.
+        #[value(help = None)]
+        Csv = "csv",
+        /// An object of JSON on each line.
+        #[value(help = None)]
+        Ndjson = "ndjson",
+        /// Tables for pull requests.
+        #[value(help = None)]
+        Markdown = "markdown",
+        /// Tables for other programs, in columns.
+        #[value(help = None)]
+        Parquet = "parquet",
     }
 }
 

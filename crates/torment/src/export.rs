@@ -157,7 +157,7 @@ impl Files {
     }
 
     fn in_folder(&self, folder: &Path, table: Table) -> PathBuf {
-        folder.join(format!("{}.{}", table.name(), self.format.extension()))
+        folder.join(format!("{}.{}", table.name(), self.format.name()))
     }
 
     /// Ends all tables; what was written, and what was not, in lines for people.

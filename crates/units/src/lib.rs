@@ -2,7 +2,8 @@
 //!
 //! Each parses from what people type (`30s`, `250ms`, `1,000/s`, `0.1%`, `2GiB`) and prints
 //! in the same words. This crate never reads a clock and never rounds silently: a value that
-//! does not fit its type is an error at the door. [`random`] has numbers from a seed, for all who need some.
+//! does not fit its type is an error at the door. [`random`] has numbers from a seed, and [`named!`] enums with names, for all who
+//! need some.
 
 mod bytes;
 mod moment;
@@ -17,6 +18,30 @@ pub use moment::Moment;
 pub use nanos::Nanos;
 pub use rate::Rate;
 pub use share::Share;
+
+/// An enum whose values have a name each, with the list of them all and the name of each.
+#[macro_export]
+macro_rules! named {
+    ($(#[$about:meta])* $see:vis enum $type:ident { $($(#[$said:meta])* $value:ident = $name:literal,)+ }) => {
+        $(#[$about])*
+        $see enum $type {
+            $($(#[$said])* $value,)+
+        }
+
+        #[allow(dead_code)] // not every one needs both
+        impl $type {
+            /// All of them, in their order.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
+
+            /// Its name, for people and programs.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name,)+
+                }
+            }
+        }
+    };
+}
 
 /// Why a text is not a quantity: what was found and what was expected.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -213,19 +213,10 @@ fn waits(figure: &Figure) -> String {
 
 /// What was snapshots.
 fn look(look: &Look) -> Vec<Text> {
-    let more = |left: usize| {
-        let line = Text::at(2).and(Tone::Faint, format!("and {} more", grouped(left as u64)));
-        (left > 0).then_some(line)
-    };
     match look {
         Look::Threads { pid, took_ns, at } => {
             let head = format!("threads of the JVM {pid}, by its own account ({})", Nanos(*took_ns));
-            let rows = at.iter().take(SHOWN).map(|at| Text::at(2).then(place(at)));
-            [Text::at(1).then(head)]
-                .into_iter()
-                .chain(rows)
-                .chain(more(at.len().saturating_sub(SHOWN)))
-                .collect()
+            listed(head, at, place)
         }
         Look::VirtualThreads(virtual_threads) => {
             let v = virtual_threads;
@@ -242,36 +233,31 @@ fn look(look: &Look) -> Vec<Text> {
             vec![Text::at(1).then(text)]
         }
         Look::Blockers { blocked } => {
-            let rows = blocked.iter().take(SHOWN).map(|session| {
-                let by: Vec<String> = session.by.iter().map(u32::to_string).collect();
-                let text = format!(
-                    "session {} waits for {} ({}): {}",
-                    session.pid,
-                    by.join(", "),
-                    session.event,
-                    session.statement
-                );
-                Text::at(2).then(text)
-            });
             let head = format!("{} sessions of PostgreSQL blocked by others", blocked.len());
-            [Text::at(1).then(head)]
-                .into_iter()
-                .chain(rows)
-                .chain(more(blocked.len().saturating_sub(SHOWN)))
-                .collect()
+            listed(head, blocked, |session| {
+                let by: Vec<String> = session.by.iter().map(u32::to_string).collect();
+                let (pid, by, event) = (session.pid, by.join(", "), &session.event);
+                format!("session {pid} waits for {by} ({event}): {}", session.statement)
+            })
         }
         Look::Statements { statements } => {
-            let rows = statements.iter().take(SHOWN).map(|statement| {
+            let head = "statements that took most of PostgreSQL's time".to_owned();
+            listed(head, statements, |statement| {
                 let mean = Nanos((statement.total_ms / statement.calls.max(1) as f64 * 1e6) as u64);
                 let total = Nanos((statement.total_ms * 1e6) as u64);
-                let calls = grouped(statement.calls);
-                Text::at(2).then(format!("{total} in {calls} calls of {mean}: {}", statement.text))
-            });
-            let head = Text::at(1).then("statements that took most of PostgreSQL's time");
-            [head].into_iter().chain(rows).chain(more(statements.len().saturating_sub(SHOWN))).collect()
+                format!("{total} in {} calls of {mean}: {}", grouped(statement.calls), statement.text)
+            })
         }
         Look::Refused { of, why } => vec![Text::at(1).and(Tone::Warn, format!("{of}: ")).then(why)],
     }
+}
+
+/// The first of all, a line each, and how many more there are.
+fn listed<T>(head: String, all: &[T], line: impl Fn(&T) -> String) -> Vec<Text> {
+    let left = all.len().saturating_sub(SHOWN);
+    let more = Text::at(2).and(Tone::Faint, format!("and {} more", grouped(left as u64)));
+    let shown = all.iter().take(SHOWN).map(|one| Text::at(2).then(line(one)));
+    std::iter::once(Text::at(1).then(head)).chain(shown).chain((left > 0).then_some(more)).collect()
 }
 
 /// `190 × http-nio-N-exec-N in com.zaxxer.hikari.pool.HikariPool.getConnection, asked by …`.

@@ -16,6 +16,11 @@ impl Grid {
         Self { head: head.iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new() }
     }
 
+    /// Without rows, under names with a blank between them.
+    pub fn named(names: &str) -> Self {
+        Self::new(&names.split(' ').collect::<Vec<_>>())
+    }
+
     /// Adds a row: a value for each name.
     pub fn row(&mut self, values: Vec<Value>) {
         debug_assert_eq!(values.len(), self.head.len(), "a row has as many values as there are names");

@@ -4,7 +4,7 @@ mod experiment;
 mod watched;
 
 use crate::{Figures, Kind, RunView, Times, Trial, caveats, freezes};
-use record::{Background, Caveat, CurvePoint, Limit, Making, Outcome, Ramped, Recovery, Verdict, WarmedUp};
+use record::{Background, CurvePoint, Limit, Making, Outcome, Ramped, Recovery, Verdict, WarmedUp};
 use serde_json::{Map, Value, json};
 use units::{Nanos, Rate};
 
@@ -39,7 +39,7 @@ pub fn run_json(view: &RunView) -> Value {
     put("ended_unix_ms", json!(end.map(|e| e.at_unix_ms)));
     put("exit_code", json!(end.map(|e| e.exit_code)));
     put("error", json!(end.and_then(|e| e.error.as_ref())));
-    put("caveats", caveats::gathered(view).into_iter().map(|(c, _)| caveat(c)).collect());
+    put("caveats", caveats::gathered(view).into_iter().map(|(one, _)| caveat(one)).collect());
     put("skipped_events", json!(view.skipped));
     put("diagnosis", watched::diagnosis(view.diagnosis.as_ref()));
     put("watched", watched::watched(view));
@@ -236,7 +236,8 @@ fn times(times: Option<Times>) -> Value {
     })
 }
 
-fn caveat(caveat: &Caveat) -> Value {
+/// A caveat with its sentence, whatever it is made from.
+pub(crate) fn caveat(caveat: &Caveat) -> Value {
     json!({ "code": caveat.doubt, "text": caveat.to_string() })
 }
 

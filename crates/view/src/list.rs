@@ -1,6 +1,6 @@
 use crate::compare::{limit_figure, limits_differ};
 use crate::json::{count, rate_value};
-use crate::words::number;
+use crate::words::{number, shortened};
 use crate::{Difference, Grid, Standing, Text, Tone};
 use record::{Gave, Verdict};
 use serde_json::{Value, json};
@@ -49,13 +49,6 @@ pub fn list_lines(runs: &[RunSummary], paper: Option<usize>) -> Vec<Text> {
             .and(Tone::Faint, tags)
         })
         .collect()
-}
-
-fn shortened(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    text.chars().take(width - 1).chain(['…']).collect()
 }
 
 /// How a run's limit differs from that of the run before.
@@ -198,62 +191,23 @@ fn state(run: &RunSummary) -> &'static str {
     }
 }
 
+/// What [`list_grid`] says of a run: what [`run_value`] does, by its names, and three words of the run before.
+const COLUMNS: &str = "id name tags state started_unix_ms command target goal outcome lower upper unit goal_met loss \
+                       exit_code host cpus commit version held alike before factor standing";
+
 /// The runs kept, a row each.
 pub fn list_grid(runs: &[RunSummary]) -> Grid {
-    let mut grid = Grid::new(&[
-        "id",
-        "name",
-        "tags",
-        "state",
-        "started_unix_ms",
-        "command",
-        "target",
-        "goal",
-        "outcome",
-        "lower",
-        "upper",
-        "unit",
-        "goal_met",
-        "loss",
-        "exit_code",
-        "host",
-        "cpus",
-        "commit",
-        "version",
-        "held",
-        "alike",
-        "before",
-        "factor",
-        "standing",
-    ]);
+    let mut grid = Grid::named(COLUMNS);
     for run in runs {
-        let before = before_json(run);
-        grid.row(vec![
-            json!(run.id),
-            json!(run.label.name),
-            json!(run.label.tags.join(" ")),
-            json!(state(run)),
-            json!(run.started_unix_ms),
-            json!(run.command),
-            json!(run.target),
-            json!(run.goal),
-            json!(outcome(run).0),
-            json!(run.lower.map(rate_value)),
-            json!(run.upper.map(rate_value)),
-            json!(run.unit),
-            json!(run.goal_met),
-            json!(run.loss.map(count)),
-            json!(run.exit_code),
-            json!(run.host),
-            json!(run.cpus),
-            json!(run.label.commit),
-            json!(run.version),
-            json!(run.held.map(rate_value)),
-            json!(run.alike),
-            before["id"].clone(),
-            before["factor"].clone(),
-            before["standing"].clone(),
-        ]);
+        let json = run_value(run);
+        let cell = |name: &str| match name {
+            "tags" => json!(run.label.tags.join(" ")),
+            "outcome" => json!(outcome(run).0),
+            "before" => json["before"]["id"].clone(),
+            "factor" | "standing" => json["before"][name].clone(),
+            name => json[name].clone(),
+        };
+        grid.row(COLUMNS.split(' ').map(cell).collect());
     }
     grid
 }
@@ -268,46 +222,47 @@ fn before_json(run: &RunSummary) -> Value {
 
 /// The runs kept, for programs.
 pub fn list_json(runs: &[RunSummary]) -> Value {
-    let run = |run: &RunSummary| {
-        json!({
-            "id": run.id,
-            "state": state(run),
-            "started_unix_ms": run.started_unix_ms,
-            "ended_unix_ms": run.ended_unix_ms,
-            "command": run.command,
-            "target": run.target,
-            "goal": run.goal,
-            "version": run.version,
-            "name": run.label.name,
-            "tags": run.label.tags,
-            "commit": run.label.commit,
-            "host": run.host,
-            "processor": run.processor,
-            "cpus": run.cpus,
-            "method": run.method,
-            "exit_code": run.exit_code,
-            "error": run.error,
-            "limit_goal": run.limit_goal,
-            "held": run.held.map(rate_value),
-            "lower": run.lower.map(rate_value),
-            "upper": run.upper.map(rate_value),
-            "unit": run.unit,
-            "ended": run.search_ended,
-            "goal_met": run.goal_met,
-            "loss": run.loss.map(count),
-            "part_of": run.part_of,
-            "answers": run.answers.map(|answers| json!({
-                "better": answers.better,
-                "worse": answers.worse,
-                "no_difference": answers.no_difference,
-                "undecided": answers.undecided,
-                "not_measured": answers.not_measured,
-            })),
-            "over": run.over,
-            "verdict": run.verdict,
-            "alike": run.alike,
-            "before": before_json(run),
-        })
-    };
-    json!({ "schema": record::SCHEMA, "runs": runs.iter().map(run).collect::<Vec<_>>() })
+    json!({ "schema": record::SCHEMA, "runs": runs.iter().map(run_value).collect::<Vec<_>>() })
+}
+
+fn run_value(run: &RunSummary) -> Value {
+    json!({
+        "id": run.id,
+        "state": state(run),
+        "started_unix_ms": run.started_unix_ms,
+        "ended_unix_ms": run.ended_unix_ms,
+        "command": run.command,
+        "target": run.target,
+        "goal": run.goal,
+        "version": run.version,
+        "name": run.label.name,
+        "tags": run.label.tags,
+        "commit": run.label.commit,
+        "host": run.host,
+        "processor": run.processor,
+        "cpus": run.cpus,
+        "method": run.method,
+        "exit_code": run.exit_code,
+        "error": run.error,
+        "limit_goal": run.limit_goal,
+        "held": run.held.map(rate_value),
+        "lower": run.lower.map(rate_value),
+        "upper": run.upper.map(rate_value),
+        "unit": run.unit,
+        "ended": run.search_ended,
+        "goal_met": run.goal_met,
+        "loss": run.loss.map(count),
+        "part_of": run.part_of,
+        "answers": run.answers.map(|answers| json!({
+            "better": answers.better,
+            "worse": answers.worse,
+            "no_difference": answers.no_difference,
+            "undecided": answers.undecided,
+            "not_measured": answers.not_measured,
+        })),
+        "over": run.over,
+        "verdict": run.verdict,
+        "alike": run.alike,
+        "before": before_json(run),
+    })
 }

@@ -96,9 +96,10 @@ impl Progress {
                 let after = after.as_secs_f64();
                 Some(Text::plain(format!("{after:6.1} s  {:>9} threads  {free:>9} free", grouped(*tasks))))
             }
-            Event::Surveyed { conditions } => {
-                conditions.caveats.first().map(|caveat| caveats::line(caveat.to_string()))
-            }
+            Event::Surveyed { conditions } => conditions
+                .caveats
+                .first()
+                .map(|caveat| Text::empty().and(Tone::Warn, "caveat: ").then(caveat.to_string())),
             _ => None,
         }
     }

@@ -3,17 +3,19 @@ use crate::{Tone, Trial};
 use record::{Failure, Lack, Outcome, Outcomes, Purpose};
 use units::{Share, grouped};
 
-/// What a trial is to the search, in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TrialState {
-    /// Meets the goal.
-    Good,
-    /// Fails it.
-    Bad,
-    /// Must not be classified.
-    Void,
-    /// Never judged: it warms the target up, waits for it to recover, or was cut short.
-    Unjudged,
+units::named! {
+    /// What a trial is to the search, in one word.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum TrialState {
+        /// Meets the goal.
+        Good = "good",
+        /// Fails it.
+        Bad = "bad",
+        /// Must not be classified.
+        Void = "void",
+        /// Never judged: it warms the target up, waits for it to recover, or was cut short.
+        Unjudged = "–",
+    }
 }
 
 impl TrialState {
@@ -25,16 +27,6 @@ impl TrialState {
             Some(j) if !j.invalid.is_empty() => Self::Void,
             Some(j) if j.good => Self::Good,
             Some(_) => Self::Bad,
-        }
-    }
-
-    /// The word shown.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Bad => "bad",
-            Self::Void => "void",
-            Self::Unjudged => "–",
         }
     }
 
@@ -60,7 +52,7 @@ pub(crate) fn why_bad_there(trial: &Trial) -> Option<String> {
     reason(trial, "")
 }
 
-/// Why a trial is bad, or void; none of another.
+/// Why a trial is bad, or void; there the rate is already said.
 pub(crate) fn why(trial: &Trial) -> Option<String> {
     match TrialState::of(trial) {
         TrialState::Bad => why_bad_there(trial),

@@ -3,19 +3,10 @@ use serde_json::{Value, json};
 
 /// Every second of load that is kept, a row each: what the charts draw.
 pub fn seconds_grid(view: &RunView) -> Grid {
-    let mut grid = Grid::new(&[
-        "trial",
-        "second",
-        "seconds",
-        "offered_per_second",
-        "achieved_per_second",
-        "goodput_per_second",
-        "bad",
-        "in_flight",
-        "backlog",
-        "response_p50_us",
-        "response_p99_us",
-    ]);
+    let mut grid = Grid::named(
+        "trial second seconds offered_per_second achieved_per_second goodput_per_second bad in_flight backlog \
+         response_p50_us response_p99_us",
+    );
     let three = |value: f64| crate::json::rate_value(value);
     let micros = |time: Option<units::Nanos>| time.map_or(Value::Null, |time| three(time.as_micros_f64()));
     for second in &view.seconds {

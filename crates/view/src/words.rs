@@ -71,6 +71,14 @@ pub(crate) fn number(rate: f64) -> String {
     Rate(rate).to_string().trim_end_matches("/s").to_owned()
 }
 
+/// As much of a text as fits.
+pub(crate) fn shortened(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    text.chars().take(room.saturating_sub(1)).chain(['…']).collect()
+}
+
 /// Text with one blank where a terminal has several.
 pub(crate) fn one_blank(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -4,8 +4,8 @@ use crate::case::{Case, Condition, Moment};
 use crate::found::{Contrast, Found, fact, source};
 use crate::rules::inside::active;
 use crate::words::{number, percent, time};
+use record::Cause;
 use record::watch::{Postgres, Sessions};
-use record::{Cause, Prediction};
 use units::grouped;
 
 /// Of the degraded seconds a checkpoint was under way in this share.
@@ -80,70 +80,61 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<Found> {
     let synced = postgres.checkpoint_sync_ms / 1e3 >= 0.1 * case.bad.seen();
     let setting = |name: &str| case.watched.postgres.as_ref().and_then(|info| info.setting(name));
     let limit = setting("max_wal_size").map_or(String::new(), |size| format!(", now {size}"));
-    let mut found = Found::new(
-        Cause::PostgresCheckpoints,
-        format!(
+    let mut found = Found::new(Cause::PostgresCheckpoints)
+        .says(format!(
             "PostgreSQL makes checkpoints because of the amount written: one is under way in {} of the \
              slow seconds, and {} of {} busy sessions wait for the disk.",
             percent(now),
             number(waits),
             number(busy)
-        ),
-    )
-    .margin(now, UNDER_WAY, 0.8)
-    .holding(case, |w| w.postgres.as_ref().is_some_and(|p| share(p) >= WAITING))
-    // Where there is nothing to compare with it may be as usual.
-    .sources(1 + u32::from(well.is_some()) + u32::from(synced || postgres.backend_syncs > 0))
-    .evidence(
-        fact(
-            format!(
+        ))
+        .margin(now, UNDER_WAY, 0.8)
+        .holding(case, |w| w.postgres.as_ref().is_some_and(|p| share(p) >= WAITING))
+        // Where there is nothing to compare with it may be as usual.
+        .sources(1 + u32::from(well.is_some()) + u32::from(synced || postgres.backend_syncs > 0))
+        .evidence(
+            fact(format!(
                 "a checkpoint under way in {} of the seconds; {} because of the amount, {} because of the \
                  time",
                 percent(now),
                 postgres.checkpoints_requested,
                 postgres.checkpoints_timed
-            ),
-            now,
-            UNDER_WAY,
-            "share",
-            "pg_stat_bgwriter, pg_stat_checkpointer",
+            ))
+            .seen(now, UNDER_WAY, "share", "pg_stat_bgwriter, pg_stat_checkpointer")
+            .well(well),
         )
-        .well(well),
-    )
-    .evidence(
-        fact(
-            format!("{} of {} busy sessions wait for writes", number(waits), number(busy)),
-            waits / busy,
-            WAITING,
-            "share",
-            source::ACTIVITY,
-        )
-        .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, share))),
-    );
+        .evidence(
+            fact(format!("{} of {} busy sessions wait for writes", number(waits), number(busy)))
+                .seen(waits / busy, WAITING, "share", source::ACTIVITY)
+                .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, share))),
+        );
     if ended_after(postgres) > 0.0 {
         let (write, sync) = (postgres.checkpoint_write_ms / 1e3, postgres.checkpoint_sync_ms / 1e3);
         let text = format!("those that ended took {} to write and {} to flush", time(write), time(sync));
-        found = found.evidence(fact(text, write + sync, 0.0, "s", "pg_stat_bgwriter, pg_stat_checkpointer"));
+        found =
+            found.evidence(fact(text).seen(write + sync, 0.0, "s", "pg_stat_bgwriter, pg_stat_checkpointer"));
     }
     if postgres.backend_syncs > 0 {
         let text = format!("{} files flushed by sessions themselves", grouped(postgres.backend_syncs));
         let well = case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, |p| p.backend_syncs as f64));
         let source = "buffers_backend_fsync, pg_stat_io";
-        found = found.evidence(fact(text, postgres.backend_syncs as f64, 1.0, "files", source).well(well));
+        found =
+            found.evidence(fact(text).seen(postgres.backend_syncs as f64, 1.0, "files", source).well(well));
     }
     Some(
         found
             .chain(["requests".to_owned(), "sessions that write".to_owned()])
             .gave("checkpoint".to_owned())
             .chain(["disk".to_owned()])
-            .next(format!("raise max_wal_size{limit}: checkpoints that only time triggers are rare and \
-                           spread out"))
+            .next(format!(
+                "raise max_wal_size{limit}: checkpoints that only time triggers are rare and spread out"
+            ))
             .next("write less: fewer indexes, updates that change something, several changes in one transaction")
-            .predicts(Prediction {
-                change: "max_wal_size four times as large".to_owned(),
-                capacity: None,
-                then: "the slow seconds are a quarter as many; if they stay, the log or the disk is the limit".to_owned(),
-            })
+            .predicts(
+                "max_wal_size four times as large",
+                None,
+                "the slow seconds are a quarter as many; if they stay, the log or the disk is the limit",
+            )
             .unless("a run that is as slow has no checkpoint under way"),
     )
 }

@@ -95,35 +95,25 @@ pub(super) fn station(case: &Case<'_>) -> Option<Station> {
 
 pub(super) fn waiting_fact(case: &Case<'_>, crowd: &Crowd) -> record::Evidence {
     let deadline = crowd.within.map_or(", without a deadline".to_owned(), |s| format!(", at most {s} s"));
-    fact(
-        format!(
-            "{} of {} workers ({}) wait for another thread{deadline}",
-            number(crowd.waiting),
-            number(crowd.workers.all),
-            crowd.workers.name
-        ),
-        crowd.waiting,
-        MOST * crowd.engaged,
-        "threads",
-        source::SWEEP,
-    )
+    fact(format!(
+        "{} of {} workers ({}) wait for another thread{deadline}",
+        number(crowd.waiting),
+        number(crowd.workers.all),
+        crowd.workers.name
+    ))
+    .seen(crowd.waiting, MOST * crowd.engaged, "threads", source::SWEEP)
     .well(case.when_well(|side| well_crowd(side).map_or(0.0, |crowd| crowd.waiting)))
 }
 
 pub(super) fn outstanding_fact(case: &Case<'_>) -> record::Evidence {
     let load = &case.bad.load;
-    fact(
-        format!(
-            "{} requests are outstanding on average, the service uses {} of {} processors",
-            number(load.outstanding),
-            number(case.cpu()),
-            number(case.cpus())
-        ),
-        load.outstanding,
-        LEAST,
-        "requests",
-        source::LOAD,
-    )
+    fact(format!(
+        "{} requests are outstanding on average, the service uses {} of {} processors",
+        number(load.outstanding),
+        number(case.cpu()),
+        number(case.cpus())
+    ))
+    .seen(load.outstanding, LEAST, "requests", source::LOAD)
     .well(case.when_well(|side| side.load.outstanding))
 }
 
@@ -141,7 +131,7 @@ pub(super) fn dumped(
         format!(", called by {}{place}", asker.method)
     });
     let text = format!("the JVM says: {} threads {} in {}{by}", at.threads, at.state, at.frame);
-    Some(fact(text, f64::from(at.threads), 1.0, "threads", source::DUMP))
+    Some(fact(text).seen(f64::from(at.threads), 1.0, "threads", source::DUMP))
 }
 
 pub(super) fn waits_in_application(at: &record::watch::ThreadsAt) -> bool {

@@ -7,7 +7,7 @@ use crate::rules::inside::{active, station};
 use crate::way;
 use crate::words::{count, number, percent, time};
 use record::watch::{Look, Postgres, Sessions, Window};
-use record::{Cause, Failure, Place, Prediction, Station, Use};
+use record::{Cause, Failure, Place, Station, Use};
 use units::grouped;
 
 /// Of the busy sessions this share waits for one thing.
@@ -91,23 +91,19 @@ fn by_share(
         })
         .collect();
     Some(
-        Found::new(cause, sentence(waiting, busy))
+        Found::new(cause)
+            .says(sentence(waiting, busy))
             .margin(share, SHARE, 2.0 * SHARE)
             .holding(case, |w| share_in(w, which) >= SHARE)
             .sources(2)
             .evidence(
-                fact(
-                    format!(
-                        "{} of {} busy sessions {what}: {}",
-                        number(waiting),
-                        number(busy),
-                        events.join(", ")
-                    ),
-                    share,
-                    SHARE,
-                    "share",
-                    source::ACTIVITY,
-                )
+                fact(format!(
+                    "{} of {} busy sessions {what}: {}",
+                    number(waiting),
+                    number(busy),
+                    events.join(", ")
+                ))
+                .seen(share, SHARE, "share", source::ACTIVITY)
                 .in_windows(windows)
                 .well(case.when_well(|side| share_in(&side.all, which))),
             )
@@ -174,7 +170,8 @@ pub(crate) fn wal(case: &Case<'_>) -> Option<Found> {
             number(case.bad.per_second(postgres.commits)),
             each.unwrap_or_default()
         );
-        found = found.evidence(fact(text, case.bad.per_second(syncs), 0.0, "1/s", "pg_stat_wal")).sources(3);
+        found =
+            found.evidence(fact(text).seen(case.bad.per_second(syncs), 0.0, "1/s", "pg_stat_wal")).sources(3);
     }
     Some(
         found
@@ -204,8 +201,9 @@ pub(crate) fn locks(case: &Case<'_>) -> Option<Found> {
         };
         let text =
             format!("{} sessions blocked, e.g. in {} at: {}", blocked.len(), first.event, first.statement);
-        found =
-            found.evidence(fact(text, blocked.len() as f64, 1.0, "sessions", "pg_blocking_pids")).sources(3);
+        found = found
+            .evidence(fact(text).seen(blocked.len() as f64, 1.0, "sessions", "pg_blocking_pids"))
+            .sources(3);
         break;
     }
     let event = asked(case)?.sessions.iter().find(|s| is(s, "Lock", &[])).and_then(|s| s.wait_event.clone());
@@ -222,11 +220,7 @@ pub(crate) fn locks(case: &Case<'_>) -> Option<Found> {
                 "spread it, or hold it for less time: {what} lets one transaction through at a time"
             ))
             .next("a larger connection pool only makes the queue in the database longer")
-            .predicts(Prediction {
-                change: "twice the connections".to_owned(),
-                capacity: None,
-                then: "more sessions wait for the same lock".to_owned(),
-            })
+            .predicts("twice the connections", None, "more sessions wait for the same lock")
             .unless(format!(
                 "fewer than {} of the busy sessions wait for locks in a run that is as slow",
                 percent(SHARE)
@@ -258,7 +252,8 @@ pub(crate) fn reads(case: &Case<'_>) -> Option<Found> {
     Some(
         found
             .evidence(
-                fact(text, hit(postgres), 0.99, "share", "pg_stat_database")
+                fact(text)
+                    .seen(hit(postgres), 0.99, "share", "pg_stat_database")
                     .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, hit))),
             )
             .sources(3)
@@ -308,9 +303,8 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
         degraded: used.map(|used| way::used(used, ready, &case.bad.load)),
         ..Place::Database.named(format!("{} of the database", count(cpus, "processor")))
     };
-    let mut found = Found::new(
-        Cause::PostgresCpu,
-        match used {
+    let mut found = Found::new(Cause::PostgresCpu)
+        .says(match used {
             Some(used) => format!(
                 "PostgreSQL needs more processor time: it uses {} of {}, and {} more of its processes are \
                  ready to run.",
@@ -323,42 +317,38 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
                 number(running),
                 number(busy)
             ),
-        },
-    )
-    .margin(used.unwrap_or(running), 0.4 * cpus, 0.8 * cpus)
-    .holding(case, |window| {
-        let seen = window.subjects.iter().zip(&case.watched.subjects).find(|(_, about)| about.is_postgres);
-        match seen {
-            Some((seen, _)) => cpu_of(seen, window.length()) >= 0.4 * cpus,
-            None => window.postgres.as_ref().is_some_and(|p| sum(p, on_processor) >= cpus),
-        }
-    })
-    .sources(1 + u32::from(used.is_some()) + u32::from(running >= 0.4 * busy && busy >= LEAST));
+        })
+        .margin(used.unwrap_or(running), 0.4 * cpus, 0.8 * cpus)
+        .holding(case, |window| {
+            let seen =
+                window.subjects.iter().zip(&case.watched.subjects).find(|(_, about)| about.is_postgres);
+            match seen {
+                Some((seen, _)) => cpu_of(seen, window.length()) >= 0.4 * cpus,
+                None => window.postgres.as_ref().is_some_and(|p| sum(p, on_processor) >= cpus),
+            }
+        })
+        .sources(1 + u32::from(used.is_some()) + u32::from(running >= 0.4 * busy && busy >= LEAST));
     if let (Some(used), Some(ready)) = (used, ready) {
         found = found.evidence(
-            fact(
-                format!(
-                    "its processes use {} of {} processors, {} ready",
-                    number(used),
-                    number(cpus),
-                    number(ready)
-                ),
-                used,
-                0.4 * cpus,
-                "processors",
-                source::SCHEDSTAT,
-            )
+            fact(format!(
+                "its processes use {} of {} processors, {} ready",
+                number(used),
+                number(cpus),
+                number(ready)
+            ))
+            .seen(used, 0.4 * cpus, "processors", source::SCHEDSTAT)
             .well(before),
         );
     }
     if busy >= LEAST {
-        found = found.evidence(fact(
-            format!("{} of {} busy sessions wait for nothing but a processor", number(running), number(busy)),
-            running,
-            0.4 * busy,
-            "sessions",
-            source::ACTIVITY,
-        ));
+        found = found.evidence(
+            fact(format!(
+                "{} of {} busy sessions wait for nothing but a processor",
+                number(running),
+                number(busy)
+            ))
+            .seen(running, 0.4 * busy, "sessions", source::ACTIVITY),
+        );
     }
     if let Some(statement) = case.looks.iter().find_map(|look| match look {
         Look::Statements { statements } => statements.first(),
@@ -370,7 +360,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
             grouped(statement.calls),
             time(statement.total_ms / 1e3 / statement.calls.max(1) as f64)
         );
-        found = found.evidence(fact(text, statement.total_ms, 0.0, "ms", "pg_stat_statements"));
+        found = found.evidence(fact(text).seen(statement.total_ms, 0.0, "ms", "pg_stat_statements"));
     }
     Some(
         found
@@ -378,11 +368,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
             .chain([station(case, count(busy.max(1.0).round(), "session"), active), processors])
             .next("make the statements cheaper: an index, another plan (EXPLAIN ANALYZE), fewer rows")
             .next("then more processors for the database; a larger pool will not help")
-            .predicts(Prediction {
-                change: "twice the connections".to_owned(),
-                capacity: None,
-                then: "more sessions share the same processors".to_owned(),
-            })
+            .predicts("twice the connections", None, "more sessions share the same processors")
             .unless("its processes are idle in a run that is as slow"),
     )
 }
@@ -420,30 +406,26 @@ pub(crate) fn connections(case: &Case<'_>) -> Option<Found> {
         None => name.into(),
     };
     Some(
-        Found::new(
-            Cause::PostgresConnections,
-            format!("PostgreSQL takes no more connections: {} of {limit} are open.", number(used)),
-        )
-        .sources(1 + u32::from(refused > 0 || said) + u32::from(full))
-        .evidence(fact(
-            format!("{} sessions open, max_connections = {limit}", number(used)),
-            used,
-            most.unwrap_or(0.0),
-            "sessions",
-            "pg_stat_database",
-        ))
-        .evidence(fact(
-            format!("{} requests refused with \"too many clients\"", grouped(refused)),
-            refused as f64,
-            1.0,
-            "requests",
-            source::LOAD,
-        ))
-        .chain(["requests".to_owned(), connections])
-        .chain([limited])
-        .next("smaller pools in the applications, or a pooler (PgBouncer) in front of the database")
-        .next("raise max_connections only if the database has processors and memory for more sessions")
-        .unless("sessions stay below the limit in a run that fails the same way"),
+        Found::new(Cause::PostgresConnections)
+            .says(format!("PostgreSQL takes no more connections: {} of {limit} are open.", number(used)))
+            .sources(1 + u32::from(refused > 0 || said) + u32::from(full))
+            .evidence(fact(format!("{} sessions open, max_connections = {limit}", number(used))).seen(
+                used,
+                most.unwrap_or(0.0),
+                "sessions",
+                "pg_stat_database",
+            ))
+            .evidence(fact(format!("{} requests refused with \"too many clients\"", grouped(refused))).seen(
+                refused as f64,
+                1.0,
+                "requests",
+                source::LOAD,
+            ))
+            .chain(["requests".to_owned(), connections])
+            .chain([limited])
+            .next("smaller pools in the applications, or a pooler (PgBouncer) in front of the database")
+            .next("raise max_connections only if the database has processors and memory for more sessions")
+            .unless("sessions stay below the limit in a run that fails the same way"),
     )
 }
 
@@ -457,28 +439,33 @@ pub(crate) fn idle_in_transaction(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     Some(
-        Found::new(
-            Cause::PostgresIdleInTransaction,
-            format!("{} of {} busy PostgreSQL sessions are idle in a transaction: the application holds them while it does something else.", number(holding), number(busy)),
-        )
-        .margin(share, MOST, 0.85)
-        .holding(case, |w| w.postgres.as_ref().is_some_and(|p| idle(p) >= MOST * active(p).max(LEAST)))
-        .sources(2)
-        .evidence(
-            fact(
-                format!("{} of {} sessions idle in transaction, the oldest transaction {}", number(holding), number(busy), time(postgres.oldest_transaction_s)),
-                share,
-                MOST,
-                "share",
-                source::ACTIVITY,
+        Found::new(Cause::PostgresIdleInTransaction)
+            .says(format!(
+                "{} of {} busy PostgreSQL sessions are idle in a transaction: the application \
+                 holds them while it does something else.",
+                number(holding),
+                number(busy)
+            ))
+            .margin(share, MOST, 0.85)
+            .holding(case, |w| w.postgres.as_ref().is_some_and(|p| idle(p) >= MOST * active(p).max(LEAST)))
+            .sources(2)
+            .evidence(
+                fact(format!(
+                    "{} of {} sessions idle in transaction, the oldest transaction {}",
+                    number(holding),
+                    number(busy),
+                    time(postgres.oldest_transaction_s)
+                ))
+                .seen(share, MOST, "share", source::ACTIVITY)
+                .well(case.when_well(|side| {
+                    side.all.postgres.as_ref().map_or(0.0, |p| idle(p) / active(p).max(LEAST))
+                })),
             )
-            .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, |p| idle(p) / active(p).max(LEAST)))),
-        )
-        .chain(way_in(case))
-        .gave(station(case, format!("{} idle in transaction", count(holding.round(), "session")), idle))
-        .chain([case.name().to_owned()])
-        .next("keep transactions short: no remote calls and no computing between begin and commit")
-        .next("then the same pool serves more; a larger one only hides it")
-        .unless("transactions are short in a run that is as slow"),
+            .chain(way_in(case))
+            .gave(station(case, format!("{} idle in transaction", count(holding.round(), "session")), idle))
+            .chain([case.name().to_owned()])
+            .next("keep transactions short: no remote calls and no computing between begin and commit")
+            .next("then the same pool serves more; a larger one only hides it")
+            .unless("transactions are short in a run that is as slow"),
     )
 }

@@ -6,7 +6,7 @@ use crate::found::{Contrast, Found, fact, source};
 use crate::way;
 use crate::words::{count, number};
 use record::watch::{Group, SubjectWindow, Wait};
-use record::{Cause, Place, Prediction, Station};
+use record::{Cause, Place, Station};
 use units::Rate;
 
 /// More such threads are a pool.
@@ -161,7 +161,8 @@ impl Carriers<'_> {
             degraded: Some(way::used(used * threads, None, &case.bad.load)),
             ..Place::Threads.named(format!("{some} ({name})"))
         };
-        let mut found = Found::new(Cause::Cpu, sentence)
+        let mut found = Found::new(Cause::Cpu)
+            .says(sentence)
             .margin(*used, HAD, ONE_THREAD)
             .holding(case, |window| {
                 let seconds = window.length().as_secs_f64();
@@ -169,19 +170,14 @@ impl Carriers<'_> {
             })
             .sources(2)
             .evidence(
-                fact(
-                    format!("{name}: {} of {some} used", number(used * threads)),
-                    *used,
-                    ONE_THREAD,
-                    "share",
-                    source::SCHEDSTAT,
-                )
-                .well(used_when_well.map(|used| used / threads)),
+                fact(format!("{name}: {} of {some} used", number(used * threads)))
+                    .seen(*used, ONE_THREAD, "share", source::SCHEDSTAT)
+                    .well(used_when_well.map(|used| used / threads)),
             );
         let host = host_cpus(&case.bad.all);
         if idle >= 0.05 * host {
             let text = format!("{} of {} processors are idle meanwhile", number(idle), number(host));
-            found = found.evidence(fact(text, idle, 0.0, "processors", source::HOST));
+            found = found.evidence(fact(text).seen(idle, 0.0, "processors", source::HOST));
         }
         if *loops {
             let there = of(group, &Wait::Events);
@@ -190,7 +186,7 @@ impl Carriers<'_> {
                 let before = side.service().groups.iter().find(|before| before.name == *name);
                 before.map_or(0.0, |before| of(before, &Wait::Events))
             });
-            found = found.evidence(fact(text, there, 0.0, "threads", source::SWEEP).well(before));
+            found = found.evidence(fact(text).seen(there, 0.0, "threads", source::SWEEP).well(before));
         }
         let found = found
             .arithmetic(by_cost(
@@ -214,15 +210,15 @@ impl Carriers<'_> {
         found
             .next(first)
             .next(second)
-            .predicts(Prediction {
-                change: match (held, one) {
+            .predicts(
+                match (held, one) {
                     (true, _) => format!("twice the processors and {things}"),
                     (false, true) => format!("one more {thing}"),
                     (false, false) => format!("twice as many {things}"),
                 },
-                capacity: Some(Rate(case.bad.load.answered * gain)),
-                then: "the processors of the machine are the next limit".to_owned(),
-            })
+                Some(Rate(case.bad.load.answered * gain)),
+                "the processors of the machine are the next limit",
+            )
             .unless("the thread is idle part of the time in a run that is as slow")
     }
 }

@@ -7,7 +7,7 @@ use crate::way::used;
 use crate::words::{count, number, time};
 use crate::workers::Workers;
 use record::watch::{Look, Peer, Postgres};
-use record::{Arithmetic, Cause, Evidence, Place, Prediction, Station, Use};
+use record::{Arithmetic, Cause, Evidence, Place, Station, Use};
 use units::{Nanos, Rate};
 
 /// The sessions behind a pool, and what they do.
@@ -58,8 +58,7 @@ pub(crate) fn sessions(case: &Case<'_>, size: f64) -> Option<SessionsThere> {
     }
     let doing = occupation(postgres);
     Some(SessionsThere {
-        evidence: fact(
-            format!("PostgreSQL: {} sessions busy, most in {doing}", number(busy)),
+        evidence: fact(format!("PostgreSQL: {} sessions busy, most in {doing}", number(busy))).seen(
             busy,
             0.6 * size,
             "sessions",
@@ -103,38 +102,36 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
         ceiling: Rate(size / hold),
         measured: Rate(load.answered),
     });
-    let mut found = Found::new(
-        Cause::Pool,
-        format!(
+    let mut found = Found::new(Cause::Pool)
+        .says(format!(
             "{} requests are outstanding in {}, which has {} to {place}, all of them in use.",
             number(load.outstanding),
             case.name(),
             count(size, "connection")
-        ),
-    )
-    .margin(load.outstanding, size, 3.0 * size)
-    .sources(1 + u32::from(sessions.is_some()) + u32::from(waits_with_deadline))
-    .evidence(fact(
-        format!("{} established to {place}, from {} to {}", number(peer.established), peer.least, peer.most),
-        peer.established,
-        1.5,
-        "connections",
-        source::SOCKETS,
-    ))
-    .evidence(fact(
-        format!("{} of {} processors used", number(case.cpu()), number(case.cpus())),
-        case.cpu(),
-        0.5 * case.cpus(),
-        "processors",
-        source::SCHEDSTAT,
-    ));
+        ))
+        .margin(load.outstanding, size, 3.0 * size)
+        .sources(1 + u32::from(sessions.is_some()) + u32::from(waits_with_deadline))
+        .evidence(
+            fact(format!(
+                "{} established to {place}, from {} to {}",
+                number(peer.established),
+                peer.least,
+                peer.most
+            ))
+            .seen(peer.established, 1.5, "connections", source::SOCKETS),
+        )
+        .evidence(fact(format!("{} of {} processors used", number(case.cpu()), number(case.cpus()))).seen(
+            case.cpu(),
+            0.5 * case.cpus(),
+            "processors",
+            source::SCHEDSTAT,
+        ));
     if let (Some(seen), true) = (virtual_threads, waits_with_deadline) {
         let text = format!(
             "the JVM says: {} virtual threads wait with a deadline, {} are ready",
             seen.delayed, seen.queued
         );
-        found = found.evidence(fact(
-            text,
+        found = found.evidence(fact(text).seen(
             seen.delayed as f64,
             0.4 * load.outstanding,
             "virtual threads",
@@ -164,11 +161,11 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
             .chain(link)
             .next("hold each connection for less time")
             .next("then a larger pool, if what is behind it has room")
-            .predicts(Prediction {
-                change: format!("a pool of {}", number(2.0 * size)),
-                capacity: Some(Rate(2.0 * load.answered)),
-                then: format!("if the rate stays the same, {place} is the limit behind the pool"),
-            })
+            .predicts(
+                format!("a pool of {}", number(2.0 * size)),
+                Some(Rate(2.0 * load.answered)),
+                format!("if the rate stays the same, {place} is the limit behind the pool"),
+            )
             .unless(format!("connections to {place} are idle while requests wait")),
     )
 }
@@ -197,31 +194,26 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
     if case.bad.workers.as_ref().is_some_and(says_more) {
         return None;
     }
-    let found = Found::new(
-        Cause::Inside,
-        format!(
+    let found = Found::new(Cause::Inside)
+        .says(format!(
             "{} requests wait inside {}, which uses {} of {} processors; its threads do not show for what.",
             number(load.outstanding),
             case.name(),
             number(case.cpu()),
             number(case.cpus())
-        ),
-    )
-    .margin(0.0, 0.0, 1.0)
-    .sources(1)
-    .seen_by_sweeps(case)
-    .evidence(outstanding_fact(case))
-    .evidence(fact(
-        format!(
-            "{} threads, of which {} run or want to",
-            number(threads),
-            number(case.cpu() + case.runnable())
-        ),
-        threads,
-        load.outstanding,
-        "threads",
-        source::SWEEP,
-    ));
+        ))
+        .margin(0.0, 0.0, 1.0)
+        .sources(1)
+        .seen_by_sweeps(case)
+        .evidence(outstanding_fact(case))
+        .evidence(
+            fact(format!(
+                "{} threads, of which {} run or want to",
+                number(threads),
+                number(case.cpu() + case.runnable())
+            ))
+            .seen(threads, load.outstanding, "threads", source::SWEEP),
+        );
     Some(
         found
             .chain(["requests".to_owned(), format!("inside {}", case.name())])

@@ -25,20 +25,18 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
     }
     let from = case.void_at.map(|rate| format!(", from {rate} on")).unwrap_or_default();
     let own = &case.bad.all.own;
-    let mut found = Found::new(
-        Cause::Generator,
-        format!(
+    let mut found = Found::new(Cause::Generator)
+        .says(format!(
             "The load generator itself was the limit{from}: these figures measure torment, not the target."
-        ),
-    )
-    .margin(own_delay, DELAY_LEAST, 2.0 * DELAY_LEAST)
-    .sources(if void.is_some() { 3 } else { 2 });
+        ))
+        .margin(own_delay, DELAY_LEAST, 2.0 * DELAY_LEAST)
+        .sources(if void.is_some() { 3 } else { 2 });
     if let Some(caveat) = void {
-        found = found.evidence(fact(caveat.to_string(), 1.0, 1.0, "trials", source::LOAD));
+        found = found.evidence(fact(caveat.to_string()).seen(1.0, 1.0, "trials", source::LOAD));
     }
     if own_delay > 0.0 {
         let text = format!("arrivals were taken up {} late at p99", time(own_delay));
-        found = found.evidence(fact(text, own_delay * 1e3, DELAY_LEAST * 1e3, "ms", source::LOAD));
+        found = found.evidence(fact(text).seen(own_delay * 1e3, DELAY_LEAST * 1e3, "ms", source::LOAD));
     }
     if case.bad.seen() > 0.0 {
         let waited = case.bad.per_second(own.loops_run_delay_ns) / 1e9;
@@ -47,7 +45,7 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
             number(case.bad.per_second(own.loops_cpu_ns) / 1e9),
             percent(waited)
         );
-        found = found.evidence(fact(text, waited, 0.05, "share", source::SCHEDSTAT));
+        found = found.evidence(fact(text).seen(waited, 0.05, "share", source::SCHEDSTAT));
     }
     Some(
         found
@@ -93,17 +91,18 @@ pub(crate) fn ports(case: &Case<'_>) -> Option<Found> {
         Some((_, text)) => format!("torment ran out of local ports: {text}."),
         None => "torment is about to run out of local ports.".to_owned(),
     };
-    let mut found = Found::new(Cause::Ports, format!("{said} This says nothing about the target."))
+    let mut found = Found::new(Cause::Ports)
+        .says(format!("{said} This says nothing about the target."))
         .margin(if lacked.is_some() { 1.0 } else { ports.share() }, PORTS_SHARE, 1.0)
         .sources(if lacked.is_some() { 3 } else { 1 });
     if let Some((count, text)) = lacked {
-        found = found.evidence(fact(text, count as f64, 1.0, "arrivals", source::LOAD));
+        found = found.evidence(fact(text).seen(count as f64, 1.0, "arrivals", source::LOAD));
     }
     let taken =
         format!("{} of {} local ports to the target are taken", grouped(ports.used), grouped(ports.limit));
     Some(
         found
-            .evidence(fact(taken, ports.share(), PORTS_SHARE, "share", source::SOCKETS))
+            .evidence(fact(taken).seen(ports.share(), PORTS_SHARE, "share", source::SOCKETS))
             .chain(["load generator → local ports".to_owned()])
             .next("keep connections alive, so that each serves many requests")
             .next("or widen net.ipv4.ip_local_port_range, or load from more addresses"),
@@ -119,13 +118,13 @@ pub(crate) fn descriptors(case: &Case<'_>) -> Option<Found> {
     .into_iter()
     .find_map(|(lack, advice)| Some((lacked(case, lack)?, advice)))?;
     Some(
-        Found::new(
-            Cause::OwnDescriptors,
-            format!("torment ran out of what connections need: {text}. This says nothing about the target."),
-        )
-        .sources(3)
-        .evidence(fact(text, count as f64, 1.0, "arrivals", source::LOAD))
-        .chain(["load generator → descriptors".to_owned()])
-        .next(advice),
+        Found::new(Cause::OwnDescriptors)
+            .says(format!(
+                "torment ran out of what connections need: {text}. This says nothing about the target."
+            ))
+            .sources(3)
+            .evidence(fact(text).seen(count as f64, 1.0, "arrivals", source::LOAD))
+            .chain(["load generator → descriptors".to_owned()])
+            .next(advice),
     )
 }

@@ -39,52 +39,46 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<Found> {
         String::new()
     };
     Some(
-        Found::new(
-            Cause::Gc,
-            format!(
+        Found::new(Cause::Gc)
+            .says(format!(
                 "Garbage collection stopped {} {} of the time ({} pauses of {} on average{full}).",
                 case.name(),
                 percent(share),
                 jvm.pauses,
                 time(mean)
-            ),
-        )
-        .margin(share, STOPPED, 2.0 * STOPPED)
-        .holding(case, |window| stopped(window) >= STOPPED)
-        .sources(if collector >= 0.2 { 3 } else { 2 })
-        .evidence(
-            fact(
-                format!("stopped {} of the time", percent(share)),
-                share,
-                STOPPED,
-                "share",
-                source::PERFDATA,
+            ))
+            .margin(share, STOPPED, 2.0 * STOPPED)
+            .holding(case, |window| stopped(window) >= STOPPED)
+            .sources(if collector >= 0.2 { 3 } else { 2 })
+            .evidence(
+                fact(format!("stopped {} of the time", percent(share)))
+                    .seen(share, STOPPED, "share", source::PERFDATA)
+                    .well(case.when_well(|side| stopped(&side.all))),
             )
-            .well(case.when_well(|side| stopped(&side.all))),
-        )
-        .evidence(fact(
-            format!("the collector's threads use {} processors", number(collector)),
-            collector,
-            0.2,
-            "processors",
-            source::SCHEDSTAT,
-        ))
-        .evidence(fact(
-            format!(
-                "heap {} of {}; the last collection was for {}",
-                bytes(jvm.heap_used_bytes),
-                bytes(jvm.heap_max_bytes),
-                jvm.cause
-            ),
-            jvm.heap_used_bytes as f64,
-            jvm.heap_max_bytes as f64,
-            "bytes",
-            source::PERFDATA,
-        ))
-        .chain(["requests".to_owned(), "allocation".to_owned(), "garbage collection".to_owned()])
-        .next("allocate less per request (async-profiler -e alloc), or give the heap more room (-Xmx)")
-        .next("if pauses are the problem and processors are free: another collector (-XX:+UseZGC)")
-        .unless(format!("pauses below {} of the time in a run that is as slow", percent(STOPPED))),
+            .evidence(fact(format!("the collector's threads use {} processors", number(collector))).seen(
+                collector,
+                0.2,
+                "processors",
+                source::SCHEDSTAT,
+            ))
+            .evidence(
+                fact(format!(
+                    "heap {} of {}; the last collection was for {}",
+                    bytes(jvm.heap_used_bytes),
+                    bytes(jvm.heap_max_bytes),
+                    jvm.cause
+                ))
+                .seen(
+                    jvm.heap_used_bytes as f64,
+                    jvm.heap_max_bytes as f64,
+                    "bytes",
+                    source::PERFDATA,
+                ),
+            )
+            .chain(["requests".to_owned(), "allocation".to_owned(), "garbage collection".to_owned()])
+            .next("allocate less per request (async-profiler -e alloc), or give the heap more room (-Xmx)")
+            .next("if pauses are the problem and processors are free: another collector (-XX:+UseZGC)")
+            .unless(format!("pauses below {} of the time in a run that is as slow", percent(STOPPED))),
     )
 }
 
@@ -100,30 +94,28 @@ pub(crate) fn safepoint(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     Some(
-        Found::new(
-            Cause::Safepoint,
-            format!(
+        Found::new(Cause::Safepoint)
+            .says(format!(
                 "Threads of {} are slow to stop: {} of the time is spent waiting until all have.",
                 case.name(),
                 percent(sync / wall)
-            ),
-        )
-        .margin(sync, SYNC_TIME * wall, 3.0 * SYNC_TIME * wall)
-        .sources(1)
-        .evidence(fact(
-            format!("{} of {} spent on safepoints", time(sync / 1e9), time(all / 1e9)),
-            sync / wall,
-            SYNC_TIME,
-            "share",
-            source::PERFDATA,
-        ))
-        .chain(["requests".to_owned()])
-        .gave("safepoint".to_owned())
-        .chain(["the slowest thread to stop".to_owned()])
-        .next(
-            "look for long loops without a safepoint, page faults, or a lack of processors (-Xlog:safepoint)",
-        )
-        .unless("processors are short: then threads are slow to do anything"),
+            ))
+            .margin(sync, SYNC_TIME * wall, 3.0 * SYNC_TIME * wall)
+            .sources(1)
+            .evidence(fact(format!("{} of {} spent on safepoints", time(sync / 1e9), time(all / 1e9))).seen(
+                sync / wall,
+                SYNC_TIME,
+                "share",
+                source::PERFDATA,
+            ))
+            .chain(["requests".to_owned()])
+            .gave("safepoint".to_owned())
+            .chain(["the slowest thread to stop".to_owned()])
+            .next(
+                "look for long loops without a safepoint, page faults, or a lack of processors \
+                 (-Xlog:safepoint)",
+            )
+            .unless("processors are short: then threads are slow to do anything"),
     )
 }
 
@@ -167,44 +159,44 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<Found> {
     }
     let classes = case.bad.per_second(jvm.classes);
     Some(
-        Found::new(
-            Cause::ColdJit,
-            format!(
-                "{} is still warming up: its compilers use or wait for {} processors, beside the {} that it uses. These figures are of a cold service.",
+        Found::new(Cause::ColdJit)
+            .says(format!(
+                "{} is still warming up: its compilers use or wait for {} processors, beside the \
+                 {} that it uses. These figures are of a cold service.",
                 case.name(),
                 number(used),
                 number(case.cpu())
-            ),
-        )
-        .margin(used, needed, 2.0 * needed)
-        .holding(case, |w| w.subjects.first().is_some_and(|s| compilers(s, w.length()) >= 0.5 * needed))
-        .sources(1 + u32::from(case.recovered) + u32::from(classes >= 5.0 || jvm.compiles > 50))
-        .evidence(
-            fact(
-                format!("compilers: {} processors at first, {} at the end", number(early), number(late)),
-                used,
-                needed,
-                "processors",
-                source::SCHEDSTAT,
+            ))
+            .margin(used, needed, 2.0 * needed)
+            .holding(case, |w| w.subjects.first().is_some_and(|s| compilers(s, w.length()) >= 0.5 * needed))
+            .sources(1 + u32::from(case.recovered) + u32::from(classes >= 5.0 || jvm.compiles > 50))
+            .evidence(
+                fact(format!(
+                    "compilers: {} processors at first, {} at the end",
+                    number(early),
+                    number(late)
+                ))
+                .seen(used, needed, "processors", source::SCHEDSTAT)
+                .well(case.when_well(|side| compilers(side.service(), side.all.length()))),
             )
-            .well(case.when_well(|side| compilers(side.service(), side.all.length()))),
-        )
-        .evidence(fact(
-            format!("{} methods compiled, {} classes loaded a second", jvm.compiles, number(classes)),
-            jvm.compiles as f64,
-            50.0,
-            "methods",
-            source::PERFDATA,
-        ))
-        .evidence(fact(
-            if case.recovered { "later, at the same rate, it was well" } else { "it was not seen well at this rate later" },
-            f64::from(u8::from(case.recovered)),
-            1.0,
-            "",
-            source::LOAD,
-        ))
-        .chain(["requests".to_owned(), "code not yet compiled".to_owned(), "compilers".to_owned()])
-        .next("warm it up first: load it for a minute below its limit, then measure")
-        .unless("it is as slow after a minute of load"),
+            .evidence(
+                fact(format!(
+                    "{} methods compiled, {} classes loaded a second",
+                    jvm.compiles,
+                    number(classes)
+                ))
+                .seen(jvm.compiles as f64, 50.0, "methods", source::PERFDATA),
+            )
+            .evidence(
+                fact(if case.recovered {
+                    "later, at the same rate, it was well"
+                } else {
+                    "it was not seen well at this rate later"
+                })
+                .seen(f64::from(u8::from(case.recovered)), 1.0, "", source::LOAD),
+            )
+            .chain(["requests".to_owned(), "code not yet compiled".to_owned(), "compilers".to_owned()])
+            .next("warm it up first: load it for a minute below its limit, then measure")
+            .unless("it is as slow after a minute of load"),
     )
 }

@@ -8,7 +8,7 @@ use crate::case::Case;
 use crate::found::{Found, fact, source};
 use crate::way::used;
 use crate::words::{number, time};
-use record::{Arithmetic, Cause, Place, Prediction, Station, Use};
+use record::{Arithmetic, Cause, Place, Station, Use};
 use units::{Nanos, Rate};
 
 /// A holder that is seen less often than this is not seen.
@@ -30,9 +30,8 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
         ceiling: Rate(1.0 / hold),
         measured: Rate(case.bad.load.answered),
     });
-    let mut found = Found::new(
-        Cause::Lock,
-        format!(
+    let mut found = Found::new(Cause::Lock)
+        .says(format!(
             "{} of {}'s {} workers wait for {}.",
             number(crowd.waiting),
             case.name(),
@@ -41,15 +40,14 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
                 true => "the interpreter's lock: one thread at a time computes",
                 false => "one lock: one request at a time gets through",
             }
-        ),
-    )
-    .margin(crowd.waiting, MOST * crowd.engaged, crowd.engaged * 0.9)
-    .holding(case, |window| crowded(case, window).is_some_and(|crowd| crowd.holding <= ONE))
-    .sources(2)
-    .seen_by_sweeps(case)
-    .evidence(waiting_fact(case, crowd))
-    .evidence(fact(meanwhile(crowd.holding), crowd.holding, ONE, "threads", source::SWEEP))
-    .evidence(outstanding_fact(case));
+        ))
+        .margin(crowd.waiting, MOST * crowd.engaged, crowd.engaged * 0.9)
+        .holding(case, |window| crowded(case, window).is_some_and(|crowd| crowd.holding <= ONE))
+        .sources(2)
+        .seen_by_sweeps(case)
+        .evidence(waiting_fact(case, crowd))
+        .evidence(fact(meanwhile(crowd.holding)).seen(crowd.holding, ONE, "threads", source::SWEEP))
+        .evidence(outstanding_fact(case));
     if let Some(dump) = dumped(case, |at| at.state == "BLOCKED" || waits_in_application(at)) {
         found = found.evidence(dump).sources(3);
     }
@@ -82,11 +80,11 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
                 true => "more threads will not help, nor will more processors alone",
                 false => "more workers or processors will not help",
             })
-            .predicts(Prediction {
-                change: "half the time under the lock".to_owned(),
-                capacity: Some(Rate(2.0 * case.bad.load.answered)),
-                then: "if the rate stays the same, the lock was not the cause".to_owned(),
-            })
+            .predicts(
+                "half the time under the lock",
+                Some(Rate(2.0 * case.bad.load.answered)),
+                "if the rate stays the same, the lock was not the cause",
+            )
             .unless(format!(
                 "{} workers hold something at once: below {} this is one lock, above it a pool",
                 number(crowd.holding),

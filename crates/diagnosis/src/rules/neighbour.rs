@@ -48,46 +48,45 @@ pub(crate) fn neighbour(case: &Case<'_>) -> Option<Found> {
         .map(|n| format!("{} (process {}, {})", n.name, n.pid, number(case.bad.per_second(n.cpu_ns) / 1e9)))
         .collect();
     Some(
-        Found::new(
-            Cause::Neighbour,
-            format!(
+        Found::new(Cause::Neighbour)
+            .says(format!(
                 "Others use {} of the processors in use on this machine: {}.",
                 percent(share),
                 names.first().cloned().unwrap_or_default()
-            ),
-        )
-        .margin(share, NEIGHBOUR, 0.5)
-        .holding(case, |window| {
-            window.host.as_ref().is_some_and(|host| {
-                let taken = host.neighbours_cpu_ns as f64 / window.length().0.max(1) as f64;
-                taken >= NEIGHBOUR * (host_cpus(window) - idle(window))
+            ))
+            .margin(share, NEIGHBOUR, 0.5)
+            .holding(case, |window| {
+                window.host.as_ref().is_some_and(|host| {
+                    let taken = host.neighbours_cpu_ns as f64 / window.length().0.max(1) as f64;
+                    taken >= NEIGHBOUR * (host_cpus(window) - idle(window))
+                })
             })
-        })
-        .sources(2 + u32::from(case.runnable() >= 1.0))
-        .evidence(fact(names.join(", "), share, NEIGHBOUR, "share", "/proc/*/stat"))
-        .evidence(
-            fact(
-                format!("{} ready and waiting for a processor", count(case.runnable(), "thread")),
-                case.runnable(),
-                0.3,
-                "threads",
-                source::SCHEDSTAT,
+            .sources(2 + u32::from(case.runnable() >= 1.0))
+            .evidence(fact(names.join(", ")).seen(share, NEIGHBOUR, "share", "/proc/*/stat"))
+            .evidence(
+                fact(format!("{} ready and waiting for a processor", count(case.runnable(), "thread")))
+                    .seen(case.runnable(), 0.3, "threads", source::SCHEDSTAT)
+                    .well(case.when_well(|side| runnable_of(side.service(), side.all.length()))),
             )
-            .well(case.when_well(|side| runnable_of(side.service(), side.all.length()))),
-        )
-        .evidence(fact(
-            format!(
-                "{} of {} processors idle",
-                number(idle(&case.bad.all)),
-                number(host_cpus(&case.bad.all))
-            ),
-            idle(&case.bad.all),
-            HOST_IDLE * host_cpus(&case.bad.all),
-            "processors",
-            source::HOST,
-        ))
-        .chain(["requests".to_owned(), "threads ready".to_owned(), "processors used by others".to_owned()])
-        .next("stop or move the neighbour, or pin it to other processors, and measure again")
-        .unless("the target is as slow once the neighbour is gone"),
+            .evidence(
+                fact(format!(
+                    "{} of {} processors idle",
+                    number(idle(&case.bad.all)),
+                    number(host_cpus(&case.bad.all))
+                ))
+                .seen(
+                    idle(&case.bad.all),
+                    HOST_IDLE * host_cpus(&case.bad.all),
+                    "processors",
+                    source::HOST,
+                ),
+            )
+            .chain([
+                "requests".to_owned(),
+                "threads ready".to_owned(),
+                "processors used by others".to_owned(),
+            ])
+            .next("stop or move the neighbour, or pin it to other processors, and measure again")
+            .unless("the target is as slow once the neighbour is gone"),
     )
 }

@@ -66,35 +66,35 @@ pub(crate) fn retransmissions(case: &Case<'_>) -> Option<Found> {
     let shows = case.bad.load.response_p99.is_some_and(|p99| p99 >= RETRY);
     let drops = dropped(network);
     Some(
-        Found::new(
-            Cause::Retransmissions,
-            format!(
+        Found::new(Cause::Retransmissions)
+            .says(format!(
                 "Segments are lost on the way: {} of them were retransmitted, each after {} ms or more.",
                 percent(share),
                 number(RETRY * 1e3)
-            ),
-        )
-        .margin(share, AGAIN, 3.0 * AGAIN)
-        .holding(case, |w| in_window(w, |network| again(network) >= AGAIN))
-        .sources(1 + u32::from(shows) + u32::from(drops > 0))
-        .evidence(
-            fact(
-                format!(
+            ))
+            .margin(share, AGAIN, 3.0 * AGAIN)
+            .holding(case, |w| in_window(w, |network| again(network) >= AGAIN))
+            .sources(1 + u32::from(shows) + u32::from(drops > 0))
+            .evidence(
+                fact(format!(
                     "{} of {} segments retransmitted",
                     grouped(network.segments_retransmitted),
                     grouped(network.segments_sent)
-                ),
-                share,
-                AGAIN,
-                "share",
-                "/proc/PID/net/snmp RetransSegs",
+                ))
+                .seen(share, AGAIN, "share", "/proc/PID/net/snmp RetransSegs")
+                .well(well),
             )
-            .well(well),
-        )
-        .evidences(drops_fact(case, network))
-        .chain(["requests".to_owned(), "segments lost".to_owned(), "retransmitted after a time-out".to_owned()])
-        .next("find where they are lost: ip -s link, ethtool -S, tc -s qdisc, and the same on the way to the clients")
-        .unless(format!("less than {} are retransmitted in a run that is as slow", percent(AGAIN))),
+            .evidences(drops_fact(case, network))
+            .chain([
+                "requests".to_owned(),
+                "segments lost".to_owned(),
+                "retransmitted after a time-out".to_owned(),
+            ])
+            .next(
+                "find where they are lost: ip -s link, ethtool -S, tc -s qdisc, and the same on \
+                 the way to the clients",
+            )
+            .unless(format!("less than {} are retransmitted in a run that is as slow", percent(AGAIN))),
     )
 }
 
@@ -109,7 +109,8 @@ fn drops_fact(case: &Case<'_>, network: &Network) -> Option<record::Evidence> {
         by.iter().filter(|(n, _)| *n > 0).map(|(n, by)| format!("{} {by}", grouped(*n))).collect();
     let text = format!("packets dropped: {}", by.join(", "));
     let well = case.when_well(|side| side.all.network.as_ref().map_or(0.0, |n| dropped(n) as f64));
-    (!by.is_empty()).then(|| fact(text, dropped(network) as f64, 1.0, "packets", "/proc/PID/net").well(well))
+    (!by.is_empty())
+        .then(|| fact(text).seen(dropped(network) as f64, 1.0, "packets", "/proc/PID/net").well(well))
 }
 
 /// An interface, or the kernel behind it, drops packets.
@@ -137,20 +138,18 @@ pub(crate) fn drops(case: &Case<'_>) -> Option<Found> {
         )
     };
     Some(
-        Found::new(
-            Cause::PacketDrops,
-            format!(
+        Found::new(Cause::PacketDrops)
+            .says(format!(
                 "{} packets a second are dropped on this machine: {who}.",
                 number(case.bad.per_second(dropped(network)))
-            ),
-        )
-        .margin(share, DROPPED, 5.0 * DROPPED)
-        .holding(case, |w| in_window(w, |network| dropped_share(network) >= DROPPED))
-        .sources(1 + u32::from(again(network) >= AGAIN) + u32::from(case.bad.load.timeouts > 0))
-        .evidences(drops_fact(case, network))
-        .chain(["requests".to_owned(), "packets".to_owned(), "dropped".to_owned()])
-        .next(advice)
-        .unless("nothing is dropped in a run that is as slow"),
+            ))
+            .margin(share, DROPPED, 5.0 * DROPPED)
+            .holding(case, |w| in_window(w, |network| dropped_share(network) >= DROPPED))
+            .sources(1 + u32::from(again(network) >= AGAIN) + u32::from(case.bad.load.timeouts > 0))
+            .evidences(drops_fact(case, network))
+            .chain(["requests".to_owned(), "packets".to_owned(), "dropped".to_owned()])
+            .next(advice)
+            .unless("nothing is dropped in a run that is as slow"),
     )
 }
 
@@ -163,45 +162,35 @@ pub(crate) fn tracking(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     Some(
-        Found::new(
-            Cause::Tracking,
-            format!(
+        Found::new(Cause::Tracking)
+            .says(format!(
                 "The firewall's table of connections is full: {} of {} are taken, and packets of new ones \
                  are dropped.",
                 grouped(table.used),
                 grouped(table.limit)
-            ),
-        )
-        .holding(case, |w| in_window(w, |network| network.tracking_drops > 0))
-        .sources(2 + u32::from(case.bad.load.timeouts > 0))
-        .evidence(
-            fact(
-                format!("{} of {} connections tracked", grouped(table.used), grouped(table.limit)),
-                table.share(),
-                TABLE_FULL,
-                "share",
-                "nf_conntrack",
+            ))
+            .holding(case, |w| in_window(w, |network| network.tracking_drops > 0))
+            .sources(2 + u32::from(case.bad.load.timeouts > 0))
+            .evidence(
+                fact(format!("{} of {} connections tracked", grouped(table.used), grouped(table.limit)))
+                    .seen(table.share(), TABLE_FULL, "share", "nf_conntrack")
+                    .well(before(case, |network| network.tracked.map_or(0.0, |table| table.share()))),
             )
-            .well(before(case, |network| network.tracked.map_or(0.0, |table| table.share()))),
-        )
-        .evidence(
-            fact(
-                format!("{} packets dropped because of it", grouped(network.tracking_drops)),
-                network.tracking_drops as f64,
-                1.0,
-                "packets",
-                "/proc/PID/net/stat/nf_conntrack",
+            .evidence(
+                fact(format!("{} packets dropped because of it", grouped(network.tracking_drops)))
+                    .seen(network.tracking_drops as f64, 1.0, "packets", "/proc/PID/net/stat/nf_conntrack")
+                    .well(before(case, |network| network.tracking_drops as f64)),
             )
-            .well(before(case, |network| network.tracking_drops as f64)),
-        )
-        .chain(["connections".to_owned()])
-        .gave(way::limit(
-            format!("a table of {}", grouped(table.limit)),
-            table.used as f64,
-            table.limit as f64,
-        ))
-        .next("keep connections alive; net.netfilter.nf_conntrack_max; or do not track this port (NOTRACK)")
-        .unless("the table has room in a run that fails the same way"),
+            .chain(["connections".to_owned()])
+            .gave(way::limit(
+                format!("a table of {}", grouped(table.limit)),
+                table.used as f64,
+                table.limit as f64,
+            ))
+            .next(
+                "keep connections alive; net.netfilter.nf_conntrack_max; or do not track this port (NOTRACK)",
+            )
+            .unless("the table has room in a run that fails the same way"),
     )
 }
 
@@ -225,38 +214,32 @@ pub(crate) fn bandwidth(case: &Case<'_>) -> Option<Found> {
     let a_second = case.bad.per_second(link.sent_bytes.max(link.received_bytes)) as u64;
     let speed = units::Bytes(link.bits_per_second / 8);
     Some(
-        Found::new(
-            Cause::Bandwidth,
-            format!(
+        Found::new(Cause::Bandwidth)
+            .says(format!(
                 "The network link is full: {} a second {way}, of the {speed} that it carries.",
                 bytes(a_second)
-            ),
-        )
-        .margin(share, LINK_FULL, 0.97)
-        .holding(case, |window| {
-            let seconds = window.length().as_secs_f64();
-            in_window(window, |network| network.link.is_some_and(|l| link_share(&l, seconds) >= LINK_FULL))
-        })
-        .sources(2)
-        .evidence(
-            fact(
-                format!("{} of its speed in use", percent(share)),
-                share,
-                LINK_FULL,
-                "share",
-                "/proc/PID/net/dev, /sys/class/net/*/speed",
+            ))
+            .margin(share, LINK_FULL, 0.97)
+            .holding(case, |window| {
+                let seconds = window.length().as_secs_f64();
+                in_window(window, |network| {
+                    network.link.is_some_and(|l| link_share(&l, seconds) >= LINK_FULL)
+                })
+            })
+            .sources(2)
+            .evidence(
+                fact(format!("{} of its speed in use", percent(share)))
+                    .seen(share, LINK_FULL, "share", "/proc/PID/net/dev, /sys/class/net/*/speed")
+                    .well(case.when_well(of)),
             )
-            .well(case.when_well(of)),
-        )
-        .evidence(fact(
-            format!("{} answers a second", number(case.bad.load.answered)),
-            case.bad.load.answered,
-            0.0,
-            "1/s",
-            source::LOAD,
-        ))
-        .chain(["answers".to_owned(), format!("a link of {speed} a second")])
-        .next("send less: compress, cache nearer to clients, smaller answers; or a faster link")
-        .unless("the link has room in a run that is as slow"),
+            .evidence(fact(format!("{} answers a second", number(case.bad.load.answered))).seen(
+                case.bad.load.answered,
+                0.0,
+                "1/s",
+                source::LOAD,
+            ))
+            .chain(["answers".to_owned(), format!("a link of {speed} a second")])
+            .next("send less: compress, cache nearer to clients, smaller answers; or a faster link")
+            .unless("the link has room in a run that is as slow"),
     )
 }

@@ -7,7 +7,7 @@ use crate::way::used;
 use crate::words::{count, number, percent, time};
 use crate::workers::Workers;
 use record::watch::SubjectWindow;
-use record::{Arithmetic, Cause, Place, Prediction, Station};
+use record::{Arithmetic, Cause, Place, Station};
 use units::{Bytes, Rate};
 
 /// All workers are busy, each with something that is not itself at its limit.
@@ -45,50 +45,42 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
         measured: Rate(case.bad.load.answered),
     });
     Some(
-        Found::new(
-            Cause::Workers,
-            format!(
+        Found::new(Cause::Workers)
+            .says(format!(
                 "All {} workers of {} are taken, and {what}; {} requests are outstanding.",
                 number(workers.all),
                 case.name(),
                 number(case.bad.load.outstanding)
-            ),
-        )
-        .margin(workers.outside(), MOST * workers.all, 0.9 * workers.all)
-        .holding(case, all_taken)
-        // Without a second side nobody knows which of them are workers.
-        .sources(if case.well.is_some() { 2 } else { 1 })
-        .seen_by_sweeps(case)
-        .evidence(
-            fact(
-                format!(
+            ))
+            .margin(workers.outside(), MOST * workers.all, 0.9 * workers.all)
+            .holding(case, all_taken)
+            // Without a second side nobody knows which of them are workers.
+            .sources(if case.well.is_some() { 2 } else { 1 })
+            .seen_by_sweeps(case)
+            .evidence(
+                fact(format!(
                     "{} of {} workers ({}) wait for something else: {what}",
                     number(workers.outside()),
                     number(workers.all),
                     workers.name
-                ),
-                workers.outside(),
-                MOST * workers.all,
-                "threads",
-                source::SWEEP,
+                ))
+                .seen(workers.outside(), MOST * workers.all, "threads", source::SWEEP)
+                .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside))),
             )
-            .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside))),
-        )
-        .evidence(outstanding_fact(case))
-        .evidences(bystanders(case, &workers))
-        .arithmetic(arithmetic)
-        .gave(station(case)?)
-        .chain([short])
-        .next("shorten what they wait for")
-        .next(more_workers(case, &workers))
-        .predicts(Prediction {
-            change: format!("{} workers", number(2.0 * workers.all)),
-            capacity: Some(Rate(2.0 * case.bad.load.answered)),
-            then:
-                "what they wait for is the next limit; if the rate stays the same, it was the cause already"
-                    .to_owned(),
-        })
-        .unless("workers are idle while requests wait"),
+            .evidence(outstanding_fact(case))
+            .evidences(bystanders(case, &workers))
+            .arithmetic(arithmetic)
+            .gave(station(case)?)
+            .chain([short])
+            .next("shorten what they wait for")
+            .next(more_workers(case, &workers))
+            .predicts(
+                format!("{} workers", number(2.0 * workers.all)),
+                Some(Rate(2.0 * case.bad.load.answered)),
+                "what they wait for is the next limit; if the rate stays the same, it was the \
+                 cause already",
+            )
+            .unless("workers are idle while requests wait"),
     )
 }
 
@@ -96,7 +88,7 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
 fn bystanders(case: &Case<'_>, workers: &Workers) -> Option<record::Evidence> {
     let others = case.bystanders.in_group(&workers.name);
     let text = format!("{} more with that name do the same at any load: not workers", number(others));
-    (others > 0.0).then(|| fact(text, others, 1.0, "threads", source::SWEEP))
+    (others > 0.0).then(|| fact(text).seen(others, 1.0, "threads", source::SWEEP))
 }
 
 /// With what twice as many would take, where it is known what a thread takes here.
@@ -152,34 +144,27 @@ pub(crate) fn downstream(case: &Case<'_>) -> Option<Found> {
         ..Place::Peers.named(&place)
     };
     Some(
-        Found::new(
-            Cause::Downstream,
-            format!(
+        Found::new(Cause::Downstream)
+            .says(format!(
                 "{} of {} workers of {} wait for {place}.",
                 number(readers),
                 number(workers.all),
                 case.name()
-            ),
-        )
-        .margin(readers, MOST * engaged, 0.9 * engaged)
-        .holding(case, reading)
-        .sources(2)
-        .seen_by_sweeps(case)
-        .evidence(
-            fact(
-                format!("{} of {} workers read from {place}", number(readers), number(workers.all)),
-                readers,
-                MOST * engaged,
-                "threads",
-                source::SWEEP,
+            ))
+            .margin(readers, MOST * engaged, 0.9 * engaged)
+            .holding(case, reading)
+            .sources(2)
+            .seen_by_sweeps(case)
+            .evidence(
+                fact(format!("{} of {} workers read from {place}", number(readers), number(workers.all)))
+                    .seen(readers, MOST * engaged, "threads", source::SWEEP)
+                    .well(before),
             )
-            .well(before),
-        )
-        .evidence(outstanding_fact(case))
-        .chain(station(case))
-        .chain([there])
-        .next(format!("look at {place}: watch it too (--postgres, or torment there)"))
-        .unless(format!("{place} answers as quickly as when the service was well")),
+            .evidence(outstanding_fact(case))
+            .chain(station(case))
+            .chain([there])
+            .next(format!("look at {place}: watch it too (--postgres, or torment there)"))
+            .unless(format!("{place} answers as quickly as when the service was well")),
     )
 }
 
@@ -201,42 +186,35 @@ pub(crate) fn disk(case: &Case<'_>) -> Option<Found> {
     let what = what.unwrap_or_else(|| "a disk".to_owned());
     let written = case.bad.service().written_bytes.unwrap_or(0);
     Some(
-        Found::new(
-            Cause::Disk,
-            format!(
+        Found::new(Cause::Disk)
+            .says(format!(
                 "{} of {} workers of {} wait for a disk ({what}).",
                 number(waiting),
                 number(workers),
                 case.name()
-            ),
-        )
-        .margin(waiting, SHARE * engaged, 0.6 * engaged)
-        .holding(case, |w| w.subjects.first().is_some_and(|s| there(s).0 >= 0.6))
-        .sources(2)
-        .seen_by_sweeps(case)
-        .evidence(
-            fact(
-                format!("{} in uninterruptible sleep, at {what}", count(waiting, "worker")),
-                waiting,
-                SHARE * engaged,
-                "threads",
-                source::SWEEP,
+            ))
+            .margin(waiting, SHARE * engaged, 0.6 * engaged)
+            .holding(case, |w| w.subjects.first().is_some_and(|s| there(s).0 >= 0.6))
+            .sources(2)
+            .seen_by_sweeps(case)
+            .evidence(
+                fact(format!("{} in uninterruptible sleep, at {what}", count(waiting, "worker")))
+                    .seen(waiting, SHARE * engaged, "threads", source::SWEEP)
+                    .well(case.when_well(|side| there(side.service()).0)),
             )
-            .well(case.when_well(|side| there(side.service()).0)),
-        )
-        .evidence(fact(
-            format!("{} written a second", crate::words::bytes(case.bad.per_second(written) as u64)),
-            written as f64,
-            0.0,
-            "bytes",
-            "/proc/PID/io",
-        ))
-        .chain(station(case))
-        .chain([what])
-        .next("write less often, write the data of several requests at once, or use a faster disk")
-        .unless(format!(
-            "fewer than {} of the workers wait for a disk in a run that is as slow",
-            percent(SHARE)
-        )),
+            .evidence(
+                fact(format!(
+                    "{} written a second",
+                    crate::words::bytes(case.bad.per_second(written) as u64)
+                ))
+                .seen(written as f64, 0.0, "bytes", "/proc/PID/io"),
+            )
+            .chain(station(case))
+            .chain([what])
+            .next("write less often, write the data of several requests at once, or use a faster disk")
+            .unless(format!(
+                "fewer than {} of the workers wait for a disk in a run that is as slow",
+                percent(SHARE)
+            )),
     )
 }

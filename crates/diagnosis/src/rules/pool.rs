@@ -11,7 +11,7 @@ use crate::found::{Contrast, Found, fact, source};
 use crate::way;
 use crate::words::{count, number, time};
 use crate::workers::Workers;
-use record::{Arithmetic, Cause, Place, Prediction, Station, Use};
+use record::{Arithmetic, Cause, Place, Station, Use};
 use units::{Nanos, Rate};
 
 /// How many of something there are, and to whom they lead.
@@ -104,24 +104,21 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     // A time that does not give the rate measured is no time to reckon with.
     let hold = hold.filter(|_| arithmetic.as_ref().is_some_and(Arithmetic::agrees));
     let at = peer.as_ref().map(|peer| format!(" to {}", named(case, peer))).unwrap_or_default();
-    let mut found = Found::new(
-        Cause::Pool,
-        format!(
+    let mut found = Found::new(Cause::Pool)
+        .says(format!(
             "{} of {}'s {} workers wait for one of {} {thing}s{at}.",
             number(crowd.waiting),
             case.name(),
             number(crowd.workers.all),
             number(size)
-        ),
-    )
-    .margin(crowd.waiting, MOST * crowd.engaged, 0.85 * crowd.engaged)
-    .holding(case, |window| crowded(case, window).is_some_and(|crowd| crowd.holding > ONE))
-    .sources(2)
-    .seen_by_sweeps(case)
-    .evidence(waiting_fact(case, crowd))
-    .evidence(
-        fact(
-            match &peer {
+        ))
+        .margin(crowd.waiting, MOST * crowd.engaged, 0.85 * crowd.engaged)
+        .holding(case, |window| crowded(case, window).is_some_and(|crowd| crowd.holding > ONE))
+        .sources(2)
+        .seen_by_sweeps(case)
+        .evidence(waiting_fact(case, crowd))
+        .evidence(
+            fact(match &peer {
                 Some(peer) => {
                     format!("{} read from {}, never more", number(crowd.workers.reading()), named(case, peer))
                 }
@@ -130,15 +127,11 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
                     number(crowd.holding),
                     number(size)
                 ),
-            },
-            crowd.holding,
-            0.7 * size,
-            "threads",
-            source::SWEEP,
+            })
+            .seen(crowd.holding, 0.7 * size, "threads", source::SWEEP)
+            .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside))),
         )
-        .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside))),
-    )
-    .evidence(outstanding_fact(case));
+        .evidence(outstanding_fact(case));
     if let Some(dump) = dumped(case, waits_in_application) {
         found = found.evidence(dump).sources(3);
     }
@@ -169,10 +162,10 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
             .chain(sessions.map(|sessions| sessions.link))
             .next(shorter)
             .next(larger(size, thing, hold, measured))
-            .predicts(Prediction {
-                change: format!("a pool of {}", number(2.0 * size)),
-                capacity: Some(Rate(2.0 * measured.0)),
-                then: match &peer {
+            .predicts(
+                format!("a pool of {}", number(2.0 * size)),
+                Some(Rate(2.0 * measured.0)),
+                match &peer {
                     Some(peer) => {
                         format!(
                             "if the rate stays the same, {} is the limit behind the pool",
@@ -181,7 +174,7 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
                     }
                     None => "if the rate stays the same, what the pool guards is the limit".to_owned(),
                 },
-            })
+            )
             .unless(format!(
                 "fewer than {} are in use while workers wait, or the workers are on processors",
                 number((0.7 * size).floor())

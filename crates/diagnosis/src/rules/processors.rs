@@ -7,7 +7,7 @@ use crate::found::{Contrast, Found, fact, source};
 use crate::way::used as used_there;
 use crate::words::{count, number, percent};
 use record::watch::Window;
-use record::{Arithmetic, Cause, Place, Prediction, Station};
+use record::{Arithmetic, Cause, Place, Station};
 use units::Rate;
 
 /// So much of what it may use has a saturated service in use.
@@ -78,9 +78,8 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<Found> {
     let (_, windows) = case.bad.holds(throttled);
     let spare = idle(&case.bad.all);
     Some(
-        Found::new(
-            Cause::CpuQuota,
-            format!(
+        Found::new(Cause::CpuQuota)
+            .says(format!(
                 "{} is limited to {} by its quota: throttled in {} of {} periods, while {} of the machine \
                  were idle.",
                 case.name(),
@@ -88,56 +87,47 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<Found> {
                 quota.throttled,
                 quota.periods,
                 count(spare, "processor")
-            ),
-        )
-        .margin(share, THROTTLED, 0.5)
-        .holding(case, throttled)
-        .sources(if used >= 0.9 * quota.cpus { 3 } else { 2 })
-        .evidence(
-            fact(
-                format!("throttled in {} of the periods of {}", percent(share), quota.group),
-                share,
-                THROTTLED,
-                "share",
-                "cpu.stat",
+            ))
+            .margin(share, THROTTLED, 0.5)
+            .holding(case, throttled)
+            .sources(if used >= 0.9 * quota.cpus { 3 } else { 2 })
+            .evidence(
+                fact(format!("throttled in {} of the periods of {}", percent(share), quota.group))
+                    .seen(share, THROTTLED, "share", "cpu.stat")
+                    .in_windows(windows)
+                    .well(case.when_well(|side| {
+                        let quota = side.service().cgroup.as_ref().and_then(|cgroup| cgroup.cpu.clone());
+                        quota.map_or(0.0, |q| q.throttled as f64 / q.periods.max(1) as f64)
+                    })),
             )
-            .in_windows(windows)
-            .well(case.when_well(|side| {
-                let quota = side.service().cgroup.as_ref().and_then(|cgroup| cgroup.cpu.clone());
-                quota.map_or(0.0, |q| q.throttled as f64 / q.periods.max(1) as f64)
-            })),
-        )
-        .evidence(fact(
-            format!("{} used of {} allowed", number(used), number(quota.cpus)),
-            used,
-            0.8 * quota.cpus,
-            "processors",
-            source::SCHEDSTAT,
-        ))
-        .evidence(fact(
-            format!("{} ready and waiting", count(case.runnable(), "thread")),
-            case.runnable(),
-            1.0,
-            "threads",
-            source::SCHEDSTAT,
-        ))
-        .arithmetic(by_cost(case, quota.cpus, "processors of quota"))
-        .chain(["requests".to_owned(), format!("{} ready", count(case.runnable(), "thread"))])
-        .chain([station(
-            case,
-            format!("quota of {}", count(quota.cpus, "processor")),
-            quota.cpus,
-            service_cpu,
-        )])
-        .next("raise the quota (cpu.max, CPUQuota, --cpus, resources.limits.cpu), or remove it")
-        .next("or have fewer threads want a processor at once: workers, collector, compilers")
-        .predicts(Prediction {
-            change: format!("twice the quota ({})", number(2.0 * quota.cpus)),
-            capacity: Some(Rate(case.bad.load.answered * gain(quota.cpus, host_cpus(&case.bad.all)))),
-            then: "processors are the next limit; if the rate does not rise, the quota was not the cause"
-                .to_owned(),
-        })
-        .unless(format!("throttled periods below {} in a run that is as slow", percent(THROTTLED))),
+            .evidence(fact(format!("{} used of {} allowed", number(used), number(quota.cpus))).seen(
+                used,
+                0.8 * quota.cpus,
+                "processors",
+                source::SCHEDSTAT,
+            ))
+            .evidence(fact(format!("{} ready and waiting", count(case.runnable(), "thread"))).seen(
+                case.runnable(),
+                1.0,
+                "threads",
+                source::SCHEDSTAT,
+            ))
+            .arithmetic(by_cost(case, quota.cpus, "processors of quota"))
+            .chain(["requests".to_owned(), format!("{} ready", count(case.runnable(), "thread"))])
+            .chain([station(
+                case,
+                format!("quota of {}", count(quota.cpus, "processor")),
+                quota.cpus,
+                service_cpu,
+            )])
+            .next("raise the quota (cpu.max, CPUQuota, --cpus, resources.limits.cpu), or remove it")
+            .next("or have fewer threads want a processor at once: workers, collector, compilers")
+            .predicts(
+                format!("twice the quota ({})", number(2.0 * quota.cpus)),
+                Some(Rate(case.bad.load.answered * gain(quota.cpus, host_cpus(&case.bad.all)))),
+                "processors are the next limit; if the rate does not rise, the quota was not the cause",
+            )
+            .unless(format!("throttled periods below {} in a run that is as slow", percent(THROTTLED))),
     )
 }
 
@@ -209,9 +199,8 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
     users.push(format!("torment {}", number(own)));
     let available = (cpus - shared).min(host - own - downstream).max(0.05);
     let sharing = own > 0.15 * host;
-    let mut found = Found::new(
-        Cause::Cpu,
-        if used < FULL * cpus && shared > 0.0 {
+    let mut found = Found::new(Cause::Cpu)
+        .says(if used < FULL * cpus && shared > 0.0 {
             let others: Vec<&str> =
                 case.downstreams().filter(|(s, _)| shares(case, s)).map(|(s, _)| s.name.as_str()).collect();
             format!(
@@ -231,38 +220,27 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
                 number(cpus),
                 number(runnable)
             )
-        },
-    )
-    .margin((used + shared).max(host - idle(&case.bad.all)) / cpus, FULL, 0.95)
-    .holding(case, full)
-    .sources(2 + u32::from(runnable >= cpus))
-    .seen_by_sweeps(case)
-    .evidence(
-        fact(
-            format!(
+        })
+        .margin((used + shared).max(host - idle(&case.bad.all)) / cpus, FULL, 0.95)
+        .holding(case, full)
+        .sources(2 + u32::from(runnable >= cpus))
+        .seen_by_sweeps(case)
+        .evidence(
+            fact(format!(
                 "{} processors of {} used: {}",
                 number(host - idle(&case.bad.all)),
                 number(host),
                 users.join(", ")
-            ),
-            used,
-            FULL * cpus,
-            "processors",
-            source::SCHEDSTAT,
+            ))
+            .seen(used, FULL * cpus, "processors", source::SCHEDSTAT)
+            .in_windows(windows)
+            .well(case.when_well(|side| cpu_of(side.service(), side.all.length()))),
         )
-        .in_windows(windows)
-        .well(case.when_well(|side| cpu_of(side.service(), side.all.length()))),
-    )
-    .evidence(
-        fact(
-            format!("{} ready and waiting for a processor", count(runnable, "thread")),
-            runnable,
-            cpus,
-            "threads",
-            source::SCHEDSTAT,
-        )
-        .well(case.when_well(|side| runnable_of(side.service(), side.all.length()))),
-    );
+        .evidence(
+            fact(format!("{} ready and waiting for a processor", count(runnable, "thread")))
+                .seen(runnable, cpus, "threads", source::SCHEDSTAT)
+                .well(case.when_well(|side| runnable_of(side.service(), side.all.length()))),
+        );
     for group in by_group(&case.bad).into_iter().chain(switching(case)) {
         found = found.evidence(group);
     }
@@ -288,12 +266,12 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
             })])
             .next("profile it (perf record -g -p PID, async-profiler) and make a request cheaper")
             .next(more)
-            .predicts(Prediction {
-                change: "twice the processors".to_owned(),
-                capacity: Some(Rate(2.0 * case.bad.load.answered)),
-                then: "a lock or a pool is the next limit; if the rate does not rise, processors were not the cause"
-                    .to_owned(),
-            })
+            .predicts(
+                "twice the processors",
+                Some(Rate(2.0 * case.bad.load.answered)),
+                "a lock or a pool is the next limit; if the rate does not rise, processors were not the \
+                 cause",
+            )
             .unless(format!("the service uses less than {} of its processors and is as slow", percent(FULL))),
     )
 }
@@ -315,7 +293,7 @@ fn by_group(side: &Condition<'_>) -> Vec<record::Evidence> {
                 number(used(group.on_cpu_ns)),
                 number(used(group.run_delay_ns))
             );
-            fact(text, used(group.on_cpu_ns), 0.0, "processors", source::SCHEDSTAT)
+            fact(text).seen(used(group.on_cpu_ns), 0.0, "processors", source::SCHEDSTAT)
         })
         .collect()
 }
@@ -339,5 +317,5 @@ fn switching(case: &Case<'_>) -> Option<record::Evidence> {
         number(used),
         number(case.cpu())
     );
-    Some(fact(text, used, least, "processors", source::SCHEDSTAT).well(case.when_well(taken)))
+    Some(fact(text).seen(used, least, "processors", source::SCHEDSTAT).well(case.when_well(taken)))
 }

@@ -39,58 +39,54 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
         false => [accept, "raise the backlog (and net.core.somaxconn) only if connections come in bursts"],
     };
     Some(
-        Found::new(
-            Cause::AcceptQueue,
-            format!(
+        Found::new(Cause::AcceptQueue)
+            .says(format!(
                 "The queue of new connections at {} is full ({} of {}): {} does not accept as fast as they \
                  arrive.",
                 listener.address,
                 listener.queued,
                 listener.backlog,
                 case.name()
-            ),
-        )
-        .margin(if overflows > 0 { 1.0 } else { 0.5 }, 0.0, 1.0)
-        .holding(case, |w| {
-            service(w).is_some_and(full) || w.network.is_some_and(|network| network.listen_overflows > 0)
-        })
-        .sources(if overflows > 0 { 3 } else { 2 })
-        .evidence(
-            fact(
-                queued,
+            ))
+            .margin(if overflows > 0 { 1.0 } else { 0.5 }, 0.0, 1.0)
+            .holding(case, |w| {
+                service(w).is_some_and(full) || w.network.is_some_and(|network| network.listen_overflows > 0)
+            })
+            .sources(if overflows > 0 { 3 } else { 2 })
+            .evidence(
+                fact(queued)
+                    .seen(
+                        f64::from(listener.queued),
+                        f64::from(listener.backlog),
+                        "connections",
+                        source::SOCKETS,
+                    )
+                    .well(case.when_well(|side| {
+                        side.service().listeners.iter().map(|l| f64::from(l.queued)).fold(0.0, f64::max)
+                    })),
+            )
+            .evidence(fact(format!("{} connections turned away by the kernel", grouped(overflows))).seen(
+                overflows as f64,
+                1.0,
+                "connections",
+                "/proc/net/netstat ListenOverflows",
+            ))
+            .evidence(fact(format!("{} requests timed out", grouped(load.timeouts))).seen(
+                load.timeouts as f64,
+                1.0,
+                "requests",
+                source::LOAD,
+            ))
+            .chain(["connections".to_owned()])
+            .gave(way::limit(
+                format!("accept queue of {}", listener.backlog),
                 f64::from(listener.queued),
                 f64::from(listener.backlog),
-                "connections",
-                source::SOCKETS,
-            )
-            .well(case.when_well(|side| {
-                side.service().listeners.iter().map(|l| f64::from(l.queued)).fold(0.0, f64::max)
-            })),
-        )
-        .evidence(fact(
-            format!("{} connections turned away by the kernel", grouped(overflows)),
-            overflows as f64,
-            1.0,
-            "connections",
-            "/proc/net/netstat ListenOverflows",
-        ))
-        .evidence(fact(
-            format!("{} requests timed out", grouped(load.timeouts)),
-            load.timeouts as f64,
-            1.0,
-            "requests",
-            source::LOAD,
-        ))
-        .chain(["connections".to_owned()])
-        .gave(way::limit(
-            format!("accept queue of {}", listener.backlog),
-            f64::from(listener.queued),
-            f64::from(listener.backlog),
-        ))
-        .chain([format!("{} accepts too slowly", case.name())])
-        .next(first)
-        .next(then)
-        .unless("the queue stays below its backlog once clients keep their connections alive"),
+            ))
+            .chain([format!("{} accepts too slowly", case.name())])
+            .next(first)
+            .next(then)
+            .unless("the queue stays below its backlog once clients keep their connections alive"),
     )
 }
 
@@ -129,39 +125,31 @@ pub(crate) fn tasks(case: &Case<'_>) -> Option<Found> {
     };
     let threads = |side: &crate::case::Condition<'_>| f64::from(side.service().threads);
     Some(
-        Found::new(
-            Cause::TaskLimit,
-            format!(
+        Found::new(Cause::TaskLimit)
+            .says(format!(
                 "{} may not have more threads: {} of {} are taken ({what}).",
                 case.name(),
                 grouped(used),
                 grouped(limit)
-            ),
-        )
-        .holding(case, |w| service(w).is_some_and(at_limit))
-        .sources(if refused > 0 { 3 } else { 2 })
-        .evidence(
-            fact(
-                format!("{} threads and processes of {} allowed", grouped(used), grouped(limit)),
-                used as f64,
-                limit as f64,
+            ))
+            .holding(case, |w| service(w).is_some_and(at_limit))
+            .sources(if refused > 0 { 3 } else { 2 })
+            .evidence(
+                fact(format!("{} threads and processes of {} allowed", grouped(used), grouped(limit)))
+                    .seen(used as f64, limit as f64, "tasks", source::CGROUP)
+                    .well(case.when_well(threads)),
+            )
+            .evidence(fact(format!("{} new ones refused", grouped(refused))).seen(
+                refused as f64,
+                1.0,
                 "tasks",
                 source::CGROUP,
-            )
-            .well(case.when_well(threads)),
-        )
-        .evidence(fact(
-            format!("{} new ones refused", grouped(refused)),
-            refused as f64,
-            1.0,
-            "tasks",
-            source::CGROUP,
-        ))
-        .chain(["requests".to_owned(), "a thread for each".to_owned()])
-        .gave(way::limit(what, used as f64, limit as f64))
-        .next(advice)
-        .next("or bound the number of threads: a pool with a queue, or virtual threads")
-        .unless("the number of threads stays below the limit while requests still fail"),
+            ))
+            .chain(["requests".to_owned(), "a thread for each".to_owned()])
+            .gave(way::limit(what, used as f64, limit as f64))
+            .next(advice)
+            .next("or bound the number of threads: a pool with a queue, or virtual threads")
+            .unless("the number of threads stays below the limit while requests still fail"),
     )
 }
 
@@ -187,28 +175,32 @@ pub(crate) fn memory(case: &Case<'_>) -> Option<Found> {
         memory.is_some_and(|m| m.kills > 0 || m.failures > 0 || m.high > 0) || subject.ended > 0
     };
     Some(
-        Found::new(Cause::MemoryLimit, sentence)
+        Found::new(Cause::MemoryLimit)
+            .says(sentence)
             .holding(case, |w| service(w).is_some_and(at_limit))
             .margin(if memory.kills > 0 { 1.0 } else { 0.5 }, 0.0, 1.0)
             .sources(if memory.kills > 0 { 3 } else { 2 })
-            .evidence(fact(
-                format!(
+            .evidence(
+                fact(format!(
                     "{} of {limit} in use, {} of it cache",
                     bytes(memory.used_bytes),
                     bytes(memory.cache_bytes)
+                ))
+                .seen(
+                    held as f64,
+                    MEMORY_FULL * memory.limit_bytes as f64,
+                    "bytes",
+                    source::CGROUP,
                 ),
-                held as f64,
-                MEMORY_FULL * memory.limit_bytes as f64,
-                "bytes",
-                source::CGROUP,
-            ))
-            .evidence(fact(
-                format!("{} times at the limit, {} processes killed", grouped(memory.failures), memory.kills),
-                (memory.failures + memory.kills) as f64,
-                1.0,
-                "times",
-                source::CGROUP,
-            ))
+            )
+            .evidence(
+                fact(format!(
+                    "{} times at the limit, {} processes killed",
+                    grouped(memory.failures),
+                    memory.kills
+                ))
+                .seen((memory.failures + memory.kills) as f64, 1.0, "times", source::CGROUP),
+            )
             .chain(["requests".to_owned(), "memory".to_owned(), format!("limit of {limit}")])
             .next(
                 "find out what holds the memory, and whether it grows with the requests in flight or with \
@@ -227,38 +219,33 @@ pub(crate) fn descriptors(case: &Case<'_>) -> Option<Found> {
     let near =
         |subject: &SubjectWindow| subject.descriptors.is_some_and(|usage| usage.share() >= DESCRIPTORS_SHARE);
     Some(
-        Found::new(
-            Cause::Descriptors,
-            format!(
+        Found::new(Cause::Descriptors)
+            .says(format!(
                 "{} has no descriptors left: {} of {} are open.",
                 case.name(),
                 grouped(used.used),
                 grouped(used.limit)
-            ),
-        )
-        .margin(used.share(), DESCRIPTORS_SHARE, 1.0)
-        .holding(case, |w| service(w).is_some_and(near))
-        .sources(2)
-        .evidence(
-            fact(
-                format!("{} of {} descriptors open", grouped(used.used), grouped(used.limit)),
-                used.share(),
-                DESCRIPTORS_SHARE,
-                "share",
-                source::PROCESS,
+            ))
+            .margin(used.share(), DESCRIPTORS_SHARE, 1.0)
+            .holding(case, |w| service(w).is_some_and(near))
+            .sources(2)
+            .evidence(
+                fact(format!("{} of {} descriptors open", grouped(used.used), grouped(used.limit)))
+                    .seen(used.share(), DESCRIPTORS_SHARE, "share", source::PROCESS)
+                    .well(
+                        case.when_well(|side| side.service().descriptors.map_or(0.0, |usage| usage.share())),
+                    ),
             )
-            .well(case.when_well(|side| side.service().descriptors.map_or(0.0, |usage| usage.share()))),
-        )
-        .chain(["connections and files".to_owned()])
-        .gave(way::limit(
-            format!("limit of {} descriptors", grouped(used.limit)),
-            used.used as f64,
-            used.limit as f64,
-        ))
-        .next("raise its limit (ulimit -n, LimitNOFILE), or find what is opened and not closed")
-        .unless(format!(
-            "fewer than {} stay open in a run that fails the same way",
-            number(0.95 * used.limit as f64)
-        )),
+            .chain(["connections and files".to_owned()])
+            .gave(way::limit(
+                format!("limit of {} descriptors", grouped(used.limit)),
+                used.used as f64,
+                used.limit as f64,
+            ))
+            .next("raise its limit (ulimit -n, LimitNOFILE), or find what is opened and not closed")
+            .unless(format!(
+                "fewer than {} stay open in a run that fails the same way",
+                number(0.95 * used.limit as f64)
+            )),
     )
 }

@@ -3,7 +3,7 @@
 use plan::{At, Hypothesis, Measure};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
-use record::{Answer, ArmOf, Design, ProbeOf, Standing, Taken, Visit};
+use record::{Answer, ArmOf, Design, ProbeOf, Standing, Taken, Visit, Visiting};
 use torment_experiment::{Experiment, Step};
 use units::{Nanos, Share};
 
@@ -121,7 +121,9 @@ impl Scenario {
     fn standing(&self, prepared: &Experiment, seed: u64) -> Standing {
         let mut experiment = prepared.reseeded(seed);
         let mut nature = Nature::new(self, seed);
-        while let Step::Visit { number, block, arm, placebo, .. } = experiment.next(Nanos(0)) {
+        while let Step::Visit { start: Visiting { number, block, arm, placebo, .. }, .. } =
+            experiment.next(Nanos(0))
+        {
             experiment.take(&nature.visit(number, block, arm, placebo));
         }
         experiment.standing()

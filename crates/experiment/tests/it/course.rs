@@ -2,7 +2,7 @@
 
 use crate::told::{Asked, Told, conduct, design, told, visit, wobble};
 #[allow(dead_code, reason = "shared with the tests of verdicts")]
-use record::{Answer, Doubt, ExperimentEnd};
+use record::{Answer, Doubt, ExperimentEnd, Visiting};
 use torment_experiment::{Experiment, Step, least_time};
 use units::Nanos;
 
@@ -88,16 +88,15 @@ fn a_step_says_what_to_measure_and_how_long_it_should_take() {
     let mut asked = design(2);
     asked.probes.push(record::ProbeOf { arms: vec![2], ..asked.probes[0].clone() });
     let mut experiment = begin(&asked);
-    let Step::Visit { probes, expected, .. } = experiment.next(Nanos(0)) else { panic!("a visit") };
-    assert_eq!((probes, expected), (vec![0], None));
+    let Step::Visit { start, probes } = experiment.next(Nanos(0)) else { panic!("a visit") };
+    assert_eq!((probes, start.expected), (vec![0], None));
     experiment.take(&visit(Asked { number: 1, block: 0, arm: 0, placebo: false }, told(1000.0)));
     experiment.take(&visit(Asked { number: 2, block: 0, arm: 0, placebo: false }, told(1100.0)));
     assert_eq!(experiment.capacity("all"), Some(1050.0));
     assert_eq!(experiment.capacity("reads"), None);
     for _ in 0..4 {
-        let Step::Visit { number, block, arm, placebo, probes, expected } = experiment.next(Nanos(0)) else {
-            panic!("a visit")
-        };
+        let Step::Visit { start, probes } = experiment.next(Nanos(0)) else { panic!("a visit") };
+        let Visiting { number, block, arm, placebo, expected } = start;
         assert_eq!(probes, if arm == 2 { vec![0, 1] } else { vec![0] });
         assert_eq!(expected, Some(Nanos::from_secs_f64(10.0)));
         experiment.take(&visit(Asked { number, block, arm, placebo }, told(5000.0)));
@@ -165,7 +164,9 @@ fn a_table_without_questions_makes_the_least_blocks_and_no_placebo() {
 fn who_interrupts_keeps_what_was_measured() {
     let mut experiment = begin(&design(1));
     let mut visits = 0;
-    while let Step::Visit { number, block, arm, placebo, .. } = experiment.next(Nanos(0)) {
+    while let Step::Visit { start: Visiting { number, block, arm, placebo, .. }, .. } =
+        experiment.next(Nanos(0))
+    {
         if block == 3 {
             experiment.interrupt(ExperimentEnd::Interrupted);
             continue;

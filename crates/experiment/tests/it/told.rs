@@ -1,7 +1,7 @@
 //! Experiments that are told made-up figures.
 
 use plan::{At, Hypothesis, Measure};
-use record::{ArmOf, Cause, Design, ProbeOf, RunId, Taken, Visit};
+use record::{ArmOf, Cause, Design, ProbeOf, RunId, Taken, Visit, Visiting};
 use torment_experiment::{Experiment, Step};
 use units::{Nanos, Share};
 
@@ -83,7 +83,7 @@ pub fn visit(asked: Asked, told: Told) -> Visit {
 /// Goes on to the end; each visit takes ten seconds. Returns what was asked for.
 pub fn conduct(experiment: &mut Experiment, mut gives: impl FnMut(Asked) -> Told) -> Vec<Asked> {
     let mut made = Vec::new();
-    while let Step::Visit { number, block, arm, placebo, .. } =
+    while let Step::Visit { start: Visiting { number, block, arm, placebo, .. }, .. } =
         experiment.next(Nanos::from_secs_f64(10.0 * made.len() as f64))
     {
         let asked = Asked { number, block, arm, placebo };

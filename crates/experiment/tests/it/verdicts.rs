@@ -3,7 +3,7 @@
 use crate::told::{Asked, Told, asked, conduct, design, told, visit, wobble};
 #[allow(dead_code, reason = "shared with the tests of the course")]
 use plan::{At, Measure};
-use record::{Answer, Cause, Design, Doubt, ExperimentEnd, Judged, Standing};
+use record::{Answer, Cause, Design, Doubt, ExperimentEnd, Judged, Standing, Visiting};
 use torment_experiment::Experiment;
 use units::{Rate, Share};
 
@@ -56,8 +56,9 @@ fn less_is_better_where_it_is() {
     slower.hypotheses[0].measure = Measure::P99;
     slower.probes[0].at = At::Rate(Rate(500.0));
     let mut experiment = Experiment::new(&slower).expect("a design");
-    while let torment_experiment::Step::Visit { number, block, arm, placebo, .. } =
-        experiment.next(units::Nanos(0))
+    while let torment_experiment::Step::Visit {
+        start: Visiting { number, block, arm, placebo, .. }, ..
+    } = experiment.next(units::Nanos(0))
     {
         let asked = Asked { number, block, arm, placebo };
         let mut visit = visit(asked, told(0.0));
@@ -116,8 +117,9 @@ fn a_block_without_a_figure_does_not_count_and_an_arm_without_any_costs_the_othe
 #[test]
 fn figures_that_are_only_bounds_are_a_doubt() {
     let mut experiment = Experiment::new(&design(1)).expect("a design");
-    while let torment_experiment::Step::Visit { number, block, arm, placebo, .. } =
-        experiment.next(units::Nanos(0))
+    while let torment_experiment::Step::Visit {
+        start: Visiting { number, block, arm, placebo, .. }, ..
+    } = experiment.next(units::Nanos(0))
     {
         let asked = Asked { number, block, arm, placebo };
         let mut visit = visit(asked, arms(&[1.0, 1.5], 0.01)(asked));

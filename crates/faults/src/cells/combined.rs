@@ -6,67 +6,61 @@ use record::Cause;
 use std::time::Duration;
 
 pub(super) fn cells() -> Vec<Cell> {
-    let mut garbage = Cell::own(
-        "both-gc-and-pool",
-        "a Tomcat whose requests either allocate 128 KB or hold one of 10 connections for 50 ms",
-        &[],
-        "/dbsleep?ms=50",
-        Load { warm_up: Duration::from_secs(3), ..Load::around(Known(380.0)) },
-    )
-    .and_page("/gc?kb=128")
-    .postgres(&["max_connections=120", "synchronous_commit=off"])
-    .expect(Cause::Pool, &[Cause::Gc])
-    .because(
-        "half of the requests need a connection: 2 · 10 / 50 ms = 400/s; at 1.4 times that, the other half \
-         allocate 273/s · 128 KB = 35 MB/s, of which 512 MB of heap are collected once in some seconds",
-    );
-    garbage.service = Service::Java {
-        release: 25,
-        options: &["-Xmx512m", "-XX:+UseSerialGC"],
-        workers: 200,
-        pool: 10,
-        virtual_threads: false,
-    };
     vec![
-        Cell::own(
-            "both-pool-and-cpu",
-            "requests either hold one of few permits or compute",
-            &["--workers", "400"],
-            "/fault/permit?size=10&us=50000",
-            Load::around(Known(390.0)),
-        )
-        .and_page("/fault/cpu?us=2000")
-        .expect(Cause::Pool, &[Cause::Cpu])
-        .because(
-            "half of the requests need a permit: 2 · 10 / 50 ms = 400/s; at 1.4 times that, the other half take \
-             273/s · 2 ms = 0.55 of a processor",
-        ),
-        Cell::own(
+        Cell::new("both-pool-and-cpu", "requests either hold one of few permits or compute")
+            .own(&["--workers", "400"])
+            .load("/fault/permit?size=10&us=50000", Load::around(Known(390.0)))
+            .and_page("/fault/cpu?us=2000")
+            .expect(Cause::Pool, &[Cause::Cpu])
+            .because(
+                "half of the requests need a permit: 2 · 10 / 50 ms = 400/s; at 1.4 times that, the \
+                 other half take 273/s · 2 ms = 0.55 of a processor",
+            ),
+        Cell::new(
             "both-quota-and-lock",
             "half a processor, requests either compute for 4 ms or hold the lock for 3 ms",
-            &["--workers", "100"],
-            "/fault/cpu?us=4000",
-            Load::around(Known(245.0)),
         )
+        .own(&["--workers", "100"])
+        .load("/fault/cpu?us=4000", Load::around(Known(245.0)))
         .and_page("/fault/lock?us=3000")
         .limits(Limits { cpus: Some(0.5), ..Limits::default() })
         .expect(Cause::CpuQuota, &[Cause::Lock, Cause::Cpu])
         .because(
-            "half of the requests compute: 2 · 0.5 / 4 ms = 250/s; the lock alone would give at 2 / 3 ms = 667/s",
+            "half of the requests compute: 2 · 0.5 / 4 ms = 250/s; the lock alone would give at \
+             2 / 3 ms = 667/s",
         ),
-        garbage,
-        Cell::own(
+        Cell::new(
+            "both-gc-and-pool",
+            "a Tomcat whose requests either allocate 128 KB or hold one of 10 connections for 50 \
+             ms",
+        )
+        .load("/dbsleep?ms=50", Load { warm_up: Duration::from_secs(3), ..Load::around(Known(380.0)) })
+        .and_page("/gc?kb=128")
+        .postgres(&["max_connections=120", "synchronous_commit=off"])
+        .expect(Cause::Pool, &[Cause::Gc])
+        .because(
+            "half of the requests need a connection: 2 · 10 / 50 ms = 400/s; at 1.4 times that, \
+             the other half allocate 273/s · 128 KB = 35 MB/s, of which 512 MB of heap are \
+             collected once in some seconds",
+        )
+        .service(Service::Java {
+            release: 25,
+            options: &["-Xmx512m", "-XX:+UseSerialGC"],
+            workers: 200,
+            pool: 10,
+            virtual_threads: false,
+        }),
+        Cell::new(
             "both-row-lock-and-pool",
             "5 connections, all of which change the same row and keep it for 5 ms",
-            &["--connections", "5"],
-            "/fault/db?do=row&us=5000",
-            Load::around(Known(180.0)),
         )
+        .own(&["--connections", "5"])
+        .load("/fault/db?do=row&us=5000", Load::around(Known(180.0)))
         .postgres(&["max_connections=120", "synchronous_commit=off"])
         .expect(Cause::PostgresLock, &[Cause::Pool])
         .because(
-            "workers wait for 5 connections, but 4 of those wait for the row: 1 / 5 ms = 200/s with any number \
-             of connections; 5 / 5 ms = 1,000/s is what the pool alone would give",
+            "workers wait for 5 connections, but 4 of those wait for the row: 1 / 5 ms = 200/s \
+             with any number of connections; 5 / 5 ms = 1,000/s is what the pool alone would give",
         ),
     ]
 }

@@ -18,10 +18,6 @@ fn tomcat(release: u32, options: &'static [&'static str]) -> Service {
     Service::Java { release, options, workers: 200, pool: 10, virtual_threads: false }
 }
 
-fn cell(name: &'static str, broken: &'static str, service: Service, page: &'static str, load: Load) -> Cell {
-    Cell { service, ..Cell::own(name, broken, &[], page, load) }
-}
-
 /// A JVM compiles first.
 fn warm(load: Load) -> Load {
     Load { warm_up: Duration::from_secs(3), ..load }
@@ -54,63 +50,57 @@ pub(super) fn cells() -> Vec<Cell> {
     };
     let dbsleep = "/dbsleep?ms=50";
     vec![
-        under_pool(cell("jvm17-pool", pool, tomcat(17, PLAIN), dbsleep, warm(Load::around(Known(190.0))))),
-        under_pool(cell("jvm25-pool", pool, tomcat(25, PLAIN), dbsleep, warm(Load::around(Known(190.0))))),
-        under_pool(cell(
-            "jvm25-virtual-pool",
-            "the same with a virtual thread for each request",
-            virtual_threads,
-            dbsleep,
-            warm(Load::around(Known(190.0))),
-        )),
-        cell(
-            "jvm17-monitor",
-            "one synchronized block, 5 ms each",
-            tomcat(17, PLAIN),
-            "/sync?ms=5",
-            warm(Load::around(Known(190.0))),
-        )
-        .expect(Cause::Lock, &[]),
-        cell(
-            "jvm25-lock",
-            "one ReentrantLock, held for 5 ms",
-            tomcat(25, PLAIN),
-            "/lock?ms=5",
-            warm(Load::around(Known(190.0))),
-        )
-        .expect(Cause::Lock, &[]),
-        cell(
-            "jvm17-workers",
-            "200 workers, each sleeps 200 ms",
-            tomcat(17, PLAIN),
-            "/sleep?ms=200",
-            warm(Load { over: 1.25, ..Load::around(Known(990.0)) }),
-        )
-        .expect(Cause::Workers, &[Cause::Downstream]),
-        gc(cell("jvm17-gc", garbage, tomcat(17, TIGHT), "/gc?kb=512", warm(Load::around(Measured)))),
-        gc(cell("jvm25-gc", garbage, tomcat(25, TIGHT), "/gc?kb=512", warm(Load::around(Measured)))),
-        jit(cell("jvm17-cold", compile, tomcat(17, SLOW), "/ok", cold(8_000.0))),
-        jit(cell("jvm25-cold", compile, tomcat(25, SLOW), "/ok", cold(9_000.0))),
-        cell(
-            "jvm25-row-lock",
-            "50 connections change the same row and lock it for 5 ms",
-            Service::Java { release: 25, options: PLAIN, workers: 200, pool: 50, virtual_threads: false },
-            "/dbrow?ms=5",
-            warm(Load::around(Known(190.0))),
-        )
-        .postgres(QUICK)
-        .expect(Cause::PostgresLock, &[Cause::PostgresCpu, Cause::Cpu]),
-        cell(
-            "healthy-jvm17",
-            well,
-            tomcat(17, PLAIN),
+        under_pool(
+            Cell::new("jvm17-pool", pool)
+                .service(tomcat(17, PLAIN))
+                .load(dbsleep, warm(Load::around(Known(190.0)))),
+        ),
+        under_pool(
+            Cell::new("jvm25-pool", pool)
+                .service(tomcat(25, PLAIN))
+                .load(dbsleep, warm(Load::around(Known(190.0)))),
+        ),
+        under_pool(
+            Cell::new("jvm25-virtual-pool", "the same with a virtual thread for each request")
+                .service(virtual_threads)
+                .load(dbsleep, warm(Load::around(Known(190.0)))),
+        ),
+        Cell::new("jvm17-monitor", "one synchronized block, 5 ms each")
+            .service(tomcat(17, PLAIN))
+            .load("/sync?ms=5", warm(Load::around(Known(190.0))))
+            .expect(Cause::Lock, &[]),
+        Cell::new("jvm25-lock", "one ReentrantLock, held for 5 ms")
+            .service(tomcat(25, PLAIN))
+            .load("/lock?ms=5", warm(Load::around(Known(190.0))))
+            .expect(Cause::Lock, &[]),
+        Cell::new("jvm17-workers", "200 workers, each sleeps 200 ms")
+            .service(tomcat(17, PLAIN))
+            .load("/sleep?ms=200", warm(Load { over: 1.25, ..Load::around(Known(990.0)) }))
+            .expect(Cause::Workers, &[Cause::Downstream]),
+        gc(Cell::new("jvm17-gc", garbage)
+            .service(tomcat(17, TIGHT))
+            .load("/gc?kb=512", warm(Load::around(Measured)))),
+        gc(Cell::new("jvm25-gc", garbage)
+            .service(tomcat(25, TIGHT))
+            .load("/gc?kb=512", warm(Load::around(Measured)))),
+        jit(Cell::new("jvm17-cold", compile).service(tomcat(17, SLOW)).load("/ok", cold(8_000.0))),
+        jit(Cell::new("jvm25-cold", compile).service(tomcat(25, SLOW)).load("/ok", cold(9_000.0))),
+        Cell::new("jvm25-row-lock", "50 connections change the same row and lock it for 5 ms")
+            .service(Service::Java {
+                release: 25,
+                options: PLAIN,
+                workers: 200,
+                pool: 50,
+                virtual_threads: false,
+            })
+            .load("/dbrow?ms=5", warm(Load::around(Known(190.0))))
+            .postgres(QUICK)
+            .expect(Cause::PostgresLock, &[Cause::PostgresCpu, Cause::Cpu]),
+        Cell::new("healthy-jvm17", well).service(tomcat(17, PLAIN)).load(
             "/sleep?ms=5",
             Load { calm: 0.2, over: 0.4, warm_up: Duration::from_secs(4), ..Load::around(Known(1_000.0)) },
         ),
-        cell(
-            "healthy-jvm25",
-            well,
-            tomcat(25, PLAIN),
+        Cell::new("healthy-jvm25", well).service(tomcat(25, PLAIN)).load(
             "/sleep?ms=5",
             Load { calm: 0.2, over: 0.4, warm_up: Duration::from_secs(4), ..Load::around(Known(1_000.0)) },
         ),

@@ -55,18 +55,11 @@ impl Pool {
         deadline: Instant,
         work: impl FnOnce(&mut dyn Session) -> R,
     ) -> Result<R, NoneFree> {
-        let mut idle = self.idle.lock().expect("nothing panics while the list is locked");
-        let session = loop {
-            if let Some(session) = idle.pop() {
-                break session;
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(NoneFree);
-            }
-            (idle, _) =
-                self.returned.wait_timeout(idle, left).expect("nothing panics while the list is locked");
-        };
+        let idle = self.idle.lock().expect("nothing panics while the list is locked");
+        let left = deadline.saturating_duration_since(Instant::now());
+        let waited = self.returned.wait_timeout_while(idle, left, |idle| idle.is_empty());
+        let (mut idle, _) = waited.expect("nothing panics while the list is locked");
+        let session = idle.pop().ok_or(NoneFree)?;
         drop(idle);
         let mut lent = Lent { pool: self, session: Some(session) };
         Ok(work(lent.session.as_deref_mut().expect("taken back only on drop")))

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::Builder;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// 8 GiB: more than any limit that one would try out.
 const MEMORY_LIMIT: usize = 8 << 30;
@@ -68,19 +68,12 @@ impl HeldResources {
             }
             state.count += 1;
         }
-        let until = Instant::now() + life;
         let live = {
             let threads = Arc::clone(&threads);
             move || {
-                let mut state = held(&threads.state);
-                while !state.ending {
-                    let left = until.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        break;
-                    }
-                    (state, _) =
-                        threads.ended.wait_timeout(state, left).expect("nothing panics while it is held");
-                }
+                let held = held(&threads.state);
+                let waited = threads.ended.wait_timeout_while(held, life, |state| !state.ending);
+                let (mut state, _) = waited.expect("nothing panics while it is held");
                 state.count -= 1;
             }
         };

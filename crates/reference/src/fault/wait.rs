@@ -68,16 +68,13 @@ impl Permits {
 
     /// `false` when none came free until `deadline`.
     fn take(&self, deadline: Instant) -> bool {
-        let mut free = self.free.lock().expect("nothing panics while it is held");
-        while *free == 0 {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
-            }
-            (free, _) = self.returned.wait_timeout(free, left).expect("nothing panics while it is held");
-        }
-        *free -= 1;
-        true
+        let free = self.free.lock().expect("nothing panics while it is held");
+        let left = deadline.saturating_duration_since(Instant::now());
+        let waited = self.returned.wait_timeout_while(free, left, |free| *free == 0);
+        let (mut free, _) = waited.expect("nothing panics while it is held");
+        let is_free = *free > 0;
+        *free -= usize::from(is_free);
+        is_free
     }
 
     fn give(&self) {

@@ -12,21 +12,15 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
 use super::loops::{Common, Question};
 use super::slots::Slots;
-use super::{ACCEPT_PAUSE, READ_BYTES};
+use super::{ACCEPT_BATCH, ACCEPT_PAUSE, EVENTS, LISTENER, READ_BYTES, STOP};
 use crate::answer::Answer;
 use crate::clinic::{Query, Reply};
 use crate::connection::{After, Connection, Exchange, Received, Sent};
 use crate::fault;
 use crate::stop::nap;
 
-/// Keys of connections never reach these: a slot is not used so often.
-const LISTENER: u64 = u64::MAX;
-const STOP: u64 = u64::MAX - 1;
-const MAIL: u64 = u64::MAX - 2;
-
-/// Connections taken before other events are looked at again, and before it is another loop's turn.
-const ACCEPT_BATCH: usize = 64;
-const EVENTS: usize = 256;
+/// Keys of connections never reach this either.
+const MAIL: u64 = STOP - 1;
 
 struct Client {
     connection: Connection,

@@ -10,7 +10,12 @@ pub(crate) mod serial;
 mod slots;
 pub(crate) mod threads;
 
-use std::time::Duration;
+use crate::Shared;
+use crate::listen::Listener;
+use rustix::event::PollFlags;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The stack of every thread that serves requests: 40,000 of them are 10 GiB of addresses, of
 /// which only the pages touched are real.
@@ -21,3 +26,31 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Bytes taken from a socket at once.
 const READ_BYTES: usize = 16 * 1024;
+
+/// Keys of connections never reach these: a slot is not used so often.
+const LISTENER: u64 = u64::MAX;
+const STOP: u64 = u64::MAX - 1;
+
+/// Connections taken before other events are looked at again, and before it is another loop's turn.
+const ACCEPT_BATCH: usize = 64;
+const EVENTS: usize = 256;
+
+/// A thread that waits for a connection looks up this often at most; the end wakes it anyway.
+const LONG: Duration = Duration::from_secs(3_600);
+
+/// The next connection, however long that takes; none once the service ends.
+fn accepted(shared: &Shared, listener: &Listener) -> Option<Arc<OwnedFd>> {
+    while !shared.stop.stopping() {
+        match listener.accept() {
+            Ok(Some(socket)) => return Some(socket),
+            Ok(None) => {
+                shared.stop.ready(listener.socket.as_fd(), PollFlags::IN, LONG);
+            }
+            Err(_) => {
+                shared.log.connections.accept_paused();
+                shared.stop.sleep_until(Instant::now() + ACCEPT_PAUSE);
+            }
+        }
+    }
+    None
+}

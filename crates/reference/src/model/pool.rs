@@ -16,19 +16,11 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use super::blocking::{Manner, serve};
 use super::queue::Queue;
 use super::slots::Slots;
-use super::{ACCEPT_PAUSE, READ_BYTES, STACK_BYTES};
+use super::{ACCEPT_BATCH, ACCEPT_PAUSE, EVENTS, LISTENER, READ_BYTES, STACK_BYTES, STOP};
 use crate::Shared;
 use crate::connection::{After, Connection};
 use crate::listen::Listener;
 use crate::stop::{nap, wake_exactly};
-
-/// Keys of connections never reach these: a slot is not used so often.
-const LISTENER: u64 = u64::MAX;
-const STOP: u64 = u64::MAX - 1;
-
-/// Connections taken before other events are looked at again.
-const ACCEPT_BATCH: usize = 64;
-const EVENTS: usize = 256;
 
 /// A connection with something to read.
 struct Ready {

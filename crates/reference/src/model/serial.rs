@@ -6,19 +6,17 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::event::PollFlags;
 
 use super::blocking::{Manner, serve};
-use super::{ACCEPT_PAUSE, READ_BYTES, STACK_BYTES};
+use super::{READ_BYTES, STACK_BYTES, accepted};
 use crate::Shared;
 use crate::connection::{After, Connection};
 use crate::listen::Listener;
 use crate::stop::wake_exactly;
 
-/// A thread that waits for a connection looks up this often at most; the end wakes it anyway.
-const LONG: Duration = Duration::from_secs(3_600);
 /// A client that sends nothing for so long gives its worker to the next.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -43,21 +41,10 @@ pub(crate) fn start(
 
 fn work(shared: &Shared, listener: &Listener) {
     let mut scratch = [0; READ_BYTES];
-    while !shared.stop.stopping() {
-        match listener.accept() {
-            Ok(Some(socket)) => {
-                shared.log.connections.opened();
-                converse(shared, Connection::single(socket), &mut scratch);
-                shared.log.connections.closed();
-            }
-            Ok(None) => {
-                shared.stop.ready(listener.socket.as_fd(), PollFlags::IN, LONG);
-            }
-            Err(_) => {
-                shared.log.connections.accept_paused();
-                shared.stop.sleep_until(Instant::now() + ACCEPT_PAUSE);
-            }
-        }
+    while let Some(socket) = accepted(shared, listener) {
+        shared.log.connections.opened();
+        converse(shared, Connection::single(socket), &mut scratch);
+        shared.log.connections.closed();
     }
 }
 

@@ -2,24 +2,20 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{Builder, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::event::PollFlags;
 use rustix::net::Shutdown;
 use rustix::net::sockopt::{self, Timeout};
 
 use super::blocking::{Manner, WRITE_PATIENCE, serve};
-use super::{ACCEPT_PAUSE, READ_BYTES, STACK_BYTES};
+use super::{READ_BYTES, STACK_BYTES, accepted};
 use crate::Shared;
 use crate::connection::Connection;
 use crate::listen::Listener;
 use crate::stop::wake_exactly;
-
-/// A thread that waits for a reader looks up this often at most; the end wakes it anyway.
-const LONG: Duration = Duration::from_secs(3_600);
 
 /// Connection threads end by themselves once their sockets are shut; so long we wait for them.
 const END_PATIENCE: Duration = Duration::from_secs(2);
@@ -57,35 +53,15 @@ fn accept(shared: &Arc<Shared>, listener: &Listener) {
     let open = Arc::new(Open::default());
     let most = threads_most();
     for number in 0.. {
-        let socket = loop {
-            match listener.accept() {
-                Ok(Some(socket)) => break Some(socket),
-                Ok(None) => {
-                    shared.stop.ready(listener.socket.as_fd(), PollFlags::IN, LONG);
-                }
-                Err(_) => {
-                    shared.log.connections.accept_paused();
-                    shared.stop.sleep_until(Instant::now() + ACCEPT_PAUSE);
-                }
-            }
-            if shared.stop.stopping() {
-                break None;
-            }
-        };
-        let Some(socket) = socket else { break };
+        let Some(socket) = accepted(shared, listener) else { break };
         start_connection(shared, &open, number, socket, most);
     }
-    let mut sockets = open.sockets.lock().expect("nothing panics while the table is locked");
+    let sockets = open.sockets.lock().expect("nothing panics while the table is locked");
     for socket in sockets.values() {
         // Wakes the thread that reads from it; one that was closed just now needs no waking.
         let _ = rustix::net::shutdown(socket, Shutdown::Both);
     }
-    let until = Instant::now() + END_PATIENCE;
-    while !sockets.is_empty() && Instant::now() < until {
-        let left = until.saturating_duration_since(Instant::now());
-        (sockets, _) =
-            open.emptied.wait_timeout(sockets, left).expect("nothing panics while the table is locked");
-    }
+    drop(open.emptied.wait_timeout_while(sockets, END_PATIENCE, |sockets| !sockets.is_empty()));
 }
 
 fn start_connection(shared: &Arc<Shared>, open: &Arc<Open>, number: u64, socket: Arc<OwnedFd>, most: u64) {

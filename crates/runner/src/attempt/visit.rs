@@ -5,7 +5,7 @@ use super::bench::Bench;
 use crate::{After, Error, Sink, Stop, Title, recorded, setup, unix_ms};
 use experiment::Experiment as Course;
 use plan::{Arm, At, Experiment, Find, Load, Plan, Probe, Stage, Task};
-use record::{Doubt, RunId, Spent, Taken, Visit};
+use record::{Doubt, RunId, Spent, Taken, Visit, Visiting};
 use units::{Nanos, Rate};
 
 /// A later search begins at this share of the capacity that the pilot found: three doublings below it.
@@ -23,16 +23,6 @@ pub(super) struct Lab<'a, B> {
     pub version: &'a str,
     pub stop: &'a Stop,
     pub bench: B,
-}
-
-/// The start that is due.
-pub(super) struct Next {
-    pub number: u32,
-    pub block: u32,
-    pub arm: usize,
-    pub placebo: bool,
-    pub probes: Vec<usize>,
-    pub expected: Option<Nanos>,
 }
 
 /// Why a start gave nothing.
@@ -55,13 +45,20 @@ fn was_disturbed(probe: &Probe, taken: &Taken) -> bool {
 
 impl<B: Bench> Lab<'_, B> {
     /// None if the user ended it.
-    pub fn visit(&mut self, next: &Next, course: &Course, sink: &mut dyn Sink) -> Option<Visit> {
+    pub fn visit(
+        &mut self,
+        start: Visiting,
+        probes: &[usize],
+        course: &Course,
+        sink: &mut dyn Sink,
+    ) -> Option<Visit> {
         let began = self.bench.now();
+        let Visiting { number, block, arm, placebo, expected: _ } = start;
         let mut visit = Visit {
-            number: next.number,
-            block: next.block,
-            arm: next.arm,
-            placebo: next.placebo,
+            number,
+            block,
+            arm,
+            placebo,
             at_unix_ms: unix_ms(),
             took: Nanos::ZERO,
             started_in: Nanos::ZERO,
@@ -69,7 +66,7 @@ impl<B: Bench> Lab<'_, B> {
             taken: Vec::new(),
             void: None,
         };
-        let result = self.measured(next, course, &mut visit, sink);
+        let result = self.measured(probes, course, &mut visit, sink);
         let before = self.bench.now();
         let ended = self.bench.down(sink);
         visit.took = self.bench.now() - began;
@@ -86,13 +83,13 @@ impl<B: Bench> Lab<'_, B> {
 
     fn measured(
         &mut self,
-        next: &Next,
+        probes: &[usize],
         course: &Course,
         visit: &mut Visit,
         sink: &mut dyn Sink,
     ) -> Result<(), Void> {
         let (experiment, stop) = (self.experiment, self.stop);
-        let arm = &experiment.arms[next.arm];
+        let arm = &experiment.arms[visit.arm];
         let began = self.bench.now();
         let up = self.bench.up(&arm.setup, stop);
         if stop.asked() {
@@ -100,14 +97,14 @@ impl<B: Bench> Lab<'_, B> {
         }
         visit.started_in = up?;
         visit.spent.needs = self.bench.now() - began - visit.started_in;
-        for (turn, &place) in next.probes.iter().enumerate() {
+        for (turn, &place) in probes.iter().enumerate() {
             let probe = &experiment.probes[place];
             if turn > 0 {
                 let began = self.bench.now();
                 self.bench.reset(&arm.setup, sink, stop)?;
                 visit.spent.reset += self.bench.now() - began;
             }
-            let is_last = turn + 1 == next.probes.len();
+            let is_last = turn + 1 == probes.len();
             let mut taken = self.probe(place, is_last, arm, visit, course, sink)?;
             for _ in 0..DISTURBED {
                 if !was_disturbed(probe, &taken) {

@@ -9,7 +9,7 @@ use stats::{Histogram, Median};
 use std::collections::BTreeMap;
 use std::process::{Command as Traced, Stdio};
 use std::time::{Duration, Instant};
-use storm::{Account, Bare, Command, Options, Storm, TABLE};
+use storm::{Account, Bare, Command, Options, Storm};
 use trace::Limits;
 use units::{Nanos, Share};
 
@@ -66,26 +66,22 @@ fn parts(asked: &super::Storming, sample: u64, sink: &mut dyn Sink, stop: &Stop)
     let loader = loading.as_ref().map_or(Nanos::ZERO, |loading| after(loading) - exit);
     let run = after(&whole) - exit - loader;
     let rows = [
-        ("spawn and exec", whole.spawn, "until the call that starts it returns"),
-        ("loader", loader, "as long as the same program takes that only loads, less exit and wait"),
-        ("run", run, "what is left of the whole"),
-        ("exit and wait", exit, "as long as a program takes that only ends"),
+        ("spawn and exec", whole.spawn, Some("until the call that starts it returns")),
+        ("loader", loader, Some("as long as the same program takes that only loads, less exit and wait")),
+        ("run", run, Some("what is left of the whole")),
+        ("exit and wait", exit, Some("as long as a program takes that only ends")),
+        ("all of it", whole.whole, None),
     ];
     for (row, time, what) in rows {
         let figure = storm::figure(row, "time, one alone", Unit::Nanos, &[time.0 as f64], whole.count);
-        measured(figure.map(|figure| record::Figure { argument: Some(what.to_owned()), ..figure }), sink);
+        let argument = what.map(str::to_owned);
+        measured(figure.map(|figure| record::Figure { argument, ..figure }), sink);
     }
-    measured(
-        storm::figure("all of it", "time, one alone", Unit::Nanos, &[whole.whole.0 as f64], whole.count),
-        sink,
+    let Alone { spawn, whole, count } = whole;
+    let text = format!(
+        "one alone takes {whole}: spawn and exec {spawn}, loader {loader}, run {run}, exit and wait {exit} (medians of {count}, one after the other)"
     );
-    note(
-        format!(
-            "one alone takes {}: spawn and exec {}, loader {}, run {}, exit and wait {} (medians of {}, one after the other)",
-            whole.whole, whole.spawn, loader, run, exit, whole.count
-        ),
-        sink,
-    );
+    note(text, sink);
     Ok(())
 }
 
@@ -230,21 +226,21 @@ fn cpuids(command: &Command, account: &Account, sink: &mut dyn Sink) {
     let Some(each) = storm::cpuid().filter(|_| steps.cpuid > 0) else { return };
     let count = if steps.complete { steps.cpuid.to_string() } else { format!("at least {}", steps.cpuid) };
     let sum = each * steps.cpuid;
-    measured(
-        storm::figure("CPUID instructions", "each process", Unit::Count, &[steps.cpuid as f64], 1),
-        sink,
-    );
-    measured(storm::figure("time in them", "each process", Unit::Nanos, &[sum.0 as f64], 1), sink);
+    for (row, unit, value) in
+        [("CPUID instructions", Unit::Count, steps.cpuid), ("time in them", Unit::Nanos, sum.0)]
+    {
+        measured(storm::figure(row, "each process", unit, &[value as f64], 1), sink);
+    }
     let of = account.processor_each().map_or_else(String::new, |all| {
         format!(
             " of the {all} of processor time that a process takes ({:.0} %)",
             100.0 * sum.0 as f64 / all.0.max(1) as f64
         )
     });
-    sink.event(&record::Event::Noted {
-        table: TABLE.to_owned(),
-        text: format!("each start executes {count} CPUID instructions of {each}, together {sum}{of}; in a virtual machine each is carried out by the hypervisor"),
-    });
+    let text = format!(
+        "each start executes {count} CPUID instructions of {each}, together {sum}{of}; in a virtual machine each is carried out by the hypervisor"
+    );
+    note(text, sink);
 }
 
 /// The program as whoever traces it starts it.

@@ -11,98 +11,42 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use trace::{Limits, Made, creations};
 
-/// A program that makes the call, if it is installed and was built that way.
-struct Candidate {
-    program: &'static str,
-    arguments: &'static [&'static str],
-    /// What of it makes the call, where that does not go without saying.
-    why: &'static str,
-    /// It only starts threads for much to do.
-    busy: bool,
-}
-
-const fn candidate(
-    program: &'static str,
-    arguments: &'static [&'static str],
-    why: &'static str,
-) -> Candidate {
-    Candidate { program, arguments, why, busy: false }
-}
-
-const fn busy(program: &'static str, arguments: &'static [&'static str], why: &'static str) -> Candidate {
-    Candidate { program, arguments, why, busy: true }
-}
+/// A program that makes the call, if it is installed and was built that way; its arguments, and what of it makes the call, where
+/// that does not go without saying.
+type Candidate = (&'static str, &'static [&'static str], &'static str);
 
 /// Programs that make the call, those that are nearly everywhere first. All they start is `env true`.
 fn candidates(call: Function) -> &'static [Candidate] {
     match call {
-        Function::Fork => {
-            const {
-                &[
-                    candidate("sh", &["-c", ": & wait"], "a job in the background"),
-                    candidate("bash", &["-c", ": & wait"], "a job in the background"),
-                    candidate("python3", &["-c", "import os; os.fork()"], ""),
-                ]
-            }
-        }
-        Function::Vfork => {
-            const {
-                &[
-                    candidate("sh", &["-c", "env true; :"], "a command of a shell"),
-                    candidate("dash", &["-c", "env true; :"], "a command of a shell"),
-                    candidate("gcc", &["-E", "-x", "c", "/dev/null", "-o", "/dev/null"], "its preprocessor"),
-                    candidate(
-                        "python3",
-                        &["-c", "import subprocess; subprocess.run(['env', 'true'])"],
-                        "subprocess",
-                    ),
-                ]
-            }
-        }
-        Function::Spawn => {
-            const {
-                &[
-                    candidate(
-                        "make",
-                        &["-s", "-f", "/dev/null", "--eval", "all: ; @env true", "all"],
-                        "a recipe",
-                    ),
-                    candidate(
-                        "sed",
-                        &["-n", "1e env true", "/proc/version"],
-                        "popen, which is posix_spawn within",
-                    ),
-                    candidate(
-                        "gawk",
-                        &["BEGIN { system(\"env true\") }"],
-                        "system, which is posix_spawn within",
-                    ),
-                    candidate(
-                        "python3",
-                        &["-c", "import os; os.posix_spawnp('env', ['env', 'true'], {})"],
-                        "",
-                    ),
-                    candidate("gcc", &["-E", "-x", "c", "/dev/null", "-o", "/dev/null"], "its preprocessor"),
-                ]
-            }
-        }
-        Function::Thread => {
-            const {
-                &[
-                    busy("sort", &["--parallel=2", "-S", "32M"], "262,144 lines, by two threads"),
-                    busy("xz", &["-T2", "--block-size=65536", "-c"], "two threads"),
-                    busy("zstd", &["-T2", "-q", "-c"], "two threads"),
-                    candidate(
-                        "python3",
-                        &["-c", "import threading; threading.Thread(target=int).start()"],
-                        "",
-                    ),
-                ]
-            }
-        }
+        Function::Fork => &[
+            ("sh", &["-c", ": & wait"], "a job in the background"),
+            ("bash", &["-c", ": & wait"], "a job in the background"),
+            ("python3", &["-c", "import os; os.fork()"], ""),
+        ],
+        Function::Vfork => &[
+            ("sh", &["-c", "env true; :"], "a command of a shell"),
+            ("dash", &["-c", "env true; :"], "a command of a shell"),
+            ("gcc", &["-E", "-x", "c", "/dev/null", "-o", "/dev/null"], "its preprocessor"),
+            ("python3", &["-c", "import subprocess; subprocess.run(['env', 'true'])"], "subprocess"),
+        ],
+        Function::Spawn => &[
+            ("make", &["-s", "-f", "/dev/null", "--eval", "all: ; @env true", "all"], "a recipe"),
+            ("sed", &["-n", "1e env true", "/proc/version"], "popen, which is posix_spawn within"),
+            ("gawk", &["BEGIN { system(\"env true\") }"], "system, which is posix_spawn within"),
+            ("python3", &["-c", "import os; os.posix_spawnp('env', ['env', 'true'], {})"], ""),
+            ("gcc", &["-E", "-x", "c", "/dev/null", "-o", "/dev/null"], "its preprocessor"),
+        ],
+        Function::Thread => &[
+            ("sort", &["--parallel=2", "-S", "32M"], "262,144 lines, by two threads"),
+            ("xz", &["-T2", "--block-size=65536", "-c"], "two threads"),
+            ("zstd", &["-T2", "-q", "-c"], "two threads"),
+            ("python3", &["-c", "import threading; threading.Thread(target=int).start()"], ""),
+        ],
     }
 }
 
+/// Those that start threads only for much to do.
+const BUSY: [&str; 3] = ["sort", "xz", "zstd"];
 /// What a candidate may take: each needs some 1,000 stops and a tenth of a second.
 const LIMITS: Limits = Limits { time: Duration::from_secs(10), stops: 400_000 };
 /// Below 131,072 lines, sort takes one thread.
@@ -121,22 +65,22 @@ pub fn look(call: Function, walk: &Walk, libraries: &Libraries, images: &[Image<
                 live.seen = Some(compare(candidate, made, library, walk, images));
                 return live;
             }
-            Err(why) => live.others.push((candidate.program.to_owned(), why)),
+            Err(why) => live.others.push((candidate.0.to_owned(), why)),
         }
     }
     live
 }
 
-fn command_of(candidate: &Candidate) -> Result<Command, String> {
-    let path = locate(Path::new(candidate.program));
+fn command_of((program, arguments, _): &Candidate) -> Result<Command, String> {
+    let path = locate(Path::new(program));
     if !path.is_file() {
         return Err("not installed".to_owned());
     }
     let mut command = Command::new(path);
-    command.args(candidate.arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(*arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // Another library must not take the place of the one that was read.
     command.env("LC_ALL", "C").env_remove("LD_PRELOAD").env_remove("LD_AUDIT").env_remove("MAKEFLAGS");
-    if candidate.busy {
+    if BUSY.contains(program) {
         command.stdin(lines().map_err(|why| format!("no memory for its input: {why}"))?);
     }
     Ok(command)
@@ -241,15 +185,16 @@ fn compare(candidate: &Candidate, made: Made, library: usize, walk: &Walk, image
         }
     }
     let returns = read.filter(|_| chain.is_some()).and_then(|chain| returns(chain, &made));
-    let shown = std::iter::once(candidate.program).chain(candidate.arguments.iter().copied());
+    let (program, arguments, why) = *candidate;
+    let shown = std::iter::once(program).chain(arguments.iter().copied());
     let quoted = |word: &str| {
         let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=,:".contains(c));
         if plain { word.to_owned() } else { format!("'{word}'") }
     };
     LiveCall {
         command: shown.map(quoted).collect::<Vec<_>>().join(" "),
-        why: candidate.why,
-        program: made.program.unwrap_or_else(|| candidate.program.into()),
+        why,
+        program: made.program.unwrap_or_else(|| program.into()),
         process: made.pid.as_raw_nonzero().get(),
         number: made.number,
         creation: made.creation,

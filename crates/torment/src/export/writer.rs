@@ -7,29 +7,19 @@ use super::{csv, parquet};
 use std::io::{self, Write};
 use view::tables::{Column, Row};
 
-/// How a table is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// As RFC 4180 has it, in UTF-8; times as RFC 3339.
-    Csv,
-    /// Apache Parquet; times in microseconds, UTC.
-    Parquet,
-}
-
-impl Format {
-    /// As a file's name ends.
-    pub fn extension(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Parquet => "parquet",
-        }
+units::named! {
+    /// How a table is written; named as its files end.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Format {
+        /// As RFC 4180 has it, in UTF-8; times as RFC 3339.
+        Csv = "csv",
+        /// Apache Parquet; times in microseconds, UTC.
+        Parquet = "parquet",
     }
 }
 
 /// A table that is being written.
-pub struct Writer<W: Write + Send>(Form<W>);
-
-enum Form<W: Write + Send> {
+pub enum Writer<W: Write + Send> {
     Csv(csv::Csv<W>),
     Parquet(Box<parquet::Parquet<W>>),
 }
@@ -40,10 +30,10 @@ impl<W: Write + Send> Writer<W> {
     /// # Errors
     /// If it cannot be written.
     pub fn begin(format: Format, name: &str, columns: &[Column], out: W) -> io::Result<Self> {
-        Ok(Self(match format {
-            Format::Csv => Form::Csv(csv::Csv::begin(columns, out)?),
-            Format::Parquet => Form::Parquet(Box::new(parquet::Parquet::begin(name, columns, out)?)),
-        }))
+        Ok(match format {
+            Format::Csv => Self::Csv(csv::Csv::begin(columns, out)?),
+            Format::Parquet => Self::Parquet(Box::new(parquet::Parquet::begin(name, columns, out)?)),
+        })
     }
 
     /// Adds a row: a cell for each column, of its kind or nothing.
@@ -51,9 +41,9 @@ impl<W: Write + Send> Writer<W> {
     /// # Errors
     /// If it cannot be written.
     pub fn row(&mut self, row: Row) -> io::Result<()> {
-        match &mut self.0 {
-            Form::Csv(csv) => csv.row(&row),
-            Form::Parquet(parquet) => parquet.row(row),
+        match self {
+            Self::Csv(csv) => csv.row(&row),
+            Self::Parquet(parquet) => parquet.row(row),
         }
     }
 
@@ -62,9 +52,9 @@ impl<W: Write + Send> Writer<W> {
     /// # Errors
     /// If it cannot be written.
     pub fn end(self) -> io::Result<()> {
-        match self.0 {
-            Form::Csv(csv) => csv.end(),
-            Form::Parquet(parquet) => parquet.end(),
+        match self {
+            Self::Csv(csv) => csv.end(),
+            Self::Parquet(parquet) => parquet.end(),
         }
     }
 }

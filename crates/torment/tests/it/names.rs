@@ -93,9 +93,9 @@ fn is_test(file: &Path) -> bool {
     file.iter().any(|part| part == "tests" || part == "tests.rs")
 }
 
-/// The type that a line makes public, if it does.
+/// The type that a line makes public, if it does: at its beginning, or an enum inside of `units::named!`.
 fn public(line: &str) -> Option<&str> {
-    let rest = line.strip_prefix("pub ")?;
+    let rest = line.strip_prefix("    pub enum ").map_or(line, |_| &line[4..]).strip_prefix("pub ")?;
     let rest = ["struct ", "enum ", "trait ", "type "].iter().find_map(|kind| rest.strip_prefix(kind))?;
     rest.split(|c: char| !c.is_alphanumeric()).next()
 }

@@ -3,6 +3,7 @@
 use super::measure::{Difference, Measure, Standing};
 use super::runs::RunComparison;
 use crate::Grid;
+use crate::json::caveat;
 use crate::markdown::escaped;
 use record::Unit;
 use serde_json::{Value, json};
@@ -95,7 +96,7 @@ impl RunComparison {
             "tolerance": self.noise,
             "standing": self.standing().name(),
             "verdicts": verdicts.collect::<Vec<_>>(),
-            "doubts": self.doubts.iter().map(|d| json!({ "code": d.doubt, "text": d.to_string() })).collect::<Vec<_>>(),
+            "doubts": self.doubts.iter().map(caveat).collect::<Vec<_>>(),
             "runs": runs.collect::<Vec<_>>(),
             "measures": measures.collect::<Vec<_>>(),
         })
@@ -103,21 +104,8 @@ impl RunComparison {
 
     /// A row for each figure of each run.
     pub fn grid(&self) -> Grid {
-        let mut grid = Grid::new(&[
-            "run",
-            "name",
-            "measure",
-            "unit",
-            "value",
-            "low",
-            "high",
-            "difference",
-            "by",
-            "by_low",
-            "by_high",
-            "standing",
-            "decides",
-        ]);
+        let mut grid =
+            Grid::named("run name measure unit value low high difference by by_low by_high standing decides");
         for measure in &self.measures {
             for (index, run) in self.runs.iter().enumerate() {
                 let Some(figure) = measure.figures[index] else { continue };
@@ -180,25 +168,11 @@ impl RunComparison {
 
 /// A figure with all that is known of it: `1.9 ms (1.8 ms–2 ms), ×1.8 (1.5–2.1) worse`.
 fn cell(measure: &Measure, index: usize) -> String {
-    let Some(figure) = measure.figures[index] else { return "not measured".to_owned() };
-    let mut text = measure.words(figure.value);
-    let interval = measure.interval_words(&figure);
-    if !interval.is_empty() {
-        text += &format!(" ({interval})");
-    }
+    let mut text = measure.figure_words(index);
     if let Some(difference) = measure.differences[index] {
-        let words = measure.difference_words(&difference);
-        let standing = match difference.standing {
-            Standing::Unknown => "",
-            standing => standing.name(),
-        };
-        let said = [words.as_str(), standing]
-            .into_iter()
-            .filter(|word| !word.is_empty())
-            .collect::<Vec<_>>()
-            .join(" ");
-        if !said.is_empty() {
-            text += &format!(", {said}");
+        let said = format!("{} {}", measure.difference_words(&difference), difference.standing.said());
+        if !said.trim().is_empty() {
+            text += &format!(", {}", said.trim());
         }
     }
     text

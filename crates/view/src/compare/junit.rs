@@ -19,39 +19,18 @@ impl RunComparison {
                 .iter()
                 .filter(|measure| measure.decides)
                 .map(|measure| {
-                    let words = |of: usize| {
-                        measure.figures[of].map_or_else(
-                            || "not measured".to_owned(),
-                            |figure| match measure.interval_words(&figure) {
-                                interval if interval.is_empty() => measure.words(figure.value),
-                                interval => format!("{} ({interval})", measure.words(figure.value)),
-                            },
-                        )
-                    };
-                    let numbers = format!("{against}: {}; {}: {}", words(0), run.title, words(index));
+                    let [before, now] = [0, index].map(|run| measure.figure_words(run));
+                    let numbers = format!("{against}: {before}; {}: {now}", run.title);
                     let difference = measure.differences[index];
                     let by = difference.map_or_else(String::new, |d| measure.difference_words(&d));
+                    let skipped = |why: &str| format!("<skipped message=\"{}\"/>", xml(why.trim()));
                     let body = match difference.map(|difference| difference.standing) {
                         Some(Standing::Worse) => {
-                            let message = format!("worse: {} {by}", measure.title);
-                            format!(
-                                "<failure message=\"{}\">{}</failure>",
-                                xml(message.trim()),
-                                xml(&numbers)
-                            )
+                            let message = xml(format!("worse: {} {by}", measure.title).trim());
+                            format!("<failure message=\"{message}\">{}</failure>", xml(&numbers))
                         }
-                        Some(Standing::Undecided) => {
-                            format!(
-                                "<skipped message=\"{}\"/>",
-                                xml(format!("undecided: {by}; {numbers}").trim())
-                            )
-                        }
-                        Some(Standing::Unknown) | None => {
-                            format!(
-                                "<skipped message=\"{}\"/>",
-                                xml(&format!("cannot be compared; {numbers}"))
-                            )
-                        }
+                        Some(Standing::Undecided) => skipped(&format!("undecided: {by}; {numbers}")),
+                        Some(Standing::Unknown) | None => skipped(&format!("cannot be compared; {numbers}")),
                         Some(Standing::Same | Standing::Better) => {
                             format!("<system-out>{}</system-out>", xml(&format!("{numbers}; {by}")))
                         }

@@ -51,31 +51,27 @@ pub struct Difference {
     pub standing: Standing,
 }
 
-/// What a difference means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// Better, by more than the noise.
-    Better,
-    /// Worse, by more than the noise.
-    Worse,
-    /// No difference beyond the noise.
-    Same,
-    /// The interval holds both.
-    Undecided,
-    /// There is no interval, so nothing follows from it.
-    Unknown,
+units::named! {
+    /// What a difference means.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Standing {
+        /// Better, by more than the noise.
+        Better = "better",
+        /// Worse, by more than the noise.
+        Worse = "worse",
+        /// No difference beyond the noise.
+        Same = "same",
+        /// The interval holds both.
+        Undecided = "undecided",
+        /// There is no interval, so nothing follows from it.
+        Unknown = "unknown",
+    }
 }
 
 impl Standing {
-    /// For programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Same => "same",
-            Self::Undecided => "undecided",
-            Self::Unknown => "unknown",
-        }
+    /// Its name where a reader sees it; nothing where nothing follows.
+    pub(super) fn said(self) -> &'static str {
+        if self == Self::Unknown { "" } else { self.name() }
     }
 
     /// How it is to be seen.
@@ -276,6 +272,15 @@ impl Measure {
                 format!("{}–{}", self.words(interval.low), self.words(interval.high))
             }
             _ => String::new(),
+        }
+    }
+
+    /// A run's figure, with its interval if it has one.
+    pub(super) fn figure_words(&self, run: usize) -> String {
+        let Some(figure) = self.figures[run] else { return "not measured".to_owned() };
+        match self.interval_words(&figure) {
+            interval if interval.is_empty() => self.words(figure.value),
+            interval => format!("{} ({interval})", self.words(figure.value)),
         }
     }
 

@@ -94,11 +94,8 @@ fn cells(measure: &Measure, index: usize, run: &Compared) -> Vec<(String, Tone)>
     };
     let (difference, word, tone) = match &measure.differences[index] {
         Some(difference) => {
-            let word = match difference.standing {
-                super::Standing::Unknown => "",
-                standing => standing.name(),
-            };
-            (measure.difference_words(difference), word, difference.standing.tone())
+            let standing = difference.standing;
+            (measure.difference_words(difference), standing.said(), standing.tone())
         }
         None => (String::new(), "", Tone::Plain),
     };

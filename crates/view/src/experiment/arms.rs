@@ -1,9 +1,10 @@
 //! What each arm does, as tables: of each workload its limit and its rates, then its closed loops.
 
 use super::names::figure;
-use super::words::{head, measure_words, median, number_of, range, shortened, value};
+use super::words::{head, measure_words, median, number_of, range, value};
 use super::{Names, WIDTH, connections};
 use crate::document::Table;
+use crate::words::shortened;
 use crate::{Text, Tone};
 use diagnosis::cause_name;
 use plan::{At, Measure};

@@ -2,9 +2,10 @@
 
 use super::arms::{NAME, gave_first, measured};
 use super::names::figure;
-use super::words::{measure_words, median, shortened, value};
+use super::words::{measure_words, median, value};
 use super::{Names, WIDTH};
 use crate::document::Table;
+use crate::words::shortened;
 use crate::{Text, Tone};
 use plan::{At, Measure};
 use units::{Bytes, grouped};

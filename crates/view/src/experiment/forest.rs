@@ -1,6 +1,7 @@
 use super::bar::{self, BAR};
-use super::words::{answer_in_full, answer_word, percent, ratio, shortened};
+use super::words::{answer_in_full, answer_word, percent, ratio};
 use super::{Names, WIDTH};
+use crate::words::shortened;
 use crate::{RunView, Text, Tone};
 use plan::Hypothesis;
 use record::{Caveat, Judged, Standing};

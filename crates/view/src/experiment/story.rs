@@ -2,13 +2,13 @@
 
 use super::certainty::in_words;
 use super::names::{figure, leading};
-use super::words::{answer_word, measure_words, number_of, ratio, shortened, value};
+use super::words::{answer_word, measure_words, number_of, ratio, value};
 use super::{Names, arms};
+use crate::words::shortened;
 use crate::{RunView, Text, Tone};
 use diagnosis::cause_name;
 use plan::Measure;
-use record::Visiting;
-use record::{Design, Standing, Taken, Visit};
+use record::{Design, Standing, Taken, Visit, Visiting};
 use units::{Nanos, grouped};
 
 /// What is going to be done.

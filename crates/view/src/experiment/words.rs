@@ -105,14 +105,6 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// As much of a text as fits.
-pub(super) fn shortened(text: &str, room: usize) -> String {
-    if text.chars().count() <= room {
-        return text.to_owned();
-    }
-    text.chars().take(room.saturating_sub(1)).chain(['…']).collect()
-}
-
 /// The middle of some figures; of an even number the mean of the two in the middle.
 pub(super) fn median(figures: &mut [f64]) -> Option<f64> {
     figures.sort_by(f64::total_cmp);

@@ -43,11 +43,7 @@ pub(super) fn experiment(view: &RunView) -> Value {
         "placebo": placebo.map(judged).collect::<Vec<_>>(),
         "noise": standing.noise.iter().map(noise).collect::<Vec<_>>(),
         "caveats": standing.caveats.iter().map(caveat).collect::<Vec<_>>(),
-        "visits": view.visits.iter().map(|visit| {
-            let mut said = self::visit(visit);
-            said.insert("arm".to_owned(), json!(arm(visit.arm)));
-            Value::Object(said)
-        }).collect::<Vec<_>>(),
+        "visits": view.visits.iter().map(|made| visit(made, arm(made.arm))).collect::<Vec<_>>(),
     })
 }
 
@@ -86,7 +82,7 @@ fn judged(judged: &Judged) -> Value {
         "ratio": judged.ratio.map(interval),
         "some_effect": judged.some_effect,
         "blocks": judged.blocks,
-        "expected": judged.expected.as_ref().map(|e| json!({ "answer": e.answer, "why": e.why })),
+        "expected": judged.expected,
         "held": judged.held,
         "says": judged.says,
         "caveats": judged.caveats.iter().map(caveat).collect::<Vec<_>>(),
@@ -109,9 +105,10 @@ fn noise(noise: &Noise) -> Value {
     })
 }
 
-fn visit(visit: &Visit) -> Map<String, Value> {
-    let said = json!({
+fn visit(visit: &Visit, arm: Option<&str>) -> Value {
+    json!({
         "number": visit.number,
+        "arm": arm,
         "block": visit.block,
         "placebo": visit.placebo,
         "started_unix_ms": visit.at_unix_ms,
@@ -120,11 +117,7 @@ fn visit(visit: &Visit) -> Map<String, Value> {
         "spent": spent(&visit.spent),
         "void": visit.void,
         "taken": visit.taken.iter().map(taken).collect::<Vec<_>>(),
-    });
-    match said {
-        Value::Object(said) => said,
-        _ => Map::new(),
-    }
+    })
 }
 
 /// Where the rest of its time went.

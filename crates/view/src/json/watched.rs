@@ -28,10 +28,7 @@ pub(super) fn watched(view: &RunView) -> Value {
             "settings": postgres.settings.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         })),
         "metrics": watched.metrics,
-        "not_observable": watched.missing.iter().map(|missing| json!({
-            "what": missing.what,
-            "why": missing.why,
-        })).collect::<Vec<_>>(),
+        "not_observable": watched.missing,
         "sweeps_per_second": rate_value(watched.sweeps_per_second),
         "trials": trials(view, watched),
     })

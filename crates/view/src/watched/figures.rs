@@ -30,7 +30,7 @@ pub fn figure(window: &Window, watched: &Watched) -> Option<Figure> {
         cpus: cpu_of(service, length),
         allowed: watched.subjects.first().map_or(0.0, |subject| subject.cpus),
         ready: (!service.groups.is_empty()).then(|| per(ready, length)),
-        waits: Waiting::of(service).named(),
+        waits: waits(service),
         sessions: sessions.map(|s| (words_of(s), s.count)).collect(),
     })
 }
@@ -46,24 +46,16 @@ pub(crate) fn per(ns: u64, length: Nanos) -> f64 {
     ns as f64 / (length.0 as f64).max(1.0)
 }
 
-/// How many threads of a process tree wait for what.
-struct Waiting(Vec<(Wait, f64)>);
-
-impl Waiting {
-    pub fn of(subject: &SubjectWindow) -> Self {
-        let mut waits: BTreeMap<&Wait, f64> = BTreeMap::new();
-        for state in subject.groups.iter().flat_map(|group| &group.states) {
-            if state.wait != Wait::Running {
-                *waits.entry(&state.wait).or_default() += state.threads;
-            }
+/// How many threads of a process tree wait for what, in words, the most first; without what hardly any thread does.
+fn waits(subject: &SubjectWindow) -> Vec<(String, f64)> {
+    let mut waits: BTreeMap<&Wait, f64> = BTreeMap::new();
+    for state in subject.groups.iter().flat_map(|group| &group.states) {
+        if state.wait != Wait::Running {
+            *waits.entry(&state.wait).or_default() += state.threads;
         }
-        let mut waits: Vec<_> = waits.into_iter().map(|(wait, threads)| (wait.clone(), threads)).collect();
-        waits.sort_by(|a, b| b.1.total_cmp(&a.1));
-        Self(waits)
     }
-
-    /// In words, without what hardly any thread does.
-    pub fn named(&self) -> Vec<(String, f64)> {
-        self.0.iter().filter(|(_, n)| *n >= 0.05).map(|(wait, n)| (wait.to_string(), *n)).collect()
-    }
+    let shown = waits.into_iter().filter(|(_, threads)| *threads >= 0.05);
+    let mut waits: Vec<_> = shown.map(|(wait, threads)| (wait.to_string(), threads)).collect();
+    waits.sort_by(|a, b| b.1.total_cmp(&a.1));
+    waits
 }

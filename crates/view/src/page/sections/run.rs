@@ -6,24 +6,22 @@ use units::Bytes;
 
 pub(super) fn section(run: &RunView) -> Section {
     let Some(started) = &run.started else { return Section::default() };
-    let named =
-        |name: &str, text: String| -> Text { Text::empty().and(Tone::Faint, format!("{name}: ")).then(text) };
     let mut texts = vec![
-        named("command", format!("torment {}", started.command)),
-        named("torment", format!("{}, method {}", started.version, started.method)),
+        Text::labelled("command", format!("torment {}", started.command)),
+        Text::labelled("torment", format!("{}, method {}", started.version, started.method)),
     ];
     let label = &started.label;
-    texts.extend(label.name.as_ref().map(|name| named("name", name.clone())));
-    texts.extend((!label.tags.is_empty()).then(|| named("tags", label.tags.join(", "))));
-    texts.extend(label.commit.as_ref().map(|commit| named("commit", commit.clone())));
-    texts.extend(started.part_of.as_ref().map(|whole| named("a measurement of", whole.0.clone())));
+    texts.extend(label.name.as_ref().map(|name| Text::labelled("name", name.clone())));
+    texts.extend((!label.tags.is_empty()).then(|| Text::labelled("tags", label.tags.join(", "))));
+    texts.extend(label.commit.as_ref().map(|commit| Text::labelled("commit", commit.clone())));
+    texts.extend(started.part_of.as_ref().map(|whole| Text::labelled("a measurement of", whole.0.clone())));
     for log in &run.logs {
         let left_out = match log.left_out {
             0 => String::new(),
             bytes => format!(", {} left out", Bytes(bytes)),
         };
         let text = format!("{}, {} kept{left_out}", log.program, Bytes(log.text.len() as u64));
-        texts.push(named("log", text));
+        texts.push(Text::labelled("log", text));
     }
     // A text for each line: whoever draws them may set them apart by their place, under their heading.
     let plan = started.plan.trim_end();

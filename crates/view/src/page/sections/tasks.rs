@@ -33,11 +33,10 @@ pub(super) fn section(pages: &Pages) -> Section {
         Chart::of("free", "free memory", Form::Lines, ("after", Unit::Seconds), ("bytes", Unit::Bytes))
             .points("free", Role::Idle, over(|moment| moment.free.0 as f64));
     let raise = first.into_iter().flat_map(|room| {
-        let how = |name: &str, text: &str| Text::empty().and(Tone::Faint, format!("{name}: ")).then(text);
         [
             Text::plain("to raise ").and(Tone::Strong, &room.name),
-            how("now", &room.now),
-            how("for good", &room.for_good),
+            Text::labelled("now", &room.now),
+            Text::labelled("for good", &room.for_good),
         ]
     });
     section
