@@ -229,6 +229,7 @@ export interface Listed {
   command: string;
   target: string;
   machine: string;
+  /** As understood, as TOML; empty if it is not known. */
   plan: string;
   verdict: string;
   verdict_tone: Tone;

@@ -92,7 +92,9 @@ export function readTimeline(value: unknown): Timeline {
 
 /** The runs of a history. */
 export function readHistory(value: unknown): Listed[] {
-  return list(object(value).runs, (one): Listed => {
+  const from = object(value);
+  const plans = object(from.plans);
+  return list(from.runs, (one): Listed => {
     const run = object(one);
     return {
       id: string(run.id),
@@ -102,7 +104,7 @@ export function readHistory(value: unknown): Listed[] {
       command: string(run.command),
       target: string(run.target),
       machine: string(run.machine),
-      plan: string(run.plan),
+      plan: string(plans[string(run.alike)]),
       verdict: string(run.verdict),
       verdict_tone: oneOf(TONES, run.verdict_tone, 'plain'),
       state: oneOf(STATES, run.state, 'ended'),
