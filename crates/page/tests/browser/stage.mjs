@@ -8,6 +8,7 @@ export async function stage({ token = null, home = '#/' } = {}) {
   const listeners = new Set();
   let history = () => [];
   let compare = null;
+  let picture = null;
   let asked = [];
 
   const answer = (request, response) => {
@@ -26,9 +27,15 @@ export async function stage({ token = null, home = '#/' } = {}) {
     if (url.pathname === '/api/home') return json({ home });
     if (url.pathname === '/api/history') return json({ runs: history(url.searchParams) });
     if (url.pathname === '/api/compare') return compare ? json(compare) : json({ error: 'no run has this id' }, 404);
-    const [, id, events] = /^\/api\/runs\/([^/]+)(\/events)?$/.exec(url.pathname) ?? [];
+    const [, id, events, drawn] = /^\/api\/runs\/([^/]+)(\/events)?(\/picture\.svg)?$/.exec(url.pathname) ?? [];
     const run = runs.get(id);
     if (!run) return json({ error: `no run has the id ${id}` }, 404);
+    if (drawn) {
+      if (picture === null) return json({ error: 'this run has no picture' }, 404);
+      response.writeHead(200, { 'content-type': 'image/svg+xml' });
+      response.end(picture);
+      return;
+    }
     if (!events) return json(run);
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
     response.write('retry: 200\n\n');
@@ -68,6 +75,7 @@ export async function stage({ token = null, home = '#/' } = {}) {
       };
     },
     compare: (document) => (compare = document),
+    picture: (svg) => (picture = svg),
     listeners: () => listeners.size,
     asked: () => asked,
     forget: () => (asked = []),

@@ -149,6 +149,7 @@ export function find() {
         state: 'ended',
         machine: '2 × Xeon 2.8 GHz, 24 GiB, Linux 6.12',
         now: null,
+        again: "cat > 7f3a91c2.toml <<'TORMENT'\n[target]\nurl = \"http://127.0.0.1:8181/fault/permit?size=10&us=50000\"\nTORMENT\ntorment find 7f3a91c2.toml",
       },
       chain: structuredClone(CHAIN),
       pictures: [],

@@ -157,16 +157,25 @@ function Shell({
   );
 }
 
+const NAMES: Record<Choice, string> = { auto: 'as the system', light: 'light', dark: 'dark' };
+
 function Theme(): JSX.Element {
   const [now, setNow] = useState(chosen());
+  const [turned, setTurned] = useState(false);
   const next: Record<Choice, Choice> = { auto: 'light', light: 'dark', dark: 'auto' };
   const turn = () => {
     choose(next[now]);
     setNow(next[now]);
+    setTurned(true);
   };
   return (
-    <button type="button" class="quiet theme" onClick={turn} title={`colours: ${now}; press for ${next[now]}`}>
-      colours: {now}
-    </button>
+    <div>
+      <span class="unseen" role="status">
+        {turned && `colours: ${NAMES[now]}`}
+      </span>
+      <button type="button" class="quiet theme" onClick={turn} title={`press for: ${NAMES[next[now]]}`}>
+        colours: {NAMES[now]}
+      </button>
+    </div>
   );
 }

@@ -63,6 +63,8 @@ export interface Head {
   state: State;
   machine: string;
   now: string | null;
+  /** What makes the run again, for a shell. */
+  again: string | null;
 }
 
 /** Somewhere that a request comes by; the one that gave first is bad. */

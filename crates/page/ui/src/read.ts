@@ -138,6 +138,7 @@ function readHead(value: unknown): Head {
     state: oneOf(STATES, from.state, 'ended'),
     machine: string(from.machine),
     now: typeof from.now === 'string' && from.now !== '' ? from.now : null,
+    again: stringOrNull(from.again),
   };
 }
 

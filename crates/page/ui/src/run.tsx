@@ -2,6 +2,7 @@
 
 import { Component, type ComponentChildren, type JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
+import { Actions } from './actions';
 import { ChartView } from './chart/chart';
 import { timeRange } from './chart/data';
 import { Group } from './chart/group';
@@ -31,7 +32,9 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
   const nothing = front.verdict.length === 0 && front.sections.length === 0;
   return (
     <>
-      <HeadView head={front.head} live={live} />
+      <HeadView head={front.head} live={live}>
+        <Actions doc={doc} group={group} linked={linked} />
+      </HeadView>
       <section class={`verdict ${toneOf(front.verdict)}`} aria-label="Verdict" aria-live={live ? 'polite' : undefined}>
         {front.verdict.map((text, index) => (
           <p key={index} class={index === 0 ? 'first' : ''}>
@@ -87,7 +90,7 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
   );
 }
 
-function HeadView({ head, live }: { head: Head; live: boolean }): JSX.Element {
+function HeadView({ head, live, children }: { head: Head; live: boolean; children: ComponentChildren }): JSX.Element {
   const state = { running: 'running', ended: 'ended', cut_short: 'cut short' }[head.state];
   const facts: [string, string][] = [
     ['goal', head.goal],
@@ -118,6 +121,7 @@ function HeadView({ head, live }: { head: Head; live: boolean }): JSX.Element {
             </div>
           ))}
       </dl>
+      {children}
     </header>
   );
 }
