@@ -80,6 +80,7 @@ function RunPage({ id }: { id: string }): JSX.Element {
   }, [id]);
   return (
     <Shell linked>
+      {now?.trouble && !now.document && <h1>Run {id}</h1>}
       {now?.trouble && <TroubleView trouble={now.trouble} again heard={now.heard} />}
       {now && <Notes notes={now.notes} />}
       {now?.document && <DocumentView document={now.document} linked live={now.live} />}
@@ -101,6 +102,7 @@ function ComparePage({ ids }: { ids: string[] }): JSX.Element {
   }, []);
   return (
     <Shell linked>
+      {trouble && <h1>Runs beside each other</h1>}
       {trouble && <TroubleView trouble={trouble} />}
       {read && <Notes notes={read.notes} />}
       {read && <DocumentView document={read.document} linked live={false} />}

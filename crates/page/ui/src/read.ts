@@ -71,7 +71,8 @@ export function readFront(value: unknown): Front {
     chain: list(from.chain, readStation),
     pictures: list(from.pictures, readChart),
     doubts: list(from.doubts, readDoubt),
-    sections: list(from.sections, readSection),
+    // Without a heading nobody would find it.
+    sections: list(from.sections, readSection).filter((section) => section.title !== ''),
     phases: list(from.phases, readPhase).filter((phase) => phase.to >= phase.from),
   };
 }
@@ -172,7 +173,7 @@ function readSection(value: unknown): Section {
   const from = object(value);
   return {
     id: string(from.id),
-    title: string(from.title),
+    title: string(from.title) || string(from.id),
     texts: list(from.texts, readText),
     tables: list(from.tables, readTable),
     charts: list(from.charts, readChart),

@@ -49,13 +49,16 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
       </section>
       {front.chain.length > 0 && <Chain stations={front.chain} />}
       {front.pictures.length > 0 && (
-        <div class="pictures">
-          {front.pictures.map((chart) => (
-            <Guard key={chart.id} what={chart.title} doc={doc}>
-              <ChartView chart={chart} timeline={timeline} phases={front.phases} group={group} />
-            </Guard>
-          ))}
-        </div>
+        <>
+          <h2 class="unseen">In a picture</h2>
+          <div class="pictures">
+            {front.pictures.map((chart) => (
+              <Guard key={chart.id} what={chart.title} doc={doc}>
+                <ChartView chart={chart} timeline={timeline} phases={front.phases} group={group} />
+              </Guard>
+            ))}
+          </div>
+        </>
       )}
       <Doubts doubts={front.doubts} sections={front.sections} />
       {front.sections.length > 1 && (
