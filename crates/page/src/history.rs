@@ -2,7 +2,7 @@
 
 use crate::refusal::Refusal;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use store::{Filter, RunSummary, State, Store};
 use units::Moment;
 
@@ -39,7 +39,11 @@ pub(crate) fn history(store: &Store, asked: &HashMap<String, String>) -> Result<
         ..Filter::default()
     };
     let runs = store.list(&filter)?;
-    Ok(json!({ "runs": runs.iter().map(line).collect::<Vec<_>>() }))
+    let plans = store.plans()?;
+    // Runs that are alike have one plan: it is told once.
+    let told: BTreeMap<i64, &String> =
+        runs.iter().filter_map(|run| run.alike.and_then(|alike| Some((alike, plans.get(&alike)?)))).collect();
+    Ok(json!({ "runs": runs.iter().map(line).collect::<Vec<_>>(), "plans": told }))
 }
 
 fn line(run: &RunSummary) -> Value {
@@ -158,6 +162,26 @@ pub(crate) mod tests {
         assert_eq!((&run["state"], &run["verdict"]), (&json!("running"), &json!("still running")), "{run}");
         assert_eq!((&run["limit"], &run["before"]), (&Value::Null, &Value::Null), "{run}");
         assert_eq!(found["runs"][0]["alike"], json!(3), "nothing else has its target");
+    }
+
+    #[test]
+    fn a_plan_is_told_once_however_many_runs_have_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&folder.path().join("t.db")).expect("opens");
+        for (id, plan) in [("a", "rate = 1"), ("b", "rate = 1"), ("c", "rate = 2")] {
+            let mut event = begun(id, "run", "demo");
+            let Event::RunStarted(started) = &mut event else { panic!("it is a start") };
+            started.plan = plan.to_owned();
+            store.begin(&event).expect("begins").finish().expect("is kept");
+        }
+        let found = history(&store, &HashMap::new()).expect("all");
+        let alike: Vec<_> =
+            found["runs"].as_array().expect("a list").iter().map(|run| &run["alike"]).collect();
+        assert_eq!(alike, [&json!(2), &json!(1), &json!(1)]);
+        assert_eq!(found["plans"], json!({ "1": "rate = 1", "2": "rate = 2" }));
+        let one = HashMap::from([("limit".to_owned(), "1".to_owned())]);
+        let found = history(&store, &one).expect("the last");
+        assert_eq!(found["plans"], json!({ "2": "rate = 2" }), "those that were asked for");
     }
 
     #[test]

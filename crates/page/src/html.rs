@@ -9,6 +9,8 @@ pub(crate) const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"
 
 /// Where the page looks for a document before it asks a server for one; the fallback has no such place.
 const PLACE: &str = "id=\"document\">null</script>";
+/// Behind it, where the page looks for the picture that it hands out.
+const PICTURE: &str = "id=\"picture\">null</script>";
 /// Before it stands what a chat or a search engine shows of a link to the page: neither runs its script.
 const TITLE: &str = "<title>";
 
@@ -22,7 +24,8 @@ pub fn is_built() -> bool {
 ///
 /// Its size follows the rows of the document's timeline: [`crate::ROWS`] are meant.
 pub fn freeze(document: &Document) -> Option<String> {
-    frozen(PAGE, &about(&document.front), &json(document))
+    let picture = json(&view::svg(&document.front));
+    frozen(PAGE, &about(&document.front), &json(document), &picture)
 }
 
 /// Which run it is, and what it came to.
@@ -41,16 +44,24 @@ pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("a document has only string keys and no foreign types")
 }
 
-/// JSON where the place is, and what it is about before the title.
-fn frozen(page: &str, about: &str, json: &str) -> Option<String> {
-    let at = page.find(PLACE)? + PLACE.find("null").expect("it stands there");
-    let (before, after) = page.split_at(at);
+/// JSON of the document and of the picture where their places are, and what it is about before the title.
+fn frozen(page: &str, about: &str, json: &str, picture: &str) -> Option<String> {
+    let (before, after) = around(page, PLACE)?;
     let (head, before) = before.split_at(before.find(TITLE)?);
-    let mut whole = String::with_capacity(page.len() + about.len() + json.len());
+    let (between, after) = around(after, PICTURE)?;
+    let mut whole = String::with_capacity(page.len() + about.len() + json.len() + picture.len());
     [head, about, before].into_iter().for_each(|part| whole.push_str(part));
     harmless(json, &mut whole);
-    whole.push_str(after.strip_prefix("null").expect("it was found there"));
+    whole.push_str(between);
+    harmless(picture, &mut whole);
+    whole.push_str(after);
     Some(whole)
+}
+
+/// What stands before the `null` of a place, and what behind it.
+fn around<'p>(page: &'p str, place: &str) -> Option<(&'p str, &'p str)> {
+    let (before, rest) = page.split_at(page.find(place)? + place.find("null").expect("it stands there"));
+    Some((before, rest.strip_prefix("null").expect("it was found there")))
 }
 
 /// JSON as it may stand inside a script element: no text in it can end the element or begin a comment, and no line ends
@@ -73,7 +84,8 @@ mod tests {
     use view::document::{Head, Timeline};
 
     const SMALL: &str = "<html><title>t</title>\
-        <script type=\"application/json\" id=\"document\">null</script><p>null</p></html>";
+        <script type=\"application/json\" id=\"document\">null</script>\
+        <script type=\"application/json\" id=\"picture\">null</script><p>null</p></html>";
 
     fn with(target: &str) -> Document {
         let head = Head { target: target.to_owned(), ..Head::default() };
@@ -84,9 +96,10 @@ mod tests {
         }
     }
 
-    /// The text of the one script element, as a browser finds it.
-    fn inside(page: &str) -> &str {
-        let begin = page.find("id=\"document\">").expect("the element") + "id=\"document\">".len();
+    /// The text of a script element, as a browser finds it.
+    fn inside<'p>(page: &'p str, id: &str) -> &'p str {
+        let id = format!("id=\"{id}\">");
+        let begin = page.find(&id).expect("the element") + id.len();
         let end = page[begin..].find("</script").expect("its end");
         &page[begin..begin + end]
     }
@@ -102,12 +115,14 @@ mod tests {
             "null</script>",
         ] {
             let document = with(target);
-            let page = frozen(SMALL, "", &json(&document)).expect("there is a place");
-            assert_eq!(page.matches("<script").count(), 1, "{page}");
+            let page = frozen(SMALL, "", &json(&document), &json(&Some(target))).expect("there is a place");
+            assert_eq!(page.matches("<script").count(), 2, "{page}");
             assert!(!page.contains(['\u{2028}', '\u{2029}']), "{page}");
-            let json: Value = serde_json::from_str(inside(&page)).expect("JSON");
+            let json: Value = serde_json::from_str(inside(&page, "document")).expect("JSON");
             assert_eq!(json["front"]["head"]["target"], target);
             assert_eq!(json["timeline"]["at"][1], 1.5);
+            let picture: Value = serde_json::from_str(inside(&page, "picture")).expect("JSON");
+            assert_eq!(picture, target);
             assert!(page.ends_with("</script><p>null</p></html>"), "only the first place is taken: {page}");
         }
     }
@@ -117,7 +132,7 @@ mod tests {
         let mut document = with("http://h/?a=<b>&c=\"");
         document.front.verdict =
             vec![Text::plain("holds 9/s").then("   (between 8 & 10)"), Text::plain("then")];
-        let page = frozen(SMALL, &about(&document.front), "{}").expect("there is a place");
+        let page = frozen(SMALL, &about(&document.front), "{}", "null").expect("there is a place");
         for said in [
             "<html><meta property=\"og:title\" content=\"torment http://h/?a=&lt;b&gt;&amp;c=&quot;\" />\n",
             "<meta property=\"og:description\" content=\"holds 9/s (between 8 &amp; 10)\" />\n",
@@ -130,9 +145,9 @@ mod tests {
 
     #[test]
     fn a_page_without_a_place_is_none() {
-        assert_eq!(frozen("<html></html>", "", "{}"), None);
+        assert_eq!(frozen("<html></html>", "", "{}", "null"), None);
         let fallback = include_str!("fallback.html");
-        assert_eq!(frozen(fallback, "", "{}"), None);
+        assert_eq!(frozen(fallback, "", "{}", "null"), None);
         assert!(fallback.contains("make page build"));
     }
 

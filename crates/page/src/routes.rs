@@ -54,6 +54,7 @@ pub(crate) fn routes(house: House, door: Door) -> Router {
         .route("/api/history", get(list))
         .route("/api/runs/{id}", get(document))
         .route("/api/runs/{id}/events", get(events))
+        .route("/api/runs/{id}/picture.svg", get(picture))
         .route("/api/compare", get(compared))
         .route("/metrics", get(metrics))
         .fallback(nothing)
@@ -83,6 +84,21 @@ async fn document(State(house): State<House>, Path(asked): Path<String>) -> Resu
         Ok(json(&run.document()))
     });
     Ok(as_json(found.await?))
+}
+
+/// What a search or an experiment came to, drawn: as `torment report -o FILE.svg` writes it.
+async fn picture(State(house): State<House>, Path(asked): Path<String>) -> Result<Response, Refusal> {
+    let found = reading(move || {
+        let run = house.cache.run(&asked)?;
+        let mut run = lock(&run);
+        run.catch_up(false)?;
+        view::svg(&run.pages.front()).ok_or_else(|| Refusal {
+            status: StatusCode::NOT_FOUND,
+            why: "this run has no picture: only a search and an experiment have one, once something was measured"
+                .to_owned(),
+        })
+    });
+    Ok(([(CONTENT_TYPE, "image/svg+xml")], found.await?).into_response())
 }
 
 async fn events(
@@ -126,7 +142,7 @@ async fn nothing() -> Refusal {
     Refusal {
         status: StatusCode::NOT_FOUND,
         why: "there is nothing at this address; the page is at /, its data at /api/history, /api/runs/ID, \
-              /api/runs/ID/events and /api/compare?runs=A,B, metrics at /metrics"
+              /api/runs/ID/events, /api/runs/ID/picture.svg and /api/compare?runs=A,B, metrics at /metrics"
             .to_owned(),
     }
 }

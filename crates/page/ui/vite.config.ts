@@ -54,8 +54,10 @@ function oneFile(): Plugin {
         .replace('</head>', () => `<style>${style}</style>\n</head>`)
         .replace('</body>', () => `<script type="module">${script}</script>\n</body>`)
         .replace('</html>', () => `${licences()}\n</html>`);
-      if (!html.includes('<script type="application/json" id="document">null</script>')) {
-        throw new Error('the place of the document is not in the page as the server looks for it');
+      for (const place of ['document', 'picture']) {
+        if (!html.includes(`<script type="application/json" id="${place}">null</script>`)) {
+          throw new Error(`the place of the ${place} is not in the page as the server looks for it`);
+        }
       }
       page.source = html;
     },

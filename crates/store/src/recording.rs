@@ -299,7 +299,7 @@ impl Columns {
     }
 }
 
-/// The number of the runs like this one, as [`crate::RunSummary`] has it.
+/// The number of the runs like this one, as [`crate::RunSummary`] has it. [`Store::plans`] takes the plan from its place.
 fn alike(db: &Connection, started: &Started) -> rusqlite::Result<Option<i64>> {
     let Started { command, target, plan, method, machine, part_of, .. } = started;
     if part_of.is_some() {

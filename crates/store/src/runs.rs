@@ -4,6 +4,7 @@ use crate::{CameTo, Error, Store};
 use record::{Label, RunId, Verdict};
 use rusqlite::types::FromSql;
 use rusqlite::{Row, params};
+use std::collections::HashMap;
 
 /// Which runs to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -335,6 +336,17 @@ impl Store {
             Err(rusqlite::Error::QueryReturnedNoRows) => Err(self.none(&id.0)?),
             result => result.map_err(|e| self.error(&e)),
         }
+    }
+
+    /// The plans as understood, by [`RunSummary::alike`]: many runs have the same.
+    pub fn plans(&self) -> Result<HashMap<i64, String>, Error> {
+        let read = || {
+            let mut query = self.db.prepare("SELECT key, json_extract(what, '$[2]') FROM alike")?;
+            query
+                .query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?
+                .collect::<rusqlite::Result<_>>()
+        };
+        read().map_err(|e| self.error(&e))
     }
 
     /// How many runs are kept.

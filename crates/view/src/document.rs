@@ -75,6 +75,9 @@ pub struct Head {
     pub machine: String,
     /// What is going on at this moment, of a run that is not over: `trial 4: 1,200/s, 6 s of 10`.
     pub now: Option<String>,
+    /// What to type in a shell to make the run again; none if what is kept of it does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again: Option<String>,
 }
 
 /// How a run stands.

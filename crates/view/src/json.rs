@@ -4,7 +4,7 @@ mod experiment;
 mod watched;
 
 use crate::{Figures, Kind, RunView, Times, Trial, caveats, freezes};
-use record::{Background, CurvePoint, Limit, Making, Outcome, Ramped, Recovery, Verdict, WarmedUp};
+use record::{Background, Caveat, CurvePoint, Limit, Making, Outcome, Ramped, Recovery, Verdict, WarmedUp};
 use serde_json::{Map, Value, json};
 use units::{Nanos, Rate};
 

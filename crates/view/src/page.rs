@@ -1,5 +1,6 @@
 //! A run as a page: what is said, in order of its weight, and what is drawn beside it, as a [`Document`](crate::document::Document).
 
+mod again;
 mod chain;
 mod distribution;
 mod draw;

@@ -11,17 +11,20 @@ const require = createRequire(new URL('package.json', UI));
 const { chromium } = require('playwright-core');
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const PAGE = fileURLToPath(new URL('dist/index.html', UI));
-const PLACE = 'id="document">null</script>';
+const PLACES = { document: 'id="document">null</script>', picture: 'id="picture">null</script>' };
 
 const SCREENSHOTS = process.env.SCREENSHOTS ?? fileURLToPath(new URL('../../../../target/screenshots/', import.meta.url));
 mkdirSync(SCREENSHOTS, { recursive: true });
 
 /** The page as `torment report` writes it. */
-export function frozen(document) {
-  const page = readFileSync(PAGE, 'utf8');
-  if (!page.includes(PLACE)) throw new Error('the page has no place for a document');
+export function frozen(document, picture = null) {
   const json = typeof document === 'string' ? document : JSON.stringify(document);
-  return page.replace(PLACE, () => PLACE.replace('null', () => json.replaceAll('<', '\\u003c')));
+  return put(put(page(), PLACES.document, json), PLACES.picture, JSON.stringify(picture));
+}
+
+function put(page, place, json) {
+  if (!page.includes(place)) throw new Error(`the page has no ${place}`);
+  return page.replace(place, () => place.replace('null', () => json.replaceAll('<', '\\u003c')));
 }
 
 /** The page as the server has it. */
@@ -62,9 +65,9 @@ export async function open({ touch = false } = {}) {
       return page;
     },
     /** The address of a report that holds the document. */
-    file(document) {
+    file(document, picture) {
       const path = join(folder, `report-${files++}.html`);
-      writeFileSync(path, typeof document === 'string' && document.startsWith('<') ? document : frozen(document));
+      writeFileSync(path, typeof document === 'string' && document.startsWith('<') ? document : frozen(document, picture));
       return pathToFileURL(path).href;
     },
     async close() {
@@ -78,13 +81,13 @@ export async function shot(page, name, options = {}) {
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), ...options });
 }
 
-/** What axe finds that is serious or critical, one line each. */
+/** What axe finds by its usual rules, and by that of WCAG 2.2 for how large must be what is pressed; one line each. */
 export async function findings(page) {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(`${AXE}; undefined`);
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target} ${node.failureSummary}`));
+  const { violations } = await page.evaluate(() =>
+    window.axe.run(document, { resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } }),
+  );
+  return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target} ${node.failureSummary}`));
 }
 
 /** How much wider than the window the page is, and what sticks out. */

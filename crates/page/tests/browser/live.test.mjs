@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { find } from '../../ui/samples/documents.mjs';
 import { findings, lookThrough, open, overflow, plain, shot } from './browser.mjs';
-import { stage } from './stage.mjs';
+import { runs, stage } from './stage.mjs';
 
 let browser;
 before(async () => {
@@ -81,28 +81,6 @@ test('a run is followed while it goes on, through a server that leaves and comes
   await page.close();
   await server.stop();
 });
-
-/** Some thirty runs, the oldest first. */
-function runs() {
-  const now = Date.now();
-  return Array.from({ length: 30 }, (_, i) => ({
-    id: `run${i}`,
-    name: i === 3 ? 'before the change' : null,
-    tags: i % 10 === 0 ? ['nightly'] : [],
-    command: i % 3 === 0 ? 'run' : 'find',
-    target: i % 2 === 0 ? 'http://127.0.0.1:8181/owners' : 'demo',
-    machine: i % 5 === 0 ? 'laptop' : 'homelab, 2 × Xeon, 24 GiB',
-    verdict: i % 4 === 0 ? 'goal not met: zero-drop' : `holds ${1900 + i}/s`,
-    verdict_tone: i % 4 === 0 ? 'bad' : 'good',
-    state: i === 29 ? 'running' : i === 28 ? 'cut_short' : 'ended',
-    started_unix_ms: now - (30 - i) * 6 * 3_600_000,
-    ended_unix_ms: i >= 28 ? null : now - (30 - i) * 6 * 3_600_000 + 65_000 + i * 1000,
-    commit: i < 14 ? '0123456789ab' : 'fedcba987654',
-    limit: i % 3 === 0 ? null : { held: 1900 + i, lower: 1880 + i, upper: i === 20 ? null : 1930 + i, unit: 'requests/s' },
-    alike: i % 2,
-    before: i % 3 === 0 || i < 4 ? null : { id: `run${i - 2}`, text: '+0.1 %, within noise', tone: 'faint' },
-  }));
-}
 
 test('the history: found, put in order, compared', async () => {
   const server = await stage();

@@ -83,6 +83,7 @@ test('a search, followed from its first second to its verdict, then frozen', { s
   assert.ok(charts >= 5, `${charts} charts`);
   assert.equal(await report.locator('.plot canvas').count(), await report.locator('.plot').count());
   assert.equal(await report.locator('.chart .nothing').count(), 0, 'every chart has something to draw');
+  assert.deepEqual((await report.locator('.actions').getByRole('button').allInnerTexts()).map(plain), ['copy command', 'copy link', 'save picture', 'save figures', 'print']);
   assert.deepEqual(await findings(report), []);
   await report.locator('#chart-rate').getByRole('button', { name: /^table/ }).click();
   assert.match(await report.locator('#chart-rate tbody').innerText(), /\d\/s/);
@@ -119,7 +120,15 @@ test('the history of the store, and two runs beside each other', { skip }, async
   assert.deepEqual(await findings(page), []);
   await shot(page, 'real-compare', { fullPage: true });
 
-  await page.goto(`${(await torment.url).split('#')[0]}#/runs/nobody`);
+  const address = (await torment.url).split('#')[0];
+  const { runs, plans } = await (await fetch(new URL('/api/history', address))).json();
+  assert.ok(runs.every((run) => plans[run.alike].includes('[target]')), 'the plan of every run is told');
+  const search = runs.find((run) => run.command === 'find');
+  const picture = await fetch(new URL(`/api/runs/${search.id}/picture.svg`, address));
+  assert.equal(picture.headers.get('content-type'), 'image/svg+xml');
+  assert.match(await picture.text(), /^<svg [^]*<\/svg>\n$/);
+
+  await page.goto(`${address}#/runs/nobody`);
   await page.locator('.trouble').waitFor();
   torment.child.kill('SIGINT');
   await torment.over;

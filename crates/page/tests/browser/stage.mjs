@@ -8,6 +8,7 @@ export async function stage({ token = null, home = '#/' } = {}) {
   const listeners = new Set();
   let history = () => [];
   let compare = null;
+  let picture = null;
   let asked = [];
 
   const answer = (request, response) => {
@@ -25,10 +26,16 @@ export async function stage({ token = null, home = '#/' } = {}) {
     if (token !== null && url.searchParams.get('token') !== token) return json({ error: 'this page needs its token' }, 401);
     if (url.pathname === '/api/home') return json({ home });
     if (url.pathname === '/api/history') return json({ runs: history(url.searchParams) });
-    if (url.pathname === '/api/compare') return compare ? json(compare) : json({ error: 'no run has this id' }, 404);
-    const [, id, events] = /^\/api\/runs\/([^/]+)(\/events)?$/.exec(url.pathname) ?? [];
+    if (url.pathname === '/api/compare') return compare && !url.search.includes('none') ? json(compare) : json({ error: 'no run has this id' }, 404);
+    const [, id, events, drawn] = /^\/api\/runs\/([^/]+)(\/events)?(\/picture\.svg)?$/.exec(url.pathname) ?? [];
     const run = runs.get(id);
     if (!run) return json({ error: `no run has the id ${id}` }, 404);
+    if (drawn) {
+      if (picture === null) return json({ error: 'this run has no picture' }, 404);
+      response.writeHead(200, { 'content-type': 'image/svg+xml' });
+      response.end(picture);
+      return;
+    }
     if (!events) return json(run);
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
     response.write('retry: 200\n\n');
@@ -68,6 +75,7 @@ export async function stage({ token = null, home = '#/' } = {}) {
       };
     },
     compare: (document) => (compare = document),
+    picture: (svg) => (picture = svg),
     listeners: () => listeners.size,
     asked: () => asked,
     forget: () => (asked = []),
@@ -77,4 +85,26 @@ export async function stage({ token = null, home = '#/' } = {}) {
     start,
     stop,
   };
+}
+
+/** Some thirty runs, the oldest first. */
+export function runs() {
+  const now = Date.now();
+  return Array.from({ length: 30 }, (_, i) => ({
+    id: `run${i}`,
+    name: i === 3 ? 'before the change' : null,
+    tags: i % 10 === 0 ? ['nightly'] : [],
+    command: i % 3 === 0 ? 'run' : 'find',
+    target: i % 2 === 0 ? 'http://127.0.0.1:8181/owners' : 'demo',
+    machine: i % 5 === 0 ? 'laptop' : 'homelab, 2 × Xeon, 24 GiB',
+    verdict: i % 4 === 0 ? 'goal not met: zero-drop' : `holds ${1900 + i}/s`,
+    verdict_tone: i % 4 === 0 ? 'bad' : 'good',
+    state: i === 29 ? 'running' : i === 28 ? 'cut_short' : 'ended',
+    started_unix_ms: now - (30 - i) * 6 * 3_600_000,
+    ended_unix_ms: i >= 28 ? null : now - (30 - i) * 6 * 3_600_000 + 65_000 + i * 1000,
+    commit: i < 14 ? '0123456789ab' : 'fedcba987654',
+    limit: i % 3 === 0 ? null : { held: 1900 + i, lower: 1880 + i, upper: i === 20 ? null : 1930 + i, unit: 'requests/s' },
+    alike: i % 2,
+    before: i % 3 === 0 || i < 4 ? null : { id: `run${i - 2}`, text: '+0.1 %, within noise', tone: 'faint' },
+  }));
 }

@@ -64,6 +64,8 @@ fn runs_are_listed_and_shown() {
     assert!(served.refuses("/api/runs/2027", 404).contains("no run '2027' among the 2 kept"));
     assert!(served.refuses("/api/runs/2026", 404).contains("more than one run begins with '2026'"));
     assert!(served.refuses("/api/runs/2027/events", 404).contains("no run '2027'"));
+    assert!(served.refuses("/api/runs/2027/picture.svg", 404).contains("no run '2027'"));
+    assert!(served.refuses("/api/runs/last/picture.svg", 404).contains("has no picture"));
     assert!(served.refuses("/api/nowhere", 404).contains("/api/history"));
     let answer = served.ask("POST", "/api/history", &[("Host", "localhost"), ("Content-Length", "0")]);
     assert_eq!((answer.status, answer.json()["error"].as_str()), (405, Some("only GET is answered here")));

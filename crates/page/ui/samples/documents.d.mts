@@ -1,5 +1,8 @@
 export function find(): unknown;
 export function attempt(): unknown;
+export function froze(): unknown;
+export function probe(): unknown;
+export function comparison(): unknown;
 export function large(rows?: number, columns?: number): unknown;
 export function markup(): unknown;
 export function empty(): unknown;

@@ -149,6 +149,7 @@ export function find() {
         state: 'ended',
         machine: '2 × Xeon 2.8 GHz, 24 GiB, Linux 6.12',
         now: null,
+        again: "cat > 7f3a91c2.toml <<'TORMENT'\n[target]\nurl = \"http://127.0.0.1:8181/fault/permit?size=10&us=50000\"\nTORMENT\ntorment find 7f3a91c2.toml",
       },
       chain: structuredClone(CHAIN),
       pictures: [],
@@ -455,5 +456,102 @@ export function newer() {
   document.front.sections[0].texts[0][0].tone = 'purple';
   delete document.front.sections[1].tables;
   document.front.sections.push(null);
+  return document;
+}
+
+/** A load under which the target stood still now and then. */
+export function froze() {
+  const document = find();
+  const { front } = document;
+  front.head = { ...front.head, command: 'run', id: '5c02e7d1', again: 'torment run 5c02e7d1.toml' };
+  front.verdict = [
+    text(['goal not met', 'bad'], ': p99 is 212 ms, 4 times what it may be'),
+    text('the target ', ['stood still', 'bad'], ' 9 times, for 180 to 240 ms, every 20 s'),
+  ];
+  const marks = Array.from({ length: 9 }, (_, i) => ({ from: 10 + 20 * i, to: 10.21 + 20 * i, label: 'stood still', tone: 'bad' }));
+  const [rates] = front.sections.filter((section) => section.id === 'rates');
+  for (const id of ['rate', 'response', 'heat']) rates.charts.find((chart) => chart.id === id).marks = marks;
+  return document;
+}
+
+/** Figures of a machine: tables that are wider than a telephone, one of them without a cell, and sentences. */
+export function probe() {
+  const document = find();
+  const sizes = [0, 2, 16, 64, 256];
+  const table = (head, rows) => ({
+    title: 'launch',
+    head: [head, ...sizes.map((size) => `${size} MiB`), '64 MiB huge'],
+    rows: rows.map(([name, ...figures]) => [name, ...figures].map((one) => piece(one))),
+    text: [],
+    runs: [],
+  });
+  document.front = {
+    ...document.front,
+    head: { ...document.front.head, command: 'probe', target: 'this machine', goal: '', id: '0be1a9f4', again: 'torment probe launch --blocks 6 --seed 1' },
+    verdict: [text(['58 figures', 'strong'], ', each the median of its blocks; ± is the farther end of its 95 % interval')],
+    chain: [],
+    doubts: [{ text: 'the hypervisor took 3 % of a processor away meanwhile', section: 'figures' }],
+    phases: [],
+    sections: [
+      section('machine', 'The machine, and torment itself', { texts: [text('others used 0 % of a processor; machine a guest of a hypervisor, clock source tsc')] }),
+      section('figures', 'Figures of the machine', {
+        texts: [text('fork: a system call, a task with its kernel stack, and a copy of each mapping')],
+        tables: [
+          table('launch', [
+            ['fork', '48 µs ±3 %', '87.4 µs ±3 %', '339 µs ±4 %', '1.24 ms ±5 %', '4.91 ms ±4 %', '68.5 µs ±2 %'],
+            ['clone3, memory shared (vfork)', '14.7 µs ±2 %', '14.8 µs ±2 %', '', '14.9 µs ±2 %', '', ''],
+          ]),
+          table('launch and join', [
+            ['fork', '115 µs ±3 %', '195 µs ±2 %', '721 µs ±3 %', '2.6 ms ±2 %', '10.4 ms ±4 %', '152 µs'],
+            ['clone3, memory shared (vfork)', '24.4 µs ±2 %', '24.5 µs ±2 %', '', '24.6 µs', '', ''],
+          ]),
+          { title: 'launch', head: ['mappings', '0 MiB'], rows: [[piece('the worker itself'), piece('12')]], text: [], runs: [] },
+        ],
+        charts: [
+          chart('sizes', 'Time against memory', 'points', axis('memory', 'bytes', true), axis('fork', 'seconds', true), [
+            dots('fork', 'achieved', sizes.slice(1).map((size) => point(size * 2 ** 20, 5e-5 + size * 1.9e-5, { low: 4.8e-5 + size * 1.8e-5, high: 5.2e-5 + size * 2e-5 }))),
+          ]),
+        ],
+      }),
+    ],
+  };
+  document.timeline = { at: [], columns: [] };
+  return document;
+}
+
+/** Two runs beside each other. */
+export function comparison() {
+  const document = find();
+  const [evidence, rates] = document.front.sections;
+  document.front = {
+    ...document.front,
+    head: { ...document.front.head, command: 'compare', target: 'http://127.0.0.1:8181/fault/permit', goal: '', id: '7f3a91c2,5c02e7d1', machine: '', again: null },
+    verdict: [text(['5c02e7d1 holds less', 'bad'], ': 198/s instead of 226/s, −12 %, sure')],
+    chain: [],
+    sections: [
+      section('compare', 'What differs', {
+        tables: [
+          {
+            title: 'verdicts',
+            head: ['run', 'name', 'target', 'verdict'],
+            rows: [
+              [piece('7f3a91c2'), piece('before'), piece('http://127.0.0.1:8181/'), piece('holds 226/s', 'good')],
+              [piece('5c02e7d1'), piece(''), piece('http://127.0.0.1:8181/'), piece('holds 198/s', 'good')],
+            ],
+            text: [1, 2, 3],
+            runs: ['7f3a91c2', '5c02e7d1'],
+          },
+          {
+            title: 'differences',
+            head: ['figure', '7f3a91c2', '5c02e7d1', 'difference'],
+            rows: [[piece('limit'), piece('226/s'), piece('198/s'), piece('−12 % (−14 to −10), sure', 'bad')]],
+            text: [],
+            runs: [],
+          },
+        ],
+        charts: [evidence.charts[1], rates.charts[2]],
+      }),
+    ],
+  };
   return document;
 }

@@ -80,6 +80,7 @@ function RunPage({ id }: { id: string }): JSX.Element {
   }, [id]);
   return (
     <Shell linked>
+      {now?.trouble && !now.document && <h1>Run {id}</h1>}
       {now?.trouble && <TroubleView trouble={now.trouble} again heard={now.heard} />}
       {now && <Notes notes={now.notes} />}
       {now?.document && <DocumentView document={now.document} linked live={now.live} />}
@@ -101,6 +102,7 @@ function ComparePage({ ids }: { ids: string[] }): JSX.Element {
   }, []);
   return (
     <Shell linked>
+      {trouble && <h1>Runs beside each other</h1>}
       {trouble && <TroubleView trouble={trouble} />}
       {read && <Notes notes={read.notes} />}
       {read && <DocumentView document={read.document} linked live={false} />}
@@ -157,16 +159,25 @@ function Shell({
   );
 }
 
+const NAMES: Record<Choice, string> = { auto: 'as the system', light: 'light', dark: 'dark' };
+
 function Theme(): JSX.Element {
   const [now, setNow] = useState(chosen());
+  const [turned, setTurned] = useState(false);
   const next: Record<Choice, Choice> = { auto: 'light', light: 'dark', dark: 'auto' };
   const turn = () => {
     choose(next[now]);
     setNow(next[now]);
+    setTurned(true);
   };
   return (
-    <button type="button" class="quiet theme" onClick={turn} title={`colours: ${now}; press for ${next[now]}`}>
-      colours: {now}
-    </button>
+    <div>
+      <span class="unseen" role="status">
+        {turned && `colours: ${NAMES[now]}`}
+      </span>
+      <button type="button" class="quiet theme" onClick={turn} title={`press for: ${NAMES[next[now]]}`}>
+        colours: {NAMES[now]}
+      </button>
+    </div>
   );
 }

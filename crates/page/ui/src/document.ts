@@ -63,6 +63,8 @@ export interface Head {
   state: State;
   machine: string;
   now: string | null;
+  /** What makes the run again, for a shell. */
+  again: string | null;
 }
 
 /** Somewhere that a request comes by; the one that gave first is bad. */
@@ -229,6 +231,7 @@ export interface Listed {
   command: string;
   target: string;
   machine: string;
+  /** As understood, as TOML; empty if it is not known. */
   plan: string;
   verdict: string;
   verdict_tone: Tone;

@@ -61,10 +61,11 @@ const FIELDS: Record<string, (run: Listed) => string[]> = {
   name: (run) => [run.name],
   tag: (run) => run.tags,
   machine: (run) => [run.machine],
-  plan: (run) => [run.plan],
   state: (run) => [STATES[run.state]],
   id: (run) => [run.id],
 };
+/** And what is looked for by its name alone: most words that one would look for stand in every plan. */
+const NAMED = new Map(Object.entries({ ...FIELDS, plan: (run: Listed) => [run.plan.replaceAll(' ', '')] }));
 
 export function shownRuns(runs: readonly Listed[], wanted: Wanted): Listed[] {
   const words = wanted.text.toLowerCase().split(/\s+/).filter((word) => word !== '');
@@ -75,7 +76,7 @@ export function shownRuns(runs: readonly Listed[], wanted: Wanted): Listed[] {
 
 function has(run: Listed, word: string): boolean {
   const colon = word.indexOf(':');
-  const field = colon > 0 ? FIELDS[word.slice(0, colon)] : undefined;
+  const field = NAMED.get(word.slice(0, Math.max(0, colon)));
   const fields = field ? field(run) : Object.values(FIELDS).flatMap((one) => one(run));
   const sought = field ? word.slice(colon + 1) : word;
   return fields.some((text) => text.toLowerCase().includes(sought));

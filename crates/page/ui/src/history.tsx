@@ -96,7 +96,7 @@ export function History(): JSX.Element {
               <input
                 type="search"
                 value={state.text}
-                placeholder="target, command, verdict, name, tag:…, machine:…"
+                placeholder="target, command, verdict, name, tag:…, machine:…, plan:…"
                 onInput={(event) => change({ text: event.currentTarget.value })}
               />
             </label>
@@ -268,7 +268,7 @@ function Rows({
                     <a href={`#/runs/${encodeURIComponent(run.id)}`}>
                       {run.name || run.target || run.id}
                     </a>{' '}
-                    <span class="faint">{[run.command, run.name === '' ? '' : run.target, run.plan].filter((s) => s !== '').join(' · ')}</span>
+                    <span class="faint">{[run.command, run.name === '' ? '' : run.target].filter((s) => s !== '').join(' · ')}</span>
                     {run.tags.map((tag) => (
                       <span key={tag} class="tag">
                         {tag}

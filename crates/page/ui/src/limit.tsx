@@ -35,5 +35,10 @@ const NO_PHASES: Phase[] = [];
 export function LimitHistory({ runs }: { runs: readonly Listed[] }): JSX.Element {
   const group = useMemo(() => new Group('limit', null), []);
   const chart = useMemo(() => limitChart(runs), [runs]);
-  return <ChartView chart={chart} timeline={NO_TIMELINE} phases={NO_PHASES} group={group} />;
+  return (
+    <>
+      <h2 class="unseen">Over time</h2>
+      <ChartView chart={chart} timeline={NO_TIMELINE} phases={NO_PHASES} group={group} />
+    </>
+  );
 }

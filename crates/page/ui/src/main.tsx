@@ -4,14 +4,16 @@ import './style.css';
 import { App, Frozen } from './app';
 import { watchPrint } from './print';
 import { readDocument } from './read';
+import { held, keepPage } from './save';
 import { apply } from './theme';
 
+keepPage();
 apply();
 watchPrint();
 
 const page = document.getElementById('page');
 if (page) {
-  const embedded = held();
+  const embedded = frozen();
   if (embedded === null) {
     render(<App />, page);
   } else {
@@ -21,9 +23,9 @@ if (page) {
 }
 
 /** What was frozen into the page; null if it is to ask its server. */
-function held(): unknown {
-  const text = document.getElementById('document')?.textContent?.trim() ?? '';
-  if (text === '' || text === 'null') return null;
+function frozen(): unknown {
+  const text = held('document');
+  if (text === '') return null;
   try {
     return JSON.parse(text);
   } catch {

@@ -71,7 +71,8 @@ export function readFront(value: unknown): Front {
     chain: list(from.chain, readStation),
     pictures: list(from.pictures, readChart),
     doubts: list(from.doubts, readDoubt),
-    sections: list(from.sections, readSection),
+    // Without a heading nobody would find it.
+    sections: list(from.sections, readSection).filter((section) => section.title !== ''),
     phases: list(from.phases, readPhase).filter((phase) => phase.to >= phase.from),
   };
 }
@@ -92,7 +93,9 @@ export function readTimeline(value: unknown): Timeline {
 
 /** The runs of a history. */
 export function readHistory(value: unknown): Listed[] {
-  return list(object(value).runs, (one): Listed => {
+  const from = object(value);
+  const plans = object(from.plans);
+  return list(from.runs, (one): Listed => {
     const run = object(one);
     return {
       id: string(run.id),
@@ -102,7 +105,7 @@ export function readHistory(value: unknown): Listed[] {
       command: string(run.command),
       target: string(run.target),
       machine: string(run.machine),
-      plan: string(run.plan),
+      plan: string(plans[string(run.alike)]),
       verdict: string(run.verdict),
       verdict_tone: oneOf(TONES, run.verdict_tone, 'plain'),
       state: oneOf(STATES, run.state, 'ended'),
@@ -136,6 +139,7 @@ function readHead(value: unknown): Head {
     state: oneOf(STATES, from.state, 'ended'),
     machine: string(from.machine),
     now: typeof from.now === 'string' && from.now !== '' ? from.now : null,
+    again: stringOrNull(from.again),
   };
 }
 
@@ -169,7 +173,7 @@ function readSection(value: unknown): Section {
   const from = object(value);
   return {
     id: string(from.id),
-    title: string(from.title),
+    title: string(from.title) || string(from.id),
     texts: list(from.texts, readText),
     tables: list(from.tables, readTable),
     charts: list(from.charts, readChart),

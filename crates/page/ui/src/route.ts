@@ -40,6 +40,19 @@ export function withRange(hash: string, range: Range | null): string {
   return `${path || '#'}?from=${from}&to=${to}`;
 }
 
+/**
+ * The address of what is shown, for others: of a run by its own id, whatever it was asked for by, with the part shown. The token
+ * opens everything here to whoever has it, and stays out; `bare` says that there was one.
+ */
+export function linkOf(href: string, id: string, range: Range | null): { link: string; bare: boolean } {
+  const url = new URL(href);
+  const bare = url.searchParams.has('token');
+  url.searchParams.delete('token');
+  const path = routeOf(url.hash).page === 'run' && id !== '' ? `#/runs/${encodeURIComponent(id)}` : url.hash;
+  url.hash = withRange(path, range);
+  return { link: url.href, bare };
+}
+
 /** As it was before it was made fit for an address; what nobody made so stays as it is. */
 function plain(part: string): string {
   try {

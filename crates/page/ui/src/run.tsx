@@ -2,6 +2,7 @@
 
 import { Component, type ComponentChildren, type JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
+import { Actions } from './actions';
 import { ChartView } from './chart/chart';
 import { timeRange } from './chart/data';
 import { Group } from './chart/group';
@@ -31,7 +32,9 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
   const nothing = front.verdict.length === 0 && front.sections.length === 0;
   return (
     <>
-      <HeadView head={front.head} live={live} />
+      <HeadView head={front.head} live={live}>
+        <Actions doc={doc} group={group} linked={linked} />
+      </HeadView>
       <section class={`verdict ${toneOf(front.verdict)}`} aria-label="Verdict" aria-live={live ? 'polite' : undefined}>
         {front.verdict.map((text, index) => (
           <p key={index} class={index === 0 ? 'first' : ''}>
@@ -46,13 +49,16 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
       </section>
       {front.chain.length > 0 && <Chain stations={front.chain} />}
       {front.pictures.length > 0 && (
-        <div class="pictures">
-          {front.pictures.map((chart) => (
-            <Guard key={chart.id} what={chart.title} doc={doc}>
-              <ChartView chart={chart} timeline={timeline} phases={front.phases} group={group} />
-            </Guard>
-          ))}
-        </div>
+        <>
+          <h2 class="unseen">In a picture</h2>
+          <div class="pictures">
+            {front.pictures.map((chart) => (
+              <Guard key={chart.id} what={chart.title} doc={doc}>
+                <ChartView chart={chart} timeline={timeline} phases={front.phases} group={group} />
+              </Guard>
+            ))}
+          </div>
+        </>
       )}
       <Doubts doubts={front.doubts} sections={front.sections} />
       {front.sections.length > 1 && (
@@ -87,7 +93,7 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
   );
 }
 
-function HeadView({ head, live }: { head: Head; live: boolean }): JSX.Element {
+function HeadView({ head, live, children }: { head: Head; live: boolean; children: ComponentChildren }): JSX.Element {
   const state = { running: 'running', ended: 'ended', cut_short: 'cut short' }[head.state];
   const facts: [string, string][] = [
     ['goal', head.goal],
@@ -118,6 +124,7 @@ function HeadView({ head, live }: { head: Head; live: boolean }): JSX.Element {
             </div>
           ))}
       </dl>
+      {children}
     </header>
   );
 }

@@ -22,9 +22,29 @@ export function address(path: string): string {
 
 /** What the server has at a place, as JSON. */
 export async function ask(path: string): Promise<unknown> {
+  const answer = await answered(path, 'application/json');
+  try {
+    return await answer.json();
+  } catch {
+    throw new Trouble('refused', 'The server answered something that is not JSON: is this page from another version of torment?');
+  }
+}
+
+/** What the server has at a place, as it is. */
+export async function text(path: string): Promise<string> {
+  const answer = await answered(path, '*/*');
+  try {
+    return await answer.text();
+  } catch {
+    throw new Trouble('gone', 'The server ended while it answered.');
+  }
+}
+
+/** An answer that is one. */
+async function answered(path: string, accept: string): Promise<Response> {
   let answer: Response;
   try {
-    answer = await fetch(address(path), { headers: { accept: 'application/json' }, cache: 'no-store' });
+    answer = await fetch(address(path), { headers: { accept }, cache: 'no-store' });
   } catch {
     throw new Trouble('gone', 'The server that this page came from does not answer: it ended, or it cannot be reached.');
   }
@@ -34,11 +54,7 @@ export async function ask(path: string): Promise<unknown> {
   if (!answer.ok) {
     throw new Trouble('refused', `The server answered ${answer.status}: ${(await said(answer)) || answer.statusText}`);
   }
-  try {
-    return await answer.json();
-  } catch {
-    throw new Trouble('refused', 'The server answered something that is not JSON: is this page from another version of torment?');
-  }
+  return answer;
 }
 
 function wrongToken(): string {

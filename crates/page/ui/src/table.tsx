@@ -17,7 +17,7 @@ export function Scroll({ label, children }: { label: string; children: Component
     if (element.firstElementChild) observer.observe(element.firstElementChild);
     return () => observer.disconnect();
   }, []);
-  const reachable = wide ? { tabIndex: 0, role: 'region' as const, 'aria-label': label } : {};
+  const reachable = wide ? { tabIndex: 0, role: 'group' as const, 'aria-label': label } : {};
   return (
     <div ref={host} class="scroll" {...reachable}>
       {children}

@@ -23,7 +23,7 @@ const run = (id: string, more: Partial<Listed>): Listed => ({
   ...more,
 });
 const RUNS = [
-  run('a', { started_unix_ms: 100, ended_unix_ms: 400, tags: ['nightly'], name: 'before' }),
+  run('a', { plan: 'goal = "p99<50ms"\n[load]\nrate = 300\n', started_unix_ms: 100, ended_unix_ms: 400, tags: ['nightly'], name: 'before' }),
   run('b', { started_unix_ms: 300, ended_unix_ms: null, state: 'running', target: 'http://shop/' }),
   run('c', { limit: { held: null, lower: 9, upper: null, unit: 'requests/s' }, started_unix_ms: 200, ended_unix_ms: 9000, verdict: 'goal not met', command: 'run', machine: 'Laptop' }),
 ];
@@ -43,6 +43,12 @@ test.each([
   ['running', 'b'],
   ['http://shop', 'b'],
   ['before', 'a'],
+  ['plan:rate=300', 'a'],
+  ['plan:p99<50ms command:find', 'a'],
+  ['plan:poisson', ''],
+  ['rate', ''],
+  ['nothing:a', ''],
+  ['constructor:a', ''],
 ])('the filter %j', (text, expected) => expect(ids({ text })).toBe(expected));
 
 test('verdict and time are asked of the server', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { bandLook } from '../src/chart/marks';
 import { ROLES, TONES, type Role } from '../src/document';
 import { contrast, look, palette, shade, toneColour, type Scheme } from '../src/palette';
 
@@ -16,6 +17,14 @@ describe.each(SCHEMES)('in the %s scheme', (scheme) => {
     for (const ground of [colours.page, colours.ground, colours.doubt]) {
       expect(contrast(colours[name], ground)).toBeGreaterThanOrEqual(4.5);
     }
+  });
+
+  test.each(['good', 'bad', 'warn', 'faint'] as const)('the name of a band that is %s can be read on it', (tone) => {
+    const [colour, share] = bandLook(tone, scheme);
+    const channel = (one: string, at: number) => Number.parseInt(one.slice(at, at + 2), 16);
+    const mixed = [1, 3, 5].map((at) => Math.round(channel(colour, at) * share + channel(colours.ground, at) * (1 - share)));
+    const ground = `#${mixed.map((one) => one.toString(16).padStart(2, '0')).join('')}`;
+    expect(contrast(colour, ground)).toBeGreaterThanOrEqual(4.5);
   });
 
   test('edges and the focus can be seen', () => {

@@ -72,6 +72,11 @@ test('a run of the history that lacks parts', () => {
   ]);
 });
 
+test('runs that are alike have one plan', () => {
+  const read = readHistory({ runs: [{ id: 'a', alike: 7 }, { id: 'b', alike: 7 }, { id: 'c' }], plans: { 7: 'rate = 1', 8: 'rate = 2' } });
+  expect(read.map((run) => run.plan)).toEqual(['rate = 1', 'rate = 1', '']);
+});
+
 test('what a run of the history knows of its limit', () => {
   const limit = { held: 10, lower: 'much', upper: 11, unit: 'requests/s' };
   const before = { id: 'b', text: '−8 %, sure', tone: 'loud' };

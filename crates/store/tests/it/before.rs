@@ -110,6 +110,11 @@ fn the_run_before_is_the_last_one_alike() {
     let left: u32 =
         db.query_row("SELECT count(*) FROM alike", [], |row| row.get(0)).expect("they are counted");
     assert_eq!(left, 4, "the plan of a removed run is kept nowhere");
+    let plans = store.plans().expect("are read");
+    assert_eq!(plans.len(), 4);
+    assert!(plans.values().all(|plan| plan == PLAN), "{plans:?}");
+    let latest = store.list(&latest).expect("lists").remove(0);
+    assert!(plans.contains_key(&latest.alike.expect("its plan is known")));
 }
 
 /// The fourth schema kept plans in the events alone, and no rate that is held.

@@ -1,7 +1,7 @@
 //! What is said at the top, and what went on when.
 
 use super::pages::Pages;
-use super::{chain, pictures, sections};
+use super::{again, chain, pictures, sections};
 use crate::document::{Doubt, Front, Head, Phase, State, Text, Tone};
 use crate::experiment::{Names, answer_word, ratio, rows};
 use crate::reason::TrialState;
@@ -51,6 +51,7 @@ fn head(view: &RunView) -> Head {
         head.version.clone_from(&started.version);
         head.started_unix_ms = started.at_unix_ms;
         head.machine = machine_words(&started.machine);
+        head.again = again::typed(started);
     }
     head.now = (state == State::Running).then(|| now(view)).flatten();
     head

@@ -1,5 +1,6 @@
 //! What a run came to, as a picture: its first screen shows it beside the verdict.
 
+mod asked;
 mod effects;
 mod limit;
 

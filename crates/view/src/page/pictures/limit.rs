@@ -1,5 +1,6 @@
 //! Where a service breaks, and how sure that is.
 
+use super::asked;
 use crate::document::{Chart, Form, Point, Role, Unit};
 use crate::words::number;
 use crate::{RunView, Times, Tone, Trial, TrialState, Words};
@@ -74,6 +75,9 @@ fn limit(view: &RunView) -> Chart {
         note += &format!(
             "; the knee at {rate} {unit} is where p99 exceeds {KNEE} times what it is at the lowest rate"
         );
+    }
+    if let Some(asked) = asked::now(view) {
+        note = format!("{asked}; {note}");
     }
     let y = ("response time", Unit::Seconds);
     let chart = Chart::of("limit", "where it breaks", Form::Points, raised(view), y)

@@ -236,3 +236,21 @@ fn a_search_that_was_watched() {
     );
     assert!(said(section(front, "evidence")).contains("make the query shorter before you raise the pool"));
 }
+
+/// While it goes on, the caption of the picture says what is asked now and why; not between two trials, nor once it was cut short.
+#[test]
+fn what_is_asked_now_stands_under_the_picture() {
+    let begun = || Run::start("find").trial(load(Purpose::Climb, 1000.0, 2)).bounds(pair(Some(1000.0), None));
+    let caption = |run: Run, running| {
+        let mut pages = Pages::of(&run.events);
+        pages.running = running;
+        document(&pages).front.pictures[0].note.clone()
+    };
+    let always = "each mark is a quantile of one trial";
+    let now = caption(begun().begin(&good(1240.0), 4), true);
+    assert!(now.starts_with(&format!("now: 1,240/s, to narrow the interval; {always}")), "{now}");
+    for (run, running) in [(begun(), true), (begun().begin(&good(1240.0), 4), false)] {
+        let caption = caption(run, running);
+        assert!(caption.starts_with(always), "{caption}");
+    }
+}

@@ -19,6 +19,8 @@ fn runs_that_are_not_whole() {
     assert_eq!(at(&cut.timeline, "offered", 28.0), Some(2000.0), "the last seconds are there too");
     assert_eq!(serde_json::to_value(cut.front.head.state).expect("is JSON"), "cut_short");
 
+    assert!(cut.front.head.again.is_some_and(|typed| typed.contains("\ntorment find ")));
+
     pages.run.running = true;
     pages.run.skipped = 3;
     let running = document(&pages).front;

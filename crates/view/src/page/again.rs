@@ -1,0 +1,101 @@
+//! A run once more: what to type in a shell, from what is kept of it.
+
+use record::{RunKind, Started};
+
+/// The line that ends a plan in a shell.
+const END: &str = "TORMENT";
+
+/// What makes the run again; none where what is kept does not tell, or where a shell would take it for something else.
+pub(super) fn typed(started: &Started) -> Option<String> {
+    let plan = started.plan.trim_end();
+    match &started.command {
+        RunKind::Find | RunKind::Run | RunKind::Try => {
+            let ends = plan.lines().any(|line| line == END);
+            let is_text = plan.chars().all(|c| c == '\n' || c == '\t' || !c.is_control());
+            let file = format!("{}.toml", started.id);
+            (!plan.is_empty() && !ends && is_text && is_plain(&started.id.0))
+                .then(|| format!("cat > {file} <<'{END}'\n{plan}\n{END}\ntorment {} {file}", started.command))
+        }
+        // Their plan is what was typed, but without its quotes.
+        RunKind::Probe | RunKind::FindThreads | RunKind::FindWorkingSet => {
+            let words: Vec<&str> = plan.split_whitespace().collect();
+            let line = || format!("torment {} {}", started.command, words.join(" ")).trim_end().to_owned();
+            words.iter().all(|word| is_plain(word)).then(line)
+        }
+        // A plan in words, or only a part of what was asked.
+        RunKind::RunProcesses | RunKind::FindProcesses | RunKind::FindConnections | RunKind::Other(_) => None,
+    }
+}
+
+/// Whether a shell leaves a word as it is.
+fn is_plain(word: &str) -> bool {
+    word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Label, Machine, RunId};
+
+    fn of(command: &str, plan: &str) -> Option<String> {
+        typed(&Started {
+            id: RunId("20261120-161502-k3f".to_owned()),
+            at_unix_ms: 0,
+            version: String::new(),
+            method: record::METHOD,
+            command: RunKind::from(command.to_owned()),
+            target: String::new(),
+            goal: String::new(),
+            plan: plan.to_owned(),
+            parts: Vec::new(),
+            machine: Machine::default(),
+            part_of: None,
+            label: Label::default(),
+        })
+    }
+
+    #[test]
+    fn a_plan_goes_along() {
+        let expected = "cat > 20261120-161502-k3f.toml <<'TORMENT'\n\
+            [target]\n\
+            url = \"http://h/?a='$x'\"\n\
+            TORMENT\n\
+            torment find 20261120-161502-k3f.toml";
+        assert_eq!(of("find", "[target]\nurl = \"http://h/?a='$x'\"\n").as_deref(), Some(expected));
+        assert!(
+            of("try", "[target]")
+                .is_some_and(|text| text.ends_with("\ntorment try 20261120-161502-k3f.toml"))
+        );
+    }
+
+    #[test]
+    fn what_a_shell_could_take_for_something_else_is_not_said() {
+        for (command, plan) in [
+            ("find", ""),
+            ("find", "body = '''\nTORMENT\nrm x\n'''"),
+            ("run", "body = '\u{1b}[2J'"),
+            ("find threads", "--stack $(reboot)"),
+            ("probe", "launch; reboot"),
+            ("find processes", "starts true (/usr/bin/true)"),
+            ("find connections", "[target]\nurl = \"demo\""),
+            ("another", "[target]"),
+        ] {
+            assert_eq!(of(command, plan), None, "{command}: {plan}");
+        }
+    }
+
+    #[test]
+    fn what_asks_the_machine_is_one_line() {
+        for (command, plan, expected) in [
+            ("probe", "launch --blocks 6 --seed 1", "torment probe launch --blocks 6 --seed 1"),
+            ("find threads", "", "torment find threads"),
+            (
+                "find working-set",
+                "--file /a/b.bin --limit 64MiB",
+                "torment find working-set --file /a/b.bin --limit 64MiB",
+            ),
+        ] {
+            assert_eq!(of(command, plan).as_deref(), Some(expected));
+        }
+    }
+}

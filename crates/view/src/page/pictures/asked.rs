@@ -1,0 +1,22 @@
+//! What a search that goes on asks at this moment, and why.
+
+use crate::{RunView, Words};
+use record::Purpose;
+
+/// In a few words; none between two trials, and of a search that does not go on.
+pub(super) fn now(view: &RunView) -> Option<String> {
+    let current = view.current.as_ref().filter(|_| view.running)?;
+    let why = match current.purpose {
+        Purpose::Load => return None,
+        Purpose::Climb => "to find what is too much",
+        Purpose::WarmUp => "to warm the target up",
+        Purpose::Measure => "to narrow the interval",
+        Purpose::Sentinel => "to see whether the target has changed",
+        Purpose::Confirm => "to try a bound once more",
+        Purpose::Recovery => "to see whether the target is as quick as before",
+        Purpose::Curve => "to see how quick answers are below the limit",
+    };
+    // All trials of a search for connections have one rate.
+    let rate = current.rate.filter(|_| current.words != Words::Connections);
+    Some(rate.map_or_else(|| format!("now: {why}"), |rate| format!("now: {rate}, {why}")))
+}
