@@ -243,7 +243,7 @@ fn what_is_asked_now_stands_under_the_picture() {
     let begun = || Run::start("find").trial(load(Purpose::Climb, 1000.0, 2)).bounds(pair(Some(1000.0), None));
     let caption = |run: Run, running| {
         let mut pages = Pages::of(&run.events);
-        pages.running = running;
+        pages.run.running = running;
         document(&pages).front.pictures[0].note.clone()
     };
     let always = "each mark is a quantile of one trial";
