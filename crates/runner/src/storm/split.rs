@@ -3,7 +3,7 @@
 use super::{measured, note};
 use crate::{Sink, Stop};
 use engine::{Carrier, Offer, Wish};
-use record::Unit;
+use record::{Summand, Unit};
 use service::Guard;
 use stats::{Histogram, Median};
 use std::collections::BTreeMap;
@@ -75,10 +75,11 @@ fn parts(asked: &super::Storming, sample: u64, sink: &mut dyn Sink, stop: &Stop)
         let figure = storm::figure(row, "time, one alone", Unit::Nanos, &[time.0 as f64], whole.count);
         measured(figure.map(|figure| record::Figure { argument: Some(what.to_owned()), ..figure }), sink);
     }
-    measured(
-        storm::figure("all of it", "time, one alone", Unit::Nanos, &[whole.whole.0 as f64], whole.count),
-        sink,
-    );
+    let parts = rows.iter().filter(|(_, time, _)| time.0 > 0);
+    let parts = parts.map(|(row, time, _)| Summand::of(*row, time.0 as f64)).collect();
+    let all =
+        storm::figure("all of it", "time, one alone", Unit::Nanos, &[whole.whole.0 as f64], whole.count);
+    measured(all.map(|figure| record::Figure { parts, ..figure }), sink);
     note(
         format!(
             "one alone takes {}: spawn and exec {}, loader {}, run {}, exit and wait {} (medians of {}, one after the other)",
