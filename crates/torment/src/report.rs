@@ -110,7 +110,7 @@ fn frozen(document: &Document) -> Result<Written, Failure> {
 fn drawn(front: &Front, id: &RunId) -> Result<Written, Failure> {
     let text = view::svg(front).ok_or_else(|| {
         wrong(anyhow!(
-            "run {id} has no picture: only a search and an experiment have one; -o FILE.html writes its page"
+            "run {id} has no picture: it is a load, or nothing was measured yet; -o FILE.html writes its page"
         ))
     })?;
     Ok(Written { text, opens: "shows in any browser and on any page".to_owned(), picture: None })

@@ -82,7 +82,7 @@ fn a_run_is_seen_while_it_goes_on_and_kept_as_a_file() {
     place
         .torment(["report", "-o", "folder"])
         .complains(2, &["'folder' is a folder", &format!("folder/run-{id}.html")]);
-    // The run is one load: pictures are of searches and experiments.
+    // The run is one load: pictures are of what was found.
     place.torment(["report", "-o", "limit.svg"]).complains(2, &["has no picture", "-o FILE.html"]);
     place.torment(["report", "-o", "none/run.html"]).complains(1, &["'none/run.html' cannot be written"]);
     place.torment(["report", "nothing"]).complains(1, &["no run 'nothing' among the 1 kept"]);

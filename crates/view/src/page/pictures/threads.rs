@@ -44,7 +44,7 @@ fn limit(view: &RunView, up: &[Ramped]) -> Chart {
     };
     let y = ("time for a thread", Unit::Seconds);
     let chart = Chart::of("limit", title, Form::Points, ("threads", Unit::Count), y).log_y().note(note);
-    let chart = if differ(places(view, up)) { chart.log_x() } else { chart };
+    let chart = if is_far(view, up) { chart.log_x() } else { chart };
     shaded(view, chart.points("each", Role::Achieved, points))
 }
 
@@ -61,14 +61,16 @@ fn memory(view: &RunView, up: &[Ramped]) -> Chart {
     let y = ("less free memory than before", Unit::Bytes);
     let chart = Chart::of("limit-memory", "memory", Form::Points, ("threads", Unit::Count), y)
         .note("by how much MemFree of the machine fell, whoever took it");
-    let chart = if differ(places(view, up)) { chart.log_x() } else { chart };
+    let chart = if is_far(view, up) { chart.log_x() } else { chart };
     shaded(view, chart.points("gone", Role::Achieved, points))
 }
 
-/// Where something stands on the axis.
-fn places(view: &RunView, up: &[Ramped]) -> impl Iterator<Item = f64> {
-    let made = up.iter().map(|moment| moment.tasks).filter(|tasks| *tasks > 0);
-    made.chain(near(&view.rooms).map(|(_, threads)| threads)).map(|threads| threads as f64)
+/// Whether the limits allow so many that on an even axis all threads stood at its beginning.
+fn is_far(view: &RunView, up: &[Ramped]) -> bool {
+    let made = up.last().map(|moment| moment.tasks);
+    differ(
+        made.into_iter().chain(near(&view.rooms).map(|(_, threads)| threads)).map(|threads| threads as f64),
+    )
 }
 
 /// How far it came, what lies beyond, and what the limits allow that bind first.
