@@ -9,7 +9,7 @@ use crate::cell::CellKind;
 use crate::figure::median;
 use crate::rounds::Table;
 use cell::{FREE, MALLOC, PARTS, SUM, Thread};
-use record::Figure;
+use record::{Figure, Summand};
 use units::Bytes;
 
 const KIB: f64 = 1024.0;
@@ -32,6 +32,16 @@ impl Table for Memory {
         let stack = Bytes(rustix::param::page_size() as u64);
         for figure in figures.iter_mut() {
             figure.argument = argument(figure, stack);
+        }
+        for thread in [Thread::Plain, Thread::Touched, Thread::Raw] {
+            let row = of(thread);
+            // All but the virtual, and the sum itself.
+            let there = PARTS.into_iter().filter(|column| !["virtual", SUM].contains(column));
+            let parts = there.filter_map(|column| Some(Summand::of(column, median(figures, &row, column)?)));
+            let parts: Vec<Summand> = parts.filter(|part| part.amount > 0.0).collect();
+            if let Some(sum) = figures.iter_mut().find(|figure| figure.row == row && figure.column == SUM) {
+                sum.parts = parts;
+            }
         }
         let mut notes = Vec::new();
         let all = PARTS.map(|column| median(figures, &of(Thread::Plain), column));

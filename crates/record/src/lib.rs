@@ -35,7 +35,7 @@ pub use gather::{Counted, Gather};
 pub use kind::{LimitUnit, RoomUnit, RunKind};
 pub use label::Label;
 pub use outcome::{Failure, Lack, Outcome, Outcomes};
-pub use probe::{CacheModel, Conditions, Costs, Figure, Gave, Room, Single, Unit};
+pub use probe::{CacheModel, Conditions, Costs, Figure, Gave, Room, Single, Summand, Unit};
 pub use silence::{CatchUp, SILENCE, Silence, WAITED_FOR, freed_within};
 pub use slice::{BLOCK, BLOCKS_PER_SLICE, Part, SLICE, Slice};
 pub use trial::{Purpose, Recovery, TrialResult};

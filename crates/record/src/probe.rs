@@ -57,9 +57,37 @@ pub struct Figure {
     /// The figure from its parts, or what bounds it: `2 system calls 0.74 µs + one switch 1.9 µs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argument: Option<String>,
+    /// What it should come to by what else was measured, where that is a sum: its parts, in the figure's unit. What is left between
+    /// them and the median is not explained.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Summand>,
     /// Reasons to doubt this figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<Caveat>,
+}
+
+/// A part of a sum.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summand {
+    /// What it is: `2 system calls`.
+    pub name: String,
+    /// How much of it.
+    pub amount: f64,
+}
+
+impl Summand {
+    /// So much of that.
+    pub fn of(name: impl Into<String>, amount: f64) -> Self {
+        Self { name: name.into(), amount }
+    }
+
+    /// All of a figure as two: what is known from another one, and the rest. None if that is not less.
+    pub fn split(all: f64, (name, known): (&str, f64), rest: &str) -> Vec<Self> {
+        match known > 0.0 && known < all {
+            true => vec![Self::of(name, known), Self::of(rest, all - known)],
+            false => Vec::new(),
+        }
+    }
 }
 
 impl Figure {
@@ -85,6 +113,7 @@ impl Figure {
             switches: None,
             apart: None,
             argument: None,
+            parts: Vec::new(),
             caveats: Vec::new(),
         })
     }

@@ -72,7 +72,14 @@ pub struct WorkingSet {
 pub fn working_set(asked: &WorkingSet, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
     let title = Title::machine(RunKind::FindWorkingSet, &asked.words);
     recorded(id::new_id(), title, version, None, sink, |sink| {
-        sink.event(&Event::Surveyed { conditions: Box::new(probe::survey()) });
+        let mut conditions = probe::survey();
+        if asked.cached == Cached::Memory {
+            let caches = workingset::caches().into_iter();
+            conditions
+                .facts
+                .extend(caches.map(|(level, size)| (format!("L{level} cache"), size.to_string())));
+        }
+        sink.event(&Event::Surveyed { conditions: Box::new(conditions) });
         let done = match field::server(asked)? {
             Some((server, url)) => setup::around(&server, sink, stop, |_, sink| {
                 Course::new(asked, Field::table(asked, &url, true, stop), sink, stop)?.measure()

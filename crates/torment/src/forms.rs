@@ -50,7 +50,7 @@ pub fn print(forms: &Forms<'_>, common: &Common) -> io::Result<()> {
     out.flush()
 }
 
-/// The picture of a search's limit, as wide as standard output.
+/// The picture of a limit, as wide as standard output.
 pub fn sketched(view: &RunView, glyphs: Glyphs, common: &Common) -> Vec<Text> {
     sketch(view, glyphs, paper(io::stdout().is_terminal(), common).width)
 }

@@ -130,7 +130,7 @@ fn frozen(document: &Document) -> Result<Written, Failure> {
 fn drawn(front: &Front, id: &RunId) -> Result<String, Failure> {
     view::svg(front).ok_or_else(|| {
         wrong(anyhow!(
-            "run {id} has no picture: only a search and an experiment have one; -o FILE.html writes its page"
+            "run {id} has no picture: it is a load, or nothing was measured yet; -o FILE.html writes its page"
         ))
     })
 }

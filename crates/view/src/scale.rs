@@ -2,6 +2,7 @@
 
 use crate::document::{Axis, Unit};
 use crate::experiment::factor;
+use crate::sheet;
 use crate::words::number;
 use units::{Bytes, Nanos, Share, grouped};
 
@@ -9,6 +10,8 @@ use units::{Bytes, Nanos, Share, grouped};
 const AIR: f64 = 0.06;
 /// Below this share of its largest value an axis begins at zero.
 const NEAR_ZERO: f64 = 0.35;
+/// Of times below this many seconds a part of a nanosecond is said.
+const BRIEF: f64 = 99.95e-9;
 
 /// An axis with its ends.
 pub(crate) struct Scale {
@@ -72,6 +75,9 @@ impl Scale {
 
     /// The values to name, at most so many.
     pub fn ticks(&self, most: usize) -> Vec<f64> {
+        if self.unit == Unit::Bytes {
+            return self.powers_of_two(most);
+        }
         if self.log {
             let tens = (self.low.log10().floor() as i32)..=(self.high.log10().ceil() as i32);
             let of = |factors: &[f64]| -> Vec<f64> {
@@ -97,12 +103,31 @@ impl Scale {
         (first..=last).map(|tick| tick as f64 * step).collect()
     }
 
+    /// Memory comes in powers of two.
+    fn powers_of_two(&self, most: usize) -> Vec<f64> {
+        if self.log {
+            let (first, last) = (self.low.log2().ceil() as i32, self.high.log2().floor() as i32);
+            if last > first {
+                let every = (last - first) as usize / most.max(1) + 1;
+                return (first..=last).step_by(every).map(|power| 2f64.powi(power)).collect();
+            }
+        }
+        let least = (self.high - self.low) / most.max(1) as f64;
+        let step = 2f64.powf(least.max(1.0).log2().ceil());
+        let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
+        (first..=last).map(|tick| tick as f64 * step).collect()
+    }
+
     /// A value of it in words.
     pub fn words(&self, value: f64) -> String {
         match self.unit {
             Unit::PerSecond => number(value),
+            Unit::Seconds if value > 0.0 && value < BRIEF => {
+                format!("{} ns", short(&format!("{:.1}", value * 1e9)))
+            }
             Unit::Seconds | Unit::Time => Nanos::from_secs_f64(value).to_string(),
             Unit::Bytes => Bytes(value.max(0.0) as u64).to_string(),
+            Unit::BytesPerSecond => sheet::value(record::Unit::BytesPerSecond, value),
             Unit::Share => Share(value).to_string(),
             Unit::Ratio => format!("×{}", short(&factor(value))),
             _ if value.fract() == 0.0 && value >= 0.0 => grouped(value as u64),
@@ -141,6 +166,18 @@ mod tests {
         let ratios = scale(Unit::Ratio, true, &[0.81, 1.34]);
         assert_eq!(named(&ratios, 6), ["×0.8", "×0.9", "×1", "×1.1", "×1.2", "×1.3"]);
         assert_eq!(named(&scale(Unit::Ratio, true, &[0.4, 2.4]), 6), ["×0.5", "×1", "×2"]);
+        let mib = 1_048_576.0;
+        let sizes = scale(Unit::Bytes, true, &[32.0 * mib, 256.0 * mib]);
+        assert_eq!(named(&sizes, 8), ["32 MiB", "64 MiB", "128 MiB", "256 MiB"]);
+        assert_eq!(named(&scale(Unit::Bytes, true, &[16e3, 512.0 * mib]), 6).len(), 6);
+        assert_eq!(
+            named(&scale(Unit::Bytes, false, &[0.0, 3.0 * mib]), 4),
+            ["0 B", "1 MiB", "2 MiB", "3 MiB"]
+        );
+        let shortest = scale(Unit::Seconds, true, &[0.74e-9, 9.5e-9]);
+        assert_eq!(named(&shortest, 6), ["1 ns", "2 ns", "5 ns", "10 ns"]);
+        assert_eq!(shortest.words(9.515e-9), "9.5 ns");
+        assert_eq!(scale(Unit::BytesPerSecond, false, &[5.1e9]).words(37e6), "37 MB/s");
     }
 
     #[test]

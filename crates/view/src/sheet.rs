@@ -56,7 +56,7 @@ pub(crate) fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
 }
 
 /// A column as its circumstances and what of the row it is: `2 MiB, launch and join`.
-fn named(figure: &Figure) -> (&str, &str) {
+pub(crate) fn named(figure: &Figure) -> (&str, &str) {
     figure.column.rsplit_once(", ").unwrap_or((&figure.column, ""))
 }
 

@@ -1,10 +1,10 @@
-//! The picture of a search's limit in letters, for a terminal: where it breaks is to be seen before anything is read.
+//! The picture of a limit in letters, for a terminal: where it breaks is to be seen before anything is read.
 
 use crate::chart::Glyphs;
-use crate::document::{Band, Chart, Role, Series};
+use crate::document::{Band, Bound, Chart, Point, Role, Series};
 use crate::page::pictures;
 use crate::scale::Scale;
-use crate::{RunView, Text, Tone, TrialState};
+use crate::{Kind, RunView, Text, Tone, TrialState};
 
 /// Columns: at most; of an output whose width is not known; and below which nothing is drawn.
 const WIDEST: usize = 100;
@@ -12,17 +12,21 @@ const USUAL: usize = 80;
 const NARROWEST: usize = 50;
 /// Rows of marks: twelve lines with an empty one, the heading, the axis, and what stands below it.
 const ROWS: usize = 8;
-/// Fewer trials are no curve.
+/// Fewer marks are no curve.
 const FEWEST: usize = 3;
 /// Between what stands below the axis.
 const GAP: usize = 2;
 /// Where several marks share a place the last of these is to be seen: what went wrong must not disappear.
-const ORDER: [Tone; 4] = [Tone::Faint, Tone::Warn, Tone::Good, Tone::Bad];
+const ORDER: [Tone; 5] = [Tone::Plain, Tone::Faint, Tone::Warn, Tone::Good, Tone::Bad];
+
+/// What is drawn in full, and what behind it: the first of these that there is.
+const MAIN: [Role; 2] = [Role::Achieved, Role::NinetyNine];
+const BESIDE: [Role; 2] = [Role::Half, Role::Nth(1)];
 
 /// A letter, and what it means.
 type Cell = (char, Tone);
 
-/// What is drawn beside the marks of trials.
+/// What is drawn beside the marks.
 struct Ink {
     half: char,
     limit: char,
@@ -61,22 +65,29 @@ const PLAIN: Ink = Ink {
     caret: '^',
 };
 
-/// At most twelve lines, as wide as the terminal if its width is known: the trials of a search by rate and response time, the limit as wide
-/// as its doubt. Nothing of another run, of fewer than three trials, or where there is no room.
+/// At most twelve lines, as wide as the terminal if its width is known: what was tried and how long it took, as the trials of a search by
+/// rate and response time, and the limit as wide as its doubt. Nothing of a run without a limit, of fewer than three marks, or where there
+/// is no room.
 pub fn sketch(view: &RunView, glyphs: Glyphs, width: Option<usize>) -> Vec<Text> {
     let limit = pictures::of(view).into_iter().find(|chart| chart.id == "limit");
     let width = width.unwrap_or(USUAL).min(WIDEST);
-    limit.map(|chart| lines(&chart, &view.words().unit().to_string(), glyphs, width)).unwrap_or_default()
+    let unit = match view.kind() {
+        Kind::Tasks => "threads".to_owned(),
+        // A size has its own.
+        Kind::WorkingSet => String::new(),
+        _ => view.words().unit().to_string(),
+    };
+    limit.map(|chart| lines(&chart, &unit, glyphs, width)).unwrap_or_default()
 }
 
 fn lines(chart: &Chart, unit: &str, glyphs: Glyphs, width: usize) -> Vec<Text> {
-    let series = |role: Role| chart.series.iter().find(|series| series.role == role);
-    // The 99.9th percentile would hide the 99th: there are too few rows for both.
-    let (Some(half), Some(most)) = (series(Role::Half), series(Role::NinetyNine)) else { return Vec::new() };
-    if width < NARROWEST || most.points.len() < FEWEST {
+    let series = |role: &Role| chart.series.iter().find(|series| series.role == *role);
+    // Others, as the 99.9th percentile, would hide these: there are too few rows for more.
+    let Some(main) = MAIN.iter().find_map(series) else { return Vec::new() };
+    if width < NARROWEST || main.points.len() < FEWEST {
         return Vec::new();
     }
-    let mut drawing = Drawing::of(chart, [half, most], glyphs, width);
+    let mut drawing = Drawing::of(chart, main, BESIDE.iter().find_map(series), glyphs, width);
     drawing.bands();
     drawing.goals();
     drawing.marks();
@@ -86,8 +97,10 @@ fn lines(chart: &Chart, unit: &str, glyphs: Glyphs, width: usize) -> Vec<Text> {
 /// The marks of a chart in their rows, from the highest down.
 struct Drawing<'a> {
     chart: &'a Chart,
-    /// The medians, and the 99th percentiles.
-    series: [&'a Series; 2],
+    /// What each was judged by: its mean, or the 99th percentile.
+    main: &'a Series,
+    /// The medians, or the same in another way.
+    half: Option<&'a Series>,
     glyphs: Glyphs,
     ink: &'static Ink,
     x: Scale,
@@ -98,8 +111,14 @@ struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    fn of(chart: &'a Chart, series: [&'a Series; 2], glyphs: Glyphs, width: usize) -> Self {
-        let points = || series.into_iter().flat_map(|series| &series.points);
+    fn of(
+        chart: &'a Chart,
+        main: &'a Series,
+        half: Option<&'a Series>,
+        glyphs: Glyphs,
+        width: usize,
+    ) -> Self {
+        let points = || half.into_iter().chain([main]).flat_map(|series| &series.points);
         let along =
             |x: bool| chart.bounds.iter().filter(move |bound| bound.along_x == x).map(|bound| bound.at);
         let x = Scale::tight(&chart.x, points().map(|point| point.x).chain(along(true)));
@@ -115,7 +134,8 @@ impl<'a> Drawing<'a> {
         let columns = width - 4 - widest(&names);
         Self {
             chart,
-            series,
+            main,
+            half,
             glyphs,
             ink: match glyphs {
                 Glyphs::Blocks => &BLOCKS,
@@ -142,15 +162,14 @@ impl<'a> Drawing<'a> {
         (from, band.to.map_or(self.columns() - 1, |at| self.column(at)).max(from))
     }
 
-    /// Where the limit lies; what is beyond it is bad.
+    /// Where the limit lies.
     fn limit(&self) -> Option<&'a Band> {
-        self.chart.bands.iter().find(|band| band.tone != Tone::Bad)
+        self.chart.bands.iter().find(|band| band.tone == Tone::Strong)
     }
 
     /// What holds.
-    fn holds(&self) -> Option<f64> {
-        let holds = self.chart.bounds.iter().find(|bound| bound.along_x && bound.tone == Tone::Good);
-        holds.map(|bound| bound.at)
+    fn holds(&self) -> Option<&'a Bound> {
+        self.chart.bounds.iter().find(|bound| bound.along_x && bound.tone == Tone::Good)
     }
 
     fn write(&mut self, row: usize, column: usize, text: &str, tone: Tone) {
@@ -164,10 +183,14 @@ impl<'a> Drawing<'a> {
             let (from, to) = self.span(band);
             // In the colour of what is bad, so much of it would leave nothing else to be seen.
             let shade = match band.tone {
-                Tone::Bad => (self.ink.beyond, Tone::Faint),
-                tone => (self.ink.limit, tone),
+                Tone::Bad => Some((self.ink.beyond, Tone::Faint)),
+                Tone::Strong => Some((self.ink.limit, Tone::Strong)),
+                // What only tells where something is has its name alone.
+                _ => None,
             };
-            self.rows.iter_mut().for_each(|row| row[from..=to].fill(shade));
+            if let Some(shade) = shade {
+                self.rows.iter_mut().for_each(|row| row[from..=to].fill(shade));
+            }
             let name = format!(" {} ", band.name);
             if !band.name.is_empty() && to - from > name.chars().count() {
                 self.write(ROWS / 2, from + 1, &name, band.tone);
@@ -183,17 +206,22 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// The medians first: where both stand in one place, the 99th percentile is to be seen.
+    /// What stands behind first: where both stand in one place, what is drawn in full is to be seen.
     fn marks(&mut self) {
-        let [half, most] = self.series;
-        for (series, mark) in [(half, None), (most, Some(self.glyphs))] {
-            for tone in ORDER {
-                let mark = mark.map_or(self.ink.half, |glyphs| glyphs.mark(tone));
-                for point in series.points.iter().filter(|point| point.tone == tone) {
-                    let (row, column) = (row(&self.y, point.y), self.column(point.x));
-                    self.rows[row][column] = (mark, tone);
-                }
-            }
+        let (main, half, glyphs) = (self.main, self.half, self.glyphs);
+        for tone in ORDER {
+            let points = half.into_iter().flat_map(|half| &half.points);
+            self.mark(points.filter(|point| point.tone == tone), self.ink.half);
+        }
+        for tone in ORDER {
+            self.mark(main.points.iter().filter(|point| point.tone == tone), glyphs.mark(tone));
+        }
+    }
+
+    fn mark(&mut self, points: impl Iterator<Item = &'a Point>, mark: char) {
+        for point in points {
+            let (row, column) = (row(&self.y, point.y), self.column(point.x));
+            self.rows[row][column] = (mark, point.tone);
         }
     }
 
@@ -209,16 +237,17 @@ impl<'a> Drawing<'a> {
 
     /// What it shows and, if there is room, what it is called.
     fn head(&self, width: usize) -> Text {
-        let [half, most] = self.series;
-        let mut key = Text::empty().and(Tone::Faint, format!("{}, {}", self.chart.y.name, most.name));
+        let mut key = Text::empty().and(Tone::Faint, format!("{}, {}", self.chart.y.name, self.main.name));
         for state in [TrialState::Good, TrialState::Bad, TrialState::Void] {
             let tone = state.tone();
-            if most.points.iter().any(|point| point.tone == tone) {
+            if self.main.points.iter().any(|point| point.tone == tone) {
                 key = key.then(" ").and(tone, self.glyphs.mark(tone));
                 key = key.and(Tone::Faint, format!(" {}", state.name()));
             }
         }
-        let key = key.and(Tone::Faint, format!(", {} {}", half.name, self.ink.half));
+        if let Some(half) = self.half {
+            key = key.and(Tone::Faint, format!(", {} {}", half.name, self.ink.half));
+        }
         let title = Text::plain("  ").and(Tone::Strong, &self.chart.title).then(": ");
         let mut head = if title.width() + key.width() <= width { title } else { Text::plain("  ") };
         head.pieces.extend(key.pieces);
@@ -240,7 +269,7 @@ impl<'a> Drawing<'a> {
             }
         }
         if let Some(holds) = self.holds() {
-            cells[self.column(holds)] = (self.ink.caret, Tone::Good);
+            cells[self.column(holds.at)] = (self.ink.caret, Tone::Good);
         }
         cells
     }
@@ -251,7 +280,7 @@ impl<'a> Drawing<'a> {
         let (first, last) = (left.len() + GAP, self.columns().saturating_sub(right.len() + GAP));
         let room = last.saturating_sub(first);
         let said = self.said(unit).into_iter().find(|said| said.len() <= room).unwrap_or_default();
-        let limit = self.holds().or(self.limit().and_then(|limit| limit.to));
+        let limit = self.holds().map(|holds| holds.at).or(self.limit().and_then(|limit| limit.to));
         let middle = limit.map_or(0, |at| self.column(at));
         let from = middle.saturating_sub(said.len() / 2).min(last.saturating_sub(said.len())).max(first);
         let (before, after) =
@@ -267,16 +296,20 @@ impl<'a> Drawing<'a> {
     /// What the limit is, and in fewer words.
     fn said(&self, unit: &str) -> [String; 2] {
         let words = |at: f64| self.x.words(at);
+        let full = |at: f64| format!("{} {unit}", words(at)).trim_end().to_owned();
         let ends = self.limit().map(|limit| (limit.from, limit.to));
-        match (self.holds().map(words), ends) {
-            (Some(holds), Some((Some(low), Some(high)))) => {
+        match (self.holds().map(|bound| (&bound.name, bound.at)), ends) {
+            (Some((name, at)), Some((Some(low), Some(high)))) => {
                 let (low, high) = (words(low), words(high));
-                [format!("holds {holds} {unit}, between {low} and {high}"), format!("holds {holds}")]
+                [format!("{name} {}, between {low} and {high}", full(at)), format!("{name} {}", words(at))]
             }
-            (Some(holds), _) => [format!("holds at least {holds} {unit}"), format!("holds {holds}")],
+            (Some((name, at)), Some(_)) => {
+                [format!("{name} at least {}", full(at)), format!("{name} {}", words(at))]
+            }
+            // It is known as it is.
+            (Some((name, at)), None) => [format!("{name} {}", full(at)), format!("{name} {}", words(at))],
             (None, Some((_, Some(high)))) => {
-                let high = words(high);
-                [format!("fails at {high} {unit}"), format!("fails at {high}")]
+                [format!("fails at {}", full(high)), format!("fails at {}", words(high))]
             }
             (None, _) => Default::default(),
         }

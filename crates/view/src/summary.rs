@@ -14,7 +14,7 @@ pub use tasks::limits;
 pub(crate) use load::figures;
 pub(crate) use search::{curve_table, told};
 pub(crate) use sheet::{conditions_words, machine_words};
-pub(crate) use tasks::{moments, rooms};
+pub(crate) use tasks::{moments, near, rooms};
 
 use crate::document::indented;
 use crate::sheet::tables;

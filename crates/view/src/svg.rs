@@ -1,5 +1,6 @@
 //! What a run came to as one picture, for where no page is: a ticket, a chat, an article.
 
+mod bars;
 mod panel;
 mod rows;
 
@@ -29,11 +30,13 @@ const STYLE: &str = "\
     .good{fill:#006b4e;stroke:#006b4e}.bad{fill:none;stroke:#b03a00;stroke-width:2}.warn{fill:#fff;stroke:#855000;stroke-width:1.5}\
     .plain{fill:#fff;stroke:#6b747d;stroke-width:1.5}.limit{fill:#006b4e;opacity:.3}.beyond{fill:#b03a00;opacity:.1}\
     .well{fill:#006b4e;opacity:.1}.little{fill:#6b747d;opacity:.14}.start{fill:#6b747d;opacity:.75}.strong{font-weight:600}.bar{stroke-width:3}\
+    .measured{fill:#0072b2;opacity:.6}.whisker{fill:none;stroke:#15191d;stroke-width:1.5}\
+    .line{fill:none;stroke:#6b747d;stroke-width:1.5;stroke-dasharray:5 4}\
     .bound{stroke-dasharray:6 3}text.good{fill:#006b4e;stroke:none}text.bad{fill:#b03a00;stroke:none}text.warn{fill:#855000;stroke:none}\
     @media(prefers-color-scheme:dark){text{fill:#e6e9ec}.faint,.tick{fill:#9da7b1}.ground,.warn,.plain,.mark{fill:#171b1f}\
     .grid{stroke:#252b31}.mark{stroke:#56a8e0}.good,text.good{fill:#3fc79a;stroke:#3fc79a}.bad{stroke:#ff8f57}text.bad{fill:#ff8f57}\
     .warn{stroke:#e9b44c}text.warn{fill:#e9b44c}text.good,text.bad,text.warn{stroke:none}.limit,.well{fill:#3fc79a}.beyond{fill:#ff8f57}\
-    .start,.little{fill:#98a2ac}}";
+    .start,.little{fill:#98a2ac}.measured{fill:#56a8e0}.whisker{stroke:#e6e9ec}.line{stroke:#98a2ac}}";
 
 /// The pictures of a page under its verdict; none if it has none.
 pub fn svg(front: &Front) -> Option<String> {
@@ -67,26 +70,27 @@ pub fn svg(front: &Front) -> Option<String> {
     Some(out)
 }
 
-/// Where each picture stands: those of rows one below the other, of others the first two beside each other.
+/// Where each picture stands: those of rows and bars one below the other, of others two beside each other.
 fn frames(pictures: &[Chart]) -> Vec<Frame> {
-    if pictures.iter().any(|chart| !chart.rows.is_empty()) {
-        let mut bottom = ABOVE;
-        let below = |chart: &Chart| {
-            let top = bottom;
-            bottom += height(chart);
-            Frame { left: 0.0, right: WIDTH, top, bottom }
-        };
-        return pictures.iter().map(below).collect();
-    }
-    let (top, bottom) = (ABOVE, ABOVE + BESIDE);
-    match pictures {
-        [] => Vec::new(),
-        [_] => vec![Frame { left: 0.0, right: WIDTH, top, bottom }],
-        _ => {
-            let split = WIDTH * FIRST;
-            [(0.0, split), (split, WIDTH)].map(|(left, right)| Frame { left, right, top, bottom }).to_vec()
+    let mut frames: Vec<Frame> = Vec::new();
+    let mut more = pictures;
+    while let Some((first, rest)) = more.split_first() {
+        let top = frames.last().map_or(ABOVE, |frame| frame.bottom);
+        let stands_alone = |chart: &Chart| !chart.rows.is_empty();
+        let whole = |height: f64| Frame { left: 0.0, right: WIDTH, top, bottom: top + height };
+        more = rest;
+        match rest.split_first() {
+            _ if stands_alone(first) => frames.push(whole(height(first))),
+            Some((second, others)) if !stands_alone(second) => {
+                let split = WIDTH * FIRST;
+                let beside = whole(BESIDE);
+                frames.extend([Frame { right: split, ..beside }, Frame { left: split, ..beside }]);
+                more = others;
+            }
+            _ => frames.push(whole(BESIDE)),
         }
     }
+    frames
 }
 
 fn cut(text: &str, letters: usize) -> String {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { empty, find, large, markup, newer } from '../../ui/samples/documents.mjs';
+import { empty, find, large, markup, newer, sheet } from '../../ui/samples/documents.mjs';
 import { findings, lookThrough, open, overflow, plain, shot } from './browser.mjs';
 
 let browser;
@@ -118,6 +118,24 @@ test('every chart is a table too', async () => {
   const heat = await chart(page, 'heat').locator('tbody').innerText();
   assert.match(plain(heat), /ms – /);
   assert.deepEqual(await findings(page), []);
+  await done(page);
+});
+
+test('figures of a machine are bars, in words and as a table too, on any screen', async () => {
+  const page = await report(sheet());
+  const launch = chart(page, 'figures-0');
+  const drawn = launch.getByRole('img');
+  assert.match(plain(await drawn.getAttribute('aria-label')), /^launch: fork, 0 MiB, 48 µs \(46.1 µs – 49.4 µs\); fork, 64 MiB, 1.24 ms/);
+  const parts = await launch.locator('title').allTextContents();
+  assert.ok(parts.map(plain).includes('fork, 64 MiB: 16,384 pages × 72.9 ns, 1.19 ms'), parts.join('; '));
+  assert.match(plain(await chart(page, 'figures-1').locator('svg').textContent()), /4.39 µs \(4.21 µs – 4.52 µs\) · doubtful/);
+  await launch.getByRole('button', { name: /^table/ }).click();
+  assert.equal(await launch.locator('tbody tr').count(), 6, 'four bars and the two parts of one');
+  assert.deepEqual(await findings(page), []);
+  await shot(page, 'sheet', { fullPage: true });
+  await page.setViewportSize({ width: 360, height: 740 });
+  assert.deepEqual(await overflow(page), { more: 0, names: [] });
+  await shot(page, 'sheet-360', { fullPage: true });
   await done(page);
 });
 

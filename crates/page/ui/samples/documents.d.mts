@@ -3,6 +3,7 @@ export function attempt(): unknown;
 export function froze(): unknown;
 export function probe(): unknown;
 export function comparison(): unknown;
+export function sheet(): unknown;
 export function large(rows?: number, columns?: number): unknown;
 export function markup(): unknown;
 export function empty(): unknown;

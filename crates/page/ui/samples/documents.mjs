@@ -384,6 +384,39 @@ export function attempt() {
   return document;
 }
 
+/** Figures of a machine: bars on an axis of either kind, with what they should come to. */
+export function sheet() {
+  const document = empty();
+  const launches = [
+    ['fork', '0 MiB', 48e-6, []],
+    ['fork', '64 MiB', 1.24e-3, [['as at 0 MiB', 48e-6], ['16,384 pages × 72.9 ns', 1.19e-3]]],
+    ['pthread_create', '0 MiB', 6.4e-6, []],
+    ['async task', '0 MiB', 9.5e-9, []],
+  ];
+  const switches = [
+    ['pipe, threads', '', 2.65e-6, [['2 system calls', 0.74e-6], ['wake-up and switch', 1.91e-6]]],
+    ['condition variable, threads', '', 4.39e-6, []],
+  ];
+  const picture = (nth, title, log, figures) => {
+    const bars = figures.map(([, label, value], at) => point(value, at, { low: value * 0.96, high: value * 1.03, label }));
+    const parts = figures.flatMap(([, label, , sum], at) =>
+      sum.map(([name, amount]) => point(amount, at, { label: label === '' ? name : `${label}: ${name}`, tone: 'faint' })),
+    );
+    const rows = figures.map(([name, , , sum]) => row(name, sum.map(([part]) => part).join(' + ')));
+    return chart(`figures-${nth}`, title, 'bars', axis('time (less is better)', 'seconds', log), axis('', 'count'), [
+      dots('measured', 'achieved', bars),
+      dots('part', 'idle', parts),
+    ], { rows, note: 'bar: the median with its interval' });
+  };
+  const pictures = [picture(0, 'launch', true, launches), picture(1, 'switch', false, switches)];
+  const [, doubtful] = pictures[1].rows;
+  Object.assign(doubtful, { word: piece('doubtful', 'warn') });
+  Object.assign(pictures[1].series[0].points[1], { tone: 'warn' });
+  Object.assign(document.front, { pictures, verdict: [text(['6 figures', 'strong'], ', each the median of its blocks')] });
+  Object.assign(document.front.head, { command: 'probe', target: 'this machine', state: 'ended', ended_unix_ms: 1_760_000_000_000, now: null });
+  return document;
+}
+
 /** A run of half an hour that watched a great deal. */
 export function large(rows = 1800, columns = 80) {
   const random = chance(3);

@@ -12,7 +12,7 @@ export type Tone = (typeof TONES)[number];
 export const STATES = ['running', 'ended', 'cut_short'] as const;
 export type State = (typeof STATES)[number];
 
-export const FORMS = ['lines', 'stack', 'points', 'intervals', 'heat'] as const;
+export const FORMS = ['lines', 'stack', 'points', 'intervals', 'bars', 'heat'] as const;
 export type Form = (typeof FORMS)[number];
 
 export const UNITS = [
@@ -21,6 +21,7 @@ export const UNITS = [
   'per_second',
   'count',
   'bytes',
+  'bytes_per_second',
   'share',
   'ratio',
   'processors',
@@ -159,7 +160,7 @@ export interface Chart {
   series: Series[];
   bounds: Bound[];
   bands: Band[];
-  /** Of intervals: what stands one below the other; a point's y says in which, counted from 0 downwards. */
+  /** Of intervals and bars: what stands one below the other; a point's y says in which, counted from 0 downwards. */
   rows: Row[];
   heat: Heat | null;
   marks: Phase[];

@@ -24,6 +24,8 @@ export function format(value: number | null | undefined, unit: Unit): string {
       return digits(value);
     case 'bytes':
       return bytes(value);
+    case 'bytes_per_second':
+      return speed(value);
     case 'share':
       return percent(value * 100);
     case 'ratio':
@@ -93,6 +95,12 @@ function bytes(value: number): string {
     if (value >= size * 0.99995) return `${grouped1(value / size)}${SPACE}${units[i]}`;
   }
   return `${trimmed(value.toFixed(value < 10 ? 1 : 0))}${SPACE}B`;
+}
+
+/** In powers of ten, as links and memory are. */
+function speed(value: number): string {
+  const [factor, unit] = value >= 999.5e6 ? [1e9, 'GB/s'] : value >= 999.5e3 ? [1e6, 'MB/s'] : [1e3, 'kB/s'];
+  return `${digits(value / factor)}${SPACE}${unit}`;
 }
 
 function grouped1(value: number): string {

@@ -7,7 +7,7 @@ export function ticks(unit: Unit, log: boolean, min: number, max: number, room: 
   if (!(max > min) || !Number.isFinite(min) || !Number.isFinite(max)) return Number.isFinite(min) ? [min] : [];
   if (unit === 'percentile') return percentileTicks(min, max, room);
   if (unit === 'date') return dateTicks(min, max, room);
-  if (log && min > 0) return logTicks(min, max, room);
+  if (log && min > 0) return unit === 'bytes' ? powersOfTwo(min, max, room) : logTicks(min, max, room);
   return linearTicks(steps(unit, max - min), min, max, room);
 }
 
@@ -34,6 +34,17 @@ export function logTicks(min: number, max: number, room: number): number[] {
   }
   if (found.length < 2) return linearTicks(DECIMAL, min, max, room);
   return found.length <= room ? found : thinned(found, room, []);
+}
+
+/** Memory comes in powers of two. */
+function powersOfTwo(min: number, max: number, room: number): number[] {
+  const first = Math.ceil(Math.log2(min) - 1e-9);
+  const last = Math.floor(Math.log2(max) + 1e-9);
+  if (last <= first) return linearTicks(BINARY, min, max, room);
+  const every = Math.floor((last - first) / Math.max(1, room)) + 1;
+  const found: number[] = [];
+  for (let power = first; power <= last; power += every) found.push(2 ** power);
+  return found;
 }
 
 /** In minutes: parts of a day, then days and weeks. */

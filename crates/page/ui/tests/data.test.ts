@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { attempt, find } from '../samples/documents.mjs';
+import { attempt, find, sheet } from '../samples/documents.mjs';
 import { cellOf, chartData, heatColumn, marksAt, nearestRow, phaseAt, stacked, timeRange } from '../src/chart/data';
+import { barRange, barRows } from '../src/chart/parts';
 import { chartTable } from '../src/chart/table';
 import type { Chart, Document, Point } from '../src/document';
 import { readDocument } from '../src/read';
@@ -59,6 +60,27 @@ test('areas lie on top of each other, and a hidden one adds nothing', () => {
     [111, 220, null],
   ]);
   expect(stacked(values, new Set([1]))[2]).toEqual([101, 200, null]);
+});
+
+describe('bars', () => {
+  const [launch, handover] = readDocument(sheet())!.document.front.pictures;
+  test('have their parts one after the other from zero', () => {
+    const [first, second] = barRows(launch!);
+    expect(first!.parts).toEqual([]);
+    const ends = second!.parts.map(({ from, to }) => [from, to].map((end) => Number(end.toPrecision(6))));
+    expect(ends).toEqual([
+      [0, 48e-6],
+      [48e-6, 1238e-6],
+    ]);
+    expect(barRows(handover!).map(({ value }) => value?.tone)).toEqual(['plain', 'warn']);
+  });
+  test('begin at zero, or on a logarithmic axis below the least', () => {
+    expect(barRange(handover!, barRows(handover!))[0]).toBe(0);
+    const [least, most] = barRange(launch!, barRows(launch!));
+    expect(least).toBeCloseTo(4.75e-9, 12);
+    expect(most).toBeGreaterThan(1.27e-3);
+    expect(barRange(launch!, [])).toEqual([1, 10]);
+  });
 });
 
 test('the nearest row with a value', () => {
@@ -133,6 +155,14 @@ describe('as a table', () => {
     expect(rows.length).toBe(4 + 5 * 4);
     expect(rows[4]!.slice(0, 3)).toEqual(['baseline, block 1', 'start', '×0.98']);
     expect(rows.at(-1)!).toEqual(['400 workers, block 4, void', 'start', '×1.04', '', 'doubtful', '']);
+  });
+
+  test('bars say what each is of, and their parts as they are', () => {
+    const [picture] = readDocument(sheet())!.document.front.pictures;
+    const { head, rows } = chartTable(picture!, { at: [], columns: [] }, []);
+    expect(head).toEqual(['what', 'series', 'time (less is better)', 'interval', 'note']);
+    expect(rows[1]!.map(plain).slice(0, 4)).toEqual(['fork, 64 MiB', 'measured', '1.24 ms', '1.19 ms – 1.28 ms']);
+    expect(rows.at(-1)!.map(plain)).toEqual(['fork, 64 MiB: 16,384 pages × 72.9 ns', 'part', '1.19 ms', '', '']);
   });
 
   test('a heat map says how many, and where', () => {

@@ -79,6 +79,9 @@ describe('a figure in its unit', () => {
     check(1.98, 'processors', '1.98');
     check(59490, 'count', '59,490');
     check(-0.002, 'seconds', '−2 ms');
+    check(5.13e9, 'bytes_per_second', '5.13 GB/s');
+    check(37e6, 'bytes_per_second', '37 MB/s');
+    check(0, 'bytes_per_second', '0 kB/s');
   });
 
   test('what was not measured is no zero', () => {

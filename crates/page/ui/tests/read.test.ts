@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { attempt, empty, find, newer } from '../samples/documents.mjs';
+import { attempt, empty, find, newer, sheet } from '../samples/documents.mjs';
 import { readDocument, readHistory, readTimeline } from '../src/read';
 
 describe('a document', () => {
-  test.each([['a search', find], ['an experiment', attempt]])('is read as it is: %s', (_, sample) => {
+  test.each([['a search', find], ['an experiment', attempt], ['figures of a machine', sheet]])('is read as it is: %s', (_, sample) => {
     const read = readDocument(sample());
     expect(read?.notes).toEqual([]);
     expect(read?.document).toEqual(sample());

@@ -30,6 +30,8 @@ describe('other axes', () => {
   });
   test('powers of two for bytes', () => {
     expect(ticks('bytes', false, 0, 3 * 2 ** 20, 4)).toEqual([0, 2 ** 20, 2 * 2 ** 20, 3 * 2 ** 20]);
+    expect(ticks('bytes', true, 20e6, 300e6, 8)).toEqual([25, 26, 27, 28].map((power) => 2 ** power));
+    expect(ticks('bytes', true, 2 ** 14, 2 ** 29, 6)).toEqual([14, 17, 20, 23, 26, 29].map((power) => 2 ** power));
   });
   test('a range without any width has one mark, and none is endless', () => {
     expect(ticks('count', false, 5, 5, 5)).toEqual([5]);

@@ -5,7 +5,7 @@ use super::{
     throughput,
 };
 use crate::sides::{Placement, placement_note};
-use record::Figure;
+use record::{Figure, Summand};
 use units::{Bytes, Nanos};
 
 /// A pipe that carries less than this part of what it carries at best has collapsed.
@@ -50,6 +50,13 @@ fn argue(figures: &mut [Figure], row: &str, column: &str, argument: Option<Strin
     }
 }
 
+/// What is known of it from another figure, and the rest; nothing if that is not less.
+fn split(figures: &mut [Figure], row: &str, column: &str, known: (&str, f64), rest: &str) {
+    if let Some(figure) = figures.iter_mut().find(|figure| figure.row == row && figure.column == column) {
+        figure.parts = Summand::split(figure.median, known, rest);
+    }
+}
+
 fn time(nanos: f64) -> Nanos {
     Nanos(nanos.max(0.0).round() as u64)
 }
@@ -85,6 +92,9 @@ fn latency(figures: &mut [Figure], medium: Medium, size: Bytes) {
             Medium::SharedBusy => against("no system call"),
         };
         argue(figures, &row, &one, Some(text));
+        if let Some(pipe) = pipe.filter(|_| medium != Medium::Pipe) {
+            split(figures, &row, &one, ("as through a pipe", pipe), "what it does more");
+        }
     }
     let Some(apart) = median(figures, &row, &two) else { return };
     let text = match (medium, here) {
@@ -103,6 +113,9 @@ fn latency(figures: &mut [Figure], medium: Medium, size: Bytes) {
         (_, None) => "an idle processor is woken for each message".to_owned(),
     };
     argue(figures, &row, &two, Some(text));
+    if let Some(here) = here.filter(|_| medium != Medium::SharedBusy) {
+        split(figures, &row, &two, ("as on one processor", here), "an idle processor is woken");
+    }
 }
 
 fn frame(figures: &mut [Figure], framing: Framing, medium: Medium) {
@@ -117,6 +130,7 @@ fn frame(figures: &mut [Figure], framing: Framing, medium: Medium) {
                 &column,
                 Some(format!("{}, {:.2} times", beside(all, bare, &than), all / bare)),
             );
+            split(figures, &row, &column, ("the bare message", bare), "its frame");
         }
     }
 }
@@ -282,6 +296,9 @@ mod tests {
             "{:?}",
             figures[3]
         );
+        let parts: Vec<&str> = figures[3].parts.iter().map(|part| part.name.as_str()).collect();
+        assert_eq!(parts, ["the bare message", "its frame"]);
+        assert!(figures[2].parts.is_empty(), "the pipe is what others are held against: {:?}", figures[2]);
         assert!(notes[0].contains("1.83 times") && notes[0].contains("costs 2 µs"), "{}", notes[0]);
         assert!(
             notes.iter().any(|note| note.contains("3.4 GB/s with messages of 4 KiB and 600 MB/s")),

@@ -1,7 +1,7 @@
 //! What the figures of launches mean: what they are made of, and what they say together.
 
 use super::{Cell, HUGE, MB, MIB, Method, SIZES, SIZES_PAUSED, Starts};
-use record::Figure;
+use record::{Figure, Summand};
 use stats::Slope;
 use units::{Bytes, Nanos, grouped};
 
@@ -29,6 +29,21 @@ impl Sheet<'_> {
         if let Some(figure) = self.figure(cell, at) {
             figure.argument = Some(words(figure.median));
         }
+    }
+
+    /// What it is made of.
+    fn sum(&mut self, cell: Cell, at: usize, parts: impl FnOnce(f64) -> Vec<Summand>) {
+        if let Some(figure) = self.figure(cell, at) {
+            figure.parts = parts(figure.median);
+        }
+    }
+
+    /// A launch and what comes after it until it is joined, of those whose cost does not grow with the memory.
+    fn joined(&mut self, cell: Cell, after: &str) {
+        let launch = self.value(cell, LAUNCH);
+        self.sum(cell, ROUND, |round| {
+            launch.map_or_else(Vec::new, |launch| Summand::split(round, ("its launch", launch), after))
+        });
     }
 
     /// What a page more costs, over all sizes in small pages.
@@ -80,9 +95,20 @@ fn copied(sheet: &mut Sheet<'_>, method: Method) {
             ),
             None => parts.to_owned(),
         });
+        sheet.sum(Cell::new(method, 0), at, |all| match own.zip(per_page) {
+            Some(((pages, _), per_page)) => {
+                let own = format!("the worker's own {pages:.0} touched pages");
+                Summand::split(all, (own.as_str(), pages * per_page), "all that does not grow with the pages")
+            }
+            None => Vec::new(),
+        });
         let Some((empty, slope)) = empty.zip(slope) else { continue };
         for size in &SIZES[1..] {
             let pages = (size / PAGE) as f64;
+            sheet.sum(Cell::new(method, *size), at, |_| {
+                let more = format!("{} pages × {:.1} ns", grouped(size / PAGE), slope.per_unit);
+                vec![Summand::of("as at 0 MiB", empty), Summand::of(more, (pages * slope.per_unit).max(0.0))]
+            });
             sheet.argue(Cell::new(method, *size), at, |_| {
                 format!(
                     "{} at 0 MiB + {} pages × {:.1} ns = {}",
@@ -93,6 +119,8 @@ fn copied(sheet: &mut Sheet<'_>, method: Method) {
                 )
             });
         }
+        let entries = format!("{} entries of 2 MiB", HUGE / HUGE_PAGE);
+        sheet.sum(Cell::huge(method), at, |huge| Summand::split(huge, ("as at 0 MiB", empty), &entries));
         sheet.argue(Cell::huge(method), at, |huge| {
             format!(
                 "{} at 0 MiB + {} entries of 2 MiB, {} each, instead of {} of 4 KiB",
@@ -118,11 +146,13 @@ fn shared(sheet: &mut Sheet<'_>) {
                     fork.map(|fork| format!("; {:.2} of a fork's here", round / fork)).unwrap_or_default();
                 format!("a task made, two switches on one processor, a task ended{than}")
             });
+            sheet.joined(Cell::new(method, size), "switches, and a task ended");
         }
         sheet.argue(Cell::new(Method::Thread, size), LAUNCH, |_| {
             "memory is shared, and so is all else; the stack is one that is left".to_owned()
         });
     }
+    sheet.joined(Cell::new(Method::ThreadNewStack, 0), "switches, a task ended, and its stack unmapped");
     let words = "mapped (mmap, mprotect) for each, touched, and unmapped";
     for at in [LAUNCH, ROUND] {
         sheet.argue(Cell::new(Method::ThreadNewStack, 0), at, |_| {
@@ -156,6 +186,7 @@ fn programs(sheet: &mut Sheet<'_>) {
                     };
                     format!("the same, {runs}, its end, and two switches")
                 });
+                sheet.joined(cell, "its run, its end, and two switches");
             }
         }
     }
@@ -348,6 +379,28 @@ mod tests {
             argument("fork", "64 MiB huge, launch")
                 .contains("32 entries of 2 MiB, 500 ns each, instead of 16,384")
         );
+        let parts = |row: &str, column: &str| {
+            let found = all.iter().find(|figure| figure.row == row && figure.column == column);
+            let parts = found.map(|figure| figure.parts.iter()).expect("it is measured");
+            parts.map(|part| format!("{}: {:.0}", part.name, part.amount)).collect::<Vec<_>>()
+        };
+        for (row, column, expected) in [
+            ("fork", "64 MiB, launch", ["as at 0 MiB: 40000", "16,384 pages × 50.0 ns: 819200"]),
+            ("fork", "64 MiB huge, launch", ["as at 0 MiB: 40000", "32 entries of 2 MiB: 16000"]),
+            (
+                "fork",
+                "0 MiB, launch",
+                ["the worker's own 200 touched pages: 10000", "all that does not grow with the pages: 30000"],
+            ),
+            (
+                "pthread_create",
+                "2 MiB, launch and join",
+                ["its launch: 10000", "switches, and a task ended: 10000"],
+            ),
+        ] {
+            assert_eq!(parts(row, column), expected, "{row}, {column}");
+        }
+        assert!(parts("async task", "0 MiB, launch").is_empty(), "what is no sum has no parts");
     }
 
     #[test]

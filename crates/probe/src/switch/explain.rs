@@ -3,7 +3,7 @@
 use super::{BY_HAND, ECHO, Medium, TOKIO};
 use crate::runtimes;
 use crate::sides::{Kind, Placement, placement_note};
-use record::{Caveat, Doubt, Figure};
+use record::{Caveat, Doubt, Figure, Summand};
 use units::Nanos;
 
 /// Context switches a handover outside of these are something else than one.
@@ -63,6 +63,10 @@ fn handovers(figures: &mut [Figure], medium: Medium, kind: Kind) {
             Placement::One => Some(parts(medium, kind, figure.median, calls, switches, threads)),
             _ => Some(apart(medium, place, figure, one)),
         };
+        figure.parts = match place {
+            Placement::One => sum(medium, kind, figure.median, calls, threads),
+            _ => woken(medium, place, figure, one),
+        };
         if !happened {
             let text = format!(
                 "{switches:.2} context switches a handover were counted, not 1: {}",
@@ -102,12 +106,44 @@ fn parts(
     text
 }
 
+/// The same as a sum, where there is one.
+fn sum(medium: Medium, kind: Kind, all: f64, calls: Option<f64>, threads: Option<f64>) -> Vec<Summand> {
+    let Some(calls) = calls.filter(|_| medium != Medium::Condition) else { return Vec::new() };
+    let (count, rest) = match medium {
+        Medium::Yield => ("1 system call", "switch"),
+        _ => ("2 system calls", "wake-up and switch"),
+    };
+    match threads.filter(|threads| kind == Kind::Processes && all > *threads && *threads > calls) {
+        Some(threads) => {
+            let mut parts = Summand::split(threads, (count, calls), rest);
+            parts.push(Summand::of("change of the address space", all - threads));
+            parts
+        }
+        None => Summand::split(all, (count, calls), rest),
+    }
+}
+
+/// What a processor that was idle adds.
+fn woken(medium: Medium, place: Placement, figure: &Figure, one: Option<f64>) -> Vec<Summand> {
+    match one.filter(|_| medium != Medium::Yield && share_apart(place, figure) > APART) {
+        Some(one) => {
+            Summand::split(figure.median, ("as on one processor", one), "an idle processor is woken")
+        }
+        None => Vec::new(),
+    }
+}
+
+/// Of the looks that found both sides on different processors.
+fn share_apart(place: Placement, figure: &Figure) -> f64 {
+    figure.apart.unwrap_or(if place == Placement::Two { 1.0 } else { 0.0 })
+}
+
 /// On two processors, or anywhere.
 fn apart(medium: Medium, place: Placement, figure: &Figure, one: Option<f64>) -> String {
     if medium == Medium::Yield {
         return "each side yields on its own processor: nobody waits, and nothing is handed over".to_owned();
     }
-    let share = figure.apart.unwrap_or(if place == Placement::Two { 1.0 } else { 0.0 });
+    let share = share_apart(place, figure);
     let crossed = match place {
         Placement::Free => {
             format!("both sides were on different processors in {} of the looks: ", percent(share))
@@ -261,6 +297,12 @@ mod tests {
         let notes = explain(&mut figures);
         let [pipe, free, yields, condition, _] = &figures;
         assert_eq!(pipe.argument.as_deref(), Some("2 system calls 740 ns + wake-up and switch 1.91 µs"));
+        let split = [Summand::of("2 system calls", 740.0), Summand::of("wake-up and switch", 1910.0)];
+        assert_eq!(pipe.parts, split);
+        let woken =
+            [Summand::of("as on one processor", 2650.0), Summand::of("an idle processor is woken", 18_000.0)];
+        assert_eq!(free.parts, woken);
+        assert!(yields.parts.is_empty() && condition.parts.is_empty(), "neither is a sum");
         assert!(
             free.argument.as_ref().is_some_and(|text| text.contains("97 %") && text.contains("18 µs more")),
             "{free:?}"

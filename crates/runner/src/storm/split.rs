@@ -3,7 +3,7 @@
 use super::{measured, note};
 use crate::{Sink, Stop};
 use engine::{Carrier, Offer, Wish};
-use record::Unit;
+use record::{Summand, Unit};
 use service::Guard;
 use stats::{Histogram, Median};
 use std::collections::BTreeMap;
@@ -66,18 +66,20 @@ fn parts(asked: &super::Storming, sample: u64, sink: &mut dyn Sink, stop: &Stop)
     let loader = loading.as_ref().map_or(Nanos::ZERO, |loading| after(loading) - exit);
     let run = after(&whole) - exit - loader;
     let rows = [
-        ("spawn and exec", whole.spawn, Some("until the call that starts it returns")),
-        ("loader", loader, Some("as long as the same program takes that only loads, less exit and wait")),
-        ("run", run, Some("what is left of the whole")),
-        ("exit and wait", exit, Some("as long as a program takes that only ends")),
-        ("all of it", whole.whole, None),
+        ("spawn and exec", whole.spawn, "until the call that starts it returns"),
+        ("loader", loader, "as long as the same program takes that only loads, less exit and wait"),
+        ("run", run, "what is left of the whole"),
+        ("exit and wait", exit, "as long as a program takes that only ends"),
     ];
     for (row, time, what) in rows {
         let figure = storm::figure(row, "time, one alone", Unit::Nanos, &[time.0 as f64], whole.count);
-        let argument = what.map(str::to_owned);
-        measured(figure.map(|figure| record::Figure { argument, ..figure }), sink);
+        measured(figure.map(|figure| record::Figure { argument: Some(what.to_owned()), ..figure }), sink);
     }
     let Alone { spawn, whole, count } = whole;
+    let parts = rows.iter().filter(|(_, time, _)| time.0 > 0);
+    let parts = parts.map(|(row, time, _)| Summand::of(*row, time.0 as f64)).collect();
+    let all = storm::figure("all of it", "time, one alone", Unit::Nanos, &[whole.0 as f64], count);
+    measured(all.map(|figure| record::Figure { parts, ..figure }), sink);
     let text = format!(
         "one alone takes {whole}: spawn and exec {spawn}, loader {loader}, run {run}, exit and wait {exit} (medians of {count}, one after the other)"
     );

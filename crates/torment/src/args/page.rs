@@ -35,13 +35,14 @@ Examples:
   torment report last -o limit.svg        where it breaks, as a picture
   torment report last -o limit.png        the same, for where no SVG is shown
   torment report last -o try.svg          what became of each hypothesis, as a picture
+  torment report last -o probe.svg        what each figure of the machine is made of, as a picture
   torment report last -o report.md        for a ticket or an article, with that picture beside it
   torment report last -o - | gzip > run.html.gz")]
 pub struct ReportArgs {
     /// A run, by name, id or the start of its id, last, last~N [default: last]
     pub run: Option<String>,
     /// File to write to, which is overwritten, or - for standard output [default: run-ID.html]; FILE.svg or FILE.png
-    /// gets the picture of a search or an experiment, FILE.md Markdown
+    /// gets the picture of what it came to, FILE.md Markdown
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Write Markdown, to standard output unless -o names a file; the picture goes beside it

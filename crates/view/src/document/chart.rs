@@ -25,7 +25,7 @@ pub struct Chart {
     /// Stretches of the x axis that mean something.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bands: Vec<Band>,
-    /// Only for [`Form::Intervals`]: what stands one below the other.
+    /// Only for [`Form::Intervals`] and [`Form::Bars`]: what stands one below the other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<Row>,
     /// Only for [`Form::Heat`].
@@ -49,6 +49,10 @@ pub enum Form {
     /// other what they come from. y is the place of the row, and where in it a point stands: 1.2 is a fifth of a row below
     /// the middle of the second.
     Intervals,
+    /// Bars along x, one in each of [`Chart::rows`]; rows of the same name stand together, and the label of a point tells its bar
+    /// from theirs. The first series has the values with their intervals, a second one what each should come to: its parts, one after the
+    /// other, with how much of it each is as x.
+    Bars,
     /// Cells whose shade says how many.
     Heat,
 }
@@ -78,6 +82,8 @@ pub enum Unit {
     Count,
     /// Bytes.
     Bytes,
+    /// Bytes a second, in powers of ten as links and memory are.
+    BytesPerSecond,
     /// 0 to 1, written in percent.
     Share,
     /// A factor: ×1.4.
@@ -107,10 +113,10 @@ pub struct Point {
     /// From left to right.
     #[serde(serialize_with = "round::value")]
     pub x: f64,
-    /// Upwards; the row, counted downwards, for [`Form::Intervals`].
+    /// Upwards; the row, counted downwards, for [`Form::Intervals`] and [`Form::Bars`].
     #[serde(serialize_with = "round::value")]
     pub y: f64,
-    /// The lower end of its interval; along x for [`Form::Intervals`], else along y.
+    /// The lower end of its interval; along x for [`Form::Intervals`] and [`Form::Bars`], else along y.
     #[serde(serialize_with = "round::maybe")]
     pub low: Option<f64>,
     /// The upper.
@@ -203,6 +209,21 @@ pub struct Heat {
     pub y: Vec<f64>,
     /// How many, column by column from the lowest row upwards.
     pub counts: Vec<u32>,
+}
+
+impl Point {
+    /// The place of the row that it stands in.
+    pub(crate) fn row(&self) -> usize {
+        self.y.round().max(0.0) as usize
+    }
+}
+
+impl Series {
+    /// Points that have neither names nor intervals are places of a line: it goes on at the same height until the next.
+    pub(crate) fn is_line(&self) -> bool {
+        !self.points.is_empty()
+            && self.points.iter().all(|point| point.label.is_empty() && point.low.is_none())
+    }
 }
 
 impl Row {

@@ -1,17 +1,24 @@
 //! What a run came to, as a picture: its first screen shows it beside the verdict.
 
 mod asked;
+mod bars;
 mod effects;
 mod limit;
+mod threads;
+mod working_set;
 
 use crate::document::Chart;
 use crate::{Kind, RunView};
 
-/// Of a search and of an experiment; nothing of others.
+/// Of a run that found a limit, what was tried and what became of it; of an experiment the effects, of the machine its figures. Of a
+/// load nothing, but of one of processes where the time of one goes.
 pub(crate) fn of(view: &RunView) -> Vec<Chart> {
     match view.kind() {
-        Kind::Search => limit::of(view),
+        Kind::Search => [limit::of(view), bars::alone(view)].concat(),
         Kind::Experiment => effects::of(view),
-        _ => Vec::new(),
+        Kind::Sheet => bars::of(view),
+        Kind::Tasks => threads::of(view),
+        Kind::WorkingSet => working_set::of(view),
+        Kind::Load => bars::alone(view),
     }
 }

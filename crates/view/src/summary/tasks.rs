@@ -131,15 +131,20 @@ pub fn limits(all: &[Room]) -> Vec<Text> {
             lines.extend(wrapped("  · ", &format!("{}: {note}", room.name), Tone::Faint));
         }
     }
-    let first = all.iter().find_map(|room| room.threads);
-    let near = |room: &&Room| {
-        room.threads.zip(first).is_some_and(|(threads, first)| threads <= first.saturating_mul(NEAR))
-    };
-    for room in all.iter().filter(near) {
+    for (room, _) in near(all) {
         lines.extend([Text::empty(), Text::plain("  to raise ").and(Tone::Strong, &room.name)]);
         lines.extend(raise(room));
     }
     lines
+}
+
+/// Those that bind first, each with how many more threads it allows.
+pub(crate) fn near(all: &[Room]) -> impl Iterator<Item = (&Room, u64)> {
+    let first = all.iter().find_map(|room| room.threads);
+    all.iter().filter_map(move |room| {
+        let threads = room.threads?;
+        (threads <= first?.saturating_mul(NEAR)).then_some((room, threads))
+    })
 }
 
 /// The limits, the one that binds first leading.

@@ -1,8 +1,9 @@
-//! One chart within a frame: of points, or of rows.
+//! One chart within a frame: of points, of rows, or of bars.
 
+use super::bars;
 use super::rows::{HEAD, LANE, NAMES, WORDS, height as height_of_rows};
 use crate::Tone;
-use crate::document::{Bound, Chart, Point};
+use crate::document::{Bound, Chart, Form, Point, Series};
 use crate::scale::Scale;
 use crate::words::xml;
 use std::fmt::Write;
@@ -11,10 +12,13 @@ use std::fmt::Write;
 const LEFT: f64 = 74.0;
 const RIGHT: f64 = 18.0;
 const TOP: f64 = 22.0;
-const BOTTOM: f64 = 42.0;
+pub(super) const BOTTOM: f64 = 42.0;
 /// A named value for each so many units.
 const EACH_X: f64 = 80.0;
 const EACH_Y: f64 = 34.0;
+/// Room for a letter of a name, and in a legend for the mark before it and for a short name.
+const LETTER: f64 = 6.0;
+const KEY: (f64, f64) = (24.0, 60.0);
 /// The limit may be known more sharply than the picture shows.
 const LEAST: f64 = 2.0;
 /// Outlines around zero, one for each series in turn: round, square, on its tip.
@@ -36,16 +40,19 @@ pub(super) struct Frame {
 pub(super) struct Area<'a> {
     pub chart: &'a Chart,
     pub x: Scale,
-    y: Scale,
+    pub y: Scale,
     pub frame: Frame,
 }
 
-/// How high a panel of rows must be.
+/// How high a panel of rows or bars must be.
 pub(super) fn height(chart: &Chart) -> f64 {
-    height_of_rows(chart) + BOTTOM
+    BOTTOM + if chart.form == Form::Bars { bars::height(chart) } else { height_of_rows(chart) }
 }
 
 pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
+    if chart.form == Form::Bars {
+        return bars::panel(out, chart, frame);
+    }
     let points = || chart.series.iter().flat_map(|series| &series.points);
     let upright = chart.bounds.iter().filter(|bound| bound.along_x).map(|bound| bound.at);
     let across = chart.bounds.iter().filter(|bound| !bound.along_x).map(|bound| bound.at);
@@ -80,7 +87,10 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
     }
     area.heading(out);
     for (nth, series) in chart.series.iter().enumerate() {
-        series.points.iter().for_each(|point| area.mark(out, nth, &series.name, point));
+        match series.is_line() {
+            true => area.steps(out, series),
+            false => series.points.iter().for_each(|point| area.mark(out, nth, &series.name, point)),
+        }
     }
 }
 
@@ -111,8 +121,7 @@ impl Area<'_> {
                 out,
                 "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{height}\"/>"
             );
-            // About six units a letter.
-            if !band.name.is_empty() && width > 6.0 * band.name.chars().count() as f64 + 12.0 {
+            if !band.name.is_empty() && width > LETTER * band.name.chars().count() as f64 + 12.0 {
                 let x = from + 6.0;
                 let y = if self.chart.rows.is_empty() { f64::midpoint(top, bottom) } else { bottom - 5.0 };
                 let (class, name) = (said(band.tone), xml(&band.name));
@@ -160,20 +169,43 @@ impl Area<'_> {
         if self.chart.series.len() < 2 {
             return;
         }
-        let mut x = right - 60.0 * self.chart.series.len() as f64 - 128.0;
+        let wide = |series: &Series| (LETTER * series.name.chars().count() as f64 + KEY.0).max(KEY.1);
+        let mut points = self.chart.series.iter().flat_map(|series| &series.points);
+        let is_judged = points.any(|point| matches!(point.tone, Tone::Good | Tone::Bad));
+        let mut x =
+            right - self.chart.series.iter().map(wide).sum::<f64>() - if is_judged { 128.0 } else { 0.0 };
         for (nth, series) in self.chart.series.iter().enumerate() {
-            let outline = OUTLINES[nth % OUTLINES.len()];
+            let (class, mark) = match series.is_line() {
+                true => ("line", "M-6 0H6"),
+                false => ("plain", OUTLINES[nth % OUTLINES.len()]),
+            };
             let _ = writeln!(
                 out,
-                "<path class=\"plain\" transform=\"translate({x:.1} {:.1})\" d=\"{outline}\"/>\
+                "<path class=\"{class}\" transform=\"translate({x:.1} {:.1})\" d=\"{mark}\"/>\
                  <text class=\"faint\" x=\"{:.1}\" y=\"{y}\">{}</text>",
                 y - 4.0,
                 x + 9.0,
                 xml(&series.name)
             );
-            x += 60.0;
+            x += wide(series);
         }
-        let _ = writeln!(out, "<text class=\"faint\" x=\"{x:.1}\" y=\"{y}\">full: good, crossed: bad</text>");
+        if is_judged {
+            let _ =
+                writeln!(out, "<text class=\"faint\" x=\"{x:.1}\" y=\"{y}\">full: good, crossed: bad</text>");
+        }
+    }
+
+    /// A line that stays as high as a point until the next one.
+    fn steps(&self, out: &mut String, series: &Series) {
+        let mut path = String::new();
+        for point in &series.points {
+            let (x, y) = (self.at_x(point.x), self.at_y(point.y));
+            let _ = match path.is_empty() {
+                true => write!(path, "M{x:.1} {y:.1}"),
+                false => write!(path, "H{x:.1}V{y:.1}"),
+            };
+        }
+        let _ = writeln!(out, "<path class=\"line\" d=\"{path}\"/>");
     }
 
     fn bounds(&self, out: &mut String) {

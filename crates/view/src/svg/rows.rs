@@ -16,7 +16,7 @@ pub(super) const HEAD: f64 = 40.0;
 pub(super) const NAMES: f64 = 262.0;
 pub(super) const WORDS: f64 = 200.0;
 /// Beside all texts.
-const MARGIN: f64 = 20.0;
+pub(super) const MARGIN: f64 = 20.0;
 /// Letters that there is room for in a name and in a note.
 const LETTERS: (usize, usize) = (34, 41);
 /// From the middle of a row down to its two lines of text.
@@ -24,13 +24,8 @@ const LINES: (f64, f64) = (-3.0, 12.0);
 const TRIANGLE: &str = "M0-5 4.5 4H-4.5Z";
 const SMALL: &str = "M3 0A3 3 0 1 1-3 0A3 3 0 1 1 3 0Z";
 
-/// The place of the row that a point stands in.
-fn row_of(point: &Point) -> usize {
-    point.y.round().max(0.0) as usize
-}
-
 /// Nothing where there is nothing to say.
-fn text(out: &mut String, class: &str, (x, y): (f64, f64), words: &str) {
+pub(super) fn text(out: &mut String, class: &str, (x, y): (f64, f64), words: &str) {
     if !words.is_empty() {
         let _ = writeln!(out, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", xml(words));
     }
@@ -58,7 +53,7 @@ impl Area<'_> {
             let word = format!("strong {}", said(row.word.tone));
             text(out, word.trim_end(), (words, y + LINES.0), &row.word.text);
             let values = self.chart.series.first().into_iter().flat_map(|series| &series.points);
-            for point in values.filter(|point| row_of(point) == place) {
+            for point in values.filter(|point| point.row() == place) {
                 text(out, "tick", (words, y + LINES.1), &self.value(point));
             }
         }
@@ -69,7 +64,7 @@ impl Area<'_> {
         }
     }
 
-    fn value(&self, point: &Point) -> String {
+    pub fn value(&self, point: &Point) -> String {
         let value = self.x.words(point.x);
         match (point.low, point.high) {
             (Some(low), Some(high)) => {
@@ -81,7 +76,7 @@ impl Area<'_> {
 
     /// A value with its interval, in the shape of its tone; small what it comes from, hollow what does not count.
     pub fn in_row(&self, out: &mut String, is_value: bool, point: &Point) {
-        let Some(row) = self.chart.rows.get(row_of(point)) else { return };
+        let Some(row) = self.chart.rows.get(point.row()) else { return };
         let (x, y) = (self.at_x(point.x), self.at_y(point.y));
         let word = if is_value { row.word.text.as_str() } else { "" };
         let value = self.value(point);

@@ -6,12 +6,13 @@ import { overTime, type Chart, type Phase, type Timeline } from '../document';
 import { isPrinting, onPrint, PRINT_WIDTH } from '../print';
 import { onScheme } from '../theme';
 import { Grid } from '../table';
+import { Bars } from './bars';
 import { chartData } from './data';
 import { Group } from './group';
 import { Intervals } from './intervals';
 import { Legend, reading, spoken } from './legend';
 import { Plot, type At, type Drawn } from './plot';
-import { chartTable } from './table';
+import { chartTable, isAlong } from './table';
 
 interface Props {
   chart: Chart;
@@ -53,6 +54,8 @@ export function ChartView({ chart, timeline, phases, group }: Props): JSX.Elemen
         <p class="nothing">Nothing to draw: no figures were measured for it.</p>
       ) : chart.form === 'intervals' ? (
         <Intervals chart={chart} />
+      ) : chart.form === 'bars' ? (
+        <Bars chart={chart} />
       ) : (
         <Canvas key={shapeOf(chart)} drawn={drawn} group={group} />
       )}
@@ -70,7 +73,7 @@ function Figures({ chart, timeline, phases }: Omit<Props, 'group'>): JSX.Element
       <Grid
         label={`${chart.title}, figures`}
         head={figures.head}
-        text={[...figures.text, ...(chart.form === 'intervals' || chart.form === 'points' ? [] : [0])]}
+        text={[...figures.text, ...(isAlong(chart) || chart.form === 'points' ? [] : [0])]}
         rows={figures.rows}
       />
       {figures.left > 0 && (

@@ -1,20 +1,19 @@
 /** Intervals one below the other, each with its middle: where they are apart, the difference is no accident. Small beside them what they come from. */
 
 import type { JSX } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Chart, Point, Role, Tone } from '../document';
 import { format, formatTick } from '../format';
 import { look, palette, toneColour } from '../palette';
-import { onScheme, scheme } from '../theme';
+import { scheme } from '../theme';
 import { niceRange, ticks } from '../ticks';
-import { onPrint, PRINT_WIDTH } from '../print';
 import { bandLook } from './marks';
 import { CROSS, OUTLINES, TRIANGLE } from './shapes';
 import { interval, rowOf, word } from './table';
+import { useWidth } from './width';
 import { wrapped } from './wrap';
 
 /** Narrower than this, a name and its value do not fit beside each other. */
-const NARROW = 560;
+export const NARROW = 560;
 const FOOT = 34;
 /** The height of a line of a name, and the width of a letter of it, at most. */
 const LINE = 15;
@@ -25,23 +24,7 @@ const LANE = 14;
 const STRIP = [24, 44] as const;
 
 export function Intervals({ chart }: { chart: Chart }): JSX.Element {
-  const host = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(600);
-  const [, recoloured] = useState(0);
-  useLayoutEffect(() => {
-    const measure = () => host.current && setWidth(Math.max(200, host.current.clientWidth));
-    measure();
-    const observer = new ResizeObserver(measure);
-    if (host.current) observer.observe(host.current);
-    const ends = [
-      () => observer.disconnect(),
-      onPrint((printing) => (printing ? setWidth(PRINT_WIDTH) : measure())),
-      onScheme(() => recoloured((n) => n + 1)),
-    ];
-    return () => {
-      for (const end of ends) end();
-    };
-  }, []);
+  const [host, width] = useWidth();
   const narrow = width < NARROW;
   const letters = (share: number) => Math.floor(((narrow ? 1 : share) * width - 8) / LETTER);
   const strip = STRIP[chart.series.slice(1).some((series) => series.points.length > 0) ? 1 : 0];
@@ -154,7 +137,8 @@ const judged = (tone: Tone) => tone === 'good' || tone === 'bad' || tone === 'wa
 
 const colourOf = (tone: Tone, role: Role) => (judged(tone) || tone === 'faint' ? toneColour(tone, scheme()) : look(role, scheme()).colour);
 
-function valued(chart: Chart, point: Point): string {
+/** A value with its interval. */
+export function valued(chart: Chart, point: Point): string {
   const range = interval(point, chart.x.unit);
   return `${format(point.x, chart.x.unit)}${range && ` (${range})`}`;
 }

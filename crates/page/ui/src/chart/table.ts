@@ -19,7 +19,7 @@ export interface Figures {
 
 export function chartTable(chart: Chart, timeline: Timeline, phases: readonly Phase[]): Figures {
   if (chart.form === 'heat') return heatTable(chart);
-  if (chart.form === 'intervals' || chart.form === 'points') return pointTable(chart);
+  if (isAlong(chart) || chart.form === 'points') return pointTable(chart);
   const data = chartData(chart, timeline);
   const marks = data.x.map((_, row) => marksAt(chart.marks, data.x, row));
   const rows = thinRows([...data.values, marks.map((mark) => (mark === '' ? 0 : 1))], data.x.length, ROOM);
@@ -58,7 +58,7 @@ function pointTable(chart: Chart): Figures {
   const ranged = all.some(({ point }) => point.low !== null && point.high !== null);
   const meant = all.some(({ meaning }) => meaning !== '');
   const noted = all.some(({ note }) => note !== '');
-  const along = chart.form === 'intervals';
+  const along = isAlong(chart);
   const unit = along ? chart.x.unit : chart.y.unit;
   const kept = thinRows([all.map(({ point }) => (along ? point.x : point.y))], all.length, 4 * ROOM);
   const head: string[] = [];
@@ -112,7 +112,12 @@ function heatTable(chart: Chart): Figures {
   };
 }
 
-/** The row of a chart of intervals that a point stands in. */
+/** Whether values lie along x, in rows one below the other. */
+export function isAlong(chart: Chart): boolean {
+  return chart.form === 'intervals' || chart.form === 'bars';
+}
+
+/** The row of a chart of intervals or bars that a point stands in. */
 export function rowOf(chart: Chart, point: Point): Row | undefined {
   return chart.rows[Math.round(point.y)];
 }

@@ -82,7 +82,7 @@ fn a_run_is_seen_while_it_goes_on_and_kept_as_a_file() {
     place
         .torment(["report", "-o", "folder"])
         .complains(2, &["'folder' is a folder", &format!("folder/run-{id}.html")]);
-    // The run is one load: pictures are of searches and experiments.
+    // The run is one load: pictures are of what was found.
     for image in ["limit.svg", "limit.png"] {
         place.torment(["report", "-o", image]).complains(2, &["has no picture", "-o FILE.html"]);
         assert!(!place.path(image).exists(), "nothing is written");

@@ -39,8 +39,10 @@ fn judged(view: &RunView) -> impl Iterator<Item = (f64, &Trial)> {
 
 /// What is raised from trial to trial.
 fn raised(view: &RunView) -> (&'static str, Unit) {
-    let words = view.words();
-    (words.raised(), if words.unit().is_rate() { Unit::PerSecond } else { Unit::Count })
+    match view.words() {
+        Words::Connections => ("connections", Unit::Count),
+        words => (words.raised(), Unit::PerSecond),
+    }
 }
 
 /// From when on an answer is late, if the goal says so; that of a search for connections also says how they are held.

@@ -1,0 +1,127 @@
+//! Figures of the machine: each a bar, and thin below it what it should come to by what else was measured.
+
+use crate::document::{Chart, Form, Piece, Point, Role, Row, Unit};
+use crate::sheet::{distinct, named, value};
+use crate::{RunView, Tone};
+use record::Figure;
+
+/// What differs by more than this stands on a logarithmic axis: on another the smaller ones could not be seen.
+const SPREAD: f64 = 30.0;
+/// One alone has nothing to be seen beside.
+const FEWEST: usize = 2;
+/// What the figures of a storm are of that say where the time of one process goes.
+const ALONE: &str = "one alone";
+
+/// One for each table, as the tables below are divided.
+pub(super) fn of(view: &RunView) -> Vec<Chart> {
+    pictures(&view.measured.iter().collect::<Vec<_>>())
+}
+
+/// Where the time of a process goes.
+pub(super) fn alone(view: &RunView) -> Vec<Chart> {
+    pictures(&view.measured.iter().filter(|figure| named(figure).1 == ALONE).collect::<Vec<_>>())
+}
+
+/// What stands in one picture: figures of a table that are of the same thing, in the same unit.
+fn kind(figure: &Figure) -> (&str, &str, record::Unit) {
+    (figure.table.as_str(), named(figure).1, figure.unit)
+}
+
+fn pictures(all: &[&Figure]) -> Vec<Chart> {
+    let kinds = distinct(all.iter().map(|figure| kind(figure)));
+    let mut drawn = Vec::new();
+    for (table, what, unit) in &kinds {
+        let of_it: Vec<&Figure> =
+            all.iter().copied().filter(|figure| kind(figure) == (*table, *what, *unit)).collect();
+        if of_it.len() < FEWEST {
+            continue;
+        }
+        let mut title = vec![*table, *what];
+        title.retain(|word| !word.is_empty());
+        let title = title.join(": ");
+        let is_alike = |other: &&(&str, &str, record::Unit)| (other.0, other.1) == (*table, *what);
+        let title = match kinds.iter().filter(is_alike).count() {
+            1 => title,
+            _ => format!("{title} ({})", quantity(*unit).0),
+        };
+        drawn.push(picture(format!("figures-{}", drawn.len()), title, *unit, &of_it));
+    }
+    drawn
+}
+
+/// What is counted in a unit, which is better, what the page calls it, and how many of the page's one of it is.
+fn quantity(unit: record::Unit) -> (&'static str, &'static str, Unit, f64) {
+    let (less, more) = (" (less is better)", " (more is better)");
+    match unit {
+        record::Unit::Nanos => ("time", less, Unit::Seconds, 1e-9),
+        record::Unit::Bytes => ("memory", less, Unit::Bytes, 1.0),
+        record::Unit::PerSecond => ("rate", more, Unit::PerSecond, 1.0),
+        record::Unit::BytesPerSecond => ("bytes a second", more, Unit::BytesPerSecond, 1.0),
+        record::Unit::Count => ("number", "", Unit::Count, 1.0),
+        record::Unit::Share => ("share", "", Unit::Share, 1.0),
+    }
+}
+
+fn picture(id: String, title: String, unit: record::Unit, figures: &[&Figure]) -> Chart {
+    let (counted, better, axis, scale) = quantity(unit);
+    let is_log = differ(figures.iter().map(|figure| figure.median));
+    let several = distinct(figures.iter().map(|figure| named(figure).0)).len() > 1;
+    let (mut rows, mut bars, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut said = None;
+    for (place, figure) in figures.iter().enumerate() {
+        let (circumstances, _) = named(figure);
+        let label = if several { circumstances } else { "" };
+        let doubtful = !figure.caveats.is_empty();
+        let word = if doubtful { Piece::of("doubtful", Tone::Warn) } else { Piece::default() };
+        // What several in a row have in common is said once.
+        let argument = figure.argument.as_ref().filter(|argument| said != Some(*argument));
+        let row = Row { note: argument.cloned().unwrap_or_default(), word, ..Row::named(&figure.row) };
+        said = figure.argument.as_ref();
+        if is_log && figure.median <= 0.0 {
+            // On such an axis it has no place: its value stands there alone.
+            let name = if several { format!("{}, {label}", figure.row) } else { figure.row.clone() };
+            rows.push(Row { name, word: Piece::of(value(unit, figure.median), row.word.tone), ..row });
+            continue;
+        }
+        rows.push(row);
+        bars.push(Point {
+            x: figure.median * scale,
+            y: place as f64,
+            low: Some(figure.low * scale),
+            high: Some(figure.high * scale),
+            label: label.to_owned(),
+            tone: if doubtful { Tone::Warn } else { Tone::Plain },
+        });
+        parts.extend(figure.parts.iter().map(|part| Point {
+            x: part.amount * scale,
+            y: place as f64,
+            label: if several { format!("{label}: {}", part.name) } else { part.name.clone() },
+            tone: Tone::Faint,
+            ..Point::default()
+        }));
+    }
+    let mut note = "bar: the median with its interval".to_owned();
+    let says = [
+        (
+            !parts.is_empty(),
+            "; thin below it, part by part: what it should come to by what else was measured",
+        ),
+        (bars.iter().any(|bar| bar.tone == Tone::Warn), "; hollow: doubtful"),
+        (is_log, "; equal steps are equal factors, so compare where bars end, not how long they are"),
+    ];
+    says.into_iter().filter(|(is_so, _)| *is_so).for_each(|(_, text)| note.push_str(text));
+    let counted = format!("{counted}{better}");
+    let chart = Chart::of(id, title, Form::Bars, (counted.as_str(), axis), ("", Unit::Count)).note(note);
+    let chart = if is_log { chart.log_x() } else { chart };
+    let chart = chart.points("measured", Role::Achieved, bars);
+    let chart = if parts.is_empty() { chart } else { chart.points("part", Role::Idle, parts) };
+    Chart { rows, ..chart }
+}
+
+/// Whether the largest of these is so many times the smallest that only a logarithmic axis shows both.
+pub(super) fn differ(values: impl Iterator<Item = f64>) -> bool {
+    let positive = values.filter(|value| value.is_finite() && *value > 0.0);
+    let (least, most) =
+        positive.fold((f64::INFINITY, 0.0_f64), |(least, most), value| (least.min(value), most.max(value)));
+    most > SPREAD * least
+}

@@ -1,0 +1,135 @@
+//! The size at which the data no longer fit their cache: what a read takes against how much is in use.
+
+use crate::document::{Chart, Form, Point, Role, Unit};
+use crate::sheet::distinct;
+use crate::{RunView, Tone};
+use record::{CacheModel, Figure, Verdict};
+use units::{Bytes, Nanos};
+
+/// Points of the model between two sizes.
+const BETWEEN: usize = 8;
+/// At half the rate a read takes so many times what it takes from the cache.
+const HALF: f64 = 2.0;
+/// How a fact of the machine is called that says how large a cache of the processor's is: `L1 cache`.
+const CACHE: &str = " cache";
+/// How a figure is called that is one of several ways to read: `each, huge pages`.
+const WAY: &str = "each, ";
+
+/// Nothing before the first size.
+pub(super) fn of(view: &RunView) -> Vec<Chart> {
+    let (model, predicted, found) = match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
+        Some(Verdict::WorkingSet { model, half_predicted, half_measured }) => {
+            (*model, *half_predicted, *half_measured)
+        }
+        _ => (None, None, None),
+    };
+    let of_unit = |unit: record::Unit| view.measured.iter().filter(move |figure| figure.unit == unit);
+    // A read takes as long as the rate leaves to each.
+    let mean = points(of_unit(record::Unit::PerSecond), |rate| 1.0 / rate, model);
+    let times = |column: &str| {
+        let of_it = of_unit(record::Unit::Nanos).filter(|figure| figure.column == column);
+        points(of_it, |nanos| nanos / 1e9, model)
+    };
+    // A size is judged by its mean alone.
+    let quantiles = |column: &str| {
+        let judged = times(column).into_iter().map(|point| {
+            let of_it = mean.iter().find(|mean| mean.label == point.label);
+            Point { tone: of_it.map_or(point.tone, |mean| mean.tone), ..point }
+        });
+        judged.collect::<Vec<_>>()
+    };
+    let (p50, p99) = (quantiles("p50"), quantiles("p99"));
+    let ways = distinct(of_unit(record::Unit::Nanos).map(|figure| figure.column.as_str()));
+    let mut ways = ways.into_iter().rev().filter(|column| column.starts_with(WAY));
+    let modelled = model.filter(|_| !mean.is_empty()).map(|model| modelled(model, &mean));
+
+    let mut note = "each mark is a size, with the interval of what a read takes on average".to_owned();
+    let mut says = |is_so: bool, text: &str| note.push_str(if is_so { text } else { "" });
+    says(modelled.is_some(), "; line: by the cost of a hit, the cost of a miss and what fits");
+    says(caches(view).next().is_some(), "; shaded in turn: the processor's caches");
+    says(found.is_some(), "; beyond the limit the rate is less than half of that from the cache");
+    let (x, y) = (("size", Unit::Bytes), ("time of a read", Unit::Seconds));
+    let chart = Chart::of("limit", "where it no longer fits", Form::Points, x, y).log_x().log_y().note(note);
+    // Of several ways the last is the one that is explained.
+    let first = ways.next().map(|way| (&way[WAY.len()..], times(way)));
+    let (name, main) = first.unwrap_or(("mean", mean));
+    let mut chart = chart
+        .points(name, Role::Achieved, main)
+        .points("p50", Role::Half, p50)
+        .points("p99", Role::NinetyNine, p99)
+        .points("model", Role::Offered, modelled.unwrap_or_default());
+    for (nth, way) in (1..).zip(ways) {
+        chart = chart.points(&way[WAY.len()..], Role::Nth(nth), times(way));
+    }
+    chart.series.retain(|series| !series.points.is_empty());
+    if chart.series.is_empty() {
+        return Vec::new();
+    }
+    let chart = shaded(view, chart, found);
+    let bytes = |bytes: Bytes| bytes.0 as f64;
+    let fits = model.map(|model| bytes(model.cache));
+    let chart = chart.upright("fits", fits, if found.is_some() { Tone::Plain } else { Tone::Good });
+    let chart = chart.upright("half the rate, predicted", predicted.map(bytes), Tone::Faint);
+    let half = model.map(|model| HALF * model.hit.as_secs_f64());
+    vec![chart.bound("half the rate", half, Tone::Bad)]
+}
+
+/// The processor's caches one after the other, then between which sizes the rate falls below half and what lies beyond.
+fn shaded(view: &RunView, chart: Chart, found: Option<(Bytes, Bytes)>) -> Chart {
+    let mut from = None;
+    let chart = caches(view).enumerate().fold(chart, |chart, (nth, (name, size))| {
+        let since = from.replace(size);
+        let chart = if nth % 2 == 0 { chart.band(name, since, Some(size), Tone::Faint) } else { chart };
+        chart.upright(name, Some(size), Tone::Faint)
+    });
+    let Some((more, less)) = found.map(|(more, less)| (more.0 as f64, less.0 as f64)) else { return chart };
+    chart
+        .band("", Some(more), Some(less), Tone::Strong)
+        .band("too much", Some(less), None, Tone::Bad)
+        .upright("half the rate at", Some(more), Tone::Good)
+}
+
+/// From the smallest; known only where it is they that are measured.
+fn caches(view: &RunView) -> impl Iterator<Item = (&str, f64)> {
+    let facts = view.conditions.iter().flat_map(|conditions| &conditions.facts);
+    facts.filter_map(|(name, size)| Some((name.strip_suffix(CACHE)?, size.parse::<Bytes>().ok()?.0 as f64)))
+}
+
+/// A point for each size, from the smallest; good where a read takes less than twice what one from the cache does.
+fn points<'a>(
+    figures: impl Iterator<Item = &'a Figure>,
+    seconds: impl Fn(f64) -> f64,
+    model: Option<CacheModel>,
+) -> Vec<Point> {
+    let tone = |y: f64, figure: &Figure| match model {
+        _ if !figure.caveats.is_empty() => Tone::Warn,
+        None => Tone::Plain,
+        Some(model) if y < HALF * model.hit.as_secs_f64() => Tone::Good,
+        Some(_) => Tone::Bad,
+    };
+    let point = |figure: &Figure| {
+        let [y, one, other] = [figure.median, figure.low, figure.high].map(&seconds);
+        let (low, high) = (Some(one.min(other)), Some(one.max(other)));
+        let size = figure.row.parse::<Bytes>().ok()?;
+        let label = figure.row.clone();
+        Some(Point { x: size.0 as f64, y, low, high, label, tone: tone(y, figure) })
+    };
+    let mut all: Vec<Point> = figures.filter_map(point).collect();
+    all.sort_by(|a, b| a.x.total_cmp(&b.x));
+    all
+}
+
+/// What a read takes on average by the model, at the sizes measured and between them.
+fn modelled(model: CacheModel, measured: &[Point]) -> Vec<Point> {
+    let [hit, miss] = [model.hit, model.miss].map(Nanos::as_secs_f64);
+    let mean = |size: f64| {
+        let hits = (model.cache.0 as f64 / size).min(1.0);
+        hits * hit + (1.0 - hits) * miss
+    };
+    let between = measured.windows(2).flat_map(|pair| {
+        let (from, ratio) = (pair[0].x, pair[1].x / pair[0].x);
+        (0..BETWEEN).map(move |step| from * ratio.powf(step as f64 / BETWEEN as f64))
+    });
+    let point = |x: f64| Point { x, y: mean(x), ..Point::default() };
+    between.chain(measured.last().map(|last| last.x)).map(point).collect()
+}

@@ -1,0 +1,192 @@
+//! Bars one below the other: what they are of above them, what tells them apart to the left, their values to the right, and thin below
+//! each what it should come to, part by part.
+
+use super::cut;
+use super::panel::{Area, BOTTOM, Frame};
+use super::rows::{MARGIN, text};
+use crate::Tone;
+use crate::document::{Chart, Point, Row};
+use crate::scale::Scale;
+use crate::words::xml;
+use std::fmt::Write;
+
+/// Above the first bar: the heading.
+const HEAD: f64 = 26.0;
+/// How high is the name of the bars below it, a bar, what stands thin below it, and a line of what else there is to say.
+const NAME: f64 = 22.0;
+const BAR: f64 = 17.0;
+const THIN: f64 = 6.0;
+const NOTE: f64 = 15.0;
+/// Left free above and below a bar, and below what is thin.
+const AIR: f64 = 2.0;
+/// Room for what tells bars of one name apart, and for values.
+const LABELS: f64 = 130.0;
+const VALUES: f64 = 210.0;
+/// Letters that there is room for in a name, in what tells bars apart, and in a note.
+const LETTERS: (usize, usize, usize) = (110, 18, 140);
+/// From a line's upper edge down to its letters.
+const LINE: f64 = 12.0;
+/// The least that can be seen of a bar.
+const LEAST: f64 = 1.0;
+
+/// A row with all that stands in it.
+struct Placed<'a> {
+    row: &'a Row,
+    /// Another one than that of the row above.
+    is_named: bool,
+    /// None where its value has no place on the axis.
+    value: Option<&'a Point>,
+    parts: Vec<&'a Point>,
+    /// Below the first row's upper edge.
+    top: f64,
+}
+
+impl Placed<'_> {
+    fn height(&self) -> f64 {
+        let name = if self.is_named { NAME } else { 0.0 };
+        let thin = if self.parts.is_empty() { 0.0 } else { THIN };
+        let note = if self.row.note.is_empty() { 0.0 } else { NOTE };
+        name + BAR + thin + note
+    }
+
+    /// What all its parts come to; none if it has none.
+    fn sum(&self) -> Option<f64> {
+        (!self.parts.is_empty()).then(|| self.parts.iter().map(|part| part.x).sum())
+    }
+}
+
+fn placed(chart: &Chart) -> Vec<Placed<'_>> {
+    let of = |series: usize, place: usize| {
+        let points = chart.series.get(series).into_iter().flat_map(|series| &series.points);
+        points.filter(move |point| point.row() == place)
+    };
+    let mut all: Vec<Placed<'_>> = Vec::new();
+    for (place, row) in chart.rows.iter().enumerate() {
+        let above = all.last();
+        let placed = Placed {
+            row,
+            is_named: above.is_none_or(|above| above.row.name != row.name),
+            value: of(0, place).next(),
+            parts: of(1, place).collect(),
+            top: above.map_or(0.0, |above| above.top + above.height()),
+        };
+        all.push(placed);
+    }
+    all
+}
+
+/// How high all bars of a chart are together, with what stands above them.
+pub(super) fn height(chart: &Chart) -> f64 {
+    HEAD + placed(chart).last().map_or(0.0, |last| last.top + last.height())
+}
+
+pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
+    let rows = placed(chart);
+    let frame = Frame {
+        left: frame.left + LABELS,
+        right: frame.right - VALUES,
+        top: frame.top + HEAD,
+        bottom: frame.bottom - BOTTOM,
+    };
+    text(out, "strong", (frame.left - LABELS + MARGIN, frame.top - HEAD + 14.0), &chart.title);
+    let area = Area { chart, x: reach(chart, &rows), y: Scale::downwards(1.0), frame };
+    area.axes(out);
+    rows.iter().for_each(|row| area.bar(out, row));
+    let is_doubtful = |row: &Placed<'_>| row.value.is_some_and(|value| value.tone == Tone::Warn);
+    let key = [
+        (rows.iter().any(|row| !row.parts.is_empty()), "thin: what it should come to"),
+        (rows.iter().any(is_doubtful), "hollow: doubtful"),
+    ];
+    let key: Vec<&str> = key.into_iter().filter(|(is_so, _)| *is_so).map(|(_, said)| said).collect();
+    text(out, "faint", (frame.left - LABELS + MARGIN, frame.bottom + 32.0), &key.join(", "));
+}
+
+/// From zero, or on a logarithmic axis from half of the least, so that there is something to see of that.
+fn reach(chart: &Chart, rows: &[Placed<'_>]) -> Scale {
+    let values = rows.iter().filter_map(|row| row.value);
+    let ends = values.clone().flat_map(|point| [Some(point.x), point.low, point.high]).flatten();
+    let least = values.map(|point| point.x).fold(f64::INFINITY, f64::min);
+    let base = if chart.x.log { least / 2.0 } else { 0.0 };
+    Scale::of(&chart.x, ends.chain(rows.iter().filter_map(Placed::sum)).chain([base]))
+}
+
+impl Area<'_> {
+    fn bar(&self, out: &mut String, placed: &Placed<'_>) {
+        let Frame { left, right, top, .. } = self.frame;
+        let Row { name, note, word } = placed.row;
+        let mut y = top + placed.top;
+        if placed.is_named {
+            text(out, "strong", (left - LABELS + MARGIN, y + NAME - 6.0), &cut(name, LETTERS.0));
+            y += NAME;
+        }
+        let label = placed.value.map_or("", |point| point.label.as_str());
+        if !label.is_empty() {
+            let (x, y, label) = (left - 8.0, y + LINE, xml(&cut(label, LETTERS.1)));
+            let _ = writeln!(
+                out,
+                "<text class=\"tick\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{label}</text>"
+            );
+        }
+        let value = placed.value.map(|point| self.value(point));
+        let said = filled(&[value.as_deref().unwrap_or_default(), word.text.as_str()]);
+        text(out, "tick", (right + 12.0, y + LINE), &said.join(" · "));
+        let zero = if self.chart.x.log { left } else { self.at_x(0.0) };
+        if let Some(point) = placed.value {
+            let said: Vec<&str> = [name.as_str(), label].into_iter().chain(said).collect();
+            let class = if point.tone == Tone::Warn { "warn" } else { "measured" };
+            let across = (zero, self.at_x(point.x));
+            titled(out, &said, |out| {
+                rect(out, class, across, (y + AIR, BAR - 2.0 * AIR));
+                self.whisker(out, point, y + BAR / 2.0);
+            });
+        }
+        y += BAR;
+        let mut from = 0.0;
+        for (nth, part) in placed.parts.iter().enumerate() {
+            let to = from + part.x;
+            let across = (if nth == 0 { zero } else { self.at_x(from) }, self.at_x(to));
+            // One full, one hollow: beside each other they are told apart without colour.
+            let class = if nth % 2 == 0 { "start" } else { "plain" };
+            let amount = self.value(part);
+            titled(out, &[name.as_str(), part.label.as_str(), amount.as_str()], |out| {
+                rect(out, class, across, (y - AIR / 2.0, THIN - AIR));
+            });
+            from = to;
+        }
+        if !placed.parts.is_empty() {
+            y += THIN;
+        }
+        text(out, "tick", (left, y + LINE - 1.0), &cut(note, LETTERS.2));
+    }
+
+    fn whisker(&self, out: &mut String, point: &Point, y: f64) {
+        let (Some(low), Some(high)) = (point.low, point.high) else { return };
+        let (low, high, above, below) = (self.at_x(low), self.at_x(high), y - 4.0, y + 4.0);
+        let _ = writeln!(
+            out,
+            "<path class=\"whisker\" d=\"M{low:.1} {y:.1}H{high:.1}\
+             M{low:.1} {above:.1}V{below:.1}M{high:.1} {above:.1}V{below:.1}\"/>"
+        );
+    }
+}
+
+/// Without what says nothing.
+fn filled<'a>(said: &[&'a str]) -> Vec<&'a str> {
+    said.iter().copied().filter(|said| !said.is_empty()).collect()
+}
+
+/// What says all of this where one points at it.
+fn titled(out: &mut String, said: &[&str], draw: impl FnOnce(&mut String)) {
+    let _ = writeln!(out, "<g><title>{}</title>", xml(&filled(said).join(", ")));
+    draw(out);
+    let _ = writeln!(out, "</g>");
+}
+
+/// From one place to another, whichever is further left; from an upper edge so far down.
+fn rect(out: &mut String, class: &str, (from, to): (f64, f64), (y, height): (f64, f64)) {
+    let (x, width) = (from.min(to), (to - from).abs().max(LEAST));
+    let _ = writeln!(
+        out,
+        "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>"
+    );
+}
