@@ -7,7 +7,7 @@ export function ticks(unit: Unit, log: boolean, min: number, max: number, room: 
   if (!(max > min) || !Number.isFinite(min) || !Number.isFinite(max)) return Number.isFinite(min) ? [min] : [];
   if (unit === 'percentile') return percentileTicks(min, max, room);
   if (unit === 'date') return dateTicks(min, max, room);
-  if (log && min > 0) return logTicks(min, max, room);
+  if (log && min > 0) return unit === 'bytes' ? binaryTicks(min, max, room) : logTicks(min, max, room);
   return linearTicks(steps(unit, max - min), min, max, room);
 }
 
@@ -34,6 +34,16 @@ export function logTicks(min: number, max: number, room: number): number[] {
   }
   if (found.length < 2) return linearTicks(DECIMAL, min, max, room);
   return found.length <= room ? found : thinned(found, room, []);
+}
+
+/** Powers of two: 1 KiB, 32 KiB, 1 MiB. */
+function binaryTicks(min: number, max: number, room: number): number[] {
+  const [from, to] = [Math.ceil(Math.log2(min) - 1e-9), Math.floor(Math.log2(max) + 1e-9)];
+  if (to <= from) return logTicks(min, max, room);
+  const step = [1, 2, 5, 10].find((step) => (to - from) / step < room) ?? 20;
+  const found: number[] = [];
+  for (let power = Math.ceil(from / step) * step; power <= to; power += step) found.push(2 ** power);
+  return found.length < 2 ? [2 ** from, 2 ** to] : found;
 }
 
 /** In minutes: parts of a day, then days and weeks. */

@@ -30,6 +30,9 @@ describe('other axes', () => {
   });
   test('powers of two for bytes', () => {
     expect(ticks('bytes', false, 0, 3 * 2 ** 20, 4)).toEqual([0, 2 ** 20, 2 * 2 ** 20, 3 * 2 ** 20]);
+    expect(ticks('bytes', true, 1e6, 1e7, 8)).toEqual([2 ** 20, 2 ** 21, 2 ** 22, 2 ** 23]);
+    expect(ticks('bytes', true, 1024, 2 ** 31, 6)).toEqual([2 ** 10, 2 ** 15, 2 ** 20, 2 ** 25, 2 ** 30]);
+    expect(ticks('bytes', true, 2 ** 11, 2 ** 13, 2)).toEqual([2 ** 11, 2 ** 13]);
   });
   test('a range without any width has one mark, and none is endless', () => {
     expect(ticks('count', false, 5, 5, 5)).toEqual([5]);
