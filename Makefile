@@ -14,7 +14,7 @@ TESTED := $(or $(TORMENT_BIN),$(BIN))
 PAGE := crates/page/ui/dist/index.html
 PAGE_SOURCES := $(shell find crates/page/ui \( -name node_modules -o -name dist -o -name tests \) -prune -o -type f -print)
 
-.PHONY: demo build page test targets zoo zoo-cheap browser quick prepared built check dist truths bench bench-probes manual
+.PHONY: demo build page test targets zoo zoo-cheap browser quick prepared built check dist truths bench bench-probes bench-page manual
 
 demo: page ## Build as for tests, which is quicker than what ships, then find the limit of the built-in service.
 	cargo build -p torment-cli
@@ -69,6 +69,9 @@ bench: build ## Ours beside the other load generators installed: the tables of d
 
 bench-probes: build ## torment's probes beside reference programs, in pairs: the tables of docs/method/probe.md. PROBES='--only launch' measures a part.
 	cargo run --profile dist -p torment-bench -- probes $(PROBES)
+
+bench-page: page ## How quick the page is in a browser, beside an empty one. REPORT=FILE.html takes the rows of a report.
+	node crates/page/tests/browser/bench.mjs $(REPORT)
 
 manual: ## The manual as a book, in target/book.
 	@command -v mdbook >/dev/null || { echo "no mdbook; get it: cargo install mdbook --locked. The pages can be read as they are, in docs/" >&2; exit 1; }
