@@ -39,18 +39,9 @@ pub(crate) fn parse(diskstats: &str, is_whole: impl Fn(&str) -> bool) -> HashMap
 pub(crate) fn grown(now: &HashMap<String, Disk>, before: &HashMap<String, Disk>) -> Vec<Disk> {
     let since = |now: &Disk| {
         let old = before.get(&now.name)?;
-        Some(Disk {
-            name: now.name.clone(),
-            reads: now.reads.saturating_sub(old.reads),
-            read_bytes: now.read_bytes.saturating_sub(old.read_bytes),
-            read_ms: now.read_ms.saturating_sub(old.read_ms),
-            writes: now.writes.saturating_sub(old.writes),
-            written_bytes: now.written_bytes.saturating_sub(old.written_bytes),
-            write_ms: now.write_ms.saturating_sub(old.write_ms),
-            flushes: now.flushes.saturating_sub(old.flushes),
-            flush_ms: now.flush_ms.saturating_sub(old.flush_ms),
-            busy_ms: now.busy_ms.saturating_sub(old.busy_ms),
-        })
+        let mut now = now.clone();
+        less!(now, old: reads read_bytes read_ms writes written_bytes write_ms flushes flush_ms busy_ms);
+        Some(now)
     };
     let did = |disk: &Disk| disk.reads + disk.writes + disk.flushes + disk.busy_ms > 0;
     let mut disks: Vec<Disk> = now.values().filter_map(since).filter(did).collect();

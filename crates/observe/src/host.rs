@@ -4,12 +4,11 @@ use crate::cgroup::{stalled, stalls};
 use crate::disks;
 use crate::said::Unobservable;
 use crate::scene::Scene;
-use crate::source::{ONLY_AT_CUTS, Source};
+use crate::source::Source;
 use procfs::{Times, count, kib, read_number, tick_ns};
 use record::watch::{Disk, Host, Missing, Pressure, Usage, Window};
 use std::collections::HashMap;
 use std::path::Path;
-use std::time::Duration;
 use std::{fs, io};
 
 /// Reads of the machine what it counts.
@@ -77,12 +76,6 @@ impl Machine {
 }
 
 impl Source for Machine {
-    fn every(&self) -> Duration {
-        ONLY_AT_CUTS
-    }
-
-    fn read(&mut self, _: &Scene) {}
-
     fn cut(&mut self, _: &Scene, window: &mut Window) {
         let Some(stat) = self.text("processors of the machine", "/proc/stat", Stat::parse) else { return };
         let pressure = self.pressure();
@@ -152,7 +145,7 @@ procs_blocked 0
         let mut window = Window::default();
         machine.cut(&Scene::default(), &mut window);
         assert_eq!(window.host, None, "nothing to compare with");
-        let until = std::time::Instant::now() + Duration::from_millis(60);
+        let until = std::time::Instant::now() + std::time::Duration::from_millis(60);
         while std::time::Instant::now() < until {
             std::hint::spin_loop();
         }

@@ -4,6 +4,13 @@
 //! A [`Watch`] is one thread that reads its sources, each at its own rate, and cuts what they saw into
 //! windows of a second. Nothing here judges: that is `diagnosis`.
 
+/// Takes from the counters of `now` what they were before; its other fields stay.
+macro_rules! less {
+    ($now:ident, $before:ident: $($counter:ident)+) => {
+        $($now.$counter = $now.$counter.saturating_sub($before.$counter);)+
+    };
+}
+
 mod absent;
 mod cgroup;
 mod diag;

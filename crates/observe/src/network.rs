@@ -2,9 +2,8 @@
 
 use crate::said::Unobservable;
 use crate::scene::Scene;
-use crate::source::{ONLY_AT_CUTS, Source};
+use crate::source::Source;
 use record::watch::{Link, Missing, Network, Usage, Window};
-use std::time::Duration;
 use std::{fs, io};
 
 /// Reads /proc/PID/net of the service's first process.
@@ -143,32 +142,13 @@ fn read(pid: u32) -> io::Result<(Network, Vec<Interface>)> {
     Ok((network, interfaces))
 }
 
-fn grown(now: Network, before: Network) -> Network {
-    let since = u64::saturating_sub;
-    Network {
-        listen_overflows: since(now.listen_overflows, before.listen_overflows),
-        listen_drops: since(now.listen_drops, before.listen_drops),
-        segments_sent: since(now.segments_sent, before.segments_sent),
-        segments_retransmitted: since(now.segments_retransmitted, before.segments_retransmitted),
-        backlog_drops: since(now.backlog_drops, before.backlog_drops),
-        softnet_drops: since(now.softnet_drops, before.softnet_drops),
-        received_bytes: since(now.received_bytes, before.received_bytes),
-        sent_bytes: since(now.sent_bytes, before.sent_bytes),
-        time_wait: now.time_wait,
-        interface_drops: since(now.interface_drops, before.interface_drops),
-        tracked: now.tracked,
-        tracking_drops: since(now.tracking_drops, before.tracking_drops),
-        link: None,
-    }
+fn grown(mut now: Network, before: Network) -> Network {
+    less!(now, before: listen_overflows listen_drops segments_sent segments_retransmitted backlog_drops softnet_drops
+        received_bytes sent_bytes interface_drops tracking_drops);
+    now
 }
 
 impl Source for Networks {
-    fn every(&self) -> Duration {
-        ONLY_AT_CUTS
-    }
-
-    fn read(&mut self, _: &Scene) {}
-
     fn cut(&mut self, scene: &Scene, window: &mut Window) {
         let Some(&pid) = scene.subjects.first().and_then(|cast| cast.pids.first()) else { return };
         match read(pid) {

@@ -4,7 +4,7 @@ use crate::cgroup::Groups;
 use crate::processes::descriptors;
 use crate::said::Unobservable;
 use crate::scene::Scene;
-use crate::source::{ONLY_AT_CUTS, Source};
+use crate::source::Source;
 use procfs::{Sched, schedstat};
 use record::watch::{Missing, Usage, Window};
 use rustix::process::{Resource, getrlimit};
@@ -12,7 +12,6 @@ use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 /// How the threads of the load's loops are named, and those of the watch.
 const LOOPS: &str = "load-";
@@ -80,12 +79,6 @@ impl Own {
 }
 
 impl Source for Own {
-    fn every(&self) -> Duration {
-        ONLY_AT_CUTS
-    }
-
-    fn read(&mut self, _: &Scene) {}
-
     fn cut(&mut self, _: &Scene, window: &mut Window) {
         let cpu = clock_gettime(ClockId::ProcessCPUTime);
         let cpu = cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64;

@@ -10,10 +10,9 @@ pub(crate) use descriptors::descriptors;
 use crate::neighbours::Everyone;
 use crate::said::Unobservable;
 use crate::scene::Scene;
-use crate::source::{ONLY_AT_CUTS, Source};
+use crate::source::Source;
 use record::watch::{Missing, Window};
 use std::collections::HashSet;
-use std::time::Duration;
 use tree::Tree;
 
 /// Reads each subject's processes. It comes after the machine, into whose part the neighbours go.
@@ -25,12 +24,6 @@ pub(crate) struct Processes {
 }
 
 impl Source for Processes {
-    fn every(&self) -> Duration {
-        ONLY_AT_CUTS
-    }
-
-    fn read(&mut self, _: &Scene) {}
-
     fn cut(&mut self, scene: &Scene, window: &mut Window) {
         let watched: HashSet<u32> = scene.subjects.iter().flat_map(|cast| &cast.pids).copied().collect();
         self.everyone.look(&watched);

@@ -2,19 +2,18 @@ use crate::scene::Scene;
 use record::watch::{Look, Missing, Watched, Window};
 use std::time::Duration;
 
-/// How often a source is read that only reads when a window is cut.
-pub(crate) const ONLY_AT_CUTS: Duration = Duration::from_secs(3600);
-
 /// Something that is read again and again, and gives its part of each window.
 pub(crate) trait Source: Send {
-    /// How often it wants to be read.
-    fn every(&self) -> Duration;
+    /// How often it wants to be read; hardly ever, if it only reads when a window is cut.
+    fn every(&self) -> Duration {
+        Duration::from_secs(3600)
+    }
 
     /// Reads. What cannot be read is left out of the window, and once said (see [`crate::scene::Scene::missing`]).
     ///
     /// It must not wait for anything but the kernel: what may wait for others has a thread of its own and
     /// leaves here what it last heard.
-    fn read(&mut self, scene: &Scene);
+    fn read(&mut self, _scene: &Scene) {}
 
     /// Puts what was read since the last cut into the window, whose [`Window::subjects`] are there
     /// already, one for each of [`Scene::subjects`] and in their order; and begins anew. Counters that

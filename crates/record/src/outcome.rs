@@ -52,20 +52,17 @@ pub struct Outcomes {
 impl Outcomes {
     /// The count of one outcome.
     pub fn get(&self, outcome: Outcome) -> u64 {
-        match outcome {
-            Outcome::Ok => self.ok,
-            Outcome::Late => self.late,
-            Outcome::Failed => self.failed,
-            Outcome::Timeout => self.timeout,
-            Outcome::Refused => self.refused,
-            Outcome::Unsent => self.unsent,
-            Outcome::Unfinished => self.unfinished,
-        }
+        let mut counts = *self;
+        *counts.of(outcome)
     }
 
     /// Adds `count` arrivals that ended so.
     pub fn add(&mut self, outcome: Outcome, count: u64) {
-        *match outcome {
+        *self.of(outcome) += count;
+    }
+
+    fn of(&mut self, outcome: Outcome) -> &mut u64 {
+        match outcome {
             Outcome::Ok => &mut self.ok,
             Outcome::Late => &mut self.late,
             Outcome::Failed => &mut self.failed,
@@ -73,7 +70,7 @@ impl Outcomes {
             Outcome::Refused => &mut self.refused,
             Outcome::Unsent => &mut self.unsent,
             Outcome::Unfinished => &mut self.unfinished,
-        } += count;
+        }
     }
 
     /// Adds all of `other`.

@@ -1,6 +1,6 @@
 //! torment's end of the guard: starts it, gives orders, hears what happens.
 
-use crate::order::{GuardReport, Order, Refusal, Start};
+use crate::order::{GuardReport, Order, ProgramEnd, Refusal, Start, User};
 use crate::talk::{Heard, Talk};
 use crate::{Error, Log};
 use plan::Limits;
@@ -33,7 +33,7 @@ pub struct Guard {
     /// Name and process of what runs.
     pub(crate) running: Vec<(String, u32)>,
     /// What ended, and nobody has been told.
-    ended: VecDeque<End>,
+    ended: VecDeque<ProgramEnd>,
     /// Who printed what was waited for.
     said: Vec<String>,
     /// Commands that have built something, with their folders.
@@ -44,17 +44,8 @@ pub struct Guard {
     pub(crate) logs: Vec<Log>,
 }
 
-/// How a program ended.
-#[derive(Debug, Clone)]
-pub(crate) struct End {
-    pub name: String,
-    pub status: String,
-    pub well: bool,
-    pub last: Vec<String>,
-}
-
-impl From<End> for Error {
-    fn from(End { name: program, status, last, .. }: End) -> Self {
+impl From<ProgramEnd> for Error {
+    fn from(ProgramEnd { name: program, status, last, .. }: ProgramEnd) -> Self {
         Self::Ended { program, status, last }
     }
 }
@@ -116,9 +107,7 @@ impl Guard {
     /// # Errors
     /// When none can be made there.
     pub fn temporary(&mut self, within: Option<PathBuf>) -> Result<PathBuf, Error> {
-        let place = within.as_ref().map_or("the temporary folder".to_owned(), |w| w.display().to_string());
-        let folder = self.folder(&Order::Folder { within, user: None })?;
-        folder.map_err(|e| Error::file(OWN, place, format!("no folder can be made in it: {e}")))
+        self.folder(OWN, within, None)
     }
 
     /// A program that ended although nobody asked it to; each is told once.
@@ -198,9 +187,9 @@ impl Guard {
     fn note(&mut self, told: GuardReport) -> Option<GuardReport> {
         match told {
             GuardReport::Said(name) => self.said.push(name),
-            GuardReport::Ended { name, status, well, last } => {
-                self.running.retain(|(running, _)| *running != name);
-                self.ended.push_back(End { name, status, well, last });
+            GuardReport::Ended(end) => {
+                self.running.retain(|(running, _)| *running != end.name);
+                self.ended.push_back(end);
             }
             answer => return Some(answer),
         }
@@ -238,16 +227,24 @@ impl Guard {
     }
 
     /// A folder that is gone at the end.
-    pub(crate) fn folder(&mut self, order: &Order) -> Result<Result<PathBuf, String>, Error> {
-        self.tell(order)?;
+    pub(crate) fn folder(
+        &mut self,
+        program: &str,
+        within: Option<PathBuf>,
+        user: Option<User>,
+    ) -> Result<PathBuf, Error> {
+        let place = within.as_ref().map_or("the temporary folder".to_owned(), |w| w.display().to_string());
+        self.tell(&Order::Folder { within, user })?;
         match self.answer(PATIENCE)? {
-            GuardReport::Folder(folder) => Ok(folder),
+            GuardReport::Folder(folder) => {
+                folder.map_err(|e| Error::file(program, place, format!("no folder can be made in it: {e}")))
+            }
             other => Err(unexpected(&other)),
         }
     }
 
     /// The end of any program that has ended.
-    pub(crate) fn take_end(&mut self) -> Option<End> {
+    pub(crate) fn take_end(&mut self) -> Option<ProgramEnd> {
         self.ended.pop_front()
     }
 

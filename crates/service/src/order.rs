@@ -88,16 +88,20 @@ pub enum GuardReport {
     /// It printed the line that is waited for.
     Said(String),
     /// It ended, and was not asked to.
-    Ended {
-        /// Its name in the plan.
-        name: String,
-        /// How.
-        status: String,
-        /// Whether that is success.
-        well: bool,
-        /// What it printed last.
-        last: Vec<String>,
-    },
+    Ended(ProgramEnd),
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ProgramEnd {
+    /// Its name in the plan.
+    pub name: String,
+    /// How.
+    pub status: String,
+    /// Whether that is success.
+    pub well: bool,
+    /// What it printed last.
+    pub last: Vec<String>,
 }
 
 /// Why something is not started.

@@ -3,7 +3,7 @@
 use crate::check::{POSTGRES, is_free};
 use crate::database::Database;
 use crate::handle::Guard;
-use crate::order::{Order, Start};
+use crate::order::Start;
 use crate::ready::ReadyCheck;
 use crate::{Error, port, postgres, program, tree};
 use plan::{Need, Postgres, Program, Setup};
@@ -202,10 +202,7 @@ impl Guard {
         let within = database.data.as_ref().map(std::path::absolute).transpose();
         let within =
             within.map_err(|e| Error::file(POSTGRES, database.data.as_deref().unwrap_or_default(), e))?;
-        let place = within.as_ref().map_or("the temporary folder".to_owned(), |w| w.display().to_string());
-        let folder = self.folder(&Order::Folder { within, user })?;
-        let folder =
-            folder.map_err(|e| Error::file(POSTGRES, place, format!("no folder can be made in it: {e}")))?;
+        let folder = self.folder(POSTGRES, within, user)?;
         let data = folder.join("data");
         let start = |program: &str, arguments: Vec<std::ffi::OsString>| {
             let program = programs.join(program);

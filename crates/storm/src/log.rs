@@ -49,31 +49,24 @@ impl Job {
     /// One line. All in it are numbers, so that nothing wants escaping.
     fn write(&self, to: &mut impl Write) -> std::io::Result<()> {
         let Self { trial, number, pid, launcher, launcher_cpu, timed_out, .. } = self;
-        write!(
+        let or_null =
+            |number: Option<i64>| number.map_or_else(|| "null".to_owned(), |number| number.to_string());
+        writeln!(
             to,
             "{{\"trial\":{trial},\"number\":{number},\"pid\":{pid},\"due_ns\":{},\"started_ns\":{},\"executed_ns\":{},\
-             \"ended_ns\":{},\"wall_ns\":{},\"user_us\":{},\"system_us\":{},",
+             \"ended_ns\":{},\"wall_ns\":{},\"user_us\":{},\"system_us\":{},\"exit\":{},\"signal\":{},\
+             \"timed_out\":{timed_out},\"launcher\":{launcher},\"launcher_cpu\":{launcher_cpu},\"last_cpu\":{}}}",
             self.due.0,
             self.started.0,
             self.executed.0,
             self.ended.0,
             (self.ended - self.started).0,
             self.user.as_micros(),
-            self.system.as_micros()
-        )?;
-        match (self.status.code(), self.status.signal()) {
-            (Some(code), _) => write!(to, "\"exit\":{code},\"signal\":null")?,
-            (None, Some(signal)) => write!(to, "\"exit\":null,\"signal\":{signal}")?,
-            (None, None) => write!(to, "\"exit\":null,\"signal\":null")?,
-        }
-        write!(
-            to,
-            ",\"timed_out\":{timed_out},\"launcher\":{launcher},\"launcher_cpu\":{launcher_cpu},\"last_cpu\":"
-        )?;
-        match self.last_cpu {
-            Some(cpu) => writeln!(to, "{cpu}}}"),
-            None => to.write_all(b"null}\n"),
-        }
+            self.system.as_micros(),
+            or_null(self.status.code().map(i64::from)),
+            or_null(self.status.signal().map(i64::from)),
+            or_null(self.last_cpu.map(i64::from))
+        )
     }
 }
 

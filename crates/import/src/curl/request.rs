@@ -35,9 +35,9 @@ pub(super) fn add(mut operation: Operation, document: &mut Document) -> Result<(
     if let Some(seconds) = &operation.seconds {
         match seconds.parse::<f64>() {
             Ok(time) if (0.001..=86_400.0).contains(&time) => request.timeout = Some(format!("{time}s")),
-            _ => request
-                .notes
-                .push(format!("-m {seconds} is not a number of seconds up to a day, and is left out")),
+            _ => {
+                request.note(format!("-m {seconds} is not a number of seconds up to a day, and is left out"))
+            }
         }
     }
     for url in &operation.urls {
@@ -65,7 +65,7 @@ fn one(
         address.path = globbed(&address.path, document, &mut request);
     }
     if !operation.path_as_is && Address::route(&address.path).split('/').any(|part| part == "..") {
-        request.notes.push("curl would shorten the '..' in the path; torment sends it".to_owned());
+        request.note("curl would shorten the '..' in the path; torment sends it");
     }
     request.url = document.secrets.hide_in_url(&address.path, "in the URL, escaped as it stands there");
     request.auth = auth(operation, address.user.as_deref(), document, &mut request);
@@ -84,23 +84,20 @@ fn target(origin: &str, operation: &Operation, document: &mut Document, request:
         target.http = operation.http;
     } else if target.url != format!("{origin}/") {
         request.off = true;
-        request.notes.push(format!(
+        request.note(format!(
             "this one goes to {origin}, and a plan has one target: it is commented out; import it on its own"
         ));
     } else if (&target.unix_socket, target.insecure, target.http)
         != (&operation.unix_socket, operation.insecure, operation.http)
     {
-        request.notes.push(
-            "socket, -k or HTTP version differ from those of the first request, which hold for all"
-                .to_owned(),
-        );
+        request.note("socket, -k or HTTP version differ from those of the first request, which hold for all");
     }
 }
 
 fn headers(operation: &Operation, document: &mut Document, request: &mut Request) {
     for (name, value) in &operation.headers {
         if let Some(why) = left_out(name, value) {
-            request.notes.push(format!("the header '{name}' is left out: {why}"));
+            request.note(format!("the header '{name}' is left out: {why}"));
         } else {
             let value = document.secrets.hide_in_header(name, value, has_variable(value));
             request.headers.push((name.clone(), value));
@@ -135,7 +132,7 @@ fn auth(
     };
     let bearer = operation.bearer.as_ref();
     if (user.is_some() || bearer.is_some()) && request.header("authorization").is_some() {
-        request.notes.push("the header 'Authorization' wins over user and token given beside it".to_owned());
+        request.note("the header 'Authorization' wins over user and token given beside it");
         return None;
     }
     if let Some(token) = bearer {
@@ -179,7 +176,7 @@ fn body(operation: &Operation, document: &mut Document, request: &mut Request) -
         && !operation.get
     {
         if *strips {
-            request.notes.push(format!(
+            request.note(format!(
                 "curl strips the line breaks from {file} before sending it (-d); torment sends the file as \
                  it is"
             ));
@@ -187,10 +184,9 @@ fn body(operation: &Operation, document: &mut Document, request: &mut Request) -
         return body_file(file, request);
     }
     if files > 0 {
-        request.notes.push(
+        request.note(
             "the data is made up of text and files, which is not carried over: the files are left out; \
-             write all of it into one body_file"
-                .to_owned(),
+             write all of it into one body_file",
         );
     }
     let pieces: Vec<&[u8]> = operation
@@ -216,7 +212,7 @@ fn body(operation: &Operation, document: &mut Document, request: &mut Request) -
 
 fn body_file(file: &str, request: &mut Request) -> Body {
     if matches!(file, "" | "-" | ".") {
-        request.notes.push("the body comes from curl's standard input, which is not carried over".to_owned());
+        request.note("the body comes from curl's standard input, which is not carried over");
         return Body::None;
     }
     request.about.push(format!("{file} is looked for next to this file."));
@@ -226,7 +222,7 @@ fn body_file(file: &str, request: &mut Request) -> Body {
 /// A multipart body, if all parts are text.
 fn parts(operation: &Operation, request: &mut Request) -> Body {
     if !operation.file_parts.is_empty() {
-        request.notes.push(format!(
+        request.note(format!(
             "-F with a file ({}) is not carried over, nor the parts beside it: a multipart body with files \
              cannot be written here; record it once and name the recording as body_file",
             operation.file_parts.join(", ")
@@ -252,7 +248,7 @@ fn globbed(path: &str, document: &mut Document, request: &mut Request) -> String
             out.push_str(&placeholder);
             document.meant.insert(placeholder);
         } else {
-            request.notes.push(format!("curl would expand [{inner}] in the URL; here it is text"));
+            request.note(format!("curl would expand [{inner}] in the URL; here it is text"));
             out.push_str(&rest[at..=end]);
         }
         rest = &rest[end + 1..];
@@ -261,7 +257,7 @@ fn globbed(path: &str, document: &mut Document, request: &mut Request) -> String
     let list =
         path.split('{').skip(1).filter_map(|part| part.split_once('}')).find(|(list, _)| list.contains(','));
     if let Some((list, _)) = list {
-        request.notes.push(format!("curl would expand {{{list}}} in the URL; here it is text"));
+        request.note(format!("curl would expand {{{list}}} in the URL; here it is text"));
     }
     out
 }

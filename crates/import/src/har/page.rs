@@ -1,5 +1,7 @@
 //! Values that a page hands out for the next request: hidden fields and tokens in its head.
 
+use regex::escape;
+
 /// A value, its name, and a regular expression that finds it in such a page.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Handed {
@@ -34,7 +36,7 @@ pub(super) fn handed(page: &str) -> Vec<Handed> {
             continue;
         }
         let quote = if tag[..from].ends_with('\'') { "'" } else { "\"" };
-        let regex = format!("{}([^{quote}]+){}", escaped(&tag[..from]), escaped(&tag[from + value.len()..]));
+        let regex = format!("{}([^{quote}]+){}", escape(&tag[..from]), escape(&tag[from + value.len()..]));
         // The first of several that look the same is the one that would be found.
         if !found.iter().any(|handed| handed.regex == regex) {
             found.push(Handed { name: name.to_owned(), value: value.to_owned(), regex });
@@ -58,18 +60,6 @@ fn attribute<'a>(tag: &'a str, name: &str) -> Option<(&'a str, usize)> {
         return Some((&tag[from..from + end], from));
     }
     None
-}
-
-/// What a regular expression takes for itself gets a backslash.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if r"\.+*?()|[]{}^$#&-~".contains(c) {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
 }
 
 #[cfg(test)]

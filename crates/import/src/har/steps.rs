@@ -53,14 +53,14 @@ pub(super) fn steps(kept: Vec<ChosenRequest>, document: &mut Document) -> (Vec<R
             let gap = last_end.map(|last| start - last);
             step.think = gap.and_then(think);
             if gap.is_some_and(|gap| gap > LONGEST_THINK) {
-                step.notes.push("the recorded pause was longer than an hour; an hour is used".to_owned());
+                step.note("the recorded pause was longer than an hour; an hour is used");
             }
             last_end = Some(last_end.map_or(end, |last| last.max(end)));
         }
         fill(&mut step, &exchange, &mut known, &jar, &mut seen, document);
         if let Some(status) = exchange.status.filter(|status| *status >= 400) {
             step.expect_status = vec![status.to_string()];
-            step.notes.push(format!("it was answered {status} when it was recorded, and is expected to be"));
+            step.note(format!("it was answered {status} when it was recorded, and is expected to be"));
         }
         step.name = format!("{} {}", step.method, Address::route(&step.url));
         jar.answered(&exchange);
@@ -72,7 +72,7 @@ pub(super) fn steps(kept: Vec<ChosenRequest>, document: &mut Document) -> (Vec<R
     for taken in known.taken() {
         document.meant.insert(format!("{{{}}}", taken.name));
         let step = &mut steps[taken.step];
-        step.notes.push(format!("later steps have {{{}}} from its answer, {}", taken.name, taken.place));
+        step.note(format!("later steps have {{{}}} from its answer, {}", taken.name, taken.place));
         step.take.push((taken.name, taken.place));
     }
     for step in steps.iter_mut().filter(|step| !step.take.is_empty()) {
@@ -85,42 +85,35 @@ pub(super) fn steps(kept: Vec<ChosenRequest>, document: &mut Document) -> (Vec<R
 
 impl SharedNotes {
     fn notes(self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.changing > 0 {
-            notes.push(format!(
-                "{} of its requests may change data (POST, PUT, …), once for each arrival",
-                self.changing
-            ));
-        }
-        if self.cookies {
-            notes.push(
-                "cookies are kept for each user as answers set them; those recorded are left out".to_owned(),
-            );
-        }
-        if !self.left_out.is_empty() {
-            let list: Vec<_> = self.left_out.into_iter().collect();
-            notes.push(format!(
-                "headers are left out that torment sets itself or that only a browser sends: {}",
-                list.join(", ")
-            ));
-        }
-        if self.conditional {
-            notes.push(
+        let said = |is_so: bool, note: &str| is_so.then(|| note.to_owned());
+        let changing = format!(
+            "{} of its requests may change data (POST, PUT, …), once for each arrival",
+            self.changing
+        );
+        let left_out = Vec::from_iter(self.left_out).join(", ");
+        let notes = [
+            said(self.changing > 0, &changing),
+            said(
+                self.cookies,
+                "cookies are kept for each user as answers set them; those recorded are left out",
+            ),
+            (!left_out.is_empty()).then(|| {
+                format!(
+                    "headers are left out that torment sets itself or that only a browser sends: {left_out}"
+                )
+            }),
+            said(
+                self.conditional,
                 "some requests ask whether something has changed (If-None-Match, If-Modified-Since): their \
-                 answers are smaller than a first visitor's"
-                    .to_owned(),
-            );
-        }
-        if self.compressed {
-            notes.push(
-                "Accept-Encoding is left out of steps that take values: they are not taken from compressed answers"
-                    .to_owned(),
-            );
-        }
-        if self.newer_http {
-            notes.push("it was recorded over HTTP/3; torment speaks HTTP/1.1 and HTTP/2".to_owned());
-        }
-        notes
+                 answers are smaller than a first visitor's",
+            ),
+            said(
+                self.compressed,
+                "Accept-Encoding is left out of steps that take values: they are not taken from compressed answers",
+            ),
+            said(self.newer_http, "it was recorded over HTTP/3; torment speaks HTTP/1.1 and HTTP/2"),
+        ];
+        notes.into_iter().flatten().collect()
     }
 }
 
@@ -161,13 +154,11 @@ fn fill(
     }
     match &exchange.posted {
         Some(posted) => body(step, posted, known, &mut ambiguous, document),
-        None if exchange.sent_bytes() => {
-            step.notes.push("its body was not recorded and is left out".to_owned())
-        }
+        None if exchange.sent_bytes() => step.note("its body was not recorded and is left out"),
         None => {}
     }
     for place in ambiguous {
-        step.notes.push(format!(
+        step.note(format!(
             "it holds a value that also occurs at {place}: which is meant is unclear, so it stays as recorded"
         ));
     }
@@ -192,7 +183,7 @@ fn body(
         (_, None) if posted.is_multipart_text() => return multipart_body(step, posted, known, ambiguous),
         (_, None) if posted.fields.is_empty() => return,
         (_, None) => {
-            step.notes.push(format!("its body ({}) was not recorded and is left out", posted.media));
+            step.note(format!("its body ({}) was not recorded and is left out", posted.media));
             return;
         }
     };
@@ -201,12 +192,10 @@ fn body(
         return;
     };
     if text.contains('\u{fffd}') {
-        step.notes
-            .push("its body holds bytes that are not text and were lost when it was recorded".to_owned());
+        step.note("its body holds bytes that are not text and were lost when it was recorded");
     }
     if posted.media == "multipart/form-data" {
-        step.notes
-            .push("the browser may have left out what uploaded files hold; look at the body".to_owned());
+        step.note("the browser may have left out what uploaded files hold; look at the body");
     }
     let put_in = |text: &str| known.put_in(text, ambiguous);
     step.body = form::body(text, &posted.media, "in a body", &mut document.secrets, put_in);

@@ -17,10 +17,10 @@ pub(super) fn put_in(
     let body = match operation.get("requestBody").map(|body| spec.resolve(body)) {
         None => return,
         Some(Ok(body)) => body,
-        Some(Err(why)) => return request.notes.push(format!("its body is left out: {why}")),
+        Some(Err(why)) => return request.note(format!("its body is left out: {why}")),
     };
     let Some(content) = body["content"].as_object().filter(|content| !content.is_empty()) else {
-        return request.notes.push("its body is left out: no content is described".to_owned());
+        return request.note("its body is left out: no content is described");
     };
     let is_form = |media: &str| media.starts_with(form::CONTENT_TYPE);
     let best =
@@ -33,8 +33,7 @@ pub(super) fn put_in(
     let from_schema = |sampler: &mut Sampler<'_, '_>| sampler.of(&description["schema"], "body");
     if media.starts_with("multipart/") {
         return request
-            .notes
-            .push(format!("its body ({media}) is left out: write it as body_file with its boundary"));
+            .note(format!("its body ({media}) is left out: write it as body_file with its boundary"));
     }
     let sample = match given {
         Some(example) => Some(example),
@@ -42,18 +41,18 @@ pub(super) fn put_in(
         None => None,
     };
     let Some(sample) = sample else {
-        return request.notes.push(format!("its body ({media}) is left out: there is no example of it"));
+        return request.note(format!("its body ({media}) is left out: there is no example of it"));
     };
     if is_form(media) {
         let Some(members) = sample.members() else {
-            return request.notes.push(format!("its body ({media}) is left out: it is not made of fields"));
+            return request.note(format!("its body ({media}) is left out: it is not made of fields"));
         };
         let (fields, wrong): (Vec<_>, Vec<_>) = members
             .iter()
             .map(|(name, value)| (name.clone(), value.plain()))
             .partition(|(name, _)| !name.is_empty() && !name.contains('='));
         if !wrong.is_empty() {
-            request.notes.push("fields without a name, or with '=' in it, are left out".to_owned());
+            request.note("fields without a name, or with '=' in it, are left out");
         }
         request.body = Body::Form(fields);
         return;

@@ -94,7 +94,7 @@ impl<'a, 's> Context<'a, 's> {
             Some(Ok(server)) => {
                 if server.origin != self.server.origin {
                     request.off = true;
-                    request.notes.push(format!(
+                    request.note(format!(
                         "it has a server of its own, {}, and a plan has one target: it is commented out",
                         server.origin
                     ));
@@ -102,7 +102,7 @@ impl<'a, 's> Context<'a, 's> {
                 server.prefix
             }
             Some(Err(why)) => {
-                request.notes.push(format!("its own server is not used: {why}"));
+                request.note(format!("its own server is not used: {why}"));
                 self.server.prefix.clone()
             }
         }
@@ -121,10 +121,7 @@ impl<'a, 's> Context<'a, 's> {
             match self.spec.resolve(response) {
                 Ok(response) => {
                     if response["links"].is_object() {
-                        request.notes.push(
-                            "the links of its answer are not carried over: write a [[flow]] that takes values"
-                                .to_owned(),
-                        );
+                        request.note("the links of its answer are not carried over: write a [[flow]] that takes values");
                     }
                     types.extend(
                         response["content"]
@@ -134,7 +131,7 @@ impl<'a, 's> Context<'a, 's> {
                             .map(|(media, _)| media.as_str()),
                     );
                 }
-                Err(why) => request.notes.push(format!("one of its answers is not read: {why}")),
+                Err(why) => request.note(format!("one of its answers is not read: {why}")),
             }
         }
         let best = types.iter().find(|media| is_json(media)).or(types.first());

@@ -42,17 +42,13 @@ pub(super) fn put_in(parameters: &[&Value], sampler: &mut Sampler<'_, '_>, reque
             continue;
         }
         let Some(sample) = value(parameter, sampler, &format!("{place} parameter {name}")) else {
-            request
-                .notes
-                .push(format!("the {place} parameter '{name}' is left out: there is no value for it"));
+            request.note(format!("the {place} parameter '{name}' is left out: there is no value for it"));
             continue;
         };
         match place {
             "path" => {
                 if matches!(parameter["style"].as_str(), Some("label" | "matrix")) {
-                    request
-                        .notes
-                        .push(format!("the style of the path parameter '{name}' is not carried over"));
+                    request.note(format!("the style of the path parameter '{name}' is not carried over"));
                 }
                 let part = format!("{{{}}}", encode::visible(name.as_bytes()));
                 request.url = request.url.replace(&part, &sample.component());
@@ -69,7 +65,7 @@ pub(super) fn put_in(parameters: &[&Value], sampler: &mut Sampler<'_, '_>, reque
                 request.headers.push((name.to_owned(), value));
             }
             "cookie" => cookies.push(format!("{name}={}", sample.component())),
-            _ => request.notes.push(format!(
+            _ => request.note(format!(
                 "the parameter '{name}' in '{place}' is left out: such parameters are unknown"
             )),
         }
@@ -83,7 +79,7 @@ pub(super) fn put_in(parameters: &[&Value], sampler: &mut Sampler<'_, '_>, reque
         request.headers.push(("Cookie".to_owned(), cookies.join("; ")));
     }
     if !optional.is_empty() {
-        request.notes.push(format!("optional parameters are left out: {}", optional.join(", ")));
+        request.note(format!("optional parameters are left out: {}", optional.join(", ")));
     }
 }
 

@@ -26,13 +26,8 @@ pub(super) fn put_in(spec: &Spec<'_>, operation: &Value, secrets: &mut Secrets, 
         let described = spec.root["components"]["securitySchemes"].get(name);
         let scheme =
             described.ok_or_else(|| "it is not described".to_owned()).and_then(|scheme| spec.resolve(scheme));
-        match scheme {
-            Ok(scheme) => {
-                if let Err(why) = one(name, scheme, secrets, request) {
-                    request.notes.push(format!("the security '{name}' is not carried over: {why}"));
-                }
-            }
-            Err(why) => request.notes.push(format!("the security '{name}' is not carried over: {why}")),
+        if let Err(why) = scheme.and_then(|scheme| one(name, scheme, secrets, request)) {
+            request.note(format!("the security '{name}' is not carried over: {why}"));
         }
     }
 }
@@ -43,9 +38,7 @@ fn one(name: &str, scheme: &Value, secrets: &mut Secrets, request: &mut Request)
         ("http", "basic", _) => {
             let password = secrets.hide("PASSWORD", "", &format!("the password for '{name}'"));
             request.auth = Some(Auth::Basic(format!("CHANGE_ME:{password}")));
-            request.notes.push(
-                "the user name for basic authorization is unknown: CHANGE_ME stands in for it".to_owned(),
-            );
+            request.note("the user name for basic authorization is unknown: CHANGE_ME stands in for it");
         }
         ("http", "bearer", _) | ("oauth2" | "openIdConnect", ..) => {
             let token = secrets.hide("TOKEN", "", &format!("the bearer token for '{name}'"));

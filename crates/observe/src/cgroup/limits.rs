@@ -138,40 +138,29 @@ pub(crate) fn stalls(cpu: &str, memory: &str, io: &str) -> Option<Pressure> {
 /// What grew between two readings; a group that was not the one that limits before has no growth yet.
 pub(super) fn grown(now: &Cgroup, before: Option<&Cgroup>) -> Cgroup {
     let mut grown = now.clone();
-    let since = |now: u64, before: Option<u64>| before.map_or(0, |before| now.saturating_sub(before));
-    if let Some(cpu) = &mut grown.cpu {
-        let old = before.and_then(|c| c.cpu.as_ref()).filter(|old| old.group == cpu.group);
-        cpu.periods = since(cpu.periods, old.map(|o| o.periods));
-        cpu.throttled = since(cpu.throttled, old.map(|o| o.throttled));
-        cpu.throttled_ns = since(cpu.throttled_ns, old.map(|o| o.throttled_ns));
+    if let (Some(cpu), Some(now)) = (&mut grown.cpu, &now.cpu) {
+        let old = before.and_then(|c| c.cpu.as_ref()).filter(|old| old.group == cpu.group).unwrap_or(now);
+        less!(cpu, old: periods throttled throttled_ns);
     }
-    if let Some(memory) = &mut grown.memory {
-        let old = before.and_then(|c| c.memory.as_ref()).filter(|old| old.group == memory.group);
-        memory.failures = since(memory.failures, old.map(|o| o.failures));
-        memory.high = since(memory.high, old.map(|o| o.high));
-        memory.kills = since(memory.kills, old.map(|o| o.kills));
-        memory.refaults = since(memory.refaults, old.map(|o| o.refaults));
+    if let (Some(memory), Some(now)) = (&mut grown.memory, &now.memory) {
+        let old =
+            before.and_then(|c| c.memory.as_ref()).filter(|old| old.group == memory.group).unwrap_or(now);
+        less!(memory, old: failures high kills refaults);
     }
     if let Some(tasks) = &mut grown.tasks {
         let old = before.and_then(|c| c.tasks.as_ref()).filter(|old| old.group == tasks.group);
-        tasks.refused = tasks.refused.map(|now| since(now, old.and_then(|o| o.refused)));
+        let old = old.and_then(|old| old.refused);
+        tasks.refused = tasks.refused.map(|now| old.map_or(0, |old| now.saturating_sub(old)));
     }
-    grown.pressure = match (now.pressure, before.and_then(|c| c.pressure)) {
-        (Some(now), Some(before)) => Some(stalled(now, before)),
-        _ => None,
-    };
+    grown.pressure =
+        now.pressure.zip(before.and_then(|c| c.pressure)).map(|(now, before)| stalled(now, before));
     grown
 }
 
 /// Pressure as it grew.
-pub(crate) fn stalled(now: Pressure, before: Pressure) -> Pressure {
-    Pressure {
-        cpu_some_us: now.cpu_some_us.saturating_sub(before.cpu_some_us),
-        memory_some_us: now.memory_some_us.saturating_sub(before.memory_some_us),
-        memory_full_us: now.memory_full_us.saturating_sub(before.memory_full_us),
-        io_some_us: now.io_some_us.saturating_sub(before.io_some_us),
-        io_full_us: now.io_full_us.saturating_sub(before.io_full_us),
-    }
+pub(crate) fn stalled(mut now: Pressure, before: Pressure) -> Pressure {
+    less!(now, before: cpu_some_us memory_some_us memory_full_us io_some_us io_full_us);
+    now
 }
 
 fn read(group: &Group, file: &str) -> Option<String> {

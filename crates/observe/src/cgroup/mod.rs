@@ -16,7 +16,6 @@ use record::watch::{Cgroup, Missing, Window};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// The control groups of one process, looked up anew when it is moved.
 #[derive(Debug, Default)]
@@ -82,12 +81,6 @@ pub(crate) struct Cgroups {
 }
 
 impl Source for Cgroups {
-    fn every(&self) -> Duration {
-        crate::source::ONLY_AT_CUTS
-    }
-
-    fn read(&mut self, _: &Scene) {}
-
     fn cut(&mut self, scene: &Scene, window: &mut Window) {
         self.groups.resize_with(scene.subjects.len(), Groups::default);
         let parts = scene.subjects.iter().zip(&mut window.subjects).zip(&mut self.groups);

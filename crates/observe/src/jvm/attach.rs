@@ -41,7 +41,7 @@ pub(super) fn attach(pid: u32, until: Instant) -> Result<Attached, String> {
     // From here on whatever is sent goes to this process and no later one of the same number.
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(gone)?;
     let handle = pidfd_open(number, PidfdFlags::empty()).map_err(|e| failed(e.into()))?;
-    let status = check(pid, started).map_err(|refused| refused.unwrap_or_else(failed))?;
+    let status = check(pid, started, failed)?;
     let tmp = Folder::tmp_of(pid).map_err(failed)?;
     let attached = Attached { pid, socket: format!(".java_pid{}", status.inner_pid), status, tmp };
     if !attached.has_socket() {
@@ -53,36 +53,15 @@ pub(super) fn attach(pid: u32, until: Instant) -> Result<Attached, String> {
     Ok(attached)
 }
 
-/// Why not: in words, or by the system.
-enum Refusal {
-    Words(String),
-    System(Error),
-}
-
-impl Refusal {
-    fn unwrap_or_else(self, words: impl FnOnce(Error) -> String) -> String {
-        match self {
-            Self::Words(words) => words,
-            Self::System(error) => words(error),
-        }
-    }
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        Self::System(error)
-    }
-}
-
-/// Whether it is a HotSpot machine that would take commands from us, and the process that it was.
-fn check(pid: u32, started: u64) -> Result<Status, Refusal> {
-    let refuse = |why: &str| Err(Refusal::Words(why.to_owned()));
-    let status = process::status(pid)?;
+/// Whether it is a HotSpot machine that would take commands from us, and the process that it was. `failed` puts an error of the system into words.
+fn check(pid: u32, started: u64, failed: fn(Error) -> String) -> Result<Status, String> {
+    let refuse = |why: &str| Err(why.to_owned());
+    let status = process::status(pid).map_err(failed)?;
     let own = rustix::process::geteuid();
     if !own.is_root() && own.as_raw() != status.user {
         return refuse("it belongs to another user; run torment as that user, or as root");
     }
-    match process::kind(pid)? {
+    match process::kind(pid).map_err(failed)? {
         Kind::HotSpot => {}
         Kind::OpenJ9 => return refuse("it is an OpenJ9 machine; only HotSpot can be asked"),
         Kind::Other => return refuse("it is not a HotSpot machine (no libjvm.so among its code)"),
@@ -136,8 +115,7 @@ impl Attached {
     }
 
     fn signal_and_wait(&self, handle: &OwnedFd, started: u64, until: Instant) -> Result<(), String> {
-        let status =
-            check(self.pid, started).map_err(|refused| refused.unwrap_or_else(|error| error.to_string()))?;
+        let status = check(self.pid, started, |error| error.to_string())?;
         if !status.handles_quit {
             return Err(
                 "it does not handle SIGQUIT (-Xrs, or it is just starting), which would end it".to_owned()

@@ -294,18 +294,9 @@ fn fell(before: &Jvm, now: &Jvm) -> bool {
 }
 
 fn since(before: &Jvm, now: &Jvm) -> Jvm {
+    let mut grown = now.clone();
+    less!(grown, before: pauses pause_ns full_pauses full_ns safepoints safepoint_ns safepoint_sync_ns compiles classes);
     let cpu = now.collector_cpu_ns.zip(before.collector_cpu_ns);
-    Jvm {
-        pauses: now.pauses.saturating_sub(before.pauses),
-        pause_ns: now.pause_ns.saturating_sub(before.pause_ns),
-        full_pauses: now.full_pauses.saturating_sub(before.full_pauses),
-        full_ns: now.full_ns.saturating_sub(before.full_ns),
-        safepoints: now.safepoints.saturating_sub(before.safepoints),
-        safepoint_ns: now.safepoint_ns.saturating_sub(before.safepoint_ns),
-        safepoint_sync_ns: now.safepoint_sync_ns.saturating_sub(before.safepoint_sync_ns),
-        collector_cpu_ns: cpu.map(|(now, before)| now.saturating_sub(before)),
-        compiles: now.compiles.saturating_sub(before.compiles),
-        classes: now.classes.saturating_sub(before.classes),
-        ..now.clone()
-    }
+    grown.collector_cpu_ns = cpu.map(|(now, before)| now.saturating_sub(before));
+    grown
 }

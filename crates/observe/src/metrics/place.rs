@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use percent_encoding::percent_decode_str;
 use std::net::SocketAddr;
 
 /// An endpoint.
@@ -57,6 +58,7 @@ impl MetricsAddress {
         }
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         let shown = format!("http://{host}{}", path.split('?').next().unwrap_or_default());
+        let decoded = |user: &str| percent_decode_str(user).collect::<Vec<u8>>();
         let basic = |user: &str| format!("Basic {}", BASE64_STANDARD.encode(decoded(user)));
         Ok(Self {
             address: crate::address(name, port)?,
@@ -66,27 +68,6 @@ impl MetricsAddress {
             shown,
         })
     }
-}
-
-/// `%40` ▶ `@`.
-fn decoded(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let hex =
-            (*first == b'%').then(|| after.get(..2).and_then(|h| std::str::from_utf8(h).ok())).flatten();
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    bytes
 }
 
 #[cfg(test)]

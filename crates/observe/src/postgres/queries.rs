@@ -85,30 +85,18 @@ pub(super) fn counters(columns: &Columns) -> String {
              ELSE pg_current_wal_lsn() END, '0/0')"
         }
     };
-    let wal_syncs = columns.first(&[
-        ("pg_stat_wal", "wal_sync", "(SELECT wal_sync FROM pg_stat_wal)"),
-        ("pg_stat_io", "object", "(SELECT sum(fsyncs) FROM pg_stat_io WHERE object = 'wal')"),
-    ]);
-    let wal_sync_ms = columns.first(&[
-        ("pg_stat_wal", "wal_sync_time", "(SELECT wal_sync_time FROM pg_stat_wal)"),
-        ("pg_stat_io", "object", "(SELECT sum(fsync_time) FROM pg_stat_io WHERE object = 'wal')"),
-    ]);
-    let timed = columns.first(&[
-        ("pg_stat_checkpointer", "num_timed", "(SELECT num_timed FROM pg_stat_checkpointer)"),
-        ("pg_stat_bgwriter", "checkpoints_timed", "(SELECT checkpoints_timed FROM pg_stat_bgwriter)"),
-    ]);
-    let requested = columns.first(&[
-        ("pg_stat_checkpointer", "num_requested", "(SELECT num_requested FROM pg_stat_checkpointer)"),
-        ("pg_stat_bgwriter", "checkpoints_req", "(SELECT checkpoints_req FROM pg_stat_bgwriter)"),
-    ]);
-    let write_ms = columns.first(&[
-        ("pg_stat_checkpointer", "write_time", "(SELECT write_time FROM pg_stat_checkpointer)"),
-        ("pg_stat_bgwriter", "checkpoint_write_time", "(SELECT checkpoint_write_time FROM pg_stat_bgwriter)"),
-    ]);
-    let sync_ms = columns.first(&[
-        ("pg_stat_checkpointer", "sync_time", "(SELECT sync_time FROM pg_stat_checkpointer)"),
-        ("pg_stat_bgwriter", "checkpoint_sync_time", "(SELECT checkpoint_sync_time FROM pg_stat_bgwriter)"),
-    ]);
+    let of = |column: &str, view: &str| format!("(SELECT {column} FROM {view})");
+    let wal = |own: &str, summed: &str| {
+        let own_view = of(own, "pg_stat_wal");
+        let io = of(&format!("sum({summed})"), "pg_stat_io WHERE object = 'wal'");
+        columns.first(&[("pg_stat_wal", own, own_view.as_str()), ("pg_stat_io", "object", io.as_str())])
+    };
+    let (wal_syncs, wal_sync_ms) = (wal("wal_sync", "fsyncs"), wal("wal_sync_time", "fsync_time"));
+    let checkpoints = |new: &str, old: &str| {
+        let (now, before) = (of(new, "pg_stat_checkpointer"), of(old, "pg_stat_bgwriter"));
+        columns
+            .first(&[("pg_stat_checkpointer", new, now.as_str()), ("pg_stat_bgwriter", old, before.as_str())])
+    };
     let backend_syncs = columns.first(&[
         ("pg_stat_bgwriter", "buffers_backend_fsync", "(SELECT buffers_backend_fsync FROM pg_stat_bgwriter)"),
         (
@@ -130,10 +118,10 @@ pub(super) fn counters(columns: &Columns) -> String {
         // Writing with O_SYNC flushes without a call that could be counted.
         format!("CASE WHEN current_setting('wal_sync_method') NOT LIKE 'open%' THEN {wal_syncs} END"),
         format!("CASE WHEN current_setting('track_wal_io_timing', true) = 'on' THEN {wal_sync_ms} END"),
-        timed,
-        requested,
-        write_ms,
-        sync_ms,
+        checkpoints("num_timed", "checkpoints_timed"),
+        checkpoints("num_requested", "checkpoints_req"),
+        checkpoints("write_time", "checkpoint_write_time"),
+        checkpoints("sync_time", "checkpoint_sync_time"),
         backend_syncs,
     ];
     let each: Vec<String> = each.iter().map(|expression| format!("({expression})::float8")).collect();

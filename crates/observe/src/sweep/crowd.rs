@@ -117,7 +117,7 @@ impl Crowd {
     }
 
     fn take_in(&mut self, files: &mut Files, pid: u32, subject: usize) {
-        let Ok(tasks) = files.keep_folder(format_args!("{pid}/task")) else { return };
+        let Ok(tasks) = files.keep(format_args!("{pid}/task")) else { return };
         let namespace = procfs::namespace(pid, "net");
         let ends = self.ends.iter().position(|(known, _)| *known == namespace).unwrap_or_else(|| {
             self.ends.push((namespace, Ends::new(of_process(pid))));

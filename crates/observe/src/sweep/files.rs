@@ -25,17 +25,12 @@ impl Files {
         Ok(Self { proc, path: String::with_capacity(64), buffer, link })
     }
 
-    /// Opens a file by its path below `/proc`, to be kept.
+    /// Opens a file or a folder by its path below `/proc`, to be kept.
     pub fn keep(&mut self, path: std::fmt::Arguments<'_>) -> io::Result<OwnedFd> {
         self.path.clear();
         // Writing to a string does not fail.
         let _ = self.path.write_fmt(path);
         Ok(openat(&self.proc, self.path.as_str(), READ, Mode::empty())?)
-    }
-
-    /// Opens a folder.
-    pub fn keep_folder(&mut self, path: std::fmt::Arguments<'_>) -> io::Result<OwnedFd> {
-        self.keep(path)
     }
 
     /// Reads a file that is kept open, from its start.

@@ -3,7 +3,7 @@
 use super::{KILLING, random};
 use crate::Log;
 use crate::child::{Child, ended, make_groups};
-use crate::order::{GuardReport, Order, Refusal, Start, User};
+use crate::order::{GuardReport, Order, ProgramEnd, Refusal, Start, User};
 use crate::talk::{Heard, Talk};
 use crate::tree;
 use crate::undo::Journal;
@@ -203,12 +203,12 @@ impl Guarded {
             let Some(child) = found else { continue };
             child.status = Some(status);
             let said = child.read().then(|| GuardReport::Said(child.name.clone()));
-            let told = GuardReport::Ended {
+            let told = GuardReport::Ended(ProgramEnd {
                 name: child.name.clone(),
                 status: ended(status),
                 well: status.exit_status() == Some(0),
                 last: child.kept.last(LAST),
-            };
+            });
             if !self.stopping {
                 said.iter().chain([&told]).for_each(|told| self.tell(told));
             }
