@@ -211,6 +211,6 @@ pub fn trial_line(trial: &Trial) -> Text {
     };
     match why {
         Some(why) => line.then(format!("  {why}")),
-        None => line.then(response(trial.figures.response)),
+        None => line.then(response(trial.figures.response())),
     }
 }

@@ -73,7 +73,7 @@ fn table(pages: &Pages) -> Table {
 
 fn row(trial: &Trial) -> Vec<Piece> {
     let state = TrialState::of(trial);
-    let times = trial.figures.response.map(|times| times.quantiles);
+    let times = trial.figures.response().map(|times| times.quantiles);
     let dash = || "–".to_owned();
     let why = match state {
         TrialState::Bad => why_bad_there(trial),
