@@ -1,25 +1,67 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-units::named! {
-    /// What became of one arrival, by its due time. Every arrival ends in exactly one.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-    #[serde(rename_all = "snake_case")]
-    pub enum Outcome {
-        /// Answered as expected, within the deadline if there is one.
-        Ok = "ok",
-        /// Answered as expected, but longer after its due time than the deadline allows.
-        Late = "late",
-        /// Answered otherwise than expected, or not to be had: status, protocol, connection.
-        Failed = "failed",
-        /// No complete answer within the time-out, counted from the due time.
-        Timeout = "timeout",
-        /// Not started: as many requests as allowed were already waiting for the target.
-        Refused = "refused",
-        /// Not started: the generator itself was behind.
-        Unsent = "unsent",
-        /// Still open when the trial and its drain were over.
-        Unfinished = "unfinished",
-    }
+/// Each outcome with the field that counts it, which is its name as well.
+macro_rules! outcomes {
+    ($($(#[$about:meta])* $outcome:ident $count:ident;)*) => {
+        /// What became of one arrival, by its due time. Every arrival ends in exactly one.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Outcome {
+            $($(#[$about])* $outcome,)*
+        }
+
+        /// How many arrivals ended in each outcome.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct Outcomes {
+            $($(#[$about])* pub $count: u64,)*
+        }
+
+        impl Outcome {
+            /// All, in the order they are shown.
+            pub const ALL: [Self; 7] = [$(Self::$outcome),*];
+
+            /// The word used in JSON and in every face.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$outcome => stringify!($count),)*
+                }
+            }
+        }
+
+        impl Outcomes {
+            /// The count of one outcome.
+            pub fn get(&self, outcome: Outcome) -> u64 {
+                match outcome {
+                    $(Outcome::$outcome => self.$count,)*
+                }
+            }
+
+            /// Adds `count` arrivals that ended so.
+            pub fn add(&mut self, outcome: Outcome, count: u64) {
+                *match outcome {
+                    $(Outcome::$outcome => &mut self.$count,)*
+                } += count;
+            }
+        }
+    };
+}
+
+outcomes! {
+    /// Answered as expected, within the deadline if there is one.
+    Ok ok;
+    /// Answered as expected, but longer after its due time than the deadline allows.
+    Late late;
+    /// Answered otherwise than expected, or not to be had: status, protocol, connection.
+    Failed failed;
+    /// No complete answer within the time-out, counted from the due time.
+    Timeout timeout;
+    /// Not started: as many requests as allowed were already waiting for the target.
+    Refused refused;
+    /// Not started: the generator itself was behind.
+    Unsent unsent;
+    /// Still open when the trial and its drain were over.
+    Unfinished unfinished;
 }
 
 impl Outcome {
@@ -29,50 +71,7 @@ impl Outcome {
     }
 }
 
-/// How many arrivals ended in each outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Outcomes {
-    /// [`Outcome::Ok`].
-    pub ok: u64,
-    /// [`Outcome::Late`].
-    pub late: u64,
-    /// [`Outcome::Failed`].
-    pub failed: u64,
-    /// [`Outcome::Timeout`].
-    pub timeout: u64,
-    /// [`Outcome::Refused`].
-    pub refused: u64,
-    /// [`Outcome::Unsent`].
-    pub unsent: u64,
-    /// [`Outcome::Unfinished`].
-    pub unfinished: u64,
-}
-
 impl Outcomes {
-    /// The count of one outcome.
-    pub fn get(&self, outcome: Outcome) -> u64 {
-        let mut counts = *self;
-        *counts.of(outcome)
-    }
-
-    /// Adds `count` arrivals that ended so.
-    pub fn add(&mut self, outcome: Outcome, count: u64) {
-        *self.of(outcome) += count;
-    }
-
-    fn of(&mut self, outcome: Outcome) -> &mut u64 {
-        match outcome {
-            Outcome::Ok => &mut self.ok,
-            Outcome::Late => &mut self.late,
-            Outcome::Failed => &mut self.failed,
-            Outcome::Timeout => &mut self.timeout,
-            Outcome::Refused => &mut self.refused,
-            Outcome::Unsent => &mut self.unsent,
-            Outcome::Unfinished => &mut self.unfinished,
-        }
-    }
-
     /// Adds all of `other`.
     pub fn merge(&mut self, other: &Self) {
         for outcome in Outcome::ALL {

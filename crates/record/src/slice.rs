@@ -14,7 +14,8 @@ pub const BLOCKS_PER_SLICE: usize = 10;
 /// One second of a trial, as one engine loop or all of them saw it; the last may be shorter.
 ///
 /// Everything is counted in the second in which it happened, outcomes in the second in which they
-/// were decided. Slices of the same second from several loops merge exactly, so does a whole trial.
+/// were decided. Slices of the same second from several loops merge exactly, so does a whole trial: `catalogue/load.rs` says
+/// how, and who is told of what.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Slice {
     /// Which second of the trial, from 0; the drain has its own slices after the load's.
@@ -106,70 +107,9 @@ impl Part {
 }
 
 impl Slice {
-    /// Adds what another loop saw in the same second.
-    pub fn merge_parallel(&mut self, other: &Self) {
-        self.add_counts(other);
-        if self.outstanding.len() < other.outstanding.len() {
-            self.outstanding.resize(other.outstanding.len(), 0.0);
-        }
-        for (mine, theirs) in self.outstanding.iter_mut().zip(&other.outstanding) {
-            *mine += theirs;
-        }
-        self.in_flight += other.in_flight;
-        self.backlog += other.backlog;
-        self.connections += other.connections;
-        self.elapsed = self.elapsed.max(other.elapsed);
-        self.loops += other.loops;
-        self.silences.extend_from_slice(&other.silences);
-    }
-
     /// Answers that came in it if a load that long was still made then: what comes later is of no rate.
     pub fn answered_within(&self, load: Nanos) -> u64 {
         if SLICE * u64::from(self.index) < load { self.outcomes.answered() } else { 0 }
-    }
-
-    /// Appends the second that follows.
-    pub fn merge_after(&mut self, next: &Self) {
-        self.add_counts(next);
-        self.outstanding.extend_from_slice(&next.outstanding);
-        self.in_flight = next.in_flight;
-        self.backlog = next.backlog;
-        self.connections = next.connections;
-        self.elapsed += next.elapsed;
-        self.loops = self.loops.max(next.loops);
-        let ended = self.silences.drain(..).chain(next.silences.iter().copied());
-        self.silences =
-            ended.filter(|silence| silence.freed.is_some()).max_by_key(Silence::length).into_iter().collect();
-    }
-
-    fn add_counts(&mut self, other: &Self) {
-        self.due += other.due;
-        self.sent += other.sent;
-        self.resent += other.resent;
-        self.outcomes.merge(&other.outcomes);
-        for (status, count) in &other.statuses {
-            *self.statuses.entry(*status).or_default() += count;
-        }
-        for (failure, count) in &other.failures {
-            *self.failures.entry(failure.clone()).or_default() += count;
-        }
-        self.response.merge(&other.response);
-        self.service.merge(&other.service);
-        self.lateness.merge(&other.lateness);
-        self.pacing.merge(&other.pacing);
-        if self.parts.len() < other.parts.len() {
-            self.parts.resize_with(other.parts.len(), Part::default);
-        }
-        for (mine, theirs) in self.parts.iter_mut().zip(&other.parts) {
-            mine.merge(theirs);
-        }
-        self.connects += other.connects;
-        self.received_bytes += other.received_bytes;
-        self.cpu += other.cpu;
-        self.kernel += other.kernel;
-        self.run_delay += other.run_delay;
-        self.waited_ns += other.waited_ns;
-        self.outstanding_ns += other.outstanding_ns;
     }
 }
 

@@ -181,7 +181,7 @@ fn steps(view: &RunView, watched: &Watched) -> Table {
         let trial = view.trials.iter().find(|trial| trial.number == *number);
         let Some(figure) = figure(window, watched) else { continue };
         let dash = || "–".to_owned();
-        let p99 = trial.and_then(|t| t.figures.response).map_or_else(dash, |t| t.quantiles.p99.to_string());
+        let p99 = trial.and_then(|t| t.figures.response()).map_or_else(dash, |t| t.quantiles.p99.to_string());
         let flight = trial.and_then(|t| t.figures.outstanding).map_or_else(dash, |o| average(o.mean));
         let rate = trial.and_then(|t| t.rate).map_or_else(dash, |rate| rate.to_string());
         let name = if *number == 0 { "no load".to_owned() } else { format!("{number} {}", purpose(trial)) };

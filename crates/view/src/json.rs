@@ -3,8 +3,9 @@
 mod experiment;
 mod watched;
 
-use crate::{Figures, Kind, RunView, Times, Trial, caveats, freezes};
-use record::{Background, Caveat, CurvePoint, Limit, Making, Outcome, Ramped, Recovery, Verdict, WarmedUp};
+use crate::{Kind, LoadValue, RunView, Times, Trial, caveats, freezes};
+use record::catalogue::{LOAD, LoadRow, Quantity};
+use record::{Background, Caveat, CurvePoint, Limit, Making, Ramped, Recovery, Verdict, WarmedUp};
 use serde_json::{Map, Value, json};
 use units::{Nanos, Rate};
 
@@ -156,43 +157,26 @@ fn curve_point(point: &CurvePoint) -> Value {
 }
 
 fn trial(view: &RunView, trial: &Trial) -> Value {
-    let Figures { outcomes, .. } = &trial.figures;
     let f = &trial.figures;
     let judgement = trial.judgement.as_ref();
-    let counts: Map<String, Value> =
-        Outcome::ALL.into_iter().map(|o| (o.name().to_owned(), json!(outcomes.get(o)))).collect();
-    let failures: Vec<Value> =
-        f.failures.iter().map(|(failure, n)| json!({ "reason": failure.to_string(), "count": n })).collect();
-    let statuses: Map<String, Value> =
-        f.statuses.iter().map(|(status, n)| (status.to_string(), json!(n))).collect();
     let achieved = |n| rate_value(Rate::of(n, trial.loaded).0);
     let (recovered, waited) = match trial.recovery {
         Recovery::NotNeeded => (Value::Null, Value::Null),
         Recovery::After(time) => (json!(true), seconds(time)),
         Recovery::Not(limit) => (json!(false), seconds(limit)),
     };
-    json!({
+    let mut said = json!({
         "trial": trial.number,
         "purpose": trial.purpose,
         "offered_per_second": trial.rate.map(|r| rate_value(r.0)),
         "achieved_per_second": achieved(f.sent),
-        "answered_per_second": achieved(outcomes.answered()),
+        "answered_per_second": achieved(f.outcomes.answered()),
         "planned_seconds": trial.planned.map(seconds),
         "loaded_seconds": seconds(trial.loaded),
         "drain_seconds": seconds(trial.drain),
         "hopeless": trial.hopeless,
         "recovered": recovered,
         "recovery_seconds": waited,
-        "due": f.due,
-        "sent": f.sent,
-        "resent": f.resent,
-        "outcomes": counts,
-        "statuses": statuses,
-        "failures": failures,
-        "response": times(f.response),
-        "service": times(f.service),
-        "lateness": times(f.lateness),
-        "pacing": times(f.pacing),
         "parts": view.parts(trial).map(|(name, part)| json!({
             "name": name,
             "sent": part.sent,
@@ -200,24 +184,41 @@ fn trial(view: &RunView, trial: &Trial) -> Value {
             "bad": part.bad,
             "response": times(part.response),
         })).collect::<Vec<_>>(),
-        "outstanding": f.outstanding.map(|o| json!({
-            "mean": rate_value(o.mean),
-            "max": rate_value(o.max),
-            "first_fifth": rate_value(o.first),
-            "last_fifth": rate_value(o.last),
-        })),
         "growth_per_second": judgement.and_then(|j| j.growth_per_second).map(rate_value),
-        "connections": f.connections,
-        "connects": f.connects,
-        "received_bytes": f.received_bytes,
-        "generator_cpu_seconds": seconds(f.cpu),
-        "generator_run_delay_seconds": seconds(f.run_delay),
-        "generator_loops": f.loops,
         "valid": judgement.map(|j| j.invalid.is_empty()),
         "good": judgement.filter(|j| j.invalid.is_empty()).map(|j| j.good),
         "loss": judgement.map(|j| count(j.loss)),
         "caveats": caveats::of_trial(trial).into_iter().map(caveat).collect::<Vec<_>>(),
-    })
+    });
+    for (row, value) in LOAD.iter().zip(&f.values).filter(|(row, _)| !row.of_a_second) {
+        let value = load_value(row, value);
+        match row.measure.field.split_once('.') {
+            Some((of, part)) => said[of][part] = value,
+            // The tables call it otherwise.
+            None if row.measure.field == "run_delay" => said["generator_run_delay_seconds"] = value,
+            None => said[row.column()] = value,
+        }
+    }
+    said
+}
+
+fn load_value(row: &LoadRow, value: &LoadValue) -> Value {
+    match value {
+        LoadValue::Nothing => Value::Null,
+        LoadValue::Number(n) if row.measure.quantity == Quantity::Ns => seconds(Nanos(*n as u64)),
+        LoadValue::Number(n) => count(*n),
+        LoadValue::Times(of) => times(*of),
+        LoadValue::Each(each) if row.measure.field == "failures" => {
+            each.iter().map(|(reason, n)| json!({ "reason": reason, "count": n })).collect()
+        }
+        LoadValue::Each(each) => each.iter().map(|(name, n)| (name.clone(), json!(n))).collect(),
+        LoadValue::Tenths(outstanding) => json!(outstanding.map(|o| json!({
+            "mean": rate_value(o.mean),
+            "max": rate_value(o.max),
+            "first_fifth": rate_value(o.first),
+            "last_fifth": rate_value(o.last),
+        }))),
+    }
 }
 
 fn times(times: Option<Times>) -> Value {

@@ -60,6 +60,6 @@ pub use seconds::seconds_grid;
 pub use sketch::sketch;
 pub use summary::{limits, summary};
 pub use svg::svg;
-pub use trial::{Figures, Outstanding, PartFigures, Times, Trial};
+pub use trial::{Figures, LoadValue, Outstanding, PartFigures, Times, Trial};
 pub use watched::{Figure, figure, not_observable, who_json, who_waits};
 pub use words::{Words, xml};

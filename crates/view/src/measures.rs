@@ -22,7 +22,7 @@ pub use otlp::otlp;
 pub use text::text;
 
 use crate::RunView;
-use account::{Account, Last};
+use account::Last;
 use families as family;
 use record::{Event, Label, Slice};
 use watched::TargetMetrics;
@@ -34,10 +34,10 @@ pub const LABELS: [&str; 4] = ["run", "command", "name", "target"];
 #[derive(Debug, Clone, Default)]
 pub struct Measures {
     view: RunView,
-    /// All trials that are over.
-    done: Account,
+    /// All trials that are over, as one.
+    done: Slice,
     /// The trial that goes on: what it measured comes once more when it is over, with what came to light since.
-    now: Account,
+    now: Slice,
     last: Option<Last>,
     seen: TargetMetrics,
 }
@@ -88,22 +88,20 @@ impl Measures {
         match event {
             Event::TrialStarted { .. } => {
                 let cut_short = std::mem::take(&mut self.now);
-                self.done.merge(&cut_short);
+                add(&mut self.done, &cut_short);
             }
-            Event::SliceDone { slice, .. } => self.second(slice),
+            Event::SliceDone { slice, .. } => {
+                add(&mut self.now, slice);
+                self.last = Some(Last::of(slice, self.last.as_ref()));
+            }
             Event::TrialDone { result, .. } => {
-                self.done.add(&result.total);
-                self.now = Account::default();
+                add(&mut self.done, &result.total);
+                self.now = Slice::default();
             }
             Event::WatchStarted { watched } => self.seen.watch(watched),
             Event::Observed { window, .. } => self.seen.see(window),
             _ => {}
         }
-    }
-
-    fn second(&mut self, slice: &Slice) {
-        self.now.add(slice);
-        self.last = Some(Last::of(slice, self.last.as_ref()));
     }
 
     /// All measures as they stand; none before the run has begun.
@@ -116,12 +114,9 @@ impl Measures {
         samples.count(&family::INFO, &[&started.version, &started.goal, &started.machine.host, part_of], 1);
         samples.count(&family::RUNNING, &[], goes_on);
         samples.number(&family::STARTED, &[], started.at_unix_ms as f64 / 1000.0);
-        let mut all = self.done.clone();
-        all.merge(&self.now);
-        all.tell(&mut samples);
-        if let Some(last) = &self.last {
-            last.tell(&mut samples);
-        }
+        let mut total = self.done.clone();
+        add(&mut total, &self.now);
+        account::tell(&total, self.last.as_ref(), &mut samples);
         search::tell(&self.view, &mut samples);
         self.seen.tell(&mut samples);
         Some(Snapshot {
@@ -137,6 +132,12 @@ impl Measures {
             samples: samples.0,
         })
     }
+}
+
+/// Adds what followed. Only its tenths of seconds would grow with the length of a run.
+fn add(total: &mut Slice, next: &Slice) {
+    total.merge_after(next);
+    total.outstanding.clear();
 }
 
 /// Samples as they are told.

@@ -176,6 +176,6 @@ pub fn trial_line(trial: &Trial) -> Text {
             .and(state.tone(), format!("{:<4}", state.name()));
     match why(trial) {
         Some(why) => line.then(format!("  {why}")),
-        None => line.then(response(trial.figures.response)),
+        None => line.then(response(trial.figures.response())),
     }
 }

@@ -1,4 +1,5 @@
 use crate::Words;
+use record::catalogue::{LOAD, LoadReader, LoadRow};
 use record::{Caveat, Failure, Judgement, Outcomes, Part, Purpose, Recovery, Slice, TrialResult};
 use stats::{Histogram, Quantiles};
 use std::collections::BTreeMap;
@@ -67,7 +68,34 @@ impl PartFigures {
     }
 }
 
-/// What was counted and timed in a load, finished or not.
+/// What is known of a row of the catalogue: that of a load, where its histograms would be too large to keep.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LoadValue {
+    /// Nothing: it is of a second only.
+    Nothing,
+    /// As it was counted.
+    Number(f64),
+    /// Lengths of time; none if there were none.
+    Times(Option<Times>),
+    /// How many there were of each.
+    Each(Vec<(String, u64)>),
+    /// Means over time; none if there was no time.
+    Tenths(Option<Outstanding>),
+}
+
+impl LoadValue {
+    fn of(row: &LoadRow, total: &Slice) -> Self {
+        match row.read {
+            LoadReader::Rate(_) | LoadReader::Longest(_) => Self::Nothing,
+            LoadReader::Number(get) => Self::Number(get(total)),
+            LoadReader::Times(get) => Self::Times(Times::of(get(total))),
+            LoadReader::Each(get) => Self::Each(get(total)),
+            LoadReader::Tenths(get) => Self::Tenths(Outstanding::of(get(total))),
+        }
+    }
+}
+
+/// What was counted and timed in a load, finished or not: what sentences are made of, and everything that tables tell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figures {
     /// Arrivals that came due.
@@ -78,34 +106,18 @@ pub struct Figures {
     pub resent: u64,
     /// What became of the arrivals.
     pub outcomes: Outcomes,
-    /// Answers by status.
-    pub statuses: BTreeMap<u16, u64>,
     /// Why the failed ones failed.
     pub failures: BTreeMap<Failure, u64>,
-    /// Done − due.
-    pub response: Option<Times>,
-    /// Done − sent.
-    pub service: Option<Times>,
-    /// Sent − due.
-    pub lateness: Option<Times>,
-    /// Taken up − due.
-    pub pacing: Option<Times>,
     /// Each step by itself; none if there is only one.
     pub parts: Vec<PartFigures>,
     /// In flight and backlog.
     pub outstanding: Option<Outstanding>,
     /// Open connections at the end.
     pub connections: u64,
-    /// Connections opened.
-    pub connects: u64,
     /// Bytes received.
     pub received_bytes: u64,
-    /// Processor time of the generator's loops.
-    pub cpu: Nanos,
-    /// Time that they were ready to run and waited for a processor.
-    pub run_delay: Nanos,
-    /// How many loops.
-    pub loops: u32,
+    /// What there is of each row of [`LOAD`].
+    pub values: Vec<LoadValue>,
 }
 
 impl Figures {
@@ -115,22 +127,27 @@ impl Figures {
             due: total.due,
             sent: total.sent,
             resent: total.resent,
-            parts: total.parts.iter().map(PartFigures::of).collect(),
             outcomes: total.outcomes,
-            statuses: total.statuses.clone(),
             failures: total.failures.clone(),
-            response: Times::of(&total.response),
-            service: Times::of(&total.service),
-            lateness: Times::of(&total.lateness),
-            pacing: Times::of(&total.pacing),
+            parts: total.parts.iter().map(PartFigures::of).collect(),
             outstanding: Outstanding::of(&total.outstanding),
             connections: total.connections,
-            connects: total.connects,
             received_bytes: total.received_bytes,
-            cpu: total.cpu,
-            run_delay: total.run_delay,
-            loops: total.loops,
+            values: LOAD.iter().map(|row| LoadValue::of(row, total)).collect(),
         }
+    }
+
+    /// Response time, service time, lateness and pacing, as the catalogue has them.
+    pub fn times(&self) -> impl Iterator<Item = Option<Times>> {
+        self.values.iter().filter_map(|value| match value {
+            LoadValue::Times(times) => Some(*times),
+            _ => None,
+        })
+    }
+
+    /// Done − due.
+    pub fn response(&self) -> Option<Times> {
+        self.times().next().flatten()
     }
 
     /// The failure seen most often.

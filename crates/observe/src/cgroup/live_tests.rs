@@ -3,7 +3,7 @@
 use super::*;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A group with a child in it; both are gone when dropped.
 struct Limited {

@@ -3,7 +3,7 @@ use crate::scene::Cast;
 use record::watch::SubjectWindow;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A shell that does what it is told, line by line, and says when it is done.
 struct Shell {

@@ -29,6 +29,7 @@ number! {
     u32: f64::from;
     u64: |n| n as f64;
     f64: |n| n;
+    units::Nanos: |n: units::Nanos| n.0 as f64;
 }
 
 /// How a field is read, and how that of the next window is added to it.

@@ -22,6 +22,8 @@ pub enum Quantity {
     Processors,
     /// A part of a whole, from 0 to 1.
     Share,
+    /// How many of these a second.
+    PerSecond(&'static str),
     /// What an interface carries.
     BitsPerSecond,
     /// Whatever a metrics endpoint gives.
@@ -37,6 +39,7 @@ impl Quantity {
             Self::Count(_) => "count",
             Self::Processors => "processors",
             Self::Share => "share",
+            Self::PerSecond(_) => "per second",
             Self::BitsPerSecond => "bits per second",
             Self::AsGiven => "as given",
         }
@@ -50,6 +53,7 @@ impl Quantity {
             Self::Count(of) => format!("{{{of}}}"),
             Self::Processors => "{cpu}".to_owned(),
             Self::Share => "1".to_owned(),
+            Self::PerSecond(of) => format!("{{{of}}}/s"),
             Self::BitsPerSecond => "bit/s".to_owned(),
             Self::AsGiven => String::new(),
         }
@@ -90,8 +94,10 @@ pub struct Measure {
 pub struct Metric {
     /// The family's name, as Prometheus has it.
     pub family: &'static str,
-    /// What tells it from others of that family.
+    /// What tells it from others of that family; no value where each of several has its own.
     pub label: Option<(&'static str, &'static str)>,
+    /// What the family says, in a sentence; if none, what its first measure does.
+    pub words: Option<&'static str>,
 }
 
 /// Of what a value is.
@@ -173,7 +179,8 @@ pub fn listed() -> Vec<Listed> {
 
 /// Says that a type is a [`Noun`]:
 ///
-/// - `field: Kind quantity, "name", "what it says";` for each number, `if` it can be trusted, `=> "family"` of metrics, `label "value"` there;
+/// - `field: Kind quantity, "name", "what it says";` for each number, `if` it can be trusted, `=> "family"` of metrics, `label "value"` there,
+///   `"what the family says."` if that is something else;
 /// - `derived` for what follows from several numbers;
 /// - `parts` that are nouns, and lists of them; `latest` those of which the latest is kept;
 /// - `words` that stay what they last were;
@@ -182,9 +189,9 @@ macro_rules! noun {
     (
         $noun:ty $(, of $source:literal)? $(, by $labels:tt)? {
             $($field:tt: $kind:ident $quantity:expr, $name:literal, $help:literal
-                $(, if $guard:expr)? $(=> $family:literal $($label:ident $value:literal)?)?;)*
+                $(, if $guard:expr)? $(=> $family:literal $($label:ident $value:literal)? $(, $words:literal)?)?;)*
         }
-        $(derived { $($d_name:literal $d_kind:ident $d_quantity:expr, $d_help:literal, $d_read:expr $(=> $d_family:literal $($d_label:ident $d_value:literal)?)?;)* })?
+        $(derived { $($d_name:literal $d_kind:ident $d_quantity:expr, $d_help:literal, $d_read:expr $(=> $d_family:literal $($d_label:ident $d_value:literal)? $(, $d_words:literal)?)?;)* })?
         $(parts { $($part:ident: $part_type:ty),* $(,)? })?
         $(latest { $($latest:ident: $latest_type:ty),* $(,)? })?
         $(words { $($word:ident),* $(,)? })?
@@ -210,6 +217,7 @@ macro_rules! noun {
                         metric: [$(Some($crate::catalogue::Metric {
                             family: $family,
                             label: [$(Some((stringify!($label), $value)),)? None][0],
+                            words: [$(Some($words),)? None][0],
                         }),)? None][0],
                     },)*
                     $($($crate::catalogue::Measure {
@@ -222,6 +230,7 @@ macro_rules! noun {
                         metric: [$(Some($crate::catalogue::Metric {
                             family: $d_family,
                             label: [$(Some((stringify!($d_label), $d_value)),)? None][0],
+                            words: [$(Some($d_words),)? None][0],
                         }),)? None][0],
                     },)*)?
                 ];

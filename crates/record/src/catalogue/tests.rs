@@ -1,9 +1,11 @@
-use super::{Measure, listed};
+use super::load::MERGED;
+use super::{LOAD, LoadReader, Measure, listed};
 use crate::watch::{
     Cgroup, CpuQuota, Disk, Full, Group, Host, Jvm, Link, Listener, MemoryLimit, Metrics, Neighbour, Network,
     Own, Peer, Postgres, Pressure, Series, Sessions, State, SubjectWindow, Sweep, TaskLimit, Usage, Wait,
     Window,
 };
+use crate::{Part, Silence, Slice};
 use serde_json::Value;
 use units::Nanos;
 
@@ -127,6 +129,61 @@ fn every_row_is_listed_once_and_says_something() {
         assert!(!help.is_empty() && !help.ends_with('.') && !help.contains('|'), "{name}: {help}");
         assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{name}");
     }
+}
+
+/// Whether a row is the one that counts its field; others say what follows from it.
+fn counts(read: LoadReader) -> bool {
+    !matches!(read, LoadReader::Rate(_) | LoadReader::Longest(_))
+}
+
+#[test]
+fn every_number_of_a_slice_is_in_one_row() {
+    let silence = Silence { from: Nanos::ZERO, to: Nanos::ZERO, waiting: 0, freed: None };
+    let slice =
+        Slice { resent: 1, parts: vec![Part::default()], silences: vec![silence], ..Slice::default() };
+    let json = serde_json::to_value(slice).expect("it is stored like this");
+    let mut fields = Vec::new();
+    for (name, value) in json.as_object().expect("a struct") {
+        match value.as_object() {
+            Some(inner) => fields.extend(inner.keys().map(|inner| format!("{name}.{inner}"))),
+            None => fields.push(name.clone()),
+        }
+    }
+    // It only says which second that is.
+    fields.retain(|field| field != "index");
+    for field in &fields {
+        let rows = LOAD.iter().filter(|row| counts(row.read) && row.measure.field == field).count();
+        let merged = MERGED.iter().filter(|(name, _)| name == field).count();
+        assert_eq!(rows + merged, 1, "{field}: crates/record/src/catalogue/load.rs");
+    }
+    assert!(fields.len() > 28, "{fields:?}");
+    for row in LOAD {
+        let Measure { name, help, .. } = row.measure;
+        assert_eq!(LOAD.iter().filter(|other| other.measure.name == name).count(), 1, "{name}");
+        assert!(!help.is_empty() && !help.ends_with('.') && !help.contains('|'), "{name}: {help}");
+    }
+}
+
+#[test]
+fn slices_are_one_as_their_numbers_want_it() {
+    let mut json =
+        serde_json::to_value(Slice { resent: 1, ..Slice::default() }).expect("it is stored like this");
+    number(&mut json, "", &mut Vec::new());
+    let slice: Slice = serde_json::from_value(json).expect("only numbers have changed");
+    let (mut beside, mut after) = (slice.clone(), slice.clone());
+    beside.merge_parallel(&slice);
+    after.merge_after(&slice);
+    for row in LOAD {
+        let LoadReader::Number(get) = row.read else { continue };
+        let [one, beside, after] = [&slice, &beside, &after].map(get);
+        let expected = match row.measure.name {
+            "in_flight" | "backlog" | "connections" | "generator_loops" => (2.0 * one, one),
+            _ => (2.0 * one, 2.0 * one),
+        };
+        assert_eq!((beside, after), expected, "{}", row.measure.name);
+    }
+    assert_eq!((beside.elapsed, after.elapsed), (slice.elapsed, slice.elapsed * 2));
+    assert_eq!(after.kernel, slice.kernel * 2);
 }
 
 /// A window of so many seconds.

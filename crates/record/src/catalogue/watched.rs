@@ -212,7 +212,8 @@ noun! { Jvm, of "jvm" {
 
 noun! { Host, of "host" {
         cpus: Level Count("cpu"), "cpus", "processors";
-        user_ns: Sum Ns, "user", "processor time of programs" => "torment_host_cpu_seconds_total" mode "user";
+        user_ns: Sum Ns, "user", "processor time of programs" => "torment_host_cpu_seconds_total" mode "user",
+            "Processor time of the machine: user, system, idle, iowait, steal.";
         system_ns: Sum Ns, "system", "of the kernel" => "torment_host_cpu_seconds_total" mode "system";
         idle_ns: Sum Ns, "idle", "idle" => "torment_host_cpu_seconds_total" mode "idle";
         iowait_ns: Sum Ns, "iowait", "idle while something waited for a disk"
@@ -271,7 +272,8 @@ impl Each for Neighbour {
 noun! { Network, of "network" {
         listen_overflows: Sum Count("event"), "listen_overflows",
             "connections not queued: a listening socket was full"
-            => "torment_network_events_total" event "listen_overflow";
+            => "torment_network_events_total" event "listen_overflow",
+            "What went wrong below the target's connections: listen_overflow, listen_drop, retransmitted.";
         listen_drops: Sum Count("event"), "listen_drops", "connections dropped at a listening socket"
             => "torment_network_events_total" event "listen_drop";
         segments_sent: Sum Count("segment"), "segments_sent", "segments sent";
@@ -307,7 +309,8 @@ noun! { Postgres, of "postgres" {
         oldest_transaction_s: Most Seconds, "oldest_transaction", "age of the oldest transaction seen",
             if |p| p.looks > 0;
         commits: Sum Count("transaction"), "commits", "transactions committed"
-            => "torment_database_transactions_total" end "commit";
+            => "torment_database_transactions_total" end "commit",
+            "Transactions by how they ended: commit, rollback.";
         rollbacks: Sum Count("transaction"), "rollbacks", "transactions rolled back"
             => "torment_database_transactions_total" end "rollback";
         blocks_read: Sum Count("block"), "blocks_read", "pages read from outside of shared buffers"
@@ -377,7 +380,8 @@ impl Each for Series {
 
 noun! { Own, of "torment" {
         cpu_ns: Sum Ns, "cpu", "processor time of torment";
-        loops_cpu_ns: Sum Ns, "loops_cpu", "of it that of the load's loops" => "torment_own_cpu_seconds_total" part "loops";
+        loops_cpu_ns: Sum Ns, "loops_cpu", "of it that of the load's loops" => "torment_own_cpu_seconds_total" part "loops",
+            "Processor time of torment: loops make the load, watch looks at the target, rest is all else.";
         loops_run_delay_ns: Sum Ns, "loops_ready", "time that torment's loops were ready and waited for a processor"
             => "torment_own_run_delay_seconds_total";
         watch_cpu_ns: Sum Ns, "watch_cpu", "processor time of the watch" => "torment_own_cpu_seconds_total" part "watch";

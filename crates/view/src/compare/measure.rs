@@ -151,7 +151,7 @@ pub(super) fn measures(runs: &[Run<'_>], noise: f64) -> Vec<Measure> {
         add(id, format!("response {name}{of}"), Unit::Nanos, true, true, &figure);
     }
     let longest =
-        |(view, _): Run<'_>| Some(Figure::alone(load(view)?.figures.response?.quantiles.max.0 as f64));
+        |(view, _): Run<'_>| Some(Figure::alone(load(view)?.figures.response()?.quantiles.max.0 as f64));
     add("response_max", format!("response max{of}"), Unit::Nanos, true, false, &longest);
     let goodput = |(view, spread): Run<'_>| match view.kind() {
         Kind::Load => spread.goodput().map(Figure::sure).or_else(|| {

@@ -49,7 +49,7 @@ impl Spread {
         let Some(load) = load(view) else { return Self::default() };
         let thresholds = load
             .figures
-            .response
+            .response()
             .map(|times| [times.quantiles.p50, times.quantiles.p90, times.quantiles.p99]);
         Self { trial: Some(load.number), loaded: load.loaded, thresholds, ..Self::default() }
     }

@@ -36,28 +36,16 @@ pub struct Buckets {
     sum_ns: u128,
 }
 
-impl Default for Buckets {
-    fn default() -> Self {
-        Self { counts: [0; BOUNDS + 1], sum_ns: 0 }
-    }
-}
-
 impl Buckets {
-    /// Adds all times of a histogram; each is known within 0.1 %.
-    pub fn add(&mut self, times: &Histogram) {
+    /// All times of a histogram; each is known within 0.1 %.
+    pub fn of(times: &Histogram) -> Self {
+        let mut all = Self { counts: [0; BOUNDS + 1], sum_ns: 0 };
         for (time, count) in times.counts() {
             let place = BOUNDS_NS.partition_point(|bound| *bound < time.0);
-            self.counts[place] += count;
-            self.sum_ns += u128::from(time.0) * u128::from(count);
+            all.counts[place] += count;
+            all.sum_ns += u128::from(time.0) * u128::from(count);
         }
-    }
-
-    /// Adds all of another.
-    pub fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
-            *mine += theirs;
-        }
-        self.sum_ns += other.sum_ns;
+        all
     }
 
     /// The upper bounds, in seconds; times beyond the last have none.
@@ -99,15 +87,12 @@ mod tests {
             (from..to).for_each(|i| times.record(Nanos::from_micros(i * i)));
             times
         };
-        let mut whole = Buckets::default();
-        whole.add(&times(1, 12_000));
-        let mut parts = Buckets::default();
-        for part in [(7_000, 12_000), (1, 300), (300, 7_000)] {
-            let mut one = Buckets::default();
-            one.add(&times(part.0, part.1));
-            parts.merge(&one);
+        let whole = Buckets::of(&times(1, 12_000));
+        let mut parts = Histogram::default();
+        for (from, to) in [(7_000, 12_000), (1, 300), (300, 7_000)] {
+            parts.merge(&times(from, to));
         }
-        assert_eq!(parts, whole);
+        assert_eq!(Buckets::of(&parts), whole);
         assert_eq!(whole.count(), 11_999);
         // Each is known within 0.1 %, also one that is exactly at a bound.
         let above = |us: u64| (1..12_000u64).filter(|i| i * i > us).count() as u64;

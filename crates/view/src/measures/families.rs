@@ -1,6 +1,6 @@
 //! Every family: the names that other people's tools know. One that was there once keeps its name, type and unit.
 
-use record::catalogue::{Listed, Measure, Metric, listed};
+use record::catalogue::{LOAD, LoadReader, LoadRow, Measure, Metric, listed};
 use std::sync::LazyLock;
 
 /// What a kind of sample is called and means.
@@ -32,6 +32,10 @@ pub enum Kind {
 }
 
 impl Kind {
+    fn of(measure: &Measure) -> Self {
+        if measure.grows { Self::Counter } else { Self::Gauge }
+    }
+
     /// The word of the text formats.
     pub fn name(self) -> &'static str {
         match self {
@@ -44,19 +48,16 @@ impl Kind {
 }
 
 impl Family {
-    fn of(row: &Listed, metric: Metric) -> Self {
-        let Measure { quantity, help, grows, .. } = row.measure;
-        let shared =
-            SHARED.iter().find(|(name, _)| *name == metric.family).map(|(_, help)| (*help).to_owned());
-        let mut letters = help.chars();
+    fn of(measure: &Measure, metric: Metric, labels: &[&'static str], kind: Kind) -> Self {
+        let mut letters = measure.help.chars();
         let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
-        let labels = row.labels.iter().copied().chain(metric.label.map(|(label, _)| label));
+        let labels = labels.iter().copied().chain(metric.label.map(|(label, _)| label));
         Self {
             name: metric.family,
-            kind: if *grows { Kind::Counter } else { Kind::Gauge },
-            unit: quantity.ucum().leak(),
+            kind,
+            unit: measure.quantity.ucum().leak(),
             labels: labels.collect::<Vec<_>>().leak(),
-            help: shared.unwrap_or_else(|| format!("{first}{}.", letters.as_str())).leak(),
+            help: metric.words.map_or_else(|| format!("{first}{}.", letters.as_str()), str::to_owned).leak(),
         }
     }
 
@@ -80,93 +81,51 @@ impl Family {
 }
 
 macro_rules! families {
-    ($($id:ident: $kind:ident $name:literal $unit:literal [$($label:literal),*] $help:literal;)*) => {
+    ($list:ident { $($id:ident: $kind:ident $name:literal $unit:literal [$($label:literal),*] $help:literal;)* }) => {
         $(pub(super) static $id: Family =
             Family { name: $name, kind: Kind::$kind, unit: $unit, labels: &[$($label),*], help: $help };)*
-        /// Those of the run, its load and its search.
-        static OF_THE_RUN: &[&Family] = &[$(&$id),*];
+        static $list: &[&Family] = &[$(&$id),*];
     };
 }
 
-/// All of them, in the order in which they are told: those of the run, and of what is watched as the catalogue has it.
+/// All of them, in the order in which they are told: those of the run, of its load as the catalogue has it, of its search, and of what
+/// is watched.
 pub static FAMILIES: LazyLock<Vec<&'static Family>> = LazyLock::new(|| {
     let mut families = OF_THE_RUN.to_vec();
+    for LoadRow { measure, read, .. } in LOAD {
+        let is_times = matches!(read, LoadReader::Times(_));
+        add(&mut families, measure, &[], if is_times { Kind::Histogram } else { Kind::of(measure) });
+    }
+    families.extend(OF_THE_SEARCH);
     for row in listed() {
-        let Some(metric) = row.measure.metric else { continue };
-        if !families.iter().any(|family| family.name == metric.family) {
-            // Once in the life of the program.
-            families.push(Box::leak(Box::new(Family::of(&row, metric))));
-        }
+        add(&mut families, row.measure, &row.labels, Kind::of(row.measure));
     }
     families
 });
+
+fn add(families: &mut Vec<&'static Family>, measure: &Measure, labels: &[&'static str], kind: Kind) {
+    let Some(metric) = measure.metric else { return };
+    if !families.iter().any(|family| family.name == metric.family) {
+        // Once in the life of the program.
+        families.push(Box::leak(Box::new(Family::of(measure, metric, labels, kind))));
+    }
+}
 
 /// That of a measure of the catalogue.
 pub(super) fn of_metric(name: &str) -> &'static Family {
     FAMILIES.iter().find(|family| family.name == name).expect("every metric of the catalogue is of a family")
 }
 
-/// What families say that several measures share.
-const SHARED: [(&str, &str); 4] = [
-    ("torment_database_transactions_total", "Transactions by how they ended: commit, rollback."),
-    ("torment_host_cpu_seconds_total", "Processor time of the machine: user, system, idle, iowait, steal."),
-    (
-        "torment_network_events_total",
-        "What went wrong below the target's connections: listen_overflow, listen_drop, retransmitted.",
-    ),
-    (
-        "torment_own_cpu_seconds_total",
-        "Processor time of torment: loops make the load, watch looks at the target, rest is all else.",
-    ),
-];
-
-families! {
-    // The run.
+families! { OF_THE_RUN {
     INFO: Info "torment_run_info" "" ["version", "goal", "host", "part_of"]
         "What is known of the run in words; part_of is the experiment that it is a measurement of.";
     RUNNING: Gauge "torment_run_running" "" []
         "1 while the run goes on, 0 when it has ended.";
     STARTED: Gauge "torment_run_start_time_seconds" "s" []
         "When the run began, since 1970.";
+} }
 
-    // The load.
-    OFFERED: Gauge "torment_offered_per_second" "{request}/s" []
-        "Starts that came due in the last second.";
-    ACHIEVED: Gauge "torment_achieved_per_second" "{request}/s" []
-        "Starts that were made in the last second.";
-    GOODPUT: Gauge "torment_goodput_per_second" "{request}/s" []
-        "Requests of the last second that were answered as expected, and in time.";
-    DUE: Counter "torment_requests_due_total" "{request}" []
-        "Starts that came due; of a storm processes instead of requests.";
-    SENT: Counter "torment_requests_sent_total" "{request}" []
-        "Starts that were made.";
-    REQUESTS: Counter "torment_requests_total" "{request}" ["outcome"]
-        "Starts by what became of them: ok, late, failed, timeout, refused, unsent, unfinished.";
-    RESPONSES: Counter "torment_responses_total" "{response}" ["status"]
-        "Answers by status, expected or not.";
-    RESPONSE: Histogram "torment_response_time_seconds" "s" []
-        "From when a request was due to its answer; of requests given up the time that they had waited.";
-    RESPONSE_MAX: Gauge "torment_response_time_max_seconds" "s" []
-        "The longest response time of the last second.";
-    SERVICE: Histogram "torment_service_time_seconds" "s" []
-        "From when a request was sent to its answer.";
-    LATENESS: Histogram "torment_lateness_seconds" "s" []
-        "From when a request was due to when it was sent: waiting for a connection, and torment's own delay.";
-    PACING: Histogram "torment_pacing_seconds" "s" []
-        "From when a request was due to when torment took it up: its own delay alone.";
-    IN_FLIGHT: Gauge "torment_requests_in_flight" "{request}" []
-        "Requests sent and not done, at the end of the last second.";
-    BACKLOG: Gauge "torment_requests_backlog" "{request}" []
-        "Requests due and not sent, at the end of the last second.";
-    CONNECTIONS: Gauge "torment_connections" "{connection}" []
-        "Connections that are open, at the end of the last second.";
-    RESENT: Counter "torment_requests_resent_total" "{request}" []
-        "Requests that were sent once more, because the server was closing their connection.";
-    CONNECTS: Counter "torment_connections_opened_total" "{connection}" []
-        "Connections opened.";
-    RECEIVED: Counter "torment_received_bytes_total" "By" []
-        "Bytes received.";
-
+families! { OF_THE_SEARCH {
     // The search, the experiment.
     TRIAL: Gauge "torment_trial_number" "" ["purpose"]
         "Number of the trial that goes on, or of the last one, and what it is for.";
@@ -188,4 +147,4 @@ families! {
     // The target.
     CPU_ALLOWED: Gauge "torment_target_cpus_allowed" "{cpu}" ["program", "role"]
         "Processors that it may use: its mask, and the smallest quota above it.";
-}
+} }

@@ -135,7 +135,8 @@ fn words(tree: &Tree) -> [String; 2] {
     [tree.title(), role.to_owned()]
 }
 
-fn value(measure: &Measure, counted: f64) -> Value {
+/// As it is said: a number of things is a whole one.
+pub(super) fn value(measure: &Measure, counted: f64) -> Value {
     match measure.quantity {
         Quantity::Count(_) | Quantity::Bytes if measure.whole => Value::Count(counted as u64),
         quantity => Value::Number(quantity.of(counted)),

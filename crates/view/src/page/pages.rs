@@ -9,7 +9,7 @@ use super::{front, second};
 use crate::document::{Document, Front, SCHEMA, Timeline};
 use crate::reason::TrialState;
 use crate::{RunView, Trial};
-use record::{Event, Outcome, Purpose};
+use record::{Event, Purpose};
 
 /// The strict goal's bounds after so many trials: shown to hold, and shown to fail.
 pub(super) type Bounds = (usize, Option<f64>, Option<f64>);
@@ -113,8 +113,7 @@ impl Pages {
 
     /// Every column that is shown and was measured.
     fn wanted(&self) -> Vec<Wanted> {
-        let load = second::COLUMNS.map(str::to_owned).into_iter().chain(Outcome::ALL.map(second::outcome));
-        let load = load.map(|id| Wanted { of: vec![id.clone()], id });
+        let load = second::columns().map(|(id, _)| Wanted { of: vec![id.clone()], id });
         let has = |wanted: &Wanted| wanted.of.iter().any(|id| self.rows.has(id));
         load.chain(self.seen.wanted()).filter(has).collect()
     }

@@ -1,98 +1,73 @@
 //! The columns of a second of load.
 
 use super::rows::{Cells, Rows};
+use crate::second::is_whole;
+use record::catalogue::{LOAD, LoadReader};
 use record::{Outcome, Slice};
-use stats::Histogram;
-use units::{Nanos, Rate};
+use units::Nanos;
 
-/// Columns that every load has.
-pub(super) const COLUMNS: [&str; 14] = [
-    "offered",
-    "achieved",
-    "goodput",
-    "resent",
-    "in_flight",
-    "backlog",
-    "connections",
-    "response_p50",
-    "response_p90",
-    "response_p99",
-    "response_max",
-    "lateness_p99",
-    "service_p99",
-    "generator_cpu",
-];
+/// Columns that every load has, but for those of the outcomes.
+const COLUMNS: &str = "offered achieved goodput resent in_flight backlog connections response_p50 response_p90 response_p99 \
+                       response_max lateness_p99 service_p99 generator_cpu";
 
 /// The column of an outcome.
 pub(super) fn outcome(outcome: Outcome) -> String {
     format!("outcomes.{}", outcome.name())
 }
 
-/// Its values. A second that was cut off too early makes no rate, and the drain after a load offers nothing.
-pub(super) fn cells(rows: &mut Rows, slice: &Slice) -> Cells {
-    let mut cells = Cells::new();
-    let mut put = |id: &str, adds: bool, value: Option<f64>| {
-        let column = rows.column(id, adds, None);
-        cells.extend(value.filter(|value| value.is_finite()).map(|value| (column, value as f32)));
-    };
-    let whole = crate::second::is_whole(slice.elapsed);
-    let rate = |count: u64| whole.then(|| Rate::of(count, slice.elapsed).0);
-    put("offered", false, rate(slice.due));
-    put("achieved", false, rate(slice.sent));
-    put("goodput", false, rate(slice.outcomes.ok));
-    put("resent", false, rate(slice.resent));
-    for each in Outcome::ALL {
-        put(&outcome(each), true, rate(slice.outcomes.get(each)));
-    }
-    put("in_flight", false, Some(slice.in_flight as f64));
-    put("backlog", false, Some(slice.backlog as f64));
-    put("connections", false, Some(slice.connections as f64));
-    let [p50, p90, p99, max] = quantiles(&slice.response, [0.5, 0.9, 0.99, 1.0]);
-    put("response_p50", false, p50);
-    put("response_p90", false, p90);
-    put("response_p99", false, p99);
-    put("response_max", false, max);
-    let [lateness] = quantiles(&slice.lateness, [0.99]);
-    // Nothing is late in a closed loop.
-    put("lateness_p99", false, lateness.filter(|time| *time > 1e-9));
-    let [service] = quantiles(&slice.service, [0.99]);
-    put("service_p99", false, service);
-    let busy = slice.cpu.as_secs_f64() / slice.elapsed.as_secs_f64();
-    put("generator_cpu", false, whole.then_some(busy));
-    cells
+/// All columns, and whether they add up.
+pub(super) fn columns() -> impl Iterator<Item = (String, bool)> {
+    let outcomes = Outcome::ALL.map(|each| (outcome(each), true));
+    COLUMNS.split(' ').map(|id| (id.to_owned(), false)).chain(outcomes)
 }
 
-/// Several quantiles in seconds, in one pass; rising.
-fn quantiles<const N: usize>(times: &Histogram, at: [f64; N]) -> [Option<f64>; N] {
-    let mut found = [None; N];
-    let all = times.count();
-    let mut next = 0;
-    let mut below = 0;
-    for (time, count) in times.counts() {
-        below += count;
-        while next < N && below as f64 >= at[next] * all as f64 {
-            let largest = times.max().unwrap_or(Nanos::MAX);
-            found[next] = Some(time.min(largest).as_secs_f64());
-            next += 1;
-        }
+/// Their values.
+pub(super) fn cells(rows: &mut Rows, slice: &Slice) -> Cells {
+    let cell = |(id, adds): (String, bool)| {
+        let column = rows.column(&id, adds, None);
+        Some((column, value(&id, slice).filter(|value| value.is_finite())? as f32))
+    };
+    columns().filter_map(cell).collect()
+}
+
+/// A measure of the catalogue by its name or field, or a percentile of one that is a time. Of what grows it is how much a second; one that
+/// was cut off too early makes no rate, and the drain after a load offers nothing.
+fn value(id: &str, slice: &Slice) -> Option<f64> {
+    let rate = |counted: f64| is_whole(slice.elapsed).then(|| counted / slice.elapsed.as_secs_f64());
+    if let Some(row) = LOAD.iter().find(|row| [row.measure.name, row.measure.field].contains(&id)) {
+        return match row.read {
+            LoadReader::Rate(get) => rate(get(slice) as f64),
+            LoadReader::Number(get) if row.measure.grows => rate(row.measure.quantity.of(get(slice))),
+            LoadReader::Number(get) => Some(get(slice)),
+            LoadReader::Longest(get) => get(slice).max().map(Nanos::as_secs_f64),
+            _ => None,
+        };
     }
-    found
+    let (name, percent) = id.rsplit_once("_p")?;
+    let row = LOAD.iter().find(|row| row.measure.name == name)?;
+    let LoadReader::Times(get) = row.read else { return None };
+    let time = get(slice).quantile(percent.parse::<f64>().ok()? / 100.0)?;
+    // Nothing is late in a closed loop.
+    (name != "lateness" || time > Nanos(1)).then(|| time.as_secs_f64())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A name that is of nothing would draw nothing.
     #[test]
-    fn one_pass_finds_what_asking_for_each_finds() {
-        let mut times = Histogram::default();
-        (1..=997u64).for_each(|i| times.record(Nanos::from_micros(i * i)));
-        let found = quantiles(&times, [0.5, 0.9, 0.99, 1.0]);
-        for (found, q) in found.into_iter().zip([0.5, 0.9, 0.99, 1.0]) {
-            let asked = times.quantile(q).expect("not empty").as_secs_f64();
-            assert!((found.expect("not empty") / asked - 1.0).abs() < 0.002, "{found:?} {asked}");
+    fn every_column_has_a_value() {
+        let mut slice = Slice { elapsed: record::SLICE, ..Slice::default() };
+        for times in [&mut slice.response, &mut slice.service, &mut slice.lateness] {
+            (1..=997u64).for_each(|i| times.record(Nanos::from_micros(i * i)));
         }
-        assert_eq!(quantiles(&Histogram::default(), [0.5]), [None]);
+        for (id, adds) in columns() {
+            assert!(value(&id, &slice).is_some_and(|value| !adds || value == 0.0), "{id}");
+        }
+        for (id, q) in [("response_p50", 0.5), ("response_p90", 0.9), ("response_max", 1.0)] {
+            assert_eq!(value(id, &slice), slice.response.quantile(q).map(Nanos::as_secs_f64), "{id}");
+        }
     }
 
     #[test]

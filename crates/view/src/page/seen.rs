@@ -293,3 +293,18 @@ impl Tree {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name that is of nothing would draw nothing.
+    #[test]
+    fn what_is_drawn_is_in_the_catalogue() {
+        let known = record::catalogue::listed();
+        for id in CHARTED.iter().chain(&LIMITS).chain(&STACKED) {
+            let is_it = |source: &str, name: &str| format!("{source}.{name}") == *id;
+            assert!(known.iter().any(|row| is_it(row.source, row.measure.name)), "{id}");
+        }
+    }
+}

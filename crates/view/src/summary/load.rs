@@ -168,10 +168,8 @@ fn times(figures: &Figures) -> Table {
         let cells = [q.p50, q.p90, q.p95, q.p99, q.p99_9, q.max, mean].map(|time| (time.to_string(), tone));
         table.row(std::iter::once((name.to_owned(), tone)).chain(cells));
     };
-    row("response time", figures.response);
-    row("service time", figures.service);
-    row("lateness", figures.lateness);
-    row("torment's own", figures.pacing);
+    let names = ["response time", "service time", "lateness", "torment's own"];
+    names.into_iter().zip(figures.times()).for_each(|(name, times)| row(name, times));
     table
 }
 

@@ -130,7 +130,7 @@ impl Area<'_> {
         }
     }
 
-    fn axes(&self, out: &mut String) {
+    pub(super) fn axes(&self, out: &mut String) {
         let Frame { left, right, top, bottom } = self.frame;
         for tick in self.x.ticks(((right - left) / EACH_X) as usize) {
             let (x, words) = (self.at_x(tick), xml(&self.x.words(tick)));

@@ -77,7 +77,7 @@ impl<R: 'static> Columns<R> {
         self.0.iter().map(|(_, value)| value(of)).collect()
     }
 
-    fn with(mut self, name: &str, kind: Kind, about: &str, value: Value<R>) -> Self {
+    pub fn with(mut self, name: &str, kind: Kind, about: &str, value: Value<R>) -> Self {
         self.0.push((Column { name: name.to_owned(), kind, about: about.to_owned() }, value));
         self
     }

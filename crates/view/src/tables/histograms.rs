@@ -1,6 +1,7 @@
 use super::At;
 use super::columns::Columns;
 use record::Slice;
+use record::catalogue::{LOAD, LoadReader};
 use units::Nanos;
 
 /// Times that are counted as one.
@@ -23,13 +24,11 @@ pub(super) fn columns() -> Columns<Bucket> {
 
 /// All that a trial's times came to.
 pub(super) fn of(at: &At, total: &Slice) -> Vec<Bucket> {
-    let times = [
-        ("response", &total.response),
-        ("service", &total.service),
-        ("lateness", &total.lateness),
-        ("pacing", &total.pacing),
-    ];
-    let buckets = times.into_iter().flat_map(|(of, times)| {
+    let times = LOAD.iter().filter_map(|row| match row.read {
+        LoadReader::Times(get) => Some((row.measure.name, get(total))),
+        _ => None,
+    });
+    let buckets = times.flat_map(|(of, times)| {
         times.buckets().map(move |(from, to, count)| Bucket { at: at.clone(), of, from, to, count })
     });
     buckets.collect()

@@ -1,11 +1,12 @@
 //! The seconds of a load, and the trials they make up.
 
 use super::At;
-use super::columns::Columns;
+use super::columns::{Cell, Columns, Kind};
 use crate::caveats::of_trial;
 use crate::reason::{TrialState, why_bad};
-use crate::{Figures, Trial};
-use record::{Limit, Outcome, Purpose, Recovery, Slice};
+use crate::{Figures, LoadValue, Trial};
+use record::catalogue::{LOAD, LoadReader, LoadRow, Measure, Quantity};
+use record::{Limit, Purpose, Recovery, Slice};
 use std::fmt::Display;
 use units::{Nanos, Rate};
 
@@ -15,17 +16,15 @@ pub(super) struct SliceOf {
     purpose: Option<Purpose>,
     index: u32,
     elapsed: Nanos,
-    in_flight: u64,
-    backlog: u64,
     silent: Nanos,
     figures: Figures,
 }
 
 impl SliceOf {
     pub fn new(at: At, purpose: Option<Purpose>, slice: &Slice) -> Self {
-        let Slice { index, elapsed, in_flight, backlog, .. } = *slice;
+        let Slice { index, elapsed, .. } = *slice;
         let silent = slice.silences.iter().fold(Nanos::ZERO, |sum, each| sum + each.length());
-        Self { at, purpose, index, elapsed, in_flight, backlog, silent, figures: Figures::of(slice) }
+        Self { at, purpose, index, elapsed, silent, figures: Figures::of(slice) }
     }
 
     fn rate(&self, count: u64) -> Option<f64> {
@@ -75,14 +74,12 @@ pub(super) fn slices() -> Columns<SliceOf> {
         })
         .number("offered_per_second", "arrivals that came due, a second", |s| s.rate(s.figures.due))
         .number("achieved_per_second", "arrivals that were sent, a second", |s| s.rate(s.figures.sent));
-    counted(columns, |s| &s.figures)
-        .whole("in_flight", "sent and not done, at its end", |s| Some(s.in_flight))
-        .whole("backlog", "due and not sent, at its end", |s| Some(s.backlog))
-        .number(
-            "silent_seconds",
-            "no answer came for so long although requests were under way, of silences of 100 ms or more that were over by then",
-            |s| Some(seconds(s.silent)),
-        )
+    let is_told = |row: &LoadRow| !matches!(row.read, LoadReader::Rate(_) | LoadReader::Longest(_));
+    counted(columns, |s| &s.figures, is_told).number(
+        "silent_seconds",
+        "no answer came for so long although requests were under way, of silences of 100 ms or more that were over by then",
+        |s| Some(seconds(s.silent)),
+    )
 }
 
 pub(super) fn trials() -> Columns<TrialOf> {
@@ -122,14 +119,14 @@ pub(super) fn trials() -> Columns<TrialOf> {
         .number("growth_per_second", "by how many arrivals a second the queue grew, if it did", |t| {
             t.trial.judgement.as_ref().and_then(|judgement| judgement.growth_per_second)
         });
-    counted(columns, |t| &t.trial.figures)
+    counted(columns, |t| &t.trial.figures, |row| !row.of_a_second)
         .number(
             "outstanding_max",
             "the most arrivals in flight and in the backlog, within a tenth of a second",
             |t| t.trial.figures.outstanding.map(|outstanding| outstanding.max),
         )
         .text("caveats", "codes of the reasons for doubt, those that void it first", |t| {
-            joined(of_trial(&t.trial).into_iter().map(|caveat| (caveat.doubt.name(), None)))
+            joined(of_trial(&t.trial).into_iter().map(|caveat| caveat.doubt.name()))
         })
         .number("held", "what nine of ten trials hold, estimated after this trial", |t| t.bounds.goals[0][0])
         .number("held_lower", "its 95 % interval begins here; or the highest load shown to hold", |t| {
@@ -144,65 +141,47 @@ pub(super) fn trials() -> Columns<TrialOf> {
         .text("bounds_unit", "unit of these six, such as `requests/s`", |t| t.bounds.unit.clone())
 }
 
-/// What is counted and timed of a second as of a whole trial.
-fn counted<R: 'static>(columns: Columns<R>, of: fn(&R) -> &Figures) -> Columns<R> {
-    let columns = columns.whole("due", "arrivals that came due", move |r| Some(of(r).due)).whole(
-        "sent",
-        "arrivals whose request was handed to the kernel",
-        move |r| Some(of(r).sent),
-    );
-    let columns = Outcome::ALL.into_iter().fold(columns, |columns, outcome| {
-        columns.whole(outcome.name(), about(outcome), move |r| Some(of(r).outcomes.get(outcome)))
-    });
-    timed(columns, of)
-        .text("statuses", "answers by status, as `200=59490; 503=12`", move |r| {
-            joined(of(r).statuses.iter().map(|(status, count)| (status, Some(*count))))
-        })
-        .text("failures", "why the failed ones failed, as `status 503=12; …`", move |r| {
-            joined(of(r).failures.iter().map(|(failure, count)| (failure, Some(*count))))
-        })
-        .number("outstanding_mean", "mean arrivals in flight and in the backlog", move |r| {
-            of(r).outstanding.map(|outstanding| outstanding.mean)
-        })
-        .whole("connections", "open connections, at its end", move |r| Some(of(r).connections))
-        .whole("connects", "connections opened", move |r| Some(of(r).connects))
-        .whole(
-            "resent",
-            "requests sent once more, because the server was closing their connection",
-            move |r| Some(of(r).resent),
-        )
-        .whole("received_bytes", "bytes received", move |r| Some(of(r).received_bytes))
-        .number("generator_cpu_seconds", "processor time of torment's loops", move |r| {
-            Some(seconds(of(r).cpu))
-        })
-        .number("generator_wait_seconds", "time that they were ready and waited for a processor", move |r| {
-            Some(seconds(of(r).run_delay))
-        })
-        .whole("generator_loops", "how many loops", move |r| Some(u64::from(of(r).loops)))
+/// Columns keep their places; those that are not among these come after them.
+const PLACES: &str = "due sent ok late failed timeout refused unsent unfinished response service lateness pacing statuses \
+                      failures outstanding connections connects resent received generator_cpu generator_wait \
+                      generator_loops in_flight backlog";
+
+/// Those rows of the catalogue that are told of a second, or of a trial.
+fn counted<R: 'static>(
+    columns: Columns<R>,
+    of: fn(&R) -> &Figures,
+    is_told: fn(&LoadRow) -> bool,
+) -> Columns<R> {
+    let mut rows: Vec<(usize, &LoadRow)> = LOAD.iter().enumerate().filter(|(_, row)| is_told(row)).collect();
+    let place = |row: &LoadRow| PLACES.split(' ').position(|name| name == row.measure.name);
+    rows.sort_by_key(|(_, row)| place(row).unwrap_or(usize::MAX));
+    rows.into_iter().fold(columns, |columns, (nth, row)| {
+        let Measure { name, help, quantity, .. } = row.measure;
+        let (end, kind) = match row.read {
+            LoadReader::Times(_) => {
+                return columns.times(name, help, move |r| match of(r).values[nth] {
+                    LoadValue::Times(times) => times,
+                    _ => None,
+                });
+            }
+            LoadReader::Each(_) => ("", Kind::Text),
+            LoadReader::Tenths(_) => ("_mean", Kind::Number),
+            _ if quantity == Quantity::Ns => ("", Kind::Number),
+            _ => ("", Kind::Whole),
+        };
+        let value = move |r: &R| cell(quantity, &of(r).values[nth]);
+        columns.with(&format!("{}{end}", row.column()), kind, help, Box::new(value))
+    })
 }
 
-fn timed<R: 'static>(columns: Columns<R>, of: fn(&R) -> &Figures) -> Columns<R> {
-    let columns = columns.times("response", "done − due", move |r| of(r).response).times(
-        "service",
-        "done − sent",
-        move |r| of(r).service,
-    );
-    columns.times("lateness", "sent − due", move |r| of(r).lateness).times(
-        "pacing",
-        "taken up − due, torment's own delay alone",
-        move |r| of(r).pacing,
-    )
-}
-
-fn about(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Ok => "arrivals answered as expected, in time",
-        Outcome::Late => "answered as expected, later than the goal allows",
-        Outcome::Failed => "answered otherwise, or not to be had",
-        Outcome::Timeout => "no complete answer within the time-out",
-        Outcome::Refused => "not started, because too many waited already",
-        Outcome::Unsent => "not started, because torment itself was behind",
-        Outcome::Unfinished => "still open when the drain was over",
+fn cell(quantity: Quantity, value: &LoadValue) -> Cell {
+    match value {
+        LoadValue::Number(counted) if quantity == Quantity::Ns => Cell::Number(quantity.of(*counted)),
+        LoadValue::Number(counted) => Cell::Whole(*counted as u64),
+        LoadValue::Tenths(Some(outstanding)) => Cell::Number(outstanding.mean),
+        LoadValue::Each(each) => joined(each.iter().map(|(name, count)| format!("{name}={count}")))
+            .map_or(Cell::Nothing, |text| Cell::Text(text.into())),
+        _ => Cell::Nothing,
     }
 }
 
@@ -211,11 +190,7 @@ fn seconds(time: Nanos) -> f64 {
 }
 
 /// `200=59490; 503=12`; nothing of nothing.
-fn joined<T: Display>(all: impl Iterator<Item = (T, Option<u64>)>) -> Option<String> {
-    let each = all.map(|(what, count)| match count {
-        Some(count) => format!("{what}={count}"),
-        None => what.to_string(),
-    });
-    let all: Vec<String> = each.collect();
+fn joined<T: Display>(all: impl Iterator<Item = T>) -> Option<String> {
+    let all: Vec<String> = all.map(|each| each.to_string()).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }

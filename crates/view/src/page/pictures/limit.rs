@@ -58,7 +58,7 @@ fn limit(view: &RunView) -> Chart {
             let state = TrialState::of(trial);
             Some(Point {
                 x,
-                y: quantile(trial.figures.response.as_ref()?).as_secs_f64(),
+                y: quantile(&trial.figures.response()?).as_secs_f64(),
                 label: format!("trial {}: {}", trial.number, state.name()),
                 tone: state.tone(),
                 ..Point::default()

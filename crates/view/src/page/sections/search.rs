@@ -73,7 +73,7 @@ fn table(run: &RunView) -> Table {
 
 fn row(trial: &Trial) -> Vec<Piece> {
     let state = TrialState::of(trial);
-    let times = trial.figures.response.map(|times| times.quantiles);
+    let times = trial.figures.response().map(|times| times.quantiles);
     let dash = || "–".to_owned();
     let loss = trial.judgement.as_ref().map_or_else(dash, |judgement| Share(judgement.loss).to_string());
     let time = |time: Option<Nanos>| time.map_or_else(dash, |time| time.to_string());
