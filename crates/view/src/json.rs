@@ -191,12 +191,14 @@ fn trial(view: &RunView, trial: &Trial) -> Value {
         "caveats": caveats::of_trial(trial).into_iter().map(caveat).collect::<Vec<_>>(),
     });
     for (row, value) in LOAD.iter().zip(&f.values).filter(|(row, _)| !row.of_a_second) {
-        let value = load_value(row, value);
+        let told = load_value(row, value);
         match row.measure.field.split_once('.') {
-            Some((of, part)) => said[of][part] = value,
+            Some((of, part)) => said[of][part] = told,
             // The tables call it otherwise.
-            None if row.measure.field == "run_delay" => said["generator_run_delay_seconds"] = value,
-            None => said[row.column()] = value,
+            None if row.measure.field == "run_delay" => said["generator_run_delay_seconds"] = told,
+            // Of a distribution each part has its unit.
+            None if matches!(value, LoadValue::Times(_)) => said[row.measure.field] = told,
+            None => said[row.column()] = told,
         }
     }
     said
