@@ -322,41 +322,32 @@ fn noticed(total: &Slice, stolen: f64, crowded: Option<u64>) -> Vec<Caveat> {
     for (lack, advice) in LACKS {
         if let Some(count) = total.failures.get(&Failure::Lacking(lack)) {
             let arrivals = if *count == 1 { "arrival" } else { "arrivals" };
-            add(
-                lack.into(),
-                format!("{} {arrivals} failed for lack of a {lack}; {advice}", units::grouped(*count)),
-            );
+            let count = units::grouped(*count);
+            add(lack.into(), format!("{count} {arrivals} failed for lack of a {lack}; {advice}"));
         }
     }
     let span = (total.elapsed.as_secs_f64() * f64::from(total.loops.max(1))).max(f64::MIN_POSITIVE);
     let (cpu, waited) = (total.cpu.as_secs_f64() / span, total.run_delay.as_secs_f64() / span);
     if cpu > WORKING_SHARE && cpu + waited > BUSY_SHARE {
-        add(
-            Doubt::GeneratorBusy,
-            format!(
-                "the generator worked {:.0} % of the time and waited {:.0} % for a processor; \
-                 give it more loops with --cores, or a machine of its own",
-                100.0 * cpu,
-                100.0 * waited
-            ),
+        let (cpu, waited) = (100.0 * cpu, 100.0 * waited);
+        let text = format!(
+            "the generator worked {cpu:.0} % of the time and waited {waited:.0} % for a processor; \
+             give it more loops with --cores, or a machine of its own"
         );
+        add(Doubt::GeneratorBusy, text);
     }
     if stolen > STEAL_SHARE {
-        add(
-            Doubt::Steal,
-            format!(
-                "the hypervisor gave {:.0} % of this machine's processor time to others; repeat at a quieter time",
-                100.0 * stolen
-            ),
+        let stolen = 100.0 * stolen;
+        let text = format!(
+            "the hypervisor gave {stolen:.0} % of this machine's processor time to others; repeat at a quieter time"
         );
+        add(Doubt::Steal, text);
     }
     if let Some(limit) = crowded {
-        add(
-            Doubt::ConnectionsLimit,
-            format!(
-                "all {limit} connections were busy, further arrivals waited in the generator; raise --max-connections to let the target see them"
-            ),
+        let text = format!(
+            "all {limit} connections were busy, further arrivals waited in the generator; raise --max-connections to let the target see them"
         );
+        add(Doubt::ConnectionsLimit, text);
     }
     caveats
 }

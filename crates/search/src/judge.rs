@@ -221,44 +221,38 @@ fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Cavea
         !good && (c.doubt.is_lack() || slows && !answered_wrong)
     };
     let mut found: Vec<Caveat> = result.caveats.iter().filter(ours).cloned().collect();
-    let unsent = Share::of(total.outcomes.unsent, total.due);
+    let mut add = |doubt: Doubt, text: String| found.push(Caveat::new(doubt, text));
+    let (unsent, most) = (Share::of(total.outcomes.unsent, total.due), Share(UNSENT_MOST));
     if unsent.0 > UNSENT_MOST {
-        found.push(Caveat::new(
-            Doubt::GeneratorLate,
-            format!(
-                "the generator left {unsent} of the arrivals unsent (at most {} may be): give it more cores, or ask for a lower rate",
-                Share(UNSENT_MOST)
-            ),
-        ));
+        let text = format!(
+            "the generator left {unsent} of the arrivals unsent (at most {most} may be): give it more cores, or ask for a lower rate"
+        );
+        add(Doubt::GeneratorLate, text);
     }
     let allowed = allowed(objective);
     let too_late = total.pacing.count_above(allowed);
     if let Some(p99) =
         total.pacing.quantile(1.0 - LATE_SHARE).filter(|p99| *p99 > allowed && too_late > LATE_FEW)
     {
-        found.push(Caveat::new(
-            Doubt::GeneratorLate,
-            format!("the generator itself was {p99} late at p99 (at most {allowed} may be): give it a core of its own, or ask for a lower rate"),
-        ));
+        let text = format!(
+            "the generator itself was {p99} late at p99 (at most {allowed} may be): give it a core of its own, or ask for a lower rate"
+        );
+        add(Doubt::GeneratorLate, text);
     }
     let planned = result.rate.over(result.loaded);
-    let due = total.due as f64;
+    let (due, sent) = (total.due as f64, total.sent);
     if (due - planned).abs() > DUE_SHARE * planned + 5.0 * planned.sqrt() + 2.0 {
-        found.push(Caveat::new(
-            Doubt::OffPlan,
-            format!("{due} arrivals came due where {planned:.0} were planned: the schedule was not kept, repeat the trial"),
-        ));
+        let text = format!(
+            "{due} arrivals came due where {planned:.0} were planned: the schedule was not kept, repeat the trial"
+        );
+        add(Doubt::OffPlan, text);
     }
-    let explained = total.sent + total.outcomes.bad() + total.outcomes.unsent;
+    let explained = sent + total.outcomes.bad() + total.outcomes.unsent;
     if (explained as f64) < due * (1.0 - DUE_SHARE) - 2.0 {
-        found.push(Caveat::new(
-            Doubt::OffPlan,
-            format!(
-                "only {} of {due} arrivals were sent, and nothing says why: please report this as a bug in \
-                 torment",
-                total.sent
-            ),
-        ));
+        let text = format!(
+            "only {sent} of {due} arrivals were sent, and nothing says why: please report this as a bug in torment"
+        );
+        add(Doubt::OffPlan, text);
     }
     let (held, waited) = (total.outstanding_ns as f64, total.waited_ns as f64);
     let off = (held - waited).abs();
@@ -266,14 +260,11 @@ fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Cavea
         && off > LITTLE_SHARE * held.max(waited)
         && off > LITTLE_FLOOR.0 as f64 * due
     {
-        found.push(Caveat::new(
-            Doubt::LittlesLaw,
-            format!(
-                "mean arrivals outstanding and rate × mean response time differ by {} (at most {} may be): the times cannot be trusted, look for a busy generator",
-                Share(off / held.max(waited)),
-                Share(LITTLE_SHARE)
-            ),
-        ));
+        let (by, most) = (Share(off / held.max(waited)), Share(LITTLE_SHARE));
+        let text = format!(
+            "mean arrivals outstanding and rate × mean response time differ by {by} (at most {most} may be): the times cannot be trusted, look for a busy generator"
+        );
+        add(Doubt::LittlesLaw, text);
     }
     found
 }
