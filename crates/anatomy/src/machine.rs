@@ -60,27 +60,17 @@ impl fmt::Display for Machine {
     }
 }
 
-/// The system calls that make processes and threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Creation {
-    /// fork(2); not on every architecture.
-    Fork,
-    /// vfork(2); not on every architecture.
-    Vfork,
-    /// clone(2): flags in its first argument.
-    Clone,
-    /// clone3(2): flags in the structure to which its first argument points.
-    Clone3,
-}
-
-impl Creation {
-    /// As the manual pages call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fork => "fork",
-            Self::Vfork => "vfork",
-            Self::Clone => "clone",
-            Self::Clone3 => "clone3",
-        }
+units::named! {
+    /// The system calls that make processes and threads.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Creation {
+        /// fork(2); not on every architecture.
+        Fork = "fork",
+        /// vfork(2); not on every architecture.
+        Vfork = "vfork",
+        /// clone(2): flags in its first argument.
+        Clone = "clone",
+        /// clone3(2): flags in the structure to which its first argument points.
+        Clone3 = "clone3",
     }
 }

@@ -26,50 +26,18 @@ pub enum Reason {
 }
 
 /// Name look-ups that glibc leaves to libraries it loads (nsswitch.conf(5)), and conversions of texts (iconv(3)).
-const NAMES: &[&str] = &[
-    "getaddrinfo",
-    "getnameinfo",
-    "gethostbyname",
-    "gethostbyname2",
-    "gethostbyaddr",
-    "gethostbyname_r",
-    "gethostbyaddr_r",
-    "getservbyname",
-    "getservbyport",
-    "getprotobyname",
-    "getpwnam",
-    "getpwuid",
-    "getpwnam_r",
-    "getpwuid_r",
-    "getpwent",
-    "getgrnam",
-    "getgrgid",
-    "getgrnam_r",
-    "getgrgid_r",
-    "getgrouplist",
-    "initgroups",
-    "getspnam",
-    "iconv_open",
+const NAMES: &[&str] = &units::texts![
+    "getaddrinfo" "getnameinfo" "gethostbyname" "gethostbyname2" "gethostbyaddr" "gethostbyname_r"
+    "gethostbyaddr_r" "getservbyname" "getservbyport" "getprotobyname" "getpwnam" "getpwuid" "getpwnam_r"
+    "getpwuid_r" "getpwent" "getgrnam" "getgrgid" "getgrnam_r" "getgrgid_r" "getgrouplist" "initgroups"
+    "getspnam" "iconv_open"
 ];
 const LOADS: &[&str] = &["dlopen", "dlmopen"];
 
 /// Parts of the C library, or of the compiler's own: static forms of them come with it.
-const LIBC: &[&str] = &[
-    "libc.so",
-    "libm.so",
-    "libdl.so",
-    "libpthread.so",
-    "librt.so",
-    "libutil.so",
-    "libmvec.so",
-    "libanl.so",
-    "libresolv.so",
-    "libgcc_s.so",
-    "ld-linux",
-    "ld-musl",
-    "ld64.so",
-    "libc.musl-",
-    "linux-vdso",
+const LIBC: &[&str] = &units::texts![
+    "libc.so" "libm.so" "libdl.so" "libpthread.so" "librt.so" "libutil.so" "libmvec.so" "libanl.so"
+    "libresolv.so" "libgcc_s.so" "ld-linux" "ld-musl" "ld64.so" "libc.musl-" "linux-vdso"
 ];
 
 /// What the usual ones are, by the beginning of their names.

@@ -4,28 +4,18 @@ use crate::{Binary, Creation, Flags, Undefined, Walk};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// A function of the C library that starts something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Function {
-    /// A process with a copy of the memory.
-    Fork,
-    /// A process that borrows its parent's memory until it runs another program.
-    Vfork,
-    /// Another program at once.
-    Spawn,
-    /// A thread.
-    Thread,
-}
-
-impl Function {
-    /// As in C.
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Self::Fork => "fork",
-            Self::Vfork => "vfork",
-            Self::Spawn => "posix_spawn",
-            Self::Thread => "pthread_create",
-        }
+units::named! {
+    /// A function of the C library that starts something.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Function {
+        /// A process with a copy of the memory.
+        Fork = "fork",
+        /// A process that borrows its parent's memory until it runs another program.
+        Vfork = "vfork",
+        /// Another program at once.
+        Spawn = "posix_spawn",
+        /// A thread.
+        Thread = "pthread_create",
     }
 }
 

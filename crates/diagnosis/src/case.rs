@@ -5,7 +5,7 @@ use crate::recording::{Recording, Second};
 use crate::steps::{Part, Steps};
 use crate::workers::Workers;
 use record::watch::{Look, Role, Subject, SubjectWindow, Watched, Window};
-use record::{Caveat, Costs, Failure, Lack, Outcome};
+use record::{Caveat, Costs, Failure, Lack, Outcome, Station, Use};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use units::{Nanos, Rate};
@@ -289,6 +289,11 @@ impl<'a> Case<'a> {
     /// The service's figure while it was well, from the same function.
     pub fn when_well<T>(&self, of: impl Fn(&Condition<'a>) -> T) -> Option<T> {
         self.well.as_ref().filter(|well| !well.each.is_empty()).map(of)
+    }
+
+    /// A station, and what was in use there: while it was well, and where it was not.
+    pub fn station(&self, named: Station, there: impl Fn(&Condition<'a>) -> Option<Use>) -> Station {
+        Station { well: self.when_well(&there).flatten(), degraded: there(&self.bad), ..named }
     }
 }
 

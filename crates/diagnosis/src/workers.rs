@@ -6,33 +6,11 @@ use std::collections::BTreeMap;
 
 /// Threads of the Java virtual machine itself, and of libraries, that never serve a request; as the kernel
 /// cuts their names, digits folded.
-const NOT_WORKERS: [&str; 26] = [
-    "C1 Compiler",
-    "C2 Compiler",
-    "VM Thread",
-    "VM Periodic",
-    "GC Thread",
-    "G1 ",
-    "ZGC",
-    "Shenandoah",
-    "Signal Dispatch",
-    "Service Thread",
-    "Monitor Deflati",
-    "Monitor Deflation",
-    "Finalizer",
-    "Reference Handl",
-    "Common-Cleaner",
-    "Notification T",
-    "Attach Listener",
-    "HikariPool",
-    "Hikari",
-    "DestroyJavaVM",
-    "Catalina-util",
-    "poller",
-    "stop",
-    "listener",
-    "signal",
-    "Sweeper thread",
+const NOT_WORKERS: [&str; 26] = units::texts![
+    "C1 Compiler" "C2 Compiler" "VM Thread" "VM Periodic" "GC Thread" "G1 " "ZGC" "Shenandoah"
+    "Signal Dispatch" "Service Thread" "Monitor Deflati" "Monitor Deflation" "Finalizer" "Reference Handl"
+    "Common-Cleaner" "Notification T" "Attach Listener" "HikariPool" "Hikari" "DestroyJavaVM"
+    "Catalina-util" "poller" "stop" "listener" "signal" "Sweeper thread"
 ];
 
 /// Where the threads that serve requests stand: average numbers.

@@ -48,33 +48,36 @@ impl Endpoint {
     pub fn of(target: &Target) -> Result<Self, Error> {
         match target {
             Target::Null => Ok(Self::null()),
-            Target::Http(origin) => Self::http(origin, target),
-            Target::Sql(database) => Self::sql(database, target),
+            Target::Http(origin) => {
+                let protocols: &[&[u8]] = match origin.http {
+                    HttpVersion::Either => &[b"h2", b"http/1.1"],
+                    HttpVersion::One => &[b"http/1.1"],
+                    HttpVersion::Two => &[b"h2"],
+                };
+                let tls = || tls(&origin.to_string(), &origin.host, origin.insecure, protocols);
+                let socket = origin.unix_socket.clone();
+                Self::at(target, origin.tls.then(tls), socket, &origin.host, origin.port)
+            }
+            Target::Sql(database) => {
+                let host = database.host.as_str();
+                let tls = || tls(host, host, database.insecure, &[b"postgresql"]);
+                Self::at(target, database.tls.then(tls), socket_path(database), host, database.port)
+            }
             Target::Demo => panic!("the built-in service has no place before it runs"),
         }
     }
 
-    fn http(origin: &Origin, target: &Target) -> Result<Self, Error> {
-        let protocols: &[&[u8]] = match origin.http {
-            HttpVersion::Either => &[b"h2", b"http/1.1"],
-            HttpVersion::One => &[b"http/1.1"],
-            HttpVersion::Two => &[b"h2"],
-        };
-        let ask = || tls(&origin.to_string(), &origin.host, origin.insecure, protocols);
-        let tls = if origin.tls { Some(ask()?) } else { None };
-        let place = match &origin.unix_socket {
-            Some(path) => SocketAddress::Unix(path.clone()),
-            None => SocketAddress::Tcp(address(&origin.host, origin.port)?),
-        };
-        Ok(Self { place, tls, target: target.clone() })
-    }
-
-    fn sql(database: &Database, target: &Target) -> Result<Self, Error> {
-        let ask = || tls(&database.host, &database.host, database.insecure, &[b"postgresql"]);
-        let tls = if database.tls { Some(ask()?) } else { None };
-        let place = match socket_path(database) {
+    fn at(
+        target: &Target,
+        tls: Option<Result<Tls, Error>>,
+        socket: Option<PathBuf>,
+        host: &str,
+        port: u16,
+    ) -> Result<Self, Error> {
+        let tls = tls.transpose()?;
+        let place = match socket {
             Some(path) => SocketAddress::Unix(path),
-            None => SocketAddress::Tcp(address(&database.host, database.port)?),
+            None => SocketAddress::Tcp(address(host, port)?),
         };
         Ok(Self { place, tls, target: target.clone() })
     }
@@ -142,10 +145,7 @@ impl Endpoint {
         if address.ip().is_loopback() && address.is_ipv4() {
             return None;
         }
-        let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
-        let mut ends = range.split_ascii_whitespace().map(str::parse::<u64>);
-        let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
-        Some((last + 1).saturating_sub(first))
+        sys::local_ports()
     }
 
     /// Whether it is reached without leaving this machine's loopback.

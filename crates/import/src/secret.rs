@@ -115,18 +115,9 @@ fn without_number(name: &str) -> &str {
 
 /// Whether the name of a header, a parameter or a field says that its value is secret.
 pub(crate) fn is_secret(name: &str) -> bool {
-    const WITHIN: [&str; 11] = [
-        "authorization",
-        "password",
-        "passwd",
-        "passphrase",
-        "secret",
-        "token",
-        "apikey",
-        "accesskey",
-        "credential",
-        "sessionid",
-        "sessid",
+    const WITHIN: [&str; 11] = units::texts![
+        "authorization" "password" "passwd" "passphrase" "secret" "token" "apikey" "accesskey" "credential"
+        "sessionid" "sessid"
     ];
     const WHOLE: [&str; 5] = ["auth", "pwd", "pass", "sid", "cookie"];
     let name: String =

@@ -13,7 +13,6 @@ use owners::Owners;
 use procfs::{Socket, State};
 use record::watch::{Listener, Missing, Peer, Usage, Window};
 use std::collections::HashMap;
-use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -207,13 +206,7 @@ fn ports(targets: &[SocketAddr], sockets: &[Socket]) -> Usage {
     for socket in sockets.iter().filter(|s| s.state != State::LISTEN && targets.contains(&s.remote)) {
         *pairs.entry((socket.local.ip(), socket.remote)).or_default() += 1;
     }
-    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
-    let mut ends = range.split_ascii_whitespace().map_while(|end| end.parse::<u64>().ok());
-    let limit = match (ends.next(), ends.next()) {
-        (Some(first), Some(last)) if last >= first => last - first + 1,
-        _ => 0,
-    };
-    Usage { used: pairs.into_values().max().unwrap_or(0), limit }
+    Usage { used: pairs.into_values().max().unwrap_or(0), limit: sys::local_ports().unwrap_or(0) }
 }
 
 impl Source for Sockets {

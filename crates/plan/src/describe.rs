@@ -106,16 +106,11 @@ impl Plan {
             return vec![format!("flow     {}", describe_flow(flow))];
         }
         let sum: f64 = self.flows.iter().map(|flow| flow.weight).sum();
-        let mut lines = Vec::new();
-        for flow in self.flows.iter().take(MOST_LINES) {
-            let label = if lines.is_empty() { "requests" } else { "" };
+        let text = |flow: &Flow| {
             let share = Share(flow.weight / sum).to_string();
-            lines.push(format!("{label:8} {share:>6}  {}", describe_flow(flow)));
-        }
-        if self.flows.len() > MOST_LINES {
-            lines.push(format!("         and {} more", self.flows.len() - MOST_LINES));
-        }
-        lines
+            format!("{share:>6}  {}", describe_flow(flow))
+        };
+        listed("requests", self.flows.iter().map(text).collect())
     }
 
     fn describe_limits(&self) -> String {
@@ -167,6 +162,20 @@ fn describe_watch(watch: &Watch, target: &Target) -> Option<String> {
 /// `1 step`, `2 steps`.
 fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// As many lines as are read, the first of them with a label.
+fn listed(label: &str, texts: Vec<String>) -> Vec<String> {
+    let more = texts.len().saturating_sub(MOST_LINES);
+    let mut lines: Vec<String> = Vec::new();
+    for text in texts.into_iter().take(MOST_LINES) {
+        let label = if lines.is_empty() { label } else { "" };
+        lines.push(format!("{label:8} {text}"));
+    }
+    if more > 0 {
+        lines.push(format!("         and {more} more"));
+    }
+    lines
 }
 
 fn describe_flow(flow: &Flow) -> String {

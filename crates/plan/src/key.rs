@@ -96,22 +96,9 @@ impl Key {
     pub(crate) const ALL: &'static [Word] = all::ALL;
 
     /// The sections at the top of a file, in the order of its page.
-    pub(crate) const SECTIONS: [&'static str; 15] = [
-        "target",
-        "data",
-        "request",
-        "flow",
-        "load",
-        "find",
-        "generator",
-        "watch",
-        "service",
-        "postgres",
-        "need",
-        "variant",
-        "hypothesis",
-        "try",
-        "quick",
+    pub(crate) const SECTIONS: [&'static str; 15] = units::texts![
+        "target" "data" "request" "flow" "load" "find" "generator" "watch" "service" "postgres" "need"
+        "variant" "hypothesis" "try" "quick"
     ];
 
     /// The key of this name in a section, and the shape of its value.

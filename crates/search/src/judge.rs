@@ -234,13 +234,13 @@ fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Cavea
         add(Doubt::GeneratorLate, Grounds::Late { p99, most });
     }
     let planned = result.rate.over(result.loaded);
-    let due = total.due as f64;
+    let (due, sent) = (total.due as f64, total.sent);
     if (due - planned).abs() > DUE_SHARE * planned + 5.0 * planned.sqrt() + 2.0 {
         add(Doubt::OffPlan, Grounds::Due { due: total.due, planned });
     }
-    let explained = total.sent + total.outcomes.bad() + total.outcomes.unsent;
+    let explained = sent + total.outcomes.bad() + total.outcomes.unsent;
     if (explained as f64) < due * (1.0 - DUE_SHARE) - 2.0 {
-        add(Doubt::OffPlan, Grounds::Sent { sent: total.sent, due: total.due });
+        add(Doubt::OffPlan, Grounds::Sent { sent, due: total.due });
     }
     let (held, waited) = (total.outstanding_ns as f64, total.waited_ns as f64);
     let off = (held - waited).abs();

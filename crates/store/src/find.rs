@@ -83,25 +83,15 @@ impl Store {
 
     /// Some of the ids that begin so, the newest first.
     fn beginning(&self, asked: &str) -> Result<Vec<String>, Error> {
-        let read = || {
-            let sql = "SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1 ORDER BY started_unix_ms DESC, key DESC LIMIT ?2";
-            let mut query = self.db.prepare(sql)?;
-            query
-                .query_map(params![asked, SHOWN as i64], |row| row.get(0))?
-                .collect::<rusqlite::Result<Vec<String>>>()
-        };
-        read().map_err(|e| self.error(&e))
+        let sql = "SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1 ORDER BY started_unix_ms DESC, key DESC LIMIT ?2";
+        self.rows(sql, params![asked, SHOWN as i64], |row| row.get(0))
     }
 
     /// That there is none, with those that are called nearly so.
     pub(crate) fn none(&self, asked: &str) -> Result<Error, Error> {
-        let read = || {
-            let sql = "SELECT DISTINCT coalesce(name, id) FROM (SELECT name, id FROM run
-                       ORDER BY started_unix_ms DESC, key DESC LIMIT ?1)";
-            let mut query = self.db.prepare(sql)?;
-            query.query_map([LOOKED_THROUGH], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()
-        };
-        let all = read().map_err(|e| self.error(&e))?;
+        let sql = "SELECT DISTINCT coalesce(name, id) FROM (SELECT name, id FROM run
+                   ORDER BY started_unix_ms DESC, key DESC LIMIT ?1)";
+        let all: Vec<String> = self.rows(sql, [LOOKED_THROUGH], |row| row.get(0))?;
         Ok(Error::NoRun { asked: asked.to_owned(), kept: self.count()?, near: near(asked, &all) })
     }
 }

@@ -1,5 +1,5 @@
 use crate::Error;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Params, Row, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -46,6 +46,20 @@ impl Store {
 
     pub(crate) fn error(&self, error: &rusqlite::Error) -> Error {
         Error::of(&self.path, error)
+    }
+
+    /// All rows of a query.
+    pub(crate) fn rows<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        each: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, Error> {
+        let read = || {
+            let mut query = self.db.prepare(sql)?;
+            query.query_map(params, each)?.collect::<rusqlite::Result<Vec<T>>>()
+        };
+        read().map_err(|e| self.error(&e))
     }
 }
 

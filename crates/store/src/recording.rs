@@ -351,7 +351,7 @@ fn json(event: &Event) -> String {
 }
 
 /// SQLite's integers are signed; milliseconds since 1970 fit for 292 million years.
-fn signed(ms: u64) -> i64 {
+pub(crate) fn signed(ms: u64) -> i64 {
     i64::try_from(ms).unwrap_or(i64::MAX)
 }
 
@@ -374,19 +374,12 @@ impl Store {
 
     /// Fails if a living process writes the run, or one of its measurements.
     fn must_not_go_on(&self, id: &RunId) -> Result<(), Error> {
-        let writers = || {
-            let mut query = self.db.prepare(
-                "SELECT writer_boot, writer_pid, writer_start FROM run
-                 WHERE (id = ?1 OR part_of = ?1) AND ended_unix_ms IS NULL",
-            )?;
-            query
-                .query_map([&id.0], |row| {
-                    Ok(Writer { boot: row.get(0)?, pid: row.get(1)?, start: row.get(2)? })
-                })?
-                .collect::<rusqlite::Result<Vec<_>>>()
-        };
-        let found = writers().map_err(|e| self.error(&e))?;
-        match found.into_iter().find(Writer::lives) {
+        let sql = "SELECT writer_boot, writer_pid, writer_start FROM run
+                   WHERE (id = ?1 OR part_of = ?1) AND ended_unix_ms IS NULL";
+        let writers = self.rows(sql, [&id.0], |row| {
+            Ok(Writer { boot: row.get(0)?, pid: row.get(1)?, start: row.get(2)? })
+        })?;
+        match writers.into_iter().find(Writer::lives) {
             Some(writer) => Err(Error::Running { id: id.0.clone(), pid: writer.pid }),
             None => Ok(()),
         }

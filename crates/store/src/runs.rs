@@ -1,4 +1,5 @@
 use crate::label::tag_begins;
+use crate::recording::signed;
 use crate::writer::Writer;
 use crate::{CameTo, Error, Store};
 use record::{Label, RunId, Verdict};
@@ -265,7 +266,6 @@ impl Store {
              ORDER BY started_unix_ms DESC, key DESC"
         );
         let limit = filter.limit.map_or(usize::MAX, |limit| limit as usize);
-        let signed = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
         let (since, until) = (filter.since_unix_ms.map(signed), filter.until_unix_ms.map(signed));
         // As its list of tags has the first of them, or the beginning of it: most others need not be read.
         let tag = filter.tags.first().map(|tag| tag_begins(tag));
@@ -308,26 +308,17 @@ impl Store {
     /// The runs without an end, and those that ended then or later, in milliseconds since 1970; measurements of experiments
     /// among them. The one that began last first.
     pub fn lately(&self, since_unix_ms: u64) -> Result<Vec<RunSummary>, Error> {
-        let since = i64::try_from(since_unix_ms).unwrap_or(i64::MAX);
-        let read = || {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM {RUNS} WHERE ended_unix_ms IS NULL OR ended_unix_ms >= ?1
-                 ORDER BY started_unix_ms DESC, key DESC"
-            );
-            let mut query = self.db.prepare(&sql)?;
-            query.query_map([since], summary)?.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        read().map_err(|e| self.error(&e))
+        let sql = format!(
+            "SELECT {COLUMNS} FROM {RUNS} WHERE ended_unix_ms IS NULL OR ended_unix_ms >= ?1
+             ORDER BY started_unix_ms DESC, key DESC"
+        );
+        self.rows(&sql, [signed(since_unix_ms)], summary)
     }
 
     /// The measurements of an experiment, in the order they were made; none of any other run.
     pub fn parts(&self, id: &RunId) -> Result<Vec<RunId>, Error> {
-        let read = || {
-            let sql = "SELECT id FROM run WHERE part_of = ?1 ORDER BY started_unix_ms, key";
-            let mut query = self.db.prepare(sql)?;
-            query.query_map([&id.0], |row| row.get(0).map(RunId))?.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        read().map_err(|e| self.error(&e))
+        let sql = "SELECT id FROM run WHERE part_of = ?1 ORDER BY started_unix_ms, key";
+        self.rows(sql, [&id.0], |row| row.get(0).map(RunId))
     }
 
     /// One run's line. Fails if there is none of that id.

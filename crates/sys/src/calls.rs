@@ -50,68 +50,33 @@ pub fn call(number: i64) -> Call {
     }
 }
 
+/// The name of a call that is among these.
+macro_rules! one_of {
+    ($number:ident: $($call:ident)+) => {
+        match $number {
+            $(libc::$call => stringify!($call).strip_prefix("SYS_"),)+
+            _ => None,
+        }
+    };
+}
+
 fn descriptor(number: i64) -> Option<&'static str> {
-    Some(match number {
-        libc::SYS_read => "read",
-        libc::SYS_write => "write",
-        libc::SYS_readv => "readv",
-        libc::SYS_writev => "writev",
-        libc::SYS_pread64 => "pread64",
-        libc::SYS_pwrite64 => "pwrite64",
-        libc::SYS_preadv => "preadv",
-        libc::SYS_pwritev => "pwritev",
-        libc::SYS_recvfrom => "recvfrom",
-        libc::SYS_recvmsg => "recvmsg",
-        libc::SYS_recvmmsg => "recvmmsg",
-        libc::SYS_sendto => "sendto",
-        libc::SYS_sendmsg => "sendmsg",
-        libc::SYS_sendmmsg => "sendmmsg",
-        libc::SYS_connect => "connect",
-        libc::SYS_fsync => "fsync",
-        libc::SYS_fdatasync => "fdatasync",
-        libc::SYS_sync_file_range => "sync_file_range",
-        libc::SYS_syncfs => "syncfs",
-        libc::SYS_ftruncate => "ftruncate",
-        libc::SYS_fallocate => "fallocate",
-        libc::SYS_getdents64 => "getdents64",
-        libc::SYS_splice => "splice",
-        _ => return None,
-    })
+    one_of! {
+        number:
+        SYS_read SYS_write SYS_readv SYS_writev SYS_pread64 SYS_pwrite64 SYS_preadv SYS_pwritev
+        SYS_recvfrom SYS_recvmsg SYS_recvmmsg SYS_sendto SYS_sendmsg SYS_sendmmsg SYS_connect SYS_fsync
+        SYS_fdatasync SYS_sync_file_range SYS_syncfs SYS_ftruncate SYS_fallocate SYS_getdents64 SYS_splice
+    }
 }
 
 fn other(number: i64) -> Option<&'static str> {
-    Some(match number {
-        libc::SYS_futex_waitv => "futex_waitv",
-        // These wait for whoever has locked the file, not for the file.
-        libc::SYS_flock => "flock",
-        libc::SYS_fcntl => "fcntl",
-        libc::SYS_sendfile => "sendfile",
-        libc::SYS_openat => "openat",
-        libc::SYS_renameat2 => "renameat2",
-        libc::SYS_unlinkat => "unlinkat",
-        libc::SYS_mkdirat => "mkdirat",
-        libc::SYS_newfstatat => "newfstatat",
-        libc::SYS_statx => "statx",
-        libc::SYS_sync => "sync",
-        libc::SYS_msync => "msync",
-        libc::SYS_mmap => "mmap",
-        libc::SYS_munmap => "munmap",
-        libc::SYS_mprotect => "mprotect",
-        libc::SYS_madvise => "madvise",
-        libc::SYS_brk => "brk",
-        libc::SYS_clone => "clone",
-        libc::SYS_execve => "execve",
-        libc::SYS_exit => "exit",
-        libc::SYS_exit_group => "exit_group",
-        libc::SYS_semop => "semop",
-        libc::SYS_semtimedop => "semtimedop",
-        libc::SYS_msgrcv => "msgrcv",
-        libc::SYS_rt_sigtimedwait => "rt_sigtimedwait",
-        libc::SYS_rt_sigsuspend => "rt_sigsuspend",
-        libc::SYS_restart_syscall => "restart_syscall",
-        libc::SYS_ioctl => "ioctl",
-        _ => return None,
-    })
+    one_of! {
+        number:
+        SYS_futex_waitv SYS_flock SYS_fcntl SYS_sendfile SYS_openat SYS_renameat2 SYS_unlinkat SYS_mkdirat
+        SYS_newfstatat SYS_statx SYS_sync SYS_msync SYS_mmap SYS_munmap SYS_mprotect SYS_madvise SYS_brk
+        SYS_clone SYS_execve SYS_exit SYS_exit_group SYS_semop SYS_semtimedop SYS_msgrcv
+        SYS_rt_sigtimedwait SYS_rt_sigsuspend SYS_restart_syscall SYS_ioctl
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
+use crate::Mapping;
 use std::io;
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
+use units::Bytes;
 
 /// A number under a mutex and a condition variable of the C library (pthread_cond_wait(3)), in memory that this process
 /// and the children that it forks from now on have in common.
@@ -11,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 #[derive(Debug)]
 pub struct Condition {
     place: NonNull<Inner>,
+    _memory: Mapping,
 }
 
 #[repr(C)]
@@ -29,22 +32,8 @@ unsafe impl Sync for Condition {}
 impl Condition {
     /// Of the number 0, for the threads of this process, or for processes.
     pub fn new(between_processes: bool) -> io::Result<Self> {
-        // SAFETY: a new mapping of which the kernel chooses the place touches none that exists.
-        let place = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                size_of::<Inner>(),
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        if place == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let this =
-            Self { place: NonNull::new(place.cast()).expect("the kernel places nothing at 0 by itself") };
+        let memory = Mapping::anonymous(Bytes(size_of::<Inner>() as u64), libc::MAP_SHARED)?;
+        let this = Self { place: memory.place().0.cast(), _memory: memory };
         let who =
             if between_processes { libc::PTHREAD_PROCESS_SHARED } else { libc::PTHREAD_PROCESS_PRIVATE };
         // SAFETY: a mapping is aligned to a page, has room for an `Inner`, and nobody else knows of it yet. The attributes
@@ -83,13 +72,6 @@ impl Condition {
     fn number(&self) -> &AtomicU32 {
         // SAFETY: it is a part of an `Inner` that is there as long as `self`, and only ever used as an atomic.
         unsafe { &(*self.place.as_ptr()).number }
-    }
-}
-
-impl Drop for Condition {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is ours as a whole, and nobody of this process borrows it any more.
-        unsafe { libc::munmap(self.place.as_ptr().cast(), size_of::<Inner>()) };
     }
 }
 

@@ -50,7 +50,7 @@ pub use ptrace::{
 pub use reap::{Reaped, reap};
 pub use ring::Reads;
 pub use shared::Shared;
-pub use socket::bind_address_no_port;
+pub use socket::{bind_address_no_port, local_ports};
 pub use start::before_exec;
 pub use ticks::Ticks;
 pub use usage::{Usage, UsageOf, usage};

@@ -34,11 +34,9 @@ impl Allowed {
 
 /// Whether this process may run on each of these processors; the error names the first it may not.
 pub fn check_processors(processors: &[u32]) -> io::Result<()> {
-    let allowed = sched_getaffinity(None)?;
-    let is_allowed = |cpu: usize| cpu < CpuSet::MAX_CPU && allowed.is_set(cpu);
-    let Some(missing) = processors.iter().find(|cpu| !is_allowed(**cpu as usize)) else { return Ok(()) };
-    let list: Vec<String> =
-        (0..CpuSet::MAX_CPU).filter(|cpu| is_allowed(*cpu)).map(|cpu| cpu.to_string()).collect();
+    let allowed = Allowed::now()?.list();
+    let Some(missing) = processors.iter().find(|cpu| !allowed.contains(cpu)) else { return Ok(()) };
+    let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
     Err(io::Error::other(format!("processor {missing} is not available here; choose of {}", list.join(", "))))
 }
 

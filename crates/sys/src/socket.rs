@@ -1,6 +1,14 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
+/// How many ports there are for connections of our own to one address (ip(7), `ip_local_port_range`).
+pub fn local_ports() -> Option<u64> {
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+    let mut ends = range.split_ascii_whitespace().map_while(|end| end.parse::<u64>().ok());
+    let (first, last) = (ends.next()?, ends.next()?);
+    Some((last + 1).saturating_sub(first))
+}
+
 /// Lets `bind` choose the source address only, and `connect` the port (`IP_BIND_ADDRESS_NO_PORT`,
 /// Linux 4.2, ip(7)): ports are then counted for each pair of addresses, not for each source.
 pub fn bind_address_no_port(socket: impl AsFd) -> io::Result<()> {

@@ -18,9 +18,9 @@ use view::anatomy::{binary_json, binary_lines, call_json, call_lines, script_jso
 pub fn explain_call(function: Function, program: &Path, common: &Common) -> Result<u8, Failure> {
     let libraries = libraries_of(program)?;
     let images = images(&libraries)?;
-    let walk = ::anatomy::walk(&images, function.symbol()).with_context(|| {
+    let walk = ::anatomy::walk(&images, function.name()).with_context(|| {
         let why = if libraries.is_static { " (a static program, perhaps stripped of its names)" } else { "" };
-        format!("cannot follow {} of {}{why}", function.symbol(), libraries.program.display())
+        format!("cannot follow {} of {}{why}", function.name(), libraries.program.display())
     })?;
     let live = live::look(function, &walk, &libraries, &images);
     let verdict = Verdict::of(&walk, &live);

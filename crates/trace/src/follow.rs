@@ -207,13 +207,10 @@ impl Tracer<'_> {
                 // The kernel stops what is new by a signal that is not meant for it.
                 (None, if self.fresh.remove(&number) { 0 } else { signal })
             }
-            Stopped::Exited(code) => {
+            Stopped::Exited(_) | Stopped::Killed(_) => {
                 self.watch.remove(pid);
-                (Some(StopReason::Ended(Some(code))), 0)
-            }
-            Stopped::Killed(_) => {
-                self.watch.remove(pid);
-                (Some(StopReason::Ended(None)), 0)
+                let code = if let Stopped::Exited(code) = stopped { Some(code) } else { None };
+                (Some(StopReason::Ended(code)), 0)
             }
         })
     }

@@ -9,9 +9,9 @@ use ratatui::style::{Color, Style};
 use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Chart, Dataset, GraphType};
-use units::{Nanos, Rate};
+use units::Nanos;
 use view::document::Timeline;
-use view::{Kind, Tone};
+use view::{Kind, Tone, number};
 
 /// Seconds shown at most.
 const SHOWN_S: f64 = 120.0;
@@ -98,10 +98,6 @@ struct Time {
 fn trials(pen: &Pen<'_>, first: f64) -> Vec<(f64, f64, Tone)> {
     let phases = pen.ongoing.pages.phases(PHASES).into_iter().filter(|phase| phase.to > first);
     phases.map(|phase| (phase.from.max(first), phase.to, phase.tone)).collect()
-}
-
-fn number(value: f64) -> String {
-    Rate(value).to_string().trim_end_matches("/s").to_owned()
 }
 
 /// The next number at or above a positive one that reads well on an axis.

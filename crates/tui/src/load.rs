@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span, Text};
 use record::{Outcome, Outcomes};
 use units::{Nanos, Rate, Share, grouped};
 use view::document::Timeline;
-use view::{Glyphs, Kind, Tone, trial_line, trial_strip};
+use view::{Glyphs, Kind, Tone, number, trial_line, trial_strip};
 
 /// Seconds that the last second is looked for in: what was seen comes a little late.
 const LAST_S: f64 = 4.0;
@@ -133,7 +133,6 @@ impl Pen<'_> {
     }
 
     fn bounds(&self) -> Line<'static> {
-        let number = |rate: f64| units::Rate(rate).to_string().trim_end_matches("/s").to_owned();
         let Some(limit) = self.view.limits.first() else {
             return Line::from(self.span("no bound yet: climbing until the goal fails", Tone::Plain));
         };
@@ -187,19 +186,11 @@ impl Pen<'_> {
             [self.span(format!("{name} "), Tone::Faint), self.span(format!("{value:<9}"), tone)]
         };
         let waits = if last("backlog").is_some_and(|value| value > 0.0) { Tone::Warn } else { Tone::Strong };
-        let rates = [
-            cell("offered", rate("offered"), Tone::Strong),
-            cell("achieved", rate("achieved"), Tone::Strong),
-        ]
-        .concat();
+        let strong = |name: &str, value: String| cell(name, value, Tone::Strong);
+        let rates = [strong("offered", rate("offered")), strong("achieved", rate("achieved"))].concat();
         let waiting =
-            [cell("in flight", count("in_flight"), Tone::Strong), cell("backlog", count("backlog"), waits)]
-                .concat();
-        let times = [
-            cell("p50", time("response_p50"), Tone::Strong),
-            cell("p99", time("response_p99"), Tone::Strong),
-        ]
-        .concat();
+            [strong("in flight", count("in_flight")), cell("backlog", count("backlog"), waits)].concat();
+        let times = [strong("p50", time("response_p50")), strong("p99", time("response_p99"))].concat();
         let mut lines: Vec<Line<'static>> = match self.width {
             100.. => vec![[rates, waiting, times].concat().into()],
             WIDE.. => vec![[rates, waiting].concat().into(), times.into()],

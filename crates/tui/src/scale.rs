@@ -3,8 +3,7 @@
 
 use crate::Palette;
 use ratatui::text::{Line, Span};
-use units::Rate;
-use view::{RunView, Tone, TrialState};
+use view::{RunView, Tone, TrialState, number};
 
 /// With both bounds the line shows their interval and twice as much on either side, so that
 /// it zooms in as they close in.
@@ -124,10 +123,6 @@ pub(crate) fn lines(view: &RunView, width: usize, palette: Palette) -> Option<[L
         write(&mut labels, begin, &text, Tone::Bad);
     }
     Some([now, axis, labels].map(|row| styled(&row, palette)))
-}
-
-fn number(rate: f64) -> String {
-    Rate(rate).to_string().trim_end_matches("/s").to_owned()
 }
 
 fn write(row: &mut [(char, Tone)], begin: usize, text: &str, tone: Tone) {

@@ -19,6 +19,14 @@ pub use nanos::Nanos;
 pub use rate::Rate;
 pub use share::Share;
 
+/// A list of texts, of which as many stand in a line as fit.
+#[macro_export]
+macro_rules! texts {
+    ($($text:literal)+) => {
+        [$($text),+]
+    };
+}
+
 /// An enum whose values have a name each, with the list of them all and the name of each.
 #[macro_export]
 macro_rules! named {

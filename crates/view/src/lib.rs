@@ -62,4 +62,4 @@ pub use summary::{limits, summary};
 pub use svg::svg;
 pub use trial::{Figures, LoadValue, Outstanding, PartFigures, Times, Trial};
 pub use watched::{Figure, figure, not_observable, who_json, who_waits};
-pub use words::{Words, xml};
+pub use words::{Words, number, xml};

@@ -67,7 +67,7 @@ impl Words {
 }
 
 /// A rate without its unit: `1,984`.
-pub(crate) fn number(rate: f64) -> String {
+pub fn number(rate: f64) -> String {
     Rate(rate).to_string().trim_end_matches("/s").to_owned()
 }
 

@@ -1,7 +1,6 @@
 //! What it was measured on, and whether anything else was going on there.
 
 use procfs::Times;
-use rustix::thread::{CpuSet, sched_getaffinity};
 use std::fs::read_to_string;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -15,11 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The processors that this process may use.
 pub fn processors() -> Vec<u32> {
-    let Ok(allowed) = sched_getaffinity(None) else { return Vec::new() };
-    (0..CpuSet::MAX_CPU)
-        .filter(|cpu| allowed.is_set(*cpu))
-        .filter_map(|cpu| u32::try_from(cpu).ok())
-        .collect()
+    sys::Allowed::now().map(|allowed| allowed.list()).unwrap_or_default()
 }
 
 /// `AMD EPYC, 2 processors, Linux 6.18.44`.

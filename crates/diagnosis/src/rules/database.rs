@@ -1,7 +1,7 @@
 //! PostgreSQL by its own account: what its sessions wait for.
 
 use super::crowd;
-use crate::case::{Case, Condition, cpu as cpu_of, runnable as runnable_of};
+use crate::case::{Case, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
 use crate::rules::inside::{active, station};
 use crate::way;
@@ -114,15 +114,10 @@ fn by_share(
 
 /// What sessions wait for, with how many do.
 fn awaited(case: &Case<'_>, name: impl Into<String>, which: fn(&Sessions) -> bool) -> Station {
-    let there = |side: &Condition<'_>| {
+    case.station(Place::Database.named(name), |side| {
         let postgres = side.all.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
         Some(Use { waiting: Some(sum(postgres, which)), ..Use::default() })
-    };
-    Station {
-        well: case.when_well(there).flatten(),
-        degraded: there(&case.bad),
-        ..Place::Database.named(name)
-    }
+    })
 }
 
 /// The links before the sessions.
@@ -134,12 +129,9 @@ fn way_in(case: &Case<'_>) -> Vec<Station> {
         let connections = Place::Peers.named(format!("connections of {}", case.name()));
         return vec!["requests".to_owned().into(), connections];
     };
-    let in_use = |side: &Condition<'_>| Some(way::used(side.workers.as_ref()?.reading(), None, &side.load));
-    let connections = Station {
-        well: case.when_well(in_use).flatten(),
-        degraded: in_use(&case.bad),
-        ..Place::Peers.named(format!("{} in use", count(workers.reading().round(), "connection")))
-    };
+    let named = Place::Peers.named(format!("{} in use", count(workers.reading().round(), "connection")));
+    let connections =
+        case.station(named, |side| Some(way::used(side.workers.as_ref()?.reading(), None, &side.load)));
     crowd::station(case).into_iter().chain([connections]).collect()
 }
 

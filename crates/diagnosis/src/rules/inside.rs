@@ -1,7 +1,7 @@
 //! What is known of a pool from its other end: its connections, its sessions, its virtual threads.
 
 use super::crowd::{LEAST, MOST, named, outstanding_fact};
-use crate::case::{Case, Condition};
+use crate::case::Case;
 use crate::found::{Found, fact, source};
 use crate::way::used;
 use crate::words::{count, number, time};
@@ -27,15 +27,10 @@ pub(crate) fn active(postgres: &Postgres) -> f64 {
 
 /// Sessions on the way of a request: so many of them.
 pub(crate) fn station(case: &Case<'_>, name: String, count: impl Fn(&Postgres) -> f64) -> Station {
-    let there = |side: &Condition<'_>| {
+    case.station(Place::Database.named(name), |side| {
         let postgres = side.all.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
         Some(used(count(postgres), None, &side.load))
-    };
-    Station {
-        well: case.when_well(there).flatten(),
-        degraded: there(&case.bad),
-        ..Place::Database.named(name)
-    }
+    })
 }
 
 /// What most of the active sessions do.

@@ -33,14 +33,10 @@ fn service_runnable(window: &Window) -> f64 {
 
 /// Processors on the way of a request: so many of them in use, and threads that wait for one.
 fn station(case: &Case<'_>, name: String, size: f64, in_use: impl Fn(&Window) -> f64) -> Station {
-    let there =
-        |side: &Condition<'_>| used_there(in_use(&side.all), Some(service_runnable(&side.all)), &side.load);
-    Station {
-        size: Some(size),
-        well: case.when_well(there),
-        degraded: Some(there(&case.bad)),
-        ..Place::Threads.named(name)
-    }
+    let named = Station { size: Some(size), ..Place::Threads.named(name) };
+    case.station(named, |side| {
+        Some(used_there(in_use(&side.all), Some(service_runnable(&side.all)), &side.load))
+    })
 }
 
 /// Processors of the machine that were idle.

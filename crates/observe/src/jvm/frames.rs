@@ -6,40 +6,21 @@ use std::collections::HashMap;
 
 /// Frames by which a thread waits for whatever is above: queues, locks, sockets and pools as such. They
 /// say how it waits; who called them says for what.
-const WAITING: [&str; 33] = [
-    "jdk.internal.misc.Unsafe.park",
-    "sun.misc.Unsafe.park",
-    "java.lang.Object.wait",
-    "java.lang.VirtualThread.",
-    "java.lang.System$",
-    "jdk.internal.vm.Continuation",
-    "java.util.concurrent.locks.",
-    "java.util.concurrent.SynchronousQueue",
-    "java.util.concurrent.LinkedBlockingQueue",
-    "java.util.concurrent.LinkedBlockingDeque",
-    "java.util.concurrent.LinkedTransferQueue",
-    "java.util.concurrent.ArrayBlockingQueue",
-    "java.util.concurrent.PriorityBlockingQueue",
-    "java.util.concurrent.DelayQueue",
-    "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue",
-    "java.util.concurrent.ForkJoinPool.managedBlock",
-    "java.util.concurrent.ForkJoinPool.unmanagedBlock",
-    "java.util.concurrent.ForkJoinPool.compensatedBlock",
-    "java.util.concurrent.CompletableFuture$Signaller",
-    "java.util.concurrent.CompletableFuture.waitingGet",
-    "java.util.concurrent.CompletableFuture.timedGet",
-    "java.util.concurrent.FutureTask.awaitDone",
-    "com.zaxxer.hikari.util.",
-    "sun.nio.ch.Net.",
-    "sun.nio.ch.NioSocketImpl",
-    "sun.nio.ch.Poller",
-    "sun.nio.ch.EPoll",
-    "sun.nio.ch.Selector",
-    "sun.nio.ch.Socket",
-    "sun.nio.ch.IOUtil",
-    "java.net.Socket$",
-    "java.net.SocketInputStream",
-    "java.net.PlainSocketImpl",
+const WAITING: [&str; 33] = units::texts![
+    "jdk.internal.misc.Unsafe.park" "sun.misc.Unsafe.park" "java.lang.Object.wait"
+    "java.lang.VirtualThread." "java.lang.System$" "jdk.internal.vm.Continuation"
+    "java.util.concurrent.locks." "java.util.concurrent.SynchronousQueue"
+    "java.util.concurrent.LinkedBlockingQueue" "java.util.concurrent.LinkedBlockingDeque"
+    "java.util.concurrent.LinkedTransferQueue" "java.util.concurrent.ArrayBlockingQueue"
+    "java.util.concurrent.PriorityBlockingQueue" "java.util.concurrent.DelayQueue"
+    "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue"
+    "java.util.concurrent.ForkJoinPool.managedBlock" "java.util.concurrent.ForkJoinPool.unmanagedBlock"
+    "java.util.concurrent.ForkJoinPool.compensatedBlock" "java.util.concurrent.CompletableFuture$Signaller"
+    "java.util.concurrent.CompletableFuture.waitingGet" "java.util.concurrent.CompletableFuture.timedGet"
+    "java.util.concurrent.FutureTask.awaitDone" "com.zaxxer.hikari.util." "sun.nio.ch.Net."
+    "sun.nio.ch.NioSocketImpl" "sun.nio.ch.Poller" "sun.nio.ch.EPoll" "sun.nio.ch.Selector"
+    "sun.nio.ch.Socket" "sun.nio.ch.IOUtil" "java.net.Socket$" "java.net.SocketInputStream"
+    "java.net.PlainSocketImpl"
 ];
 
 /// Streams between a socket and who reads it; skipped only above one.
@@ -54,43 +35,12 @@ const SOCKETS: [&str; 4] = [
 ];
 
 /// What is no application: Java itself, servers, frameworks, drivers.
-const LIBRARIES: [&str; 36] = [
-    "java.",
-    "javax.",
-    "jakarta.",
-    "jdk.",
-    "sun.",
-    "com.sun.",
-    "kotlin.",
-    "kotlinx.",
-    "scala.",
-    "groovy.",
-    "clojure.",
-    "org.apache.",
-    "org.springframework.",
-    "org.hibernate.",
-    "org.eclipse.jetty.",
-    "org.jboss.",
-    "org.wildfly.",
-    "org.postgresql.",
-    "org.mariadb.",
-    "com.mysql.",
-    "com.microsoft.sqlserver.",
-    "com.mongodb.",
-    "redis.clients.",
-    "oracle.",
-    "com.zaxxer.",
-    "com.fasterxml.",
-    "com.google.",
-    "io.netty.",
-    "io.undertow.",
-    "io.vertx.",
-    "io.quarkus.",
-    "io.micronaut.",
-    "io.grpc.",
-    "io.lettuce.",
-    "okhttp3.",
-    "reactor.",
+const LIBRARIES: [&str; 36] = units::texts![
+    "java." "javax." "jakarta." "jdk." "sun." "com.sun." "kotlin." "kotlinx." "scala." "groovy." "clojure."
+    "org.apache." "org.springframework." "org.hibernate." "org.eclipse.jetty." "org.jboss." "org.wildfly."
+    "org.postgresql." "org.mariadb." "com.mysql." "com.microsoft.sqlserver." "com.mongodb." "redis.clients."
+    "oracle." "com.zaxxer." "com.fasterxml." "com.google." "io.netty." "io.undertow." "io.vertx."
+    "io.quarkus." "io.micronaut." "io.grpc." "io.lettuce." "okhttp3." "reactor."
 ];
 
 /// Places that a look tells of.

@@ -10,26 +10,12 @@ use std::collections::HashMap;
 pub(crate) const MOST: usize = 200;
 
 /// Names, or how they begin with `*`; those that matter most first. Histograms' buckets are not kept.
-const KEPT: [&str; 19] = [
-    "hikaricp_*",
-    "jdbc_connections_*",
-    "tomcat_threads_*",
-    "tomcat_connections_*",
-    "executor_*",
-    "jetty_threads_*",
-    "process_cpu_usage",
-    "system_cpu_usage",
-    "process_files_*",
-    "jvm_threads_states_*",
-    "jvm_gc_pause_seconds_count",
-    "jvm_gc_pause_seconds_sum",
-    "jvm_gc_pause_seconds_max",
-    "go_goroutines",
-    "nodejs_eventloop_lag_*",
-    "http_server_requests_seconds_count",
-    "http_server_requests_seconds_sum",
-    "http_server_requests_active_*",
-    "pg_stat_*",
+const KEPT: [&str; 19] = units::texts![
+    "hikaricp_*" "jdbc_connections_*" "tomcat_threads_*" "tomcat_connections_*" "executor_*"
+    "jetty_threads_*" "process_cpu_usage" "system_cpu_usage" "process_files_*" "jvm_threads_states_*"
+    "jvm_gc_pause_seconds_count" "jvm_gc_pause_seconds_sum" "jvm_gc_pause_seconds_max" "go_goroutines"
+    "nodejs_eventloop_lag_*" "http_server_requests_seconds_count" "http_server_requests_seconds_sum"
+    "http_server_requests_active_*" "pg_stat_*"
 ];
 
 /// One for each route, method and status; summed up, as only all of them together are used.

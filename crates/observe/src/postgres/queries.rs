@@ -12,20 +12,10 @@ pub(super) const COUNTERS: usize = 16;
 pub(super) const MARK: &str = "/* torment */";
 
 /// Settings that explain what sessions wait for.
-pub(super) const SETTINGS: [&str; 13] = [
-    "max_connections",
-    "superuser_reserved_connections",
-    "reserved_connections",
-    "shared_buffers",
-    "synchronous_commit",
-    "fsync",
-    "commit_delay",
-    "wal_sync_method",
-    "track_io_timing",
-    "track_wal_io_timing",
-    "track_activities",
-    "max_wal_size",
-    "checkpoint_timeout",
+pub(super) const SETTINGS: [&str; 13] = units::texts![
+    "max_connections" "superuser_reserved_connections" "reserved_connections" "shared_buffers"
+    "synchronous_commit" "fsync" "commit_delay" "wal_sync_method" "track_io_timing" "track_wal_io_timing"
+    "track_activities" "max_wal_size" "checkpoint_timeout"
 ];
 
 /// What clients' sessions do, of all databases: the limit on connections counts them all. A session of a

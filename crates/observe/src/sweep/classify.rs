@@ -109,17 +109,8 @@ impl Looker<'_> {
 
     /// Uninterruptible, and not by a descriptor: a disk, or a lock of the kernel.
     fn uninterruptible(&mut self, sleeper: Sleeper<'_>) -> Wait {
-        const DISK: [&str; 10] = [
-            "io_schedule",
-            "folio_wait",
-            "jbd2",
-            "rq_qos",
-            "blk_",
-            "wait_on_b",
-            "xfs_",
-            "ext4_",
-            "nfs",
-            "btrfs",
+        const DISK: [&str; 10] = units::texts![
+            "io_schedule" "folio_wait" "jbd2" "rq_qos" "blk_" "wait_on_b" "xfs_" "ext4_" "nfs" "btrfs"
         ];
         match self.function(sleeper) {
             None => Wait::Unknown,

@@ -1,4 +1,4 @@
-use super::{MOST_LINES, counted};
+use super::{counted, listed};
 use crate::{At, Experiment, Hypothesis, Limits, Need, Reset, Setup};
 use units::Nanos;
 
@@ -33,20 +33,8 @@ pub(super) fn describe_setup(setup: &Setup) -> Vec<String> {
 
 /// Arms, questions, and how long it goes on.
 pub(super) fn describe_experiment(experiment: &Experiment) -> Vec<String> {
-    let list = |label: &str, texts: Vec<String>| {
-        let more = texts.len().saturating_sub(MOST_LINES);
-        let mut lines: Vec<String> = Vec::new();
-        for text in texts.into_iter().take(MOST_LINES) {
-            let label = if lines.is_empty() { label } else { "" };
-            lines.push(format!("{label:8} {text}"));
-        }
-        if more > 0 {
-            lines.push(format!("         and {more} more"));
-        }
-        lines
-    };
-    let mut lines = list("arms", experiment.arms.iter().map(|arm| arm.name.clone()).collect());
-    lines.extend(list("asks", experiment.hypotheses.iter().map(|one| asked(experiment, one)).collect()));
+    let mut lines = listed("arms", experiment.arms.iter().map(|arm| arm.name.clone()).collect());
+    lines.extend(listed("asks", experiment.hypotheses.iter().map(|one| asked(experiment, one)).collect()));
     let budget =
         experiment.budget.map_or_else(String::new, |budget| format!(", done after {budget} at the latest"));
     lines.push(format!(

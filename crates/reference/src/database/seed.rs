@@ -8,17 +8,8 @@ pub(crate) const OWNERS: usize = 1_000;
 
 const FIRST: [&str; 10] =
     ["George", "Betty", "Eduardo", "Harold", "Peter", "Jean", "Jeff", "Maria", "David", "Carlos"];
-const LAST: [&str; 10] = [
-    "Franklin",
-    "Davis",
-    "Rodriquez",
-    "O''Brien",
-    "McTavish",
-    "Coleman",
-    "Black",
-    "Escobito",
-    "Schroeder",
-    "Estaban",
+const LAST: [&str; 10] = units::texts![
+    "Franklin" "Davis" "Rodriquez" "O''Brien" "McTavish" "Coleman" "Black" "Escobito" "Schroeder" "Estaban"
 ];
 const STREETS: [&str; 5] = ["Liberty St.", "Cardinal Ave.", "Commerce St.", "Friendly St.", "Fair Way"];
 const CITIES: [&str; 5] = ["Madison", "Sun Prairie", "McFarland", "Windsor", "Monona"];

@@ -49,9 +49,9 @@ fn a_picture_in_pixels_is_the_one_for_browsers() {
         assert_eq!(written["bytes"], png.len(), "{written}");
         assert!(fs::read(place.path("again.PNG")).expect("it was written") == png, "{run}");
     }
-    // No other kind of run has one.
-    let refused = place.torment(["report", "launch", "-o", "launch.png"]);
-    refused.complains(2, &["has no picture: only a search and an experiment have one", "-o FILE.html"]);
-    assert!(!place.path("launch.png").exists());
+    // A load has none.
+    let refused = place.torment(["report", "crowd", "-o", "crowd.png"]);
+    refused.complains(2, &["has no picture: it is a load", "-o FILE.html"]);
+    assert!(!place.path("crowd.png").exists());
     place.torment(["report", "demo", "-o", "none/it.png"]).complains(1, &["'none/it.png' cannot be written"]);
 }

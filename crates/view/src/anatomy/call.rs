@@ -38,7 +38,7 @@ fn head(report: &Report<'_>) -> Vec<Text> {
     let what = version.map(|version| format!("{version}, ")).unwrap_or_default();
     let mut lines = vec![
         Text::plain("  ")
-            .and(Tone::Strong, report.function.symbol())
+            .and(Tone::Strong, report.function.name())
             .then(format!(" in {path}"))
             .and(Tone::Faint, format!("  {what}{}", report.walk.machine)),
     ];

@@ -18,7 +18,7 @@ pub fn call_json(report: &Report<'_>) -> Value {
     };
     json!({
         "schema": record::SCHEMA,
-        "function": report.function.symbol(),
+        "function": report.function.name(),
         "machine": walk.machine.to_string(),
         "program": libraries.program.display().to_string(),
         "program_is_static": libraries.is_static,

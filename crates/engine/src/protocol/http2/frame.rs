@@ -62,21 +62,10 @@ impl Code {
 
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const NAMES: [&str; 14] = [
-            "NO_ERROR",
-            "PROTOCOL_ERROR",
-            "INTERNAL_ERROR",
-            "FLOW_CONTROL_ERROR",
-            "SETTINGS_TIMEOUT",
-            "STREAM_CLOSED",
-            "FRAME_SIZE_ERROR",
-            "REFUSED_STREAM",
-            "CANCEL",
-            "COMPRESSION_ERROR",
-            "CONNECT_ERROR",
-            "ENHANCE_YOUR_CALM",
-            "INADEQUATE_SECURITY",
-            "HTTP_1_1_REQUIRED",
+        const NAMES: [&str; 14] = units::texts![
+            "NO_ERROR" "PROTOCOL_ERROR" "INTERNAL_ERROR" "FLOW_CONTROL_ERROR" "SETTINGS_TIMEOUT"
+            "STREAM_CLOSED" "FRAME_SIZE_ERROR" "REFUSED_STREAM" "CANCEL" "COMPRESSION_ERROR" "CONNECT_ERROR"
+            "ENHANCE_YOUR_CALM" "INADEQUATE_SECURITY" "HTTP_1_1_REQUIRED"
         ];
         match NAMES.get(self.0 as usize) {
             Some(name) => f.write_str(name),

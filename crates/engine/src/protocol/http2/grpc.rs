@@ -5,24 +5,10 @@ use super::super::words::{general, shortened};
 use record::Failure;
 
 /// Names of the codes (gRPC, "Status codes and their use in gRPC").
-const NAMES: [&str; 17] = [
-    "OK",
-    "CANCELLED",
-    "UNKNOWN",
-    "INVALID_ARGUMENT",
-    "DEADLINE_EXCEEDED",
-    "NOT_FOUND",
-    "ALREADY_EXISTS",
-    "PERMISSION_DENIED",
-    "RESOURCE_EXHAUSTED",
-    "FAILED_PRECONDITION",
-    "ABORTED",
-    "OUT_OF_RANGE",
-    "UNIMPLEMENTED",
-    "INTERNAL",
-    "UNAVAILABLE",
-    "DATA_LOSS",
-    "UNAUTHENTICATED",
+const NAMES: [&str; 17] = units::texts![
+    "OK" "CANCELLED" "UNKNOWN" "INVALID_ARGUMENT" "DEADLINE_EXCEEDED" "NOT_FOUND" "ALREADY_EXISTS"
+    "PERMISSION_DENIED" "RESOURCE_EXHAUSTED" "FAILED_PRECONDITION" "ABORTED" "OUT_OF_RANGE" "UNIMPLEMENTED"
+    "INTERNAL" "UNAVAILABLE" "DATA_LOSS" "UNAUTHENTICATED"
 ];
 /// What a client takes for the code where there is none.
 const UNKNOWN: u32 = 2;
