@@ -248,9 +248,10 @@ impl<'a> Case<'a> {
         Workers::find(subject, self.about(), &self.bystanders)
     }
 
-    /// What people call it.
+    /// What people call it. A target that is torment itself is the built-in service, and not to be taken for the generator.
     pub fn name(&self) -> &str {
         match self.about() {
+            Some(subject) if subject.name == "torment" => "the built-in service",
             Some(subject) if !subject.name.is_empty() => &subject.name,
             _ => "the service",
         }

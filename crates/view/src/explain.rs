@@ -111,7 +111,7 @@ pub(crate) fn conclusion(diagnosis: &Diagnosis) -> Vec<Text> {
 }
 
 /// What to do, the first thing first.
-fn next(diagnosis: &Diagnosis) -> impl Iterator<Item = Text> {
+pub(crate) fn next(diagnosis: &Diagnosis) -> impl Iterator<Item = Text> {
     diagnosis.next.iter().enumerate().map(|(index, next)| {
         let label = if index == 0 { "next: " } else { "      " };
         Text::empty().and(Tone::Faint, label).then(next)

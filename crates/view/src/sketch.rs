@@ -360,7 +360,7 @@ mod tests {
     }
 
     fn limited(chart: Chart, lower: f64, upper: Option<f64>, holds: f64) -> Chart {
-        let chart = chart.band("", Some(lower), upper, Tone::Strong).band("too much", upper, None, Tone::Bad);
+        let chart = chart.band("", Some(lower), upper, Tone::Strong).band("overload", upper, None, Tone::Bad);
         chart.upright("holds", Some(holds), Tone::Good)
     }
 
@@ -386,7 +386,7 @@ mod tests {
             "   50 ms │                         ▒▒▒▒▒░░✖░░░░░░░░░░░░░░░░○",
             "         │                         ▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░",
             "   20 ms │                         ▒▒▒▒▒░░○░░░░░░░░░░░░░░░░░",
-            "   10 ms │                         ●▒▒▒▒ too much ░░░░░░░░░░",
+            "   10 ms │                         ●▒▒▒▒ overload ░░░░░░░░░░",
             "    5 ms │                         ▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░",
             "    2 ms │●           ●            ○▒▒▒▒░░░░░░░░░░░░░░░░░░░░",
             "    1 ms │○           ○            ▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░",

@@ -379,7 +379,7 @@ export function attempt() {
     }),
   ];
   document.front.head.command = 'try';
-  document.front.verdict = [text(['1 better, 1 worse, 1 undecided', 'strong'], ' · 4 blocks of 4 to 10')];
+  document.front.verdict = [text(['1 better, 1 worse, 1 undecided', 'strong'], ' · 4 blocks, 10 at most')];
   document.front.pictures = pictures;
   return document;
 }

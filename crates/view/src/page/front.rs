@@ -6,7 +6,7 @@ use crate::document::{Doubt, Front, Head, Phase, State, Text, Tone};
 use crate::experiment::{Names, answer_word, ratio, rows};
 use crate::reason::TrialState;
 use crate::summary::{headline, machine_words, nothing};
-use crate::{Kind, RunView, Trial, caveats, experiment, freezes, sheet, verdict};
+use crate::{Kind, RunView, Trial, caveats, experiment, explain, freezes, sheet, verdict};
 use record::{Cause, Purpose, Standing};
 use units::{Nanos, grouped};
 
@@ -15,13 +15,15 @@ const PHASES: usize = 1_000;
 
 pub(super) fn of(pages: &Pages) -> Front {
     let run = &pages.run;
-    let verdict = both(run);
+    let mut verdict = both(run);
     // What stands above is not said again below.
     let mut chain = chain::of(run);
+    verdict.extend(way_on(run));
     let drawn = run.diagnosis.as_ref().filter(|_| !chain.is_empty()).map(verdict::chain);
     let said: Vec<Text> = verdict.iter().cloned().chain(drawn).collect();
     let sections = sections::all(pages).into_iter().filter_map(|section| section.without(&said));
     let sections: Vec<_> = sections.collect();
+    hedge(run, &mut verdict);
     let there = |id: &str| sections.iter().any(|section| section.id == id);
     chain::lead(&mut chain, there);
     Front {
@@ -113,6 +115,26 @@ fn both(view: &RunView) -> Vec<Text> {
         .or_else(|| lines.next())
         .or_else(|| verdict::none(view.diagnosis.as_ref()?));
     first.into_iter().chain(second).collect()
+}
+
+/// What to do about what gave first, and what that should give.
+fn way_on(view: &RunView) -> Vec<Text> {
+    let Some(found) = view.diagnosis.as_ref().filter(|found| !found.findings.is_empty()) else {
+        return Vec::new();
+    };
+    explain::next(found).take(1).chain(found.prediction.as_ref().map(verdict::prediction)).collect()
+}
+
+/// Says of what gave first how sure that is, where it is not.
+fn hedge(view: &RunView, said: &mut [Text]) {
+    let Some(found) = &view.diagnosis else { return };
+    let Some(sentence) = verdict::sentences(found).into_iter().next() else { return };
+    let confidence = found.findings.first().map(|finding| finding.confidence.word());
+    if let (Some(line), Some(word)) = (said.iter_mut().find(|line| **line == sentence), confidence)
+        && word != "high"
+    {
+        *line = sentence.and(Tone::Faint, format!(" ({word} confidence)"));
+    }
 }
 
 /// The hypotheses that are decided one way or the other.

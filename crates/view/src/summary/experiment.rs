@@ -54,9 +54,8 @@ fn headline(view: &RunView, names: &Names<'_>, standing: &Standing) -> Vec<Text>
     let mut lines = Vec::new();
     if asked.clone().next().is_some() {
         lines.push(Text::empty().and(Tone::Strong, counted(asked.clone())).then(format!(
-            " · {} of {} to {}",
+            " · {}, {} at most",
             number_of(standing.blocks as usize, "block"),
-            names.design.least,
             names.design.most
         )));
     } else if view.end.is_none() {

@@ -62,7 +62,7 @@ export function drawBands(plot: uPlot, chart: Chart, scheme: Scheme): void {
 
 /** The colour of a band, and how much of it is let through. */
 export function bandLook(tone: Tone, scheme: Scheme): [string, number] {
-  return tone === 'strong' ? [toneColour('good', scheme), 0.3] : [toneColour(tone, scheme), 0.1];
+  return tone === 'strong' ? [toneColour('warn', scheme), 0.3] : [toneColour(tone, scheme), 0.1];
 }
 
 /** How high the strip of marks is, in CSS pixels. */

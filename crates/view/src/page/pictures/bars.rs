@@ -84,11 +84,13 @@ fn picture(id: String, title: String, unit: record::Unit, figures: &[&Figure]) -
             continue;
         }
         rows.push(row);
+        // A single measurement has no interval.
+        let end = |end: f64| (figure.low < figure.high).then_some(end * scale);
         bars.push(Point {
             x: figure.median * scale,
             y: place as f64,
-            low: Some(figure.low * scale),
-            high: Some(figure.high * scale),
+            low: end(figure.low),
+            high: end(figure.high),
             label: label.to_owned(),
             tone: if doubtful { Tone::Warn } else { Tone::Plain },
         });

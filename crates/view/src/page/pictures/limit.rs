@@ -71,7 +71,7 @@ fn limit(view: &RunView) -> Chart {
     let knee = knee(curve(view));
     let unit = view.words().unit();
     let mut note =
-        "each mark is a quantile of one trial; shaded: where the limit lies, and beyond it".to_owned();
+        "each mark is a quantile of one trial; amber: where the limit lies, red: beyond it".to_owned();
     if let Some(rate) = knee {
         let rate = number(rate);
         note += &format!(
@@ -91,7 +91,7 @@ fn limit(view: &RunView) -> Chart {
         .bound("goal", deadline(view), Tone::Bad);
     let limit = view.limits.first();
     let holds = limit.and_then(|limit| limit.held.or(limit.lower));
-    shaded(chart, limit).upright("holds", holds, Tone::Good).upright("knee", knee, Tone::Warn)
+    shaded(chart, limit, "overload").upright("holds", holds, Tone::Good).upright("knee", knee, Tone::Warn)
 }
 
 /// Of the trials at each rate, how many were good.
@@ -125,17 +125,17 @@ fn good(view: &RunView) -> Chart {
             _ => Tone::Warn,
         },
     };
-    let y = ("of them good", Unit::Share);
+    let y = ("share of good trials", Unit::Share);
     let chart = Chart::of("good-trials", "how many trials were good", Form::Points, raised(view), y)
         .note("at each rate, with the interval that so few trials leave (95 %)")
         .points("good trials", Role::Good, rates.into_iter().map(point));
-    shaded(chart, view.limits.first())
+    shaded(chart, view.limits.first(), "")
 }
 
 /// The limit, as wide as its doubt, and what lies beyond it.
-fn shaded(chart: Chart, limit: Option<&Limit>) -> Chart {
+fn shaded(chart: Chart, limit: Option<&Limit>, beyond: &str) -> Chart {
     let Some(limit) = limit else { return chart };
-    chart.band("", limit.lower, limit.upper, Tone::Strong).band("too much", limit.upper, None, Tone::Bad)
+    chart.band("", limit.lower, limit.upper, Tone::Strong).band(beyond, limit.upper, None, Tone::Bad)
 }
 
 fn curve(view: &RunView) -> &[CurvePoint] {

@@ -71,7 +71,7 @@ fn an_experiment() {
     golden("experiment", &document);
     let front = &document.front;
     let words = words(front);
-    assert_eq!(words[0], "1 better, 1 worse, 1 undecided · 4 blocks of 4 to 10");
+    assert_eq!(words[0], "1 better, 1 worse, 1 undecided · 4 blocks, 10 at most");
     assert_eq!(words[1], "better: virtual threads ×1.24 (1.15–1.34); worse: a pool of 50 ×0.81 (0.76–0.86)");
     let experiment = section(front, "experiment");
     let starts = experiment.tables.iter().find(|table| table.title.starts_with("starts")).expect("a table");
