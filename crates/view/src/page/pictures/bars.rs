@@ -84,11 +84,13 @@ fn picture(id: String, title: String, unit: record::Unit, figures: &[&Figure]) -
             continue;
         }
         rows.push(row);
+        // What was measured once has none.
+        let interval = (figure.low < figure.high).then_some((figure.low, figure.high));
         bars.push(Point {
             x: figure.median * scale,
             y: place as f64,
-            low: Some(figure.low * scale),
-            high: Some(figure.high * scale),
+            low: interval.map(|(low, _)| low * scale),
+            high: interval.map(|(_, high)| high * scale),
             label: label.to_owned(),
             tone: if doubtful { Tone::Warn } else { Tone::Plain },
         });
