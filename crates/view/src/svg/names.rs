@@ -169,3 +169,70 @@ fn covered((x, y, anchor, _): Place, words: &str) -> Frame {
 fn meet(one: &Frame, other: &Frame) -> bool {
     one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Chart, Form, Point, Role, Unit};
+    use crate::svg::panel::panel;
+
+    fn chart(points: &[(f64, f64)]) -> Chart {
+        let point = |&(x, y): &(f64, f64)| Point { x, y, label: "a trial".to_owned(), ..Point::default() };
+        let (x, y) = (("rate", Unit::PerSecond), ("good", Unit::Share));
+        Chart::of("limit", "where it breaks", Form::Points, x, y).points(
+            "trials",
+            Role::Good,
+            points.iter().map(point),
+        )
+    }
+
+    /// Each name with its place and how it stands there.
+    fn names(chart: &Chart) -> Vec<(String, f64, f64, String)> {
+        let mut out = String::new();
+        panel(&mut out, chart, Frame { left: 0.0, right: 600.0, top: 0.0, bottom: 300.0 });
+        let name = |line: &str| {
+            let parts: Vec<&str> = line.strip_prefix("<text class=\"named")?.split('"').collect();
+            let at = |place: usize| parts[place].parse().expect("a number");
+            let words = parts[7].trim_start_matches('>').trim_end_matches("</text>");
+            Some((words.to_owned(), at(2), at(4), parts[6].to_owned()))
+        };
+        out.lines().filter_map(name).collect()
+    }
+
+    #[test]
+    fn a_name_changes_sides_rather_than_lie_on_another_line() {
+        let wide = chart(&[(0.0, 1.0), (100.0, 0.5)]);
+        let apart =
+            wide.clone().upright("holds", Some(90.0), Tone::Good).upright("knee", Some(60.0), Tone::Warn);
+        let near = wide.upright("holds", Some(90.0), Tone::Good).upright("knee", Some(80.0), Tone::Warn);
+        for (chart, side) in [(apart, "end"), (near, "start")] {
+            let names = names(&chart);
+            let [(holds, _, high, anchor), (knee, _, other, end)] = names.as_slice() else {
+                panic!("{names:?}")
+            };
+            assert_eq!((holds.as_str(), anchor.as_str()), ("holds 90", side));
+            assert_eq!((knee.ends_with("0"), end.as_str(), high), (true, "end", other), "{names:?}");
+        }
+    }
+
+    #[test]
+    fn a_stretch_is_named_where_no_mark_is() {
+        let of = |points: &[(f64, f64)]| names(&chart(points).band("too much", Some(50.0), None, Tone::Bad));
+        let free = of(&[(0.0, 1.0), (100.0, 1.0)]);
+        assert_eq!(free[0].2, 300.0 - 42.0 - AIR, "below: {free:?}");
+        let taken = of(&[(0.0, 1.0), (55.0, 0.0), (100.0, 1.0)]);
+        assert_eq!(taken[0].2, 22.0 + FIRST, "above: {taken:?}");
+    }
+
+    #[test]
+    fn names_do_not_lie_on_each_other() {
+        let limits = ["pid_max", "threads-max", "max_map_count"];
+        let crowded = limits.iter().enumerate().fold(chart(&[(0.0, 1.0)]), |chart, (nth, name)| {
+            chart.upright(*name, Some(100.0 + nth as f64), Tone::Faint)
+        });
+        let mut heights: Vec<f64> = names(&crowded).iter().map(|name| name.2).collect();
+        assert_eq!(heights.len(), limits.len());
+        heights.dedup();
+        assert_eq!(heights, [22.0 + FIRST, 22.0 + FIRST + LINE, 22.0 + FIRST + 2.0 * LINE]);
+    }
+}
