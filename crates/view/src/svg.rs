@@ -1,6 +1,7 @@
 //! What a run came to as one picture, for where no page is: a ticket, a chat, an article.
 
 mod bars;
+mod names;
 mod panel;
 mod rows;
 
@@ -19,8 +20,10 @@ const ABOVE: f64 = 92.0;
 const BELOW: f64 = 22.0;
 /// The first panel's part of the width, where there are two.
 const FIRST: f64 = 0.64;
-/// Letters that a line has room for, in the first line and below; of a longer one the end is cut.
+/// Letters that a line has room for, in the first line and below.
 const LETTERS: (usize, usize) = (90, 130);
+/// On which the lines at the top stand.
+const LINES: [f64; 3] = [30.0, 52.0, 74.0];
 
 /// Colours of both schemes: what shows the picture says which is wanted.
 const STYLE: &str = "\
@@ -33,9 +36,10 @@ const STYLE: &str = "\
     .measured{fill:#0072b2;opacity:.6}.whisker{fill:none;stroke:#15191d;stroke-width:1.5}\
     .line{fill:none;stroke:#6b747d;stroke-width:1.5;stroke-dasharray:5 4}\
     .bound{stroke-dasharray:6 3}text.good{fill:#006b4e;stroke:none}text.bad{fill:#b03a00;stroke:none}text.warn{fill:#855000;stroke:none}\
+    text.named{paint-order:stroke;stroke:#fff;stroke-width:3;stroke-opacity:.8;stroke-linejoin:round}\
     @media(prefers-color-scheme:dark){text{fill:#e6e9ec}.faint,.tick{fill:#9da7b1}.ground,.warn,.plain,.mark{fill:#171b1f}\
     .grid{stroke:#252b31}.mark{stroke:#56a8e0}.good,text.good{fill:#3fc79a;stroke:#3fc79a}.bad{stroke:#ff8f57}text.bad{fill:#ff8f57}\
-    .warn{stroke:#e9b44c}text.warn{fill:#e9b44c}text.good,text.bad,text.warn{stroke:none}.limit,.well{fill:#3fc79a}.beyond{fill:#ff8f57}\
+    .warn{stroke:#e9b44c}text.warn{fill:#e9b44c}text.good,text.bad,text.warn{stroke:none}text.named{stroke:#171b1f}.limit,.well{fill:#3fc79a}.beyond{fill:#ff8f57}\
     .start,.little{fill:#98a2ac}.measured{fill:#56a8e0}.whisker{stroke:#e6e9ec}.line{stroke:#98a2ac}}";
 
 /// The pictures of a page under its verdict; none if it has none.
@@ -56,12 +60,16 @@ pub fn svg(front: &Front) -> Option<String> {
     );
     let mut line = |class: &str, y: f64, text: &str| {
         let letters = if class == "title" { LETTERS.0 } else { LETTERS.1 };
-        let _ =
-            writeln!(out, "<text class=\"{class}\" x=\"20\" y=\"{y}\">{}</text>", xml(&cut(text, letters)));
+        let _ = writeln!(
+            out,
+            "<text class=\"{class}\" x=\"20\" y=\"{y}\">{}</text>",
+            xml(&shorter(text, letters))
+        );
     };
-    line("title", 30.0, verdict.first().map_or("nothing is known yet", String::as_str));
-    line("said", 52.0, verdict.get(1).map_or("", String::as_str));
-    line("faint", 74.0, &about);
+    let first = verdict.first().map_or("nothing is known yet", String::as_str);
+    let second = verdict.get(1).map(|second| ("said", second.as_str()));
+    let top = [("title", first)].into_iter().chain(second).chain([("faint", about.as_str())]);
+    top.zip(LINES).for_each(|((class, text), y)| line(class, y, text));
     line("faint", height - 8.0, &format!("run {} · torment {} · {}", head.id, head.version, head.machine));
     for (chart, frame) in front.pictures.iter().zip(frames) {
         panel(&mut out, chart, frame);
@@ -93,9 +101,39 @@ fn frames(pictures: &[Chart]) -> Vec<Frame> {
     frames
 }
 
+/// Without what follows a semicolon, as far as there is no room for it: half a thought is a riddle.
+fn shorter(text: &str, letters: usize) -> String {
+    if text.chars().count() <= letters {
+        return text.to_owned();
+    }
+    let room: String = text.chars().take(letters).collect();
+    match room.rsplit_once("; ") {
+        Some((whole, _)) if whole.matches('(').count() > whole.matches(')').count() => format!("{whole})"),
+        Some((whole, _)) => whole.to_owned(),
+        None => cut(text, letters),
+    }
+}
+
 fn cut(text: &str, letters: usize) -> String {
     if text.chars().count() <= letters {
         return text.to_owned();
     }
     text.chars().take(letters - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_ends_with_a_whole_clause() {
+        for (text, expected) in [
+            ("holds 10/s (between 9 and 11)", "holds 10/s (between 9 and 11)"),
+            ("holds 10/s (between 9 and 11; 3 clean trials, none bad)", "holds 10/s (between 9 and 11)"),
+            ("first; second; third and more of it", "first; second"),
+            ("no clause that could be left out of it", "no clause that could be left …"),
+        ] {
+            assert_eq!(shorter(text, 30), expected, "{text}");
+        }
+    }
 }

@@ -49,6 +49,11 @@ export function formatTick(value: number, unit: Unit): string {
   return format(value, unit);
 }
 
+/** Words in which a line ends nowhere between a figure and its unit. */
+export function tied(words: string): string {
+  return words.replace(/(\d) (?=(?:%|[mµn]?s|min|[KMGT]iB)(?!\w))/g, `$1${SPACE}`);
+}
+
 /** 1234567 → `1,234,567`; below 100 up to three significant digits. */
 export function digits(value: number): string {
   if (value >= 99.95) return grouped(Math.round(value));

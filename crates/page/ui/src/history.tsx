@@ -3,7 +3,7 @@
 import { Fragment, type JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Listed } from './document';
-import { lasted, moment } from './format';
+import { lasted, moment, tied } from './format';
 import { asked, type Key, shownRuns, SPANS } from './history-rows';
 import { LimitHistory, LimitPicture } from './limit';
 import { alikes, axes, axisOf, limitWords } from './limits';
@@ -17,8 +17,6 @@ const ROOM = 200;
 /** Runs that can be compared at once. */
 const MOST = 8;
 const AGAIN = 5000;
-/** Of the table. */
-const COLUMNS = 8;
 
 /** What a run may have come to: the words of the server. */
 const VERDICTS = ['met', 'not-met', 'undecided', 'not-trustworthy', 'not-recovered', 'interrupted', 'failed', 'running', 'cut-short'];
@@ -215,6 +213,10 @@ function Rows({
 }): JSX.Element {
   const scales = useMemo(() => axes(all), [all]);
   const histories = useMemo(() => alikes(all), [all]);
+  // Columns in which no run has anything to say only take the room of the others.
+  const limits = all.some((run) => run.limit);
+  const changes = all.some((run) => run.before);
+  const columns = 6 + Number(limits) + Number(changes);
   const head = (by: Key, name: string, side = 'text') => (
     <th
       scope="col"
@@ -238,11 +240,13 @@ function Rows({
             </th>
             {head('target', 'run')}
             {head('verdict', 'verdict')}
-            {head('limit', 'limit')}
+            {limits && head('limit', 'limit')}
             {head('started', 'begun')}
-            <th scope="col" class="text col-before">
-              against the run before
-            </th>
+            {changes && (
+              <th scope="col" class="text col-before">
+                against the run before
+              </th>
+            )}
             {head('lasted', 'lasted', 'figure')}
             {head('machine', 'machine')}
           </tr>
@@ -282,33 +286,37 @@ function Rows({
                       </span>
                     )}
                     {run.state === 'cut_short' && <span class="warn">cut short </span>}
-                    <span class={run.verdict_tone}>{run.verdict}</span>
+                    <span class={run.verdict_tone}>{tied(run.verdict)}</span>
                   </td>
-                  <td class="text col-limit">
-                    {run.limit && axis && (like.length > 1 ? (
-                      <button type="button" class="quiet" aria-expanded={opened} title={`${limitWords(run.limit)}; press for its history`} onClick={() => open(run.id)}>
+                  {limits && (
+                    <td class="text col-limit">
+                      {run.limit && axis && (like.length > 1 ? (
+                        <button type="button" class="quiet" aria-expanded={opened} title={`${limitWords(run.limit)}; press for its history`} onClick={() => open(run.id)}>
+                          <LimitPicture limit={run.limit} axis={axis} />
+                          <span class="unseen">, over time</span>
+                        </button>
+                      ) : (
                         <LimitPicture limit={run.limit} axis={axis} />
-                        <span class="unseen">, over time</span>
-                      </button>
-                    ) : (
-                      <LimitPicture limit={run.limit} axis={axis} />
-                    ))}
-                  </td>
+                      ))}
+                    </td>
+                  )}
                   <td class="text col-started">{moment(run.started_unix_ms)}</td>
-                  <td class="text col-before">
-                    {run.before && (
-                      <a class={run.before.tone} href={`#/compare/${[run.before.id, run.id].map(encodeURIComponent).join(',')}`}>
-                        {run.before.text}
-                        <span class="unseen">: compare the two</span>
-                      </a>
-                    )}
-                  </td>
+                  {changes && (
+                    <td class="text col-before">
+                      {run.before && (
+                        <a class={run.before.tone} href={`#/compare/${[run.before.id, run.id].map(encodeURIComponent).join(',')}`}>
+                          {run.before.text}
+                          <span class="unseen">: compare the two</span>
+                        </a>
+                      )}
+                    </td>
+                  )}
                   <td class="figure col-lasted">{lasted(run.started_unix_ms, run.ended_unix_ms)}</td>
                   <td class="text col-machine">{run.machine}</td>
                 </tr>
                 {opened && (
                   <tr>
-                    <td colSpan={COLUMNS}>
+                    <td colSpan={columns}>
                       <LimitHistory runs={like} />
                     </td>
                   </tr>

@@ -21,10 +21,16 @@ export function percentileTicks(min: number, max: number, room: number): number[
   return within.length <= room ? within : thinned(within, room, [2]);
 }
 
-/** Powers of ten; 2 and 5 between them where there is room. */
+/** Powers of ten; 2 and 5 between them where there is room, or no two powers. */
 export function logTicks(min: number, max: number, room: number): number[] {
-  const decades = Math.log10(max / min);
-  const parts = decades * 3 <= room ? [1, 2, 5] : [1];
+  const fine = partsOfTen([1, 2, 5], min, max);
+  if (fine.length < 2) return linearTicks(DECIMAL, min, max, room);
+  const tens = partsOfTen([1], min, max);
+  const found = fine.length <= room || tens.length < 2 ? fine : tens;
+  return found.length <= room ? found : thinned(found, room, []);
+}
+
+function partsOfTen(parts: readonly number[], min: number, max: number): number[] {
   const found: number[] = [];
   for (let power = Math.floor(Math.log10(min)); power <= Math.ceil(Math.log10(max)); power++) {
     for (const part of parts) {
@@ -32,8 +38,7 @@ export function logTicks(min: number, max: number, room: number): number[] {
       if (tick >= min * (1 - 1e-9) && tick <= max * (1 + 1e-9)) found.push(tick);
     }
   }
-  if (found.length < 2) return linearTicks(DECIMAL, min, max, room);
-  return found.length <= room ? found : thinned(found, room, []);
+  return found;
 }
 
 /** Memory comes in powers of two. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Unit } from '../src/document';
-import { format, formatTick, lasted } from '../src/format';
+import { format, formatTick, lasted, tied } from '../src/format';
 
 /** The spaces of figures do not break; that is not what these cases are about. */
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');
@@ -100,4 +100,10 @@ test('a large tick is short', () => {
 test('how long a run lasted', () => {
   expect(plain(lasted(0, 185_400))).toBe('3 min 5 s');
   expect(lasted(0, null)).toBe('–');
+});
+
+test('a figure stays beside its unit', () => {
+  expect(tied('lost 51.2 %, 3 ms late of 10 s')).toBe('lost 51.2\u00a0%, 3\u00a0ms late of 10\u00a0s');
+  expect(tied('half as fast from 64 MiB')).toBe('half as fast from 64\u00a0MiB');
+  expect(tied('4,000 threads, 3 storms, holds 991 requests/s')).toBe('4,000 threads, 3 storms, holds 991 requests/s');
 });

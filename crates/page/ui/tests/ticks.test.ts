@@ -19,6 +19,8 @@ describe('other axes', () => {
   test('equal factors', () => {
     expect(ticks('seconds', true, 1e-4, 1, 20)).toEqual([1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]);
     expect(ticks('seconds', true, 1e-4, 1, 6)).toEqual([1e-4, 1e-3, 0.01, 0.1, 1]);
+    expect(ticks('seconds', true, 0.02, 0.47, 4)).toEqual([0.02, 0.05, 0.1, 0.2]);
+    expect(ticks('seconds', true, 0.02, 0.47, 2)).toEqual([0.02, 0.1]);
   });
   test('equal steps without the last digits of computing', () => {
     expect(ticks('count', false, 0, 0.6, 6)).toEqual([0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6]);

@@ -219,7 +219,7 @@ impl Point {
 }
 
 impl Series {
-    /// Points that have neither names nor intervals are places of a line: it goes on at the same height until the next.
+    /// Points that have neither names nor intervals are places of a line, which runs straight from one to the next.
     pub(crate) fn is_line(&self) -> bool {
         !self.points.is_empty()
             && self.points.iter().all(|point| point.label.is_empty() && point.low.is_none())

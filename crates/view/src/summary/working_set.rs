@@ -40,7 +40,7 @@ fn verdict(view: &RunView) -> Vec<Text> {
         });
         if let Some(CacheModel { hit, miss, cache }) = model {
             lines.push(Text::plain(format!(
-                "why  {cache} fit; a read costs {hit} from there and {miss} from behind it"
+                "why: {cache} fit; a read costs {hit} from there and {miss} from behind it"
             )));
         }
         if let Some(predicted) = half_predicted {

@@ -1,9 +1,10 @@
 //! One chart within a frame: of points, of rows, or of bars.
 
 use super::bars;
+use super::names::wide;
 use super::rows::{HEAD, LANE, NAMES, WORDS, height as height_of_rows};
 use crate::Tone;
-use crate::document::{Bound, Chart, Form, Point, Series};
+use crate::document::{Band, Chart, Form, Point, Series};
 use crate::scale::Scale;
 use crate::words::xml;
 use std::fmt::Write;
@@ -16,9 +17,10 @@ pub(super) const BOTTOM: f64 = 42.0;
 /// A named value for each so many units.
 const EACH_X: f64 = 80.0;
 const EACH_Y: f64 = 34.0;
-/// Room for a letter of a name, and in a legend for the mark before it and for a short name.
-const LETTER: f64 = 6.0;
+/// In a legend, room for the mark before a name, and for a short name with it.
 const KEY: (f64, f64) = (24.0, 60.0);
+/// What a mark says that is judged.
+const JUDGED: &str = "full: good, crossed: bad";
 /// The limit may be known more sharply than the picture shows.
 const LEAST: f64 = 2.0;
 /// Outlines around zero, one for each series in turn: round, square, on its tip.
@@ -83,15 +85,17 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
         for (nth, series) in chart.series.iter().enumerate().rev() {
             series.points.iter().for_each(|point| area.in_row(out, nth == 0, point));
         }
+        area.names(out);
         return;
     }
     area.heading(out);
     for (nth, series) in chart.series.iter().enumerate() {
         match series.is_line() {
-            true => area.steps(out, series),
+            true => area.line(out, series),
             false => series.points.iter().for_each(|point| area.mark(out, nth, &series.name, point)),
         }
     }
+    area.names(out);
 }
 
 impl Area<'_> {
@@ -105,11 +109,17 @@ impl Area<'_> {
         bottom - self.y.place(value) * (bottom - top)
     }
 
+    /// From where to where a band reaches.
+    pub(super) fn across(&self, band: &Band) -> (f64, f64) {
+        let Frame { left, right, .. } = self.frame;
+        let from = band.from.map_or(left, |at| self.at_x(at));
+        (from, band.to.map_or(right, |at| self.at_x(at)).max((from + LEAST).min(right)))
+    }
+
     fn bands(&self, out: &mut String) {
-        let Frame { left, right, top, bottom } = self.frame;
+        let Frame { top, bottom, .. } = self.frame;
         for band in &self.chart.bands {
-            let from = band.from.map_or(left, |at| self.at_x(at));
-            let to = band.to.map_or(right, |at| self.at_x(at)).max((from + LEAST).min(right));
+            let (from, to) = self.across(band);
             let class = match band.tone {
                 Tone::Bad => "beyond",
                 Tone::Good => "well",
@@ -121,12 +131,6 @@ impl Area<'_> {
                 out,
                 "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{height}\"/>"
             );
-            if !band.name.is_empty() && width > LETTER * band.name.chars().count() as f64 + 12.0 {
-                let x = from + 6.0;
-                let y = if self.chart.rows.is_empty() { f64::midpoint(top, bottom) } else { bottom - 5.0 };
-                let (class, name) = (said(band.tone), xml(&band.name));
-                let _ = writeln!(out, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y}\">{name}</text>");
-            }
         }
     }
 
@@ -169,11 +173,11 @@ impl Area<'_> {
         if self.chart.series.len() < 2 {
             return;
         }
-        let wide = |series: &Series| (LETTER * series.name.chars().count() as f64 + KEY.0).max(KEY.1);
+        let room = |series: &Series| (wide(&series.name) + KEY.0).max(KEY.1);
         let mut points = self.chart.series.iter().flat_map(|series| &series.points);
         let is_judged = points.any(|point| matches!(point.tone, Tone::Good | Tone::Bad));
-        let mut x =
-            right - self.chart.series.iter().map(wide).sum::<f64>() - if is_judged { 128.0 } else { 0.0 };
+        let judged = if is_judged { wide(JUDGED) } else { 0.0 };
+        let mut x = right - self.chart.series.iter().map(room).sum::<f64>() - judged;
         for (nth, series) in self.chart.series.iter().enumerate() {
             let (class, mark) = match series.is_line() {
                 true => ("line", "M-6 0H6"),
@@ -187,62 +191,35 @@ impl Area<'_> {
                 x + 9.0,
                 xml(&series.name)
             );
-            x += wide(series);
+            x += room(series);
         }
         if is_judged {
-            let _ =
-                writeln!(out, "<text class=\"faint\" x=\"{x:.1}\" y=\"{y}\">full: good, crossed: bad</text>");
+            let _ = writeln!(
+                out,
+                "<text class=\"faint\" x=\"{right}\" y=\"{y}\" text-anchor=\"end\">{JUDGED}</text>"
+            );
         }
     }
 
-    /// A line that stays as high as a point until the next one.
-    fn steps(&self, out: &mut String, series: &Series) {
+    /// A line from point to point.
+    fn line(&self, out: &mut String, series: &Series) {
         let mut path = String::new();
         for point in &series.points {
-            let (x, y) = (self.at_x(point.x), self.at_y(point.y));
-            let _ = match path.is_empty() {
-                true => write!(path, "M{x:.1} {y:.1}"),
-                false => write!(path, "H{x:.1}V{y:.1}"),
-            };
+            let to = if path.is_empty() { 'M' } else { 'L' };
+            let _ = write!(path, "{to}{:.1} {:.1}", self.at_x(point.x), self.at_y(point.y));
         }
         let _ = writeln!(out, "<path class=\"line\" d=\"{path}\"/>");
     }
 
     fn bounds(&self, out: &mut String) {
-        let Frame { left, right, top, .. } = self.frame;
-        let upright = self.chart.bounds.iter().filter(|bound| bound.along_x);
-        for (lane, bound) in upright.enumerate() {
-            let (x, y) = (self.at_x(bound.at), top + 14.0 + 15.0 * lane as f64);
-            let _ = writeln!(
-                out,
-                "<path class=\"bound {}\" d=\"M{x:.1} {top}V{}\"/>",
-                class(bound.tone),
-                self.frame.bottom
-            );
-            let (anchor, x, y) = if !self.chart.rows.is_empty() {
-                ("middle", x, top - 8.0)
-            } else if x > f64::midpoint(left, right) {
-                ("end", x - 5.0, y)
-            } else {
-                ("start", x + 5.0, y)
+        let Frame { left, right, top, bottom } = self.frame;
+        for bound in &self.chart.bounds {
+            let path = match bound.along_x {
+                true => format!("M{:.1} {top}V{bottom}", self.at_x(bound.at)),
+                false => format!("M{left} {:.1}H{right}", self.at_y(bound.at)),
             };
-            self.name(out, bound, (x, y), anchor, &self.x);
+            let _ = writeln!(out, "<path class=\"bound {}\" d=\"{path}\"/>", class(bound.tone));
         }
-        for bound in self.chart.bounds.iter().filter(|bound| !bound.along_x) {
-            let y = self.at_y(bound.at);
-            let _ =
-                writeln!(out, "<path class=\"bound {}\" d=\"M{left} {y:.1}H{right}\"/>", class(bound.tone));
-            self.name(out, bound, (right - 5.0, y - 5.0), "end", &self.y);
-        }
-    }
-
-    fn name(&self, out: &mut String, bound: &Bound, (x, y): (f64, f64), anchor: &str, scale: &Scale) {
-        let words = xml(&format!("{} {}", bound.name, scale.words(bound.at)));
-        let class = said(bound.tone);
-        let _ = writeln!(
-            out,
-            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>"
-        );
     }
 
     fn mark(&self, out: &mut String, nth: usize, series: &str, point: &Point) {

@@ -1,10 +1,11 @@
 /** What is drawn around a chart's lines: phases, bounds, points with their intervals, the cells of a heat map. */
 
 import type uPlot from 'uplot';
-import type { Chart, Heat, Phase, Point, Tone } from '../document';
+import type { Band, Bound, Chart, Heat, Phase, Point, Tone } from '../document';
 import { clear, look, type Look, palette, shade, toneColour, type Scheme } from '../palette';
 import { format } from '../format';
 import type { Data } from './data';
+import { above, along, beside, ON_LINE, ON_MARK, place, type Place, type Taken, within } from './names';
 import { CROSS, isLine, shapes } from './shapes';
 
 const ratio = () => window.devicePixelRatio || 1;
@@ -37,27 +38,28 @@ export function drawPhases(plot: uPlot, phases: readonly Phase[], scheme: Scheme
   ctx.restore();
 }
 
-/** Stretches of the x axis behind everything else; a name stands where they begin, at the lower edge. */
+/** Stretches of the x axis behind everything else. */
 export function drawBands(plot: uPlot, chart: Chart, scheme: Scheme): void {
   const { ctx, bbox } = plot;
-  const px = ratio();
-  const end = bbox.left + bbox.width;
-  const place = (at: number | null, edge: number) =>
-    at === null || (chart.x.log && at <= 0) ? edge : Math.min(end, Math.max(bbox.left, plot.valToPos(at, 'x', true)));
   ctx.save();
-  ctx.font = `${11 * px}px system-ui, sans-serif`;
   for (const band of chart.bands) {
-    const left = place(band.from, bbox.left);
-    // The limit may be known more sharply than the picture shows.
-    const right = Math.max(place(band.to, end), Math.min(end, left + 2 * px));
+    const [left, right] = across(plot, chart, band);
     const [colour, share] = bandLook(band.tone, scheme);
     ctx.fillStyle = clear(colour, share);
     ctx.fillRect(left, bbox.top, right - left, bbox.height);
-    const room = ctx.measureText(band.name).width + 12 * px;
-    if (band.name === '' || right - left < room) continue;
-    label(ctx, band.name, left + 6 * px, bbox.top + bbox.height - 6 * px, false, colour, scheme);
   }
   ctx.restore();
+}
+
+/** From where to where a band reaches. */
+function across(plot: uPlot, chart: Chart, band: Band): [number, number] {
+  const { bbox } = plot;
+  const end = bbox.left + bbox.width;
+  const place = (at: number | null, edge: number) =>
+    at === null || (chart.x.log && at <= 0) ? edge : Math.min(end, Math.max(bbox.left, plot.valToPos(at, 'x', true)));
+  const left = place(band.from, bbox.left);
+  // The limit may be known more sharply than the picture shows.
+  return [left, Math.max(place(band.to, end), Math.min(end, left + 2 * ratio()))];
 }
 
 /** The colour of a band, and how much of it is let through. */
@@ -86,57 +88,99 @@ export function drawMarks(plot: uPlot, marks: readonly Phase[], scheme: Scheme):
   ctx.restore();
 }
 
-/** A line across for each bound, with its name; one that lies beyond the axis is named at the edge. */
+/** A line for each bound that is not beyond the axis. */
 export function drawBounds(plot: uPlot, chart: Chart, scheme: Scheme): void {
   const { ctx, bbox } = plot;
   const px = ratio();
-  const taken: number[] = [];
   ctx.save();
-  ctx.font = `${11 * px}px system-ui, sans-serif`;
   ctx.lineWidth = px;
   for (const bound of chart.bounds) {
-    const axis = bound.along_x ? chart.x : chart.y;
-    if (axis.log && bound.at <= 0) continue;
-    const at = plot.valToPos(bound.at, bound.along_x ? 'x' : 'y', true);
-    const colour = bound.tone === 'plain' ? palette(scheme).text : toneColour(bound.tone, scheme);
-    ctx.strokeStyle = colour;
+    const at = boundAt(plot, chart, bound);
+    if (at === null || where(plot, bound, at) !== 'inside') continue;
+    ctx.strokeStyle = boundColour(bound, scheme);
     const dash = bound.tone === 'bad' ? [6, 2, 1, 2] : [6, 3];
     ctx.setLineDash(dash.map((length) => length * px));
-    // When something happened, the axis below says.
-    let text = axis.unit === 'date' ? bound.name : `${bound.name} ${format(bound.at, axis.unit)}`.trim();
     ctx.beginPath();
     if (bound.along_x) {
-      if (at < bbox.left - 1 || at > bbox.left + bbox.width + 1) continue;
       ctx.moveTo(at, bbox.top);
       ctx.lineTo(at, bbox.top + bbox.height);
-      ctx.stroke();
-      if (text === '') continue;
-      const leftwards = at > bbox.left + bbox.width / 2;
-      const lane = laneOf(taken, bbox.top + 12 * px, 14 * px, bbox.top + bbox.height);
-      label(ctx, text, at + (leftwards ? -4 : 4) * px, lane, leftwards, colour, scheme);
-      continue;
-    }
-    const above = at < bbox.top - 1;
-    if (at > bbox.top + bbox.height + 1) continue;
-    if (above) text = `↑ ${text}`;
-    else {
+    } else {
       ctx.moveTo(bbox.left, at);
       ctx.lineTo(bbox.left + bbox.width, at);
-      ctx.stroke();
     }
-    const wanted = above ? bbox.top + 12 * px : at - 4 * px < bbox.top + 12 * px ? at + 12 * px : at - 4 * px;
-    const lane = laneOf(taken, wanted, 13 * px, bbox.top + bbox.height);
-    label(ctx, text, bbox.left + bbox.width - 4 * px, lane, true, colour, scheme);
+    ctx.stroke();
   }
   ctx.restore();
 }
 
-/** The first free line of text from a place downwards, so that names do not lie on each other. */
-function laneOf(taken: number[], from: number, height: number, end: number): number {
-  let at = from;
-  while (taken.some((other) => Math.abs(other - at) < height) && at + height < end) at += height;
-  taken.push(at);
-  return at;
+/** None where a logarithmic axis has no place for it. */
+function boundAt(plot: uPlot, chart: Chart, { at, along_x }: Bound): number | null {
+  return (along_x ? chart.x : chart.y).log && at <= 0 ? null : plot.valToPos(at, along_x ? 'x' : 'y', true);
+}
+
+function where({ bbox }: uPlot, bound: Bound, at: number): 'inside' | 'above' | 'outside' {
+  const [low, high] = bound.along_x ? [bbox.left, bbox.left + bbox.width] : [bbox.top, bbox.top + bbox.height];
+  if (!bound.along_x && at < low - 1) return 'above';
+  return at < low - 1 || at > high + 1 ? 'outside' : 'inside';
+}
+
+const boundColour = ({ tone }: Bound, scheme: Scheme) => (tone === 'plain' ? palette(scheme).text : toneColour(tone, scheme));
+
+/** The names of bounds and bands, over all else; of a bound that lies above the axis, at the upper edge. */
+export function drawNames(plot: uPlot, chart: Chart, data: Data, hidden: ReadonlySet<number>, scheme: Scheme): void {
+  if (chart.bounds.length === 0 && chart.bands.length === 0) return;
+  const { ctx, bbox } = plot;
+  const px = ratio();
+  const frame = { left: bbox.left / px, right: (bbox.left + bbox.width) / px, top: bbox.top / px, bottom: (bbox.top + bbox.height) / px };
+  const taken = takenBy(plot, chart, data, hidden);
+  ctx.save();
+  ctx.font = `${11 * px}px system-ui, sans-serif`;
+  const write = (text: string, places: readonly Place[], colour: string) => {
+    const { x, y, leftwards } = place(places, ctx.measureText(text).width / px, taken, frame);
+    label(ctx, text, x * px, y * px, leftwards, colour, scheme);
+  };
+  for (const bound of chart.bounds) {
+    const axis = bound.along_x ? chart.x : chart.y;
+    // When something happened, the axis below says.
+    const text = axis.unit === 'date' ? bound.name : `${bound.name} ${format(bound.at, axis.unit)}`.trim();
+    const at = boundAt(plot, chart, bound);
+    const seen = at === null ? 'outside' : where(plot, bound, at);
+    if (at === null || text === '' || seen === 'outside') continue;
+    const colour = boundColour(bound, scheme);
+    if (seen === 'above') write(`↑ ${text}`, above(frame), colour);
+    else write(text, bound.along_x ? beside(at / px, frame) : along(at / px, frame), colour);
+  }
+  for (const band of chart.bands) {
+    const [left, right] = across(plot, chart, band);
+    if (band.name === '' || right - left < ctx.measureText(band.name).width + 12 * px) continue;
+    write(band.name, within(left / px, right / px, frame), bandLook(band.tone, scheme)[0]);
+  }
+  ctx.restore();
+}
+
+/** Points with their intervals, and what stands upright. */
+function takenBy(plot: uPlot, chart: Chart, data: Data, hidden: ReadonlySet<number>): Taken[] {
+  const { bbox } = plot;
+  const px = ratio();
+  const taken: Taken[] = [];
+  const take = (x: number, half: number, top: number, bottom: number, bad: number) =>
+    taken.push([{ left: x / px - half, right: x / px + half, top: top / px, bottom: bottom / px }, bad]);
+  for (const bound of chart.bounds) {
+    const at = bound.along_x ? boundAt(plot, chart, bound) : null;
+    if (at !== null) take(at, 1, bbox.top, bbox.top + bbox.height, ON_LINE);
+  }
+  data.points.forEach((points, index) => {
+    if (hidden.has(index)) return;
+    points.forEach((point, row) => {
+      const value = data.values[index]![row];
+      if (!point || value === null || value === undefined) return;
+      const [x, y] = [plot.valToPos(point.x, 'x', true), plot.valToPos(value, 'y', true)];
+      take(x, 5, y - 5 * px, y + 5 * px, ON_MARK);
+      if (point.low === null || point.high === null || (chart.y.log && point.low <= 0)) return;
+      take(x, 3, plot.valToPos(point.high, 'y', true), plot.valToPos(point.low, 'y', true), ON_MARK);
+    });
+  });
+  return taken;
 }
 
 function label(
@@ -176,7 +220,7 @@ export function drawPoints(
     if (hidden.has(index)) return;
     const looks = look(chart.series[index]!.role, scheme);
     if (isLine(chart.series[index]!)) {
-      drawSteps(plot, points, looks);
+      drawLine(plot, points, looks);
       return;
     }
     points.forEach((point, row) => {
@@ -220,25 +264,16 @@ export function drawPoints(
   ctx.restore();
 }
 
-/** A line that stays as high as a point until the next one. */
-function drawSteps(plot: uPlot, points: readonly (Point | null)[], { colour, dash, width }: Look): void {
+/** A line from point to point. */
+function drawLine(plot: uPlot, points: readonly (Point | null)[], { colour, dash, width }: Look): void {
   const { ctx } = plot;
   const px = ratio();
   ctx.strokeStyle = colour;
   ctx.lineWidth = width * px;
   ctx.setLineDash(dash.map((length) => length * px));
   ctx.beginPath();
-  let before: number | null = null;
   for (const point of points) {
-    if (!point) continue;
-    const x = plot.valToPos(point.x, 'x', true);
-    const y = plot.valToPos(point.y, 'y', true);
-    if (before === null) ctx.moveTo(x, y);
-    else {
-      ctx.lineTo(x, before);
-      ctx.lineTo(x, y);
-    }
-    before = y;
+    if (point) ctx.lineTo(plot.valToPos(point.x, 'x', true), plot.valToPos(point.y, 'y', true));
   }
   ctx.stroke();
   ctx.setLineDash([]);

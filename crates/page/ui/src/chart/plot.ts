@@ -9,7 +9,7 @@ import { driftRange, niceRange, ticks } from '../ticks';
 import { nearestRow, stacked, type Data } from './data';
 import type { Group, Range } from './group';
 import { hatched } from './hatch';
-import { drawBands, drawBounds, drawHeat, drawMarks, drawPhases, drawPoints, nearestPoint } from './marks';
+import { drawBands, drawBounds, drawHeat, drawMarks, drawNames, drawPhases, drawPoints, nearestPoint } from './marks';
 import { onTouch } from './touch';
 
 /** Where the cursor is. */
@@ -272,6 +272,7 @@ export class Plot {
             if (points) drawPoints(plot, chart, data, this.hidden, scheme());
             drawBounds(plot, chart, scheme());
             if (time) drawMarks(plot, chart.marks, scheme());
+            drawNames(plot, chart, data, this.hidden, scheme());
           },
         ],
         setCursor: [(plot) => this.moved(this.at(plot))],

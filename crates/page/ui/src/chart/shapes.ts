@@ -23,7 +23,7 @@ export interface Shape {
   toned: boolean;
 }
 
-/** Points that have neither names nor intervals are places of a line: it goes on at the same height until the next. */
+/** Points that have neither names nor intervals are places of a line, which runs straight from one to the next. */
 export function isLine(series: Series): boolean {
   return series.points.length > 0 && series.points.every((point) => point.label === '' && point.low === null);
 }
