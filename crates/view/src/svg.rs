@@ -31,7 +31,7 @@ const STYLE: &str = "\
     .title{font-weight:600;font-size:17px}.said{font-size:13px}.faint,.tick{fill:#55606b}.tick{font-size:11px}\
     .ground{fill:#fff}.grid{stroke:#e8ebee}.mark{fill:#fff;stroke:#0072b2;stroke-width:1.5}\
     .good{fill:#006b4e;stroke:#006b4e}.bad{fill:none;stroke:#b03a00;stroke-width:2}.warn{fill:#fff;stroke:#855000;stroke-width:1.5}\
-    .plain{fill:#fff;stroke:#6b747d;stroke-width:1.5}.limit{fill:#006b4e;opacity:.3}.beyond{fill:#b03a00;opacity:.1}\
+    .plain{fill:#fff;stroke:#6b747d;stroke-width:1.5}.limit{fill:#c98a00;opacity:.3}.beyond{fill:#b03a00;opacity:.1}\
     .well{fill:#006b4e;opacity:.1}.little{fill:#6b747d;opacity:.14}.start{fill:#6b747d;opacity:.75}.strong{font-weight:600}.bar{stroke-width:3}\
     .measured{fill:#0072b2;opacity:.6}.whisker{fill:none;stroke:#15191d;stroke-width:1.5}\
     .line{fill:none;stroke:#6b747d;stroke-width:1.5;stroke-dasharray:5 4}\
@@ -39,7 +39,7 @@ const STYLE: &str = "\
     text.named{paint-order:stroke;stroke:#fff;stroke-width:3;stroke-opacity:.8;stroke-linejoin:round}\
     @media(prefers-color-scheme:dark){text{fill:#e6e9ec}.faint,.tick{fill:#9da7b1}.ground,.warn,.plain,.mark{fill:#171b1f}\
     .grid{stroke:#252b31}.mark{stroke:#56a8e0}.good,text.good{fill:#3fc79a;stroke:#3fc79a}.bad{stroke:#ff8f57}text.bad{fill:#ff8f57}\
-    .warn{stroke:#e9b44c}text.warn{fill:#e9b44c}text.good,text.bad,text.warn{stroke:none}text.named{stroke:#171b1f}.limit,.well{fill:#3fc79a}.beyond{fill:#ff8f57}\
+    .warn{stroke:#e9b44c}text.warn{fill:#e9b44c}text.good,text.bad,text.warn{stroke:none}text.named{stroke:#171b1f}.limit{fill:#e9b44c}.well{fill:#3fc79a}.beyond{fill:#ff8f57}\
     .start,.little{fill:#98a2ac}.measured{fill:#56a8e0}.whisker{stroke:#e6e9ec}.line{stroke:#98a2ac}}";
 
 /// The pictures of a page under its verdict; none if it has none.

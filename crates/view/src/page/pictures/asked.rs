@@ -8,7 +8,7 @@ pub(super) fn now(view: &RunView) -> Option<String> {
     let current = view.current.as_ref().filter(|_| view.running)?;
     let why = match current.purpose {
         Purpose::Load => return None,
-        Purpose::Climb => "to find what is too much",
+        Purpose::Climb => "to find an overload",
         Purpose::WarmUp => "to warm the target up",
         Purpose::Measure => "to narrow the interval",
         Purpose::Sentinel => "to see whether the target has changed",

@@ -50,7 +50,8 @@ pub fn is_sound(document: &Document) {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), count, "{ids:?}");
-    assert!(front.verdict.len() <= 2, "{:?}", words(front));
+    // What holds, what gave first, what to do, what that should give.
+    assert!(front.verdict.len() <= 4, "{:?}", words(front));
     for station in &front.chain {
         let there = |id: &String| front.sections.iter().any(|section| section.id == *id);
         assert!(station.section.as_ref().is_none_or(there), "{station:?}");

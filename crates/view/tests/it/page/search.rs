@@ -234,7 +234,9 @@ fn a_search_that_was_watched() {
     assert!(
         doubts.iter().any(|(text, about)| text.starts_with("target and generator share") && about.is_none())
     );
-    assert!(said(section(front, "evidence")).contains("make the query shorter before you raise the pool"));
+    // What stands above, with what it should give, is not said again.
+    assert_eq!(words[2], "next: make the query shorter before you raise the pool");
+    assert!(!said(section(front, "evidence")).contains("make the query shorter"));
 }
 
 /// While it goes on, the caption of the picture says what is asked now and why; not between two trials, nor once it was cut short.
