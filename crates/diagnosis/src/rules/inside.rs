@@ -191,7 +191,7 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
     }
     let found = Found::new(Cause::Inside)
         .says(format!(
-            "{} requests wait inside {}, which uses {} of {} processors; its threads do not show for what.",
+            "{} requests wait inside {}, which uses {} of {} processors; its threads do not show what they wait for.",
             number(load.outstanding),
             case.name(),
             number(case.cpu()),
