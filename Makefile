@@ -14,7 +14,7 @@ TESTED := $(or $(TORMENT_BIN),$(BIN))
 PAGE := crates/page/ui/dist/index.html
 PAGE_SOURCES := $(shell find crates/page/ui \( -name node_modules -o -name dist -o -name tests \) -prune -o -type f -print)
 
-.PHONY: demo build page test targets zoo zoo-cheap browser quick prepared built check dist truths bench bench-probes bench-page manual
+.PHONY: demo build page test targets zoo zoo-cheap browser quick prepared built check dist truths bench bench-probes bench-page manual pictures
 
 demo: page ## Build as for tests, which is quicker than what ships, then find the limit of the built-in service.
 	cargo build -p torment-cli
@@ -77,6 +77,9 @@ manual: ## The manual as a book, in target/book.
 	@command -v mdbook >/dev/null || { echo "no mdbook; get it: cargo install mdbook --locked. The pages can be read as they are, in docs/" >&2; exit 1; }
 	mdbook build
 	@echo "open target/book/index.html"
+
+pictures: page ## The images of the README and the manual, anew: drawn and photographed of the runs in crates/torment/tests/recorded. Wants chromium and npm.
+	BLESS=1 cargo test -p torment-cli --test it manual::images -- --include-ignored
 
 dist: build ## The static binary with completions, man page and licences, in dist/.
 	rm -rf dist && mkdir -p dist

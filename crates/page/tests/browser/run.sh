@@ -1,7 +1,6 @@
 #!/bin/sh
 # The page in a real browser: run.sh [TORMENT], where TORMENT is the binary whose live page is looked at too. Screenshots go
-# to target/screenshots; with IMAGES=1 those of real runs that the manual shows go on to docs/images. What is missing is said, and the tests
-# are skipped.
+# to target/screenshots. What is missing is said, and the tests are skipped.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../../.." && pwd)
@@ -23,9 +22,3 @@ if [ $# -gt 0 ]; then
     export TORMENT
 fi
 node --test --test-concurrency=1 "$here"/*.test.mjs
-
-if [ -n "${IMAGES:-}" ]; then
-    for image in "$root"/docs/images/real-*.png; do
-        cp "$SCREENSHOTS/$(basename "$image")" "$image"
-    done
-fi

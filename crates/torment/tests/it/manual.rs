@@ -9,13 +9,14 @@
 //!
 //! ```` ```console recorded=NAME ```` shows a command that takes too long, or needs too much, for a test: it was run once, and its
 //! events are kept in `tests/recorded/NAME.ndjson.gz`. `torment show NAME` must print what is shown. Such a run is in the store of
-//! every page, so that other commands may show it too. To make one anew, delete its file and run
-//! `cargo test -p torment-cli --test it manual -- --ignored`.
+//! every page, so that other commands may show it too. To make one anew, move its file to `tests/earlier`, or delete it, and run
+//! `cargo test -p torment-cli --test it record -- --ignored`.
 //!
 //! Blocks ```` ```sh ````, and commands quoted in a text, are only read, by the parser of the command line.
 
 mod alike;
 mod covered;
+mod images;
 mod pages;
 pub mod recorded;
 mod shown;

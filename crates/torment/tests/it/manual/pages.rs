@@ -134,6 +134,19 @@ impl Page {
         links
     }
 
+    /// Its images, each with its line: what they say in words, and their file.
+    pub fn images(&self) -> Vec<(usize, String, String)> {
+        let mut images = Vec::new();
+        for (at, line) in self.prose() {
+            for part in line.split("![").skip(1) {
+                let Some((words, behind)) = part.split_once("](") else { continue };
+                let Some((target, _)) = behind.split_once(')') else { continue };
+                images.push((at, words.to_owned(), target.to_owned()));
+            }
+        }
+        images
+    }
+
     /// What stands between backticks within its prose, each with its line. A quotation does not pass a line's end.
     pub fn quoted(&self) -> Vec<(usize, String)> {
         let odd = |line: &str| -> Vec<String> {
@@ -152,6 +165,7 @@ fn a_page_is_taken_apart() {
     let page = Page { name: "docs/x.md".to_owned(), text: text.to_owned() };
     assert_eq!(page.anchors(), ["a-b-c-d", "a-b-c-d-1"]);
     assert_eq!(page.links(), [(3, "f.md#g".to_owned()), (3, "i.png".to_owned())]);
+    assert_eq!(page.images(), [(3, "h".to_owned(), "i.png".to_owned())]);
     assert_eq!(page.quoted(), [(1, "b".to_owned()), (3, "torment list".to_owned())]);
     let blocks = page.blocks();
     assert_eq!(

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use store::{Recording, Store};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded");
+/// Runs that others have taken the place of. The manual does not show what they came to, but its picture of the list does: it wants
+/// several of one target.
+const EARLIER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/earlier");
 const ENDING: &str = ".ndjson.gz";
 
 pub fn file(name: &str) -> PathBuf {
@@ -20,7 +23,11 @@ pub fn file(name: &str) -> PathBuf {
 
 /// The names of all that are kept.
 pub fn names() -> Vec<String> {
-    let entries = std::fs::read_dir(FOLDER).unwrap_or_else(|e| panic!("{FOLDER}: {e}"));
+    names_in(FOLDER)
+}
+
+fn names_in(folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{folder}: {e}"));
     let name = |entry: std::io::Result<std::fs::DirEntry>| {
         let name = entry.expect("a folder can be read").file_name().to_string_lossy().into_owned();
         name.strip_suffix(ENDING).unwrap_or_else(|| panic!("{name} is no recorded run")).to_owned()
@@ -32,9 +39,19 @@ pub fn names() -> Vec<String> {
 
 /// Puts all of them into a new store.
 pub fn put(store: &Path) {
+    put_from(&[FOLDER], store);
+}
+
+/// And those that were recorded before them.
+pub fn put_with_earlier(store: &Path) {
+    put_from(&[FOLDER, EARLIER], store);
+}
+
+fn put_from(folders: &[&str], store: &Path) {
     let store = Store::open(store).expect("the folder is ours");
-    for name in names() {
-        let events = read(&file(&name));
+    let all = folders.iter().flat_map(|folder| names_in(folder).into_iter().map(move |name| (folder, name)));
+    for (folder, name) in all {
+        let events = read(&Path::new(folder).join(format!("{name}{ENDING}")));
         let mut recording: Option<Recording> = None;
         for event in &events {
             match &mut recording {
@@ -82,7 +99,7 @@ pub fn keep(store: &Path, id: &RunId, name: &str) {
 fn runs_of_earlier_versions_are_still_read() {
     let faults = Path::new(FOLDER).join("../../../faults/tests/recorded");
     let (mut runs, mut events, mut kinds) = (0, 0, BTreeSet::new());
-    for folder in [Path::new(FOLDER), &faults] {
+    for folder in [Path::new(FOLDER), Path::new(EARLIER), &faults] {
         for entry in std::fs::read_dir(folder).expect("the repository has it") {
             let path = entry.expect("it can be listed").path();
             let file = File::open(&path).expect("it was just listed");
