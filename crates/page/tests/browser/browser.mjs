@@ -90,16 +90,25 @@ export async function findings(page) {
   return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target} ${node.failureSummary}`));
 }
 
-/** How much wider than the window the page is, and what sticks out. */
+/** How much wider than the window the page is, and what sticks out. Charts are drawn anew a moment after the window has changed: that is waited for. */
 export async function overflow(page) {
-  return page.evaluate(() => {
-    const width = document.documentElement.clientWidth;
-    const out = [...document.querySelectorAll('main *, .bar *')].filter((element) => {
-      if (element.closest('.scroll, .plot, .unseen')) return false;
-      return element.getBoundingClientRect().right > width + 1;
-    });
-    const names = out.map((element) => `${element.tagName}.${element.getAttribute('class')}: ${element.textContent.slice(0, 40)}`);
-    return { more: document.documentElement.scrollWidth - width, names };
+  return page.evaluate(async () => {
+    const look = () => {
+      const width = document.documentElement.clientWidth;
+      const out = [...document.querySelectorAll('main *, .bar *')].filter((element) => {
+        if (element.closest('.scroll, .plot, .unseen')) return false;
+        return element.getBoundingClientRect().right > width + 1;
+      });
+      const names = out.map((element) => `${element.tagName}.${element.getAttribute('class')}: ${element.textContent.slice(0, 40)}`);
+      return { more: document.documentElement.scrollWidth - width, names };
+    };
+    const until = performance.now() + 5000;
+    let seen = look();
+    while ((seen.more > 0 || seen.names.length > 0) && performance.now() < until) {
+      await new Promise((next) => setTimeout(next, 50));
+      seen = look();
+    }
+    return seen;
   });
 }
 

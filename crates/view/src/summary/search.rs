@@ -12,6 +12,8 @@ use units::{Nanos, Share, grouped};
 
 /// Two rates whose quotient is below this are alike to a reader.
 const ALIKE: f64 = 1.01;
+/// An interval wider than this part of its upper end is no figure to quote.
+const WIDE: f64 = 0.1;
 /// A warm-up that made a target so much quicker is worth a line.
 const QUICKER: f64 = 1.2;
 
@@ -102,6 +104,7 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
         holds.then(strict.map(|l| evidence(view, l)).unwrap_or_default())
     };
     let note = |text: String| Text::plain(text);
+    let loosely = strict.map_or("holds", loosely);
     match ended {
         Ended::Converged => vec![holds("holds", Tone::Good)],
         Ended::MaxReached => vec![
@@ -112,10 +115,10 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
         ],
         Ended::BelowMin => vec![below_min(strict, &unit, raised)],
         Ended::BudgetSpent => vec![
-            holds("holds", Tone::Strong),
+            holds(loosely, Tone::Strong),
             note("time ran out before the bounds were close enough; raise --budget".to_owned()),
         ],
-        Ended::Noisy => vec![holds("holds", Tone::Strong), note(noise(view, strict))],
+        Ended::Noisy => vec![holds(loosely, Tone::Strong), note(noise(view, strict))],
         Ended::GeneratorLimit if let Some(making) = generator(view) => {
             let mut lines = vec![holds("holds at least", Tone::Good)];
             lines.extend(making::lines(view.words(), making));
@@ -142,7 +145,7 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
                 _ => None,
             });
             vec![
-                holds("holds", Tone::Strong),
+                holds(loosely, Tone::Strong),
                 Text::empty()
                     .and(Tone::Bad, format!("the target did not recover from an overload{}", waited.unwrap_or_default()))
                     .then(": a short peak may take it down until it is restarted; look for retries and unbounded queues"),
@@ -153,6 +156,16 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
             .chain([Text::empty().and(Tone::Warn, "interrupted").then(": that is what is known so far")])
             .collect(),
         Ended::TargetFails => target_fails(view),
+    }
+}
+
+/// How a limit is told that may not be known well: who reads the number alone must not take it for more than it is.
+fn loosely(limit: &Limit) -> &'static str {
+    let (Some(lower), Some(upper)) = (limit.lower, limit.upper) else { return "holds" };
+    match limit.held {
+        _ if upper - lower <= WIDE * upper => "holds",
+        Some(held) if held > lower * ALIKE => "holds about",
+        _ => "holds at least",
     }
 }
 
