@@ -33,7 +33,7 @@ const STYLE: &str = "\
     .good{fill:#006b4e;stroke:#006b4e}.bad{fill:none;stroke:#b03a00;stroke-width:2}.warn{fill:#fff;stroke:#855000;stroke-width:1.5}\
     .plain{fill:#fff;stroke:#6b747d;stroke-width:1.5}.limit{fill:#c98a00;opacity:.3}.beyond{fill:#b03a00;opacity:.1}\
     .well{fill:#006b4e;opacity:.1}.little{fill:#6b747d;opacity:.14}.start{fill:#6b747d;opacity:.75}.strong{font-weight:600}.bar{stroke-width:3}\
-    .measured{fill:#0072b2;opacity:.6}.whisker{fill:none;stroke:#15191d;stroke-width:1.5}\
+    .measured{fill:#0072b2;opacity:.6}.whisker{fill:none;stroke:#15191d;stroke-width:1.5}.interval{opacity:.5}\
     .line{fill:none;stroke:#6b747d;stroke-width:1.5;stroke-dasharray:5 4}\
     .bound{stroke-dasharray:6 3}text.good{fill:#006b4e;stroke:none}text.bad{fill:#b03a00;stroke:none}text.warn{fill:#855000;stroke:none}\
     text.named{paint-order:stroke;stroke:#fff;stroke-width:3;stroke-opacity:.8;stroke-linejoin:round}\

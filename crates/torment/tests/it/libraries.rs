@@ -21,7 +21,6 @@ fn used() -> BTreeSet<String> {
         "--workspace",
         "--edges=normal,build,dev",
         "--locked",
-        "--offline",
         "--prefix=none",
         "--format={p}\t{l}",
     ]);

@@ -230,7 +230,7 @@ impl Area<'_> {
         let _ = writeln!(out, "<g><title>{}</title>", xml(&said));
         if let (Some(low), Some(high)) = (point.low, point.high) {
             let (low, high) = (self.at_y(low), self.at_y(high));
-            let _ = writeln!(out, "<path class=\"{class}\" d=\"M{x:.1} {low:.1}V{high:.1}\"/>");
+            let _ = writeln!(out, "<path class=\"{class} interval\" d=\"M{x:.1} {low:.1}V{high:.1}\"/>");
         }
         let outline = OUTLINES[nth % OUTLINES.len()];
         let cross = if point.tone == Tone::Bad { CROSS } else { "" };

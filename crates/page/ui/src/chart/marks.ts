@@ -236,6 +236,8 @@ export function drawPoints(
         const low = plot.valToPos(point.low, 'y', true);
         const high = plot.valToPos(point.high, 'y', true);
         const cap = 3 * px;
+        // What was measured stands before how sure it is.
+        ctx.globalAlpha = 0.5;
         ctx.beginPath();
         ctx.moveTo(x, low);
         ctx.lineTo(x, high);
@@ -244,6 +246,7 @@ export function drawPoints(
           ctx.lineTo(x + cap, end);
         }
         ctx.stroke();
+        ctx.globalAlpha = 1;
       }
       ctx.save();
       ctx.translate(x, y);

@@ -83,7 +83,9 @@ fn that_torment_stood_still_is_not_laid_to_the_target() {
             sleep(PAUSE);
         }
     });
-    assert_eq!(found, Value::Null);
+    // On a busy machine the target itself may have to wait for a processor, for less than that.
+    let longest = found["longest_seconds"].as_f64().unwrap_or(0.0);
+    assert!(longest < PAUSE.as_secs_f64() / 2.0, "{found:#}");
 }
 
 /// Stopped as a debugger, a snapshot or a freezer of control groups does it.

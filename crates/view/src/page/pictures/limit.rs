@@ -113,11 +113,13 @@ fn good(view: &RunView) -> Chart {
             _ => rates.push((rate, 1, good)),
         }
     }
+    // A single trial leaves nearly everything open, which is no news.
+    let several = |all: u64, end: f64| (all > 1).then_some(end);
     let point = |(rate, all, good): (f64, u64, u64)| Point {
         x: rate,
         y: good as f64 / all as f64,
-        low: Some(1.0 - upper_bound(all - good, all, SIDE)),
-        high: Some(upper_bound(good, all, SIDE)),
+        low: several(all, 1.0 - upper_bound(all - good, all, SIDE)),
+        high: several(all, upper_bound(good, all, SIDE)),
         label: format!("{good} of {all} good"),
         tone: match good {
             0 => Tone::Bad,
@@ -127,7 +129,7 @@ fn good(view: &RunView) -> Chart {
     };
     let y = ("share of good trials", Unit::Share);
     let chart = Chart::of("good-trials", "how many trials were good", Form::Points, raised(view), y)
-        .note("at each rate, with the interval that so few trials leave (95 %)")
+        .note("at each rate; of several trials, with the interval that so few leave (95 %)")
         .points("good trials", Role::Good, rates.into_iter().map(point));
     shaded(chart, view.limits.first(), "")
 }
