@@ -8,7 +8,7 @@ use record::watch::{Look, Role, Subject, SubjectWindow, Watched, Window};
 use record::{Caveat, Costs, Failure, Lack, Outcome, Station, Use};
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use units::{Nanos, Rate};
+use units::Nanos;
 
 /// A run, divided and merged.
 pub(crate) struct Case<'a> {
@@ -27,8 +27,6 @@ pub(crate) struct Case<'a> {
     pub void: Vec<&'a Caveat>,
     /// Arrivals that failed because torment lacked something, in these trials and the degraded ones.
     pub lacking: BTreeMap<Lack, u64>,
-    /// The lowest rate at which one was void.
-    pub void_at: Option<Rate>,
     /// Later seconds of the same load, at the same rate, were well.
     pub recovered: bool,
     /// The trial in which it first was degraded.
@@ -234,7 +232,6 @@ impl<'a> Case<'a> {
             recovered: steps.recovered,
             lacking,
             void: steps.void.iter().flat_map(invalid).collect(),
-            void_at: steps.void.iter().filter_map(|t| t.rate).min_by(|a, b| a.0.total_cmp(&b.0)),
         }
     }
 

@@ -12,7 +12,7 @@ mod tests;
 pub use meanwhile::Meanwhile;
 
 use meanwhile::Sight;
-use record::{Event, Purpose, SLICE, Silence, Slice};
+use record::{Event, Purpose, SLICE, Silence, Slice, freed_within};
 use std::collections::BTreeMap;
 use units::{Nanos, Share};
 
@@ -27,8 +27,8 @@ const PROOF: f64 = 15.0;
 const PROOF_WEAK: f64 = 3.0;
 /// it takes so many like it.
 const REPEATED: usize = 3;
-/// Of those who waited so large a part has its answer soon after: what held them up was the same for all. Whoever came
-/// meanwhile has to queue, at a target that has little room;
+/// Of those who waited so large a part has its answer soon after, or of those whom the target answers in that time anyway, if that
+/// is fewer: what held them up was the same for all. Whoever came meanwhile has to queue, at a target that has little room;
 const FREED: f64 = 0.5;
 /// in a closed loop nobody comes meanwhile, and all of a few who wait are slow ones by chance now and then: there, little
 /// proof is none.
@@ -317,7 +317,10 @@ impl Trial {
         let waited = (silence.waiting * u64::from(self.loops)) as f64;
         let missed = (around * length.as_secs_f64()).min(waited);
         let part = if self.closed { FREED_CLOSED } else { FREED };
-        let together = silence.freed.is_none_or(|freed| freed as f64 >= part * silence.waiting as f64);
+        let usual = around * length.as_secs_f64() / freed_within(self.closed) as f64 / f64::from(self.loops);
+        let able = if self.closed { f64::MAX } else { usual.max(PROOF) };
+        let together =
+            silence.freed.is_none_or(|freed| freed as f64 >= part * able.min(silence.waiting as f64));
         match missed {
             _ if !together => None,
             PROOF.. => Some(true),

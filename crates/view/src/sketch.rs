@@ -162,9 +162,11 @@ impl<'a> Drawing<'a> {
         (from, band.to.map_or(self.columns() - 1, |at| self.column(at)).max(from))
     }
 
-    /// Where the limit lies.
+    /// Where the limit lies; if only one side of it is known, all that is beyond.
     fn limit(&self) -> Option<&'a Band> {
-        self.chart.bands.iter().find(|band| band.tone == Tone::Strong)
+        let is_open = |band: &&Band| band.tone == Tone::Faint && band.from.is_some() && band.to.is_none();
+        let bands = &self.chart.bands;
+        bands.iter().find(|band| band.tone == Tone::Strong).or_else(|| bands.iter().find(is_open))
     }
 
     /// What holds.
@@ -360,7 +362,12 @@ mod tests {
     }
 
     fn limited(chart: Chart, lower: f64, upper: Option<f64>, holds: f64) -> Chart {
-        let chart = chart.band("", Some(lower), upper, Tone::Strong).band("overload", upper, None, Tone::Bad);
+        let chart = match upper {
+            Some(_) => {
+                chart.band("", Some(lower), upper, Tone::Strong).band("overload", upper, None, Tone::Bad)
+            }
+            None => chart.band("not known", Some(lower), None, Tone::Faint),
+        };
         chart.upright("holds", Some(holds), Tone::Good)
     }
 
@@ -434,12 +441,12 @@ mod tests {
             "",
             "  response time, p99 ● good, p50 ○",
             "  2 ms │●                    ●                   ●",
-            "       │                                         ▒",
-            "       │                                         ▒",
-            "       │                                         ▒",
-            "       │                                         ▒",
-            "       │                                         ▒",
-            "       │                                         ▒",
+            "       │",
+            "       │",
+            "       │",
+            "       │",
+            "       │",
+            "       │",
             "  1 ms │○                    ○                   ○",
             "       └─────────────────────────────────────────▲",
             "        100     holds at least 300 requests/s  300",

@@ -171,6 +171,10 @@ fn a_target_with_little_room_is_found_frozen_though_it_needs_long_to_catch_up() 
     let requests = served(&constant(90.0, 65.0), 1, || 0.01, &every_ten(65.0));
     let found = freezes(65.0, &requests).expect("six");
     assert_eq!(found.each.len(), 6, "{found:?}");
+    // Next to its limit it never catches up; of 495 who waited it answers 250 within half a second.
+    let requests = served(&constant(495.0, 10.0), 10, || 0.02, &[(4.3, 5.3)]);
+    let found = freezes(10.0, &requests).expect("one");
+    assert_eq!(found.each.len(), 1, "{found:?}");
 }
 
 #[test]

@@ -23,12 +23,9 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
     if target_fills_the_machine(case) || void.is_none() && !(delays && case.cpu() < 0.5 * case.cpus()) {
         return None;
     }
-    let from = case.void_at.map(|rate| format!(", from {rate} on")).unwrap_or_default();
     let own = &case.bad.all.own;
     let mut found = Found::new(Cause::Generator)
-        .says(format!(
-            "The load generator itself was the limit{from}: these figures measure torment, not the target."
-        ))
+        .says("The load generator itself was the limit: these figures measure torment, not the target.")
         .margin(own_delay, DELAY_LEAST, 2.0 * DELAY_LEAST)
         .sources(if void.is_some() { 3 } else { 2 });
     if let Some(caveat) = void {

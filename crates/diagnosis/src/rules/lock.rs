@@ -13,13 +13,16 @@ use units::{Nanos, Rate};
 
 /// A holder that is seen less often than this is not seen.
 const SEEN: f64 = 0.1;
+/// A lock that is the limit is held nearly all the time.
+const HELD: f64 = 0.7;
+/// As many wait as where it was well, give or take a look.
+const AS_MANY: f64 = 0.95;
 
 pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
-    // Who waits as where it was well, while nobody does anything, waits for work: requests do not come this far.
+    // Who waits as where it was well, while most of the time nobody does anything, waits for work: requests do not come this far.
     let before = case.well.as_ref().and_then(|well| well.workers.as_ref());
-    if crowd.holding < SEEN
-        && before.is_some_and(|w| w.queues.get(&crowd.within).is_some_and(|n| *n >= crowd.waiting))
-    {
+    let as_many = |n: &f64| *n >= AS_MANY * crowd.waiting;
+    if crowd.holding < HELD && before.is_some_and(|w| w.queues.get(&crowd.within).is_some_and(as_many)) {
         return None;
     }
     // An interpreter's lock is waited for by milliseconds at a time, and who holds it computes.

@@ -7,7 +7,7 @@ use crate::experiment::{Names, answer_word, ratio, rows};
 use crate::reason::TrialState;
 use crate::summary::{headline, machine_words, nothing};
 use crate::{Kind, RunView, Trial, caveats, experiment, explain, freezes, sheet, verdict};
-use record::{Cause, Purpose, Standing};
+use record::{Cause, Ended, Purpose, Standing, Verdict};
 use units::{Nanos, grouped};
 
 /// Phases at most, the last ones: more could not be told apart.
@@ -102,6 +102,7 @@ fn both(view: &RunView) -> Vec<Text> {
         .end
         .as_ref()
         .and_then(|end| Some(Text::empty().and(Tone::Bad, "error: ").then(end.error.as_ref()?)))
+        .or_else(|| if generator_was_the_limit(view) { lines.next() } else { None })
         .or_else(|| {
             // That requests wait somewhere inside says less than that all of it stood still.
             let inside = view.diagnosis.as_ref().is_some_and(|found| found.cause() == Some(Cause::Inside));
@@ -115,6 +116,11 @@ fn both(view: &RunView) -> Vec<Text> {
         .or_else(|| lines.next())
         .or_else(|| verdict::none(view.diagnosis.as_ref()?));
     first.into_iter().chain(second).collect()
+}
+
+fn generator_was_the_limit(view: &RunView) -> bool {
+    let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
+    matches!(verdict, Some(Verdict::Limits { ended: Ended::GeneratorLimit, .. }))
 }
 
 /// What to do about what gave first, and what that should give.

@@ -82,6 +82,18 @@ fn one_lock() {
     );
 }
 
+/// Node's helpers wait for work under any load, while its one event loop has little to do: what gave is a queue of the program's own.
+#[test]
+fn helpers_that_wait_for_work_wait_for_no_lock() {
+    let node = |at_work: f64| {
+        let states = [(futex(None), 9.0), (Wait::Running, at_work / 2.0), (Wait::Events, at_work / 2.0)];
+        second(vec![workers(0.05, 0.03, &states)])
+    };
+    let before = load(273.0, 273.0, 37.7, 20, node(0.3));
+    let diagnosis = judge(watched(), vec![before, load(506.0, 499.0, 559.0, 1000, node(0.34))]);
+    assert!(diagnosis.findings.iter().all(|found| found.cause != Cause::Lock), "{:#?}", diagnosis.findings);
+}
+
 /// A JVM is never quite done compiling; a pool that is exhausted meanwhile is exhausted all the same.
 #[test]
 fn a_pool_in_a_jvm_that_still_compiles() {

@@ -13,6 +13,8 @@ use units::Nanos;
 const KNEE: f64 = 2.0;
 /// Rates are the same to a reader if they differ by less than this share.
 const ALIKE: f64 = 0.005;
+/// What lies beyond a rate that held, if none failed.
+const UNKNOWN: &str = "not known";
 /// How sure the ends of a share are: each of the two sides.
 const SIDE: f64 = 0.975;
 
@@ -70,8 +72,9 @@ fn limit(view: &RunView) -> Chart {
     };
     let knee = knee(curve(view));
     let unit = view.words().unit();
-    let mut note =
-        "each mark is a quantile of one trial; amber: where the limit lies, red: beyond it".to_owned();
+    let bounded = view.limits.first().is_some_and(|limit| limit.upper.is_some());
+    let shades = if bounded { "; amber: where the limit lies, red: beyond it" } else { "" };
+    let mut note = format!("each mark is a quantile of one trial{shades}");
     if let Some(rate) = knee {
         let rate = number(rate);
         note += &format!(
@@ -134,10 +137,17 @@ fn good(view: &RunView) -> Chart {
     shaded(chart, view.limits.first(), "")
 }
 
-/// The limit, as wide as its doubt, and what lies beyond it.
+/// The limit, as wide as its doubt, and what lies beyond it; where no load failed, that is not known.
 fn shaded(chart: Chart, limit: Option<&Limit>, beyond: &str) -> Chart {
-    let Some(limit) = limit else { return chart };
-    chart.band("", limit.lower, limit.upper, Tone::Strong).band(beyond, limit.upper, None, Tone::Bad)
+    match limit {
+        Some(Limit { lower, upper: Some(upper), .. }) => chart
+            .band("", *lower, Some(*upper), Tone::Strong)
+            .band(beyond, Some(*upper), None, Tone::Bad),
+        Some(Limit { lower: Some(lower), upper: None, .. }) => {
+            chart.band(if beyond.is_empty() { "" } else { UNKNOWN }, Some(*lower), None, Tone::Faint)
+        }
+        _ => chart,
+    }
 }
 
 fn curve(view: &RunView) -> &[CurvePoint] {
