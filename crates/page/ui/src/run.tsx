@@ -46,8 +46,12 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
             {front.head.state === 'running' ? 'Nothing is known yet: the run has only just begun.' : 'Nothing was measured.'}
           </p>
         )}
+        {front.doubts.length > 0 && (
+          <p class="doubted">
+            <GoTo id={DOUBTS}>{counted(front.doubts)}</GoTo>
+          </p>
+        )}
       </section>
-      {front.chain.length > 0 && <Chain stations={front.chain} />}
       {front.pictures.length > 0 && (
         <>
           <h2 class="unseen">In a picture</h2>
@@ -60,6 +64,7 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
           </div>
         </>
       )}
+      {front.chain.length > 0 && <Chain stations={front.chain} />}
       <Doubts doubts={front.doubts} sections={front.sections} />
       {front.sections.length > 1 && (
         <nav class="contents" aria-label="Sections">
@@ -206,12 +211,18 @@ function Bar({ share, tone }: { share: number; tone: string }): JSX.Element {
   );
 }
 
+const DOUBTS = 'doubts';
+
+function counted(doubts: Doubt[]): string {
+  return doubts.length === 1 ? 'A reason for doubt' : `${doubts.length} reasons for doubt`;
+}
+
 function Doubts({ doubts, sections }: { doubts: Doubt[]; sections: Section[] }): JSX.Element | null {
   if (doubts.length === 0) return null;
   const title = (id: string | null) => sections.find((section) => section.id === id)?.title;
   return (
-    <section class="doubts" aria-labelledby="doubts-title">
-      <h2 id="doubts-title">{doubts.length === 1 ? 'A reason for doubt' : `${doubts.length} reasons for doubt`}</h2>
+    <section class="doubts" id={`section-${DOUBTS}`} tabIndex={-1} aria-labelledby="doubts-title">
+      <h2 id="doubts-title">{counted(doubts)}</h2>
       <ul>
         {doubts.map((doubt, index) => (
           <li key={index}>

@@ -195,7 +195,7 @@ fn a_search_that_was_watched() {
         ("Timeout PgSleep", false, None),
     ];
     assert_eq!(way(&front.chain), expected);
-    assert_eq!(front.chain[0].facts[0].to_string(), "well at 1,984/s");
+    assert_eq!(front.chain[0].facts[0].to_string(), "well, at 1,984/s on average");
     // How full it was, from the same figures; of what is not known nothing is said.
     let pool = &front.chain[4];
     let full = |in_use: &str, share, stay: &str, waiting: &str| {
