@@ -135,6 +135,12 @@ mod tests {
         lanes.put_back(s(4), s(60), "back");
         assert!(expired(&mut lanes, 62, Nanos::MAX) == ["other"] && lanes.len() == 3);
         assert_eq!(expired(&mut lanes, 64, Nanos::MAX), ["other", "back"]);
+        // In its own lane, whichever came first.
+        lanes.push(s(90), s(1), "other");
+        lanes.put_back(s(89), s(1), "brief");
+        assert_eq!(lanes.next(Nanos::MAX), Some(s(65)));
+        assert_eq!(expired(&mut lanes, 90, Nanos::MAX), ["other", "brief"]);
+        assert_eq!(lanes.next(Nanos::MAX), Some(s(91)));
     }
 
     #[test]

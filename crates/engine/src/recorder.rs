@@ -1,7 +1,14 @@
 //! One loop's account of a trial, cut into slices.
 
 use record::{BLOCK, Failure, Outcome, Part, SLICE, Silence, Slice};
+use std::collections::BTreeSet;
 use units::Nanos;
+
+/// Failures that are told apart in a trial: what a server says of each, in words of its own, may be another every time, and
+/// memory must not grow with it. A plan's reasons are a few.
+const FAILURES_MOST: usize = 200;
+/// What those beyond it have in common.
+const MORE: &str = "for many other reasons, which are not told apart";
 
 /// An arrival that has been taken up and not decided. Times count from the trial's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +37,8 @@ pub struct Recorder {
     block_ns: u64,
     /// How many steps are told apart.
     parts: usize,
+    /// Failures of this trial that are told in words.
+    failures: BTreeSet<Failure>,
     meter: Meter,
 }
 
@@ -48,6 +57,7 @@ impl Recorder {
             block_ends: BLOCK,
             block_ns: 0,
             parts,
+            failures: BTreeSet::new(),
             meter: Meter::start(),
         }
     }
@@ -148,8 +158,22 @@ impl Recorder {
 
     /// Answered otherwise than expected, or not to be had.
     pub fn failed(&mut self, arrival: &Arrival, why: Failure, now: Nanos) {
+        let why = self.told_apart(why);
         *self.slice.failures.entry(why).or_default() += 1;
         self.decided(arrival, Outcome::Failed, now);
+    }
+
+    /// The failure itself while there are few, or else what it has in common with others of its kind.
+    fn told_apart(&mut self, mut why: Failure) -> Failure {
+        if self.failures.contains(&why) {
+            return why;
+        }
+        if self.failures.len() < FAILURES_MOST {
+            self.failures.insert(why.clone());
+        } else {
+            why.each_text(&mut |text| MORE.clone_into(text));
+        }
+        why
     }
 
     /// No answer will be waited for: `Timeout` or `Unfinished`. The time waited so far counts as
@@ -320,5 +344,31 @@ mod tests {
         assert!((total.outstanding[10] - 2.5).abs() < 1e-9, "{:?}", total.outstanding);
         assert_eq!(total.outstanding_ns, total.waited_ns);
         assert_eq!(total.waited_ns, 15 * ms(250).0);
+    }
+
+    /// A server that said something else of each request made memory, and the stored run, grow with their number.
+    #[test]
+    fn what_a_server_says_of_each_request_is_bounded() {
+        let second = Nanos::from_secs(1);
+        let mut recorder = Recorder::new(second * 3, None, 0);
+        let mut total = Slice::default();
+        let arrival = Arrival { number: 0, due: Nanos::ZERO, taken: Nanos::ZERO, paused: Nanos::ZERO };
+        for number in 0..30_000 {
+            let now = Nanos::from_micros(number * 100);
+            recorder.taken(now, now);
+            let why = match number % 3 {
+                0 => Failure::Grpc(format!("5 NOT_FOUND: nobody is called {number}")),
+                1 => Failure::Database(format!("XX000 {number}")),
+                _ => Failure::Status(503),
+            };
+            recorder.failed(&arrival, why, now);
+            if let Some(slice) = recorder.cut(now, OPEN) {
+                total.merge_after(&slice);
+            }
+        }
+        total.merge_after(&recorder.finish(second * 3, OPEN));
+        assert!(total.failures.len() <= FAILURES_MOST + 2, "{}", total.failures.len());
+        assert_eq!((total.failures.values().sum(), total.failures[&Failure::Status(503)]), (30_000, 10_000));
+        assert!(total.failures[&Failure::Grpc(MORE.to_owned())] > 9_000);
     }
 }

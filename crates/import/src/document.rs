@@ -193,8 +193,8 @@ impl Document {
                 None => continue,
                 Some(Auth::Bearer(token)) => format!("Bearer {token}"),
                 Some(Auth::Basic(user)) => {
-                    let name = user.split(':').next().unwrap_or_default();
-                    let what = format!("'Basic ' and the base64 of {name}:PASSWORD");
+                    let names = user.replace("{env:", "").replace('}', "");
+                    let what = format!("'Basic ' and the base64 of {names}");
                     self.secrets.hide("AUTHORIZATION", user, &what)
                 }
             };

@@ -3,7 +3,8 @@
 use crate::document::Body;
 use crate::encode;
 use crate::lookalike::is_plain;
-use crate::secret::{Secrets, form_fields, is_placeholder, is_secret, json_fields};
+use crate::multipart;
+use crate::secret::{Secrets, form_fields, json_fields, looks_like_json, multipart_fields};
 
 /// The content type of a form.
 pub(crate) const CONTENT_TYPE: &str = "application/x-www-form-urlencoded";
@@ -38,18 +39,17 @@ pub(crate) fn body(
     let is_form = media.starts_with(CONTENT_TYPE);
     if is_form && let Some(mut fields) = fields(text) {
         for (name, value) in &mut fields {
-            *value = put_in(value);
-            if is_secret(name) && !value.is_empty() && !is_placeholder(value) {
-                *value = secrets.hide(name, value, &format!("'{name}' in a form"));
-            }
+            *value = secrets.hide_in_field(name, &put_in(value), "in a form");
         }
         return Body::Form(fields);
     }
     let text = put_in(text);
-    let hidden = if is_form {
-        secrets.hide_fields(&text, &form_fields(&text, 0), place)
-    } else if media.contains("json") {
+    let hidden = if media.contains("json") || looks_like_json(&text) {
         secrets.hide_fields(&text, &json_fields(&text), &format!("{place}, escaped as it stands there"))
+    } else if is_form {
+        secrets.hide_fields(&text, &form_fields(&text, 0), place)
+    } else if media.starts_with(multipart::CONTENT_TYPE) {
+        secrets.hide_fields(&text, &multipart_fields(&text), place)
     } else {
         text
     };

@@ -1,5 +1,7 @@
 //! `multipart/form-data` (RFC 7578) of text.
 
+/// The content type of such a form, before its boundary.
+pub(crate) const CONTENT_TYPE: &str = "multipart/form-data";
 const BOUNDARY: &str = "torment-7d1f0c5a9b3e";
 
 /// One field.
@@ -12,7 +14,7 @@ pub(crate) struct Part {
 
 /// The content type, with the boundary that [`body`] writes.
 pub(crate) fn content_type() -> String {
-    format!("multipart/form-data; boundary={BOUNDARY}")
+    format!("{CONTENT_TYPE}; boundary={BOUNDARY}")
 }
 
 /// All parts, one after the other.

@@ -27,9 +27,10 @@ impl FoundSecret {
 }
 
 impl Secrets {
-    /// A URL, inside of a header for example, without the secrets of its query.
+    /// A URL, inside of a header for example, without its password and the secrets of its query.
     pub(crate) fn hide_in_url(&mut self, url: &str, place: &str) -> String {
-        self.hide_fields(url, &query_fields(url), place)
+        let fields: Vec<Field> = password_field(url).into_iter().chain(query_fields(url)).collect();
+        self.hide_fields(url, &fields, place)
     }
 
     /// The placeholder for a value. Equal values of one sort share it; `what` says in notes what it is.
@@ -52,12 +53,51 @@ impl Secrets {
         placeholder
     }
 
-    /// The value of a header; `is_known` says that it holds a placeholder, and so is no secret.
+    /// The value of a header; `is_known` says that it holds a placeholder, and so what stands around that is the secret.
     pub(crate) fn hide_in_header(&mut self, name: &str, value: &str, is_known: bool) -> String {
-        if is_secret(name) && !value.is_empty() && !is_known {
-            self.hide(name, value, &format!("the value of the header '{name}'"))
+        if is_secret(name) && !value.is_empty() {
+            match is_known {
+                true => {
+                    let what = format!("the value of the header '{name}'");
+                    self.hide_around(name, value, &what, says_what_follows)
+                }
+                false => self.hide(name, value, &format!("the value of the header '{name}'")),
+            }
         } else if value.starts_with("http") {
             self.hide_in_url(value, "in a URL, escaped as it stands there")
+        } else {
+            value.to_owned()
+        }
+    }
+
+    /// A secret text that holds placeholders: hides what stands around them, unless that is plain.
+    pub(crate) fn hide_around(
+        &mut self,
+        sort: &str,
+        text: &str,
+        what: &str,
+        is_plain: impl Fn(&str) -> bool,
+    ) -> String {
+        let (mut out, mut rest) = (String::new(), text);
+        while !rest.is_empty() {
+            let (from, to) = placeholder(rest).unwrap_or((rest.len(), rest.len()));
+            let piece = &rest[..from];
+            match piece.is_empty() || is_plain(piece) {
+                true => out.push_str(piece),
+                false => out.push_str(&self.hide(sort, piece, &format!("a part of {what}"))),
+            }
+            out.push_str(&rest[from..to]);
+            rest = &rest[to..];
+        }
+        out
+    }
+
+    /// The value of a field of this name, of a form for example. `place` says where it stands.
+    pub(crate) fn hide_in_field(&mut self, name: &str, value: &str, place: &str) -> String {
+        if is_secret(name) && !value.is_empty() && !is_placeholder(value) {
+            self.hide(name, value, &format!("'{name}' {place}"))
+        } else if looks_like_json(value) {
+            self.hide_fields(value, &json_fields(value), place)
         } else {
             value.to_owned()
         }
@@ -75,16 +115,12 @@ impl Secrets {
         })
     }
 
-    /// Hides the values of fields whose names say that they are secret. `place` says where the text is.
+    /// Hides the values of fields whose names say that they are secret, and those within JSON. `place` says where the text is.
     pub(crate) fn hide_fields(&mut self, text: &str, fields: &[Field], place: &str) -> String {
         let (mut out, mut from) = (String::with_capacity(text.len()), 0);
         for Field { name, value } in fields {
-            let hidden = &text[value.clone()];
-            if !is_secret(name) || hidden.is_empty() || is_placeholder(hidden) {
-                continue;
-            }
             out.push_str(&text[from..value.start]);
-            out.push_str(&self.hide(name, hidden, &format!("'{name}' {place}")));
+            out.push_str(&self.hide_in_field(name, &text[value.clone()], place));
             from = value.end;
         }
         out.push_str(&text[from..]);
@@ -95,6 +131,31 @@ impl Secrets {
 /// Whether a value is no secret any more.
 pub(crate) fn is_placeholder(value: &str) -> bool {
     value.contains("{env:") || (value.starts_with('{') && value.ends_with('}'))
+}
+
+/// Where the first `{name}` or `{env:NAME}` of a text stands.
+fn placeholder(text: &str) -> Option<(usize, usize)> {
+    let is_name = |inner: &str| {
+        !inner.is_empty() && inner.bytes().all(|b| b.is_ascii_alphanumeric() || b"_:-.".contains(&b))
+    };
+    text.match_indices('{').find_map(|(from, _)| {
+        let to = from + text[from..].find('}')? + 1;
+        is_name(&text[from + 1..to - 1]).then_some((from, to))
+    })
+}
+
+/// Whether a part of a header's secret value is none: the name of a scheme or of a cookie, as in `Bearer ` and `session=`.
+fn says_what_follows(piece: &str) -> bool {
+    let is_word = |word: &str| word.bytes().all(|b| b.is_ascii_alphabetic());
+    let names = piece.split_once(' ').filter(|(scheme, _)| is_word(scheme)).map_or(piece, |(_, names)| names);
+    names.split([';', ',', ' ']).all(|part| part.is_empty() || part.ends_with('='))
+}
+
+/// Whether a text is JSON, whatever its media type says: curl's is that of a form.
+pub(crate) fn looks_like_json(text: &str) -> bool {
+    let text = text.trim_start();
+    let inner = text.strip_prefix('[').map_or(text, str::trim_start);
+    inner.starts_with('{') || text.starts_with('[') && inner.starts_with(['"', '['])
 }
 
 /// Letters, digits and `_`, beginning with a letter, in capitals.
@@ -115,11 +176,11 @@ fn without_number(name: &str) -> &str {
 
 /// Whether the name of a header, a parameter or a field says that its value is secret.
 pub(crate) fn is_secret(name: &str) -> bool {
-    const WITHIN: [&str; 11] = units::texts![
-        "authorization" "password" "passwd" "passphrase" "secret" "token" "apikey" "accesskey" "credential"
-        "sessionid" "sessid"
+    const WITHIN: [&str; 16] = units::texts![
+        "authorization" "password" "passwd" "passphrase" "passcode" "secret" "token" "apikey" "accesskey" "authkey"
+        "privatekey" "subscriptionkey" "credential" "signature" "sessionid" "sessid"
     ];
-    const WHOLE: [&str; 5] = ["auth", "pwd", "pass", "sid", "cookie"];
+    const WHOLE: [&str; 8] = ["auth", "xauth", "pwd", "pass", "sid", "sig", "jwt", "cookie"];
     let name: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     let kind_of_token = name.ends_with("tokentype");
@@ -150,6 +211,38 @@ pub(crate) fn form_fields(text: &str, from: usize) -> Vec<Field> {
 /// The fields of the query of a path or URL.
 pub(crate) fn query_fields(path: &str) -> Vec<Field> {
     path.find('?').map_or_else(Vec::new, |at| form_fields(path, at + 1))
+}
+
+/// The password before the host of a URL.
+fn password_field(url: &str) -> Option<Field> {
+    let start = url.find("://")? + 3;
+    let authority = url[start..].split(['/', '?', '#']).next().unwrap_or_default();
+    let (user, _) = authority.rsplit_once('@')?;
+    let from = user.find(':').map_or(0, |colon| colon + 1);
+    Some(Field { name: "password".to_owned(), value: start + from..start + user.len() })
+}
+
+/// The fields of a multipart form, files among them.
+pub(crate) fn multipart_fields(text: &str) -> Vec<Field> {
+    let boundary = text.lines().next().filter(|line| line.starts_with("--")).unwrap_or_default();
+    if boundary.is_empty() {
+        return Vec::new();
+    }
+    let (mut fields, mut at) = (Vec::new(), 0);
+    for part in text.split(boundary) {
+        let from = at;
+        at += part.len() + boundary.len();
+        let blank = ["\r\n\r\n", "\n\n"].into_iter().find_map(|blank| Some((part.find(blank)?, blank.len())));
+        let Some((head, blank)) = blank else { continue };
+        let name = part[..head].split_once(" name=\"").and_then(|(_, rest)| Some(rest.split_once('"')?.0));
+        let body = &part[head + blank..];
+        let body = body.strip_suffix('\n').map_or(body, |body| body.strip_suffix('\r').unwrap_or(body));
+        let start = from + head + blank;
+        if let Some(name) = name {
+            fields.push(Field { name: name.to_owned(), value: start..start + body.len() });
+        }
+    }
+    fields
 }
 
 /// The members of all objects of a JSON text whose values are strings. It need not be quite JSON.
@@ -197,9 +290,17 @@ mod tests {
 
     #[test]
     fn names_tell_secrets() {
-        for name in
-            ["Authorization", "X-Api-Key", "csrf_token", "client_secret", "Cookie", "password2", "sid"]
-        {
+        for name in [
+            "Authorization",
+            "X-Api-Key",
+            "csrf_token",
+            "client_secret",
+            "Cookie",
+            "password2",
+            "sid",
+            "X-Auth-Key",
+            "sig",
+        ] {
             assert!(is_secret(name), "{name}");
         }
         for name in ["Accept", "token_type", "grant_type", "side", "passenger", "page"] {

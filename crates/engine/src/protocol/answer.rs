@@ -5,6 +5,8 @@ use std::ops::ControlFlow;
 
 /// Heads longer than this are not HTTP in good faith; nginx and Tomcat stop at 8 KiB.
 const HEAD_LIMIT: usize = 64 * 1024;
+/// Of what is wrong so much is shown.
+const SHOWN: usize = 20;
 /// Most header fields of one answer.
 const FIELDS_LIMIT: usize = 128;
 
@@ -182,7 +184,7 @@ impl AnswerReader {
                 self.phase = if size == 0 { Phase::Trailer } else { Phase::ChunkData(size) };
                 Ok(ControlFlow::Continue(()))
             }
-            _ => Err(format!("chunk size '{}'", String::from_utf8_lossy(&line[..line.len().min(20)]))),
+            _ => Err(format!("chunk size '{}'", String::from_utf8_lossy(&line[..line.len().min(SHOWN)]))),
         }
     }
 
@@ -240,7 +242,8 @@ fn framing(head: &httparse::Response<'_, '_>, head_only: bool) -> Result<(Answer
         };
         if is("content-length") {
             let value = std::str::from_utf8(field.value).unwrap_or("").trim();
-            let parsed: u64 = value.parse().map_err(|_| format!("Content-Length '{value}'"))?;
+            let shown = || value.chars().take(SHOWN).collect::<String>();
+            let parsed: u64 = value.parse().map_err(|_| format!("Content-Length '{}'", shown()))?;
             if length.is_some_and(|other| other != parsed) {
                 return Err("two different Content-Length".to_owned());
             }

@@ -60,13 +60,9 @@ fn curl_at(words: &[Vec<u8>]) -> Option<usize> {
     None
 }
 
-/// The first word of a command: what follows may be secret.
+/// A command that is none of curl's, for notes.
 fn command_name(words: &[Vec<u8>]) -> String {
-    const SHOWN: usize = 40;
-    let first = words.first().map(|word| String::from_utf8_lossy(word).into_owned()).unwrap_or_default();
-    let name: String = first.chars().take_while(|c| *c != '=').take(SHOWN).collect();
-    let rest = if words.len() > 1 || name.len() < first.len() { " …" } else { "" };
-    format!("'{name}{rest}'")
+    format!("'{}'", shell::shortened(&String::from_utf8_lossy(&words.join(&b' '))))
 }
 
 #[cfg(test)]

@@ -147,8 +147,9 @@ impl Operation {
                 }
                 None => {
                     // It may be a secret whose colon was lost.
-                    let word = text.split(' ').next().unwrap_or_default();
-                    self.note(format!("-H '{word}…' is not a header 'Name: value', and is left out"));
+                    let name =
+                        text.split_once([' ', '=']).map_or(String::new(), |(name, _)| format!(" '{name}…'"));
+                    self.note(format!("-H{name} is not a header 'Name: value', and is left out"));
                 }
             },
         }
@@ -182,7 +183,7 @@ impl Operation {
     /// `name=text` and `name=text;type=…`; files cannot be put between the parts of a body.
     fn form(&mut self, option: &str, text: &str) {
         let Some((name, mut content)) = text.split_once('=') else {
-            return self.note(format!("-F '{text}' is not a field 'name=content', and is left out"));
+            return self.note("-F without '=' is not a field 'name=content', and is left out".to_owned());
         };
         let mut content_type = None;
         if option == "form" {
@@ -222,7 +223,11 @@ fn encode_around_variables(mut text: &str) -> String {
 
 /// Options whose value no note repeats.
 fn hides(name: &str) -> bool {
-    ["pass", "user", "cert", "header", "proxy", "login-options"].iter().any(|part| name.contains(part))
+    const WITHIN: [&str; 13] = units::texts![
+        "pass" "user" "cert" "header" "proxy" "login-options" "socks" "variable" "account" "auth" "url" "gateway"
+        "quote"
+    ];
+    WITHIN.iter().any(|part| name.contains(part))
 }
 
 /// Why an option of curl's is not carried over, and what to do, where there is something to say.

@@ -5,6 +5,8 @@ use crate::address::Address;
 use crate::document::{Auth, Body, Document, Request};
 use crate::form::{self, CONTENT_TYPE};
 use crate::header::left_out;
+use crate::multipart::Part;
+use crate::secret::Secrets;
 use crate::{Error, encode, multipart};
 
 /// Adds the requests of one operation, one for each of its URLs.
@@ -105,11 +107,7 @@ fn headers(operation: &Operation, document: &mut Document, request: &mut Request
     }
     if !operation.cookies.is_empty() {
         let cookies = operation.cookies.join("; ");
-        let value = if has_variable(&cookies) {
-            cookies
-        } else {
-            document.secrets.hide("Cookie", &cookies, "the value of the header 'Cookie'")
-        };
+        let value = document.secrets.hide_in_header("Cookie", &cookies, has_variable(&cookies));
         request.headers.push(("Cookie".to_owned(), value));
     }
 }
@@ -136,16 +134,41 @@ fn auth(
         return None;
     }
     if let Some(token) = bearer {
-        let hidden = |document: &mut Document| document.secrets.hide("TOKEN", token, "the bearer token");
-        return Some(Auth::Bearer(if has_variable(token) { token.clone() } else { hidden(document) }));
+        return Some(Auth::Bearer(hidden(&mut document.secrets, "TOKEN", token, "the bearer token")));
     }
     let user = user?;
-    if has_variable(&user) && user.contains(':') {
-        return Some(Auth::Basic(user));
+    let secrets = &mut document.secrets;
+    Some(Auth::Basic(match user_and_password(&user) {
+        // A token that stands for both, as `-u token:` and `http://token@host` have it; or a variable that holds both.
+        (token, Some("")) => format!("{}:", hidden(secrets, "TOKEN", token, "the user, who has no password")),
+        (token, None) if operation.user.is_none() => {
+            format!("{}:", hidden(secrets, "TOKEN", token, "the user, who has no password"))
+        }
+        (both, None) if has_variable(both) => both.to_owned(),
+        (name, password) => {
+            let what = format!("the password of '{name}'");
+            format!("{name}:{}", hidden(secrets, "PASSWORD", password.unwrap_or_default(), &what))
+        }
+    }))
+}
+
+/// The parts of `user:password`; the colon of a placeholder separates nothing.
+fn user_and_password(text: &str) -> (&str, Option<&str>) {
+    let is_name = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let within = |at: usize| {
+        text[..at].ends_with("{env") && text[at + 1..].split_once('}').is_some_and(|(name, _)| is_name(name))
+    };
+    match text.match_indices(':').map(|(at, _)| at).find(|at| !within(*at)) {
+        Some(at) => (&text[..at], Some(&text[at + 1..])),
+        None => (text, None),
     }
-    let (name, password) = user.split_once(':').unwrap_or((&user, ""));
-    let placeholder = document.secrets.hide("PASSWORD", password, &format!("the password of '{name}'"));
-    Some(Auth::Basic(format!("{name}:{placeholder}")))
+}
+
+fn hidden(secrets: &mut Secrets, sort: &str, value: &str, what: &str) -> String {
+    match has_variable(value) {
+        true => secrets.hide_around(sort, value, what, str::is_empty),
+        false => secrets.hide(sort, value, what),
+    }
 }
 
 /// The body, with the headers and notes that come with it.
@@ -154,7 +177,7 @@ fn body(operation: &Operation, document: &mut Document, request: &mut Request) -
         return body_file(file, request);
     }
     if !operation.parts.is_empty() || !operation.file_parts.is_empty() {
-        return parts(operation, request);
+        return parts(operation, document, request);
     }
     if operation.data.is_empty() {
         return Body::None;
@@ -220,7 +243,7 @@ fn body_file(file: &str, request: &mut Request) -> Body {
 }
 
 /// A multipart body, if all parts are text.
-fn parts(operation: &Operation, request: &mut Request) -> Body {
+fn parts(operation: &Operation, document: &mut Document, request: &mut Request) -> Body {
     if !operation.file_parts.is_empty() {
         request.note(format!(
             "-F with a file ({}) is not carried over, nor the parts beside it: a multipart body with files \
@@ -231,7 +254,12 @@ fn parts(operation: &Operation, request: &mut Request) -> Body {
     }
     request.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
     request.headers.push(("Content-Type".to_owned(), multipart::content_type()));
-    Body::Bytes(multipart::body(&operation.parts).into_bytes())
+    let part = |part: &Part| Part {
+        value: document.secrets.hide_in_field(&part.name, &part.value, "in a form"),
+        ..part.clone()
+    };
+    let parts: Vec<_> = operation.parts.iter().map(part).collect();
+    Body::Bytes(multipart::body(&parts).into_bytes())
 }
 
 /// curl's `[1-100]` is torment's `{1..100}`; its other patterns are named.

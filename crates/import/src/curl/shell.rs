@@ -210,7 +210,8 @@ impl<'a> Shell<'a> {
             self.at += end + 1;
             if !more.is_empty() {
                 self.note(format!(
-                    "'{more}' in ${{{name}{more}}} is not carried over: {name} is taken from the environment"
+                    "what stands behind the name in ${{{name}…}} is not carried over: {name} is taken from the \
+                     environment"
                 ));
             }
         }
@@ -227,6 +228,7 @@ impl<'a> Shell<'a> {
         let number = self.script.variables.iter().filter(|name| name.starts_with("{env:COMMAND")).count();
         let name = if number == 0 { "COMMAND".to_owned() } else { format!("COMMAND_{}", number + 1) };
         self.variable(&name);
+        let command = shortened(&command);
         self.note(format!("{open}{command}{close} is not run: export {name}='…' with what it says"));
         Ok(())
     }
@@ -241,7 +243,7 @@ impl<'a> Shell<'a> {
     fn pipe(&mut self) {
         self.end_word();
         let end = self.rest().find(['\n', ';']).unwrap_or(self.rest().len());
-        let reader = self.rest()[..end].trim().to_owned();
+        let reader = shortened(&self.rest()[..end]);
         self.at += end;
         self.note(format!("'| {reader}' is not carried over: answers are not kept"));
         self.end_command();
@@ -266,6 +268,16 @@ impl<'a> Shell<'a> {
             self.script.notes.push(note);
         }
     }
+}
+
+/// The first word of a command, for notes: what follows may be secret.
+pub(super) fn shortened(command: &str) -> String {
+    const SHOWN: usize = 40;
+    let command = command.trim();
+    let end = command.find(|c: char| c.is_whitespace() || c == '=').unwrap_or(command.len());
+    let name: String = command[..end].chars().take(SHOWN).collect();
+    let rest = if name.len() < command.len() { " …" } else { "" };
+    name + rest
 }
 
 fn unclosed(open: &str) -> Error {

@@ -149,6 +149,12 @@ fn options_about_the_target_stand_there() {
         ("curl -u me:pw http://h/", "basic = \"me:{env:PASSWORD}\"\nurl = \"http://h/\""),
         ("curl -u me http://h/", "basic = \"me:{env:PASSWORD}\"\nurl = \"http://h/\""),
         ("curl -u \"me:$PW\" http://h/", "basic = \"me:{env:PW}\"\nurl = \"http://h/\""),
+        ("curl -u \"$ME\" http://h/", "basic = \"{env:ME}\"\nurl = \"http://h/\""),
+        ("curl -u \"$ME:pw\" http://h/", "basic = \"{env:ME}:{env:PASSWORD}\"\nurl = \"http://h/\""),
+        ("curl -u \"me:pw$PW\" http://h/", "basic = \"me:{env:PASSWORD}{env:PW}\"\nurl = \"http://h/\""),
+        ("curl -u 'm{e:pw' http://h/", "basic = \"m{e:{env:PASSWORD}\"\nurl = \"http://h/\""),
+        ("curl -u pw: http://h/", "basic = \"{env:TOKEN}:\"\nurl = \"http://h/\""),
+        ("curl http://pw@h/", "basic = \"{env:TOKEN}:\"\nurl = \"http://h/\""),
         ("curl http://me:p%40w@h/", "basic = \"me:{env:PASSWORD}\"\nurl = \"http://h/\""),
         ("curl --oauth2-bearer tok http://h/", "bearer = \"{env:TOKEN}\"\nurl = \"http://h/\""),
         ("curl http://h/a http://h/b -H a:1", "headers = [\"a: 1\"]\nurl = \"http://h/\""),
@@ -181,7 +187,7 @@ fn what_is_not_carried_over_is_named() {
         ("curl -u a:b -H 'Authorization: x' http://h/", "'Authorization' wins"),
         ("curl http://h/ http://i/", "goes to http://i, and a plan has one target"),
         ("curl http://h/ -: -k http://h/", "differ from those of the first"),
-        ("curl http://h/ | jq .", "'| jq .' is not carried over"),
+        ("curl http://h/ | jq .", "'| jq …' is not carried over"),
         ("curl http://h/ ftp://h/", "one of the URLs is left out: 'ftp://h' is not an http://"),
         ("curl http://h/ --next -s", "what follows the last --next has no URL"),
         ("curl http://h/ --unix-socket", "--unix-socket has no value"),
@@ -198,6 +204,62 @@ fn what_is_not_carried_over_is_named() {
     {
         let (_, imported) = import(&format!("curl {harmless} http://h/"));
         assert!(imported.notes.is_empty(), "{harmless}: {:?}", imported.notes);
+    }
+}
+
+/// Plans are edited and shared, and so are their comments. Each of these stood there in clear.
+#[test]
+fn no_secret_stands_in_a_plan_or_a_note() {
+    let commands = [
+        // Basic authorization as many pages of documentation have it: a token instead of a user.
+        "curl -u hunter2: http://h/",
+        "curl http://hunter2@h/",
+        "curl -u \"$NAME:hunter2\" http://h/",
+        "curl -u \"me:hunter2$MORE\" http://h/",
+        "curl http://h/ --next -u hunter2: http://h/b",
+        // Beside a variable of the shell.
+        "curl -H \"Authorization: Basic hunter2$MORE\" http://h/",
+        "curl -b \"sid=hunter2; lang=$LANG\" http://h/",
+        "curl --oauth2-bearer \"hunter2$MORE\" http://h/",
+        // What the shell would have done.
+        "curl -H \"Authorization: Basic $(echo -n me:hunter2 | base64)\" http://h/",
+        "curl -H \"X-Api-Key: ${KEY:-hunter2}\" http://h/",
+        "curl http://h/ | curl -u me:hunter2 -T - http://i/",
+        "PASSWORD=hunter2; curl http://h/",
+        // Bodies of any media type.
+        "curl -F user=me -F password=hunter2 http://h/",
+        "curl -F 'login={\"password\":\"hunter2\"};type=application/json' http://h/",
+        "curl -d '{\"password\": \"hunter2\"}' http://h/",
+        "curl -d '[{\"password\": \"hunter2\"}]' -H 'Content-Type: text/plain' http://h/",
+        "curl -d 'login={\"password\":\"hunter2\"}' http://h/",
+        // Options that are not carried over, and what is mistaken.
+        "curl --socks5 me:hunter2@p:1080 http://h/",
+        "curl --variable TOKEN=hunter2 http://h/",
+        "curl -H 'X-Api-Key=hunter2' http://h/",
+        "curl -H hunter2 http://h/",
+        "curl -F password:hunter2 http://h/",
+        // In other places of URLs, and by other names.
+        "curl -e http://me:hunter2@r/ http://h/",
+        "curl 'http://h/?sig=hunter2&X-Amz-Signature=hunter2'",
+        "curl -H 'X-Auth-Key: hunter2' http://h/",
+    ];
+    let tells = |command: &&str| {
+        let (_, imported) = import(command);
+        imported.plan.contains("hunter2") || imported.notes.concat().contains("hunter2")
+    };
+    assert_eq!(commands.into_iter().filter(tells).collect::<Vec<_>>(), [""; 0]);
+}
+
+#[test]
+fn what_stands_beside_a_variable_is_kept_where_it_is_no_secret() {
+    for (header, expected) in [
+        ("Authorization: Bearer $T", "Authorization: Bearer {env:T}"),
+        ("Authorization: Token token=$T", "Authorization: Token token={env:T}"),
+        ("Cookie: a=$A; b=$B", "Cookie: a={env:A}; b={env:B}"),
+        ("Cookie: a=$A; b=c", "Cookie: a={env:A}{env:COOKIE}"),
+        ("X-Page: x$A", "X-Page: x{env:A}"),
+    ] {
+        assert_eq!(headers(&request(&format!("curl -H \"{header}\" http://h/"))), [expected]);
     }
 }
 

@@ -175,10 +175,12 @@ fn asset(exchange: &Exchange) -> Option<&'static str> {
     }
 }
 
-/// A URL short enough for a note, without its query, which may hold secrets.
+/// A URL short enough for a note, without its user and its query, which may hold secrets.
 fn shown(url: &str) -> String {
     const SHOWN: usize = 80;
-    let route = url.split(['?', '#']).next().unwrap_or_default();
+    let parts = plan::Parts::of(url.split(['?', '#']).next().unwrap_or_default());
+    let colon = if parts.scheme.is_empty() { "" } else { "://" };
+    let route = format!("{}{colon}{}{}", parts.scheme, parts.host, parts.path);
     let short: String = route.chars().take(SHOWN).collect();
     if short.len() < route.len() { format!("{short}…") } else { short }
 }

@@ -180,7 +180,9 @@ fn body(
     let bytes = match (&posted.text, recorded_fields(posted)) {
         (Some(bytes), _) if !bytes.is_empty() => bytes.clone(),
         (_, Some(text)) => text.into_bytes(),
-        (_, None) if posted.is_multipart_text() => return multipart_body(step, posted, known, ambiguous),
+        (_, None) if posted.is_multipart_text() => {
+            return multipart_body(step, posted, known, ambiguous, document);
+        }
         (_, None) if posted.fields.is_empty() => return,
         (_, None) => {
             step.note(format!("its body ({}) was not recorded and is left out", posted.media));
@@ -194,7 +196,7 @@ fn body(
     if text.contains('\u{fffd}') {
         step.note("its body holds bytes that are not text and were lost when it was recorded");
     }
-    if posted.media == "multipart/form-data" {
+    if posted.media == multipart::CONTENT_TYPE {
         step.note("the browser may have left out what uploaded files hold; look at the body");
     }
     let put_in = |text: &str| known.put_in(text, ambiguous);
@@ -207,11 +209,12 @@ fn multipart_body(
     posted: &Posted,
     known: &mut AnswersSoFar,
     ambiguous: &mut Vec<String>,
+    document: &mut Document,
 ) {
-    let part = |field: &Pair| multipart::Part {
-        name: field.name.clone(),
-        value: known.put_in(field.value.as_deref().unwrap_or_default(), ambiguous),
-        content_type: None,
+    let part = |field: &Pair| {
+        let value = known.put_in(field.value.as_deref().unwrap_or_default(), ambiguous);
+        let value = document.secrets.hide_in_field(&field.name, &value, "in a form");
+        multipart::Part { name: field.name.clone(), value, content_type: None }
     };
     let parts: Vec<_> = posted.fields.iter().map(part).collect();
     step.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));

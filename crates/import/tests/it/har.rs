@@ -154,6 +154,34 @@ fn recording(entries: &[(&str, &str)]) -> String {
     serde_json::json!({"log": {"version": "1.2", "entries": entries}}).to_string()
 }
 
+/// Multipart forms stood in the plan as they were recorded, and users of URLs in its notes.
+#[test]
+fn no_form_and_no_url_keeps_a_secret() {
+    let part = |name: &str, value: &str| {
+        format!("------b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+    };
+    let raw = part("user", "me") + &part("password", "hunter2") + "------b--\r\n";
+    let fields = [("user", "me"), ("password", "hunter2")];
+    let fields = fields.map(|(name, value)| serde_json::json!({"name": name, "value": value}));
+    for posted in [
+        serde_json::json!({"mimeType": "multipart/form-data; boundary=----b", "text": raw}),
+        serde_json::json!({"mimeType": "multipart/form-data", "params": fields}),
+    ] {
+        let entries = serde_json::json!([
+            {"request": {"method": "GET", "url": "ws://me:hunter2@a/"}},
+            {"request": {"method": "POST", "url": "http://a/", "postData": posted}, "response": {"status": 200}},
+        ]);
+        let text = serde_json::json!({"log": {"entries": entries}}).to_string();
+        let (table, imported) = import(&text, &HarOptions::default());
+        let body = steps(&table)[0]["body"].as_str().expect("text");
+        let lines: Vec<&str> = body.lines().filter(|line| !line.starts_with("--")).collect();
+        let head = |name: &str| format!("Content-Disposition: form-data; name=\"{name}\"");
+        assert_eq!(lines, [&head("user"), "", "me", &head("password"), "", "{env:PASSWORD}"]);
+        assert!(!(imported.plan.clone() + &imported.notes.concat()).contains("hunter2"), "{}", imported.plan);
+        noted(&imported, "GET ws://a/ is left out");
+    }
+}
+
 #[test]
 fn of_equal_origins_the_first_counts_and_order_is_that_of_time() {
     let text = recording(&[("http://b/1", ""), ("http://a/1", "")]);

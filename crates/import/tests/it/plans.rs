@@ -59,7 +59,7 @@ fn descriptions_are_plans() {
 #[test]
 fn a_user_that_looks_like_a_placeholder_is_noted() {
     for (user, says) in [
-        (":{env:PW", "the user with the password holds what looks like a placeholder but is not"),
+        ("{env:PW", "the user with the password holds what looks like a placeholder but is not"),
         ("{uuid}:x", "the user with the password holds '{uuid}', which torment takes for a placeholder"),
     ] {
         let imported = from_curl(&format!("curl -u '{user}' http://h/")).expect("it is a command");

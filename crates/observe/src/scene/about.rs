@@ -9,8 +9,9 @@ use std::path::Path;
 /// How much of a command line is kept.
 const LONGEST: usize = 200;
 /// Parts of a name that say that its value is a secret.
-const SECRETS: [&str; 8] =
-    ["password", "passwd", "secret", "token", "apikey", "api-key", "api_key", "credential"];
+const SECRETS: [&str; 9] = units::texts![
+    "password" "passwd" "secret" "token" "apikey" "api-key" "api_key" "credential" "authorization"
+];
 
 /// What is known of a process tree by its first process.
 pub(crate) fn about(role: Role, pid: u32, pids: &[u32], listens: Vec<String>) -> Subject {
@@ -75,21 +76,33 @@ fn command(arguments: &[String]) -> String {
 
 /// A word without its secret, and whether the next one is a secret.
 fn starred(word: &str) -> (String, bool) {
+    let word = without_users(word);
     let lower = word.to_ascii_lowercase();
-    if let Some((scheme, rest)) = word.split_once("://") {
-        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        if let Some(at) = rest[..end].rfind('@') {
-            return (format!("{scheme}://***{}", &rest[at..]), false);
-        }
-    }
     // Changing the case of ASCII letters moves no byte.
     let Some(at) = SECRETS.iter().filter_map(|secret| lower.find(secret)).min() else {
-        return (word.to_owned(), false);
+        return (word, false);
     };
     match word[at..].find(['=', ':']) {
         Some(sign) => (format!("{}***", &word[..=at + sign]), false),
-        None => (word.to_owned(), word.starts_with('-')),
+        None => {
+            let is_option = word.starts_with('-');
+            (word, is_option)
+        }
     }
+}
+
+/// With stars for whoever stands before the host of each URL.
+fn without_users(word: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(word.len()), word);
+    while let Some((scheme, after)) = rest.split_once("://") {
+        out.push_str(scheme);
+        out.push_str("://");
+        let end = after.find(['/', '?', '#']).unwrap_or(after.len());
+        let host = after[..end].rfind('@');
+        out.push_str(if host.is_some() { "***" } else { "" });
+        rest = &after[host.unwrap_or(0)..];
+    }
+    out + rest
 }
 
 /// The version of the Java virtual machine in a process, if it is one: from the file beside its library,
@@ -135,6 +148,9 @@ mod tests {
         check(&["x", "API_TOKEN=abc", "y"], "x API_TOKEN=*** y");
         check(&["x", "postgres://me:hunter2@db:5432/x"], "x postgres://***@db:5432/x");
         check(&["x", "http://db:5432/a@b"], "x http://db:5432/a@b");
+        check(&["x", "jdbc:db://me:hunter2@db/x?password=hunter2"], "x jdbc:db://***@db/x?password=***");
+        check(&["x", "--at=http://a:hunter2@b:1,http://c:hunter2@d"], "x --at=http://***@b:1,http://***@d");
+        check(&["x", "-H", "Authorization: Basic bWU6aHVudGVyMg=="], "x -H Authorization:***");
         check(&["token"], "token");
         check(&["a\nb\u{1b}[31m"], "a b[31m");
         check(&[], "");

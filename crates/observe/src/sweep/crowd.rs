@@ -19,6 +19,8 @@ const SPARE: usize = 64;
 const KEPT_WHOLE: usize = 2_000;
 /// The most threads watched: a page each.
 const MOST_THREADS: usize = 50_000;
+/// Names that are told apart: a program may give each of its threads another.
+const NAMES_MOST: usize = 1_000;
 
 /// A thread that wants a processor for this share of a window has no rest.
 const FULL: f64 = 0.9;
@@ -219,7 +221,10 @@ impl Crowd {
 
     fn tally(&mut self, subject: usize, name: &[u8; 16]) -> u32 {
         let length = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
-        let key = (subject, fold::thread(&String::from_utf8_lossy(&name[..length])));
+        let mut key = (subject, fold::thread(&String::from_utf8_lossy(&name[..length])));
+        if self.names.len() >= NAMES_MOST && !self.names.contains_key(&key) {
+            "others".clone_into(&mut key.1);
+        }
         if let Some(at) = self.names.get(&key) {
             return *at;
         }
@@ -381,4 +386,21 @@ fn short(name: &[u8]) -> [u8; 16] {
     let length = name.len().min(15);
     short[..length].copy_from_slice(&name[..length]);
     short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A target that named each of its threads in letters made memory grow with their number.
+    #[test]
+    fn many_names_are_others() {
+        let mut crowd = Crowd::new(0, 0);
+        let letters = |n: u32| n.to_string().bytes().map(|b| b - b'0' + b'a').collect::<Vec<_>>();
+        let first = crowd.tally(0, &short(&letters(0)));
+        let tallies: Vec<u32> = (1..3_000).map(|n| crowd.tally(0, &short(&letters(n)))).collect();
+        assert_eq!((crowd.tallies.len(), crowd.names.len()), (NAMES_MOST + 1, NAMES_MOST + 1));
+        assert_eq!(crowd.tallies[tallies[2_998] as usize].name, "others");
+        assert_eq!(crowd.tally(0, &short(&letters(0))), first);
+    }
 }

@@ -34,8 +34,10 @@ impl Waits {
         if let Some(number) = self.numbers.get(&wait) {
             return *number;
         }
-        if self.known.len() >= MOST && !matches!(wait, Wait::Other { .. } | Wait::Futex { .. }) {
-            return self.number(Wait::Other { what: "others".to_owned() });
+        // A file in /proc is among the other waits: there is one for each process. Those of futexes are few.
+        let others = Wait::Other { what: "others".to_owned() };
+        if self.known.len() >= MOST && wait != others && !matches!(wait, Wait::Futex { .. }) {
+            return self.number(others);
         }
         let number = Number(u32::try_from(self.known.len()).expect("there are few"));
         self.known.push(wait.clone());
@@ -79,6 +81,7 @@ mod tests {
         assert_eq!(waits.number(disk(0)), first);
         (0..3_000).for_each(|n| {
             waits.number(disk(n));
+            waits.number(Wait::Other { what: format!("/proc/{n}/stat") });
         });
         assert_eq!(waits.len(), MOST + 1);
         let last = waits.number(disk(9_999));
