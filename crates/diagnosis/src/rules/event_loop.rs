@@ -181,7 +181,7 @@ impl Carriers<'_> {
         }
         if *loops {
             let there = of(group, &Wait::Events);
-            let text = format!("{} wait for events", count(there, "thread"));
+            let text = format!("{} waiting for events", count(there, "thread"));
             let before = case.when_well(|side| {
                 let before = side.service().groups.iter().find(|before| before.name == *name);
                 before.map_or(0.0, |before| of(before, &Wait::Events))

@@ -140,9 +140,9 @@ fn good(view: &RunView) -> Chart {
 /// The limit, as wide as its doubt, and what lies beyond it; where no load failed, that is not known.
 fn shaded(chart: Chart, limit: Option<&Limit>, beyond: &str) -> Chart {
     match limit {
-        Some(Limit { lower, upper: Some(upper), .. }) => chart
-            .band("", *lower, Some(*upper), Tone::Strong)
-            .band(beyond, Some(*upper), None, Tone::Bad),
+        Some(Limit { lower, upper: Some(upper), .. }) => {
+            chart.band("", *lower, Some(*upper), Tone::Strong).band(beyond, Some(*upper), None, Tone::Bad)
+        }
         Some(Limit { lower: Some(lower), upper: None, .. }) => {
             chart.band(if beyond.is_empty() { "" } else { UNKNOWN }, Some(*lower), None, Tone::Faint)
         }

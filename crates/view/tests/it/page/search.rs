@@ -223,7 +223,10 @@ fn a_search_that_was_watched() {
     let shares: Vec<(f64, f64)> = good.series[0].points.iter().map(|point| (point.x, point.y)).collect();
     assert_eq!(shares, [(1000.0, 1.0), (1984.0, 1.0), (2016.0, 0.0)], "a void trial is neither");
     let fails = &good.series[0].points[2];
-    assert!(fails.low.is_none() && fails.high.is_none(), "one trial says next to nothing of the others: {fails:?}");
+    assert!(
+        fails.low.is_none() && fails.high.is_none(),
+        "one trial says next to nothing of the others: {fails:?}"
+    );
 
     let doubts: Vec<(&str, Option<&str>)> =
         front.doubts.iter().map(|doubt| (doubt.text.as_str(), doubt.section.as_deref())).collect();
