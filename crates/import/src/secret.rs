@@ -29,8 +29,7 @@ impl FoundSecret {
 impl Secrets {
     /// A URL, inside of a header for example, without its password and the secrets of its query.
     pub(crate) fn hide_in_url(&mut self, url: &str, place: &str) -> String {
-        let fields: Vec<Field> = password_field(url).into_iter().chain(query_fields(url)).collect();
-        self.hide_fields(url, &fields, place)
+        self.hide_fields(url, &url_fields(url), place)
     }
 
     /// The placeholder for a value. Equal values of one sort share it; `what` says in notes what it is.
@@ -94,8 +93,11 @@ impl Secrets {
 
     /// The value of a field of this name, of a form for example. `place` says where it stands.
     pub(crate) fn hide_in_field(&mut self, name: &str, value: &str, place: &str) -> String {
-        if is_secret(name) && !value.is_empty() && !is_placeholder(value) {
-            self.hide(name, value, &format!("'{name}' {place}"))
+        let what = || format!("'{name}' {place}");
+        if is_secret(name) && value.contains("{env:") {
+            self.hide_around(name, value, &what(), str::is_empty)
+        } else if is_secret(name) && !value.is_empty() && !is_placeholder(value) {
+            self.hide(name, value, &what())
         } else if looks_like_json(value) {
             self.hide_fields(value, &json_fields(value), place)
         } else {
@@ -213,6 +215,33 @@ pub(crate) fn query_fields(path: &str) -> Vec<Field> {
     path.find('?').map_or_else(Vec::new, |at| form_fields(path, at + 1))
 }
 
+/// The password of a URL and the fields of its query, in order and apart. A URL may stand within the query of another: then its
+/// password is a field of its own, unless all of the field around it is secret.
+fn url_fields(url: &str) -> Vec<Field> {
+    let Some(mut password) = password_field(url) else { return query_fields(url) };
+    let meet = |a: &Range<usize>, b: &Range<usize>| a.start < b.end && b.start < a.end;
+    let mut fields = Vec::new();
+    for field in query_fields(url) {
+        if !meet(&field.value, &password.value) {
+            fields.push(field);
+        } else if is_secret(&field.name) {
+            password.value.end = password.value.end.min(field.value.start);
+            fields.push(field);
+        } else if looks_like_json(&url[field.value.clone()]) {
+            let at = field.value.start;
+            let within = json_fields(&url[field.value])
+                .into_iter()
+                .map(|inner| Field { value: inner.value.start + at..inner.value.end + at, ..inner });
+            fields.extend(within.filter(|inner| !meet(&inner.value, &password.value)));
+        }
+    }
+    if !password.value.is_empty() {
+        fields.push(password);
+    }
+    fields.sort_by_key(|field| field.value.start);
+    fields
+}
+
 /// The password before the host of a URL.
 fn password_field(url: &str) -> Option<Field> {
     let start = url.find("://")? + 3;
@@ -324,6 +353,24 @@ mod tests {
         let notes: Vec<_> = secrets.notes(|_| true).collect();
         assert_eq!(notes.len(), 4);
         assert!(notes.iter().all(|note| !note.contains("'a'") && note.contains("export")), "{notes:?}");
+    }
+
+    /// The password of a URL within the query was hidden before the field that it stands in, and then that was cut out of order.
+    #[test]
+    fn a_url_within_a_url_hides_its_own() {
+        for (url, expected) in [
+            ("http://u:p@h/?a=1&token=t", "http://u:{env:PASSWORD}@h/?a=1&token={env:TOKEN}"),
+            ("/?token=t&next=http://u:p@h/?x", "/?token={env:TOKEN}&next=http://u:{env:PASSWORD}@h/?x"),
+            ("/?token=http://u:p@h/&a=1", "/?token={env:TOKEN}&a=1"),
+            ("/?a=http://u:p&token=t@h", "/?a=http://u:{env:PASSWORD}{env:TOKEN}"),
+            (
+                r#"/?a={"u":"http://p@h","password":"t"}"#,
+                r#"/?a={"u":"http://{env:PASSWORD}@h","password":"{env:PASSWORD_2}"}"#,
+            ),
+            ("/?a=b{env:B}&token=t{env:B}", "/?a=b{env:B}&token={env:TOKEN}{env:B}"),
+        ] {
+            assert_eq!(Secrets::default().hide_in_url(url, "in the URL"), expected, "{url}");
+        }
     }
 
     #[test]

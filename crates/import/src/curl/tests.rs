@@ -242,6 +242,15 @@ fn no_secret_stands_in_a_plan_or_a_note() {
         "curl -e http://me:hunter2@r/ http://h/",
         "curl 'http://h/?sig=hunter2&X-Amz-Signature=hunter2'",
         "curl -H 'X-Auth-Key: hunter2' http://h/",
+        // A URL within a URL: where the one ends and the other begins was a panic.
+        "curl 'http://h/?next=http://me:hunter2@i/'",
+        "curl 'http://h/?token=hunter2&next=http://a@b'",
+        "curl 'http://h/?token=http://me:hunter2@i/'",
+        // Beside a variable of the shell, in fields.
+        "curl \"http://h/?token=hunter2$MORE\"",
+        "curl -e \"http://me:hunter2$MORE@r/\" http://h/",
+        "curl -d \"password=hunter2$MORE\" http://h/",
+        "curl -d \"{\\\"password\\\":\\\"hunter2$MORE\\\"}\" http://h/",
     ];
     let tells = |command: &&str| {
         let (_, imported) = import(command);

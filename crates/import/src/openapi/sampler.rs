@@ -149,7 +149,7 @@ impl<'a, 's> Sampler<'a, 's> {
             // A flag beside the bound in 3.0, a bound of its own in 3.1.
             let strict = schema[exclusive].as_f64().or(own.filter(|_| schema[exclusive] == true));
             match (own, strict) {
-                (_, Some(strict)) if strict.fract() == 0.0 => Some(strict as i64 + step),
+                (_, Some(strict)) if strict.fract() == 0.0 => Some((strict as i64).saturating_add(step)),
                 (_, Some(bound)) | (Some(bound), None) => {
                     Some(if step > 0 { bound.ceil() } else { bound.floor() } as i64)
                 }

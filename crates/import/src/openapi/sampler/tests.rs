@@ -28,6 +28,9 @@ fn makes_values_that_fit() {
         (json!({"type": "integer", "minimum": 3, "maximum": 3}), "3"),
         (json!({"type": "integer", "minimum": 0, "exclusiveMinimum": true, "maximum": 9}), "{random:1..9}"),
         (json!({"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 10}), "{random:1..9}"),
+        // Bounds beyond all whole numbers there are; one more than the largest was an overflow.
+        (json!({"type": "integer", "exclusiveMinimum": 1e300}), "9223372036854775807"),
+        (json!({"type": "integer", "exclusiveMinimum": 5, "exclusiveMaximum": -1e300}), "6"),
         (json!({"type": "integer", "multipleOf": 10, "minimum": 11}), "20"),
         (json!({"type": "number", "minimum": 0.2, "maximum": 0.8}), "0.2"),
         (json!({"type": "integer", "minimum": i64::MAX}), "9223372036854775807"),
