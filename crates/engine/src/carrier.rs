@@ -49,7 +49,7 @@ pub trait Carrier {
     /// has lasted.
     ///
     /// # Panics
-    /// If all threads that make it have panicked.
+    /// If a thread that makes it has panicked.
     fn trial(
         &mut self,
         offer: &Offer,
@@ -62,7 +62,7 @@ pub trait Carrier {
     /// long it took, or none if it was over the limit.
     ///
     /// # Panics
-    /// If all threads that made it have panicked.
+    /// If a thread that made it has panicked.
     fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos>;
 
     /// The moment that it is for this carrier.

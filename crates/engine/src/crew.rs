@@ -32,19 +32,31 @@ pub enum Report<T> {
 /// Where one thread tells it.
 pub struct Teller<T> {
     index: usize,
-    reports: SyncSender<(usize, Report<T>)>,
+    reports: SyncSender<Told<T>>,
 }
+
+/// Who tells something, and what; nothing if it panicked.
+type Told<T> = (usize, Option<Report<T>>);
 
 impl<T> Teller<T> {
     /// Waits where much is unheard. Whether anybody still listens is nothing to a thread.
     pub fn tell(&self, report: Report<T>) {
-        let _ = self.reports.send((self.index, report));
+        let _ = self.reports.send((self.index, Some(report)));
+    }
+}
+
+impl<T> Drop for Teller<T> {
+    /// The others may go on, and whoever listens would wait for this one for ever.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = self.reports.send((self.index, None));
+        }
     }
 }
 
 /// Who listens to them.
 pub struct Crew<T> {
-    reports: Receiver<(usize, Report<T>)>,
+    reports: Receiver<Told<T>>,
     /// Threads that have nothing open since their last trial.
     settled: Vec<bool>,
 }
@@ -60,12 +72,14 @@ impl<T> Crew<T> {
     /// What is told next, and by whom; none if that takes long.
     pub(crate) fn next(&mut self) -> Option<(usize, Report<T>)> {
         match self.reports.recv_timeout(ASK) {
-            Ok((index, report)) => {
+            Ok((index, Some(report))) => {
                 self.settled[index] |= matches!(report, Report::Settled);
                 Some((index, report))
             }
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => panic!("a thread that makes the load has ended by itself"),
+            Ok((_, None)) | Err(RecvTimeoutError::Disconnected) => {
+                panic!("a thread that makes the load has ended by itself")
+            }
         }
     }
 
@@ -73,7 +87,7 @@ impl<T> Crew<T> {
     /// called with each wish that goes beyond the one before, and the moment of the trial.
     ///
     /// # Panics
-    /// If all threads have panicked.
+    /// If a thread has panicked.
     pub fn gather(
         &mut self,
         start_ns: u64,
@@ -110,7 +124,7 @@ impl<T> Crew<T> {
     /// took, or none if it was over the limit.
     ///
     /// # Panics
-    /// If all threads have panicked.
+    /// If a thread has panicked.
     pub fn settle(
         &mut self,
         limit: Nanos,
@@ -133,5 +147,26 @@ impl<T> Crew<T> {
             }
         }
         in_time.then(passed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_panics_is_not_waited_for() {
+        let (mut tellers, mut crew) = Crew::<()>::of(2);
+        let (first, second) = (tellers.remove(0), tellers.remove(0));
+        let ended = std::thread::spawn(move || {
+            let _told = second;
+            panic!("on purpose");
+        });
+        assert!(ended.join().is_err());
+        first.tell(Report::Over(Nanos::ZERO));
+        let gathered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            crew.gather(0, &mut |_| {}, &mut |_, _| Wish::GoOn, |_, _| {}, drop)
+        }));
+        assert!(gathered.is_err(), "the other would be waited for, for ever");
     }
 }

@@ -270,11 +270,13 @@ impl<'a, C: Carrier> Conductor<'a, C> {
     }
 
     /// After an overload: looks with a few requests at a time until the target is as quick as it was
-    /// while calm. False if it is not within the limit: the target is metastable.
+    /// while calm. False if it is not within the limit: the target is metastable. A look that is slow because torment
+    /// itself was late tells nothing of the target.
     pub fn recovers(&mut self) -> bool {
         let Some(baseline) = self.baseline else { return true };
         let band = Nanos::from_secs_f64(baseline.as_secs_f64() * BASELINE_BAND) + BASELINE_FLOOR;
         let looks = (RECOVERY_LIMIT.0 / (PROBE_TIME + self.pauses).0).max(1);
+        let mut slow = false;
         for _ in 0..looks {
             let load = Load {
                 purpose: Purpose::Recovery,
@@ -284,20 +286,30 @@ impl<'a, C: Carrier> Conductor<'a, C> {
                 drain: band + PROBE_TIME,
             };
             let done = self.trial(&load, &|_| false);
-            let back = done.result.total.response.quantile(0.5).is_some_and(|median| median <= band)
-                && done.result.total.outcomes.bad() == 0;
+            let total = &done.result.total;
+            let median = total.response.quantile(0.5);
+            let none_bad = total.outcomes.bad() == 0;
+            let back = none_bad && median.is_some_and(|median| median <= band);
+            let own = total.pacing.quantile(0.5).unwrap_or_default();
+            let in_time = none_bad && median.is_some_and(|median| median <= band + own);
+            let mut invalid = Vec::new();
+            if in_time && !back {
+                let p99 = total.pacing.quantile(0.99).unwrap_or_default();
+                invalid.push(Caveat::on(Doubt::GeneratorLate, Grounds::Late { p99, most: band }));
+            }
+            slow |= !in_time;
             let judgement = Judgement {
-                loss: Share::of(done.result.total.outcomes.bad(), done.result.total.due).0,
+                loss: Share::of(total.outcomes.bad(), total.due).0,
                 good: back,
                 growth_per_second: None,
-                invalid: Vec::new(),
+                invalid,
             };
             self.judged(done, &judgement);
             if back || self.stop.asked() {
                 return true;
             }
         }
-        false
+        !slow
     }
 }
 

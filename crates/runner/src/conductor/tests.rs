@@ -181,6 +181,26 @@ fn recovers(lasts: Nanos, asks: Option<Nanos>) -> (bool, usize, f64) {
 }
 
 #[test]
+fn a_target_is_not_blamed_for_looks_that_were_late() {
+    // After the first load the generator makes half of what a look asks for.
+    let makes = vec![(Nanos::from_secs(2), 10.0)];
+    let target = Simulated { makes, ..Simulated::queue() };
+    let (mut told, stop) = (Told::default(), target.stop());
+    let mut conductor = Conductor::around(target, &mut told, &stop);
+    let good = Judgement { loss: 0.0, good: true, growth_per_second: None, invalid: Vec::new() };
+    let calm = conductor.trial(&open(1000.0, 2, SHORT), &|_| false);
+    conductor.judged(calm, &good);
+    assert!(conductor.recovers(), "it answers as quickly as ever");
+    drop(conductor);
+    let looks = told.0.iter().filter_map(|event| match event {
+        Event::TrialDone { result, judgement, .. } if result.purpose == Purpose::Recovery => Some(judgement),
+        _ => None,
+    });
+    assert!(looks.clone().count() > 1);
+    assert!(looks.into_iter().all(|look| !look.good && look.invalid[0].doubt == Doubt::GeneratorLate));
+}
+
+#[test]
 fn a_target_is_back_once_it_is_as_quick_as_before() {
     let (back, looks, _) = recovers(Nanos::ZERO, None);
     assert_eq!((back, looks), (true, 1));
