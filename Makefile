@@ -44,7 +44,7 @@ zoo-cheap: ## Five rows of it, in short, which want no quiet machine.
 	./tests/zoo.sh $(TESTED) --cheap
 
 browser: ## The page in a real browser; beside tests that measure, it takes what they leave.
-	nice -n 19 ./crates/page/tests/browser/run.sh $(TESTED)
+	nice -n 10 ./crates/page/tests/browser/run.sh $(TESTED)
 
 quick: page ## What needs no load: two minutes.
 	cargo test --workspace --exclude torment-bench --lib --bins
