@@ -14,7 +14,7 @@ TESTED := $(or $(TORMENT_BIN),$(BIN))
 PAGE := crates/page/ui/dist/index.html
 PAGE_SOURCES := $(shell find crates/page/ui \( -name node_modules -o -name dist -o -name tests \) -prune -o -type f -print)
 
-.PHONY: demo build page test tested targets zoo zoo-cheap browser quick prepared built check dist truths bench bench-probes bench-page manual pictures
+.PHONY: demo build page test targets zoo zoo-cheap browser quick prepared built check dist truths bench bench-probes bench-page manual pictures
 
 demo: page ## Build as for tests, which is quicker than what ships, then find the limit of the built-in service.
 	cargo build -p torment-cli
@@ -30,8 +30,8 @@ $(PAGE): $(PAGE_SOURCES)
 
 test: ## Everything, with a real PostgreSQL and nginx; installs them when root, says what is missing otherwise. TORMENT_BIN=PATH tries another binary.
 	$(MAKE) -j2 prepared built
-	$(MAKE) -j2 tested browser
-	$(MAKE) -j2 targets zoo-cheap
+	./tests/run.sh $(SIDE_BY_SIDE)
+	$(MAKE) -j3 targets zoo-cheap browser
 
 targets: ## The services in targets/, each started, loaded and ended.
 	./tests/targets.sh $(TESTED)
@@ -43,8 +43,8 @@ zoo: build ## Services as people run them, each with a known truth: the table of
 zoo-cheap: ## Five rows of it, in short, which want no quiet machine.
 	./tests/zoo.sh $(TESTED) --cheap
 
-browser: ## The page in a real browser; beside tests that measure, it takes what they leave.
-	nice -n 10 ./crates/page/tests/browser/run.sh $(TESTED)
+browser: ## The page in a real browser.
+	./crates/page/tests/browser/run.sh $(TESTED)
 
 quick: page ## What needs no load: two minutes.
 	cargo test --workspace --exclude torment-bench --lib --bins
@@ -53,9 +53,6 @@ quick: page ## What needs no load: two minutes.
 # Side by side: the one waits for the network, the other for the compiler.
 prepared:
 	./tests/prepare.sh
-
-tested:
-	./tests/run.sh $(SIDE_BY_SIDE)
 
 built: page
 	cargo test --workspace --exclude torment-bench --tests --no-run
