@@ -4,11 +4,16 @@
 # Usage: tests/run.sh THREADS
 set -eu
 few=5
-log=$(mktemp) && trap 'rm -f "$log" "$log.rc"' EXIT
-tests() { cargo test --workspace --exclude torment-bench --tests "$@"; }
+log=$(mktemp) && trap 'rm -f "$log" "$log.rc" "$log.unit"' EXIT
+tests="cargo test --workspace --exclude torment-bench"
 
-{ rc=0; tests --no-fail-fast -- --test-threads="$1" 2>&1 || rc=$?; echo $rc >"$log.rc"; } | tee "$log"
+# Unit tests make no load: they take what the others leave of the processors, and are shown when those have ended.
+nice -n 19 $tests --lib --bins --no-fail-fast -- --test-threads="$1" >"$log.unit" 2>&1 &
+unit=$!
+{ rc=0; $tests --test '*' --no-fail-fast -- --test-threads="$1" 2>&1 || rc=$?; echo $rc >"$log.rc"; } | tee "$log"
 rc=$(cat "$log.rc")
+wait $unit || rc=$?
+tee -a "$log" <"$log.unit"
 [ "$rc" != 0 ] || exit 0
 
 failed=$(sed -n 's/^test \([^ ]*\).* \.\.\. FAILED$/\1/p' "$log" | sort -u)
@@ -19,5 +24,5 @@ if [ -z "$failed" ] || [ "$programs" != "$told" ] || [ $((counted)) != "$(echo "
     exit "$rc"
 fi
 echo "Once more, one at a time:" $failed
-tests --no-fail-fast -- --exact --test-threads=1 $failed
+$tests --tests --no-fail-fast -- --exact --test-threads=1 $failed
 echo "FAILED BESIDE OTHERS, PASSED ALONE:" $failed
