@@ -1,8 +1,9 @@
 use crate::compare::{limit_figure, limits_differ};
 use crate::json::{count, rate_value};
+use crate::summary::{between, holds};
 use crate::words::{number, shortened};
 use crate::{Difference, Grid, Standing, Text, Tone};
-use record::{Gave, Verdict};
+use record::{Ended, Gave, Verdict};
 use serde_json::{Value, json};
 use store::{Answers, Before, RunSummary, State};
 use units::{Share, grouped};
@@ -55,7 +56,8 @@ pub fn list_lines(runs: &[RunSummary], paper: Option<usize>) -> Vec<Text> {
 fn difference(run: &RunSummary) -> Option<(&Before, Difference)> {
     let before = run.before.as_ref()?;
     let first = limit_figure(before.held, Some(before.lower), Some(before.upper))?;
-    Some((before, limits_differ(first, limit_figure(run.held, run.lower, run.upper)?)?))
+    let upper = run.upper.filter(|_| !is_at_least(run));
+    Some((before, limits_differ(first, limit_figure(run.held, run.lower, upper)?)?))
 }
 
 /// A run's limit against that of the run before, in words: `−8 %, sure`, `+2 %, could be noise`. Only what is sure draws the eye.
@@ -104,14 +106,11 @@ fn answered(answers: Answers) -> (String, Tone) {
 
 /// What a run came to, in a few words.
 pub fn outcome(run: &RunSummary) -> (String, Tone) {
-    let unit = run.unit.as_deref().unwrap_or("requests/s");
-    let known = match (run.lower, run.upper) {
-        _ if run.answers.is_some() => run.answers.map(|answers| answered(answers).0).unwrap_or_default(),
-        (Some(lower), _) => format!("holds {} {unit}", number(lower)),
-        (None, Some(upper)) => format!("fails at {} {unit}", number(upper)),
-        (None, None) => String::new(),
+    let known = || run.answers.map_or_else(|| limit(run, ""), |answers| answered(answers).0);
+    let so_far = |word: &str| match known() {
+        known if known.is_empty() => word.to_owned(),
+        known => format!("{word}; {known}"),
     };
-    let so_far = |word: &str| if known.is_empty() { word.to_owned() } else { format!("{word}; {known}") };
     match run.state {
         State::Running => return (so_far("still running"), Tone::Strong),
         State::CutShort => return (so_far("cut short"), Tone::Warn),
@@ -131,13 +130,10 @@ pub fn outcome(run: &RunSummary) -> (String, Tone) {
     if let Some(verdict) = &run.verdict {
         return machine(verdict);
     }
-    match (run.search_ended.as_deref(), run.goal_met) {
-        (Some("converged"), _) => (known, Tone::Good),
-        (Some("max_reached"), _) => (format!("{known}, the highest rate allowed"), Tone::Good),
-        (Some(ended), _) => {
-            let why = ended.replace('_', " ");
-            (if known.is_empty() { why } else { format!("{known} ({why})") }, Tone::Warn)
-        }
+    match (ended(run), run.goal_met) {
+        (Some(Ended::Converged), _) => (limit(run, ""), Tone::Good),
+        (Some(Ended::MaxReached), _) => (format!("{}, the highest allowed", limit(run, "")), Tone::Good),
+        (Some(ended), _) => (limit(run, shortly(&ended)), Tone::Warn),
         (None, Some(true)) => (format!("goal met ({})", run.goal), Tone::Good),
         (None, Some(false)) => {
             let lost = run.loss.map(|l| format!(", lost {}", Share(l))).unwrap_or_default();
@@ -147,6 +143,46 @@ pub fn outcome(run: &RunSummary) -> (String, Tone) {
         (None, None) => {
             (run.exit_code.map_or_else(String::new, |code| format!("exit code {code}")), Tone::Faint)
         }
+    }
+}
+
+/// What a search knows of its limit, or knows so far, in the words of its summary; in brackets behind it why it is not known better.
+fn limit(run: &RunSummary, why: &str) -> String {
+    let unit = run.unit.as_deref().unwrap_or("requests/s");
+    let (words, between) = match (run.lower, run.upper) {
+        (Some(lower), upper) => {
+            let verb = ended(run).map_or("holds", |ended| holds(&ended, run.held, Some(lower), upper));
+            let between = between(ended(run).as_ref(), Some(lower), upper);
+            (format!("{verb} {} {unit}", number(run.held.unwrap_or(lower))), between.unwrap_or_default())
+        }
+        (None, Some(upper)) => (format!("fails at {} {unit}", number(upper)), String::new()),
+        (None, None) => return why.to_owned(),
+    };
+    let brackets = [between.as_str(), why].into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>();
+    if brackets.is_empty() { words } else { format!("{words} ({})", brackets.join("; ")) }
+}
+
+fn ended(run: &RunSummary) -> Option<Ended> {
+    run.search_ended.as_ref().and_then(|word| serde_json::from_value(json!(word)).ok())
+}
+
+/// Whether a search that is over did not find its limit: it is at least what holds.
+pub fn is_at_least(run: &RunSummary) -> bool {
+    ended(run).is_some_and(|ended| ended.is_at_least())
+}
+
+/// Why a limit is not known, or not better.
+fn shortly(ended: &Ended) -> &'static str {
+    match ended {
+        Ended::Converged | Ended::MaxReached => "",
+        Ended::BelowMin => "the lowest tried",
+        Ended::BudgetSpent => "budget spent",
+        Ended::Noisy => "its capacity varies",
+        Ended::GeneratorLimit => "torment is the limit",
+        Ended::NonStationary => "the target kept changing",
+        Ended::NotRecovered => "did not recover",
+        Ended::Interrupted => "interrupted",
+        Ended::TargetFails => "the target fails from the first on",
     }
 }
 

@@ -6,7 +6,7 @@ import type { Listed } from './document';
 import { lasted, moment, tied } from './format';
 import { asked, type Key, shownRuns, SPANS } from './history-rows';
 import { LimitHistory, LimitPicture } from './limit';
-import { alikes, axes, axisOf, limitWords } from './limits';
+import { alikes, axes, axisOf } from './limits';
 import { readHistory } from './read';
 import { ask, Trouble } from './source';
 import { Scroll } from './table';
@@ -291,12 +291,12 @@ function Rows({
                   {limits && (
                     <td class="text col-limit">
                       {run.limit && axis && (like.length > 1 ? (
-                        <button type="button" class="quiet" aria-expanded={opened} title={`${limitWords(run.limit)}; press for its history`} onClick={() => open(run.id)}>
-                          <LimitPicture limit={run.limit} axis={axis} />
+                        <button type="button" class="quiet" aria-expanded={opened} title={`${run.verdict}; press for its history`} onClick={() => open(run.id)}>
+                          <LimitPicture limit={run.limit} axis={axis} words={run.verdict} />
                           <span class="unseen">, over time</span>
                         </button>
                       ) : (
-                        <LimitPicture limit={run.limit} axis={axis} />
+                        <LimitPicture limit={run.limit} axis={axis} words={run.verdict} />
                       ))}
                     </td>
                   )}

@@ -185,8 +185,8 @@ fn goal((view, _): Run<'_>) -> Option<Figure> {
 /// What a search has found for its first goal: the rate that is held, and its interval; or the highest rate that was shown to hold, and at most
 /// the lowest that was shown not to.
 fn capacity((view, _): Run<'_>) -> Option<Figure> {
-    let Limit { held, lower, upper, .. } = view.limits.first()?;
-    limit_figure(*held, *lower, *upper)
+    let Limit { held, lower, .. } = view.limits.first()?;
+    limit_figure(*held, *lower, view.fails_at())
 }
 
 /// A limit as it is compared; none if neither end is known.
@@ -254,6 +254,11 @@ impl Measure {
         };
         let standing = interval.map_or(Standing::Unknown, |ratio| Standing::of(harm(ratio), noise));
         Some(Difference { by: other.value / first.value, interval, standing })
+    }
+
+    /// Whether its differences are factors.
+    pub(super) fn is_multiple(&self) -> bool {
+        self.unit != Unit::Share && self.id != "goal"
     }
 
     /// A figure in words.
