@@ -216,7 +216,8 @@ function Rows({
   // Columns in which no run has anything to say only take the room of the others.
   const limits = all.some((run) => run.limit);
   const changes = all.some((run) => run.before);
-  const columns = 6 + Number(limits) + Number(changes);
+  const machines = new Set(all.map((run) => run.machine)).size > 1;
+  const columns = 5 + Number(limits) + Number(changes) + Number(machines);
   const head = (by: Key, name: string, side = 'text') => (
     <th
       scope="col"
@@ -248,7 +249,7 @@ function Rows({
               </th>
             )}
             {head('lasted', 'lasted', 'figure')}
-            {head('machine', 'machine')}
+            {machines && head('machine', 'machine')}
           </tr>
         </thead>
         <tbody>
@@ -280,12 +281,7 @@ function Rows({
                     ))}
                   </th>
                   <td class="text">
-                    {run.state === 'running' && (
-                      <span class="running">
-                        <span class="dot running live" aria-hidden="true" /> running{' '}
-                      </span>
-                    )}
-                    {run.state === 'cut_short' && <span class="warn">cut short </span>}
+                    {run.state === 'running' && <span class="dot running live" aria-hidden="true" />}{' '}
                     <span class={run.verdict_tone}>{tied(run.verdict)}</span>
                   </td>
                   {limits && (
@@ -312,7 +308,7 @@ function Rows({
                     </td>
                   )}
                   <td class="figure col-lasted">{lasted(run.started_unix_ms, run.ended_unix_ms)}</td>
-                  <td class="text col-machine">{run.machine}</td>
+                  {machines && <td class="text col-machine">{run.machine}</td>}
                 </tr>
                 {opened && (
                   <tr>

@@ -108,7 +108,9 @@ fn both(view: &RunView) -> Vec<Text> {
         .or_else(|| {
             // That requests wait somewhere inside says less than that all of it stood still.
             let inside = view.diagnosis.as_ref().is_some_and(|found| found.cause() == Some(Cause::Inside));
-            if inside { freezes::line(view) } else { None }
+            // Once is a hiccup.
+            let again = view.freezes().is_some_and(|found| found.each.len() > 1);
+            if inside && again { freezes::line(view) } else { None }
         })
         .or_else(|| {
             let found = view.diagnosis.as_ref()?;

@@ -46,8 +46,7 @@ fn course(pages: &Pages) -> Vec<Chart> {
     let waiting = Chart::over_time("waiting", "requests that wait", Form::Lines, ("requests", Unit::Count))
         .note("in flight: sent and not done; backlog: due and not sent; at the end of each second")
         .column("in flight", Role::Busy, "in_flight")
-        .column("backlog", Role::Waiting, "backlog")
-        .column("connections", Role::Idle, "connections");
+        .column("backlog", Role::Waiting, "backlog");
     [rate, response, waiting].into_iter().filter_map(|chart| pages.filled(chart)).collect()
 }
 

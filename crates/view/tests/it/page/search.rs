@@ -295,6 +295,8 @@ fn a_limit_that_was_not_found_is_open_above() {
     let bands: Vec<_> = limit.bands.iter().map(|band| (band.from, band.to, band.tone)).collect();
     assert_eq!((limit.title.as_str(), bands), ("what it holds", vec![(Some(1984.0), None, Tone::Faint)]));
     assert!(limit.bounds.iter().any(|bound| bound.name == "holds at least"), "{:?}", limit.bounds);
+    let picture = torment_view::svg(&front).expect("a search has a picture");
+    assert!(picture.contains(">not known<"), "there is room for what lies beyond: {picture}");
     assert!(!said(section(&front, "evidence")).contains(sentence));
     assert!(!front.doubts.iter().any(|doubt| doubt.text.contains("was late by 4 ms")), "{:?}", front.doubts);
 }
