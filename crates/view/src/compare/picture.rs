@@ -1,6 +1,6 @@
 //! How runs differ from the first, as a picture: every difference with its interval, beside the stretch that does not matter.
 
-use super::measure::{Difference, Measure};
+use super::measure::{Difference, Measure, Standing};
 use super::runs::RunComparison;
 use crate::Tone;
 use crate::document::{Chart, Form, Piece, Point, Role, Row, Unit};
@@ -32,13 +32,13 @@ impl RunComparison {
         };
         let against = self.runs.first().map_or("", |run| run.title.as_str());
         let title = match self.runs.as_slice() {
-            [_, other] => format!("{} against {against} ({direction})", other.title),
-            _ => format!("against {against} ({direction})"),
+            [_, other] => format!("how {} differs from {against} ({direction})", other.title),
+            _ => format!("how they differ from {against} ({direction})"),
         };
         let (low, high) = (1.0 / (1.0 + self.noise), 1.0 + self.noise);
         let chart = Chart::of(id, title, Form::Intervals, ("times as much", Unit::Ratio), ("", Unit::Count))
             .log_x()
-            .note("line: the 95 % interval of a difference; the stretch that holds all of it is the answer")
+            .note("line: the interval of a difference; the stretch that holds all of it is the answer")
             .band(below.0, None, Some(low), below.1)
             .band("no difference", Some(low), Some(high), Tone::Faint)
             .band(above.0, Some(high), None, above.1)
@@ -69,7 +69,11 @@ fn point(measure: &Measure, difference: &Difference) -> Option<Point> {
 /// What a difference means; by how much, where no mark shows it.
 fn word(measure: &Measure, difference: &Difference, is_drawn: bool) -> Piece {
     let by = if is_drawn { String::new() } else { measure.difference_words(difference) };
-    let said = if measure.id == "goal" && !by.is_empty() { "" } else { difference.standing.said() };
+    let said = match difference.standing {
+        _ if measure.id == "goal" && !by.is_empty() => "",
+        Standing::Unknown if is_drawn => "no interval",
+        standing => standing.said(),
+    };
     let text = [by.as_str(), said].join(" ").trim().to_owned();
     let tone = if measure.decides { difference.standing.tone() } else { Tone::Faint };
     Piece { text, tone }
@@ -78,7 +82,7 @@ fn word(measure: &Measure, difference: &Difference, is_drawn: bool) -> Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{Compared, RunVerdict, Standing};
+    use crate::compare::{Compared, RunVerdict};
     use record::RunId;
     use stats::Estimate;
 
@@ -149,7 +153,7 @@ mod tests {
         );
         let pictures = compared.pictures();
         let [more, less] = pictures.as_slice() else { panic!("{pictures:?}") };
-        assert_eq!(more.title, "after against before (more is better)");
+        assert_eq!(more.title, "how after differs from before (more is better)");
         let names: Vec<&str> = more.bands.iter().map(|band| band.name.as_str()).collect();
         assert_eq!(names, ["worse", "no difference", "better"]);
         assert_eq!(less.bands[0].name, "better", "less of it");
@@ -158,7 +162,7 @@ mod tests {
             words.collect::<Vec<_>>()
         };
         assert_eq!(said(more), ["goal: no longer met", "capacity: better"]);
-        assert_eq!(said(less), ["p99: worse", "lost: +1 % (+0.5 %–+2 %) worse", "memory: "]);
+        assert_eq!(said(less), ["p99: worse", "lost: +1 % (+0.5 %–+2 %) worse", "memory: no interval"]);
         let point = &more.series[0].points[0];
         assert_eq!((more.series[0].points.len(), point.row()), (1, 1), "a goal is no multiple");
         assert_eq!((point.low, point.high), (Some(1.1), None), "an end that is open is none");
@@ -172,6 +176,9 @@ mod tests {
         let pictures = compared.pictures();
         let [chart] = pictures.as_slice() else { panic!("{pictures:?}") };
         let notes: Vec<&str> = chart.rows.iter().map(|row| row.note.as_str()).collect();
-        assert_eq!((chart.title.as_str(), notes), ("against a (less is better)", vec!["b", "c"]));
+        assert_eq!(
+            (chart.title.as_str(), notes),
+            ("how they differ from a (less is better)", vec!["b", "c"])
+        );
     }
 }
