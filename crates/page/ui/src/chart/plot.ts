@@ -14,6 +14,8 @@ import { onTouch } from './touch';
 
 /** What is open to the right has at least so much of an axis. */
 const BEYOND = 0.12;
+/** And of a narrow one as much as a name needs, in pixels. */
+const NAMED = 100;
 
 /** Where the cursor is. */
 export interface At {
@@ -163,9 +165,10 @@ export class Plot {
       least = Math.min(least, bound.at);
       most = Math.max(most, bound.at);
     }
-    for (const { from, to } of chart.bands) {
+    for (const { name, from, to } of chart.bands) {
       if (from === null || to !== null) continue;
-      most = Math.max(most, chart.x.log ? from * (from / least) ** BEYOND : from * (1 + BEYOND));
+      const share = name === '' ? BEYOND : Math.max(BEYOND, NAMED / this.host.clientWidth);
+      most = Math.max(most, chart.x.log ? from * (from / least) ** share : from * (1 + share));
     }
     if (chart.x.unit === 'percentile') return [Math.max(1, Number.isFinite(least) ? least : 1), Math.max(most, 10)];
     if (chart.x.unit === 'date') {
