@@ -19,12 +19,6 @@ pub(crate) fn count(value: f64, one: &str) -> String {
     if text == "1" { format!("1 {one}") } else { format!("{text} {one}s") }
 }
 
-/// A share as a percentage.
-pub(crate) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent > 0.0 && percent < 9.95 { format!("{}%", number(percent)) } else { format!("{percent:.0}%") }
-}
-
 /// A time in milliseconds, or seconds.
 pub(crate) fn time(seconds: f64) -> String {
     let ms = seconds * 1e3;
@@ -70,7 +64,6 @@ mod tests {
         }
         assert_eq!(count(1.0, "thread"), "1 thread");
         assert_eq!(count(9.9, "worker"), "9.9 workers");
-        assert_eq!((percent(0.4), percent(0.052), percent(0.0)), ("40%".into(), "5.2%".into(), "0%".into()));
         assert_eq!((time(0.051), time(0.0053), time(30.0)), ("51 ms".into(), "5.3 ms".into(), "30 s".into()));
         let items = ["a", "b", "c"].map(str::to_owned);
         assert_eq!(list(&items), "a, b and c");

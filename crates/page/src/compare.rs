@@ -7,7 +7,7 @@ use crate::refusal::Refusal;
 use crate::run_cache::{RunCache, lock};
 use record::RunId;
 use store::{RunSummary, State, Store};
-use units::{Share, grouped};
+use units::Share;
 use view::document::{Document, Doubt, Front, Head, Piece, SCHEMA, Section, Table, Timeline};
 use view::{MOST_COMPARED, NOISE, RunComparison, RunView, Spread, Tone, compare_runs};
 
@@ -73,8 +73,8 @@ fn beside(runs: &[Run], compared: Result<RunComparison, String>) -> Document {
         Ok(compared) => {
             front.verdict = differences::verdict(&compared);
             front.doubts = differences::doubts(&compared);
-            section.tables.extend(differences::tables(&compared));
-            section.charts.splice(0..0, differences::charts(&compared));
+            front.pictures = compared.pictures();
+            section.tables.push(differences::table(&compared));
         }
         Err(why) => {
             front.doubts.push(Doubt { text: format!("no figures are compared: {why}"), section: None })
@@ -106,7 +106,7 @@ fn head(runs: &[Run]) -> Head {
 
 /// What each came to by itself.
 fn verdicts(runs: &[Run]) -> Table {
-    let head = ["run", "name", "target", "goal", "verdict", "holds", "fails at", "lost"];
+    let head = ["run", "name", "target", "goal", "verdict", "lost"];
     let row = |run: &Run| {
         let line = &run.line;
         let (verdict, tone) = view::outcome(line);
@@ -116,8 +116,6 @@ fn verdicts(runs: &[Run]) -> Table {
             plain(line.target.clone()),
             plain(line.goal.clone()),
             Piece { text: verdict, tone },
-            plain(bound(line.lower, line)),
-            plain(bound(line.upper, line)),
             plain(line.loss.map_or_else(String::new, |lost| Share(lost).to_string())),
         ]
     };
@@ -134,14 +132,6 @@ fn plain(text: String) -> Piece {
     Piece { text, tone: Tone::Plain }
 }
 
-/// A bound of a search, with its unit.
-fn bound(at: Option<f64>, line: &RunSummary) -> String {
-    let Some(at) = at else { return String::new() };
-    let unit = line.unit.as_deref().unwrap_or("requests/s");
-    // Below a hundred a whole number says too little.
-    if at < 100.0 { format!("{at:.1} {unit}") } else { format!("{} {unit}", grouped(at.round() as u64)) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,8 +145,10 @@ mod tests {
                 target: target.to_owned(),
                 unit: Some("requests/s".to_owned()),
                 lower: Some(1983.4),
-                upper: Some(20.25),
+                upper: Some(2025.0),
                 loss: Some(0.25),
+                state: State::Ended,
+                search_ended: Some("converged".to_owned()),
                 ..line()
             },
             document: Document { schema: SCHEMA, front: Front::default(), timeline: Timeline::default() },
@@ -173,6 +165,9 @@ mod tests {
         assert_eq!(table.runs, ["a", "b", "c"].map(|id| Some(id.to_owned())));
         let texts: Vec<&str> = table.rows[0].iter().map(|piece| piece.text.as_str()).collect();
         assert_eq!(texts.len(), table.head.len());
-        assert_eq!((texts[0], texts[5], texts[6]), ("a", "1,983 requests/s", "20.2 requests/s"));
+        assert_eq!(
+            (texts[0], texts[4], texts[5]),
+            ("a", "holds 1,983 requests/s (between 1,983 and 2,025)", "25 %")
+        );
     }
 }

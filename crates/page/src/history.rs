@@ -73,7 +73,9 @@ fn limit(run: &RunSummary) -> Value {
     if run.lower.is_none() && run.upper.is_none() {
         return Value::Null;
     }
-    json!({ "held": run.held, "lower": run.lower, "upper": run.upper, "unit": run.unit })
+    // Where none was found, no end is known.
+    let upper = run.upper.filter(|_| !view::is_at_least(run));
+    json!({ "held": run.held, "lower": run.lower, "upper": upper, "unit": run.unit })
 }
 
 /// The run before, and how this one differs from it; null if there is none.
@@ -200,6 +202,13 @@ pub(crate) mod tests {
         assert_eq!(
             told["limit"],
             json!({ "held": 1991.0, "lower": 1980.0, "upper": 2010.0, "unit": "requests/s" })
+        );
+        let ended = Some("generator_limit".to_owned());
+        let ours = RunSummary { state: State::Ended, search_ended: ended, ..run.clone() };
+        assert_eq!(super::line(&ours)["limit"]["upper"], Value::Null, "that is no limit of the target's");
+        assert_eq!(
+            super::line(&ours)["verdict"],
+            json!("holds at least 1,991 requests/s (torment is the limit)")
         );
         // The two intervals are further apart than the noise.
         assert_eq!(told["before"], json!({ "id": "z", "text": "−10 %, sure", "tone": "bad" }));

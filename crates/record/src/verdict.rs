@@ -77,6 +77,13 @@ pub enum Ended {
     TargetFails,
 }
 
+impl Ended {
+    /// Whether no limit was found: it is at least what holds, whatever failed above it.
+    pub fn is_at_least(&self) -> bool {
+        matches!(self, Self::MaxReached | Self::GeneratorLimit)
+    }
+}
+
 /// Requests that are lost at any rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Background {

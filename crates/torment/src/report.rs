@@ -138,7 +138,7 @@ fn drawn(front: &Front, id: &RunId) -> Result<String, Failure> {
 /// Its words for this file. The image of its pictures is written beside that, under its name and that of the first of them.
 fn told(front: &Front, file: &Path) -> Result<Written, Failure> {
     let alone = || Written::alone(view::markdown(front, None), "Markdown, for a ticket or an article");
-    let Some((image, first)) = view::svg(front).zip(front.pictures.first()) else { return Ok(alone()) };
+    let Some((image, first)) = view::svg(front).zip(front.images().next()) else { return Ok(alone()) };
     if file == Path::new(STDOUT) {
         eprintln!("torment: no picture is written; -o FILE.md writes it beside the text");
         return Ok(alone());

@@ -1,6 +1,6 @@
 use crate::experiment::{is_of_several, number_of};
 use crate::{Kind, RunView, Text, Tone, Trial};
-use record::{Caveat, Doubt};
+use record::{Cause, Caveat, Doubt};
 use std::collections::BTreeMap;
 use units::grouped;
 
@@ -52,10 +52,13 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
     worded(view).into_iter().map(|(_, text)| line(text)).chain(skipped(view).map(line)).collect()
 }
 
-/// Each in words.
+/// Each in words. Where the verdict is that torment was the limit, it has said what these would repeat.
 pub(crate) fn worded(view: &RunView) -> Vec<(&Caveat, String)> {
+    let cause = view.diagnosis.as_ref().and_then(|diagnosis| diagnosis.cause());
+    let ours = view.is_ours() || cause == Some(Cause::Generator);
     gathered(view)
         .into_iter()
+        .filter(|(caveat, _)| !(ours && caveat.doubt.is_generator()))
         .map(|(caveat, trials)| {
             let of = match trials {
                 1.. if view.kind() == Kind::Experiment => format!(" ({})", number_of(trials, "measurement")),

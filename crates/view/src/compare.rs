@@ -4,6 +4,7 @@ mod doubts;
 mod forms;
 mod junit;
 mod measure;
+mod picture;
 mod runs;
 mod spread;
 mod text;

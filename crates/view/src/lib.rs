@@ -48,7 +48,7 @@ pub use explain::{changed, explain};
 pub use figures::figure_lines;
 pub use grid::{Grid, csv_line};
 pub use json::run_json;
-pub use list::{against, list_grid, list_json, list_lines, outcome};
+pub use list::{against, is_at_least, list_grid, list_json, list_lines, outcome};
 pub use logs::logs;
 pub use markdown::markdown;
 pub use ongoing::Ongoing;

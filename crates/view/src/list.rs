@@ -1,13 +1,18 @@
 use crate::compare::{limit_figure, limits_differ};
 use crate::json::{count, rate_value};
+use crate::summary::{between, holds};
 use crate::words::{number, shortened};
 use crate::{Difference, Grid, Standing, Text, Tone};
-use record::{Gave, Verdict};
+use record::{Ended, Gave, Verdict};
 use serde_json::{Value, json};
 use store::{Answers, Before, RunSummary, State};
 use units::{Share, grouped};
 
-/// The runs kept, one line each, in the order given. On paper that is too narrow for it, nothing is said of the run before.
+/// What is said of each run: what it came to, and how that differs from the run before.
+type Told = ((String, Tone), Option<(String, Tone)>);
+
+/// The runs kept, one line each, in the order given. On paper that is too narrow the intervals of limits are left out, and then
+/// what there is to say of the run before.
 pub fn list_lines(runs: &[RunSummary], paper: Option<usize>) -> Vec<Text> {
     if runs.is_empty() {
         return vec![Text::plain(
@@ -20,42 +25,56 @@ pub fn list_lines(runs: &[RunSummary], paper: Option<usize>) -> Vec<Text> {
     let commands = width(|r| &r.command).max(4);
     let names = width(|r| r.label.name.as_deref().unwrap_or_default());
     let letters = |(text, _): &(String, Tone)| text.chars().count();
-    let outcomes: Vec<(String, Tone)> = runs.iter().map(outcome).collect();
-    let mut differ: Vec<Option<(String, Tone)>> = runs.iter().map(against).collect();
+    let told = |interval, before| -> Vec<Told> {
+        let against = |run| if before { against(run) } else { None };
+        runs.iter().map(|run| (came_to(run, interval), against(run))).collect()
+    };
     // Only what stands before a difference has to leave it its column.
-    let with =
-        outcomes.iter().zip(&differ).filter_map(|(outcome, differs)| differs.is_some().then_some(outcome));
-    let known = with.map(letters).max().unwrap_or(0);
-    let widest = differ.iter().flatten().map(letters).max().unwrap_or(0);
-    let name = if names > 0 { names + 2 } else { 0 };
-    let all = 2 + ids + name + 2 + commands + 2 + targets + 2 + known + 2 + widest;
-    if paper.is_some_and(|paper| all > paper) {
-        differ.fill(None);
-    }
-    runs.iter()
-        .zip(outcomes.iter().zip(differ))
-        .map(|(run, ((text, tone), differs))| {
-            let target = shortened(&run.target, targets);
-            let name = run.label.name.as_deref().unwrap_or_default();
-            let name = if names > 0 { format!("  {name:names$}") } else { String::new() };
-            let tags = run.label.tags.iter().map(|tag| format!("  {tag}")).collect::<String>();
-            let line = Text::plain("  ")
-                .and(Tone::Strong, format!("{:ids$}{name}", run.id.0))
-                .then(format!("  {:commands$}  {target:targets$}  ", run.command));
-            match differs {
-                Some((words, how)) => line.and(*tone, format!("{text:known$}")).then("  ").and(how, words),
-                None => line.and(*tone, text),
-            }
-            .and(Tone::Faint, tags)
-        })
-        .collect()
+    let column = |told: &[Told]| {
+        let with = told.iter().filter(|(_, differs)| differs.is_some());
+        with.map(|(outcome, _)| letters(outcome)).max().unwrap_or(0)
+    };
+    let fits = |told: &[Told]| {
+        let name = if names > 0 { names + 2 } else { 0 };
+        let left = 2 + ids + name + 2 + commands + 2 + targets + 2;
+        let known = column(told);
+        // Others would be as long.
+        let limits = runs.iter().zip(told).filter(|(run, _)| run.lower.is_some());
+        let right = limits.map(|(_, (outcome, differs))| match differs {
+            Some(differs) => known + 2 + letters(differs),
+            None => letters(outcome),
+        });
+        paper.is_none_or(|paper| left + right.max().unwrap_or(0) <= paper)
+    };
+    let told = [(true, true), (false, true)]
+        .map(|(interval, before)| told(interval, before))
+        .into_iter()
+        .find(|told| fits(told))
+        .unwrap_or_else(|| told(false, false));
+    let known = column(&told);
+    let line = |(run, ((text, tone), differs)): (&RunSummary, Told)| {
+        let target = shortened(&run.target, targets);
+        let name = run.label.name.as_deref().unwrap_or_default();
+        let name = if names > 0 { format!("  {name:names$}") } else { String::new() };
+        let tags = run.label.tags.iter().map(|tag| format!("  {tag}")).collect::<String>();
+        let line = Text::plain("  ")
+            .and(Tone::Strong, format!("{:ids$}{name}", run.id.0))
+            .then(format!("  {:commands$}  {target:targets$}  ", run.command));
+        match differs {
+            Some((words, how)) => line.and(tone, format!("{text:known$}")).then("  ").and(how, words),
+            None => line.and(tone, text),
+        }
+        .and(Tone::Faint, tags)
+    };
+    runs.iter().zip(told).map(line).collect()
 }
 
 /// How a run's limit differs from that of the run before.
 fn difference(run: &RunSummary) -> Option<(&Before, Difference)> {
     let before = run.before.as_ref()?;
     let first = limit_figure(before.held, Some(before.lower), Some(before.upper))?;
-    Some((before, limits_differ(first, limit_figure(run.held, run.lower, run.upper)?)?))
+    let upper = run.upper.filter(|_| !is_at_least(run));
+    Some((before, limits_differ(first, limit_figure(run.held, run.lower, upper)?)?))
 }
 
 /// A run's limit against that of the run before, in words: `−8 %, sure`, `+2 %, could be noise`. Only what is sure draws the eye.
@@ -104,14 +123,16 @@ fn answered(answers: Answers) -> (String, Tone) {
 
 /// What a run came to, in a few words.
 pub fn outcome(run: &RunSummary) -> (String, Tone) {
-    let unit = run.unit.as_deref().unwrap_or("requests/s");
-    let known = match (run.lower, run.upper) {
-        _ if run.answers.is_some() => run.answers.map(|answers| answered(answers).0).unwrap_or_default(),
-        (Some(lower), _) => format!("holds {} {unit}", number(lower)),
-        (None, Some(upper)) => format!("fails at {} {unit}", number(upper)),
-        (None, None) => String::new(),
+    came_to(run, true)
+}
+
+/// With the interval of its limit, or without.
+fn came_to(run: &RunSummary, interval: bool) -> (String, Tone) {
+    let known = || run.answers.map_or_else(|| limit(run, "", interval), |answers| answered(answers).0);
+    let so_far = |word: &str| match known() {
+        known if known.is_empty() => word.to_owned(),
+        known => format!("{word}; {known}"),
     };
-    let so_far = |word: &str| if known.is_empty() { word.to_owned() } else { format!("{word}; {known}") };
     match run.state {
         State::Running => return (so_far("still running"), Tone::Strong),
         State::CutShort => return (so_far("cut short"), Tone::Warn),
@@ -131,13 +152,12 @@ pub fn outcome(run: &RunSummary) -> (String, Tone) {
     if let Some(verdict) = &run.verdict {
         return machine(verdict);
     }
-    match (run.search_ended.as_deref(), run.goal_met) {
-        (Some("converged"), _) => (known, Tone::Good),
-        (Some("max_reached"), _) => (format!("{known}, the highest rate allowed"), Tone::Good),
-        (Some(ended), _) => {
-            let why = ended.replace('_', " ");
-            (if known.is_empty() { why } else { format!("{known} ({why})") }, Tone::Warn)
+    match (ended(run), run.goal_met) {
+        (Some(Ended::Converged), _) => (limit(run, "", interval), Tone::Good),
+        (Some(Ended::MaxReached), _) => {
+            (format!("{}, the highest allowed", limit(run, "", interval)), Tone::Good)
         }
+        (Some(ended), _) => (limit(run, shortly(&ended), interval), Tone::Warn),
         (None, Some(true)) => (format!("goal met ({})", run.goal), Tone::Good),
         (None, Some(false)) => {
             let lost = run.loss.map(|l| format!(", lost {}", Share(l))).unwrap_or_default();
@@ -147,6 +167,50 @@ pub fn outcome(run: &RunSummary) -> (String, Tone) {
         (None, None) => {
             (run.exit_code.map_or_else(String::new, |code| format!("exit code {code}")), Tone::Faint)
         }
+    }
+}
+
+/// What a search knows of its limit, or knows so far, in the words of its summary; in brackets behind it why it is not known better.
+fn limit(run: &RunSummary, why: &str, interval: bool) -> String {
+    let unit = run.unit.as_deref().unwrap_or("requests/s");
+    let (words, between) = match (run.lower, run.upper) {
+        (Some(lower), upper) => {
+            let verb = ended(run).map_or("holds", |ended| holds(&ended, run.held, Some(lower), upper));
+            let between = between(ended(run).as_ref(), Some(lower), upper).filter(|_| interval);
+            let more = if ended(run).is_none() && upper.is_none() { ", perhaps more" } else { "" };
+            (
+                format!("{verb} {} {unit}{more}", number(run.held.unwrap_or(lower))),
+                between.unwrap_or_default(),
+            )
+        }
+        (None, Some(upper)) => (format!("fails at {} {unit}", number(upper)), String::new()),
+        (None, None) => return why.to_owned(),
+    };
+    let brackets = [between.as_str(), why].into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>();
+    if brackets.is_empty() { words } else { format!("{words} ({})", brackets.join("; ")) }
+}
+
+fn ended(run: &RunSummary) -> Option<Ended> {
+    run.search_ended.as_ref().and_then(|word| serde_json::from_value(json!(word)).ok())
+}
+
+/// Whether a search that is over did not find its limit: it is at least what holds.
+pub fn is_at_least(run: &RunSummary) -> bool {
+    ended(run).is_some_and(|ended| ended.is_at_least())
+}
+
+/// Why a limit is not known, or not better.
+fn shortly(ended: &Ended) -> &'static str {
+    match ended {
+        Ended::Converged | Ended::MaxReached => "",
+        Ended::BelowMin => "the lowest tried",
+        Ended::BudgetSpent => "budget spent",
+        Ended::Noisy => "its capacity varies",
+        Ended::GeneratorLimit => "torment is the limit",
+        Ended::NonStationary => "the target kept changing",
+        Ended::NotRecovered => "did not recover",
+        Ended::Interrupted => "interrupted",
+        Ended::TargetFails => "the target fails from the first on",
     }
 }
 

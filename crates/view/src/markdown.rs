@@ -10,13 +10,13 @@ const MADE: &str = "run";
 
 /// A document's words and tables; `image` is the address of the image that [`crate::svg()`] makes of its pictures.
 pub fn markdown(front: &Front, image: Option<&str>) -> String {
-    let Front { head, verdict, chain, pictures, doubts, sections, .. } = front;
+    let Front { head, verdict, chain, doubts, sections, .. } = front;
     let mut blocks = vec![format!("# {}", escaped(&head.title()))];
     blocks.extend(verdict.iter().map(paragraph));
     blocks.extend(way(chain));
     if let Some(image) = image {
         let caption: Vec<String> =
-            pictures.iter().map(|chart| format!("{}: {}", chart.title, chart.note)).collect();
+            front.images().map(|chart| format!("{}: {}", chart.title, chart.note)).collect();
         blocks.push(format!("![{}]({})", escaped(&caption.join(". ")), address(image)));
     }
     if !doubts.is_empty() {

@@ -4,8 +4,8 @@ use crate::{Figures, PartFigures, Second, Trial, Words};
 use diagnosis::{Freezes, Stillness};
 use record::watch::{Look, Watched, Window};
 use record::{
-    Caveat, Conditions, Design, Diagnosis, End, Figure, Limit, Log, Probing, Purpose, Ramped, Recovery, Room,
-    RunKind, Slice, Standing, Started, Verdict, Visit, Visiting,
+    Caveat, Conditions, Design, Diagnosis, End, Ended, Figure, Limit, Log, Probing, Purpose, Ramped,
+    Recovery, Room, RunKind, Slice, Standing, Started, Verdict, Visit, Visiting,
 };
 use std::collections::{BTreeMap, VecDeque};
 use units::{Nanos, Rate};
@@ -173,6 +173,25 @@ impl RunView {
     /// What its arrivals are called, and what is raised.
     pub fn words(&self) -> Words {
         self.started.as_ref().map_or_else(Words::default, |started| Words::of(&started.command))
+    }
+
+    /// Why its search ended.
+    pub(crate) fn search_ended(&self) -> Option<&Ended> {
+        match self.end.as_ref()?.verdict.as_ref()? {
+            Verdict::Limits { ended, .. } => Some(ended),
+            _ => None,
+        }
+    }
+
+    /// What a search has shown to fail the strict goal; none also where that says nothing of the target.
+    pub(crate) fn fails_at(&self) -> Option<f64> {
+        let upper = self.limits.first()?.upper;
+        upper.filter(|_| !self.search_ended().is_some_and(Ended::is_at_least))
+    }
+
+    /// Whether torment itself was the limit: then the figures are its own.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.search_ended() == Some(&Ended::GeneratorLimit)
     }
 
     /// The load of `torment run`, done or as far as it came.

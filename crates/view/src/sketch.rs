@@ -305,9 +305,7 @@ impl<'a> Drawing<'a> {
                 let (low, high) = (words(low), words(high));
                 [format!("{name} {}, between {low} and {high}", full(at)), format!("{name} {}", words(at))]
             }
-            (Some((name, at)), Some(_)) => {
-                [format!("{name} at least {}", full(at)), format!("{name} {}", words(at))]
-            }
+            (Some((name, at)), Some(_)) => [format!("{name} {}", full(at)), format!("{name} {}", words(at))],
             // It is known as it is.
             (Some((name, at)), None) => [format!("{name} {}", full(at)), format!("{name} {}", words(at))],
             (None, Some((_, Some(high)))) => {
@@ -368,7 +366,8 @@ mod tests {
             }
             None => chart.band("not known", Some(lower), None, Tone::Faint),
         };
-        chart.upright("holds", Some(holds), Tone::Good)
+        let words = if upper.is_some() { "holds" } else { "holds at least" };
+        chart.upright(words, Some(holds), Tone::Good)
     }
 
     fn drawn(chart: &Chart, glyphs: Glyphs, width: usize) -> Vec<String> {

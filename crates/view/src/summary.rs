@@ -12,7 +12,7 @@ mod working_set;
 pub use tasks::limits;
 
 pub(crate) use load::figures;
-pub(crate) use search::{curve_table, told};
+pub(crate) use search::{between, curve_table, holds, ours_next, told};
 pub(crate) use sheet::{conditions_words, machine_words};
 pub(crate) use tasks::{moments, near, rooms};
 

@@ -44,7 +44,8 @@ const STYLE: &str = "\
 
 /// The pictures of a page under its verdict; none if it has none.
 pub fn svg(front: &Front) -> Option<String> {
-    let frames = frames(&front.pictures);
+    let pictures: Vec<&Chart> = front.images().collect();
+    let frames = frames(&pictures);
     let height = frames.last()?.bottom + BELOW;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\">\n"
@@ -71,7 +72,7 @@ pub fn svg(front: &Front) -> Option<String> {
     let top = [("title", first)].into_iter().chain(second).chain([("faint", about.as_str())]);
     top.zip(LINES).for_each(|((class, text), y)| line(class, y, text));
     line("faint", height - 8.0, &format!("run {} · torment {} · {}", head.id, head.version, head.machine));
-    for (chart, frame) in front.pictures.iter().zip(frames) {
+    for (chart, frame) in pictures.into_iter().zip(frames) {
         panel(&mut out, chart, frame);
     }
     out.push_str("</svg>\n");
@@ -79,12 +80,12 @@ pub fn svg(front: &Front) -> Option<String> {
 }
 
 /// Where each picture stands: those of rows and bars one below the other, of others two beside each other.
-fn frames(pictures: &[Chart]) -> Vec<Frame> {
+fn frames(pictures: &[&Chart]) -> Vec<Frame> {
     let mut frames: Vec<Frame> = Vec::new();
     let mut more = pictures;
     while let Some((first, rest)) = more.split_first() {
         let top = frames.last().map_or(ABOVE, |frame| frame.bottom);
-        let stands_alone = |chart: &Chart| !chart.rows.is_empty();
+        let stands_alone = |chart: &&Chart| !chart.rows.is_empty();
         let whole = |height: f64| Frame { left: 0.0, right: WIDTH, top, bottom: top + height };
         more = rest;
         match rest.split_first() {

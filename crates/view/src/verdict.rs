@@ -13,6 +13,8 @@ const EVIDENCE: usize = 4;
 /// The verdict for the summary, with an empty line after it; nothing if nothing was watched and nothing is wrong.
 pub(crate) fn lines(view: &RunView) -> Vec<Text> {
     let mut lines = match &view.diagnosis {
+        // What torment makes, and what helps, is said above.
+        Some(_) if view.is_ours() => Vec::new(),
         Some(diagnosis) if !diagnosis.findings.is_empty() => found(diagnosis),
         Some(diagnosis) => none(diagnosis).into_iter().collect(),
         None => Vec::new(),
@@ -174,10 +176,16 @@ fn lacking(confidence: Confidence) -> Option<String> {
     least.filter(|_| confidence.word() != "high").map(|(_, why)| why)
 }
 
+/// To three significant digits: more of them would promise what no prediction can keep.
+fn rounded(Rate(rate): Rate) -> Rate {
+    let last = 10_f64.powi((rate.log10().floor() as i32 - 2).max(0));
+    Rate((rate / last).round() * last)
+}
+
 pub(crate) fn prediction(prediction: &Prediction) -> Text {
     let Prediction { change, capacity, then } = prediction;
     let gives = match capacity {
-        Some(capacity) => format!("about {capacity}"),
+        Some(capacity) => format!("about {}", rounded(*capacity)),
         None => "no more than now".to_owned(),
     };
     let then = if then.is_empty() { String::new() } else { format!("; then {then}") };

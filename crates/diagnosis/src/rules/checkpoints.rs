@@ -3,10 +3,10 @@
 use crate::case::{Case, Condition, Moment};
 use crate::found::{Contrast, Found, fact, source};
 use crate::rules::inside::active;
-use crate::words::{number, percent, time};
+use crate::words::{number, time};
 use record::Cause;
 use record::watch::{Postgres, Sessions};
-use units::grouped;
+use units::{Share, grouped};
 
 /// Of the degraded seconds a checkpoint was under way in this share.
 const UNDER_WAY: f64 = 0.5;
@@ -84,7 +84,7 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<Found> {
         .says(format!(
             "PostgreSQL makes checkpoints because of the amount written: one is under way in {} of the \
              slow seconds, and {} of {} busy sessions wait for the disk.",
-            percent(now),
+            Share(now),
             number(waits),
             number(busy)
         ))
@@ -96,7 +96,7 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<Found> {
             fact(format!(
                 "a checkpoint under way in {} of the seconds; {} because of the amount, {} because of the \
                  time",
-                percent(now),
+                Share(now),
                 postgres.checkpoints_requested,
                 postgres.checkpoints_timed
             ))

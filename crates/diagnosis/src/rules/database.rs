@@ -5,10 +5,10 @@ use crate::case::{Case, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
 use crate::rules::inside::{active, station};
 use crate::way;
-use crate::words::{count, number, percent, time};
+use crate::words::{count, number, time};
 use record::watch::{Look, Postgres, Sessions, Window};
 use record::{Cause, Failure, Place, Station, Use};
-use units::grouped;
+use units::{Share, grouped};
 
 /// Of the busy sessions this share waits for one thing.
 const SHARE: f64 = 0.3;
@@ -215,7 +215,7 @@ pub(crate) fn locks(case: &Case<'_>) -> Option<Found> {
             .predicts("twice the connections", None, "more sessions wait for the same lock")
             .unless(format!(
                 "fewer than {} of the busy sessions wait for locks in a run that is as slow",
-                percent(SHARE)
+                Share(SHARE)
             )),
     )
 }
@@ -239,7 +239,7 @@ pub(crate) fn reads(case: &Case<'_>) -> Option<Found> {
     let text = format!(
         "{} pages read a second, {} found in shared buffers",
         number(case.bad.per_second(postgres.blocks_read)),
-        percent(hit(postgres))
+        Share(hit(postgres))
     );
     Some(
         found

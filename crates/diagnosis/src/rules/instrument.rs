@@ -2,9 +2,9 @@
 
 use crate::case::{Case, cpu};
 use crate::found::{Found, fact, source};
-use crate::words::{number, percent, time};
+use crate::words::{number, time};
 use record::{Cause, Lack};
-use units::grouped;
+use units::{Share, grouped};
 
 /// The generator's own delay is the response time, from this share of it on,
 const DELAY_SHARE: f64 = 0.3;
@@ -40,7 +40,7 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
         let text = format!(
             "its loops used {} processors and waited {} of the time for one",
             number(case.bad.per_second(own.loops_cpu_ns) / 1e9),
-            percent(waited)
+            Share(waited)
         );
         found = found.evidence(fact(text).seen(waited, 0.05, "share", source::SCHEDSTAT));
     }

@@ -3,9 +3,10 @@
 use super::processors::starved;
 use crate::case::{Case, Moment};
 use crate::found::{Contrast, Found, fact, source};
-use crate::words::{bytes, number, percent, time};
+use crate::words::{bytes, number, time};
 use record::Cause;
 use record::watch::{Jvm, SubjectWindow, Window};
+use units::Share;
 
 /// Share of the time stopped for collection, from which on it counts.
 const STOPPED: f64 = 0.10;
@@ -43,7 +44,7 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<Found> {
             .says(format!(
                 "Garbage collection stopped {} {} of the time ({} pauses of {} on average{full}).",
                 case.name(),
-                percent(share),
+                Share(share),
                 jvm.pauses,
                 time(mean)
             ))
@@ -51,7 +52,7 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<Found> {
             .holding(case, |window| stopped(window) >= STOPPED)
             .sources(if collector >= 0.2 { 3 } else { 2 })
             .evidence(
-                fact(format!("stopped {} of the time", percent(share)))
+                fact(format!("stopped {} of the time", Share(share)))
                     .seen(share, STOPPED, "share", source::PERFDATA)
                     .well(case.when_well(|side| stopped(&side.all))),
             )
@@ -78,7 +79,7 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<Found> {
             .chain(["requests".to_owned(), "allocation".to_owned(), "garbage collection".to_owned()])
             .next("allocate less per request (async-profiler -e alloc), or give the heap more room (-Xmx)")
             .next("if pauses are the problem and processors are free: another collector (-XX:+UseZGC)")
-            .unless(format!("pauses below {} of the time in a run that is as slow", percent(STOPPED))),
+            .unless(format!("pauses below {} of the time in a run that is as slow", Share(STOPPED))),
     )
 }
 
@@ -98,7 +99,7 @@ pub(crate) fn safepoint(case: &Case<'_>) -> Option<Found> {
             .says(format!(
                 "Threads of {} are slow to stop: {} of the time is spent waiting until all have.",
                 case.name(),
-                percent(sync / wall)
+                Share(sync / wall)
             ))
             .margin(sync, SYNC_TIME * wall, 3.0 * SYNC_TIME * wall)
             .sources(1)

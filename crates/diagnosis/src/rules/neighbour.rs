@@ -4,8 +4,9 @@ use super::event_loop::carriers;
 use super::processors::{HOST_IDLE, THROTTLED, host_cpus, idle, starved};
 use crate::case::{Case, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
-use crate::words::{count, number, percent};
+use crate::words::{count, number};
 use record::Cause;
+use units::Share;
 
 /// A neighbour is the cause from this share of the processors used on.
 const NEIGHBOUR: f64 = 0.3;
@@ -51,7 +52,7 @@ pub(crate) fn neighbour(case: &Case<'_>) -> Option<Found> {
         Found::new(Cause::Neighbour)
             .says(format!(
                 "Others use {} of the processors in use on this machine: {}.",
-                percent(share),
+                Share(share),
                 names.first().cloned().unwrap_or_default()
             ))
             .margin(share, NEIGHBOUR, 0.5)

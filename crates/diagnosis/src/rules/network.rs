@@ -3,10 +3,10 @@
 use crate::case::{Case, Condition};
 use crate::found::{Contrast, Found, fact, source};
 use crate::way;
-use crate::words::{bytes, number, percent};
+use crate::words::{bytes, number};
 use record::Cause;
 use record::watch::{Link, Network, Window};
-use units::grouped;
+use units::{Share, grouped};
 
 /// Of the segments sent this share is sent again.
 const AGAIN: f64 = 0.01;
@@ -69,7 +69,7 @@ pub(crate) fn retransmissions(case: &Case<'_>) -> Option<Found> {
         Found::new(Cause::Retransmissions)
             .says(format!(
                 "Segments are lost on the way: {} of them were retransmitted, each after {} ms or more.",
-                percent(share),
+                Share(share),
                 number(RETRY * 1e3)
             ))
             .margin(share, AGAIN, 3.0 * AGAIN)
@@ -94,7 +94,7 @@ pub(crate) fn retransmissions(case: &Case<'_>) -> Option<Found> {
                 "find where they are lost: ip -s link, ethtool -S, tc -s qdisc, and the same on \
                  the way to the clients",
             )
-            .unless(format!("less than {} are retransmitted in a run that is as slow", percent(AGAIN))),
+            .unless(format!("less than {} are retransmitted in a run that is as slow", Share(AGAIN))),
     )
 }
 
@@ -228,7 +228,7 @@ pub(crate) fn bandwidth(case: &Case<'_>) -> Option<Found> {
             })
             .sources(2)
             .evidence(
-                fact(format!("{} of its speed in use", percent(share)))
+                fact(format!("{} of its speed in use", Share(share)))
                     .seen(share, LINK_FULL, "share", "/proc/PID/net/dev, /sys/class/net/*/speed")
                     .well(case.when_well(of)),
             )

@@ -4,11 +4,11 @@ use super::crowd::{CALM, LEAST, MOST, named, outstanding_fact, station};
 use crate::case::{Case, Moment};
 use crate::found::{Contrast, Found, fact, source};
 use crate::way::used;
-use crate::words::{count, number, percent, time};
+use crate::words::{count, number, time};
 use crate::workers::Workers;
 use record::watch::SubjectWindow;
 use record::{Arithmetic, Cause, Place, Station};
-use units::{Bytes, Rate};
+use units::{Bytes, Rate, Share};
 
 /// All workers are busy, each with something that is not itself at its limit.
 pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
@@ -214,7 +214,7 @@ pub(crate) fn disk(case: &Case<'_>) -> Option<Found> {
             .next("write less often, write the data of several requests at once, or use a faster disk")
             .unless(format!(
                 "fewer than {} of the workers wait for a disk in a run that is as slow",
-                percent(SHARE)
+                Share(SHARE)
             )),
     )
 }

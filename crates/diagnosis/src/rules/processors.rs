@@ -5,10 +5,10 @@ use super::neighbour::others;
 use crate::case::{Case, Condition, Moment, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
 use crate::way::used as used_there;
-use crate::words::{count, number, percent};
+use crate::words::{count, number};
 use record::watch::Window;
 use record::{Arithmetic, Cause, Place, Station};
-use units::Rate;
+use units::{Rate, Share};
 
 /// So much of what it may use has a saturated service in use.
 pub(super) const FULL: f64 = 0.85;
@@ -88,7 +88,7 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<Found> {
             .holding(case, throttled)
             .sources(if used >= 0.9 * quota.cpus { 3 } else { 2 })
             .evidence(
-                fact(format!("throttled in {} of the periods of {}", percent(share), quota.group))
+                fact(format!("throttled in {} of the periods of {}", Share(share), quota.group))
                     .seen(share, THROTTLED, "share", "cpu.stat")
                     .in_windows(windows)
                     .well(case.when_well(|side| {
@@ -123,7 +123,7 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<Found> {
                 Some(Rate(case.bad.load.answered * gain(quota.cpus, host_cpus(&case.bad.all)))),
                 "processors are the next limit; if the rate does not rise, the quota was not the cause",
             )
-            .unless(format!("throttled periods below {} in a run that is as slow", percent(THROTTLED))),
+            .unless(format!("throttled periods below {} in a run that is as slow", Share(THROTTLED))),
     )
 }
 
@@ -268,7 +268,7 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
                 "a lock or a pool is the next limit; if the rate does not rise, processors were not the \
                  cause",
             )
-            .unless(format!("the service uses less than {} of its processors and is as slow", percent(FULL))),
+            .unless(format!("the service uses less than {} of its processors and is as slow", Share(FULL))),
     )
 }
 

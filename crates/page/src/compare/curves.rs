@@ -38,6 +38,8 @@ fn chart(runs: &[Run], (id, x, y): (&str, Unit, Unit)) -> Option<Chart> {
     };
     Some(Chart {
         id: id.to_owned(),
+        // Which trial of the first it is says nothing of the others.
+        title: first.title.split(" (").next().unwrap_or_default().to_owned(),
         series: curves.iter().map(series).collect(),
         // The knee and the goal of one are not those of another.
         bounds: Vec::new(),

@@ -118,7 +118,7 @@ test('the history: found, put in order, compared', async () => {
   assert.equal(await page.locator('th.col-lasted').getAttribute('aria-sort'), 'ascending');
   assert.match(plain(await rows().first().innerText()), /65 s/);
 
-  const limit = page.getByRole('button', { name: 'limit 1,926 requests/s, between 1,906 and 1,956' });
+  const limit = page.getByRole('button', { name: 'holds 1926/s' });
   await limit.click();
   await page.locator('#chart-limit').scrollIntoViewIfNeeded();
   await page.locator('#chart-limit canvas').waitFor();

@@ -97,7 +97,7 @@ export function runs() {
     command: i % 3 === 0 ? 'run' : 'find',
     target: i % 2 === 0 ? 'http://127.0.0.1:8181/owners' : 'demo',
     machine: i % 5 === 0 ? 'laptop' : 'homelab, 2 × Xeon, 24 GiB',
-    verdict: i % 4 === 0 ? 'goal not met: zero-drop' : `holds ${1900 + i}/s`,
+    verdict: (i === 29 ? 'still running; ' : i === 28 ? 'cut short; ' : '') + (i % 4 === 0 ? 'goal not met: zero-drop' : `holds ${1900 + i}/s`),
     verdict_tone: i % 4 === 0 ? 'bad' : 'good',
     state: i === 29 ? 'running' : i === 28 ? 'cut_short' : 'ended',
     started_unix_ms: now - (30 - i) * 6 * 3_600_000,

@@ -66,6 +66,10 @@ fn runs_are_listed_and_shown() {
     assert!(served.refuses("/api/runs/2027/events", 404).contains("no run '2027'"));
     assert!(served.refuses("/api/runs/2027/picture.svg", 404).contains("no run '2027'"));
     assert!(served.refuses("/api/runs/last/picture.svg", 404).contains("has no picture"));
+    assert!(
+        served.refuses("/api/runs/last,last/picture.svg", 400).contains("already in the list"),
+        "of several"
+    );
     assert!(served.refuses("/api/nowhere", 404).contains("/api/history"));
     let answer = served.ask("POST", "/api/history", &[("Host", "localhost"), ("Content-Length", "0")]);
     assert_eq!((answer.status, answer.json()["error"].as_str()), (405, Some("only GET is answered here")));

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Group } from './chart/group';
 import { copied } from './clipboard';
-import type { Document } from './document';
+import { overTime, type Document } from './document';
 import { linkOf } from './route';
 import { fileName, frozen, heldPicture, save } from './save';
 import { text, Trouble } from './source';
@@ -57,6 +57,8 @@ export function Actions({ doc, group, linked }: { doc: Document; group: Group; l
     save(file(ending), type, text);
     say(`saved ${file(ending)}`);
   };
+  // What runs along the time is on the page alone.
+  const held = pictures.some((chart) => !overTime(chart));
   const inside = useMemo(() => (linked ? null : heldPicture()), [linked]);
   const picture = () => (linked ? text(`/api/runs/${encodeURIComponent(head.id)}/picture.svg`) : Promise.resolve(inside ?? ''));
   const savePicture = () =>
@@ -66,10 +68,10 @@ export function Actions({ doc, group, linked }: { doc: Document; group: Group; l
     );
   const savePage = async () => {
     // A page without it is better than none.
-    const svg = pictures.length > 0 ? await picture().catch(() => null) : null;
+    const svg = held ? await picture().catch(() => null) : null;
     put('html', 'text/html', frozen(doc, svg));
   };
-  const drawn = linked ? pictures.length > 0 : inside !== null;
+  const drawn = linked ? held : inside !== null;
   return (
     <>
       <div class="actions" role="group" aria-label="Copy, save, print">

@@ -6,7 +6,7 @@ import type { Listed } from './document';
 import { lasted, moment, tied } from './format';
 import { asked, type Key, shownRuns, SPANS } from './history-rows';
 import { LimitHistory, LimitPicture } from './limit';
-import { alikes, axes, axisOf, limitWords } from './limits';
+import { alikes, axes, axisOf } from './limits';
 import { readHistory } from './read';
 import { ask, Trouble } from './source';
 import { Scroll } from './table';
@@ -216,7 +216,8 @@ function Rows({
   // Columns in which no run has anything to say only take the room of the others.
   const limits = all.some((run) => run.limit);
   const changes = all.some((run) => run.before);
-  const columns = 6 + Number(limits) + Number(changes);
+  const machines = new Set(all.map((run) => run.machine)).size > 1;
+  const columns = 5 + Number(limits) + Number(changes) + Number(machines);
   const head = (by: Key, name: string, side = 'text') => (
     <th
       scope="col"
@@ -248,7 +249,7 @@ function Rows({
               </th>
             )}
             {head('lasted', 'lasted', 'figure')}
-            {head('machine', 'machine')}
+            {machines && head('machine', 'machine')}
           </tr>
         </thead>
         <tbody>
@@ -280,23 +281,18 @@ function Rows({
                     ))}
                   </th>
                   <td class="text">
-                    {run.state === 'running' && (
-                      <span class="running">
-                        <span class="dot running live" aria-hidden="true" /> running{' '}
-                      </span>
-                    )}
-                    {run.state === 'cut_short' && <span class="warn">cut short </span>}
+                    {run.state === 'running' && <span class="dot running live" aria-hidden="true" />}{' '}
                     <span class={run.verdict_tone}>{tied(run.verdict)}</span>
                   </td>
                   {limits && (
                     <td class="text col-limit">
                       {run.limit && axis && (like.length > 1 ? (
-                        <button type="button" class="quiet" aria-expanded={opened} title={`${limitWords(run.limit)}; press for its history`} onClick={() => open(run.id)}>
-                          <LimitPicture limit={run.limit} axis={axis} />
+                        <button type="button" class="quiet" aria-expanded={opened} title={`${run.verdict}; press for its history`} onClick={() => open(run.id)}>
+                          <LimitPicture limit={run.limit} axis={axis} words={run.verdict} />
                           <span class="unseen">, over time</span>
                         </button>
                       ) : (
-                        <LimitPicture limit={run.limit} axis={axis} />
+                        <LimitPicture limit={run.limit} axis={axis} words={run.verdict} />
                       ))}
                     </td>
                   )}
@@ -312,7 +308,7 @@ function Rows({
                     </td>
                   )}
                   <td class="figure col-lasted">{lasted(run.started_unix_ms, run.ended_unix_ms)}</td>
-                  <td class="text col-machine">{run.machine}</td>
+                  {machines && <td class="text col-machine">{run.machine}</td>}
                 </tr>
                 {opened && (
                   <tr>

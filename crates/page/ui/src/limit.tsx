@@ -5,7 +5,7 @@ import { useMemo } from 'preact/hooks';
 import { ChartView } from './chart/chart';
 import { Group, type Range } from './chart/group';
 import type { Limit, Listed, Phase, Timeline } from './document';
-import { limitChart, limitWords, middle } from './limits';
+import { limitChart, middle } from './limits';
 
 const WIDTH = 120;
 const HEIGHT = 16;
@@ -13,14 +13,14 @@ const HEIGHT = 16;
 const SIDE = 3;
 
 /** The interval as a bar, with its middle; an end that is not known runs off the axis. */
-export function LimitPicture({ limit, axis }: { limit: Limit; axis: Range }): JSX.Element {
+export function LimitPicture({ limit, axis, words }: { limit: Limit; axis: Range; words: string }): JSX.Element {
   const [from, to] = axis;
   const at = (value: number) => SIDE + Math.min(1, Math.max(0, (value - from) / (to - from))) * (WIDTH - 2 * SIDE);
   const left = limit.lower === null ? 0 : at(limit.lower);
   const right = limit.upper === null ? WIDTH : at(limit.upper);
   const centre = middle(limit);
   return (
-    <svg class="limit" width={WIDTH} height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={limitWords(limit)}>
+    <svg class="limit" width={WIDTH} height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={words}>
       <line class="axis" x1="0" x2={WIDTH} y1={HEIGHT / 2} y2={HEIGHT / 2} />
       <rect class="interval" x={left} y="4" width={Math.max(1, right - left)} height={HEIGHT - 8} />
       {centre !== null && <line class="middle" x1={at(centre)} x2={at(centre)} y1="1" y2={HEIGHT - 1} />}

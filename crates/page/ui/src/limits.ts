@@ -1,8 +1,7 @@
-/** The limits of runs: on an axis that all runs of a target share, in words, and over time. */
+/** The limits of runs: on an axis that all runs of a target share, and over time. */
 
 import type { Range } from './chart/group';
 import type { Chart, Limit, Listed } from './document';
-import { digits } from './format';
 import { driftRange } from './ticks';
 
 /** So many letters of a commit tell it from others. */
@@ -13,14 +12,6 @@ const NAMED = 8;
 /** What is taken for the limit: the rate that is held, or the highest shown to hold; nothing if only one that fails is known. */
 export function middle({ held, lower }: Limit): number | null {
   return lower === null ? null : (held ?? lower);
-}
-
-export function limitWords(limit: Limit): string {
-  const { lower, upper, unit } = limit;
-  const known = digits(middle(limit) ?? upper ?? 0);
-  if (lower === null) return `limit below ${known} ${unit}`;
-  if (upper === null) return `limit ${known} ${unit} or more`;
-  return `limit ${known} ${unit}, between ${digits(lower)} and ${digits(upper)}`;
 }
 
 /** What the axis of a run's limit is called by. */

@@ -140,7 +140,7 @@ function Chain({ stations }: { stations: Station[] }): JSX.Element {
     // Without its marks a list is no list to some readers of screens, unless it is said.
     <ol class="chain" role="list" aria-label="The way of a request">
       {stations.map((station, index) => (
-        <li key={index} class={station.tone}>
+        <li key={index} class={known(station) ? station.tone : 'unknown'}>
           <strong>{station.section === null ? station.name : <GoTo id={station.section}>{station.name}</GoTo>}</strong>
           {station.tone === 'bad' && <span class="mark">gave first</span>}
           <Fullness station={station} />
@@ -154,6 +154,9 @@ function Chain({ stations }: { stations: Station[] }): JSX.Element {
     </ol>
   );
 }
+
+/** Whether anything was seen there. */
+const known = ({ facts, well, degraded }: Station) => facts.length > 0 || well !== null || degraded !== null;
 
 const FIGURES: [string, (full: Full) => string | null][] = [
   ['in use', (full) => full.in_use],

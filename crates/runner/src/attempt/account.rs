@@ -112,7 +112,7 @@ impl<'a> Account<'a> {
             self.caveats.push(no_limit(None));
             return (Vec::new(), false);
         };
-        let at_least = matches!(ended, Ended::MaxReached | Ended::GeneratorLimit);
+        let at_least = ended.is_at_least();
         let Some((capacity, lower)) = limits.last().and_then(capacity) else {
             self.caveats.push(no_limit(Some(ended.clone())));
             return (Vec::new(), false);

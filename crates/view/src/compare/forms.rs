@@ -38,7 +38,7 @@ impl Measure {
 
     /// What its differences are: points of a share, or a factor.
     fn difference_name(&self) -> &'static str {
-        if self.unit == Unit::Share || self.id == "goal" { "more" } else { "factor" }
+        if self.is_multiple() { "factor" } else { "more" }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::spread::{SHARE, Spread, load};
 use crate::sheet::value;
+use crate::words::number;
 use crate::{Kind, RunView, Tone};
 use record::{Limit, LimitUnit, Unit, Verdict};
 use stats::Estimate;
@@ -185,8 +186,8 @@ fn goal((view, _): Run<'_>) -> Option<Figure> {
 /// What a search has found for its first goal: the rate that is held, and its interval; or the highest rate that was shown to hold, and at most
 /// the lowest that was shown not to.
 fn capacity((view, _): Run<'_>) -> Option<Figure> {
-    let Limit { held, lower, upper, .. } = view.limits.first()?;
-    limit_figure(*held, *lower, *upper)
+    let Limit { held, lower, .. } = view.limits.first()?;
+    limit_figure(*held, *lower, view.fails_at())
 }
 
 /// A limit as it is compared; none if neither end is known.
@@ -256,6 +257,11 @@ impl Measure {
         Some(Difference { by: other.value / first.value, interval, standing })
     }
 
+    /// Whether its differences are factors.
+    pub(super) fn is_multiple(&self) -> bool {
+        self.unit != Unit::Share && self.id != "goal"
+    }
+
     /// A figure in words.
     pub fn words(&self, figure: f64) -> String {
         match self.id {
@@ -312,7 +318,7 @@ impl Measure {
                     }
                 )
             }
-            _ => factor(value),
+            _ => number(value),
         };
         let by = if is_share { one(difference.by) } else { format!("×{}", one(difference.by)) };
         match difference.interval {
@@ -320,13 +326,6 @@ impl Measure {
             None => by,
         }
     }
-}
-
-/// With as many digits as a factor needs: `0.98`, `1.8`, `12`, `340`.
-fn factor(value: f64) -> String {
-    let decimals = if value >= 9.95 { 0 } else { 2 };
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 #[cfg(test)]
@@ -351,12 +350,5 @@ mod tests {
         assert_eq!(of(0.002, 0.01, 0.02), Standing::Worse);
         assert_eq!(of(-0.02, -0.01, -0.002), Standing::Better);
         assert_eq!(of(-0.001, 0.01, 0.02), Standing::Undecided);
-    }
-
-    #[test]
-    fn factors_read_well() {
-        for (value, expected) in [(0.984, "0.98"), (1.0, "1"), (1.8, "1.8"), (12.3, "12"), (340.0, "340")] {
-            assert_eq!(factor(value), expected);
-        }
     }
 }

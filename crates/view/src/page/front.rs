@@ -5,9 +5,9 @@ use super::{again, chain, pictures, sections};
 use crate::document::{Doubt, Front, Head, Phase, State, Text, Tone};
 use crate::experiment::{Names, answer_word, ratio, rows};
 use crate::reason::TrialState;
-use crate::summary::{headline, machine_words, nothing};
+use crate::summary::{headline, machine_words, nothing, ours_next};
 use crate::{Kind, RunView, Trial, caveats, experiment, explain, freezes, sheet, verdict};
-use record::{Cause, Ended, Purpose, Standing, Verdict};
+use record::{Cause, Purpose, Standing};
 use units::{Nanos, grouped};
 
 /// Phases at most, the last ones: more could not be told apart.
@@ -20,7 +20,9 @@ pub(super) fn of(pages: &Pages) -> Front {
     let mut chain = chain::of(run);
     verdict.extend(way_on(run));
     let drawn = run.diagnosis.as_ref().filter(|_| !chain.is_empty()).map(verdict::chain);
-    let said: Vec<Text> = verdict.iter().cloned().chain(drawn).collect();
+    // That torment is the limit is told with what it makes; that its diagnosis says so too is no news.
+    let ours = run.diagnosis.as_ref().filter(|_| run.is_ours()).map(verdict::sentences).unwrap_or_default();
+    let said: Vec<Text> = verdict.iter().cloned().chain(drawn).chain(ours).collect();
     let sections = sections::all(pages).into_iter().filter_map(|section| section.without(&said));
     let sections: Vec<_> = sections.collect();
     hedge(run, &mut verdict);
@@ -30,7 +32,7 @@ pub(super) fn of(pages: &Pages) -> Front {
         head: head(run),
         verdict,
         chain,
-        pictures: pictures::of(run),
+        pictures: sections::picture(pages).into_iter().chain(pictures::of(run)).collect(),
         doubts: doubts(run, there),
         phases: phases(run, PHASES),
         sections,
@@ -102,11 +104,13 @@ fn both(view: &RunView) -> Vec<Text> {
         .end
         .as_ref()
         .and_then(|end| Some(Text::empty().and(Tone::Bad, "error: ").then(end.error.as_ref()?)))
-        .or_else(|| if generator_was_the_limit(view) { lines.next() } else { None })
+        .or_else(|| if view.is_ours() { lines.next() } else { None })
         .or_else(|| {
             // That requests wait somewhere inside says less than that all of it stood still.
             let inside = view.diagnosis.as_ref().is_some_and(|found| found.cause() == Some(Cause::Inside));
-            if inside { freezes::line(view) } else { None }
+            // Once is a hiccup.
+            let again = view.freezes().is_some_and(|found| found.each.len() > 1);
+            if inside && again { freezes::line(view) } else { None }
         })
         .or_else(|| {
             let found = view.diagnosis.as_ref()?;
@@ -118,13 +122,11 @@ fn both(view: &RunView) -> Vec<Text> {
     first.into_iter().chain(second).collect()
 }
 
-fn generator_was_the_limit(view: &RunView) -> bool {
-    let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
-    matches!(verdict, Some(Verdict::Limits { ended: Ended::GeneratorLimit, .. }))
-}
-
 /// What to do about what gave first, and what that should give.
 fn way_on(view: &RunView) -> Vec<Text> {
+    if let Some(next) = ours_next(view) {
+        return vec![next];
+    }
     let Some(found) = view.diagnosis.as_ref().filter(|found| !found.findings.is_empty()) else {
         return Vec::new();
     };

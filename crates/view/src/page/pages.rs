@@ -150,10 +150,11 @@ impl Pages {
         let front = self.front();
         let mut rows = self.rows.clone();
         rows.flush();
+        let below = front.sections.iter().flat_map(|section| &section.charts);
         let drawn: std::collections::BTreeSet<&str> = front
-            .sections
+            .pictures
             .iter()
-            .flat_map(|section| &section.charts)
+            .chain(below)
             .flat_map(|chart| &chart.series)
             .filter_map(|series| series.column.as_deref())
             .collect();

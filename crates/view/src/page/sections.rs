@@ -15,6 +15,8 @@ mod threads;
 use super::pages::Pages;
 use crate::document::Section;
 
+pub(super) use load::picture;
+
 /// Those that have anything to say or to show.
 pub(super) fn all(pages: &Pages) -> Vec<Section> {
     let all = [

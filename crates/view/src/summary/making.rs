@@ -11,7 +11,7 @@ const CONNECTS: f64 = 0.5;
 const WAITS: f64 = 0.1;
 
 pub(super) fn lines(words: Words, making: &Making) -> Vec<Text> {
-    let Making { most, user, kernel, worked, waited, connects } = *making;
+    let Making { most, user, kernel, worked, waited, .. } = *making;
     let each = words.arrival();
     let limit = Text::empty().and(Tone::Warn, "torment is the limit").then(format!(
         ", not the target: it makes {} {} against it",
@@ -23,6 +23,12 @@ pub(super) fn lines(words: Words, making: &Making) -> Vec<Text> {
         Share(worked),
         Share(waited)
     ));
+    vec![limit, spends, next(making)]
+}
+
+/// What helps.
+pub(super) fn next(making: &Making) -> Text {
+    let Making { waited, connects, .. } = *making;
     let helps = if waited >= WAITS {
         "give it processors that the target does not use (--cores), or a machine of its own"
     } else if connects >= CONNECTS {
@@ -30,5 +36,5 @@ pub(super) fn lines(words: Words, making: &Making) -> Vec<Text> {
     } else {
         "give it more loops on idle processors (--cores), or load from another machine, or from several"
     };
-    vec![limit, spends, Text::plain(format!("next: {helps}"))]
+    Text::empty().and(Tone::Faint, "next: ").then(helps)
 }

@@ -96,31 +96,31 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
     let raised = view.words().raised();
     let unit = strict.map_or(view.words().unit(), |l| l.unit.clone());
     let of = if moves(&view.limits).is_some() { " in nine of ten trials" } else { "" };
-    let holds = |words: &str, tone| {
+    let verb = strict.map_or("holds", |l| holds(ended, l.held, l.lower, l.upper));
+    let holds = |tone| {
         let holds = match held {
-            Some(held) => Text::empty().and(tone, format!("{words} {} {unit}{of}", number(held))),
+            Some(held) => Text::empty().and(tone, format!("{verb} {} {unit}{of}", number(held))),
             None => Text::empty().and(Tone::Bad, format!("no {raised} was shown to hold")),
         };
-        holds.then(strict.map(|l| evidence(view, l)).unwrap_or_default())
+        holds.then(strict.map(|l| evidence(view, l, ended)).unwrap_or_default())
     };
     let note = |text: String| Text::plain(text);
-    let loosely = strict.map_or("holds", loosely);
     match ended {
-        Ended::Converged => vec![holds("holds", Tone::Good)],
+        Ended::Converged => vec![holds(Tone::Good)],
         Ended::MaxReached => vec![
-            holds("holds at least", Tone::Good),
+            holds(Tone::Good),
             note(format!(
                 "the limit was not reached: that is the highest {raised} allowed; raise --max to go on"
             )),
         ],
         Ended::BelowMin => vec![below_min(strict, &unit, raised)],
         Ended::BudgetSpent => vec![
-            holds(loosely, Tone::Strong),
+            holds(Tone::Strong),
             note("time ran out before the bounds were close enough; raise --budget".to_owned()),
         ],
-        Ended::Noisy => vec![holds(loosely, Tone::Strong), note(noise(view, strict))],
+        Ended::Noisy => vec![holds(Tone::Strong), note(noise(view, strict))],
         Ended::GeneratorLimit if let Some(making) = generator(view) => {
-            let mut lines = vec![holds("holds at least", Tone::Good)];
+            let mut lines = vec![holds(Tone::Good)];
             lines.extend(making::lines(view.words(), making));
             lines
         }
@@ -129,12 +129,14 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
             let usual = "give torment more processors, or idle ones, or a machine of its own";
             let why = why.map_or_else(|| usual.to_owned(), ToString::to_string);
             vec![
-                holds("holds at least", Tone::Good),
-                Text::empty().and(Tone::Warn, "the generator was the limit, not the target: ").then(why),
+                holds(Tone::Good),
+                Text::empty()
+                    .and(Tone::Warn, "torment is the limit")
+                    .then(format!(", not the target: {why}")),
             ]
         }
         Ended::NonStationary => vec![
-            holds("holds about", Tone::Strong),
+            holds(Tone::Strong),
             Text::empty()
                 .and(Tone::Warn, "the target kept changing, so no bound held")
                 .then(": let it warm up longer, and look for jobs, caches or neighbours that come and go"),
@@ -145,7 +147,7 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
                 _ => None,
             });
             vec![
-                holds(loosely, Tone::Strong),
+                holds(Tone::Strong),
                 Text::empty()
                     .and(Tone::Bad, format!("the target did not recover from an overload{}", waited.unwrap_or_default()))
                     .then(": a short peak may take it down until it is restarted; look for retries and unbounded queues"),
@@ -159,14 +161,35 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
     }
 }
 
-/// How a limit is told that may not be known well: who reads the number alone must not take it for more than it is.
-fn loosely(limit: &Limit) -> &'static str {
-    let (Some(lower), Some(upper)) = (limit.lower, limit.upper) else { return "holds" };
-    match limit.held {
-        _ if upper - lower <= WIDE * upper => "holds",
-        Some(held) if held > lower * ALIKE => "holds about",
-        _ => "holds at least",
+/// How a limit is told: who reads the number alone must not take it for more than it is.
+pub(crate) fn holds(
+    ended: &Ended,
+    held: Option<f64>,
+    lower: Option<f64>,
+    upper: Option<f64>,
+) -> &'static str {
+    match (ended, lower, upper) {
+        (ended, ..) if ended.is_at_least() => "holds at least",
+        (Ended::NonStationary, ..) => "holds about",
+        (Ended::Converged, ..) | (_, None, _) | (_, _, None) => "holds",
+        (_, Some(lower), Some(upper)) => match held {
+            _ if upper - lower <= WIDE * upper => "holds",
+            Some(held) if held > lower * ALIKE => "holds about",
+            _ => "holds at least",
+        },
     }
+}
+
+/// Between what and what a limit lies; none if it was not found, or not both are known.
+pub(crate) fn between(ended: Option<&Ended>, lower: Option<f64>, upper: Option<f64>) -> Option<String> {
+    let found = !ended.is_some_and(Ended::is_at_least);
+    let (lower, upper) = lower.zip(upper).filter(|_| found)?;
+    Some(format!("between {} and {}", number(lower), number(upper)))
+}
+
+/// What helps where torment was the limit.
+pub(crate) fn ours_next(view: &RunView) -> Option<Text> {
+    generator(view).map(making::next)
 }
 
 /// What the generator made, if it was the limit.
@@ -178,12 +201,10 @@ fn generator(view: &RunView) -> Option<&Making> {
 }
 
 /// Between what and what, from how many trials: ` (between …; 3 clean trials of 10 s, …)`.
-fn evidence(view: &RunView, limit: &Limit) -> String {
-    let between = match (limit.lower, limit.upper) {
-        (Some(lower), Some(upper)) => Some(format!("between {} and {}", number(lower), number(upper))),
-        (None, Some(upper)) => Some(format!("fails at {}", number(upper))),
-        _ => None,
-    };
+fn evidence(view: &RunView, limit: &Limit, ended: &Ended) -> String {
+    let fails =
+        limit.upper.filter(|_| limit.lower.is_none()).map(|upper| format!("fails at {}", number(upper)));
+    let between = between(Some(ended), limit.lower, limit.upper).or(fails);
     let trials = (limit.good_trials > 0).then(|| {
         let clean = if limit.lower_bad == 0 { "clean" } else { "good" };
         let s = if limit.good_trials == 1 { "" } else { "s" };

@@ -21,7 +21,7 @@ const STROKE: f64 = 1.0;
 /// How bad it is to lie on a line, on a mark, on another name, or beyond the axes, where a place that is a little worse counts one.
 const ON_LINE: u32 = 3;
 const ON_MARK: u32 = 4;
-const ON_NAME: u32 = 20;
+const ON_NAME: u32 = 90;
 const BEYOND: u32 = 100;
 
 /// Which part of a name stands at its place.

@@ -17,6 +17,8 @@ pub(super) const BOTTOM: f64 = 42.0;
 /// A named value for each so many units.
 const EACH_X: f64 = 80.0;
 const EACH_Y: f64 = 34.0;
+/// What is open to the right has at least so much of an axis.
+const BEYOND: f64 = 0.12;
 /// In a legend, room for the mark before a name, and for a short name with it.
 const KEY: (f64, f64) = (24.0, 60.0);
 /// What a mark says that is judged.
@@ -58,6 +60,10 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
     let points = || chart.series.iter().flat_map(|series| &series.points);
     let upright = chart.bounds.iter().filter(|bound| bound.along_x).map(|bound| bound.at);
     let across = chart.bounds.iter().filter(|bound| !bound.along_x).map(|bound| bound.at);
+    let open = chart.bands.iter().filter(|band| band.to.is_none()).filter_map(|band| band.from);
+    let least = points().map(|point| point.x).fold(f64::INFINITY, f64::min);
+    let beyond =
+        open.map(|from| if chart.x.log { from * (from / least).powf(BEYOND) } else { from * (1.0 + BEYOND) });
     let places = points().map(|point| point.x).chain(upright);
     let ends = points().flat_map(|point| [point.low, point.high]).flatten();
     let has_rows = !chart.rows.is_empty();
@@ -67,7 +73,7 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
         (x, Scale::downwards(chart.rows.len() as f64 + LANE), NAMES, WORDS)
     } else {
         let heights = points().map(|point| point.y).chain(ends).chain(across);
-        (Scale::of(&chart.x, places), Scale::of(&chart.y, heights), LEFT, RIGHT)
+        (Scale::of(&chart.x, places.chain(beyond)), Scale::of(&chart.y, heights), LEFT, RIGHT)
     };
     let frame = Frame {
         left: frame.left + left,

@@ -334,7 +334,9 @@ fn list_of_every_kind() {
     let widest = list_lines(&runs, None)[17].width();
     assert!(text(&list_lines(&runs, Some(widest))).contains("could be noise"));
     let narrow = text(&list_lines(&runs, Some(widest - 1)));
-    assert!(!narrow.contains("noise") && !narrow.contains(", sure"), "{narrow}");
+    assert!(!narrow.contains("between") && narrow.contains("could be noise"), "{narrow}");
+    let narrower = text(&list_lines(&runs, Some(widest - 40)));
+    assert!(!narrower.contains("noise") && !narrower.contains(", sure"), "{narrower}");
     check("list.csv", &torment_view::list_grid(&runs).csv());
     check("list.json", &(serde_json::to_string_pretty(&list_json(&runs[15..17])).expect("is JSON") + "\n"));
 }

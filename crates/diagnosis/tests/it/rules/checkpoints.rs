@@ -56,7 +56,7 @@ fn checkpoints_for_the_amount_written_while_sessions_wait_for_the_disk() {
     let diagnosis = judged(quiet(), seconds(6.0, pressed()));
     expect(&diagnosis, Cause::PostgresCheckpoints);
     let said = &diagnosis.sentences[0];
-    assert!(said.contains("100% of the slow seconds") && said.contains("6 of 10 busy sessions"), "{said}");
+    assert!(said.contains("100 % of the slow seconds") && said.contains("6 of 10 busy sessions"), "{said}");
     assert!(diagnosis.next[0].contains("max_wal_size, now 64MB"), "{:?}", diagnosis.next);
 
     let rare = [none(), none(), none(), ended(900.0), none()];

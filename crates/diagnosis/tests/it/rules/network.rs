@@ -31,7 +31,7 @@ fn segments_that_are_sent_again() {
     let lossy = |again| Network { segments_retransmitted: again, ..sent() };
     let diagnosis = judged(lossy(5), lossy(400));
     expect(&diagnosis, Cause::Retransmissions);
-    assert!(diagnosis.sentences[0].contains("4%"), "{:?}", diagnosis.sentences);
+    assert!(diagnosis.sentences[0].contains("4 %"), "{:?}", diagnosis.sentences);
     assert!(diagnosis.findings[0].evidence[0].text.contains("2,000 of 50,000 segments"), "{diagnosis:#?}");
     for (well, bad, why) in [
         (lossy(5), lossy(60), "0.6 % is no more than usual on the way"),

@@ -8,7 +8,6 @@ import { scheme } from '../theme';
 import { ticks } from '../ticks';
 import { NARROW, valued } from './intervals';
 import { barRange, barRows, type BarRow } from './parts';
-import { word } from './table';
 import { useWidth } from './width';
 import { wrapped } from './wrap';
 
@@ -193,8 +192,7 @@ function Titled({ text, children }: { text: string; children: ComponentChildren 
 
 /** Its value, and what became of it. */
 function said(chart: Chart, { row, value }: BarRow): string {
-  const became = row.word.text || (value ? word(value.tone) : '');
-  return [value ? valued(chart, value) : '', became].filter((part) => part !== '').join(' · ');
+  return [value ? valued(chart, value) : '', row.word.text].filter((part) => part !== '').join(' · ');
 }
 
 function spoken(chart: Chart, row: BarRow): string {

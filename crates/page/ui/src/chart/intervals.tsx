@@ -98,7 +98,7 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
           small ? (
             <Small key={index} chart={chart} point={point} x={place.at(point.x)} y={across(point)} />
           ) : (
-            <Mark key={index} point={point} at={place.at} y={across(point)} colour={colourOf(point.tone, role)} log={chart.x.log} />
+            <Mark key={index} point={point} at={place.at} width={width} y={across(point)} colour={colourOf(point.tone, role)} log={chart.x.log} />
           ),
         )}
         {rows.map(({ row, point, lines, notes, top }, index) => {
@@ -152,22 +152,26 @@ function outline(tone: Tone): string {
 function Mark({
   point,
   at,
+  width,
   y,
   colour,
   log,
 }: {
   point: Point;
   at: (value: number) => number;
+  width: number;
   y: number;
   colour: string;
   log: boolean;
 }): JSX.Element {
-  const { low, high } = point;
-  const drawn = low !== null && high !== null && !(log && low <= 0);
+  const ends = [point.low, point.high].map((end) => (end === null || (log && end <= 0) ? null : at(end)));
+  const [low, high] = ends;
+  // An end that is open runs off the picture.
+  const drawn = low !== null || high !== null;
   return (
     <g stroke={colour} fill={colour}>
-      {drawn && <line x1={at(low)} x2={at(high)} y1={y} y2={y} stroke-width="3" />}
-      {drawn && [low, high].map((end, i) => <line key={i} x1={at(end)} x2={at(end)} y1={y - 5} y2={y + 5} stroke-width="1.5" />)}
+      {drawn && <line x1={low ?? 0} x2={high ?? width} y1={y} y2={y} stroke-width="3" stroke-dasharray={low === null || high === null ? '6 3' : undefined} />}
+      {ends.map((end, i) => end !== null && <line key={i} x1={end} x2={end} y1={y - 5} y2={y + 5} stroke-width="1.5" />)}
       <path d={outline(point.tone)} transform={`translate(${at(point.x)} ${y}) scale(1.25)`} stroke-width={point.tone === 'bad' ? 2 : 0} />
     </g>
   );

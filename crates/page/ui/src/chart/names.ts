@@ -22,7 +22,7 @@ export type Taken = [box: Box, bad: number];
 /** How bad it is to lie on a line, on a mark, on another name, or beyond the axes, where a place that is a little worse counts one. */
 export const ON_LINE = 3;
 export const ON_MARK = 4;
-export const ON_NAME = 20;
+export const ON_NAME = 90;
 const BEYOND = 100;
 
 /** Above and below the line that letters stand on. */

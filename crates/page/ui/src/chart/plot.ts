@@ -12,6 +12,11 @@ import { hatched } from './hatch';
 import { drawBands, drawBounds, drawHeat, drawMarks, drawNames, drawPhases, drawPoints, nearestPoint } from './marks';
 import { onTouch } from './touch';
 
+/** What is open to the right has at least so much of an axis. */
+const BEYOND = 0.12;
+/** And of a narrow one as much as a name needs, in pixels. */
+const NAMED = 100;
+
 /** Where the cursor is. */
 export interface At {
   row: number;
@@ -159,6 +164,11 @@ export class Plot {
     for (const bound of chart.bounds.filter((bound) => bound.along_x && (!chart.x.log || bound.at > 0))) {
       least = Math.min(least, bound.at);
       most = Math.max(most, bound.at);
+    }
+    for (const { name, from, to } of chart.bands) {
+      if (from === null || to !== null) continue;
+      const share = name === '' ? BEYOND : Math.max(BEYOND, NAMED / this.host.clientWidth);
+      most = Math.max(most, chart.x.log ? from * (from / least) ** share : from * (1 + share));
     }
     if (chart.x.unit === 'percentile') return [Math.max(1, Number.isFinite(least) ? least : 1), Math.max(most, 10)];
     if (chart.x.unit === 'date') {

@@ -55,7 +55,7 @@ function pointTable(chart: Chart): Figures {
   );
   const several = chart.series.length > 1;
   const named = all.some(({ what }) => what !== '');
-  const ranged = all.some(({ point }) => point.low !== null && point.high !== null);
+  const ranged = all.some(({ point }) => point.low !== null || point.high !== null);
   const meant = all.some(({ meaning }) => meaning !== '');
   const noted = all.some(({ note }) => note !== '');
   const along = isAlong(chart);
@@ -122,10 +122,11 @@ export function rowOf(chart: Chart, point: Point): Row | undefined {
   return chart.rows[Math.round(point.y)];
 }
 
-/** `1.2 ms – 1.5 ms`; nothing if it has none. */
-export function interval(point: Point, unit: Chart['y']['unit']): string {
-  if (point.low === null || point.high === null) return '';
-  return `${format(point.low, unit)} – ${format(point.high, unit)}`;
+/** `1.2 ms – 1.5 ms`, or `1.2 ms or more`; nothing if it has none. */
+export function interval({ low, high }: Point, unit: Chart['y']['unit']): string {
+  if (low !== null && high !== null) return `${format(low, unit)} – ${format(high, unit)}`;
+  if (low !== null) return `${format(low, unit)} or more`;
+  return high === null ? '' : `${format(high, unit)} or less`;
 }
 
 /** A tone that is a judgement, as a word. */

@@ -67,12 +67,15 @@ fn picture(id: String, title: String, unit: record::Unit, figures: &[&Figure]) -
     let is_log = differ(figures.iter().map(|figure| figure.median));
     let several = distinct(figures.iter().map(|figure| named(figure).0)).len() > 1;
     let (mut rows, mut bars, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+    let all_doubtful = figures.iter().all(|figure| !figure.caveats.is_empty());
     let mut said = None;
     for (place, figure) in figures.iter().enumerate() {
         let (circumstances, _) = named(figure);
         let label = if several { circumstances } else { "" };
         let doubtful = !figure.caveats.is_empty();
-        let word = if doubtful { Piece::of("doubtful", Tone::Warn) } else { Piece::default() };
+        // What is so of all is said above.
+        let word =
+            if doubtful && !all_doubtful { Piece::of("doubtful", Tone::Warn) } else { Piece::default() };
         // What several in a row have in common is said once.
         let argument = figure.argument.as_ref().filter(|argument| said != Some(*argument));
         let row = Row { note: argument.cloned().unwrap_or_default(), word, ..Row::named(&figure.row) };
@@ -108,7 +111,8 @@ fn picture(id: String, title: String, unit: record::Unit, figures: &[&Figure]) -
             !parts.is_empty(),
             "; thin below it, part by part: what it should come to by what else was measured",
         ),
-        (bars.iter().any(|bar| bar.tone == Tone::Warn), "; hollow: doubtful"),
+        (all_doubtful, "; hollow: all are doubtful"),
+        (!all_doubtful && bars.iter().any(|bar| bar.tone == Tone::Warn), "; hollow: doubtful"),
         (is_log, "; equal steps are equal factors, so compare where bars end, not how long they are"),
     ];
     says.into_iter().filter(|(is_so, _)| *is_so).for_each(|(_, text)| note.push_str(text));

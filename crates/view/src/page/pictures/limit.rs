@@ -5,7 +5,7 @@ use crate::document::{Chart, Form, Point, Role, Unit};
 use crate::words::number;
 use crate::{RunView, Times, Tone, Trial, TrialState, Words};
 use plan::Objective;
-use record::{CurvePoint, Limit, Purpose, Verdict};
+use record::{CurvePoint, Purpose, Verdict};
 use stats::upper_bound;
 use units::Nanos;
 
@@ -72,8 +72,11 @@ fn limit(view: &RunView) -> Chart {
     };
     let knee = knee(curve(view));
     let unit = view.words().unit();
-    let bounded = view.limits.first().is_some_and(|limit| limit.upper.is_some());
-    let shades = if bounded { "; amber: where the limit lies, red: beyond it" } else { "" };
+    let (holds, title) = match view.fails_at() {
+        Some(_) => ("holds", "where it breaks"),
+        None => ("holds at least", "what it holds"),
+    };
+    let shades = if view.fails_at().is_some() { "; amber: where the limit lies, red: beyond it" } else { "" };
     let mut note = format!("each mark is a quantile of one trial{shades}");
     if let Some(rate) = knee {
         let rate = number(rate);
@@ -85,16 +88,15 @@ fn limit(view: &RunView) -> Chart {
         note = format!("{asked}; {note}");
     }
     let y = ("response time", Unit::Seconds);
-    let chart = Chart::of("limit", "where it breaks", Form::Points, raised(view), y)
+    let chart = Chart::of("limit", title, Form::Points, raised(view), y)
         .log_y()
         .note(note)
         .points("p50", Role::Half, of(|times| times.quantiles.p50))
         .points("p99", Role::NinetyNine, of(|times| times.quantiles.p99))
         .points("p99.9", Role::Largest, of(|times| times.quantiles.p99_9))
         .bound("goal", deadline(view), Tone::Bad);
-    let limit = view.limits.first();
-    let holds = limit.and_then(|limit| limit.held.or(limit.lower));
-    shaded(chart, limit, "overload").upright("holds", holds, Tone::Good).upright("knee", knee, Tone::Warn)
+    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
+    shaded(view, chart, "overload").upright(holds, held, Tone::Good).upright("knee", knee, Tone::Warn)
 }
 
 /// Of the trials at each rate, how many were good.
@@ -134,19 +136,17 @@ fn good(view: &RunView) -> Chart {
     let chart = Chart::of("good-trials", "how many trials were good", Form::Points, raised(view), y)
         .note("at each rate; of several trials, with the interval that so few leave (95 %)")
         .points("good trials", Role::Good, rates.into_iter().map(point));
-    shaded(chart, view.limits.first(), "")
+    shaded(view, chart, "")
 }
 
 /// The limit, as wide as its doubt, and what lies beyond it; where no load failed, that is not known.
-fn shaded(chart: Chart, limit: Option<&Limit>, beyond: &str) -> Chart {
-    match limit {
-        Some(Limit { lower, upper: Some(upper), .. }) => {
-            chart.band("", *lower, Some(*upper), Tone::Strong).band(beyond, Some(*upper), None, Tone::Bad)
+fn shaded(view: &RunView, chart: Chart, beyond: &str) -> Chart {
+    let lower = view.limits.first().and_then(|limit| limit.lower);
+    match view.fails_at() {
+        Some(upper) => {
+            chart.band("", lower, Some(upper), Tone::Strong).band(beyond, Some(upper), None, Tone::Bad)
         }
-        Some(Limit { lower: Some(lower), upper: None, .. }) => {
-            chart.band(if beyond.is_empty() { "" } else { UNKNOWN }, Some(*lower), None, Tone::Faint)
-        }
-        _ => chart,
+        None => chart.band(if beyond.is_empty() { "" } else { UNKNOWN }, lower, None, Tone::Faint),
     }
 }
 

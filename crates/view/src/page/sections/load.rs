@@ -8,7 +8,13 @@ use crate::{Kind, RunView, Tone, freezes};
 use diagnosis::Freeze;
 use record::Outcome;
 
-pub(super) fn section(pages: &Pages) -> Section {
+/// Where there is no limit to be seen, how the load went is the picture.
+pub(in crate::page) fn picture(pages: &Pages) -> Vec<Chart> {
+    if pages.run.kind() == Kind::Load { course(pages) } else { Vec::new() }
+}
+
+/// What was asked for and what came back, how long that took, and what waited.
+fn course(pages: &Pages) -> Vec<Chart> {
     let run = &pages.run;
     let rate = Chart::over_time("rate", "rate", Form::Lines, ("a second", Unit::PerSecond))
         .note("what came due, what was sent, and what was answered as the goal asks")
@@ -18,7 +24,7 @@ pub(super) fn section(pages: &Pages) -> Section {
     let strict = run.limits.first().filter(|_| run.kind() == Kind::Search);
     let rate = rate.bound("holds", strict.and_then(|limit| limit.held.or(limit.lower)), Tone::Good).bound(
         "fails",
-        strict.and_then(|limit| limit.upper),
+        strict.and_then(|_| run.fails_at()),
         Tone::Bad,
     );
     let rate = rate.marks(still(run));
@@ -40,8 +46,12 @@ pub(super) fn section(pages: &Pages) -> Section {
     let waiting = Chart::over_time("waiting", "requests that wait", Form::Lines, ("requests", Unit::Count))
         .note("in flight: sent and not done; backlog: due and not sent; at the end of each second")
         .column("in flight", Role::Busy, "in_flight")
-        .column("backlog", Role::Waiting, "backlog")
-        .column("connections", Role::Idle, "connections");
+        .column("backlog", Role::Waiting, "backlog");
+    [rate, response, waiting].into_iter().filter_map(|chart| pages.filled(chart)).collect()
+}
+
+pub(super) fn section(pages: &Pages) -> Section {
+    let run = &pages.run;
     let mut outcomes = Chart::over_time(
         "outcomes",
         "what became of the requests",
@@ -66,13 +76,10 @@ pub(super) fn section(pages: &Pages) -> Section {
     }
     let load = run.load().filter(|_| run.kind() == Kind::Load);
     let empty = || Section::named("load", "The load over time");
-    let section = load
-        .map_or_else(empty, |load| figures(run, &load))
-        .texts(freezes::line(run))
-        .chart(pages, rate)
-        .chart(pages, response)
-        .chart(pages, waiting)
-        .chart(pages, outcomes);
+    let mut section = load.map_or_else(empty, |load| figures(run, &load)).texts(freezes::line(run));
+    // Of a single load they are the picture above.
+    section.charts = if run.kind() == Kind::Load { Vec::new() } else { course(pages) };
+    let section = section.chart(pages, outcomes);
     if !pages.moves("resent") {
         return section;
     }

@@ -52,7 +52,10 @@ pub(super) fn jvm(pages: &Pages) -> Section {
 
 /// Connections, and those not yet accepted.
 pub(super) fn sockets(pages: &Pages) -> Section {
-    let mut section = Section::named("sockets", "Connections");
+    let own =
+        lines("connections".to_owned(), "torment: connections".to_owned(), ("connections", Unit::Count));
+    let own = own.column("open", Role::Busy, "connections");
+    let mut section = Section::named("sockets", "Connections").chart(pages, own);
     for (place, tree) in pages.seen.subjects.iter().enumerate() {
         let name = tree.title();
         let id = format!("connections-{place}");

@@ -19,7 +19,7 @@ pub fn section<'a>(front: &'a Front, id: &str) -> &'a Section {
 }
 
 pub fn chart<'a>(front: &'a Front, id: &str) -> &'a Chart {
-    let mut all = front.sections.iter().flat_map(|section| &section.charts);
+    let mut all = front.pictures.iter().chain(front.sections.iter().flat_map(|section| &section.charts));
     all.find(|chart| chart.id == id).unwrap_or_else(|| panic!("no chart {id}"))
 }
 
@@ -61,7 +61,7 @@ pub fn is_sound(document: &Document) {
         assert_eq!(column.values.len(), timeline.at.len(), "{}", column.id);
         assert!(column.values.iter().flatten().all(|value| value.is_finite()), "{}", column.id);
     }
-    for chart in front.sections.iter().flat_map(|section| &section.charts) {
+    for chart in front.pictures.iter().chain(front.sections.iter().flat_map(|section| &section.charts)) {
         for series in &chart.series {
             match &series.column {
                 Some(column) => {

@@ -42,6 +42,11 @@ fn a_load_that_fails_its_goal() {
         words[1].starts_with("lost 2.5 %: 300 of 12,000 requests bad; the queue grows by 8 "),
         "{words:?}"
     );
+    // It begins with how it went, which no image without a time line has.
+    let pictures: Vec<&str> = front.pictures.iter().map(|chart| chart.id.as_str()).collect();
+    assert_eq!(pictures, ["rate", "response-time", "waiting"]);
+    assert!(section(front, "load").charts.iter().all(|chart| !pictures.contains(&chart.id.as_str())));
+    assert_eq!(torment_view::svg(front), None);
     let outcomes = chart(front, "outcomes");
     let names: Vec<&str> = outcomes.series.iter().map(|series| series.name.as_str()).collect();
     assert_eq!(names, ["ok", "timeout"]);

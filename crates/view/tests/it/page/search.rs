@@ -2,7 +2,7 @@
 
 use crate::hand::{Run, curve, load, pair};
 use crate::page::kit::{at, chart, document, golden, good, said, section, words};
-use record::{Diagnosis, Ended, Event, Outcome, Purpose};
+use record::{Cause, Diagnosis, Ended, Event, Making, Outcome, Purpose};
 use torment_view::Tone;
 use torment_view::document::{Document, Form, Occupancy, StationBox, Unit};
 use torment_view::page::Pages;
@@ -258,4 +258,45 @@ fn what_is_asked_now_stands_under_the_picture() {
         let caption = caption(run, running);
         assert!(caption.starts_with(always), "{caption}");
     }
+}
+
+/// Where torment was the limit, what failed above is no limit of the target's: it is not drawn as one, and what torment makes is said
+/// once, with what helps.
+#[test]
+fn a_limit_that_was_not_found_is_open_above() {
+    let us = |text: &str| text.parse().expect("a duration");
+    let making = Making {
+        most: 94_310.0,
+        user: us("2.1us"),
+        kernel: us("6.3us"),
+        worked: 0.97,
+        waited: 0.02,
+        connects: 0.001,
+    };
+    let late = "the generator was late by 4 ms at p99, more than a tenth of the deadline";
+    let mut diagnosis = crate::hand::watched::diagnosis();
+    let sentence = "The load generator itself was the limit: these figures measure torment, not the target.";
+    diagnosis.findings.truncate(1);
+    diagnosis.findings[0].cause = Cause::Generator;
+    diagnosis.findings[0].sentence = sentence.to_owned();
+    diagnosis.sentences = vec![sentence.to_owned()];
+    let run = Run::start("find")
+        .trial(good(1984.0))
+        .trial(good(4000.0).void("generator-late", late))
+        .diagnosed(diagnosis)
+        .made(Ended::GeneratorLimit, pair(Some(1984.0), Some(4000.0)), Vec::new(), Some(making));
+    let front = document(&Pages::of(&run.events)).front;
+    let words = words(&front);
+    assert!(words[0].starts_with("holds at least 1,984 requests/s"), "{words:?}");
+    assert!(!words[0].contains("4,000"), "{words:?}");
+    assert!(words[1].starts_with("torment is the limit, not the target: it makes 94,310 "), "{words:?}");
+    assert!(words[2].starts_with("next: give it more loops"), "{words:?}");
+    let limit = &front.pictures[0];
+    let bands: Vec<_> = limit.bands.iter().map(|band| (band.from, band.to, band.tone)).collect();
+    assert_eq!((limit.title.as_str(), bands), ("what it holds", vec![(Some(1984.0), None, Tone::Faint)]));
+    assert!(limit.bounds.iter().any(|bound| bound.name == "holds at least"), "{:?}", limit.bounds);
+    let picture = torment_view::svg(&front).expect("a search has a picture");
+    assert!(picture.contains(">not known<"), "there is room for what lies beyond: {picture}");
+    assert!(!said(section(&front, "evidence")).contains(sentence));
+    assert!(!front.doubts.iter().any(|doubt| doubt.text.contains("was late by 4 ms")), "{:?}", front.doubts);
 }

@@ -1,0 +1,184 @@
+//! How runs differ from the first, as a picture: every difference with its interval, beside the stretch that does not matter.
+
+use super::measure::{Difference, Measure, Standing};
+use super::runs::RunComparison;
+use crate::Tone;
+use crate::document::{Chart, Form, Piece, Point, Role, Row, Unit};
+
+impl RunComparison {
+    /// One for what is better if there is more of it, one for what is better if there is less: there the same side means the same.
+    pub fn pictures(&self) -> Vec<Chart> {
+        let all = [false, true].map(|less_is_better| self.picture(less_is_better));
+        all.into_iter().filter(|chart| chart.series.iter().any(|series| !series.points.is_empty())).collect()
+    }
+
+    fn picture(&self, less_is_better: bool) -> Chart {
+        let (mut rows, mut points) = (Vec::new(), Vec::new());
+        let measures = self.measures.iter().filter(|measure| measure.less_is_better == less_is_better);
+        for measure in measures {
+            let runs = self.runs.iter().zip(&measure.differences).skip(1);
+            for (run, difference) in runs.filter_map(|(run, difference)| Some((run, difference.as_ref()?))) {
+                let point = point(measure, difference);
+                let note = if self.runs.len() > 2 { run.title.clone() } else { String::new() };
+                let word = word(measure, difference, point.is_some());
+                points.extend(point.map(|point| Point { y: rows.len() as f64, ..point }));
+                rows.push(Row { note, word, ..Row::named(&measure.title) });
+            }
+        }
+        let (id, direction, below, above) = if less_is_better {
+            ("differences-less", "less is better", ("better", Tone::Good), ("worse", Tone::Bad))
+        } else {
+            ("differences-more", "more is better", ("worse", Tone::Bad), ("better", Tone::Good))
+        };
+        let against = self.runs.first().map_or("", |run| run.title.as_str());
+        let title = match self.runs.as_slice() {
+            [_, other] => format!("how {} differs from {against} ({direction})", other.title),
+            _ => format!("how they differ from {against} ({direction})"),
+        };
+        let (low, high) = (1.0 / (1.0 + self.noise), 1.0 + self.noise);
+        let chart = Chart::of(id, title, Form::Intervals, ("times as much", Unit::Ratio), ("", Unit::Count))
+            .log_x()
+            .note("line: the interval of a difference; the stretch that holds all of it is the answer")
+            .band(below.0, None, Some(low), below.1)
+            .band("no difference", Some(low), Some(high), Tone::Faint)
+            .band(above.0, Some(high), None, above.1)
+            .upright("the same", Some(1.0), Tone::Faint)
+            .points("difference", Role::Achieved, points);
+        Chart { rows, ..chart }
+    }
+}
+
+/// None of what is no multiple: a share differs by points, a goal is met or not.
+fn point(measure: &Measure, difference: &Difference) -> Option<Point> {
+    let drawn = |value: f64| value.is_finite() && value > 0.0;
+    if !measure.is_multiple() || !drawn(difference.by) {
+        return None;
+    }
+    let end = |value: f64| Some(value).filter(|value| drawn(*value));
+    let interval = difference.interval.as_ref();
+    Some(Point {
+        x: difference.by,
+        low: interval.and_then(|interval| end(interval.low)),
+        high: interval.and_then(|interval| end(interval.high)),
+        // What only explains is neither good nor bad.
+        tone: if measure.decides { difference.standing.tone() } else { Tone::Faint },
+        ..Point::default()
+    })
+}
+
+/// What a difference means; by how much, where no mark shows it.
+fn word(measure: &Measure, difference: &Difference, is_drawn: bool) -> Piece {
+    let by = if is_drawn { String::new() } else { measure.difference_words(difference) };
+    let said = match difference.standing {
+        _ if measure.id == "goal" && !by.is_empty() => "",
+        Standing::Unknown if is_drawn => "no interval",
+        standing => standing.said(),
+    };
+    let text = [by.as_str(), said].join(" ").trim().to_owned();
+    let tone = if measure.decides { difference.standing.tone() } else { Tone::Faint };
+    Piece { text, tone }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{Compared, RunVerdict};
+    use record::RunId;
+    use stats::Estimate;
+
+    fn compared(names: &[&str], measures: Vec<Measure>) -> RunComparison {
+        let run = |id: &&str| Compared {
+            id: RunId((*id).to_owned()),
+            title: (*id).to_owned(),
+            command: record::RunKind::Run,
+            target: "http://a/".to_owned(),
+            started_unix_ms: 1,
+            machine: record::Machine::default(),
+            label: record::Label::default(),
+            gave: None,
+        };
+        RunComparison {
+            runs: names.iter().map(run).collect(),
+            doubts: Vec::new(),
+            measures,
+            verdicts: vec![RunVerdict { standing: Standing::Worse, words: "after is slower".to_owned() }],
+            noise: 0.05,
+        }
+    }
+
+    fn measure(id: &'static str, unit: record::Unit, less_is_better: bool, others: &[Difference]) -> Measure {
+        let differences = std::iter::once(None).chain(others.iter().copied().map(Some)).collect();
+        let figures = vec![None; 1 + others.len()];
+        Measure {
+            id,
+            title: id.to_owned(),
+            unit,
+            less_is_better,
+            decides: id != "memory",
+            figures,
+            differences,
+        }
+    }
+
+    fn difference(by: f64, ends: Option<(f64, f64)>, standing: Standing) -> Difference {
+        Difference { by, interval: ends.map(|(low, high)| Estimate { value: by, low, high }), standing }
+    }
+
+    #[test]
+    fn what_has_one_direction_stands_in_one_picture() {
+        let compared = compared(
+            &["before", "after"],
+            vec![
+                measure("goal", record::Unit::Count, false, &[difference(-1.0, None, Standing::Worse)]),
+                measure(
+                    "capacity",
+                    record::Unit::PerSecond,
+                    false,
+                    &[difference(1.2, Some((1.1, f64::INFINITY)), Standing::Better)],
+                ),
+                measure(
+                    "p99",
+                    record::Unit::Nanos,
+                    true,
+                    &[difference(1.8, Some((1.5, 2.1)), Standing::Worse)],
+                ),
+                measure(
+                    "lost",
+                    record::Unit::Share,
+                    true,
+                    &[difference(0.01, Some((0.005, 0.02)), Standing::Worse)],
+                ),
+                measure("memory", record::Unit::Bytes, true, &[difference(2.0, None, Standing::Unknown)]),
+            ],
+        );
+        let pictures = compared.pictures();
+        let [more, less] = pictures.as_slice() else { panic!("{pictures:?}") };
+        assert_eq!(more.title, "how after differs from before (more is better)");
+        let names: Vec<&str> = more.bands.iter().map(|band| band.name.as_str()).collect();
+        assert_eq!(names, ["worse", "no difference", "better"]);
+        assert_eq!(less.bands[0].name, "better", "less of it");
+        let said = |chart: &Chart| {
+            let words = chart.rows.iter().map(|row| format!("{}: {}", row.name, row.word.text));
+            words.collect::<Vec<_>>()
+        };
+        assert_eq!(said(more), ["goal: no longer met", "capacity: better"]);
+        assert_eq!(said(less), ["p99: worse", "lost: +1 % (+0.5 %–+2 %) worse", "memory: no interval"]);
+        let point = &more.series[0].points[0];
+        assert_eq!((more.series[0].points.len(), point.row()), (1, 1), "a goal is no multiple");
+        assert_eq!((point.low, point.high), (Some(1.1), None), "an end that is open is none");
+        assert_eq!(less.series[0].points[1].tone, Tone::Faint, "what only explains is no judgement");
+    }
+
+    #[test]
+    fn of_several_runs_each_is_named() {
+        let two = [difference(1.0, None, Standing::Same), difference(2.0, None, Standing::Worse)];
+        let compared = compared(&["a", "b", "c"], vec![measure("p99", record::Unit::Nanos, true, &two)]);
+        let pictures = compared.pictures();
+        let [chart] = pictures.as_slice() else { panic!("{pictures:?}") };
+        let notes: Vec<&str> = chart.rows.iter().map(|row| row.note.as_str()).collect();
+        assert_eq!(
+            (chart.title.as_str(), notes),
+            ("how they differ from a (less is better)", vec!["b", "c"])
+        );
+    }
+}
