@@ -7,6 +7,7 @@
 
 mod bystanders;
 mod case;
+mod condition;
 mod found;
 mod freezes;
 mod recording;
