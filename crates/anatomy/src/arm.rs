@@ -1,7 +1,7 @@
 //! A64. What matters for following the code is decoded here, by the encodings of the Arm architecture reference manual
 //! (DDI 0487, chapter C4); the text of an instruction comes from a library.
 
-use crate::code::{Flow, Instruction, Target};
+use crate::flow::{Flow, Instruction, Target};
 use crate::registers::{Registers, Value};
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv8::a64::InstDecoder;

@@ -14,6 +14,7 @@ mod code;
 mod elf;
 mod error;
 mod flags;
+mod flow;
 mod frames;
 mod image;
 mod machine;

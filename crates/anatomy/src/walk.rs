@@ -1,7 +1,8 @@
 mod function;
 
 use crate::chain::{Call, Chain, Line, Name, Site, Step, Walk};
-use crate::code::{Target, text};
+use crate::code::text;
+use crate::flow::Target;
 use crate::image::Slot;
 use crate::{Creation, Error, Flags, Image};
 use function::{Body, Goes, explore};

@@ -1,4 +1,4 @@
-use crate::code::{Flow, Instruction, Target};
+use crate::flow::{Flow, Instruction, Target};
 use crate::registers::{Registers, Value};
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Formatter, GasFormatter, InstructionInfoFactory, Mnemonic,

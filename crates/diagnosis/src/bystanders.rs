@@ -4,7 +4,8 @@
 //! looked at the target at rest: what was in a state then is reckoned from the other two, for what requests occupy grows
 //! with the rate that is answered (Little's law, at a constant time of service).
 
-use crate::case::Condition;
+use crate::condition::{Condition, Moment};
+use crate::workers::Bystanders;
 use record::watch::{Group, Wait};
 use std::collections::BTreeMap;
 
@@ -13,45 +14,27 @@ const MORE: f64 = 2.0;
 /// The rate answered when degraded is at least so many times that when well, or nothing is reckoned from the two.
 const APART: f64 = 1.2;
 
-/// Whole threads, by the name of their group and what they wait for.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Bystanders {
-    by: BTreeMap<String, BTreeMap<Wait, f64>>,
-}
-
-impl Bystanders {
-    /// Those that both sides show.
-    pub fn between(well: &Condition<'_>, bad: &Condition<'_>) -> Self {
-        let processes = f64::from(bad.service().processes.max(well.service().processes));
-        let mut by = BTreeMap::new();
-        for group in &bad.service().groups {
-            let Some(before) = well.service().groups.iter().find(|before| before.name == group.name) else {
-                continue;
-            };
-            let mut found = in_group(well, bad, before, group);
-            // Many that look idle under any load may be workers that wait for each other all the same.
-            found.sort_by(|a, b| a.1.total_cmp(&b.1));
-            let mut room = (processes + MORE).min(group.threads - 1.0);
-            found.retain(|(wait, count)| {
-                let queueing = matches!(wait, Wait::Futex { .. }) && !busy(wait);
-                let fits = *count <= room && !(queueing && *count > processes);
-                room -= if fits { *count } else { 0.0 };
-                fits
-            });
-            by.insert(group.name.clone(), found.into_iter().collect());
-        }
-        Self { by }
+/// Those that both sides show.
+pub(crate) fn between(well: &Condition<'_>, bad: &Condition<'_>) -> Bystanders {
+    let processes = f64::from(bad.service().processes.max(well.service().processes));
+    let mut by = BTreeMap::new();
+    for group in &bad.service().groups {
+        let Some(before) = well.service().groups.iter().find(|before| before.name == group.name) else {
+            continue;
+        };
+        let mut found = in_group(well, bad, before, group);
+        // Many that look idle under any load may be workers that wait for each other all the same.
+        found.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let mut room = (processes + MORE).min(group.threads - 1.0);
+        found.retain(|(wait, count)| {
+            let queueing = matches!(wait, Wait::Futex { .. }) && !busy(wait);
+            let fits = *count <= room && !(queueing && *count > processes);
+            room -= if fits { *count } else { 0.0 };
+            fits
+        });
+        by.insert(group.name.clone(), found.into_iter().collect());
     }
-
-    /// How many of a group are among those that wait for this.
-    pub fn of(&self, group: &str, wait: &Wait) -> f64 {
-        self.by.get(group).and_then(|states| states.get(wait)).copied().unwrap_or(0.0)
-    }
-
-    /// All of a group.
-    pub fn in_group(&self, group: &str) -> f64 {
-        self.by.get(group).map_or(0.0, |states| states.values().sum())
-    }
+    Bystanders(by)
 }
 
 fn in_group(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &Group) -> Vec<(Wait, f64)> {
@@ -83,7 +66,7 @@ fn in_group(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &G
 
 /// Threads of a group that look busy beyond the requests outstanding, in the median window where the target was well.
 fn spare(well: &Condition<'_>, name: &str) -> f64 {
-    let of = |moment: &crate::case::Moment<'_>| {
+    let of = |moment: &Moment<'_>| {
         let groups = &moment.subjects.first()?.groups;
         let group = groups.iter().find(|group| group.name == name)?;
         let busy = group.states.iter().filter(|state| busy(&state.wait)).map(|state| state.threads);

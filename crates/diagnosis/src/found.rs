@@ -1,6 +1,7 @@
 //! What a rule that holds says.
 
-use crate::case::{Case, Moment};
+use crate::case::Case;
+use crate::condition::Moment;
 use record::{Arithmetic, Cause, Confidence, Evidence, Prediction, Station};
 use units::Rate;
 

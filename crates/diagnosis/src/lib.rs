@@ -7,6 +7,7 @@
 
 mod bystanders;
 mod case;
+mod condition;
 mod found;
 mod freezes;
 mod recording;
@@ -22,7 +23,7 @@ pub use recording::Recording;
 
 use case::Case;
 use record::watch::Watched;
-use record::{Cause, Diagnosis, NoFinding, Purpose};
+use record::{Diagnosis, NoFinding, Purpose};
 use recording::{End, Trial};
 use units::{Nanos, Rate};
 
@@ -82,9 +83,4 @@ fn well(recording: &Recording, case: &Case<'_>) -> Diagnosis {
     diagnosis.well_at = Some(highest);
     diagnosis.sentences = vec![format!("Nothing gave: the target was well at {highest}.")];
     diagnosis
-}
-
-/// A cause in words, for whoever shows it.
-pub fn cause_name(cause: Cause) -> &'static str {
-    verdict::name(cause)
 }

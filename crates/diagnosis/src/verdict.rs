@@ -99,7 +99,7 @@ pub(crate) fn judge(case: &Case<'_>) -> Diagnosis {
     diagnosis.prediction.clone_from(&best.prediction);
     diagnosis.unless.clone_from(&best.unless);
     if let Some(loser) = roots.get(1) {
-        let lacks = format!("{} is the cause (confidence {})", name(loser.cause), loser.confidence.word());
+        let lacks = format!("{} is the cause (confidence {})", loser.cause.words(), loser.confidence.word());
         diagnosis.unless.push(format!("{lacks}: {}", loser.sentence));
     }
     diagnosis.findings = found
@@ -120,43 +120,6 @@ fn reckoned(arithmetic: &Arithmetic) -> String {
     let Arithmetic { formula, ceiling, measured } = arithmetic;
     let about = if arithmetic.is_near() { "" } else { "about " };
     format!("{formula} = {ceiling}: that is {about}the limit; {measured} were measured.")
-}
-
-/// A cause in words.
-pub(crate) fn name(cause: Cause) -> &'static str {
-    use Cause::*;
-    match cause {
-        Generator => "the load generator",
-        Ports => "local ports",
-        OwnDescriptors => "descriptors of the load generator",
-        AcceptQueue => "the accept queue",
-        TaskLimit => "the limit of threads",
-        MemoryLimit => "the memory limit",
-        Descriptors => "the limit of descriptors",
-        CpuQuota => "the processor quota",
-        Cpu => "processor",
-        Neighbour => "a neighbour on the machine",
-        Pool => "a pool",
-        Workers => "the number of workers",
-        Lock => "one lock",
-        Downstream => "a downstream service",
-        Inside => "something inside the service",
-        PostgresWal => "PostgreSQL's write-ahead log",
-        PostgresLock => "a lock in PostgreSQL",
-        PostgresCpu => "PostgreSQL's processor",
-        PostgresReads => "PostgreSQL's reads",
-        PostgresConnections => "PostgreSQL's limit of connections",
-        PostgresIdleInTransaction => "transactions held open",
-        Gc => "garbage collection",
-        Safepoint => "safepoints",
-        ColdJit => "cold code",
-        Disk => "a disk",
-        Retransmissions => "segments lost on the way",
-        PacketDrops => "packets dropped",
-        Tracking => "the firewall's table of connections",
-        Bandwidth => "the network link",
-        PostgresCheckpoints => "PostgreSQL's checkpoints",
-    }
 }
 
 /// What is the same in every diagnosis of this case.

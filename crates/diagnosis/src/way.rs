@@ -1,6 +1,7 @@
 //! The way of a request: from torment to what does not wait for anything else, and how full it was on the way.
 
-use crate::case::{Case, Condition, LoadThere};
+use crate::case::Case;
+use crate::condition::{Condition, LoadThere};
 use crate::found::Found;
 use crate::words::count;
 use record::{Cause, Place, Station, Use};

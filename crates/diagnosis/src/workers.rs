@@ -1,6 +1,5 @@
 //! The threads, or processes, that serve requests, and where they stand.
 
-use crate::bystanders::Bystanders;
 use record::watch::{FutexOp, Subject, SubjectWindow, Wait};
 use std::collections::BTreeMap;
 
@@ -12,6 +11,22 @@ const NOT_WORKERS: [&str; 26] = units::texts![
     "Common-Cleaner" "Notification T" "Attach Listener" "HikariPool" "Hikari" "DestroyJavaVM"
     "Catalina-util" "poller" "stop" "listener" "signal" "Sweeper thread"
 ];
+
+/// Threads that do not serve, by the name of their group and what they wait for: whole ones.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Bystanders(pub BTreeMap<String, BTreeMap<Wait, f64>>);
+
+impl Bystanders {
+    /// How many of a group are among those that wait for this.
+    pub fn of(&self, group: &str, wait: &Wait) -> f64 {
+        self.0.get(group).and_then(|states| states.get(wait)).copied().unwrap_or(0.0)
+    }
+
+    /// All of a group.
+    pub fn in_group(&self, group: &str) -> f64 {
+        self.0.get(group).map_or(0.0, |states| states.values().sum())
+    }
+}
 
 /// Where the threads that serve requests stand: average numbers.
 #[derive(Debug, Clone, Default)]

@@ -1,6 +1,4 @@
 use record::{Cause, Design};
-use serde::Deserialize;
-use serde::de::IntoDeserializer;
 use std::fmt;
 
 /// Blocks that an experiment may have at most: the bounds are computed for each look, and nobody waits for more.
@@ -82,39 +80,12 @@ fn asked(design: &Design, hypothesis: &plan::Hypothesis) -> Result<(), Error> {
         return fail("its smallest effect is not above 0; 10% is usual".to_owned());
     }
     for word in &hypothesis.relieves {
-        if let Err(Unknown(words)) = cause(word) {
-            let near = words.iter().min_by_key(|known| strsim::levenshtein(known, word));
+        let names = || Cause::ALL.iter().map(|cause| cause.name());
+        if !names().any(|name| name == word) {
+            let near = names().min_by_key(|name| strsim::levenshtein(name, word));
             let near = near.map(|near| format!("; '{near}' is the nearest")).unwrap_or_default();
             return fail(format!("`relieves` names '{word}', which no diagnosis does{near}"));
         }
     }
     Ok(())
-}
-
-/// The cause of this name, as diagnoses have it: `cpu-quota`. The words are those of the type itself, so that a
-/// cause added there is known here.
-pub(crate) fn cause(word: &str) -> Result<Cause, Unknown> {
-    Cause::deserialize(word.into_deserializer())
-}
-
-/// A word that names nothing, and those that would have.
-#[derive(Debug)]
-pub(crate) struct Unknown(pub(crate) &'static [&'static str]);
-
-impl fmt::Display for Unknown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "none of {}", self.0.join(", "))
-    }
-}
-
-impl std::error::Error for Unknown {}
-
-impl serde::de::Error for Unknown {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        Self(&[])
-    }
-
-    fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
-        Self(expected)
-    }
 }

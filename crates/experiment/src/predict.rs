@@ -1,6 +1,4 @@
-use crate::check::cause;
 use crate::course::Experiment;
-use diagnosis::cause_name;
 use plan::{At, Hypothesis, Measure};
 use record::{Answer, Cause, Expected, Visit};
 
@@ -32,8 +30,8 @@ pub(crate) fn expected(experiment: &Experiment, asked: &Hypothesis) -> Option<Ex
             "the first starts of the plan as it stands do not agree on what gives first, or nothing did",
         );
     };
-    let starts = format!("{} ({starts} of {} starts)", cause_name(limit), pilot.len());
-    let relieved = asked.relieves.iter().any(|word| cause(word).is_ok_and(|relieved| relieved == limit));
+    let starts = format!("{} ({starts} of {} starts)", limit.words(), pilot.len());
+    let relieved = asked.relieves.iter().any(|name| name == limit.name());
     Some(if relieved {
         let why = format!("the plan as it stands is limited by {starts}, which this relieves");
         Expected { answer: Some(Answer::Better), why }

@@ -1,6 +1,5 @@
 use crate::course::Experiment;
 use crate::predict::commonest;
-use diagnosis::cause_name;
 use plan::{At, Hypothesis, Measure};
 use record::{ProbeOf, Visit};
 
@@ -41,7 +40,7 @@ pub(crate) fn gave(experiment: &Experiment, asked: &Hypothesis) -> String {
         let with = if arm == 0 { String::new() } else { format!("with '{}' ", arms[arm].name) };
         let unit = if parts.is_empty() { " starts" } else { "" };
         parts.push(match cause {
-            Some((cause, times)) => format!("{with}{} ({times} of {starts}{unit})", cause_name(cause)),
+            Some((cause, times)) => format!("{with}{} ({times} of {starts}{unit})", cause.words()),
             None => format!("{with}nothing that could be named"),
         });
     }

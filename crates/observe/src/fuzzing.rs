@@ -4,7 +4,7 @@
 use crate::jvm::{dump, perfdata, virtuals};
 use crate::metrics::text;
 use crate::sweep::{call, local};
-use crate::{cgroup, diag, disks, host, network, titles};
+use crate::{cgroup, diag, disks, network, titles};
 use procfs::groups;
 use std::path::Path;
 
@@ -48,7 +48,7 @@ pub fn kernel(bytes: &[u8]) {
     let _ = diag::messages(bytes, &mut |_| {});
     let text = &String::from_utf8_lossy(bytes);
     let _ = (cgroup::limits::stalls(text, text, text), groups::mounts(text, Path::new("/")));
-    let _ = (disks::parse(text, |_| true), host::Stat::parse(text), procfs::kib(text, "MemAvailable"));
+    let _ = (disks::parse(text, |_| true), procfs::host_stat(text), procfs::kib(text, "MemAvailable"));
     let _ = (network::named(text, "Tcp", "OutSegs"), network::softnet(text));
     let _ = (network::interfaces(text), network::tracking(text));
     let _ = (network::time_wait(text), procfs::limit(text, "Max open files"));

@@ -5,7 +5,7 @@ use crate::disks;
 use crate::said::Unobservable;
 use crate::scene::Scene;
 use crate::source::Source;
-use procfs::{Times, count, kib, read_number, tick_ns};
+use procfs::{HostStat, host_stat, kib, read_number, tick_ns};
 use record::watch::{Disk, Host, Missing, Pressure, Usage, Window};
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,30 +21,9 @@ pub(crate) struct Machine {
 /// Counters since the machine started.
 #[derive(Debug, Default)]
 struct Counts {
-    stat: Stat,
+    stat: HostStat,
     pressure: Option<Pressure>,
     disks: HashMap<String, Disk>,
-}
-
-/// What /proc/stat says.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stat {
-    cpus: u32,
-    times: Times,
-    runnable: u32,
-}
-
-impl Stat {
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let runnable = count(text, "procs_running").unwrap_or(0) as u32;
-        Some(Self { cpus: processors(text), times: procfs::times(text, "cpu")?, runnable })
-    }
-}
-
-/// How many processors the machine has, of /proc/stat.
-pub(crate) fn processors(stat: &str) -> u32 {
-    let is_one = |line: &&str| line.starts_with("cpu") && !line.starts_with("cpu ");
-    stat.lines().filter(is_one).count() as u32
 }
 
 fn format(what: &str) -> io::Error {
@@ -77,7 +56,7 @@ impl Machine {
 
 impl Source for Machine {
     fn cut(&mut self, _: &Scene, window: &mut Window) {
-        let Some(stat) = self.text("processors of the machine", "/proc/stat", Stat::parse) else { return };
+        let Some(stat) = self.text("processors of the machine", "/proc/stat", host_stat) else { return };
         let pressure = self.pressure();
         let is_whole = |name: &str| Path::new("/sys/block").join(name).exists();
         let disks = self.text("disks", "/proc/diskstats", |text| Some(disks::parse(text, is_whole)));
@@ -97,7 +76,12 @@ impl Source for Machine {
                 idle_ns: ns(new.idle, old.idle),
                 iowait_ns: ns(new.iowait, old.iowait),
                 steal_ns: ns(new.stolen, old.stolen),
-                runnable: now.stat.runnable,
+                runnable: now.stat.running.unwrap_or(0) as u32,
+                switches: now
+                    .stat
+                    .switches
+                    .zip(before.stat.switches)
+                    .map(|(now, before)| now.saturating_sub(before)),
                 memory_available_bytes: memory.unwrap_or(0),
                 pressure: now.pressure.zip(before.pressure).map(|(now, before)| stalled(now, before)),
                 tasks: threads.zip(most).map(|(load, limit)| Usage { used: load.tasks, limit }),
@@ -118,27 +102,6 @@ impl Source for Machine {
 mod tests {
     use super::*;
 
-    const STAT: &str = "\
-cpu  100 20 30 4000 50 6 7 8 90 10
-cpu0 50 10 15 2000 25 3 3 4 45 5
-cpu1 50 10 15 2000 25 3 4 4 45 5
-intr 1 2 3
-ctxt 4
-procs_running 3
-procs_blocked 0
-";
-
-    #[test]
-    fn formats() {
-        let times = Times { user: 120, system: 30, interrupts: 13, idle: 4000, iowait: 50, stolen: 8 };
-        assert_eq!(Stat::parse(STAT), Some(Stat { cpus: 2, times, runnable: 3 }));
-        for broken in ["", "cpu  1 2 3\n", "intr 1\n", "cpu  a b c d e f g h\n"] {
-            assert_eq!(Stat::parse(broken), None, "{broken:?}");
-        }
-        // What overflows is none: files here may come from who makes a container's.
-        assert_eq!(Stat::parse(&format!("cpu  {} 1 0 0 0 0 0 0\n", u64::MAX)), None);
-    }
-
     #[test]
     fn this_machine() {
         let mut machine = Machine::default();
@@ -153,6 +116,7 @@ procs_blocked 0
         let host = window.host.expect("Linux has all of it");
         assert!(host.cpus > 0, "{host:?}");
         assert!(host.user_ns > 0 && host.memory_available_bytes > 1 << 20, "{host:?}");
+        assert!(host.switches.is_some_and(|switches| switches > 0), "{host:?}");
         assert!(host.tasks.is_some_and(|tasks| tasks.used > 1 && tasks.limit > tasks.used), "{host:?}");
         // A kernel without pressure says so; nothing else may be missing.
         assert!(machine.missing().iter().all(|missing| missing.what == "pressure of the machine"));

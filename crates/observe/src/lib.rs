@@ -15,6 +15,7 @@ mod absent;
 mod cgroup;
 mod diag;
 mod disks;
+mod finder;
 mod fold;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
@@ -40,7 +41,7 @@ mod watch;
 pub use target::Where;
 pub use watch::{Sighting, Watch};
 
-use scene::Finder;
+use finder::Finder;
 use source::Source;
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,18 +1,5 @@
 //! Who is watched at this moment.
 
-mod about;
-mod downstream;
-mod finder;
-mod holders;
-mod level;
-pub(crate) mod listing;
-mod service;
-#[cfg(test)]
-mod tests;
-
-pub(crate) use finder::Finder;
-pub(crate) use listing::{Listing, of_process};
-
 use record::watch::{Level, Missing, Subject};
 
 /// The process trees that are watched, as of the last time they were looked for.

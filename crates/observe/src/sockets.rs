@@ -6,8 +6,9 @@ mod owners;
 mod tests;
 
 use crate::diag::tcp;
+use crate::finder::{Listing, of_process};
 use crate::said::Unobservable;
-use crate::scene::{Listing, Scene, of_process};
+use crate::scene::Scene;
 use crate::source::Source;
 use owners::Owners;
 use procfs::{Socket, State};

@@ -1,7 +1,8 @@
 //! The watch: one thread that reads its sources when they want to be read, and cuts windows.
 
+use crate::finder::Finder;
 use crate::real_time;
-use crate::scene::{Finder, Scene};
+use crate::scene::Scene;
 use crate::source::Source;
 use record::watch::{Look, Missing, SubjectWindow, Watched, Window};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};

@@ -1,7 +1,6 @@
 //! Bytes copied within memory, and the smallest things a program can ask for: what all other figures are held against.
 
-use crate::cell::{Block, CellKind, Named};
-use crate::rounds::Table;
+use crate::block::{Block, Measurable, Named};
 use record::{Figure, Unit};
 use serde::{Deserialize, Serialize};
 use std::hint::black_box;
@@ -30,9 +29,9 @@ pub enum Cell {
     Touch,
 }
 
-impl Cell {
-    pub fn figures(self) -> Vec<Named> {
-        let row = match self {
+impl Measurable for Cell {
+    fn figures(&self) -> Vec<Named> {
+        let row = match *self {
             Self::Copy(size) => format!("memcpy of {size}"),
             Self::Clock => "reading the clock".to_owned(),
             Self::Call => "a system call (getppid)".to_owned(),
@@ -41,8 +40,8 @@ impl Cell {
         vec![Named { row, column: "each".to_owned(), unit: Unit::Nanos }]
     }
 
-    pub fn block(self, operations: u64) -> io::Result<Block> {
-        let took = match self {
+    fn block(&self, operations: u64) -> io::Result<Block> {
+        let took = match *self {
             Self::Copy(size) => copy(size, operations)?,
             Self::Clock => timed(operations, || _ = black_box(sys::monotonic_ns())),
             Self::Call => timed(operations, || _ = black_box(rustix::process::getppid())),
@@ -89,17 +88,13 @@ fn touch(operations: u64) -> io::Result<Duration> {
 /// The table.
 pub struct Copies;
 
-impl Table for Copies {
-    fn name(&self) -> &'static str {
-        "memcpy"
-    }
-
-    fn cells(&self) -> Vec<CellKind> {
+impl Copies {
+    pub(crate) fn cells(&self) -> Vec<Cell> {
         let copies = SIZES.map(|size| Cell::Copy(Bytes(size)));
-        copies.into_iter().chain([Cell::Touch, Cell::Call, Cell::Clock]).map(CellKind::Copy).collect()
+        copies.into_iter().chain([Cell::Touch, Cell::Call, Cell::Clock]).collect()
     }
 
-    fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
+    pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
         for (figure, size) in figures.iter_mut().zip(SIZES) {
             let rate = size as f64 / figure.median;
             figure.argument = Some(format!(

@@ -1,6 +1,6 @@
 //! From blocks to a figure.
 
-use crate::cell::{Block, CellKind};
+use crate::block::{Block, Named};
 use record::{Figure, Single};
 use stats::Histogram;
 
@@ -10,8 +10,8 @@ pub(crate) fn median(figures: &[Figure], row: &str, column: &str) -> Option<f64>
 }
 
 /// The figures of a cell, once all its blocks are made.
-pub(crate) fn figures(table: &str, what: &CellKind, blocks: &[Block]) -> Vec<Figure> {
-    let named = what.figures().into_iter().enumerate();
+pub(crate) fn figures(table: &str, named: Vec<Named>, blocks: &[Block]) -> Vec<Figure> {
+    let named = named.into_iter().enumerate();
     named
         .filter_map(|(at, named)| {
             let values: Vec<f64> = blocks.iter().filter_map(|block| block.values.get(at).copied()).collect();
@@ -48,6 +48,7 @@ fn apart(blocks: &[Block]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::Measurable;
     use crate::copy::Cell;
     use units::Nanos;
 
@@ -66,7 +67,7 @@ mod tests {
             }
         };
         let blocks = [block(5.0, 4), block(7.0, 9), block(6.0, 5)];
-        let figures = figures("memcpy", &CellKind::Copy(Cell::Call), &blocks);
+        let figures = figures("memcpy", Cell::Call.figures(), &blocks);
         let [figure] = figures.as_slice() else { panic!("{figures:?}") };
         assert_eq!((figure.median, figure.low, figure.high), (6.0, 5.0, 7.0));
         assert_eq!(figure.blocks, [5.0, 7.0, 6.0]);
@@ -78,7 +79,7 @@ mod tests {
     #[test]
     fn one_that_cannot_tell_makes_none() {
         let blocks = [Block { values: vec![1.0], operations: 1, ..Block::default() }];
-        let figure = &figures("memcpy", &CellKind::Copy(Cell::Call), &blocks)[0];
+        let figure = &figures("memcpy", Cell::Call.figures(), &blocks)[0];
         assert_eq!((figure.switches, figure.apart, figure.single), (None, None, None));
     }
 }

@@ -6,8 +6,7 @@ mod memory;
 mod rounds;
 mod stream;
 
-use crate::cell::{Block, CellKind, Named};
-use crate::rounds::Table;
+use crate::block::{Block, Measurable, Named};
 use crate::sides::Placement;
 use record::{Figure, Unit};
 use serde::{Deserialize, Serialize};
@@ -94,8 +93,14 @@ fn buffered(size: Bytes, buffer: Option<Bytes>) -> String {
 }
 
 impl Cell {
-    pub fn figures(self) -> Vec<Named> {
-        let (row, column, unit) = match self {
+    fn large(self) -> bool {
+        matches!(self, Self::Throughput(_, size, _) if size >= LARGE)
+    }
+}
+
+impl Measurable for Cell {
+    fn figures(&self) -> Vec<Named> {
+        let (row, column, unit) = match *self {
             Self::Latency(medium, size, place) => (one_way(medium), placed(size, place), Unit::Nanos),
             Self::Framed(framing, medium, place) => {
                 (framed(framing, medium), placed(FRAMED, place), Unit::Nanos)
@@ -107,8 +112,8 @@ impl Cell {
         vec![Named { row, column, unit }]
     }
 
-    pub fn block(self, operations: u64) -> io::Result<Block> {
-        match self {
+    fn block(&self, operations: u64) -> io::Result<Block> {
+        match *self {
             Self::Latency(medium, size, place) => rounds::latency(medium, size, place, operations),
             Self::Framed(framing, medium, place) => {
                 rounds::framed(framing, medium, FRAMED, place, operations)
@@ -117,15 +122,11 @@ impl Cell {
         }
     }
 
-    fn large(self) -> bool {
-        matches!(self, Self::Throughput(_, size, _) if size >= LARGE)
-    }
-
-    pub fn least(self) -> u64 {
+    fn least(&self) -> u64 {
         if self.large() { LARGE_LEAST } else { LEAST }
     }
 
-    pub fn blocks(self) -> Option<u32> {
+    fn blocks(&self) -> Option<u32> {
         self.large().then_some(LARGE_BLOCKS)
     }
 }
@@ -133,12 +134,8 @@ impl Cell {
 /// The table.
 pub struct Ipc;
 
-impl Table for Ipc {
-    fn name(&self) -> &'static str {
-        "ipc"
-    }
-
-    fn cells(&self) -> Vec<CellKind> {
+impl Ipc {
+    pub(crate) fn cells(&self) -> Vec<Cell> {
         let possible = Placement::possible();
         let places: Vec<Placement> = possible.into_iter().filter(|place| *place != Placement::Free).collect();
         let mut all = Vec::new();
@@ -164,10 +161,10 @@ impl Table for Ipc {
                 all.extend(swept.map(|(size, buffer)| Cell::Throughput(medium, size, Some(buffer))));
             }
         }
-        all.into_iter().map(CellKind::Ipc).collect()
+        all
     }
 
-    fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
+    pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
         explain::explain(figures)
     }
 }

@@ -5,8 +5,7 @@ mod explain;
 mod minimal;
 mod tasks;
 
-use crate::cell::{Block, CellKind, Home, Named};
-use crate::rounds::Table;
+use crate::block::{Block, Home, Measurable, Named};
 use record::{Figure, Unit};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -98,9 +97,10 @@ impl Cell {
     const fn paused(method: Method, heap: u64) -> Self {
         Self { manner: Manner::LikeEliben, ..Self::new(method, heap) }
     }
+}
 
-    /// Its figures, in the order of a block's values.
-    pub fn figures(self) -> Vec<Named> {
+impl Measurable for Cell {
+    fn figures(&self) -> Vec<Named> {
         let row = match self.method {
             Method::Fork => "fork",
             Method::Clone => "clone3",
@@ -129,15 +129,13 @@ impl Cell {
         what.iter().map(named).collect()
     }
 
-    /// In what kind of worker it is measured.
-    pub fn home(self) -> Home {
+    fn home(&self) -> Home {
         let threads =
             matches!(self.method, Method::Thread | Method::ThreadNewStack | Method::Task | Method::TokioTask);
         Home { heap: self.heap, huge: self.huge, threads }
     }
 
-    /// The least operations that a block of it has.
-    pub fn least(self) -> u64 {
+    fn least(&self) -> u64 {
         match (self.method, self.manner) {
             (Method::Task | Method::TokioTask, _) => tasks::BATCH,
             (_, Manner::BackToBack) => LEAST,
@@ -145,9 +143,8 @@ impl Cell {
         }
     }
 
-    /// Measures a block.
-    pub fn block(self, operations: u64) -> io::Result<Block> {
-        block::block(self, operations)
+    fn block(&self, operations: u64) -> io::Result<Block> {
+        block::block(*self, operations)
     }
 }
 
@@ -157,17 +154,12 @@ pub struct Launch {
     pub like_eliben: bool,
 }
 
-impl Table for Launch {
-    fn name(&self) -> &'static str {
-        "launch"
+impl Launch {
+    pub(crate) fn cells(&self) -> Vec<Cell> {
+        if self.like_eliben { paused() } else { back_to_back() }
     }
 
-    fn cells(&self) -> Vec<CellKind> {
-        let cells = if self.like_eliben { paused() } else { back_to_back() };
-        cells.into_iter().map(CellKind::Launch).collect()
-    }
-
-    fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
+    pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
         if self.like_eliben { explain::paused(figures) } else { explain::back_to_back(figures) }
     }
 }
@@ -207,7 +199,7 @@ mod tests {
         for like_eliben in [false, true] {
             let cells = Launch { like_eliben }.cells();
             let mut names: Vec<(String, String)> =
-                cells.iter().flat_map(CellKind::figures).map(|named| (named.row, named.column)).collect();
+                cells.iter().flat_map(Cell::figures).map(|named| (named.row, named.column)).collect();
             let all = names.len();
             names.sort();
             names.dedup();

@@ -5,11 +5,14 @@
 //! figure needs; it measures a block when it is told to. Blocks of all figures of a table take turns in random order,
 //! so that whatever drifts meets all alike.
 
+mod block;
+mod calm;
 mod cell;
 mod clone;
 mod conditions;
 mod copy;
 mod costs;
+mod demonstration;
 mod figure;
 mod ipc;
 pub mod launch;
@@ -18,39 +21,21 @@ mod rounds;
 mod runtimes;
 mod sides;
 mod switch;
+mod tables;
 mod worker;
 
-pub use cell::{Block, CellKind, Home, Named};
-pub use clone::{Demonstration, demonstrate};
+pub use block::{Block, Effort, Home, Measurable, Named};
+pub use cell::CellKind;
 pub use conditions::survey;
 pub use costs::costs;
+pub use demonstration::{Demonstration, demonstrate};
 pub use ipc::Ipc;
 pub use launch::Launch;
 pub use memory::Memory;
-pub use rounds::{Effort, Table, measure};
+pub use rounds::{Table, measure};
 pub use switch::Switch;
+pub use tables::{Options, tables};
 pub use worker::{Worker, work};
-
-/// What else may be asked of the tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
-    /// Launching as the program behind a well-known article measured it.
-    pub like_eliben: bool,
-    /// Switching in the runtimes of Go, Java and Node too, as far as they are installed.
-    pub runtimes: bool,
-}
-
-/// All tables, in the order of telling.
-pub fn tables(options: Options) -> Vec<Box<dyn Table>> {
-    let Options { like_eliben, runtimes } = options;
-    vec![
-        Box::new(Launch { like_eliben }),
-        Box::new(Switch { runtimes }),
-        Box::new(Memory),
-        Box::new(Ipc),
-        Box::new(copy::Copies),
-    ]
-}
 
 /// Why nothing, or not all, could be measured.
 #[derive(Debug)]

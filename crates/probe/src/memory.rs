@@ -5,9 +5,7 @@ mod readings;
 
 pub use cell::Cell;
 
-use crate::cell::CellKind;
 use crate::figure::median;
-use crate::rounds::Table;
 use cell::{FREE, MALLOC, PARTS, SUM, Thread};
 use record::{Figure, Summand};
 use units::Bytes;
@@ -17,17 +15,13 @@ const KIB: f64 = 1024.0;
 /// The table.
 pub struct Memory;
 
-impl Table for Memory {
-    fn name(&self) -> &'static str {
-        "memory"
-    }
-
-    fn cells(&self) -> Vec<CellKind> {
+impl Memory {
+    pub(crate) fn cells(&self) -> Vec<Cell> {
         let threads = [Thread::Plain, Thread::Touched, Thread::Raw].map(Cell::Thread);
-        threads.into_iter().chain([Cell::Malloc]).map(CellKind::Memory).collect()
+        threads.into_iter().chain([Cell::Malloc]).collect()
     }
 
-    fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
+    pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
         let of = |thread: Thread| Cell::Thread(thread).row();
         let stack = Bytes(rustix::param::page_size() as u64);
         for figure in figures.iter_mut() {

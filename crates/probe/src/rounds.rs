@@ -1,15 +1,15 @@
 //! Blocks of all cells of a table, taking turns until each has enough.
 
 use crate::Error;
-use crate::cell::{Block, CellKind, Home};
+use crate::block::{Block, Effort, Home};
+use crate::calm::{Calm, FOREIGN};
+use crate::cell::CellKind;
 use crate::figure::figures;
 use crate::worker::Worker;
 use record::{Caveat, Doubt, Event, Figure};
 use stats::shuffled;
 use std::collections::HashMap;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
-use sys::{Ticks, UsageOf, usage};
+use std::time::Duration;
 use units::Nanos;
 
 /// Values of two blocks in a row that differ by less show that a cell is warm,
@@ -18,9 +18,7 @@ const WARM: f64 = 0.02;
 const WARM_MOST: u32 = 10;
 /// Operations grow at most by this factor from one block to the next while their number is being found.
 const GROWTH: f64 = 10.0;
-/// A round in which others used more than this of a processor,
-const FOREIGN: f64 = 0.05;
-/// or the hypervisor took more than this share of the time, is disturbed.
+/// A round in which the hypervisor took more than this share of the time is disturbed, as one is in which others used too much.
 const STOLEN: f64 = 0.01;
 /// Less time than this says nothing about either: the kernel counts in ticks.
 const TELLING: Duration = Duration::from_millis(300);
@@ -40,19 +38,6 @@ pub trait Table {
     fn extra(&self, _effort: &Effort, _stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
         (Vec::new(), Vec::new())
     }
-}
-
-/// How much is done.
-#[derive(Debug, Clone)]
-pub struct Effort {
-    /// Blocks of each cell.
-    pub blocks: u32,
-    /// What a block should take.
-    pub block: Nanos,
-    /// Orders the blocks.
-    pub seed: u64,
-    /// torment's own program, of which the workers are made.
-    pub program: PathBuf,
 }
 
 /// A cell with the blocks made of it so far.
@@ -99,7 +84,7 @@ pub fn measure(
     let disturbed = rounds(&mut courses, &mut workers, effort, stop)?;
     drop(workers);
     let mut measured: Vec<Figure> =
-        courses.iter().flat_map(|course| figures(name, &course.what, &course.blocks)).collect();
+        courses.iter().flat_map(|course| figures(name, course.what.figures(), &course.blocks)).collect();
     measured.iter_mut().for_each(|figure| figure.caveats.extend(disturbed.clone()));
     let (others, missing) = if stop() { Default::default() } else { table.extra(effort, stop) };
     measured.extend(others);
@@ -165,7 +150,7 @@ fn rounds(
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Caveat>, Error> {
     let (mut anew, mut kept, mut round) = (effort.blocks / ANEW, 0, 0);
-    let mut calm = Calm::new();
+    let mut turns = Turns::new();
     while courses.iter().any(|course| course.blocks.len() < course.wanted as usize) {
         let mut made = Vec::new();
         for at in shuffled(courses.len(), effort.seed, round) {
@@ -178,7 +163,7 @@ fn rounds(
             }
             match workers.block(&course.what, course.operations)? {
                 Ok(block) => {
-                    calm.used += block.used.to_duration();
+                    turns.used += block.used.to_duration();
                     made.push((at, block));
                 }
                 Err(why) => {
@@ -189,13 +174,12 @@ fn rounds(
             }
         }
         round += 1;
-        match calm.disturbed() {
-            Some(_) if anew > 0 => {
+        if turns.disturbed() {
+            if anew > 0 {
                 anew -= 1;
                 continue;
             }
-            Some(_) => kept += 1,
-            None => {}
+            kept += 1;
         }
         for (at, block) in made {
             courses[at].blocks.push(block);
@@ -213,38 +197,26 @@ fn rounds(
     }))
 }
 
-/// Whether anybody else was at work.
-struct Calm {
-    ticks: Option<Ticks>,
-    since: Instant,
-    /// Processor time of this process at the beginning.
-    own: Duration,
-    /// Processor time of the workers since then.
+/// A round's time, and what the workers used of it.
+struct Turns {
+    calm: Calm,
     used: Duration,
 }
 
-impl Calm {
+impl Turns {
     fn new() -> Self {
-        let own = usage(UsageOf::Process).processor;
-        Self { ticks: Ticks::now(), since: Instant::now(), own, used: Duration::ZERO }
+        Self { calm: Calm::new(), used: Duration::ZERO }
     }
 
-    /// The larger of both shares, if it is too large; of what has passed since the last answer that was not too short to tell.
-    fn disturbed(&mut self) -> Option<f64> {
-        let passed = self.since.elapsed();
-        if passed < TELLING {
-            return None;
+    /// Whether anybody else was at work, in what has passed since the last answer that was not too short to tell.
+    fn disturbed(&mut self) -> bool {
+        if self.calm.passed() < TELLING {
+            return false;
         }
-        let now = Ticks::now();
-        let seen = self.ticks.zip(now).map(|(before, now)| now.since(&before));
-        let own = usage(UsageOf::Process).processor;
-        let ours = self.used + own.saturating_sub(self.own);
-        *self = Self::new();
-        let seen = seen?;
         // The kernel charges a tick to whoever it meets: two of them may be nobody's fault.
         let slack = Duration::from_secs_f64(2.0 / rustix::param::clock_ticks_per_second() as f64);
-        let foreign = seen.busy().saturating_sub(ours + slack).as_secs_f64() / passed.as_secs_f64();
-        let stolen = seen.stolen_share();
-        (foreign > FOREIGN || stolen > STOLEN).then(|| foreign.max(stolen))
+        let seen = self.calm.others(self.used + slack);
+        *self = Self::new();
+        seen.is_some_and(|(others, stolen)| others > FOREIGN || stolen > STOLEN)
     }
 }

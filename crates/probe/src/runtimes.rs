@@ -4,15 +4,15 @@
 mod folder;
 mod program;
 
-use crate::rounds::Effort;
+use crate::block::Effort;
+use crate::calm::{Calm, FOREIGN};
 use crate::sides::Placement;
 use folder::Folder;
 use program::{Ended, Line, found, run};
 use record::{Caveat, Doubt, Figure, Unit};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
-use sys::{Ticks, UsageOf, usage};
+use std::time::Duration;
 
 const GO: &str = include_str!("../runtimes/handover.go");
 const JAVA: &str = include_str!("../runtimes/Handover.java");
@@ -32,8 +32,6 @@ const GO_LEAST: u32 = 22;
 const BUILDING: Duration = Duration::from_secs(180);
 /// For a program, beside its blocks: to start, and to be compiled while it runs.
 const WARMING: Duration = Duration::from_secs(60);
-/// Others that use more of a processor than this while a program runs disturb it.
-const FOREIGN: f64 = 0.05;
 
 /// A row, and how it is come by.
 struct Runtime {
@@ -171,7 +169,7 @@ fn figure(
         Err(Ended::Stopped) => return Ok(None),
         Err(Ended::Failed(why)) => return Err(why),
     };
-    let disturbed = calm.disturbed();
+    let disturbed = disturbed(&calm);
     let mut lines = Vec::new();
     for line in said.lines() {
         lines.push(serde_json::from_str::<Line>(line).map_err(|why| format!("it says {line:?}: {why}"))?);
@@ -186,35 +184,16 @@ fn figure(
     Ok(Some(Figure { caveats: disturbed.into_iter().collect(), ..figure }))
 }
 
-/// Whether anybody else was at work while a program ran.
-struct Calm {
-    ticks: Option<Ticks>,
-    used: Duration,
-    began: Instant,
-}
-
-/// Of this process and of all that it has waited for.
-fn used() -> Duration {
-    usage(UsageOf::Process).processor + usage(UsageOf::Children).processor
-}
-
-impl Calm {
-    fn new() -> Self {
-        Self { ticks: Ticks::now(), used: used(), began: Instant::now() }
-    }
-
-    fn disturbed(&self) -> Option<Caveat> {
-        let seen = self.ticks.zip(Ticks::now()).map(|(before, now)| now.since(&before))?;
-        let ours = used().saturating_sub(self.used);
-        let foreign = seen.busy().saturating_sub(ours).as_secs_f64() / self.began.elapsed().as_secs_f64();
-        (foreign > FOREIGN).then(|| {
-            let text = format!(
-                "others used more than {:.0} % of a processor meanwhile; measure again on a quiet machine",
-                FOREIGN * 100.0
-            );
-            Caveat::new(Doubt::Disturbed, text)
-        })
-    }
+/// A caveat if anybody else was at work while the program ran.
+fn disturbed(calm: &Calm) -> Option<Caveat> {
+    let (others, _) = calm.others(Duration::ZERO)?;
+    (others > FOREIGN).then(|| {
+        let text = format!(
+            "others used more than {:.0} % of a processor meanwhile; measure again on a quiet machine",
+            FOREIGN * 100.0
+        );
+        Caveat::new(Doubt::Disturbed, text)
+    })
 }
 
 #[cfg(test)]

@@ -5,10 +5,8 @@ mod medium;
 mod rounds;
 mod tasks;
 
-use crate::cell::{Block, CellKind, Named};
+use crate::block::{Block, Measurable, Named};
 use crate::figure::median;
-use crate::rounds::{Effort, Table};
-use crate::runtimes;
 use crate::sides::{Kind, Placement};
 use record::{Figure, Unit};
 use serde::{Deserialize, Serialize};
@@ -73,9 +71,9 @@ pub enum Cell {
     Tokio,
 }
 
-impl Cell {
-    pub fn figures(self) -> Vec<Named> {
-        let (row, place, unit) = match self {
+impl Measurable for Cell {
+    fn figures(&self) -> Vec<Named> {
+        let (row, place, unit) = match *self {
             Self::Handover(medium, kind, place) => {
                 (format!("{}, {}", medium.name(), kind.name()), place, Unit::Nanos)
             }
@@ -87,8 +85,8 @@ impl Cell {
         vec![Named { row, column: place.name().to_owned(), unit }]
     }
 
-    pub fn block(self, operations: u64) -> io::Result<Block> {
-        match self {
+    fn block(&self, operations: u64) -> io::Result<Block> {
+        match *self {
             Self::Handover(medium, kind, place) => rounds::handover(medium, kind, place, operations),
             Self::Alone(medium) => rounds::alone(medium, operations),
             Self::Echo(place) => rounds::echo(place, operations),
@@ -98,7 +96,7 @@ impl Cell {
     }
 
     /// So many that both sides have looked where the other runs, and the first round does not matter.
-    pub fn least(self) -> u64 {
+    fn least(&self) -> u64 {
         500
     }
 }
@@ -109,12 +107,8 @@ pub struct Switch {
     pub runtimes: bool,
 }
 
-impl Table for Switch {
-    fn name(&self) -> &'static str {
-        "switch"
-    }
-
-    fn cells(&self) -> Vec<CellKind> {
+impl Switch {
+    pub(crate) fn cells(&self) -> Vec<Cell> {
         let places = Placement::possible();
         let mut all = Vec::new();
         for kind in [Kind::Threads, Kind::Processes] {
@@ -125,14 +119,10 @@ impl Table for Switch {
         all.extend(places.iter().map(|place| Cell::Echo(*place)));
         all.extend(Medium::ALONE.map(Cell::Alone));
         all.extend([Cell::Tokio, Cell::ByHand]);
-        all.into_iter().map(CellKind::Switch).collect()
+        all
     }
 
-    fn extra(&self, effort: &Effort, stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
-        if self.runtimes { runtimes::measure(self.name(), effort, stop) } else { Default::default() }
-    }
-
-    fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
+    pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
         explain::explain(figures)
     }
 }

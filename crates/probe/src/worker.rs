@@ -1,13 +1,15 @@
 //! The process that measures, seen from both sides.
 
 use crate::Error;
-use crate::cell::{Block, CellKind, Home};
+use crate::block::{Block, Home};
+use crate::calm::used;
+use crate::cell::CellKind;
 use serde::{Deserialize, Serialize};
 use service::{Anew, Talk};
 use std::io;
 use std::path::Path;
 use std::time::Instant;
-use sys::{Allowed, Mapping, UsageOf, usage};
+use sys::{Allowed, Mapping};
 use units::Nanos;
 
 /// What a worker is asked, a line of JSON each; it answers with a [`Block`], or why there is none.
@@ -78,9 +80,4 @@ fn touched(home: Home) -> io::Result<Option<Mapping>> {
     }
     heap.fill(1);
     Ok(Some(heap))
-}
-
-/// Processor time of this process and of all it has waited for.
-fn used() -> std::time::Duration {
-    usage(UsageOf::Process).processor + usage(UsageOf::Children).processor
 }

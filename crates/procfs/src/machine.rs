@@ -1,6 +1,6 @@
 //! The machine.
 
-use crate::{field, number};
+use crate::{count, field, number};
 
 /// Processor time since the machine started (`/proc/stat`), in ticks: see [`crate::tick_ns`]. That of guests is part of `user`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,6 +30,38 @@ pub fn times(stat: &str, name: &str) -> Option<Times> {
     all.iter().try_fold(0_u64, |sum, time| sum.checked_add(*time))?;
     let [user, nice, system, idle, iowait, hard, soft, stolen] = all;
     Some(Times { user: user + nice, system, interrupts: hard + soft, idle, iowait, stolen })
+}
+
+/// What `/proc/stat` says of the machine since it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HostStat {
+    /// Processors.
+    pub cpus: u32,
+    /// Their time, of all together.
+    pub times: Times,
+    /// Context switches (`ctxt`).
+    pub switches: Option<u64>,
+    /// Processes and threads that were created (`processes`).
+    pub created: Option<u64>,
+    /// Threads ready or running at this moment (`procs_running`).
+    pub running: Option<u64>,
+}
+
+/// Reads it; none without the processors' time.
+pub fn host_stat(stat: &str) -> Option<HostStat> {
+    Some(HostStat {
+        cpus: processors(stat),
+        times: times(stat, "cpu")?,
+        switches: count(stat, "ctxt"),
+        created: count(stat, "processes"),
+        running: count(stat, "procs_running"),
+    })
+}
+
+/// How many processors the machine has, of `/proc/stat`.
+pub fn processors(stat: &str) -> u32 {
+    let is_one = |line: &&str| line.starts_with("cpu") && !line.starts_with("cpu ");
+    stat.lines().filter(is_one).count() as u32
 }
 
 /// What `/proc/loadavg` says of the machine's threads: `0.20 0.18 0.12 3/630 11206`.
@@ -69,6 +101,17 @@ mod tests {
             let text = broken.replace("MAX", &u64::MAX.to_string());
             assert_eq!(times(&text, "cpu"), None, "{broken}");
         }
+    }
+
+    #[test]
+    fn counters_by_name() {
+        let text = "cpu  1 0 2 3 0 0 0 4 0 0\ncpu0 1 0 1 3 0 0 0 4 0 0\ncpu1 0 0 1 0 0 0 0 0 0 0\nintr 5 6\nctxt 12345\n\
+                    btime 9\nprocesses 678\nprocs_running 3\nprocs_blocked 0\n";
+        let times = Times { user: 1, system: 2, idle: 3, stolen: 4, ..Times::default() };
+        let all = HostStat { cpus: 2, times, switches: Some(12345), created: Some(678), running: Some(3) };
+        assert_eq!(host_stat(text), Some(all));
+        assert_eq!(host_stat(&text.replace("ctxt", "other")), Some(HostStat { switches: None, ..all }));
+        assert_eq!(host_stat(&text.replace("cpu  ", "other ")), None);
     }
 
     #[test]

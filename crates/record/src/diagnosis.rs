@@ -1,3 +1,4 @@
+use crate::Cause;
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Rate};
 
@@ -54,72 +55,6 @@ pub enum NoFinding {
     NotObservable,
     /// Nothing was measured that could be judged.
     NothingMeasured,
-}
-
-/// Something that gives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cause {
-    /// The load generator itself.
-    Generator,
-    /// Local ports of the load generator.
-    Ports,
-    /// Descriptors of the load generator.
-    OwnDescriptors,
-    /// The queue of connections not yet accepted.
-    AcceptQueue,
-    /// A limit of threads or processes.
-    TaskLimit,
-    /// A limit of memory.
-    MemoryLimit,
-    /// A limit of descriptors.
-    Descriptors,
-    /// A processor quota.
-    CpuQuota,
-    /// Processors.
-    Cpu,
-    /// Processors, used by others on the machine.
-    Neighbour,
-    /// A pool of connections or permits.
-    Pool,
-    /// The number of workers.
-    Workers,
-    /// One lock.
-    Lock,
-    /// Something the service waits for, elsewhere.
-    Downstream,
-    /// Requests wait inside the service, and the kernel does not see for what.
-    Inside,
-    /// PostgreSQL: flushing its log at each commit.
-    PostgresWal,
-    /// PostgreSQL: a row, or another lock that sessions take.
-    PostgresLock,
-    /// PostgreSQL: processors.
-    PostgresCpu,
-    /// PostgreSQL: reading pages that are not in memory.
-    PostgresReads,
-    /// PostgreSQL: its limit of connections.
-    PostgresConnections,
-    /// PostgreSQL: transactions kept open by an application that does something else.
-    PostgresIdleInTransaction,
-    /// Garbage collection.
-    Gc,
-    /// Stopping for safepoints.
-    Safepoint,
-    /// Code not yet compiled.
-    ColdJit,
-    /// A disk.
-    Disk,
-    /// What is sent is lost on the way, and sent again.
-    Retransmissions,
-    /// An interface, or the kernel behind it, drops packets.
-    PacketDrops,
-    /// The firewall's table of connections.
-    Tracking,
-    /// The speed of a network link.
-    Bandwidth,
-    /// PostgreSQL: checkpoints that come too often.
-    PostgresCheckpoints,
 }
 
 /// One cause, with how sure it is and why.

@@ -4,6 +4,7 @@
 //! storing appends it, showing folds it, so a live, a replayed and a reported run take one path.
 
 pub mod catalogue;
+mod cause;
 mod diagnosis;
 mod doubt;
 mod event;
@@ -22,8 +23,9 @@ mod trial;
 mod verdict;
 pub mod watch;
 
+pub use cause::Cause;
 pub use diagnosis::{
-    Arithmetic, Cause, Confidence, Diagnosis, Evidence, Finding, NoFinding, Place, Prediction, Station, Use,
+    Arithmetic, Confidence, Diagnosis, Evidence, Finding, NoFinding, Place, Prediction, Station, Use,
 };
 pub use doubt::{Caveat, Doubt, Grounds};
 pub use event::{End, Event, Judgement, Log, Machine, Probing, Ramped, RunId, Started, Visiting};

@@ -4,7 +4,7 @@ use crate::args::{Common, SelftestArgs};
 use crate::{Failure, interrupt, paper, result, wrong};
 use anyhow::{Context, anyhow};
 use faults::{Cell, Expected, Judged, Outcome, Progress, Report, Tried};
-use record::{Cause, Event};
+use record::Event;
 use runner::{Stop, exit};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -91,24 +91,17 @@ fn listed(cell: &Cell) -> Vec<Text> {
     vec![head, Text::empty().and(Tone::Faint, truth)]
 }
 
-fn name(cause: Cause) -> String {
-    match serde_json::to_value(cause) {
-        Ok(Value::String(name)) => name,
-        _ => format!("{cause:?}"),
-    }
-}
-
-fn expected(expected: Expected) -> String {
+fn expected(expected: Expected) -> &'static str {
     match expected {
-        Expected::First { cause, .. } => name(cause),
-        Expected::Nothing => "nothing".to_owned(),
+        Expected::First { cause, .. } => cause.name(),
+        Expected::Nothing => "nothing",
     }
 }
 
 /// The n-th cause named; of none at all the reason.
 fn named(judged: &Judged, at: usize) -> String {
     match (judged.causes.get(at), at, judged.none) {
-        (Some(cause), ..) => name(*cause),
+        (Some(cause), ..) => cause.name().to_owned(),
         (None, 0, Some(none)) => format!(
             "({})",
             serde_json::to_value(none).ok().and_then(|v| Some(v.as_str()?.to_owned())).unwrap_or_default()
@@ -174,7 +167,7 @@ fn as_json(report: &Report) -> Value {
                 "expected": expected(tried.expected) });
             match &tried.outcome {
                 Outcome::Judged(judged) => {
-                    cell["causes"] = judged.causes.iter().map(|cause| name(*cause)).collect();
+                    cell["causes"] = judged.causes.iter().map(|cause| cause.name()).collect();
                     cell["confidence"] = json!(judged.confidence.map(|(value, _)| value));
                     cell["first_right"] = judged.first_right(tried.expected).into();
                     cell["second_right"] = judged.second_right(tried.expected).into();

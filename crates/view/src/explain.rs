@@ -5,9 +5,8 @@ use crate::document::{Section, Table, indented};
 use crate::verdict::{arithmetic, chain, confidence, evidence, none, prediction, sentences, unsaid};
 use crate::watched::{Figure, amount, anyone, average, figure, not_observable, subject_name};
 use crate::{RunView, Text, Tone, Trial};
-use diagnosis::cause_name;
 use record::watch::{Asker, Level, Look, Role, Subject, ThreadsAt, Watched};
-use record::{Confidence, Diagnosis, Finding};
+use record::{Cause, Confidence, Diagnosis, Finding};
 use units::{Nanos, Share, grouped};
 
 /// Places of threads, blocked sessions and statements that are shown of one look.
@@ -47,7 +46,7 @@ pub(crate) fn rest(view: &RunView) -> Vec<Section> {
 
 /// What a new verdict changes about the stored one, in one line.
 pub fn changed(stored: Option<&Diagnosis>, anew: &Diagnosis) -> Text {
-    let named = |diagnosis: &Diagnosis| diagnosis.cause().map_or("no cause", cause_name);
+    let named = |diagnosis: &Diagnosis| diagnosis.cause().map_or("no cause", Cause::words);
     let word = |diagnosis: &Diagnosis| diagnosis.findings.first().map_or("", |f| f.confidence.word());
     let line = Text::plain("  ").and(Tone::Faint, "judged again: ");
     match stored {
@@ -127,12 +126,12 @@ pub(crate) fn finding_head(index: usize, finding: &Finding, diagnosis: &Diagnosi
     };
     let mut about = format!(" · {} confidence", finding.confidence.word());
     if let Some(cause) = finding.follows_from {
-        about += &format!(" · follows from {}", cause_name(cause));
+        about += &format!(" · follows from {}", cause.words());
     }
     if let Some(trial) = finding.since_trial {
         about += &format!(" · since trial {trial}");
     }
-    Text::empty().and(Tone::Faint, rank).and(Tone::Strong, cause_name(finding.cause)).and(Tone::Faint, about)
+    Text::empty().and(Tone::Faint, rank).and(Tone::Strong, finding.cause.words()).and(Tone::Faint, about)
 }
 
 fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Text> {

@@ -1,5 +1,6 @@
 use crate::Image;
-use crate::code::{Flow, Target, decode, first_argument, number_register};
+use crate::code::{decode, first_argument, number_register};
+use crate::flow::{Flow, Target};
 use crate::registers::Registers;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,7 @@
 //! PostgreSQL's checkpoints: they come because so much was written, and all who write wait for the disk meanwhile.
 
-use crate::case::{Case, Condition, Moment};
+use crate::case::Case;
+use crate::condition::{Condition, Moment};
 use crate::found::{Contrast, Found, fact, source};
 use crate::rules::inside::active;
 use crate::words::{number, time};

@@ -1,7 +1,8 @@
 //! Workers that wait for each other: what locks and pools have in common.
 
 use super::event_loop::restless;
-use crate::case::{Case, Condition, Moment, cpu as cpu_of};
+use crate::case::Case;
+use crate::condition::{Condition, Moment, cpu as cpu_of};
 use crate::found::{Contrast, fact, source};
 use crate::way::used;
 use crate::words::{count, number};

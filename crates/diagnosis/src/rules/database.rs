@@ -1,7 +1,8 @@
 //! PostgreSQL by its own account: what its sessions wait for.
 
 use super::crowd;
-use crate::case::{Case, cpu as cpu_of, runnable as runnable_of};
+use crate::case::Case;
+use crate::condition::{cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
 use crate::rules::inside::{active, station};
 use crate::way;

@@ -1,7 +1,8 @@
 //! A few threads that all requests pass through, and that have no rest: event loops, most of them.
 
 use super::processors::{FULL, ONE_THREAD, by_cost, host_cpus, idle};
-use crate::case::{Case, Condition};
+use crate::case::Case;
+use crate::condition::Condition;
 use crate::found::{Contrast, Found, fact, source};
 use crate::way;
 use crate::words::{count, number};

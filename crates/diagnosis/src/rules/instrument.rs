@@ -1,6 +1,7 @@
 //! The load generator is the first suspect: where it was the limit, nothing is said of the target.
 
-use crate::case::{Case, cpu};
+use crate::case::Case;
+use crate::condition::cpu;
 use crate::found::{Found, fact, source};
 use crate::words::{number, time};
 use record::{Cause, Lack};

@@ -1,7 +1,8 @@
 //! The Java virtual machine: collection, safepoints, code not yet compiled.
 
 use super::processors::starved;
-use crate::case::{Case, Moment};
+use crate::case::Case;
+use crate::condition::Moment;
 use crate::found::{Contrast, Found, fact, source};
 use crate::words::{bytes, number, time};
 use record::Cause;

@@ -19,7 +19,7 @@ use crate::case::Case;
 use crate::found::Found;
 
 /// Every rule.
-pub(crate) const ALL: [fn(&Case<'_>) -> Option<Found>; 29] = [
+pub(crate) const ALL: &[fn(&Case<'_>) -> Option<Found>] = &[
     instrument::generator,
     instrument::ports,
     instrument::descriptors,

@@ -2,7 +2,8 @@
 
 use super::event_loop::carriers;
 use super::processors::{HOST_IDLE, THROTTLED, host_cpus, idle, starved};
-use crate::case::{Case, cpu as cpu_of, runnable as runnable_of};
+use crate::case::Case;
+use crate::condition::{cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
 use crate::words::{count, number};
 use record::Cause;

@@ -1,6 +1,7 @@
 //! The network, by the counters of the namespace that the service is in.
 
-use crate::case::{Case, Condition};
+use crate::case::Case;
+use crate::condition::Condition;
 use crate::found::{Contrast, Found, fact, source};
 use crate::way;
 use crate::words::{bytes, number};

@@ -1,7 +1,8 @@
 //! What workers wait for outside of the service: a peer, time, a disk; and whether there are too few of them.
 
 use super::crowd::{CALM, LEAST, MOST, named, outstanding_fact, station};
-use crate::case::{Case, Moment};
+use crate::case::Case;
+use crate::condition::Moment;
 use crate::found::{Contrast, Found, fact, source};
 use crate::way::used;
 use crate::words::{count, number, time};

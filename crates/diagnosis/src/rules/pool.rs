@@ -6,7 +6,8 @@ use super::crowd::{
 };
 use super::inside;
 use super::lock::lock;
-use crate::case::{Case, Condition};
+use crate::case::Case;
+use crate::condition::Condition;
 use crate::found::{Contrast, Found, fact, source};
 use crate::way;
 use crate::words::{count, number, time};

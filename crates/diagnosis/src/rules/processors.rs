@@ -2,7 +2,8 @@
 
 use super::event_loop::{Carriers, carriers, few, restless};
 use super::neighbour::others;
-use crate::case::{Case, Condition, Moment, cpu as cpu_of, runnable as runnable_of};
+use crate::case::Case;
+use crate::condition::{Condition, Moment, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
 use crate::way::used as used_there;
 use crate::words::{count, number};

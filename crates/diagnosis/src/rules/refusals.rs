@@ -123,7 +123,7 @@ pub(crate) fn tasks(case: &Case<'_>) -> Option<Found> {
         tasks.is_some_and(|t| t.refused.unwrap_or(0) > 0 || t.used >= t.limit)
             || subject.user_tasks.is_some_and(|usage| usage.share() >= 1.0)
     };
-    let threads = |side: &crate::case::Condition<'_>| f64::from(side.service().threads);
+    let threads = |side: &crate::condition::Condition<'_>| f64::from(side.service().threads);
     Some(
         Found::new(Cause::TaskLimit)
             .says(format!(

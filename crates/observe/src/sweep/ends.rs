@@ -1,7 +1,7 @@
 //! Where the socket behind a descriptor leads.
 
 use super::local::{Local, local};
-use crate::scene::Listing;
+use crate::finder::Listing;
 use procfs::{Socket, State};
 use record::watch::Wait;
 use std::collections::{HashMap, HashSet};

@@ -368,7 +368,7 @@ fn another_users_process_is_seen_but_not_what_it_waits_for() {
 fn as_nobody() {
     let pid: u32 = std::env::var("OBSERVED").expect("it was given").parse().expect("it is a number");
     let asked = plan::Watch { pids: vec![pid], ..plan::Watch::default() };
-    let finder = crate::scene::Finder::new(&asked, &crate::Where::Nowhere);
+    let finder = crate::finder::Finder::new(&asked, &crate::Where::Nowhere);
     let scene = finder.scene();
     assert_eq!(scene.level, record::watch::Level::SameUser);
     assert!(

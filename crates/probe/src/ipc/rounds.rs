@@ -4,7 +4,7 @@ use super::framing::{Http, Rpc};
 use super::memory::{Mailbox, Ring, Wait};
 use super::stream::{Ends, Stream, pair};
 use super::{Framing, Medium};
-use crate::cell::Block;
+use crate::block::Block;
 use crate::sides::{Common, Kind, Left, Placement, both};
 use rustix::process::getpid;
 use stats::Histogram;

@@ -2,7 +2,7 @@
 
 use super::tasks::{self, BATCH, Times};
 use super::{Cell, Manner, Method, Starts, minimal_program};
-use crate::cell::Block;
+use crate::block::Block;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use stats::Histogram;
 use std::fs::read_to_string;
@@ -192,6 +192,7 @@ fn kib(text: &str, name: &str) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::Measurable;
 
     const ALL: [Method; 11] = [
         Method::Fork,

@@ -1,6 +1,7 @@
 //! What the figures of launches mean: what they are made of, and what they say together.
 
 use super::{Cell, HUGE, MB, MIB, Method, SIZES, SIZES_PAUSED, Starts};
+use crate::block::Measurable;
 use record::{Figure, Summand};
 use stats::Slope;
 use units::{Bytes, Nanos, grouped};
@@ -313,18 +314,15 @@ fn time(ns: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::Named;
     use crate::launch::Launch;
-    use crate::rounds::Table;
 
     fn figures(table: &Launch, value: impl Fn(Cell, usize) -> f64) -> Vec<Figure> {
-        let cells = table.cells().into_iter().filter_map(|what| match what {
-            crate::CellKind::Launch(cell) => Some(cell),
-            _ => None,
-        });
-        let figure = |cell: Cell, at: usize, named: crate::Named| {
+        let figure = |cell: Cell, at: usize, named: Named| {
             let names = ("launch", named.row.as_str(), named.column.as_str());
             Figure::of(names, named.unit, vec![value(cell, at)], 1).expect("it is a number")
         };
+        let cells = table.cells().into_iter();
         cells
             .flat_map(|cell| cell.figures().into_iter().enumerate().map(move |(at, named)| (cell, at, named)))
             .map(|(cell, at, named)| figure(cell, at, named))

@@ -1,7 +1,7 @@
 //! A ramp of threads, or a piece of malloc's: one block.
 
 use super::readings::Readings;
-use crate::cell::{Block, Home, Named};
+use crate::block::{Block, Home, Measurable, Named};
 use record::{Room, Unit};
 use serde::{Deserialize, Serialize};
 use stats::Slope;
@@ -73,8 +73,10 @@ impl Cell {
             Self::Malloc => format!("malloc of {MALLOC}"),
         }
     }
+}
 
-    pub fn figures(self) -> Vec<Named> {
+impl Measurable for Cell {
+    fn figures(&self) -> Vec<Named> {
         let columns: Vec<&str> = match self {
             Self::Thread(_) => PARTS.into_iter().chain([FREE]).collect(),
             Self::Malloc => {
@@ -87,18 +89,18 @@ impl Cell {
     }
 
     /// What a crowd leaves behind in a process, no other kind of cell is to meet.
-    pub fn home(self) -> Home {
+    fn home(&self) -> Home {
         Home { threads: matches!(self, Self::Thread(_)), ..Home::default() }
     }
 
     /// Fewer than of others: a ramp takes its time, and comes out the same.
-    pub fn blocks(self) -> u32 {
-        BLOCKS
+    fn blocks(&self) -> Option<u32> {
+        Some(BLOCKS)
     }
 
-    pub fn block(self) -> io::Result<Block> {
+    fn block(&self, _: u64) -> io::Result<Block> {
         match self {
-            Self::Thread(thread) => ramp(thread),
+            Self::Thread(thread) => ramp(*thread),
             Self::Malloc => malloc(),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Medium;
 use super::medium::{Conditioned, Counters, Echo, Partner, Pipes, Socket, Turns, Yields, get, pipe, put};
-use crate::cell::Block;
+use crate::block::Block;
 use crate::sides::{Common, Kind, Left, Placement, both};
 use rustix::io::Errno;
 use rustix::thread::{futex, sched_getcpu, sched_yield};

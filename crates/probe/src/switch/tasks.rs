@@ -1,6 +1,6 @@
 //! Handovers that the kernel has no part in: between two tasks of one thread.
 
-use crate::cell::Block;
+use crate::block::Block;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;

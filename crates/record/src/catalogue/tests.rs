@@ -38,6 +38,7 @@ fn everything() -> Window {
         ..SubjectWindow::default()
     };
     let host = Host {
+        switches: Some(0),
         pressure: Some(Pressure::default()),
         tasks: usage,
         disks: vec![Disk::default()],

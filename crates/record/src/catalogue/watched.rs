@@ -222,6 +222,7 @@ noun! { Host, of "host" {
         neighbours_cpu_ns: Sum Ns, "neighbours_cpu", "processor time of processes neither watched nor torment"
             => "torment_host_neighbours_cpu_seconds_total";
         runnable: Level Count("thread"), "runnable", "threads ready or running";
+        switches: Sum Count("switch"), "switches", "context switches of all processors";
         memory_available_bytes: Level Bytes, "memory_available", "memory of the machine that could be had"
             => "torment_host_memory_available_bytes";
         tasks: Share Count("task"), "tasks", "threads of the machine";

@@ -116,6 +116,8 @@ pub struct Host {
     pub steal_ns: u64,
     /// Threads ready or running, at the end.
     pub runnable: u32,
+    /// Context switches of all processors (`ctxt` of /proc/stat); none in runs of earlier versions.
+    pub switches: Option<u64>,
     /// Memory that could be had, at the end.
     pub memory_available_bytes: u64,
     /// Pressure stall information; none where the kernel keeps none.

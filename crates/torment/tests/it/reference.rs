@@ -2,7 +2,9 @@
 //! --test reference` writes them anew.
 
 use crate::program::{Place, repository};
+use record::Cause;
 use record::catalogue::listed;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use view::tables::Table;
 
@@ -52,6 +54,23 @@ fn the_page_of_tables_has_every_column() {
     }
     page = filled(&page, "measures", &text);
     check("export.md", &page);
+}
+
+/// Each cause is in a row of the method's table that says when it holds, and no row is of a cause that is none.
+#[test]
+fn the_page_of_diagnosis_has_every_cause() {
+    let page = std::fs::read_to_string(file("method/diagnosis.md")).expect("it is there");
+    let (_, table) = page.split_once("| cause | holds when |").expect("a table of causes");
+    let cells = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let told: BTreeSet<&str> =
+        cells.flat_map(|line| names(line.split('|').nth(1).unwrap_or_default())).collect();
+    let known: BTreeSet<&str> = Cause::ALL.iter().map(|cause| cause.name()).collect();
+    assert_eq!(told, known);
+}
+
+/// What stands between grave accents.
+fn names(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
 }
 
 /// A column that means two things, or whose name has no unit where it needs one, would be found too late.

@@ -6,7 +6,6 @@ use super::{Names, WIDTH, connections};
 use crate::document::Table;
 use crate::words::shortened;
 use crate::{Text, Tone};
-use diagnosis::cause_name;
 use plan::{At, Measure};
 use record::{Cause, Taken};
 use std::collections::BTreeMap;
@@ -191,5 +190,5 @@ fn most<'a>(taken: impl Iterator<Item = &'a Taken>) -> Option<String> {
     }
     let (cause, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
     let often = if count < all { format!(" ({count} of {all})") } else { String::new() };
-    Some(format!("{}{often}", cause_name(cause)))
+    Some(format!("{}{often}", cause.words()))
 }

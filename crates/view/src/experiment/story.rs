@@ -6,7 +6,6 @@ use super::words::{answer_word, measure_words, number_of, ratio, value};
 use super::{Names, arms};
 use crate::words::shortened;
 use crate::{RunView, Text, Tone};
-use diagnosis::cause_name;
 use plan::Measure;
 use record::{Design, Standing, Taken, Visit, Visiting};
 use units::{Nanos, grouped};
@@ -115,7 +114,7 @@ fn of(names: &Names<'_>, taken: &Taken) -> Option<String> {
         .filter_map(|m| Some((m, figure(taken, m)?)))
         .map(|(m, figure)| format!("{} {}{}", measure_words(m), sign(m), value(m, figure)))
         .collect();
-    let cause = taken.cause.map(|cause| format!(" (gave first: {})", cause_name(cause))).unwrap_or_default();
+    let cause = taken.cause.map(|cause| format!(" (gave first: {})", cause.words())).unwrap_or_default();
     let text = format!("{} {}", found.join(", "), names.load_of(taken));
     (!found.is_empty()).then(|| format!("{}{cause}", text.trim_end()))
 }

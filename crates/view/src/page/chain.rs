@@ -4,7 +4,6 @@ use crate::document::{Occupancy, StationBox, Text};
 use crate::verdict::evidence;
 use crate::words::number;
 use crate::{RunView, Tone};
-use diagnosis::cause_name;
 use record::{Cause, Diagnosis, Finding, Place, Use};
 
 /// Facts of the station that gave first: more are in the evidence.
@@ -86,7 +85,7 @@ fn named(diagnosis: &Diagnosis, cause: Cause) -> Vec<record::Station> {
     let links = diagnosis.chain.iter().filter(|link| *link != ARRIVALS).cloned();
     let mut stations: Vec<record::Station> = links.map(record::Station::from).collect();
     if stations.is_empty() {
-        stations.push(cause_name(cause).to_owned().into());
+        stations.push(cause.words().to_owned().into());
     }
     // Behind workers, a pool or a lock the chain goes on to what these wait for.
     let gave = match cause {

@@ -4,7 +4,6 @@ use crate::document::{Piece, Section, Table, Text};
 use crate::explain::{conclusion, finding_head, how_confident, no_verdict, rest};
 use crate::watched::amount;
 use crate::{Kind, RunView, Tone};
-use diagnosis::cause_name;
 use record::{Diagnosis, Finding};
 
 pub(super) fn section(run: &RunView) -> Section {
@@ -46,7 +45,7 @@ fn facts(finding: &Finding) -> Table {
             Piece::of(&fact.source, Tone::Faint),
         ]
     };
-    let mut table = Table::with_text_last(&head).titled(cause_name(finding.cause));
+    let mut table = Table::with_text_last(&head).titled(finding.cause.words());
     finding.evidence.iter().for_each(|fact| table.row(row(fact)));
     table
 }

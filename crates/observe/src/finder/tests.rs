@@ -1,9 +1,6 @@
 //! Against real processes: this test binary, started again as somebody who listens.
 
 use super::*;
-use crate::target::Where;
-use plan::Watch;
-use record::watch::Role;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
@@ -21,7 +18,7 @@ impl Server {
     /// At this address, with connections to another one.
     fn start(at: &str, to: Option<SocketAddr>) -> Self {
         let mut command = Command::new(std::env::current_exe().expect("it runs"));
-        command.args(["--exact", "scene::tests::as_server", "--ignored", "--nocapture"]);
+        command.args(["--exact", "finder::tests::as_server", "--ignored", "--nocapture"]);
         command.env("LISTEN", at).stdin(Stdio::piped()).stdout(Stdio::piped());
         // Its harness complains of a reader that goes.
         command.stderr(Stdio::null());
@@ -97,7 +94,7 @@ fn the_listener_and_its_children() {
     assert_eq!((cast.about.pid, cast.pids[0]), (server.pid(), server.pid()));
     assert_eq!(cast.about.listens, [server.at.to_string()]);
     assert_eq!(cast.about.role, Role::Service);
-    assert!(cast.about.command.contains("scene::tests::as_server"), "{}", cast.about.command);
+    assert!(cast.about.command.contains("finder::tests::as_server"), "{}", cast.about.command);
     assert_eq!(finder.scene().missing, []);
     assert_eq!(finder.scene().level, Level::Full);
 }

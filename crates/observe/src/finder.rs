@@ -1,11 +1,24 @@
-use super::about::about;
-use super::downstream::Downstream;
-use super::level::level;
-use super::service::{self, Found, is_named, listeners, named};
-use super::{Cast, Scene};
+//! Looks for who is watched: the service, what it starts, and what it talks to.
+
+mod about;
+mod downstream;
+mod holders;
+mod level;
+mod listing;
+mod service;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use listing::{Listing, of_process};
+
+use crate::scene::{Cast, Scene};
 use crate::target::Where;
+use about::about;
+use downstream::Downstream;
+use level::level;
 use plan::Watch;
 use record::watch::{Level, Missing, Role};
+use service::{Found, is_named, listeners, named};
 use std::collections::{BTreeMap, HashSet};
 
 /// The most changes said of one second: of a service that starts a process for each request the rest are counted only.

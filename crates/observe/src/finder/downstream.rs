@@ -1,7 +1,7 @@
 //! Whom the service talks to on this machine: found by its connections, of which the other end is a
 //! socket here too.
 
-use super::finder::Tree;
+use super::Tree;
 use super::holders::{first_ones, holders};
 use super::listing::{Listing, of_process};
 use super::service::listening_at;

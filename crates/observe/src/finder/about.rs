@@ -40,7 +40,7 @@ fn cpus(pid: u32) -> f64 {
 fn processors(pid: u32) -> Vec<u32> {
     let Some(mask) = mask(pid) else { return Vec::new() };
     let all = fs::read_to_string("/proc/stat").unwrap_or_default();
-    if mask.count() >= crate::host::processors(&all) {
+    if mask.count() >= procfs::processors(&all) {
         return Vec::new();
     }
     (0..CpuSet::MAX_CPU).filter(|cpu| mask.is_set(*cpu)).map(|cpu| cpu as u32).collect()

@@ -1,0 +1,96 @@
+//! What may give first: one row for each cause.
+
+use serde::{Deserialize, Serialize};
+
+/// Causes, each with its name for programs and with its words.
+macro_rules! causes {
+    ($($(#[$about:meta])* $cause:ident = $name:literal, $words:literal;)*) => {
+        /// Something that gives.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Cause {
+            $($(#[$about])* #[serde(rename = $name)] $cause,)*
+        }
+
+        impl Cause {
+            /// Every cause.
+            pub const ALL: &'static [Self] = &[$(Self::$cause),*];
+
+            /// Its name for programs: in stored runs, JSON and plans.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$cause => $name,)*
+                }
+            }
+
+            /// How sentences call it.
+            pub fn words(self) -> &'static str {
+                match self {
+                    $(Self::$cause => $words,)*
+                }
+            }
+        }
+    };
+}
+
+causes! {
+    /// The load generator itself.
+    Generator = "generator", "the load generator";
+    /// Local ports of the load generator.
+    Ports = "ports", "local ports";
+    /// Descriptors of the load generator.
+    OwnDescriptors = "own-descriptors", "descriptors of the load generator";
+    /// The queue of connections not yet accepted.
+    AcceptQueue = "accept-queue", "the accept queue";
+    /// A limit of threads or processes.
+    TaskLimit = "task-limit", "the limit of threads";
+    /// A limit of memory.
+    MemoryLimit = "memory-limit", "the memory limit";
+    /// A limit of descriptors.
+    Descriptors = "descriptors", "the limit of descriptors";
+    /// A processor quota.
+    CpuQuota = "cpu-quota", "the processor quota";
+    /// Processors.
+    Cpu = "cpu", "processor";
+    /// Processors, used by others on the machine.
+    Neighbour = "neighbour", "a neighbour on the machine";
+    /// A pool of connections or permits.
+    Pool = "pool", "a pool";
+    /// The number of workers.
+    Workers = "workers", "the number of workers";
+    /// One lock.
+    Lock = "lock", "one lock";
+    /// Something the service waits for, elsewhere.
+    Downstream = "downstream", "a downstream service";
+    /// Requests wait inside the service, and the kernel does not see for what.
+    Inside = "inside", "something inside the service";
+    /// PostgreSQL: flushing its log at each commit.
+    PostgresWal = "postgres-wal", "PostgreSQL's write-ahead log";
+    /// PostgreSQL: a row, or another lock that sessions take.
+    PostgresLock = "postgres-lock", "a lock in PostgreSQL";
+    /// PostgreSQL: processors.
+    PostgresCpu = "postgres-cpu", "PostgreSQL's processor";
+    /// PostgreSQL: reading pages that are not in memory.
+    PostgresReads = "postgres-reads", "PostgreSQL's reads";
+    /// PostgreSQL: its limit of connections.
+    PostgresConnections = "postgres-connections", "PostgreSQL's limit of connections";
+    /// PostgreSQL: transactions kept open by an application that does something else.
+    PostgresIdleInTransaction = "postgres-idle-in-transaction", "transactions held open";
+    /// Garbage collection.
+    Gc = "gc", "garbage collection";
+    /// Stopping for safepoints.
+    Safepoint = "safepoint", "safepoints";
+    /// Code not yet compiled.
+    ColdJit = "cold-jit", "cold code";
+    /// A disk.
+    Disk = "disk", "a disk";
+    /// What is sent is lost on the way, and sent again.
+    Retransmissions = "retransmissions", "segments lost on the way";
+    /// An interface, or the kernel behind it, drops packets.
+    PacketDrops = "packet-drops", "packets dropped";
+    /// The firewall's table of connections.
+    Tracking = "tracking", "the firewall's table of connections";
+    /// The speed of a network link.
+    Bandwidth = "bandwidth", "the network link";
+    /// PostgreSQL: checkpoints that come too often.
+    PostgresCheckpoints = "postgres-checkpoints", "PostgreSQL's checkpoints";
+}
