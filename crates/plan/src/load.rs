@@ -1,3 +1,4 @@
+use serde::{Deserialize, Serialize};
 use units::{Nanos, ParseError, Rate, Share};
 
 /// What `torment run` offers.
@@ -23,7 +24,7 @@ pub enum Load {
 }
 
 /// The rate moves in a straight line from where the last stage ended (the first starts at `from`).
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// How long it lasts.
     pub duration: Nanos,
@@ -35,7 +36,7 @@ pub struct Stage {
 
 units::named! {
     /// How arrivals are spaced.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
     pub enum Arrivals {
         /// At equal distances: what a limit is defined by.
         #[default]
