@@ -1,11 +1,13 @@
 //! Carries single trials out: load, drain, recovery; and notices what voids them.
 
+mod noticed;
+
 use crate::{After, Circumstances, Error, Reset, Sink, Stop, Witness, preflight};
-use engine::{Carrier, Engine, HeldConnections, Job, Offer, Wish};
+use engine::{Carrier, Engine, HeldConnections, Job, Moment, Offer, Wish};
+use noticed::noticed;
 use plan::{Plan, Target};
 use record::{
-    CatchUp, Caveat, Doubt, Event, Failure, Grounds, Judgement, Purpose, Recovery, Slice, TrialResult,
-    Verdict,
+    CatchUp, Caveat, Doubt, Event, Grounds, Judgement, Purpose, Recovery, Slice, TrialResult, Verdict,
 };
 use schedule::Schedule;
 use std::cell::RefCell;
@@ -23,14 +25,6 @@ const PROBE_TIME: Nanos = Nanos::from_millis(500);
 /// A target is back once its median is below so many baseline medians, and this much.
 const BASELINE_BAND: f64 = 3.0;
 const BASELINE_FLOOR: Nanos = Nanos::from_millis(2);
-/// A loop that works, or waits for a processor, more than this share of the time has no room left:
-const BUSY_SHARE: f64 = 0.95;
-/// if most of that is work of its own. Where it mostly waits, the target uses up the machine that
-/// both share, and is the limit after all.
-const WORKING_SHARE: f64 = 0.8;
-/// With more processor time than this taken by the hypervisor a trial measures the neighbours.
-const STEAL_SHARE: f64 = 0.10;
-
 /// What to offer, and what it is called.
 pub(crate) struct Load {
     pub purpose: Purpose,
@@ -179,27 +173,32 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             let grounds = Grounds::NotReset { trial: number, why: why.to_string() };
             self.witness.event(&Event::Doubt { caveat: Caveat::on(Doubt::NotReset, grounds) });
         }
-        self.witness.begin(number);
-        self.witness.event(&Event::TrialStarted {
+        if let Some(members) = self.engine.stands() {
+            self.witness.event(&Event::FleetStands { members });
+        }
+        let began = |at: Moment| Event::TrialStarted {
             trial: number,
             purpose: load.purpose,
             rate: load.rate,
             duration: load.duration,
-            at_unix_ms: self.engine.now().unix_ms,
-        });
-        let before = self.engine.now();
+            at_unix_ms: at.unix_ms,
+        };
         let (witness, stop) = (RefCell::new(&mut self.witness), self.stop);
         let (mut looked, mut over) = (load.purpose == Purpose::Recovery, false);
-        let limit = self.connections_limit;
-        let (mut gave_up, mut crowded, mut answered) = (false, false, 0);
+        let (mut begun, mut gave_up, mut answered) = (false, false, 0);
         let mut catch_up = CatchUp::default();
         let counted = self.engine.trial(
             &load.offer,
             load.drain,
+            &mut |at| {
+                begun = true;
+                let mut witness = witness.borrow_mut();
+                witness.begin(number);
+                witness.event(&began(at));
+            },
             &mut |slice| {
                 let over = slice.silences.iter().filter(|silence| silence.freed.is_some());
                 catch_up = over.map(CatchUp::after).fold(catch_up, CatchUp::and);
-                crowded |= slice.backlog > 0 && slice.in_flight >= limit;
                 answered += slice.answered_within(load.duration.unwrap_or(Nanos::MAX));
                 let mut witness = witness.borrow_mut();
                 witness.event(&Event::SliceDone { trial: number, slice: Box::new(slice.clone()) });
@@ -226,7 +225,13 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         );
         let asked = stop.asked();
         self.witness.end();
-        let stolen = self.engine.now().stolen_since(&before);
+        if !begun {
+            // Not all who were to make it came to the start.
+            self.witness.event(&began(self.engine.now()));
+        }
+        for lost in &counted.lost {
+            self.witness.event(&Event::WorkerLost { trial: number, lost: lost.clone() });
+        }
         let leaves = self.after.leaves;
         let settled = if leaves { None } else { self.engine.settle(RECOVERY_LIMIT, &|| stop.asked()) };
         let recovery = match settled {
@@ -244,9 +249,10 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             loaded: counted.loaded,
             drain: catch_up.drain(load.drain, counted.loaded),
             hopeless: gave_up,
-            caveats: noticed(&counted.total, stolen, crowded.then_some(limit)),
+            caveats: noticed(&counted),
             recovery,
             total: counted.total,
+            members: counted.members,
         };
         let whole = load.duration.is_some_and(|whole| result.loaded >= whole);
         // After the load, too, users are not waited for once the end is asked for.
@@ -292,8 +298,9 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             let back = none_bad && median.is_some_and(|median| median <= band);
             let own = total.pacing.quantile(0.5).unwrap_or_default();
             let in_time = none_bad && median.is_some_and(|median| median <= band + own);
-            let mut invalid = Vec::new();
-            if in_time && !back {
+            let mut invalid: Vec<Caveat> = done.result.of_the_fleet().cloned().collect();
+            let in_time = in_time || !invalid.is_empty();
+            if in_time && !back && invalid.is_empty() {
                 let p99 = total.pacing.quantile(0.99).unwrap_or_default();
                 invalid.push(Caveat::on(Doubt::GeneratorLate, Grounds::Late { p99, most: band }));
             }
@@ -311,29 +318,6 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         }
         !slow
     }
-}
-
-/// What the engine's own account and the machine say about a trial.
-fn noticed(total: &Slice, stolen: f64, crowded: Option<u64>) -> Vec<Caveat> {
-    let mut caveats = Vec::new();
-    let mut add = |doubt: Doubt, grounds: Grounds| caveats.push(Caveat::on(doubt, grounds));
-    for (failure, &arrivals) in &total.failures {
-        if let Failure::Lacking(lack) = *failure {
-            add(lack.into(), Grounds::Lacking { lack, arrivals });
-        }
-    }
-    let span = (total.elapsed.as_secs_f64() * f64::from(total.loops.max(1))).max(f64::MIN_POSITIVE);
-    let (cpu, waited) = (total.cpu.as_secs_f64() / span, total.run_delay.as_secs_f64() / span);
-    if cpu > WORKING_SHARE && cpu + waited > BUSY_SHARE {
-        add(Doubt::GeneratorBusy, Grounds::Busy { worked: Share(cpu), waited: Share(waited) });
-    }
-    if stolen > STEAL_SHARE {
-        add(Doubt::Steal, Grounds::Stolen { share: Share(stolen) });
-    }
-    if let Some(connections) = crowded {
-        add(Doubt::ConnectionsLimit, Grounds::Crowded { connections });
-    }
-    caveats
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 mod experiment;
 mod watched;
 
-use crate::{Kind, LoadValue, RunView, Times, Trial, caveats, freezes};
+use crate::{Kind, LoadValue, RunView, Times, Trial, caveats, fleet, freezes};
 use record::catalogue::{LOAD, LoadRow, Quantity};
 use record::{Background, Caveat, CurvePoint, Limit, Making, Ramped, Recovery, Verdict, WarmedUp};
 use serde_json::{Map, Value, json};
@@ -41,6 +41,9 @@ pub fn run_json(view: &RunView) -> Value {
     put("exit_code", json!(end.map(|e| e.exit_code)));
     put("error", json!(end.and_then(|e| e.error.as_ref())));
     put("caveats", caveats::gathered(view).into_iter().map(|(one, _)| caveat(one)).collect());
+    if !view.fleet.is_empty() {
+        put("fleet", fleet::json(view));
+    }
     put("skipped_events", json!(view.skipped));
     put("diagnosis", watched::diagnosis(view.diagnosis.as_ref()));
     put("watched", watched::watched(view));

@@ -84,7 +84,6 @@ fn what_finds_no_connection_is_told() {
         let target = Simulated { connections: 8, ..Simulated::queue() };
         let stop = target.stop();
         let mut conductor = Conductor::around(target, &mut told, &stop);
-        conductor.connections_limit = 8;
         conductor.trial(&open(rate, 2, SHORT), &|_| false).result
     };
     assert_eq!(codes(&few(1000.0)), Vec::<&str>::new());
