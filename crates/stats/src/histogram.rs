@@ -19,7 +19,7 @@ const LARGEST_LEAST: u64 = 2;
 /// Two histograms merge exactly: the merged one is what one recorder would have held, and is stored as the same bytes,
 /// whatever the order. Serialised in the HDR V2 format, as base64 where people may read it, so that every quantile can be
 /// derived again later.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Histogram(hdrhistogram::Histogram<u64>);
 
 /// The quantiles every face shows.
@@ -42,6 +42,13 @@ pub struct Quantiles {
 impl Default for Histogram {
     fn default() -> Self {
         Self(hdrhistogram::Histogram::new(DIGITS).expect("three digits are within HDR's 0 to 5"))
+    }
+}
+
+/// Those that hold the same, whatever each once had room for.
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        self.count() == other.count() && self.counts().eq(other.counts())
     }
 }
 
@@ -242,11 +249,11 @@ mod tests {
             merged.record(Nanos(order >> 1));
             merged.clear();
             loops.iter().for_each(|h| merged.merge(h));
-            prop_assert_eq!(&merged, &one);
+            prop_assert!(merged == one && one == merged);
             prop_assert_eq!(bytes(&merged), bytes(&one));
             let back: Histogram = serde_json::from_str(&serde_json::to_string(&merged).expect("text")).expect("it was stored");
             prop_assert_eq!(bytes(&back), bytes(&one));
-            prop_assert_eq!(&back, &one);
+            prop_assert!(back == one);
         }
     }
 

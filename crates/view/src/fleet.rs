@@ -1,5 +1,6 @@
 //! Who made a load together, and who was lost: nothing of a run that one process made.
 
+use crate::json::{micros, rate_value, seconds};
 use crate::{RunView, Text, Tone};
 use record::{FleetMember, LostMember, Worked};
 use serde_json::{Value, json};
@@ -46,7 +47,7 @@ pub(crate) fn json(view: &RunView) -> Value {
             "place": member.place,
             "pid": member.pid,
             "loops": member.loops,
-            "clock_within_us": member.clock.0 as f64 / 1000.0,
+            "clock_within_us": micros(member.clock),
         })
     };
     let lost = |(trial, lost): &(u32, LostMember)| {
@@ -54,7 +55,7 @@ pub(crate) fn json(view: &RunView) -> Value {
             "trial": trial,
             "number": lost.member,
             "place": lost.place,
-            "at_seconds": lost.at.as_secs_f64(),
+            "at_seconds": seconds(lost.at),
             "unaccounted": lost.unaccounted,
             "why": lost.why,
         })
@@ -62,6 +63,47 @@ pub(crate) fn json(view: &RunView) -> Value {
     json!({
         "workers": view.fleet.iter().map(member).collect::<Vec<_>>(),
         "lost": view.lost.iter().map(lost).collect::<Vec<_>>(),
-        "busiest_share": busiest(view).map(|share| share.0),
+        "busiest_share": busiest(view).map(|share| rate_value(share.0)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Event;
+    use units::Nanos;
+
+    fn member(number: u32, place: &str) -> FleetMember {
+        let clock = Nanos::from_micros(20 + u64::from(number));
+        FleetMember { number, place: place.to_owned(), pid: 100 + number, loops: 2, clock }
+    }
+
+    fn told(view: &RunView) -> Vec<String> {
+        lines(view).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn who_took_part_is_a_line_and_so_is_who_was_lost() {
+        assert_eq!(told(&RunView::default()), Vec::<String>::new());
+        let members = vec![member(0, "b"), member(1, "c"), member(2, "b")];
+        let (place, why) = ("c".to_owned(), "its process ended (signal: 9 (SIGKILL))".to_owned());
+        let lost = LostMember { member: 1, place, at: Nanos::from_secs(3), unaccounted: 24_117, why };
+        let view = RunView::of(&[Event::FleetStands { members }, Event::WorkerLost { trial: 7, lost }]);
+        let lines = told(&view);
+        assert!(
+            lines[0].starts_with("fleet")
+                && lines[0].ends_with("3 workers on b, c; clocks agree within 22 µs"),
+            "{lines:?}"
+        );
+        assert_eq!(
+            lines[1..],
+            [
+                "worker 1 lost in trial 7 (on c, after 3 s): its process ended (signal: 9 (SIGKILL)); 24,117 arrivals \
+              unaccounted for; the trial does not count"
+            ]
+        );
+        let json = json(&view);
+        assert_eq!(json["workers"][2]["clock_within_us"], 22);
+        assert_eq!((&json["lost"][0]["trial"], &json["lost"][0]["unaccounted"]), (&7.into(), &24_117.into()));
+    }
 }

@@ -262,7 +262,7 @@ pub(crate) fn seconds(time: Nanos) -> Value {
 }
 
 /// Histograms are exact to three digits: above 100 µs no decimals mean anything, below one does.
-fn micros(time: Nanos) -> Value {
+pub(crate) fn micros(time: Nanos) -> Value {
     let us = time.as_micros_f64();
     count(if us >= 100.0 { us.round() } else { (us * 10.0).round() / 10.0 })
 }

@@ -4,7 +4,7 @@ mod ends;
 mod idle;
 mod mix;
 mod resent;
-mod server;
+pub mod server;
 mod users;
 
 use plan::{Command, Draft, Plan};

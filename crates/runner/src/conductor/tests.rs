@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::simulated::{Breaks, Simulated, Told};
-use record::Lack;
+use record::{Failure, Lack};
 use std::cell::Cell;
 
 fn open(rate: f64, seconds: u64, drain: Nanos) -> Load {

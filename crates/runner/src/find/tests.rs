@@ -73,8 +73,10 @@ fn is_consistent(found: &Found) {
                 assert_eq!(result.total.outcomes.total(), due, "each has an outcome: trial {trial}");
                 let bounds = matches!(found.told.get(at + 1), Some(Event::Bounds { .. }));
                 let cut_short = found.ended == Ended::Interrupted && at + 1 == found.told.len();
-                assert!(bounds || cut_short || result.purpose == Purpose::Recovery, "trial {trial}");
+                let untold = result.purpose == Purpose::Recovery || result.of_the_fleet().next().is_some();
+                assert!(bounds || cut_short || untold, "trial {trial}");
             }
+            Event::WorkerLost { trial, .. } => assert_eq!(*trial, started),
             Event::Bounds { .. } => {}
             other => panic!("{other:?}"),
         }
