@@ -61,7 +61,7 @@ pub enum Absence {
 
 /// One trial, from the order to begin until everybody has told its end.
 ///
-/// It is told what happened, and when by the coordinator's clock; [`Muster::next`] says what is to be done.
+/// It is told what happened, and when by the coordinator's clock; [`Muster::next_move`] says what is to be done.
 #[derive(Debug)]
 pub struct Muster {
     trial: u64,
@@ -126,7 +126,7 @@ impl Muster {
     }
 
     /// What is to be done next; none for now.
-    pub fn next(&mut self) -> Option<Move> {
+    pub fn next_move(&mut self) -> Option<Move> {
         self.moves.pop_front()
     }
 

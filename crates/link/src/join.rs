@@ -53,6 +53,7 @@ impl Wire {
             let (answers, heard) = (to.downgrade(), Arc::clone(&heard));
             thread.handle().spawn(async move {
                 let why = listen(io, waiting, &answers, &word, &heard).await;
+                heard.end();
                 let _ = word.send(Err(why)).await;
                 drop(ended);
             });
@@ -69,7 +70,7 @@ impl Wire {
 
     /// Tells the coordinator something. It never waits: false if that is gone, or does not take in what waits already.
     pub fn send(&self, what: Tidings) -> bool {
-        self.to.try_send(FromMember::Told(what)).is_ok()
+        !self.heard.is_over() && self.to.try_send(FromMember::Told(what)).is_ok()
     }
 
     /// What it says next; none within this time.

@@ -133,7 +133,7 @@ fn a_trial_s_signals_pin_offset_and_speed_down() {
     let reading = clock.reading(Nanos(now)).expect("it was heard");
     assert!((reading.drift_ppm - 37.0).abs() < 5.0, "{reading:?}");
     assert!(reading.bound < Nanos::from_micros(30), "{reading:?}");
-    assert_eq!(reading.round_trip, Nanos::from_micros(42));
+    assert!(reading.round_trip.0.abs_diff(42_000) <= 1, "{reading:?}");
     // A third of a second ahead, where a trial begins, it is hardly less sure.
     let start = Nanos(now + 300_000_000);
     let ahead = clock.reading(start).expect("it was heard");

@@ -9,7 +9,7 @@ fn ms(ms: u64) -> Nanos {
 }
 
 fn moves(muster: &mut Muster) -> Vec<Move> {
-    std::iter::from_fn(|| muster.next()).collect()
+    std::iter::from_fn(|| muster.next_move()).collect()
 }
 
 /// Of two, both of which begin at 1,000.3 s.
