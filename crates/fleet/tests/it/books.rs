@@ -12,7 +12,7 @@ use units::random::{mix, one_of};
 /// What reaches the coordinator.
 #[derive(Debug, Clone)]
 enum Told {
-    Slice(Slice),
+    Slice(Box<Slice>),
     Over(Nanos, u32),
     Lost,
 }
@@ -81,7 +81,7 @@ impl Course {
             for slice in slices {
                 at += slice.elapsed;
                 if dies.is_none_or(|dies| at <= *dies) {
-                    its.push(Told::Slice(slice));
+                    its.push(Told::Slice(Box::new(slice)));
                 }
             }
             let last = if dies.is_none() { Told::Over(ends, count as u32) } else { Told::Lost };
