@@ -3,7 +3,7 @@
 mod noticed;
 
 use crate::{After, Circumstances, Error, Reset, Sink, Stop, Witness, preflight};
-use engine::{Carrier, Engine, HeldConnections, Job, Moment, Offer, Wish};
+use engine::{Carrier, Endpoint, Engine, HeldConnections, Job, Moment, Offer, Wish};
 use noticed::noticed;
 use plan::{Plan, Target};
 use record::{
@@ -59,34 +59,32 @@ pub(crate) struct Conductor<'a, C = Engine> {
     baseline: Option<Nanos>,
 }
 
-impl<'a> Conductor<'a> {
+/// Who makes the loads, ready to begin.
+pub(crate) struct Ready<C> {
+    pub carrier: C,
+    /// Where requests go.
+    pub endpoint: Endpoint,
+    /// The most connections that can be made.
+    pub connections: u64,
+    /// What is doubtful about that.
+    pub caveats: Vec<Caveat>,
+}
+
+impl Ready<Engine> {
     /// Checks that there is a target that answers, and starts the engine.
-    pub fn prepare(
-        plan: &Plan,
-        target: &Target,
-        sink: &'a mut dyn Sink,
-        stop: &'a Stop,
-        circumstances: Circumstances<'a>,
-    ) -> Result<Self, Error> {
-        let Circumstances { reset, costs, .. } = circumstances;
+    pub fn here(plan: &Plan, target: &Target) -> Result<Self, Error> {
         let mut job: Job = preflight::job(plan, target)?;
-        let mut witness = Witness::new(sink);
-        if let Some(costs) = costs {
-            witness.event(&Event::Known { costs: costs.clone() });
-        }
-        for caveat in preflight::fit_connections(&mut job)? {
-            witness.event(&Event::Doubt { caveat });
-        }
+        let caveats = preflight::fit_connections(&mut job)?;
         if *target != Target::Null {
             preflight::first_answer(&job)?;
         }
-        let engine = Engine::start(&job)?;
-        witness.watch(&plan.watch, &job.endpoint);
-        let connections_limit = u64::from(job.generator.connections);
-        let pauses = plan.longest_pauses();
-        Ok(Self { reset, connections_limit, pauses, ..Self::with(engine, witness, stop) })
+        let carrier = Engine::start(&job)?;
+        let connections = u64::from(job.generator.connections);
+        Ok(Self { carrier, endpoint: job.endpoint, connections, caveats })
     }
+}
 
+impl Conductor<'_> {
     /// The fewest connections with which every loop has one.
     pub fn connections_least(&self) -> u32 {
         self.engine.loops()
@@ -104,6 +102,28 @@ impl<'a> Conductor<'a> {
 }
 
 impl<'a, C: Carrier> Conductor<'a, C> {
+    /// Around what makes the loads of a plan, whose target is watched from now on.
+    pub fn prepare(
+        plan: &Plan,
+        ready: Ready<C>,
+        sink: &'a mut dyn Sink,
+        stop: &'a Stop,
+        circumstances: Circumstances<'a>,
+    ) -> Self {
+        let Circumstances { reset, costs, .. } = circumstances;
+        let Ready { carrier, endpoint, connections, caveats } = ready;
+        let mut witness = Witness::new(sink);
+        if let Some(costs) = costs {
+            witness.event(&Event::Known { costs: costs.clone() });
+        }
+        for caveat in caveats {
+            witness.event(&Event::Doubt { caveat });
+        }
+        witness.watch(&plan.watch, &endpoint);
+        let pauses = plan.longest_pauses();
+        Self { reset, connections_limit: connections, pauses, ..Self::with(carrier, witness, stop) }
+    }
+
     /// Around what is ready to make loads, and has no target that could be watched.
     pub fn around(carrier: C, sink: &'a mut dyn Sink, stop: &'a Stop) -> Self {
         Self::with(carrier, Witness::new(sink), stop)
