@@ -1,10 +1,10 @@
 //! What makes a load, and knows the time that it spends on it.
 
-use crate::Offer;
-use record::{Counted, Slice};
+use record::{Counted, FleetMember, Slice};
+use schedule::Offer;
 use std::time::{SystemTime, UNIX_EPOCH};
 use sys::Ticks;
-use units::Nanos;
+use units::{Nanos, Share};
 
 /// A moment as the machine has it that makes the load.
 #[derive(Debug, Clone, Copy)]
@@ -26,8 +26,9 @@ impl Moment {
     }
 
     /// The share of the machine's processor time since `earlier` that the hypervisor gave to others; 0 where unknown.
-    pub fn stolen_since(&self, earlier: &Self) -> f64 {
-        earlier.ticks.zip(self.ticks).map_or(0.0, |(before, after)| after.since(&before).stolen_share())
+    pub fn stolen_since(&self, earlier: &Self) -> Share {
+        let both = earlier.ticks.zip(self.ticks);
+        Share(both.map_or(0.0, |(before, after)| after.since(&before).stolen_share()))
     }
 }
 
@@ -42,11 +43,11 @@ pub enum Wish {
     Kill,
 }
 
-/// What makes a load: the engine with its requests, or a storm of processes.
+/// What makes a load: the engine with its requests, a storm of processes, or a fleet of other processes.
 pub trait Carrier {
-    /// Offers one load, then waits at most `drain` for what is open. Each second all threads' slices, merged, go to
-    /// `on_slice`; `wish` is asked some twenty times a second, and told what has been counted so far and how long the load
-    /// has lasted.
+    /// Offers one load, then waits at most `drain` for what is open. `on_begin` hears the moment just before it begins. Each
+    /// second all threads' slices, merged, go to `on_slice`; `wish` is asked some twenty times a second, and told what has been
+    /// counted so far and how long the load has lasted.
     ///
     /// # Panics
     /// If a thread that makes it has panicked.
@@ -54,6 +55,7 @@ pub trait Carrier {
         &mut self,
         offer: &Offer,
         drain: Nanos,
+        on_begin: &mut dyn FnMut(Moment),
         on_slice: &mut dyn FnMut(&Slice),
         wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
     ) -> Counted;
@@ -69,6 +71,11 @@ pub trait Carrier {
     fn now(&self) -> Moment {
         Moment::now()
     }
+
+    /// Who makes it together, if that is another than when this was last asked; none of one by itself.
+    fn stands(&mut self) -> Option<Vec<FleetMember>> {
+        None
+    }
 }
 
 impl<C: Carrier + ?Sized> Carrier for &mut C {
@@ -76,10 +83,11 @@ impl<C: Carrier + ?Sized> Carrier for &mut C {
         &mut self,
         offer: &Offer,
         drain: Nanos,
+        on_begin: &mut dyn FnMut(Moment),
         on_slice: &mut dyn FnMut(&Slice),
         wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
     ) -> Counted {
-        (**self).trial(offer, drain, on_slice, wish)
+        (**self).trial(offer, drain, on_begin, on_slice, wish)
     }
 
     fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
@@ -88,5 +96,9 @@ impl<C: Carrier + ?Sized> Carrier for &mut C {
 
     fn now(&self) -> Moment {
         (**self).now()
+    }
+
+    fn stands(&mut self) -> Option<Vec<FleetMember>> {
+        (**self).stands()
     }
 }

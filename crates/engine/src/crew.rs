@@ -17,6 +17,20 @@ const ASK: Duration = Duration::from_millis(50);
 /// lost, and what came due meanwhile is `unsent`, which voids the trial.
 const REPORTS: usize = 60 * THREADS_MOST as usize;
 
+/// Sleeps until a trial that begins at `start_ns` has to be ordered, and asks now and then whether to `go_on`; false if not.
+pub fn sleep_until(start_ns: u64, go_on: &mut dyn FnMut() -> bool) -> bool {
+    loop {
+        let ahead = start_ns.saturating_sub(sys::monotonic_ns() + LEAD.0);
+        if ahead == 0 {
+            return true;
+        }
+        if !go_on() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_nanos(ahead).min(ASK));
+    }
+}
+
 /// What a thread tells.
 pub enum Report<T> {
     /// What it has counted in a second.
@@ -100,7 +114,7 @@ impl<T> Crew<T> {
         let (mut gather, mut obeyed) = (Gather::of(self.settled.len()), Wish::GoOn);
         while !gather.is_over() {
             match self.next() {
-                Some((_, Report::Slice(slice))) => gather.add(&slice),
+                Some((index, Report::Slice(slice))) => gather.add(index, &slice),
                 Some((index, Report::Over(at))) => gather.over(index, at),
                 Some((_, Report::Own(told))) => own(told),
                 Some((_, Report::Settled)) | None => {}

@@ -34,20 +34,22 @@ mod stream;
 mod worker;
 
 pub use carrier::{Carrier, Moment, Wish};
-pub use crew::{Crew, LEAD, Report, THREADS_MOST, Teller};
+pub use crew::{Crew, LEAD, Report, THREADS_MOST, Teller, sleep_until};
 pub use endpoint::Endpoint;
 pub use error::{CONNECT_LIMIT, Error, lack, reason};
 pub use lanes::Lanes;
 pub use once::{Exchange, connect_once, exchanges_once};
 pub use pace::timespec;
 pub use recorder::{Arrival, Open, Recorder};
+pub use schedule::Offer;
 pub use slots::{Key, Slots};
-pub use source::Offer;
 
 use plan::{Flow, Generator, Secrets};
-use record::{Counted, Failure, Slice};
+use record::{Counted, Failure, Slice, Worked};
 use rustix::event::{EventfdFlags, eventfd};
 use script::Script;
+use source::Source;
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -81,6 +83,8 @@ pub struct Engine {
     loops: Vec<Loop>,
     crew: Crew<HeldConnections>,
     deadline: Option<Nanos>,
+    /// How many connections all loops together may have.
+    connections: u64,
     next_number: u64,
     /// Requests that one connection of a closed loop has in flight.
     streams: u32,
@@ -91,6 +95,21 @@ struct Loop {
     /// Also the loop's, which has a table of descriptors of its own: this one is closed last.
     wake: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// An engine's part of a trial: all of it, or what a fleet leaves to it.
+#[derive(Debug, Clone, Copy)]
+pub struct TrialPart<'a> {
+    /// When the trial begins, on the monotonic clock.
+    pub start_ns: u64,
+    /// Number of its first arrival, counted over the whole run.
+    pub first_number: u64,
+    /// The numbers that this engine's loops have: arrival k belongs to loop k mod `of`.
+    pub loops: &'a [u32],
+    /// How many loops there are in all.
+    pub of: u32,
+    /// Where its end is wished, the load ends at this moment of the trial, or as soon as all loops can have heard.
+    pub stop_at: &'a Cell<Nanos>,
 }
 
 /// What became of connections that were to stand open.
@@ -153,7 +172,8 @@ impl Engine {
             result.map_err(Error::Start)?;
         }
         let streams = job.endpoint.streams() as u32;
-        Ok(Self { loops, crew, deadline: job.deadline, next_number: 0, streams })
+        let connections = u64::from(job.generator.connections);
+        Ok(Self { loops, crew, deadline: job.deadline, connections, next_number: 0, streams })
     }
 
     /// Opens connections until so many stand, or closes some; from then on they are kept, requests go to them in turn, and
@@ -195,6 +215,59 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// As [`Carrier::trial`], of a part whose beginning may be further ahead: it is slept through before the loops hear of it,
+    /// for there is no moment before a trial. If its end is wished by then, nothing is sent.
+    ///
+    /// # Panics
+    /// If a loop has panicked, or the part has another number of loops than there are.
+    pub fn part(
+        &mut self,
+        offer: &Offer,
+        part: &TrialPart<'_>,
+        drain: Nanos,
+        on_slice: &mut dyn FnMut(&Slice),
+        wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
+    ) -> Counted {
+        let Self { loops, crew, connections, .. } = self;
+        let &TrialPart { start_ns, first_number, loops: numbers, of, stop_at } = part;
+        assert_eq!(numbers.len(), loops.len(), "each loop has its number");
+        if !sleep_until(start_ns, &mut || wish(&Slice::default(), Nanos::ZERO) == Wish::GoOn) {
+            return Counted::default();
+        }
+        let began = Moment::now();
+        let gap = match offer {
+            Offer::Open(schedule) => schedule.max_rate().gap() * u64::from(of),
+            Offer::Closed { .. } => Nanos::ZERO,
+        };
+        for (index, each) in numbers.iter().zip(loops.iter()) {
+            each.tell(Command::Begin(Box::new(Trial {
+                source: Source::of(offer, *index, of, self.streams),
+                start_ns,
+                load_ends: offer.ends(),
+                drain,
+                deadline: self.deadline,
+                first_number,
+                gap,
+            })));
+        }
+        let stop = |_, now: Nanos| {
+            let at = stop_at.get().max(now + LEAD);
+            loops.iter().for_each(|each| each.tell(Command::Stop(at)));
+        };
+        let (limit, mut crowded) = (*connections, false);
+        let mut on_slice = |slice: &Slice| {
+            crowded |= slice.backlog > 0 && slice.in_flight >= limit;
+            on_slice(slice);
+        };
+        // What stands was told to whoever asked before.
+        let mut counted = crew.gather(start_ns, &mut on_slice, wish, stop, drop);
+        let stolen = Moment::now().stolen_since(&began);
+        counted.members.push(Worked::of(&counted.total, stolen, crowded.then_some(limit)));
+        counted
+    }
+}
+
 impl Carrier for Engine {
     /// Those who pause when the load ends go on: each of their requests has a drain of its own, from when it is due. So it
     /// ends at the latest after the longest flow's pauses and a drain for each of its steps. Once its end is wished nobody
@@ -203,30 +276,17 @@ impl Carrier for Engine {
         &mut self,
         offer: &Offer,
         drain: Nanos,
+        on_begin: &mut dyn FnMut(Moment),
         on_slice: &mut dyn FnMut(&Slice),
         wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
     ) -> Counted {
+        let numbers: Vec<u32> = (0..self.loops()).collect();
+        let (first_number, of) = (self.next_number, self.loops());
+        on_begin(Moment::now());
         let start_ns = sys::monotonic_ns() + LEAD.0;
-        let Self { loops, crew, .. } = self;
-        let count = loops.len() as u32;
-        let gap = match offer {
-            Offer::Open(schedule) => schedule.max_rate().gap() * u64::from(count),
-            Offer::Closed { .. } => Nanos::ZERO,
-        };
-        for (index, each) in (0..count).zip(loops.iter()) {
-            each.tell(Command::Begin(Box::new(Trial {
-                source: offer.source(index, count, self.streams),
-                start_ns,
-                load_ends: offer.ends(),
-                drain,
-                deadline: self.deadline,
-                first_number: self.next_number,
-                gap,
-            })));
-        }
-        let stop = |_, now: Nanos| loops.iter().for_each(|each| each.tell(Command::Stop(now + LEAD)));
-        // What stands was told to whoever asked before.
-        let counted = crew.gather(start_ns, on_slice, wish, stop, drop);
+        let part =
+            TrialPart { start_ns, first_number, loops: &numbers, of, stop_at: &Cell::new(Nanos::ZERO) };
+        let counted = self.part(offer, &part, drain, on_slice, wish);
         self.next_number += counted.total.due;
         counted
     }

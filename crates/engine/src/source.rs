@@ -1,6 +1,6 @@
 //! Where arrivals come from: a schedule, or connections that become free.
 
-use schedule::{DueTimes, Schedule};
+use schedule::{DueTimes, Offer};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::iter::Peekable;
@@ -10,42 +10,23 @@ use units::Nanos;
 /// refuses is not called as fast as the processor allows.
 const AFTER_NO_CONNECTION: Nanos = Nanos::from_millis(100);
 
-/// The load of one trial.
-#[derive(Debug, Clone)]
-pub enum Offer {
-    /// Arrivals when the schedule says so.
-    Open(Schedule),
-    /// A fixed number of requests in flight.
-    Closed {
-        /// How many.
-        connections: u32,
-        /// Ends after so many requests,
-        requests: Option<u64>,
-        /// or after this long.
-        duration: Option<Nanos>,
-    },
+pub(crate) enum Source {
+    Open(Peekable<DueTimes>),
+    Closed { free: BinaryHeap<Reverse<Nanos>>, next: u64, step: u64, left: u64 },
 }
 
-impl Offer {
-    /// When the load ends at the latest.
-    pub fn ends(&self) -> Nanos {
-        match self {
-            Self::Open(schedule) => schedule.duration(),
-            Self::Closed { duration, .. } => duration.unwrap_or(Nanos::MAX),
-        }
-    }
-
-    /// The part of one of `loops` loops, where each connection has `streams` users.
-    pub(crate) fn source(&self, index: u32, loops: u32, streams: u32) -> Source {
-        match self {
-            Self::Open(schedule) => Source::Open(schedule.arrivals(index, loops).peekable()),
-            Self::Closed { connections, requests, .. } => {
+impl Source {
+    /// The part of an offer that belongs to one of `loops` loops, where each connection has `streams` users.
+    pub fn of(offer: &Offer, index: u32, loops: u32, streams: u32) -> Self {
+        match offer {
+            Offer::Open(schedule) => Self::Open(schedule.arrivals(index, loops).peekable()),
+            Offer::Closed { connections, requests, .. } => {
                 let share = |whole: u64| {
                     whole / u64::from(loops) + u64::from(u64::from(index) < whole % u64::from(loops))
                 };
                 let left = requests.map_or(u64::MAX, share);
                 let users = (share(u64::from(*connections)) * u64::from(streams)).min(left);
-                Source::Closed {
+                Self::Closed {
                     free: (0..users).map(|_| Reverse(Nanos::ZERO)).collect(),
                     next: u64::from(index),
                     step: u64::from(loops),
@@ -54,14 +35,7 @@ impl Offer {
             }
         }
     }
-}
 
-pub(crate) enum Source {
-    Open(Peekable<DueTimes>),
-    Closed { free: BinaryHeap<Reverse<Nanos>>, next: u64, step: u64, left: u64 },
-}
-
-impl Source {
     /// When the next arrival is due; none if there is none to come for now.
     pub fn next_due(&mut self) -> Option<Nanos> {
         match self {

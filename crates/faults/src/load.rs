@@ -6,7 +6,7 @@ use crate::client;
 use crate::scene::Scene;
 use plan::{Command, Plan};
 use record::Event;
-use runner::{Sink, Stop, conduct};
+use runner::{Around, Sink, Stop, conduct};
 use std::fmt::Write;
 
 /// Users of the closed loop that warms up.
@@ -96,7 +96,7 @@ fn plan(cell: &Cell, scene: &Scene, load: &str, watched: bool) -> Result<Plan, T
 }
 
 fn measure(plan: &Plan, kept: &mut EventLog<'_>, stop: &Stop) -> Result<(), Trouble> {
-    let outcome = conduct(plan, None, env!("CARGO_PKG_VERSION"), kept, stop);
+    let outcome = conduct(plan, Around::default(), env!("CARGO_PKG_VERSION"), kept, stop);
     outcome.error.map_or(Ok(()), |error| Err(Trouble::Fail(error.to_string())))
 }
 

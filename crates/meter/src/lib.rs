@@ -5,13 +5,11 @@
 //! end, and never waits: a collector that is away, or hangs, costs the run nothing. What a measure is, and how it is
 //! written, is said in [`view::measures`]; nothing here writes a run or prints.
 
-mod behind;
 mod collector;
 mod follow;
 mod meter;
 mod push;
 
-pub use behind::stay_behind;
 pub use collector::{Collector, Headers};
 pub use follow::Follow;
 pub use meter::Meter;

@@ -1,13 +1,14 @@
 //! A run's measures, pushed once a second from a thread of their own.
 
 use crate::collector::{PATIENCE, Sender};
-use crate::{Collector, Headers, Meter, stay_behind};
+use crate::{Collector, Headers, Meter};
 use record::RunId;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use sys::stay_behind;
 use view::measures;
 
 /// How often.

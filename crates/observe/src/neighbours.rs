@@ -1,5 +1,6 @@
 //! The processes that are neither watched nor torment: who else uses the machine.
 
+use crate::own;
 use procfs::{Process, tick_ns};
 use record::watch::Neighbour;
 use std::collections::{HashMap, HashSet};
@@ -46,14 +47,14 @@ impl Everyone {
         }
         self.looks += 1;
         let all = self.read();
-        // What torment has started and is not watched uses the machine as any other does.
-        let torment = std::process::id();
+        // What torment has started and is not watched uses the machine as any other does, but for its workers.
+        let (torment, workers) = (std::process::id(), own::workers());
         let passed = self.at.replace(began).map(|at| began - at);
         let mut named = Vec::new();
         let mut now = HashMap::with_capacity(all.len());
         for Process { name, stat } in all {
             now.insert(stat.pid, (stat.start, stat.cpu));
-            if watched.contains(&stat.pid) || stat.pid == torment {
+            if watched.contains(&stat.pid) || stat.pid == torment || workers.contains(&stat.pid) {
                 continue;
             }
             let old = self.before.get(&stat.pid).filter(|(start, _)| *start == stat.start);

@@ -1,11 +1,12 @@
-//! torment itself: whether the load's loops get the processors they need, and what the watch costs.
+//! torment itself, with the workers that it has on this machine: whether the load's loops get the processors they need, and what
+//! the watch costs.
 
 use crate::cgroup::Groups;
 use crate::processes::descriptors;
 use crate::said::Unobservable;
 use crate::scene::Scene;
 use crate::source::Source;
-use procfs::{Sched, schedstat};
+use procfs::{Sched, Stat, schedstat, tick_ns};
 use record::watch::{Missing, Usage, Window};
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
@@ -22,6 +23,8 @@ const WATCH: &str = "watch";
 pub(crate) struct Own {
     /// Processor time of the process.
     cpu_ns: Option<u64>,
+    /// Of each worker, as of the last look.
+    workers: HashMap<u32, u64>,
     /// Of each of its threads, as of the last look.
     threads: HashMap<u32, Sched>,
     groups: Groups,
@@ -31,10 +34,26 @@ pub(crate) struct Own {
 impl Own {
     pub fn new() -> Self {
         let groups = Groups::of(Path::new("/"), std::process::id());
-        Self { cpu_ns: None, threads: HashMap::new(), groups, said: Unobservable::default() }
+        Self {
+            cpu_ns: None,
+            workers: HashMap::new(),
+            threads: HashMap::new(),
+            groups,
+            said: Unobservable::default(),
+        }
     }
 
-    fn threads(&mut self, is_first: bool, own: &mut record::watch::Own) {
+    /// What the workers have used since the last look, in nanoseconds.
+    fn of_workers(&mut self, workers: &[u32]) -> u64 {
+        let cpu = |pid: &u32| Some((*pid, Stat::read(*pid)?.cpu.saturating_mul(tick_ns())));
+        let now: HashMap<u32, u64> = workers.iter().filter_map(cpu).collect();
+        let used = |(pid, cpu): (&u32, &u64)| cpu.saturating_sub(*self.workers.get(pid).unwrap_or(cpu));
+        let used = now.iter().map(used).sum();
+        self.workers = now;
+        used
+    }
+
+    fn threads(&mut self, is_first: bool, workers: &[u32], own: &mut record::watch::Own) {
         let Some(tasks) =
             self.said.take("torment's own threads", "/proc/self/task", fs::read_dir("/proc/self/task"))
         else {
@@ -44,8 +63,11 @@ impl Own {
         let (limit, mut nearest) = (getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX), 0);
         let used = |folder: &str| descriptors(folder).ok().flatten().unwrap_or(0);
         nearest = used("/proc/self/fd").max(nearest);
-        for tid in tasks.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()) {
-            let read = |file: &str| fs::read_to_string(format!("/proc/self/task/{tid}/{file}"));
+        let theirs =
+            workers.iter().filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok()).flatten();
+        for folder in tasks.chain(theirs).filter_map(|entry| Some(entry.ok()?.path())) {
+            let Some(tid) = folder.file_name().and_then(|name| name.to_str()?.parse().ok()) else { continue };
+            let read = |file: &str| fs::read_to_string(folder.join(file));
             // A thread that cannot be read has just ended.
             let Ok(name) = read("comm") else { continue };
             let is_loop = name.starts_with(LOOPS);
@@ -67,7 +89,7 @@ impl Own {
                 own.loops_cpu_ns += cpu;
                 own.loops_run_delay_ns += times.delay_ns.saturating_sub(before.delay_ns);
                 // A loop has a table of descriptors of its own, where that can be had.
-                nearest = used(&format!("/proc/self/task/{tid}/fd")).max(nearest);
+                nearest = used(&folder.join("fd").to_string_lossy()).max(nearest);
             } else {
                 own.watch_cpu_ns += cpu;
             }
@@ -78,13 +100,24 @@ impl Own {
     }
 }
 
+/// The processes that make the load for this one, if there are any: torment executed again, by this one, as a worker.
+pub(crate) fn workers() -> Vec<u32> {
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let children: String = children.collect();
+    let is_worker =
+        |pid: &u32| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"\0worker\0"));
+    children.split_whitespace().filter_map(|pid| pid.parse().ok()).filter(is_worker).collect()
+}
+
 impl Source for Own {
     fn cut(&mut self, _: &Scene, window: &mut Window) {
         let cpu = clock_gettime(ClockId::ProcessCPUTime);
         let cpu = cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64;
         let before = self.cpu_ns.replace(cpu);
-        window.own.cpu_ns = before.map_or(0, |before| cpu.saturating_sub(before));
-        self.threads(before.is_none(), &mut window.own);
+        let workers = workers();
+        window.own.cpu_ns = before.map_or(0, |before| cpu.saturating_sub(before)) + self.of_workers(&workers);
+        self.threads(before.is_none(), &workers, &mut window.own);
         // Without a group, or a quota, nothing holds it back.
         let quota = self.groups.read().ok().flatten().and_then(|groups| groups.cpu);
         if let Some(quota) = quota {
@@ -100,12 +133,38 @@ impl Source for Own {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::Command;
     use std::sync::mpsc::channel;
 
     fn cut(own: &mut Own) -> record::watch::Own {
         let mut window = Window::default();
         own.cut(&Scene::default(), &mut window);
         window.own
+    }
+
+    #[test]
+    fn what_a_worker_uses_is_torment_s_own() {
+        // Any program that is called so.
+        let called =
+            |name| Command::new("sh").args(["-c", "while :; do :; done", name]).spawn().expect("a shell");
+        let (mut worker, mut other) = (called("worker"), called("another"));
+        let pid = worker.id();
+        while !workers().contains(&pid) {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        assert_eq!(workers(), [pid]);
+        let mut own = Own::new();
+        assert_eq!(own.of_workers(&[pid]), 0, "nothing to compare with");
+        let mut used = 0;
+        while used == 0 {
+            used += own.of_workers(&[pid]);
+        }
+        for process in [&mut worker, &mut other] {
+            process.kill().expect("it runs");
+            process.wait().expect("it was started here");
+        }
+        assert!(workers().is_empty());
+        assert_eq!(own.of_workers(&[pid]), 0, "it is gone");
     }
 
     #[test]

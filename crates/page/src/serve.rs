@@ -6,7 +6,6 @@ use crate::limited::Limited;
 use crate::routes::{House, routes};
 use crate::run_cache::RunCache;
 use crate::stream::PARTING;
-use meter::stay_behind;
 use record::RunId;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -14,6 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
+use sys::stay_behind;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 

@@ -2,12 +2,13 @@
 
 use crate::error::{Error, GivenAt};
 use crate::{csv, ndjson};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
 use units::random::{mix, one_of};
 
 /// A file of rows under a name: `[data.users]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Data {
     /// Placeholders say `{name.column}`.
     pub name: String,
@@ -19,7 +20,7 @@ pub struct Data {
 
 units::named! {
     /// Which row an arrival uses; all columns of one data set are of the same row.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
     pub enum Order {
         /// One after the other, then from the start again.
         #[default]
@@ -32,7 +33,7 @@ units::named! {
 }
 
 /// Where rows come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Rows {
     /// `{file:names.csv:column}`: the file itself, one row after the other.
     File(String),

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate, Share};
 
 /// What `torment try` does: arms, what is measured of each, and what is asked of them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     /// The first is the plan as it stands, `baseline`.
     pub arms: Vec<Arm>,
@@ -35,7 +35,7 @@ pub struct Experiment {
 }
 
 /// The part of `[try]` and of each `[[hypothesis]]` that probes and hypotheses follow from.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentSettings {
     /// Whether the workloads were named: each is then asked about, beside what the hypotheses ask.
     pub named: bool,
@@ -56,7 +56,7 @@ pub struct ExperimentSettings {
 }
 
 /// A `[[hypothesis]]` as it is written, its names known to be right.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HypothesisText {
     /// In words, if it is said.
     pub name: Option<String>,
@@ -75,7 +75,7 @@ pub struct HypothesisText {
 }
 
 /// A way to start the service.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Arm {
     /// Name of the variant, or those of the crossed ones joined by ` + `.
     pub name: String,
@@ -178,7 +178,7 @@ impl Experiment {
 }
 
 /// A `[[variant]]`: what is different.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Change {
     /// Its name.
     pub name: String,
@@ -209,7 +209,7 @@ pub struct Change {
 }
 
 /// Some of the plan's flows, measured as one load.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// The flow's name; `all` if all flows are one load, by weight.
     pub name: String,
@@ -218,7 +218,7 @@ pub struct Workload {
 }
 
 /// One thing that is measured of a started service.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
     /// Place of the workload.
     pub workload: usize,

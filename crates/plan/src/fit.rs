@@ -1,7 +1,8 @@
 use crate::form;
+use serde::{Deserialize, Serialize};
 
 /// How a value that comes from outside is written, by where it stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum Fit {
     /// As it is.
     #[default]

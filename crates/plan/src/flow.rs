@@ -1,8 +1,9 @@
 use crate::{Piece, Plan, Request, Setup, Target, Task, Template};
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// What one arrival does: one request, or several in a row by the same user.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
     /// The word in reports.
     pub name: String,
@@ -15,7 +16,7 @@ pub struct Flow {
 }
 
 /// One request of a flow.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// The word in reports.
     pub name: String,
@@ -31,7 +32,7 @@ pub struct Step {
 }
 
 /// What is sent, by the language of the target.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Payload {
     /// An HTTP request.
     Http(Request),
@@ -40,7 +41,7 @@ pub enum Payload {
 }
 
 /// A prepared statement and its parameters.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Statement {
     /// With `$1`, `$2`, … where the plan has placeholders.
     pub text: String,
@@ -49,7 +50,7 @@ pub struct Statement {
 }
 
 /// A value taken from an answer, under a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Take {
     /// Later steps say `{name}`.
     pub name: String,
@@ -58,7 +59,7 @@ pub struct Take {
 }
 
 /// Where a value stands in an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TakeFrom {
     /// In a JSON body, by pointer (RFC 6901).
     Json(String),
@@ -71,7 +72,7 @@ pub enum TakeFrom {
 }
 
 /// What an answer must be, beside its status.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Check {
     /// The header is there and contains this text.
     Header(String, String),

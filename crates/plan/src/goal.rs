@@ -1,3 +1,4 @@
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use units::{Nanos, ParseError, Share};
@@ -6,7 +7,7 @@ use units::{Nanos, ParseError, Share};
 ///
 /// `zero-drop` allows none; `loss<0.1%` allows one in a thousand; `p99<50ms` allows 1 % to be
 /// later than 50 ms, counted together with those that failed.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Objective {
     /// The share of due requests that may be bad.
     pub loss: Share,

@@ -23,6 +23,7 @@ mod hiding;
 mod key;
 mod load;
 mod ndjson;
+mod parcel;
 mod placeholder;
 mod print;
 mod reference;
@@ -49,6 +50,7 @@ pub use goal::{Goal, Objective};
 pub use hiding::Secrets;
 pub use key::Key;
 pub use load::{Arrivals, Find, Generator, Load, Stage, parse_cores};
+pub use parcel::Parcel;
 pub use reference::reference;
 pub use secret::{Hidden, SecretFrom};
 pub use service::{Limits, Need, Postgres, Program, Ready, Reset, Setup};
@@ -57,8 +59,10 @@ pub use template::{Piece, Template, Who};
 pub use url::Parts;
 pub use watch::{Endpoint, Watch};
 
+use serde::{Deserialize, Serialize};
+
 /// One run as understood: everything is checked and every default is filled in.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The system under test.
     pub target: Target,
@@ -79,7 +83,7 @@ pub struct Plan {
 }
 
 /// What is done with the target.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Task {
     /// One load with a verdict on the goal.
     Run(Load),

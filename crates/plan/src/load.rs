@@ -1,7 +1,8 @@
+use serde::{Deserialize, Serialize};
 use units::{Nanos, ParseError, Rate, Share};
 
 /// What `torment run` offers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Load {
     /// Arrivals by a schedule, whether or not the target keeps up.
     Open {
@@ -23,7 +24,7 @@ pub enum Load {
 }
 
 /// The rate moves in a straight line from where the last stage ended (the first starts at `from`).
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// How long it lasts.
     pub duration: Nanos,
@@ -35,7 +36,7 @@ pub struct Stage {
 
 units::named! {
     /// How arrivals are spaced.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
     pub enum Arrivals {
         /// At equal distances: what a limit is defined by.
         #[default]
@@ -46,7 +47,7 @@ units::named! {
 }
 
 /// What `torment find` tries.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Find {
     /// Lowest rate, where the climb starts.
     pub from: Rate,
@@ -89,7 +90,7 @@ impl Find {
 }
 
 /// How the load is made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generator {
     /// Most connections of an open loop; an arrival that finds all busy waits in the backlog.
     pub connections: u32,

@@ -2,10 +2,11 @@
 
 use crate::error::nearest;
 use crate::{Fit, Piece, Template};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
-/// A secret value. It is in no printed, stored or debugged plan.
+/// A secret value. It is in no printed, stored or debugged plan; only a [`crate::Parcel`] takes it elsewhere.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Hidden(Vec<u8>);
 
@@ -26,7 +27,7 @@ impl fmt::Debug for Hidden {
 }
 
 /// Where a secret is from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SecretFrom {
     /// It was written into the plan or the command line; printed as `{redacted}`, and not kept.
     Given,

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
 /// What a plan starts before its load and stops after it: the service under test, and what that needs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
     /// Started in this order before the service, and stopped in the opposite one after it.
     pub needs: Vec<Need>,
@@ -14,7 +14,7 @@ pub struct Setup {
 }
 
 /// Something that the service needs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Need {
     /// A PostgreSQL of the plan's own.
     Postgres(Postgres),
@@ -23,7 +23,7 @@ pub enum Need {
 }
 
 /// A program that is started and stopped.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Program {
     /// `service`, or NAME of `[need.NAME]`: in messages, and of its log.
     pub name: String,
@@ -50,7 +50,7 @@ pub struct Program {
 }
 
 /// When a program can be used.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Ready {
     /// A GET of this `http://` URL is answered with a status below 400.
     Http(String),
@@ -84,7 +84,7 @@ impl Limits {
 }
 
 /// A PostgreSQL that is started from an empty data folder.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Postgres {
     /// Port of 127.0.0.1 it listens at; the superuser `postgres` needs no password.
     pub port: u16,
@@ -121,7 +121,7 @@ impl Postgres {
 
 units::named! {
     /// How the state is put back between two measurements of one start.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
     pub enum Reset {
         /// Everything is stopped and started again, databases from an empty folder.
         Restart = "restart",

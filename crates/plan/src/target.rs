@@ -1,9 +1,10 @@
 use crate::{Check, Template, Who};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
 /// The system under test.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Target {
     /// The built-in service, started as a child process for the length of the run; the origin is
     /// known only then.
@@ -17,7 +18,7 @@ pub enum Target {
 }
 
 /// Where HTTP requests go.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
     /// Whether requests go through TLS.
     pub tls: bool,
@@ -36,7 +37,7 @@ pub struct Origin {
 }
 
 /// Which HTTP is spoken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum HttpVersion {
     /// Over TLS whatever the server chooses (ALPN), else 1.1.
     #[default]
@@ -48,7 +49,7 @@ pub enum HttpVersion {
 }
 
 /// Where statements go.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Database {
     /// Host name or address as written; a folder of sockets begins with `/`.
     pub host: String,
@@ -102,7 +103,7 @@ impl fmt::Display for Origin {
 }
 
 /// The request that is sent again and again, and what is expected of its answer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// `GET`, `POST`, …
     pub method: String,
@@ -144,7 +145,7 @@ impl Request {
 }
 
 /// Statuses from the first to the last, both included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusRange(pub u16, pub u16);
 
 impl StatusRange {

@@ -1,5 +1,6 @@
 use crate::{Fit, Hidden, Order, Rows, SecretFrom};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use units::random::{mix, one_of};
 ///
 /// What the k-th arrival sends depends on k and the seed alone, so that W workers together send
 /// exactly what one would have sent.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Template {
     /// Literal and varying parts in order.
     pub pieces: Vec<Piece>,
@@ -18,10 +19,10 @@ pub struct Template {
 }
 
 /// One part of a [`Template`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Piece {
     /// Sent as it is.
-    Literal(Vec<u8>),
+    Literal(#[serde(with = "crate::parcel::bytes")] Vec<u8>),
     /// `{1..1000}`: one after the other, then from the start again.
     Sequence {
         /// First value.
@@ -60,6 +61,7 @@ pub enum Piece {
         /// How it is written where it stands.
         fit: Fit,
         /// The column's values as they are written; empty until [`crate::Plan::bind`] has read the file.
+        #[serde(skip)]
         values: Arc<[String]>,
     },
     /// `{env:NAME}`, `{secret:FILE}`, or a secret that was written into the plan.
@@ -69,6 +71,7 @@ pub enum Piece {
         /// How it is written where it stands.
         fit: Fit,
         /// The value itself; empty until [`crate::Plan::bind`] has read it.
+        #[serde(skip)]
         value: Hidden,
     },
     /// The base64 form of what the template renders.

@@ -1,5 +1,6 @@
 mod experiment;
 mod flows;
+mod parcels;
 mod reference;
 mod round_trip;
 mod secrets;

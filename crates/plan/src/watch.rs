@@ -2,9 +2,10 @@ use crate::placeholder::Names;
 use crate::secret::{hide, masked_url};
 use crate::url::{Address, Parts};
 use crate::{Database, Error, GivenAt, Piece, Target, Template};
+use serde::{Deserialize, Serialize};
 
 /// What is watched beside the load, and how. By default whatever of the target is on this machine.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Watch {
     /// Watch at all.
     pub on: bool,
@@ -56,7 +57,7 @@ impl Watch {
 }
 
 /// The URL of a metrics endpoint; what stands before its host is a secret.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Endpoint(Template);
 
 impl Endpoint {

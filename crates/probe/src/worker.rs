@@ -29,7 +29,7 @@ impl Worker {
     /// # Errors
     /// When it does not start, or cannot be made as asked.
     pub fn start(program: &Path, home: Home) -> Result<Self, Error> {
-        let mut anew = Anew::start(program, "worker", Vec::new()).map_err(Error::Worker)?;
+        let mut anew = Anew::start(program, "prober", Vec::new()).map_err(Error::Worker)?;
         let made: Result<(), String> = anew.ask(&home).map_err(Error::Worker)?;
         made.map_err(Error::Worker)?;
         Ok(Self(anew))
@@ -44,7 +44,7 @@ impl Worker {
     }
 }
 
-/// The hidden command `worker`: measures what it is asked on its standard input until that ends.
+/// The hidden command `prober`: measures what it is asked on its standard input until that ends.
 ///
 /// # Errors
 /// If it was started by hand, or nobody hears it.

@@ -30,6 +30,10 @@ named! {
         OffPlan = "off-plan",
         /// Arrivals outstanding are not rate × mean response time.
         LittlesLaw = "littles-law",
+        /// A worker of the fleet was lost during a load.
+        WorkerLost = "worker-lost",
+        /// One worker's answers are far slower than the others'.
+        Uneven = "uneven",
         /// All connections were busy, and arrivals waited for one.
         ConnectionsLimit = "connections-limit",
         /// Connections could not be made for a reason on this side.
@@ -113,6 +117,11 @@ impl Doubt {
     /// Whether the generator could not go on: its figures are its own, not the target's.
     pub fn is_generator(&self) -> bool {
         matches!(self, Self::GeneratorLate | Self::GeneratorBusy)
+    }
+
+    /// Whether a part of the load was missing: the trial says nothing, of the target or of the generator.
+    pub fn is_of_fleet(&self) -> bool {
+        matches!(self, Self::WorkerLost)
     }
 
     /// Whether the generator lacked something that connections need.

@@ -1,7 +1,7 @@
 use crate::watch::{Look, Watched, Window};
 use crate::{
-    Caveat, Conditions, Costs, Design, Diagnosis, Figure, Label, Limit, Purpose, Room, RunKind, Slice,
-    Standing, TrialResult, Verdict, Visit,
+    Caveat, Conditions, Costs, Design, Diagnosis, Figure, FleetMember, Label, Limit, LostMember, Purpose,
+    Room, RunKind, Slice, Standing, TrialResult, Verdict, Visit,
 };
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate};
@@ -76,6 +76,18 @@ pub enum Event {
     Doubt {
         /// Which.
         caveat: Caveat,
+    },
+    /// Who makes the load together, from now on.
+    FleetStands {
+        /// All of them.
+        members: Vec<FleetMember>,
+    },
+    /// One of them was lost while a trial lasted: it counts for nothing, and is made again.
+    WorkerLost {
+        /// Which trial.
+        trial: u32,
+        /// Who, and what is not known therefore.
+        lost: LostMember,
     },
     /// What is known of the machine from earlier, and may explain what is measured.
     Known {

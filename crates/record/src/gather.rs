@@ -1,4 +1,4 @@
-use crate::Slice;
+use crate::{LostMember, Silence, Slice, Worked};
 use std::collections::BTreeMap;
 use units::Nanos;
 
@@ -9,49 +9,87 @@ pub struct Counted {
     pub total: Slice,
     /// How long the load lasted.
     pub loaded: Nanos,
+    /// What each of those did that made it: one by itself, or all of a fleet.
+    pub members: Vec<Worked>,
+    /// Those that were lost meanwhile.
+    pub lost: Vec<LostMember>,
 }
 
-/// Puts what loops side by side tell of one trial together: a second is whole once each of them has told of it.
+/// Puts what those side by side tell of one trial together, loops or members of a fleet: a second is whole once each of them
+/// has told of it, or is done. Counts are the same in whatever order they come; fractions are added in the order of who tells them.
 #[derive(Debug)]
 pub struct Gather {
     /// Seconds of which not all have told.
-    pending: BTreeMap<u32, Slice>,
+    pending: BTreeMap<u32, Pending>,
     over: Vec<bool>,
+    /// They do not know of each other's answers.
+    apart: bool,
     counted: Counted,
 }
 
+/// A second that is not whole.
+#[derive(Debug, Default)]
+struct Pending {
+    /// All of it, as it came.
+    merged: Slice,
+    /// Of each who has told, what is not counted but measured.
+    told: BTreeMap<usize, Fractions>,
+}
+
+/// Of one slice.
+#[derive(Debug)]
+struct Fractions {
+    outstanding: Vec<f64>,
+    silences: Vec<Silence>,
+}
+
 impl Gather {
-    /// Of so many loops.
+    /// Of so many loops of one process.
     pub fn of(loops: usize) -> Self {
-        Self { pending: BTreeMap::new(), over: vec![false; loops], counted: Counted::default() }
+        Self { pending: BTreeMap::new(), over: vec![false; loops], apart: false, counted: Counted::default() }
     }
 
-    /// One loop's slice.
-    pub fn add(&mut self, slice: &Slice) {
-        let merged = self.pending.entry(slice.index).or_default();
-        merged.index = slice.index;
-        merged.merge_parallel(slice);
+    /// Of so many members of a fleet. Each tells of every stretch in which it had no answer: it is one of the target's if all
+    /// of them had none.
+    pub fn of_members(members: usize) -> Self {
+        Self { apart: true, ..Self::of(members) }
     }
 
-    /// A loop is done; its load ended at this moment.
+    /// One's slice. Each tells of each of its seconds once.
+    pub fn add(&mut self, index: usize, slice: &Slice) {
+        let pending = self.pending.entry(slice.index).or_default();
+        pending.merged.index = slice.index;
+        pending.merged.merge_parallel(slice);
+        let (outstanding, silences) = (slice.outstanding.clone(), slice.silences.clone());
+        pending.told.insert(index, Fractions { outstanding, silences });
+    }
+
+    /// One is done; its load ended at this moment.
     pub fn over(&mut self, index: usize, at: Nanos) {
         self.over[index] = true;
         self.counted.loaded = self.counted.loaded.max(at);
     }
 
-    /// Whether all loops are done.
+    /// Whether all are done.
     pub fn is_over(&self) -> bool {
         !self.over.contains(&false)
     }
 
-    /// The next second that is whole; when all loops are done, what is left of them.
+    /// The next second that is whole.
     pub fn next_whole(&mut self) -> Option<Slice> {
-        let ended = self.is_over();
         let first = self.pending.first_entry()?;
-        if !ended && (first.get().loops as usize) < self.over.len() {
+        let told = |index: &usize| first.get().told.contains_key(index);
+        if self.over.iter().enumerate().any(|(index, over)| !over && !told(&index)) {
             return None;
         }
-        let slice = first.remove();
+        let Pending { merged, told } = first.remove();
+        let mut slice = Slice { outstanding: Vec::new(), silences: Vec::new(), ..merged };
+        let mut silences = Vec::new();
+        for (_, Fractions { outstanding, silences: heard }) in told {
+            slice.merge_parallel(&Slice { outstanding, ..Slice::default() });
+            silences.push(heard);
+        }
+        slice.silences = if self.apart { Silence::of_all(&silences) } else { silences.concat() };
         self.counted.total.merge_after(&slice);
         Some(slice)
     }
@@ -77,28 +115,52 @@ mod tests {
     }
 
     #[test]
-    fn a_second_is_whole_when_every_loop_has_told_of_it() {
+    fn a_second_is_whole_when_each_has_told_of_it() {
         let mut gather = Gather::of(2);
-        gather.add(&told(0, 3));
+        // Of a member with two loops.
+        gather.add(0, &Slice { loops: 2, ..told(0, 3) });
         assert!(gather.next_whole().is_none(), "the other has not told");
-        gather.add(&told(1, 4));
-        gather.add(&told(0, 5));
+        gather.add(1, &told(0, 4));
+        gather.add(0, &told(1, 5));
         let first = gather.next_whole().expect("both have told");
-        assert_eq!((first.index, first.due, first.loops), (0, 8, 2));
+        assert_eq!((first.index, first.due, first.loops), (0, 7, 3));
         assert!(gather.next_whole().is_none());
-        assert_eq!(gather.total().due, 8);
+        assert_eq!(gather.total().due, 7);
     }
 
     #[test]
-    fn a_loop_that_had_less_to_tell_holds_nothing_back_when_all_are_done() {
+    fn one_that_is_done_holds_nothing_back() {
         let mut gather = Gather::of(2);
-        gather.add(&told(0, 3));
+        gather.add(0, &told(0, 3));
         gather.over(0, SLICE);
-        assert!(!gather.is_over() && gather.next_whole().is_none());
+        assert!(gather.next_whole().is_none(), "the other has not told");
+        gather.add(1, &told(0, 2));
+        gather.add(1, &told(1, 1));
+        assert_eq!(gather.next_whole().map(|slice| slice.due), Some(5));
+        assert_eq!(gather.next_whole().map(|slice| slice.due), Some(1), "the first has no more to tell");
+        assert!(!gather.is_over());
         gather.over(1, SLICE * 2);
         assert!(gather.is_over());
-        assert_eq!(gather.next_whole().map(|slice| slice.due), Some(3));
         let counted = gather.end();
-        assert_eq!((counted.total.due, counted.loaded), (3, SLICE * 2));
+        assert_eq!((counted.total.due, counted.loaded), (6, SLICE * 2));
+    }
+
+    /// Sums of fractions depend on their order: what was stored once differed with which loop was the quicker.
+    #[test]
+    fn whoever_tells_first_the_second_is_the_same() {
+        let slices: Vec<Slice> = [0.1, 0.2, 0.3, 1e9]
+            .iter()
+            .map(|held| Slice { outstanding: vec![*held; 10], ..told(0, 1) })
+            .collect();
+        let whole = |order: [usize; 4]| {
+            let mut gather = Gather::of(4);
+            order.into_iter().for_each(|index| gather.add(index, &slices[index]));
+            gather.next_whole().expect("all have told")
+        };
+        let first = whole([0, 1, 2, 3]);
+        assert_eq!((first.due, first.outstanding.len()), (4, 10));
+        for order in [[3, 2, 1, 0], [2, 0, 3, 1], [1, 3, 0, 2]] {
+            assert_eq!(whole(order), first, "{order:?}");
+        }
     }
 }

@@ -10,6 +10,7 @@ mod doubt;
 mod event;
 pub mod exit;
 mod experiment;
+mod fleet;
 mod gather;
 mod kind;
 mod label;
@@ -33,6 +34,7 @@ pub use experiment::{
     Answer, ArmOf, Design, Expected, ExperimentEnd, Interval, Judged, Noise, ProbeOf, Spent, Standing, Taken,
     Visit,
 };
+pub use fleet::{FleetMember, LostMember, Worked};
 pub use gather::{Counted, Gather};
 pub use kind::{LimitUnit, RoomUnit, RunKind};
 pub use label::Label;

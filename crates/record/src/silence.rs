@@ -24,6 +24,22 @@ impl Silence {
     pub fn length(&self) -> Nanos {
         self.to - self.from
     }
+
+    /// Those of a target, where each list has what one saw who does not know of the others' answers: what all of them saw, as
+    /// long as all saw it.
+    pub(crate) fn of_all(seen: &[Vec<Self>]) -> Vec<Self> {
+        let Some((first, others)) = seen.split_first() else { return Vec::new() };
+        let both = |mine: &Self, theirs: &Self| Self {
+            from: mine.from.max(theirs.from),
+            to: mine.to.min(theirs.to),
+            waiting: mine.waiting.min(theirs.waiting),
+            freed: mine.freed.zip(theirs.freed).map(|(mine, theirs)| mine.min(theirs)),
+        };
+        others.iter().fold(first.clone(), |so_far, theirs| {
+            let pairs = so_far.iter().flat_map(|mine| theirs.iter().map(move |theirs| both(mine, theirs)));
+            pairs.filter(|both| both.from + SILENCE <= both.to).collect()
+        })
+    }
 }
 
 /// What gathered in a silence is answered no faster than the target can: a drain lasts at least so many times as long,
@@ -69,6 +85,23 @@ pub fn freed_within(is_closed: bool) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_target_is_silent_while_nobody_hears_of_it() {
+        let ms = Nanos::from_millis;
+        let silence = |from, to, freed| Silence { from: ms(from), to: ms(to), waiting: 9, freed };
+        let mine = vec![silence(100, 400, Some(9)), silence(600, 900, Some(8))];
+        let theirs = vec![silence(50, 150, Some(3)), silence(650, 850, Some(5))];
+        assert_eq!(
+            Silence::of_all(&[mine.clone(), theirs.clone()]),
+            [silence(650, 850, Some(5))],
+            "50 ms are none"
+        );
+        assert_eq!(Silence::of_all(&[mine.clone(), vec![silence(0, 1000, None)]]).len(), 2);
+        assert_eq!(Silence::of_all(&[mine.clone(), theirs, Vec::new()]), []);
+        assert_eq!(Silence::of_all(&[mine.clone()]), mine);
+        assert_eq!(Silence::of_all(&[]), []);
+    }
 
     #[test]
     fn what_gathered_has_time_to_be_answered_wherever_the_silence_lay() {

@@ -1,7 +1,9 @@
 //! The words in events that are not our own: what a target, a kernel or a program said.
 
 use crate::watch::{Look, Watched, Window};
-use crate::{Caveat, Diagnosis, Event, Failure, Grounds, Log, Slice, Standing, TrialResult, Verdict};
+use crate::{
+    Caveat, Diagnosis, Event, Failure, Grounds, Log, LostMember, Slice, Standing, TrialResult, Verdict,
+};
 
 /// What changes a text.
 type With<'w> = &'w mut dyn FnMut(&mut String);
@@ -18,6 +20,7 @@ impl Event {
                 of_caveats(caveats, with);
                 of_caveats(&mut judgement.invalid, with);
             }
+            Self::WorkerLost { lost, .. } => with(&mut lost.why),
             Self::Doubt { caveat } => of_caveats(std::slice::from_mut(caveat), with),
             Self::WatchStarted { watched } => of_watched(watched, with),
             Self::Observed { window, .. } => of_window(window, with),
@@ -42,6 +45,7 @@ impl Event {
             | Self::TrialStarted { .. }
             | Self::Bounds { .. }
             | Self::Known { .. }
+            | Self::FleetStands { .. }
             | Self::Designed { .. }
             | Self::Resumed { .. }
             | Self::VisitStarted { .. }
@@ -79,8 +83,11 @@ fn of_slice(slice: &mut Slice, with: With<'_>) {
 
 fn of_caveats(caveats: &mut [Caveat], with: With<'_>) {
     for grounds in caveats.iter_mut().filter_map(|caveat| caveat.grounds.as_mut()) {
+        let grounds = if let Grounds::OfMember { grounds, .. } = grounds { &mut **grounds } else { grounds };
         match grounds {
-            Grounds::Text(text) | Grounds::NotReset { why: text, .. } => with(text),
+            Grounds::Text(text)
+            | Grounds::NotReset { why: text, .. }
+            | Grounds::Lost(LostMember { why: text, .. }) => with(text),
             Grounds::Held { refused: Some(why), .. } | Grounds::NotAnswered { most: Some(why), .. } => {
                 why.each_text(with);
             }

@@ -75,6 +75,8 @@ pub enum Ended {
     Interrupted,
     /// Only errors came back: nothing to search.
     TargetFails,
+    /// Workers of the fleet were lost again and again.
+    FleetFailed,
 }
 
 impl Ended {

@@ -1,11 +1,13 @@
 //! Carries single trials out: load, drain, recovery; and notices what voids them.
 
+mod noticed;
+
 use crate::{After, Circumstances, Error, Reset, Sink, Stop, Witness, preflight};
-use engine::{Carrier, Engine, HeldConnections, Job, Offer, Wish};
+use engine::{Carrier, Endpoint, Engine, HeldConnections, Job, Moment, Offer, Wish};
+use noticed::noticed;
 use plan::{Plan, Target};
 use record::{
-    CatchUp, Caveat, Doubt, Event, Failure, Grounds, Judgement, Purpose, Recovery, Slice, TrialResult,
-    Verdict,
+    CatchUp, Caveat, Doubt, Event, Grounds, Judgement, Purpose, Recovery, Slice, TrialResult, Verdict,
 };
 use schedule::Schedule;
 use std::cell::RefCell;
@@ -23,14 +25,6 @@ const PROBE_TIME: Nanos = Nanos::from_millis(500);
 /// A target is back once its median is below so many baseline medians, and this much.
 const BASELINE_BAND: f64 = 3.0;
 const BASELINE_FLOOR: Nanos = Nanos::from_millis(2);
-/// A loop that works, or waits for a processor, more than this share of the time has no room left:
-const BUSY_SHARE: f64 = 0.95;
-/// if most of that is work of its own. Where it mostly waits, the target uses up the machine that
-/// both share, and is the limit after all.
-const WORKING_SHARE: f64 = 0.8;
-/// With more processor time than this taken by the hypervisor a trial measures the neighbours.
-const STEAL_SHARE: f64 = 0.10;
-
 /// What to offer, and what it is called.
 pub(crate) struct Load {
     pub purpose: Purpose,
@@ -65,34 +59,32 @@ pub(crate) struct Conductor<'a, C = Engine> {
     baseline: Option<Nanos>,
 }
 
-impl<'a> Conductor<'a> {
+/// Who makes the loads, ready to begin.
+pub(crate) struct Ready<C> {
+    pub carrier: C,
+    /// Where requests go.
+    pub endpoint: Endpoint,
+    /// The most connections that can be made.
+    pub connections: u64,
+    /// What is doubtful about that.
+    pub caveats: Vec<Caveat>,
+}
+
+impl Ready<Engine> {
     /// Checks that there is a target that answers, and starts the engine.
-    pub fn prepare(
-        plan: &Plan,
-        target: &Target,
-        sink: &'a mut dyn Sink,
-        stop: &'a Stop,
-        circumstances: Circumstances<'a>,
-    ) -> Result<Self, Error> {
-        let Circumstances { reset, costs, .. } = circumstances;
+    pub fn here(plan: &Plan, target: &Target) -> Result<Self, Error> {
         let mut job: Job = preflight::job(plan, target)?;
-        let mut witness = Witness::new(sink);
-        if let Some(costs) = costs {
-            witness.event(&Event::Known { costs: costs.clone() });
-        }
-        for caveat in preflight::fit_connections(&mut job)? {
-            witness.event(&Event::Doubt { caveat });
-        }
+        let caveats = preflight::fit_connections(&mut job)?;
         if *target != Target::Null {
             preflight::first_answer(&job)?;
         }
-        let engine = Engine::start(&job)?;
-        witness.watch(&plan.watch, &job.endpoint);
-        let connections_limit = u64::from(job.generator.connections);
-        let pauses = plan.longest_pauses();
-        Ok(Self { reset, connections_limit, pauses, ..Self::with(engine, witness, stop) })
+        let carrier = Engine::start(&job)?;
+        let connections = u64::from(job.generator.connections);
+        Ok(Self { carrier, endpoint: job.endpoint, connections, caveats })
     }
+}
 
+impl Conductor<'_> {
     /// The fewest connections with which every loop has one.
     pub fn connections_least(&self) -> u32 {
         self.engine.loops()
@@ -110,6 +102,28 @@ impl<'a> Conductor<'a> {
 }
 
 impl<'a, C: Carrier> Conductor<'a, C> {
+    /// Around what makes the loads of a plan, whose target is watched from now on.
+    pub fn prepare(
+        plan: &Plan,
+        ready: Ready<C>,
+        sink: &'a mut dyn Sink,
+        stop: &'a Stop,
+        circumstances: Circumstances<'a>,
+    ) -> Self {
+        let Circumstances { reset, costs, .. } = circumstances;
+        let Ready { carrier, endpoint, connections, caveats } = ready;
+        let mut witness = Witness::new(sink);
+        if let Some(costs) = costs {
+            witness.event(&Event::Known { costs: costs.clone() });
+        }
+        for caveat in caveats {
+            witness.event(&Event::Doubt { caveat });
+        }
+        witness.watch(&plan.watch, &endpoint);
+        let pauses = plan.longest_pauses();
+        Self { reset, connections_limit: connections, pauses, ..Self::with(carrier, witness, stop) }
+    }
+
     /// Around what is ready to make loads, and has no target that could be watched.
     pub fn around(carrier: C, sink: &'a mut dyn Sink, stop: &'a Stop) -> Self {
         Self::with(carrier, Witness::new(sink), stop)
@@ -179,27 +193,32 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             let grounds = Grounds::NotReset { trial: number, why: why.to_string() };
             self.witness.event(&Event::Doubt { caveat: Caveat::on(Doubt::NotReset, grounds) });
         }
-        self.witness.begin(number);
-        self.witness.event(&Event::TrialStarted {
+        if let Some(members) = self.engine.stands() {
+            self.witness.event(&Event::FleetStands { members });
+        }
+        let began = |at: Moment| Event::TrialStarted {
             trial: number,
             purpose: load.purpose,
             rate: load.rate,
             duration: load.duration,
-            at_unix_ms: self.engine.now().unix_ms,
-        });
-        let before = self.engine.now();
+            at_unix_ms: at.unix_ms,
+        };
         let (witness, stop) = (RefCell::new(&mut self.witness), self.stop);
         let (mut looked, mut over) = (load.purpose == Purpose::Recovery, false);
-        let limit = self.connections_limit;
-        let (mut gave_up, mut crowded, mut answered) = (false, false, 0);
+        let (mut begun, mut gave_up, mut answered) = (false, false, 0);
         let mut catch_up = CatchUp::default();
         let counted = self.engine.trial(
             &load.offer,
             load.drain,
+            &mut |at| {
+                begun = true;
+                let mut witness = witness.borrow_mut();
+                witness.begin(number);
+                witness.event(&began(at));
+            },
             &mut |slice| {
                 let over = slice.silences.iter().filter(|silence| silence.freed.is_some());
                 catch_up = over.map(CatchUp::after).fold(catch_up, CatchUp::and);
-                crowded |= slice.backlog > 0 && slice.in_flight >= limit;
                 answered += slice.answered_within(load.duration.unwrap_or(Nanos::MAX));
                 let mut witness = witness.borrow_mut();
                 witness.event(&Event::SliceDone { trial: number, slice: Box::new(slice.clone()) });
@@ -226,7 +245,13 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         );
         let asked = stop.asked();
         self.witness.end();
-        let stolen = self.engine.now().stolen_since(&before);
+        if !begun {
+            // Not all who were to make it came to the start.
+            self.witness.event(&began(self.engine.now()));
+        }
+        for lost in &counted.lost {
+            self.witness.event(&Event::WorkerLost { trial: number, lost: lost.clone() });
+        }
         let leaves = self.after.leaves;
         let settled = if leaves { None } else { self.engine.settle(RECOVERY_LIMIT, &|| stop.asked()) };
         let recovery = match settled {
@@ -244,9 +269,10 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             loaded: counted.loaded,
             drain: catch_up.drain(load.drain, counted.loaded),
             hopeless: gave_up,
-            caveats: noticed(&counted.total, stolen, crowded.then_some(limit)),
+            caveats: noticed(&counted),
             recovery,
             total: counted.total,
+            members: counted.members,
         };
         let whole = load.duration.is_some_and(|whole| result.loaded >= whole);
         // After the load, too, users are not waited for once the end is asked for.
@@ -292,8 +318,9 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             let back = none_bad && median.is_some_and(|median| median <= band);
             let own = total.pacing.quantile(0.5).unwrap_or_default();
             let in_time = none_bad && median.is_some_and(|median| median <= band + own);
-            let mut invalid = Vec::new();
-            if in_time && !back {
+            let mut invalid: Vec<Caveat> = done.result.of_the_fleet().cloned().collect();
+            let in_time = in_time || !invalid.is_empty();
+            if in_time && !back && invalid.is_empty() {
                 let p99 = total.pacing.quantile(0.99).unwrap_or_default();
                 invalid.push(Caveat::on(Doubt::GeneratorLate, Grounds::Late { p99, most: band }));
             }
@@ -311,29 +338,6 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         }
         !slow
     }
-}
-
-/// What the engine's own account and the machine say about a trial.
-fn noticed(total: &Slice, stolen: f64, crowded: Option<u64>) -> Vec<Caveat> {
-    let mut caveats = Vec::new();
-    let mut add = |doubt: Doubt, grounds: Grounds| caveats.push(Caveat::on(doubt, grounds));
-    for (failure, &arrivals) in &total.failures {
-        if let Failure::Lacking(lack) = *failure {
-            add(lack.into(), Grounds::Lacking { lack, arrivals });
-        }
-    }
-    let span = (total.elapsed.as_secs_f64() * f64::from(total.loops.max(1))).max(f64::MIN_POSITIVE);
-    let (cpu, waited) = (total.cpu.as_secs_f64() / span, total.run_delay.as_secs_f64() / span);
-    if cpu > WORKING_SHARE && cpu + waited > BUSY_SHARE {
-        add(Doubt::GeneratorBusy, Grounds::Busy { worked: Share(cpu), waited: Share(waited) });
-    }
-    if stolen > STEAL_SHARE {
-        add(Doubt::Steal, Grounds::Stolen { share: Share(stolen) });
-    }
-    if let Some(connections) = crowded {
-        add(Doubt::ConnectionsLimit, Grounds::Crowded { connections });
-    }
-    caveats
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `torment find connections`: how many a service holds open while it answers within the goal.
 
-use crate::conductor::{Conductor, Done, Load};
+use crate::conductor::{Conductor, Done, Load, Ready};
 use crate::find::exit_code;
 use crate::{Circumstances, Error, Outcome, Sink, Stop, Title, demo, id, recorded, setup};
 use engine::{HeldConnections, Offer};
@@ -66,7 +66,7 @@ fn search(
     let (_demo, target) = demo::start_if_asked(plan)?;
     let mut plan = plan.clone();
     plan.generator.connections = asked.most;
-    let mut conductor = Conductor::prepare(&plan, &target, sink, stop, circumstances)?;
+    let mut conductor = Conductor::prepare(&plan, Ready::here(&plan, &target)?, sink, stop, circumstances);
     // Fewer if this process may not have as many; it has been told.
     let most = asked.most.min(u32::try_from(conductor.connections_limit()).unwrap_or(u32::MAX));
     let verdict = climb(&mut conductor, asked, &plan, most);

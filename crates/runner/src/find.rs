@@ -8,6 +8,9 @@ use record::{Ended, Event, LimitUnit, Recovery, Verdict};
 use schedule::Schedule;
 use search::{Config, Search, Step};
 
+/// Trials in which a worker of the fleet was lost before the search is given up.
+const LOST_MOST: u32 = 5;
+
 pub(crate) fn find<C: Carrier>(
     conductor: &mut Conductor<'_, C>,
     plan: &Plan,
@@ -31,6 +34,7 @@ pub(crate) fn find<C: Carrier>(
         curve,
         unit,
     });
+    let mut lost = 0;
     let verdict = loop {
         let proposal = match search.next() {
             Step::Try(proposal) => proposal,
@@ -67,6 +71,16 @@ pub(crate) fn find<C: Carrier>(
             conductor.judged(done, &judgement);
             break search.interrupt(Ended::Interrupted);
         }
+        if done.result.of_the_fleet().next().is_some() {
+            // It says nothing, so that the search is not told of it and asks for the same again.
+            let judgement = search.judge(&done.result);
+            conductor.judged(done, &judgement);
+            lost += 1;
+            if lost == LOST_MOST {
+                break search.interrupt(Ended::FleetFailed);
+            }
+            continue;
+        }
         let judgement = search.take(&done.result);
         let overloaded = !judgement.good;
         let came_back = !matches!(done.result.recovery, Recovery::Not(_));
@@ -90,7 +104,7 @@ pub(crate) fn exit_code(verdict: &Verdict) -> u8 {
         Ended::BudgetSpent if limits.iter().all(|limit| limit.regular) => exit::MET,
         Ended::BudgetSpent | Ended::NonStationary => exit::UNDECIDED,
         Ended::BelowMin | Ended::TargetFails => exit::NOT_MET,
-        Ended::GeneratorLimit => exit::NOT_TRUSTWORTHY,
+        Ended::GeneratorLimit | Ended::FleetFailed => exit::NOT_TRUSTWORTHY,
         Ended::NotRecovered => exit::NOT_RECOVERED,
         Ended::Interrupted => exit::INTERRUPTED,
     }

@@ -9,6 +9,7 @@ mod connections;
 mod demo;
 mod discreet;
 mod find;
+mod fleet;
 mod id;
 mod listening;
 mod load;
@@ -23,8 +24,10 @@ mod stop;
 mod storm;
 mod tasks;
 mod witness;
+mod worker;
 mod working_set;
 
+pub use crate::fleet::{FleetAsked, WORKERS_MOST};
 pub use attempt::{attempt, design};
 pub use connections::{Connections, connections};
 pub use listening::Listening;
@@ -35,14 +38,20 @@ pub use record::exit;
 pub use stop::Stop;
 pub use storm::{Storming, storm};
 pub use tasks::{Crowding, threads};
+pub use worker::work;
 pub use working_set::{Cached, WorkingSet, working_set};
 
-use conductor::Conductor;
+use crate::fleet::Fleet;
+use conductor::{Conductor, Ready};
 use discreet::Discreet;
+use engine::Carrier;
 use plan::{Plan, Secrets, Target, Task};
 use record::{Costs, Event, Failure, LimitUnit, METHOD, RunId, RunKind, Verdict};
 use units::Nanos;
 use witness::Witness;
+
+/// All of a fleet are of the same.
+pub(crate) const BUILD: &str = env!("CARGO_PKG_VERSION");
 
 /// Takes events in the order they happen.
 pub trait Sink {
@@ -82,6 +91,8 @@ pub enum Error {
     Machine(String),
     /// Any of the others whose words held a secret; without it.
     Told(String),
+    /// A worker cannot do its part.
+    Fleet(String),
     /// This process may open too few files.
     Descriptors {
         /// How many it may open.
@@ -107,9 +118,11 @@ impl std::fmt::Display for Error {
                 write!(f, "; fix the request (--once prints it in full)")?;
                 status.map_or(Ok(()), |status| write!(f, ", or give --expect-status {status}"))
             }
-            Self::Setup(why) | Self::Experiment(why) | Self::Machine(why) | Self::Told(why) => {
-                f.write_str(why)
-            }
+            Self::Setup(why)
+            | Self::Experiment(why)
+            | Self::Machine(why)
+            | Self::Told(why)
+            | Self::Fleet(why) => f.write_str(why),
             Self::Service(error) => error.fmt(f),
             Self::Demo(why) => write!(f, "the built-in service did not start: {why}"),
             Self::Descriptors { allowed } => write!(
@@ -147,19 +160,23 @@ pub struct Outcome {
     pub error: Option<Error>,
 }
 
+/// What a run rests on beside its plan.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Around<'a> {
+    /// What the machine was measured to cost, if it was.
+    pub costs: Option<&'a Costs>,
+    /// Who makes the load; none: this process.
+    pub fleet: Option<FleetAsked>,
+}
+
 /// Carries the plan out, from the first event to the last. Every run that began ends with
-/// [`Event::RunEnded`], also one that fails or is interrupted. An experiment is for [`attempt`]. `costs` are what the
-/// machine was measured to cost, if it was.
-pub fn conduct(
-    plan: &Plan,
-    costs: Option<&Costs>,
-    version: &str,
-    sink: &mut dyn Sink,
-    stop: &Stop,
-) -> Outcome {
+/// [`Event::RunEnded`], also one that fails or is interrupted. An experiment is for [`attempt`].
+pub fn conduct(plan: &Plan, around: Around<'_>, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
     recorded(id::new_id(), Title::of(plan), version, None, sink, |sink| {
         setup::started(plan, sink, stop, |plan, sink, reset| {
-            let circumstances = Circumstances { reset, curve: true, costs, ..Circumstances::default() };
+            let Around { costs, fleet } = around;
+            let circumstances =
+                Circumstances { reset, curve: true, costs, fleet, ..Circumstances::default() };
             measure(plan, sink, stop, circumstances)
         })
     })
@@ -280,6 +297,8 @@ pub(crate) struct Circumstances<'a> {
     pub curve: bool,
     /// What the machine was measured to cost.
     pub costs: Option<&'a Costs>,
+    /// Who makes the load.
+    pub fleet: Option<FleetAsked>,
     /// What becomes of what is open at its end.
     pub after: After,
 }
@@ -291,9 +310,23 @@ fn measure(
     stop: &Stop,
     circumstances: Circumstances<'_>,
 ) -> Result<(Verdict, u8), Error> {
-    let (curve, after) = (circumstances.curve, circumstances.after);
     let (_demo, target) = demo::start_if_asked(plan)?;
-    let mut conductor = Conductor::prepare(plan, &target, sink, stop, circumstances)?.and_after(after);
+    match circumstances.fleet {
+        None => carry_out(plan, Ready::here(plan, &target)?, sink, stop, circumstances),
+        Some(asked) => carry_out(plan, Fleet::ready(plan, &target, asked, stop)?, sink, stop, circumstances),
+    }
+}
+
+/// The same with whoever makes the load.
+fn carry_out<C: Carrier>(
+    plan: &Plan,
+    ready: Ready<C>,
+    sink: &mut dyn Sink,
+    stop: &Stop,
+    circumstances: Circumstances<'_>,
+) -> Result<(Verdict, u8), Error> {
+    let (curve, after) = (circumstances.curve, circumstances.after);
+    let mut conductor = Conductor::prepare(plan, ready, sink, stop, circumstances).and_after(after);
     let result = match &plan.task {
         Task::Find(find) => find::find(&mut conductor, plan, find, LimitUnit::Requests, curve),
         Task::Run(load) => load::run(&mut conductor, plan, load),

@@ -177,7 +177,7 @@ fn bare(asked: &Storming, stop: &Stop) -> Result<Option<Rate>, String> {
     let mut storm = Storm::ready(&program.command(), options).map_err(|why| why.to_string())?;
     let offer = Offer::Closed { connections, requests: None, duration: Some(BARE_TIME) };
     let wish = |_: &Slice, _| if stop.asked() { Wish::Kill } else { Wish::GoOn };
-    storm.trial(&offer, Nanos::from_secs(1), &mut |_| {}, &mut { wish });
+    storm.trial(&offer, Nanos::from_secs(1), &mut |_| {}, &mut |_| {}, &mut { wish });
     storm.settle(Nanos::from_secs(1), &|| stop.asked());
     if let Some(why) = storm.fault() {
         return Err(why);

@@ -10,18 +10,23 @@
 
 mod due;
 mod exponential;
+mod offer;
 mod stretch;
 
 pub use due::{Arrival, DueTimes};
+pub use offer::Offer;
 
 use plan::{Arrivals, Stage};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use stretch::Stretch;
 use units::{Nanos, Rate};
 
-/// A planned load: a rate over time, and how its arrivals are spaced.
-#[derive(Debug, Clone)]
+/// A planned load: a rate over time, and how its arrivals are spaced. Serialised as what it was made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Planned", into = "Planned")]
 pub struct Schedule {
+    stages: Arc<[Stage]>,
     stretches: Arc<[Stretch]>,
     duration: Nanos,
     max_rate: Rate,
@@ -46,7 +51,8 @@ impl Schedule {
             max_rate = max_rate.max(stage.from.0).max(stage.to.0);
             stretches.push(stretch);
         }
-        Self { stretches: stretches.into(), duration: start, max_rate: Rate(max_rate), arrivals, seed }
+        let (stages, stretches, max_rate) = (stages.into(), stretches.into(), Rate(max_rate));
+        Self { stages, stretches, duration: start, max_rate, arrivals, seed }
     }
 
     /// A constant rate with even arrivals.
@@ -77,6 +83,27 @@ impl Schedule {
     pub fn arrivals(&self, worker: u32, workers: u32) -> DueTimes {
         assert!(worker < workers, "worker {worker} of {workers} does not exist");
         DueTimes::new(Arc::clone(&self.stretches), self.arrivals, self.seed, worker, workers)
+    }
+}
+
+/// What a schedule is made of.
+#[derive(Serialize, Deserialize)]
+struct Planned {
+    stages: Vec<Stage>,
+    arrivals: Arrivals,
+    seed: u64,
+}
+
+impl From<Planned> for Schedule {
+    fn from(planned: Planned) -> Self {
+        Self::new(&planned.stages, planned.arrivals, planned.seed)
+    }
+}
+
+impl From<Schedule> for Planned {
+    fn from(schedule: Schedule) -> Self {
+        let Schedule { stages, arrivals, seed, .. } = schedule;
+        Self { stages: stages.to_vec(), arrivals, seed }
     }
 }
 

@@ -3,7 +3,7 @@ use units::Nanos;
 
 /// A stage with at least one moment of rate above zero, in plain numbers and placed on the two axes:
 /// time, and arrivals counted from the start of the schedule.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Stretch {
     start: Nanos,
     duration: Nanos,

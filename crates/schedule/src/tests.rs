@@ -197,3 +197,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_schedule_that_was_sent_has_the_same_arrivals() {
+    let stage =
+        |seconds, from, to| Stage { duration: Nanos::from_secs(seconds), from: Rate(from), to: Rate(to) };
+    let stages = [stage(1, 100.0, 100.0), stage(0, 5.0, 5.0), stage(2, 0.0, 333.3), stage(1, 0.0, 0.0)];
+    for arrivals in [Arrivals::Even, Arrivals::Poisson] {
+        let schedule = Schedule::new(&stages, arrivals, 7);
+        let sent = serde_json::to_string(&schedule).expect("it has a text");
+        let received: Schedule = serde_json::from_str(&sent).expect("it was written");
+        assert_eq!((received.duration(), received.max_rate()), (schedule.duration(), schedule.max_rate()));
+        assert!(received.arrivals(1, 3).eq(schedule.arrivals(1, 3)), "{arrivals:?}");
+    }
+}

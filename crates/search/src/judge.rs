@@ -2,7 +2,7 @@
 
 use crate::diverge::{Growth, growth, overload};
 use plan::Objective;
-use record::{BLOCK, Caveat, Doubt, Grounds, Judgement, Silence, Slice, TrialResult};
+use record::{BLOCK, Caveat, Doubt, Grounds, Judgement, Silence, Slice, TrialResult, Worked};
 use std::borrow::Cow;
 use units::{Nanos, Rate, Share};
 
@@ -214,6 +214,11 @@ pub(crate) fn freeze(total: &Slice, rate: f64) -> Option<&Silence> {
 
 fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Caveat> {
     let total = &result.total;
+    // Where a part of the load was missing, everything else that is odd follows from that.
+    let of_the_fleet: Vec<Caveat> = result.of_the_fleet().cloned().collect();
+    if !of_the_fleet.is_empty() {
+        return of_the_fleet;
+    }
     let answered_wrong = total.outcomes.failed * 2 > total.outcomes.bad();
     // What voids a bad trial, for the loss may have been ours; a good one was good all the same, and all the more. What makes torment slow makes no answer wrong.
     let ours = |c: &&Caveat| {
@@ -228,7 +233,10 @@ fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Cavea
     }
     let most = allowed(objective);
     let too_late = total.pacing.count_above(most);
-    if let Some(p99) =
+    if let Some((member, p99)) = latest(&result.members).filter(|(_, p99)| *p99 > most) {
+        let grounds = Box::new(Grounds::Late { p99, most });
+        add(Doubt::GeneratorLate, Grounds::OfMember { member, grounds });
+    } else if let Some(p99) =
         total.pacing.quantile(1.0 - LATE_SHARE).filter(|p99| *p99 > most && too_late > LATE_FEW)
     {
         add(Doubt::GeneratorLate, Grounds::Late { p99, most });
@@ -252,6 +260,14 @@ fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Cavea
         add(Doubt::LittlesLaw, Grounds::Differ { share, most: Share(LITTLE_SHARE) });
     }
     found
+}
+
+/// Of a fleet the member that was the latest at p99, by what its clock is good for, if it sent more than a few: a mean over all
+/// hides the one that drowns.
+fn latest(members: &[Worked]) -> Option<(u32, Nanos)> {
+    let told = members.iter().filter(|worked| worked.due as f64 * LATE_SHARE > LATE_FEW as f64);
+    let late = told.filter_map(|worked| Some((worked.member, worked.pacing_p99? + worked.clock)));
+    late.max_by_key(|(_, p99)| *p99).filter(|_| members.len() > 1)
 }
 
 #[cfg(test)]

@@ -1,17 +1,25 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use hdrhistogram::serialization::{Serializer as _, V2Serializer};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use hdrhistogram::serialization::{Serializer as _, V2SerializeError, V2Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+use std::fmt;
+use std::ops::Range;
 use units::Nanos;
 
 /// Significant decimal digits kept: a recorded time is within 0.1 % of the true one.
 const DIGITS: u8 = 3;
+/// Where the header of the V2 format has the largest time that there is room for: behind cookie, length, offset and digits, of
+/// four bytes each, and the least time, of eight.
+const LARGEST: Range<usize> = 24..32;
+/// HDR reads no header with less.
+const LARGEST_LEAST: u64 = 2;
 
 /// Times counted in buckets of 0.1 % width, from 1 ns up; memory grows with the range seen, never
 /// with the number of times recorded.
 ///
-/// Two histograms merge exactly: the merged one is what one recorder would have held.
-/// Serialised as base64 of the HDR V2 format, so that every quantile can be derived again later.
-#[derive(Debug, Clone, PartialEq)]
+/// Two histograms merge exactly: the merged one is what one recorder would have held, and is stored as the same bytes,
+/// whatever the order. Serialised in the HDR V2 format, as base64 where people may read it, so that every quantile can be
+/// derived again later.
+#[derive(Debug, Clone)]
 pub struct Histogram(hdrhistogram::Histogram<u64>);
 
 /// The quantiles every face shows.
@@ -34,6 +42,13 @@ pub struct Quantiles {
 impl Default for Histogram {
     fn default() -> Self {
         Self(hdrhistogram::Histogram::new(DIGITS).expect("three digits are within HDR's 0 to 5"))
+    }
+}
+
+/// Those that hold the same, whatever each once had room for.
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        self.count() == other.count() && self.counts().eq(other.counts())
     }
 }
 
@@ -117,23 +132,59 @@ impl Histogram {
     }
 }
 
+impl Histogram {
+    /// In the HDR V2 format. Its header has the largest time that there is room for, which depends on when a histogram last
+    /// grew; here it has the largest that was recorded, so that equal histograms are equal bytes.
+    fn to_bytes(&self) -> Result<Vec<u8>, V2SerializeError> {
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(&self.0, &mut bytes)?;
+        bytes[LARGEST].copy_from_slice(&self.0.max().max(LARGEST_LEAST).to_be_bytes());
+        Ok(bytes)
+    }
+
+    fn from_bytes<E: de::Error>(mut bytes: &[u8]) -> Result<Self, E> {
+        let mut inner = hdrhistogram::serialization::Deserializer::new()
+            .deserialize(&mut bytes)
+            .map_err(|e| E::custom(format!("not an HDR histogram: {e}")))?;
+        inner.auto(true);
+        Ok(Self(inner))
+    }
+}
+
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut bytes = Vec::new();
-        V2Serializer::new().serialize(&self.0, &mut bytes).map_err(serde::ser::Error::custom)?;
-        serializer.serialize_str(&STANDARD.encode(bytes))
+        let bytes = self.to_bytes().map_err(ser::Error::custom)?;
+        match serializer.is_human_readable() {
+            true => serializer.serialize_str(&STANDARD.encode(bytes)),
+            false => serializer.serialize_bytes(&bytes),
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for Histogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let bytes = STANDARD.decode(text).map_err(serde::de::Error::custom)?;
-        let mut inner = hdrhistogram::serialization::Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|e| serde::de::Error::custom(format!("not an HDR histogram: {e}")))?;
-        inner.auto(true);
-        Ok(Self(inner))
+        match deserializer.is_human_readable() {
+            true => {
+                let text = String::deserialize(deserializer)?;
+                Self::from_bytes(&STANDARD.decode(text).map_err(de::Error::custom)?)
+            }
+            false => deserializer.deserialize_bytes(Raw),
+        }
+    }
+}
+
+/// Reads what is no text.
+struct Raw;
+
+impl de::Visitor<'_> for Raw {
+    type Value = Histogram;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an HDR histogram")
+    }
+
+    fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Histogram, E> {
+        Histogram::from_bytes(bytes)
     }
 }
 
@@ -175,6 +226,51 @@ mod tests {
                 prop_assert_eq!(merged.quantile(q), both.quantile(q));
             }
         }
+    }
+
+    proptest! {
+        /// An equal histogram once was other bytes if it had grown in another order, and so a run of several loops was
+        /// stored in as many ways.
+        #[test]
+        fn equal_histograms_are_equal_bytes(
+            times in proptest::collection::vec(0u64..1 << 50, 0..100), order in any::<u64>(), dealt in 1usize..9,
+        ) {
+            let bytes = |h: &Histogram| h.to_bytes().expect("it has a header");
+            let one = {
+                let mut h = Histogram::default();
+                times.iter().for_each(|t| h.record(Nanos(*t)));
+                h
+            };
+            let mut loops = vec![Histogram::default(); dealt];
+            times.iter().enumerate().for_each(|(k, t)| loops[k % dealt].record(Nanos(*t)));
+            loops.rotate_left(order as usize % dealt);
+            // One that has been larger, and was emptied.
+            let mut merged = Histogram::default();
+            merged.record(Nanos(order >> 1));
+            merged.clear();
+            loops.iter().for_each(|h| merged.merge(h));
+            prop_assert!(merged == one);
+            prop_assert!(one == merged);
+            prop_assert_eq!(bytes(&merged), bytes(&one));
+            let back: Histogram = serde_json::from_str(&serde_json::to_string(&merged).expect("text")).expect("it was stored");
+            prop_assert_eq!(bytes(&back), bytes(&one));
+            prop_assert!(back == one);
+        }
+    }
+
+    #[test]
+    fn one_stored_before_equal_ones_were_equal_bytes_is_read() {
+        // With room for 1.2 min, as it had when it was merged, and one time of 3 ms.
+        let mut bytes = {
+            let mut h = Histogram::default();
+            h.record(Nanos::from_millis(3));
+            h.to_bytes().expect("it has a header")
+        };
+        bytes[LARGEST].copy_from_slice(&Nanos::from_secs(72).0.to_be_bytes());
+        let stored = format!("\"{}\"", STANDARD.encode(&bytes));
+        let back: Histogram = serde_json::from_str(&stored).expect("it was stored");
+        assert_eq!(back.counts().map(|(_, count)| count).sum::<u64>(), 1);
+        assert_ne!(serde_json::to_string(&back).expect("text"), stored);
     }
 
     #[test]

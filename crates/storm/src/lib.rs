@@ -26,10 +26,10 @@ pub use options::{Expected, Options};
 pub use program::Command;
 pub use sampler::Block;
 
-use engine::{Carrier, Crew, LEAD, Offer, THREADS_MOST, Teller, Wish, reason};
+use engine::{Carrier, Crew, LEAD, Moment, Offer, THREADS_MOST, Teller, Wish, reason};
 use launcher::{Launcher, Part};
 use log::Log;
-use record::{Counted, Slice};
+use record::{Counted, Slice, Worked};
 use report::{Control, LauncherReport, Tally};
 use sampler::Sampler;
 use source::Source;
@@ -203,12 +203,15 @@ impl Carrier for Storm {
         &mut self,
         offer: &Offer,
         drain: Nanos,
+        on_begin: &mut dyn FnMut(Moment),
         on_slice: &mut dyn FnMut(&Slice),
         wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
     ) -> Counted {
         self.settle(Nanos::ZERO, &|| false);
         let control = Arc::new(Control::default());
         self.accounts.push(Account::default());
+        let began = Moment::now();
+        on_begin(began);
         let started = self.start(offer, drain, &control);
         let Self { trial, accounts, fault, .. } = self;
         let Trial { start_ns, crew, .. } = match started {
@@ -223,7 +226,8 @@ impl Carrier for Storm {
             Wish::Kill => control.kill.store(true, Ordering::Relaxed),
             _ => control.stop.store(true, Ordering::Relaxed),
         };
-        let counted = crew.gather(*start_ns, on_slice, wish, obey, |told| keep(told, accounts, fault));
+        let mut counted = crew.gather(*start_ns, on_slice, wish, obey, |told| keep(told, accounts, fault));
+        counted.members.push(Worked::of(&counted.total, Moment::now().stolen_since(&began), None));
         self.next_number += counted.total.due;
         if let Some(account) = accounts.last_mut() {
             account.loaded = counted.loaded;

@@ -5,6 +5,7 @@
 
 mod alarm;
 mod arrival;
+mod behind;
 mod call_names;
 mod calls;
 mod clock;
@@ -30,6 +31,7 @@ mod usage;
 
 pub use alarm::Alarm;
 pub use arrival::{recv_stamped, stamp_arrivals};
+pub use behind::stay_behind;
 pub use call_names::{call_name, call_number};
 pub use calls::{Call, call};
 pub use clock::{monotonic_ns, now, thread_cpu_ns};

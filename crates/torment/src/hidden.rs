@@ -1,23 +1,32 @@
 //! Hidden commands: torment executed anew to guard what it started, or to measure where nothing else runs. torment
 //! starts them itself; nobody types them.
 
+use crate::interrupt;
 use std::io;
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 /// What one of them does.
 type Command = fn() -> io::Result<()>;
 
 /// Each with what it does.
-const HIDDEN: [(&str, Command); 4] = [
+const HIDDEN: [(&str, Command); 5] = [
     // Starts and ends what a plan names, and outlives torment to clean up.
     ("guard", service::guard),
+    // Makes its part of a load, as a coordinator tells it.
+    ("worker", worker),
     // Measures what the machine costs.
-    ("worker", probe::work),
+    ("prober", probe::work),
     // Has the threads of `find threads`.
     ("crowd", tasks::crowd),
     // Reads the growing set of `find working-set`.
     ("reader", workingset::read),
 ];
+
+fn worker() -> io::Result<()> {
+    let asked = interrupt::asked()?;
+    runner::work(io::stdin().as_fd().try_clone_to_owned()?, &asked)
+}
 
 /// Before anything else of torment is set up: they must have one thread only, and no other reader of their arguments.
 pub fn hidden() -> Option<ExitCode> {

@@ -28,6 +28,7 @@ mod watch;
 mod working_set;
 
 use ::anatomy::Function;
+use anyhow::anyhow;
 use args::{Action, Args, Common, ExplainArgs, Explained, Format, Level};
 use clap::Parser;
 use runner::exit;
@@ -76,16 +77,20 @@ fn main() -> ExitCode {
         complain(&error, &common);
         return ExitCode::from(code);
     }
+    if let Some(why) = args::no_fleet(&args.action) {
+        complain(&anyhow!(why), &common);
+        return ExitCode::from(exit::USAGE);
+    }
     let result = match args.action {
         Action::Find(find) => match &find.level {
-            None => measure::measure(|read| find.plan(read), &find.how, &common),
+            None => measure::measure(|read| find.plan(read), find.fleet.asked(), &find.how, &common),
             Some(Level::Connections(args)) => connections::find(args, &common),
             Some(Level::Processes(args)) => storm::find(args, &common),
             Some(Level::Threads(args)) => tasks::threads(args, &common),
             Some(Level::WorkingSet(args)) => working_set::find(args, &common),
         },
         Action::Run(run) if run.storm.is_asked() => storm::run(&run.storm, run.programs(), &run.how, &common),
-        Action::Run(run) => measure::measure(|read| run.plan(read), &run.how, &common),
+        Action::Run(run) => measure::measure(|read| run.plan(read), run.fleet.asked(), &run.how, &common),
         Action::Try(args) => attempt::attempt(&args, &common),
         Action::Probe(args) => probe::probe(&args, &common),
         Action::Compare(args) => compare::compare(&args, &common),

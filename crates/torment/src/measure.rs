@@ -8,7 +8,7 @@ use crate::{Failure, bytes, forms, interrupt, kept, paper, result, runs, wrong};
 use anyhow::{Context, anyhow};
 use plan::{Error, Plan, ReadFile};
 use record::Event;
-use runner::{Outcome, Sink, Stop, exit};
+use runner::{Around, FleetAsked, Outcome, Sink, Stop, exit};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use store::{Recording, Store};
@@ -18,6 +18,7 @@ use view::{Progress, RunView, Text, Tone, run_json, summary};
 /// Makes the plan, shows it, and carries it out.
 pub fn measure(
     plan: impl FnOnce(ReadFile<'_>) -> Result<Plan, Error>,
+    fleet: Option<FleetAsked>,
     how: &ModeArgs,
     common: &Common,
 ) -> Result<u8, Failure> {
@@ -31,7 +32,8 @@ pub fn measure(
     let store = store(how.keep.no_store, common)?;
     let costs = store.as_ref().and_then(runs::costs);
     carry_out_as(&how.keep, store, &plan.generator.cores, common, |faces, stop| {
-        runner::conduct(&plan, costs.as_ref(), env!("CARGO_PKG_VERSION"), faces, stop)
+        let around = Around { costs: costs.as_ref(), fleet };
+        runner::conduct(&plan, around, env!("CARGO_PKG_VERSION"), faces, stop)
     })
 }
 

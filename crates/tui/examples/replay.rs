@@ -83,6 +83,7 @@ impl Play {
             total,
             recovery: Recovery::NotNeeded,
             caveats: Vec::new(),
+            members: Vec::new(),
         };
         let judgement = Judgement {
             loss: growth / rate,

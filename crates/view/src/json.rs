@@ -3,7 +3,7 @@
 mod experiment;
 mod watched;
 
-use crate::{Kind, LoadValue, RunView, Times, Trial, caveats, freezes};
+use crate::{Kind, LoadValue, RunView, Times, Trial, caveats, fleet, freezes};
 use record::catalogue::{LOAD, LoadRow, Quantity};
 use record::{Background, Caveat, CurvePoint, Limit, Making, Ramped, Recovery, Verdict, WarmedUp};
 use serde_json::{Map, Value, json};
@@ -41,6 +41,9 @@ pub fn run_json(view: &RunView) -> Value {
     put("exit_code", json!(end.map(|e| e.exit_code)));
     put("error", json!(end.and_then(|e| e.error.as_ref())));
     put("caveats", caveats::gathered(view).into_iter().map(|(one, _)| caveat(one)).collect());
+    if !view.fleet.is_empty() {
+        put("fleet", fleet::json(view));
+    }
     put("skipped_events", json!(view.skipped));
     put("diagnosis", watched::diagnosis(view.diagnosis.as_ref()));
     put("watched", watched::watched(view));
@@ -259,7 +262,7 @@ pub(crate) fn seconds(time: Nanos) -> Value {
 }
 
 /// Histograms are exact to three digits: above 100 µs no decimals mean anything, below one does.
-fn micros(time: Nanos) -> Value {
+pub(crate) fn micros(time: Nanos) -> Value {
     let us = time.as_micros_f64();
     count(if us >= 100.0 { us.round() } else { (us * 10.0).round() / 10.0 })
 }

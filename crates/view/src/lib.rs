@@ -12,6 +12,7 @@ pub mod document;
 mod experiment;
 mod explain;
 mod figures;
+mod fleet;
 mod freezes;
 mod grid;
 mod json;

@@ -3,7 +3,7 @@ use crate::reason::why;
 use crate::trial::Times;
 use crate::watched::subject_name;
 use crate::words::number;
-use crate::{Current, RunView, Text, Tone, Trial, TrialState, caveats};
+use crate::{Current, RunView, Text, Tone, Trial, TrialState, caveats, fleet};
 use record::watch::Watched;
 use record::{Event, Outcome, Probing, Purpose, Ramped, Slice};
 use units::{Nanos, Rate, grouped};
@@ -73,6 +73,10 @@ impl Progress {
                 Some(Text::plain(format!("{:5}", "")).and(Tone::Strong, format!("→ {text}")))
             }
             Event::Doubt { caveat } => Some(caveats::line(caveat.to_string())),
+            Event::FleetStands { members } => {
+                let text = format!("fleet: {}", fleet::stands(members, None)?);
+                Some(Text::empty().and(Tone::Faint, text))
+            }
             Event::WatchStarted { watched } => {
                 let text = who_is_watched(watched);
                 let said = before.watched.as_ref().is_some_and(|watched| who_is_watched(watched) == text);

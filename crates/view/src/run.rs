@@ -4,8 +4,8 @@ use crate::{Figures, PartFigures, Second, Trial, Words};
 use diagnosis::{Freezes, Stillness};
 use record::watch::{Look, Watched, Window};
 use record::{
-    Caveat, Conditions, Design, Diagnosis, End, Ended, Figure, Limit, Log, Probing, Purpose, Ramped,
-    Recovery, Room, RunKind, Slice, Standing, Started, Verdict, Visit, Visiting,
+    Caveat, Conditions, Design, Diagnosis, End, Ended, Figure, FleetMember, Limit, Log, LostMember, Probing,
+    Purpose, Ramped, Recovery, Room, RunKind, Slice, Standing, Started, Verdict, Visit, Visiting,
 };
 use std::collections::{BTreeMap, VecDeque};
 use units::{Nanos, Rate};
@@ -43,6 +43,7 @@ impl Current {
             hopeless: false,
             recovery: Recovery::NotNeeded,
             caveats: Vec::new(),
+            members: Vec::new(),
             judgement: None,
             figures: Figures::of(&self.total),
         }
@@ -116,6 +117,10 @@ pub struct RunView {
     pub diagnosis: Option<Diagnosis>,
     /// What tells whether the target stood still.
     pub stillness: Stillness,
+    /// Who makes the load together; none if one process does.
+    pub fleet: Vec<FleetMember>,
+    /// Those of them that were lost, each with its trial.
+    pub lost: Vec<(u32, LostMember)>,
     /// What an experiment is to find out.
     pub design: Option<Design>,
     /// The starts of an experiment's arms that are done.

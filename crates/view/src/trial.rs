@@ -1,6 +1,6 @@
 use crate::Words;
 use record::catalogue::{LOAD, LoadReader, LoadRow};
-use record::{Caveat, Failure, Judgement, Outcomes, Part, Purpose, Recovery, Slice, TrialResult};
+use record::{Caveat, Failure, Judgement, Outcomes, Part, Purpose, Recovery, Slice, TrialResult, Worked};
 use stats::{Histogram, Quantiles};
 use std::collections::BTreeMap;
 use units::{Nanos, Rate};
@@ -179,6 +179,8 @@ pub struct Trial {
     pub recovery: Recovery,
     /// What the runner noticed.
     pub caveats: Vec<Caveat>,
+    /// What each of a fleet did.
+    pub members: Vec<Worked>,
     /// What it means; none if it was cut short.
     pub judgement: Option<Judgement>,
     /// What it measured.
@@ -199,6 +201,7 @@ impl Trial {
             hopeless: result.hopeless,
             recovery: result.recovery,
             caveats: result.caveats.clone(),
+            members: result.members.clone(),
             judgement: Some(judgement.clone()),
             figures: Figures::of(&result.total),
         }

@@ -171,6 +171,7 @@ pub fn recorded(costs: Option<Costs>, watched: Watched, loads: Vec<Load>) -> Rec
                 total,
                 recovery: Recovery::NotNeeded,
                 caveats: Vec::new(),
+                members: Vec::new(),
             }),
             judgement: Judgement {
                 loss: 0.0,

@@ -42,7 +42,7 @@ fn job(address: SocketAddr, tls: bool, http: HttpVersion, path: &str, size: usiz
 fn run(job: &Job, requests: u64) -> Slice {
     let mut engine = Engine::start(job).expect("starts");
     let offer = Offer::Closed { connections: 1, requests: Some(requests), duration: None };
-    let total = engine.trial(&offer, TIMEOUT, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    let total = engine.trial(&offer, TIMEOUT, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
     assert_eq!((total.due, total.outcomes.total()), (requests, requests), "{total:?}");
     total
 }

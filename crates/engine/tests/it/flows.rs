@@ -4,7 +4,7 @@ mod ends;
 mod idle;
 mod mix;
 mod resent;
-mod server;
+pub mod server;
 mod users;
 
 use plan::{Command, Draft, Plan};
@@ -56,7 +56,7 @@ fn run_until(engine: &mut Engine, count: u64, drain: Nanos, enough: impl Fn() ->
         summed.iter_mut().zip(&slice.parts).for_each(|(sum, part)| sum.merge(part));
     };
     let mut wish = |_: &Slice, _| if enough() { Wish::Stop } else { Wish::GoOn };
-    let total = engine.trial(&load, drain, &mut each, &mut wish).total;
+    let total = engine.trial(&load, drain, &mut |_| {}, &mut each, &mut wish).total;
     engine.settle(Nanos::from_secs(10), &|| false).expect("everything is answered");
     assert_eq!((total.due, total.outcomes.total()), (count, count), "every arrival has one outcome");
     assert_eq!(total.parts, summed, "the seconds add up to the trial");

@@ -64,7 +64,7 @@ fn engine(port: u16) -> Engine {
 
 fn offer(engine: &mut Engine, rate: f64, time: Nanos) -> record::Slice {
     let load = Offer::Open(Schedule::constant(Rate(rate), time));
-    let counted = engine.trial(&load, Nanos::from_secs(2), &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let counted = engine.trial(&load, Nanos::from_secs(2), &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
     engine.settle(Nanos::from_secs(2), &|| false).expect("everything is answered");
     counted.total
 }

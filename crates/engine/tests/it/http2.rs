@@ -33,7 +33,7 @@ fn job(url: &str, http: HttpVersion, streams: u32, path: &str, timeout: Nanos) -
 
 fn trial(job: &Job, offer: &Offer) -> Slice {
     let mut engine = Engine::start(job).expect("starts");
-    let total = engine.trial(offer, TIMEOUT, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    let total = engine.trial(offer, TIMEOUT, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
     assert_eq!(total.outcomes.total(), total.due, "every arrival has an outcome");
     total
 }
@@ -287,7 +287,8 @@ fn what_a_leaving_server_has_not_looked_at_is_sent_again() {
     request.method = "POST".to_owned();
     let load = Offer::Closed { connections: 1, requests: None, duration: Some(Nanos::from_millis(500)) };
     let mut engine = Engine::start(&job).expect("starts");
-    let total = engine.trial(&load, Nanos::from_millis(300), &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    let total =
+        engine.trial(&load, Nanos::from_millis(300), &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
     assert_eq!((total.outcomes.failed, total.outcomes.timeout), (0, 0), "{:?}", total.failures);
     let [answers, connections] = [0, 1].map(|at| seen[at].load(Ordering::SeqCst));
     assert!(total.outcomes.ok >= 20 && total.outcomes.ok == answers, "{} of {answers}", total.outcomes.ok);

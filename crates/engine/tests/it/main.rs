@@ -5,6 +5,7 @@ mod flows;
 mod hold;
 mod http2;
 mod null;
+mod parts;
 mod second_opinion;
 mod sql;
 mod truths;

@@ -24,6 +24,7 @@ fn every_arrival_is_accounted_for_by_any_number_of_loops() {
             let counted = engine.trial(
                 &open(2000.0, 1500),
                 Nanos::from_millis(100),
+                &mut |_| {},
                 &mut |slice| slices.push(slice.clone()),
                 &mut |_, _| Wish::GoOn,
             );
@@ -46,7 +47,8 @@ fn poisson_arrivals_are_all_sent() {
     let schedule = Schedule::new(&[stage], Arrivals::Poisson, 7);
     let expected = schedule.arrivals(0, 1).count() as u64;
     let mut engine = Engine::start(&job(vec![])).expect("starts");
-    let counted = engine.trial(&Offer::Open(schedule), Nanos::ZERO, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let counted =
+        engine.trial(&Offer::Open(schedule), Nanos::ZERO, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
     assert_eq!(counted.total.outcomes.ok, expected);
 }
 
@@ -54,7 +56,7 @@ fn poisson_arrivals_are_all_sent() {
 fn a_load_can_be_stopped_early() {
     let mut engine = Engine::start(&job(vec![])).expect("starts");
     let mut asked = 0;
-    let counted = engine.trial(&open(1000.0, 60_000), Nanos::ZERO, &mut |_| {}, &mut |_, _| {
+    let counted = engine.trial(&open(1000.0, 60_000), Nanos::ZERO, &mut |_| {}, &mut |_| {}, &mut |_, _| {
         asked += 1;
         if asked > 10 { Wish::Stop } else { Wish::GoOn }
     });
@@ -66,10 +68,11 @@ fn a_load_can_be_stopped_early() {
 fn a_closed_loop_makes_the_count_asked_for() {
     let mut engine = Engine::start(&job(vec![0, 0])).expect("starts");
     let offer = Offer::Closed { connections: 5, requests: Some(10_001), duration: None };
-    let counted = engine.trial(&offer, Nanos::ZERO, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let counted = engine.trial(&offer, Nanos::ZERO, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
     assert_eq!((counted.total.due, counted.total.outcomes.ok), (10_001, 10_001));
     let offer = Offer::Closed { connections: 3, requests: None, duration: Some(Nanos::from_millis(300)) };
-    let counted = engine.trial(&offer, Nanos::from_millis(100), &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let counted =
+        engine.trial(&offer, Nanos::from_millis(100), &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
     assert_eq!(counted.loaded, Nanos::from_millis(300));
     assert!(counted.total.outcomes.ok > 3 && counted.total.due == counted.total.outcomes.ok);
 }

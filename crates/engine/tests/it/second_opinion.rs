@@ -265,7 +265,8 @@ fn torment(method: &str, act: Act) -> Count {
     }
     let mut engine = Engine::start(&job).expect("starts");
     let offer = Offer::Closed { connections: 2, requests: Some(requests), duration: None };
-    let total = engine.trial(&offer, Nanos::from_secs(6), &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    let total =
+        engine.trial(&offer, Nanos::from_secs(6), &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
     assert_eq!((total.due, total.outcomes.total()), (requests, requests), "{total:?}");
     let complete: u64 = total.statuses.values().sum();
     (total.statuses.iter().map(|(status, count)| (*status, *count)).collect(), requests - complete)

@@ -41,7 +41,7 @@ fn offer(job: &Job, rate: f64, time: Nanos, meanwhile: impl FnOnce() + Send) -> 
     let load = Offer::Open(Schedule::constant(Rate(rate), time));
     let counted = std::thread::scope(|scope| {
         scope.spawn(meanwhile);
-        engine.trial(&load, Nanos::from_secs(20), &mut |_| {}, &mut |_, _| Wish::GoOn)
+        engine.trial(&load, Nanos::from_secs(20), &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn)
     });
     engine.settle(Nanos::from_secs(20), &|| false).expect("everything is answered");
     assert_eq!(counted.total.outcomes.total(), counted.total.due, "every arrival has one outcome");

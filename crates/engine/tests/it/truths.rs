@@ -34,6 +34,7 @@ fn offered(job: &Job, rate: f64, time: Nanos) -> (Slice, Vec<Silence>) {
     let counted = engine.trial(
         &load,
         Nanos::from_secs(6),
+        &mut |_| {},
         &mut |slice| silences.extend(&slice.silences),
         &mut |_, _| Wish::GoOn,
     );
@@ -113,7 +114,8 @@ fn a_silence_at_the_end_is_waited_for() {
         let load = Offer::Open(Schedule::constant(Rate(200.0), load));
         let mut silences: Vec<Silence> = Vec::new();
         let on_slice = &mut |slice: &Slice| silences.extend(&slice.silences);
-        let outcomes = engine.trial(&load, MS * 100, on_slice, &mut |_, _| Wish::GoOn).total.outcomes;
+        let outcomes =
+            engine.trial(&load, MS * 100, &mut |_| {}, on_slice, &mut |_, _| Wish::GoOn).total.outcomes;
         engine.settle(Nanos::from_secs(9), &|| false).expect("everything is answered");
         (outcomes, silences.last().copied())
     };
@@ -206,7 +208,7 @@ fn time_outs_are_counted_and_waited_for() {
         job.flows[0].steps[0].timeout = MS * 300;
         let mut engine = Engine::start(&job).expect("starts");
         let load = Offer::Open(Schedule::constant(Rate(50.0), Nanos::from_secs(1)));
-        let counted = engine.trial(&load, MS * 1000, &mut |_| {}, &mut |_, _| Wish::GoOn);
+        let counted = engine.trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
         assert_eq!((counted.total.due, counted.total.outcomes.timeout), (50, 50));
         near(counted.total.response.quantile(0.5), MS * 300, MS * 10)
     });
@@ -218,11 +220,11 @@ fn what_is_open_at_the_end_is_unfinished() {
     let job = job(&service, "/delay?ms=1500");
     let mut engine = Engine::start(&job).expect("starts");
     let load = Offer::Open(Schedule::constant(Rate(100.0), Nanos::from_secs(1)));
-    let counted = engine.trial(&load, MS * 100, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let counted = engine.trial(&load, MS * 100, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
     assert_eq!((counted.total.due, counted.total.outcomes.unfinished), (100, 100));
     engine.settle(Nanos::from_secs(5), &|| false).expect("all is answered in the end");
     // The connections are still good.
-    let counted = engine.trial(&load, MS * 2000, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let counted = engine.trial(&load, MS * 2000, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
     assert_eq!((counted.total.outcomes.ok, counted.total.connects), (100, 0));
 }
 
@@ -245,7 +247,7 @@ fn a_target_that_goes_away_is_data() {
     assert!(error.contains("refuses connections"), "{error}");
     let mut engine = Engine::start(&job).expect("starts");
     let load = Offer::Open(Schedule::constant(Rate(200.0), Nanos::from_millis(500)));
-    let counted = engine.trial(&load, MS * 100, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let counted = engine.trial(&load, MS * 100, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
     assert_eq!((counted.total.due, counted.total.outcomes.failed), (100, 100), "{:?}", counted.total);
 }
 

@@ -275,7 +275,7 @@ fn watch() -> impl Strategy<Value = Watch> {
 }
 
 prop_compose! {
-    fn plans()(
+    pub(super) fn plans()(
         target in target(), watch in watch(), flows in prop::collection::vec(flow(), 1..4), task in task(),
         loss in prop_oneof![Just(0.0), (0_u32..1_000_000).prop_map(|n| f64::from(n) / 1e8)],
         deadline in prop::option::of(time()),

@@ -8,7 +8,7 @@ mod sides;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if std::env::args().nth(1).as_deref() == Some("worker") {
+    if std::env::args().nth(1).as_deref() == Some("prober") {
         torment_probe::work().expect("it was started by the tests below");
         return ExitCode::SUCCESS;
     }

@@ -2,7 +2,7 @@
 //! today. The sentence is made here, and not in `view`, because crates below that quote it: `diagnosis` as evidence, `runner` as the
 //! reason why a start does not count.
 
-use crate::{Ended, Failure, Lack};
+use crate::{Ended, Failure, Lack, LostMember};
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Share, grouped};
 
@@ -40,6 +40,12 @@ pub enum Grounds {
     FewFiles { allowed: u64, room: u64 },
     /// For connections to the target.
     FewPorts { ports: u64 },
+    /// Of one worker of a fleet.
+    OfMember { member: u32, grounds: Box<Self> },
+    /// Who, and what it left.
+    Lost(LostMember),
+    /// The slowest hundredth of its answers, and of those of the median worker.
+    Uneven { p99: Nanos, median: Nanos },
     /// The trial before which.
     NotReset { trial: u32, why: String },
     /// Seconds that were not kept.
@@ -122,6 +128,20 @@ impl Grounds {
             Self::FewPorts { ports } => format!(
                 "one address has {ports} ports for connections to this target, so no more are made; widen \
                  net.ipv4.ip_local_port_range for more"
+            ),
+            Self::OfMember { member, grounds } => format!("worker {member}: {}", grounds.sentence()),
+            Self::Lost(LostMember { member, place, at, unaccounted, why }) => {
+                let arrivals = if *unaccounted == 1 { "arrival" } else { "arrivals" };
+                let when =
+                    if *at == Nanos::ZERO { "before the start".to_owned() } else { format!("after {at}") };
+                format!(
+                    "worker {member} (on {place}) lost {when}: {why}; {} {arrivals} unaccounted for",
+                    grouped(*unaccounted)
+                )
+            }
+            Self::Uneven { p99, median } => format!(
+                "its answers take {p99} at p99, those of the median worker {median}, though it sends in time: its way \
+                 to the target is another"
             ),
             Self::NotReset { trial, why } => {
                 format!("the state was not restored before trial {trial}: {why}")

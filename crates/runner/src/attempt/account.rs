@@ -275,6 +275,7 @@ mod tests {
             total,
             recovery: Recovery::NotNeeded,
             caveats: Vec::new(),
+            members: Vec::new(),
         };
         let invalid = invalid.iter().map(|doubt| Caveat::new(doubt.clone(), "for a reason")).collect();
         let judgement = Judgement { loss: 0.0, good: failed == 0, growth_per_second: None, invalid };

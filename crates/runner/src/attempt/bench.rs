@@ -1,6 +1,6 @@
 //! Where arms are started and loaded: processes and requests, or in tests a target in virtual time.
 
-use crate::conductor::Conductor;
+use crate::conductor::{Conductor, Ready};
 use crate::{After, Circumstances, Error, Sink, Stop, demo, load, measure, setup};
 use plan::{Load, Plan, Setup};
 use record::{Event, Verdict};
@@ -55,7 +55,8 @@ impl Bench for Real {
     fn warm(&mut self, part: &Plan, load: &Load, most: Nanos, stop: &Stop) -> Result<(), Error> {
         let (_demo, target) = demo::start_if_asked(part)?;
         let mut nobody = Nobody;
-        let mut conductor = Conductor::prepare(part, &target, &mut nobody, stop, Circumstances::default())?;
+        let ready = Ready::here(part, &target)?;
+        let mut conductor = Conductor::prepare(part, ready, &mut nobody, stop, Circumstances::default());
         load::warm(&mut conductor, part, load, most);
         Ok(())
     }

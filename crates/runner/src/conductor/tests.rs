@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::simulated::{Breaks, Simulated, Told};
-use record::Lack;
+use record::{Failure, Lack};
 use std::cell::Cell;
 
 fn open(rate: f64, seconds: u64, drain: Nanos) -> Load {
@@ -84,7 +84,6 @@ fn what_finds_no_connection_is_told() {
         let target = Simulated { connections: 8, ..Simulated::queue() };
         let stop = target.stop();
         let mut conductor = Conductor::around(target, &mut told, &stop);
-        conductor.connections_limit = 8;
         conductor.trial(&open(rate, 2, SHORT), &|_| false).result
     };
     assert_eq!(codes(&few(1000.0)), Vec::<&str>::new());

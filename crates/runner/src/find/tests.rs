@@ -73,8 +73,10 @@ fn is_consistent(found: &Found) {
                 assert_eq!(result.total.outcomes.total(), due, "each has an outcome: trial {trial}");
                 let bounds = matches!(found.told.get(at + 1), Some(Event::Bounds { .. }));
                 let cut_short = found.ended == Ended::Interrupted && at + 1 == found.told.len();
-                assert!(bounds || cut_short || result.purpose == Purpose::Recovery, "trial {trial}");
+                let untold = result.purpose == Purpose::Recovery || result.of_the_fleet().next().is_some();
+                assert!(bounds || cut_short || untold, "trial {trial}");
             }
+            Event::WorkerLost { trial, .. } => assert_eq!(*trial, started),
             Event::Bounds { .. } => {}
             other => panic!("{other:?}"),
         }
@@ -325,4 +327,28 @@ fn careful_asks_for_more() {
     });
     assert_eq!(found.ended, Ended::Converged);
     assert!((1_980.0..=2_000.0).contains(&lower(&found)), "at least {}", lower(&found));
+}
+
+/// A lost worker voids its trial and nothing else: the search asks for the same again, and comes to what it comes to without.
+#[test]
+fn a_lost_worker_costs_its_trial() {
+    let whole = search(Simulated::queue(), |_, _| ());
+    let lossy = search(Simulated { loses: vec![3, 9], ..Simulated::queue() }, |_, _| ());
+    assert_eq!((&lossy.limits, &lossy.ended, lossy.code), (&whole.limits, &whole.ended, whole.code));
+    assert_eq!(lossy.made(), whole.made() + 2);
+    let trials = lossy.trials();
+    for at in [3, 9] {
+        let ((result, judgement), (again, _)) = (trials[at - 1], trials[at]);
+        assert_eq!(judgement.invalid[0].doubt.name(), "worker-lost");
+        assert_eq!((result.purpose, result.rate), (again.purpose, again.rate));
+    }
+    let losses = lossy.told.iter().filter(|event| matches!(event, Event::WorkerLost { .. }));
+    assert_eq!(losses.count(), 2);
+}
+
+#[test]
+fn a_fleet_that_loses_workers_again_and_again_is_given_up() {
+    let found = search(Simulated { loses: (4..40).collect(), ..Simulated::queue() }, |_, _| ());
+    assert_eq!((&found.ended, found.code), (&Ended::FleetFailed, exit::NOT_TRUSTWORTHY));
+    assert_eq!(found.made(), 3 + LOST_MOST as usize);
 }

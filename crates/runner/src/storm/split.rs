@@ -98,7 +98,7 @@ fn alone(command: &Command, parallel: u32, timeout: Nanos, count: u64, stop: &St
     let options = Options { parallel, timeout, ..Options::default() };
     let mut storm = Storm::ready(command, options).map_err(|why| why.to_string())?;
     let offer = Offer::Closed { connections: parallel, requests: Some(count), duration: Some(TIME.into()) };
-    let counted = storm.trial(&offer, timeout, &mut |_| {}, &mut |_, _| {
+    let counted = storm.trial(&offer, timeout, &mut |_| {}, &mut |_| {}, &mut |_, _| {
         if stop.asked() { Wish::Kill } else { Wish::GoOn }
     });
     storm.settle(Nanos::ZERO, &|| stop.asked());

@@ -6,7 +6,7 @@ use crate::Sink;
 use crate::stop::Stop;
 use engine::{Carrier, Moment, Offer, Wish};
 use plan::Plan;
-use record::{BLOCK, Counted, Event, Failure, Gather, Outcome, SLICE, Slice};
+use record::{BLOCK, Counted, Event, Failure, Gather, LostMember, Outcome, SLICE, Slice, Worked};
 use schedule::Schedule;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -46,6 +46,8 @@ pub(crate) struct Simulated {
     pub warms: Option<Nanos>,
     /// When the user asks for the end.
     pub asks: Option<Nanos>,
+    /// The trials in which a worker is lost after a second, counted from 1.
+    pub loses: Vec<u32>,
     /// What became of it so far.
     pub past: Past,
 }
@@ -63,6 +65,7 @@ pub(crate) struct Past {
     last: Nanos,
     slow_until: Nanos,
     served: u64,
+    trials: u32,
 }
 
 /// A target that gets slow once so many are outstanding.
@@ -92,6 +95,7 @@ impl Simulated {
             makes: Vec::new(),
             warms: None,
             asks: None,
+            loses: Vec::new(),
             past: Past::default(),
         }
     }
@@ -154,9 +158,14 @@ impl Carrier for Simulated {
         &mut self,
         offer: &Offer,
         drain: Nanos,
+        on_begin: &mut dyn FnMut(Moment),
         on_slice: &mut dyn FnMut(&Slice),
         wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
     ) -> Counted {
+        let before = self.now();
+        on_begin(before);
+        self.past.trials += 1;
+        let loses = self.loses.contains(&self.past.trials);
         let began = self.past.now;
         let (duration, mut due) = match offer {
             Offer::Open(schedule) => (schedule.duration(), Due::of(schedule)),
@@ -166,7 +175,7 @@ impl Carrier for Simulated {
         };
         let mut account = Account::new(duration, self);
         let mut gather = Gather::of(1);
-        let (mut stopped, mut idle) = (false, Nanos::ZERO);
+        let (mut stopped, mut idle, mut crowded) = (false, Nanos::ZERO, false);
         loop {
             let over = account.load_ends + drain;
             let edge = if account.at < account.load_ends { account.load_ends } else { over };
@@ -212,18 +221,27 @@ impl Carrier for Simulated {
                 account.give_up();
             }
             if is_over || until >= account.slice_ends {
-                gather.add(&account.cut());
+                gather.add(0, &account.cut());
             }
             if is_over {
                 gather.over(0, account.load_ends);
             }
             while let Some(slice) = gather.next_whole() {
+                crowded |= slice.backlog > 0 && slice.in_flight >= self.connections;
                 on_slice(&slice);
             }
             if is_over {
-                return gather.end();
+                let mut counted = gather.end();
+                let (stolen, crowded) =
+                    (self.now().stolen_since(&before), crowded.then_some(self.connections));
+                counted.members.push(Worked::of(&counted.total, stolen, crowded));
+                if loses {
+                    let (place, why) = ("b".to_owned(), "killed".to_owned());
+                    counted.lost.push(LostMember { member: 1, place, at: SLICE, unaccounted: 7, why });
+                }
+                return counted;
             }
-            if !stopped && wish(gather.total(), until) > Wish::GoOn {
+            if !stopped && (wish(gather.total(), until) > Wish::GoOn || loses && until >= SLICE) {
                 stopped = true;
                 account.load_ends = account.load_ends.min(until);
             }

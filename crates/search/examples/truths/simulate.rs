@@ -313,6 +313,7 @@ impl Target {
             total,
             recovery,
             caveats: Vec::new(),
+            members: Vec::new(),
         }
     }
 
@@ -352,6 +353,7 @@ impl Target {
             total,
             recovery: self.recover(),
             caveats: Vec::new(),
+            members: Vec::new(),
         }
     }
 

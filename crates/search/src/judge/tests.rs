@@ -18,6 +18,7 @@ fn calm() -> TrialResult {
         total,
         recovery: Recovery::NotNeeded,
         caveats: Vec::new(),
+        members: Vec::new(),
     }
 }
 
@@ -230,4 +231,32 @@ fn what_gathers_in_a_freeze_is_no_overload() {
     assert!((kept(20.0, 500) - 980.0).abs() < 1.0, "{}", kept(20.0, 500));
     // Nobody had an answer soon after: a lull and no freeze, which hides a small overload.
     assert_eq!(judged(20.0, 10).growth_per_second, None);
+}
+
+/// What is unsent because a worker was lost once read as a generator that needs more cores, and a good trial stayed good.
+#[test]
+fn a_trial_that_lost_a_worker_says_nothing() {
+    for result in [calm(), with(Outcome::Unsent, 900), with(Outcome::Timeout, 900), growing(20.0)] {
+        let caveats = vec![Doubt::WorkerLost.into(), Doubt::GeneratorBusy.into()];
+        let judged = judge(&TrialResult { caveats, ..result }, &goal("zero-drop"), Share(0.02), None);
+        assert_eq!(judged.invalid, [Caveat::from(Doubt::WorkerLost)]);
+    }
+}
+
+#[test]
+fn of_a_fleet_the_latest_is_asked() {
+    let late = |us| Worked { due: 2500, pacing_p99: Some(Nanos::from_micros(us)), ..Worked::default() };
+    let judged = |members: Vec<Worked>| {
+        let members = (0..).zip(members).map(|(member, worked)| Worked { member, ..worked }).collect();
+        let result = TrialResult { members, ..calm() };
+        judge(&result, &goal("p95<50ms"), Share(0.02), None).invalid
+    };
+    assert_eq!(judged(vec![late(100), late(200)]), []);
+    let grounds = Box::new(Grounds::Late { p99: Nanos::from_millis(9), most: Nanos::from_millis(5) });
+    let expected = Caveat::on(Doubt::GeneratorLate, Grounds::OfMember { member: 1, grounds });
+    assert_eq!(judged(vec![late(100), late(9_000), late(6_000)]), [expected.clone()]);
+    // By a clock that is known to a millisecond it may have been as late as that.
+    let clock = |us| Worked { clock: Nanos::from_millis(1), ..late(us) };
+    assert_eq!(judged(vec![late(100), clock(8_000)]), [expected]);
+    assert_eq!(judged(vec![late(100), Worked { due: 100, ..late(9_000) }]), [], "it sent few");
 }

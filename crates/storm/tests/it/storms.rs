@@ -29,7 +29,7 @@ fn open(rate: f64, duration: Nanos) -> Offer {
 fn once(words: &[&str], options: Options, offer: &Offer) -> (Counted, Account) {
     let drain = options.timeout;
     let mut storm = Storm::ready(&command(words), options).expect("it can be executed");
-    let counted = storm.trial(offer, drain, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let counted = storm.trial(offer, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
     storm.settle(Nanos::from_secs(20), &|| false).expect("what was started ends");
     assert_eq!(storm.fault(), None);
     let account = storm.accounts()[0].clone();
@@ -179,7 +179,8 @@ fn a_program_that_cannot_be_executed_is_said_once() {
     std::fs::set_permissions(&path, mode).expect("the file is ours");
     let command = Command::find(&[path.into_os_string()], None).expect("it looks like one");
     let mut storm = Storm::ready(&command, Options::default()).expect("it is not executed yet");
-    let counted = storm.trial(&closed(10, 1000), Nanos::from_secs(1), &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let counted =
+        storm.trial(&closed(10, 1000), Nanos::from_secs(1), &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
     assert!(counted.total.due < 1000, "it went on: {}", counted.total.due);
     assert_eq!(storm.fault().as_deref(), Some("no such file or directory"));
 }
@@ -192,7 +193,7 @@ fn told_to_end_it_ends() {
     let began = Instant::now();
     let mut wish =
         |_: &Slice, _| if began.elapsed() > Duration::from_millis(300) { Wish::Kill } else { Wish::GoOn };
-    let counted = storm.trial(&closed(20, 1000), Nanos::from_secs(600), &mut |_| {}, &mut wish);
+    let counted = storm.trial(&closed(20, 1000), Nanos::from_secs(600), &mut |_| {}, &mut |_| {}, &mut wish);
     storm.settle(Nanos::from_secs(10), &|| false).expect("they are killed");
     assert!(began.elapsed() < Duration::from_secs(20));
     assert_eq!(counted.total.outcomes.unfinished, 20);
@@ -206,8 +207,13 @@ fn one_trial_after_the_other() {
         .expect("it is there");
     for trial in 1..=3 {
         let mut seconds = 0;
-        let counted =
-            storm.trial(&closed(8, 50), Nanos::from_secs(10), &mut |_| seconds += 1, &mut |_, _| Wish::GoOn);
+        let counted = storm.trial(
+            &closed(8, 50),
+            Nanos::from_secs(10),
+            &mut |_| {},
+            &mut |_| seconds += 1,
+            &mut |_, _| Wish::GoOn,
+        );
         assert_eq!(counted.total.outcomes.ok, 50);
         assert!(seconds >= 1);
         assert_eq!(storm.accounts().len(), trial);

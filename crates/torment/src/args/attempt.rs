@@ -1,3 +1,4 @@
+use super::fleet::NoFleetArgs;
 use super::label::LabelArgs;
 use super::load::{text, variable};
 use super::page::PageArgs;
@@ -36,6 +37,9 @@ pub struct TryArgs {
     /// Do not keep the run; it cannot be resumed then
     #[arg(long, conflicts_with = "resume")]
     pub no_store: bool,
+    /// None.
+    #[command(flatten)]
+    pub fleet: NoFleetArgs,
     /// Its page while it lasts.
     #[command(flatten)]
     pub page: PageArgs,

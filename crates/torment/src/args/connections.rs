@@ -1,3 +1,4 @@
+use super::fleet::NoFleetArgs;
 use super::load::{ModeArgs, plan_from};
 use super::request::{GeneratorArgs, RequestArgs, TargetArg, set};
 use super::watching::WatchArgs;
@@ -47,6 +48,9 @@ pub struct ConnectionsArgs {
     request: RequestArgs,
     #[command(flatten)]
     generator: GeneratorArgs,
+    /// None.
+    #[command(flatten)]
+    pub fleet: NoFleetArgs,
     #[command(flatten)]
     watch: WatchArgs,
     /// What to do with the plan.

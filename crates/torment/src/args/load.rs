@@ -1,4 +1,5 @@
 use super::find::Level;
+use super::fleet::FleetArgs;
 use super::label::KeepArgs;
 use super::request::{GeneratorArgs, RequestArgs, TargetArg, flag, set};
 use super::storm::StormArgs;
@@ -34,6 +35,9 @@ pub struct FindArgs {
     request: RequestArgs,
     #[command(flatten)]
     generator: GeneratorArgs,
+    /// Who makes the load.
+    #[command(flatten)]
+    pub fleet: FleetArgs,
     #[command(flatten)]
     watch: WatchArgs,
     /// What to do with the plan.
@@ -86,6 +90,9 @@ pub struct RunArgs {
     request: RequestArgs,
     #[command(flatten)]
     generator: GeneratorArgs,
+    /// Who makes the load.
+    #[command(flatten)]
+    pub fleet: FleetArgs,
     #[command(flatten)]
     watch: WatchArgs,
     /// Programs that are started instead of sending requests.

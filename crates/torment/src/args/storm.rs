@@ -1,5 +1,6 @@
 //! `find processes`, and what `run` takes when it starts programs instead of sending requests.
 
+use super::fleet::NoFleetArgs;
 use super::label::KeepArgs;
 use super::load::SearchArgs;
 use super::request::set;
@@ -39,6 +40,9 @@ pub struct ProcessesArgs {
     no_split: bool,
     #[command(flatten)]
     processes: Processes,
+    /// None.
+    #[command(flatten)]
+    pub fleet: NoFleetArgs,
     /// Print what would be done, and stop
     #[arg(long, help_heading = "Mode")]
     pub dry_run: bool,

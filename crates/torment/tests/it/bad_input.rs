@@ -136,6 +136,13 @@ fn arguments_that_cannot_be_meant() {
         (&["find", "demo", "--budget", "1s"], &["--budget"]),
         (&["find", "demo", "--width", "200%"], &["--width"]),
         (&["target", "--model", "threads", "--workers", "5"], &["--workers"]),
+        (
+            &["run", "--processes", "5", "--on", "here", "--", "true"],
+            &["--on", "leave --on and --workers out"],
+        ),
+        (&["find", "processes", "--on", "here"], &["--on", "by this process alone"]),
+        (&["find", "connections", "demo", "--on", "here"], &["--on", "by this process alone"]),
+        (&["try", "plan.toml", "--on", "here", "--workers", "4"], &["--on", "in this process"]),
     ] {
         place.write("names.csv", "id,name\n1,Ada\n");
         let ended = place.torment(arguments.iter().copied());
@@ -154,6 +161,10 @@ fn words_that_are_none_of_ours() {
         (&["find", "demo", "--gaol", "x"], &["unexpected argument '--gaol'", "--goal"]),
         (&["find"], &["TARGET"]),
         (&["show", "--format", "xml"], &["xml", "json"]),
+        (&["find", "demo", "--on", "moon"], &["--on", "expected here"]),
+        (&["find", "demo", "--on", "ssh:node2"], &["--on", "still to come"]),
+        (&["find", "demo", "--workers", "4"], &["--on"]),
+        (&["run", "demo", "-r", "9", "--on", "here", "--workers", "0"], &["--workers", "1..=64"]),
     ] {
         let ended = place.torment(arguments.iter().copied()).expect(2);
         assert_eq!(ended.stdout, "", "{ended}");

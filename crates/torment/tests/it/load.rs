@@ -5,6 +5,7 @@ mod clinic;
 mod connections;
 mod export;
 mod find;
+mod fleet;
 mod freezes;
 mod interrupts;
 mod metrics;

@@ -50,6 +50,7 @@ fn trial(view: &mut Ongoing, number: u32, rate: f64, good: bool, bounds: (Option
         total,
         recovery: Recovery::NotNeeded,
         caveats: Vec::new(),
+        members: Vec::new(),
     };
     let judgement = Judgement { loss: 0.0, good, growth_per_second: None, invalid: Vec::new() };
     view.fold(&Event::TrialDone { trial: number, result: Box::new(result), judgement }, STARTED);

@@ -68,6 +68,7 @@ fn done(number: u32, purpose: Purpose, total: Slice, good: bool) -> Event {
             total,
             recovery: Recovery::NotNeeded,
             caveats: vec![Caveat::new(Doubt::GeneratorLate, "it was late")],
+            members: Vec::new(),
         }),
         judgement: Judgement { loss: 0.0, good, growth_per_second: None, invalid: Vec::new() },
     }

@@ -64,6 +64,8 @@ impl RunView {
             Event::Stands { standing } => self.standing = Some((**standing).clone()),
             Event::Surveyed { conditions } => self.conditions = Some((**conditions).clone()),
             Event::Probing(probing) => self.probing.push(probing.clone()),
+            Event::FleetStands { members } => self.fleet.clone_from(members),
+            Event::WorkerLost { trial, lost } => self.lost.push((*trial, lost.clone())),
             // It is told where it explains something.
             Event::Known { .. } => {}
             Event::Measured { figure } => self.measured.push((**figure).clone()),

@@ -2,7 +2,7 @@ use super::{how_sure, unfinished};
 use crate::document::{Section, Table, indented};
 use crate::reason::why_bad_there;
 use crate::words::number;
-use crate::{Figures, RunView, Text, Times, Tone, Trial, Words, freezes, verdict};
+use crate::{Figures, RunView, Text, Times, Tone, Trial, Words, fleet, freezes, verdict};
 use record::{Failure, Outcome, Verdict};
 use stats::Quantiles;
 use units::{Bytes, Nanos, Rate, Share, grouped};
@@ -32,6 +32,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
 /// What a load came to.
 pub(crate) fn figures(view: &RunView, load: &Trial) -> Section {
     let texts = counts(view.words(), &load.figures).into_iter().chain([rates(load)]).chain(outstanding(load));
+    let texts = texts.chain(fleet::lines(view));
     let times = times(&load.figures);
     let parts = parts(view, load).titled("each step");
     Section::named("load", "The load over time").texts(texts).table(times).table(parts)

@@ -2,7 +2,7 @@ use super::{how_sure, making, unfinished};
 use crate::document::{Table, indented};
 use crate::reason::what_to_check;
 use crate::words::number;
-use crate::{RunView, Text, Tone, Trial, TrialState, Words, freezes, verdict, why_bad};
+use crate::{RunView, Text, Tone, Trial, TrialState, Words, fleet, freezes, verdict, why_bad};
 use record::{
     Background, CurvePoint, Ended, Failure, Limit, LimitUnit, Making, Outcome, Outcomes, Purpose, Recovery,
     Verdict, WarmedUp,
@@ -75,9 +75,15 @@ pub(crate) fn told(view: &RunView) -> Vec<Text> {
     match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         Some(Verdict::Limits { detection_limit, trials, loaded, .. }) => {
             let sure = doubt(view.words(), strict, *detection_limit).into_iter();
-            sure.chain(resent(view)).chain(spent(u64::from(*trials), *loaded)).collect()
+            sure.chain(resent(view))
+                .chain(spent(u64::from(*trials), *loaded))
+                .chain(fleet::lines(view))
+                .collect()
         }
-        _ => resent(view).into_iter().chain(spent(view.trials.len() as u64, view.loaded())).collect(),
+        _ => {
+            let spent = spent(view.trials.len() as u64, view.loaded());
+            resent(view).into_iter().chain(spent).chain(fleet::lines(view)).collect()
+        }
     }
 }
 
@@ -158,6 +164,12 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
             .chain([Text::empty().and(Tone::Warn, "interrupted").then(": that is what is known so far")])
             .collect(),
         Ended::TargetFails => target_fails(view),
+        Ended::FleetFailed => vec![
+            holds("holds at least", Tone::Good),
+            Text::empty()
+                .and(Tone::Bad, "workers of the fleet were lost again and again")
+                .then(": what that was is said of each of them below"),
+        ],
     }
 }
 

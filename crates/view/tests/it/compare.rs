@@ -110,6 +110,7 @@ fn events(wanted: &Wanted) -> Vec<Event> {
         total,
         recovery: Recovery::NotNeeded,
         caveats: Vec::new(),
+        members: Vec::new(),
     };
     let judgement =
         Judgement { loss, good: wanted.failed == 0, growth_per_second: None, invalid: Vec::new() };

@@ -206,6 +206,7 @@ impl Run {
             total,
             recovery: load.recovery,
             caveats: load.caveats,
+            members: Vec::new(),
         };
         let judgement = Judgement {
             loss: loss.max(implied),

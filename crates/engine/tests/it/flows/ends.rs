@@ -175,7 +175,7 @@ fn each_request_that_waits_has_its_own_time() {
     job.generator.connections = 1;
     let mut engine = Engine::start(&job).expect("starts");
     let load = Offer::Open(Schedule::constant(Rate(400.0), MS * 100));
-    let total = engine.trial(&load, MS * 1500, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    let total = engine.trial(&load, MS * 1500, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
     // Which of the two an arrival is, is drawn: about half of them.
     let (hasty, patient) = (total.outcomes.timeout, total.outcomes.unfinished);
     assert!(hasty >= 8 && patient >= 8 && hasty + patient == 40, "{hasty} hasty, {patient} patient");

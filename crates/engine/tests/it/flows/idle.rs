@@ -15,7 +15,8 @@ fn seldom(job: &Job, count: u64) -> Slice {
     let gap = MS * 1200;
     let load = Offer::Open(Schedule::constant(Rate(1.0 / gap.as_secs_f64()), gap * count));
     let mut engine = Engine::start(job).expect("starts");
-    let total = engine.trial(&load, Nanos::from_secs(5), &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    let total =
+        engine.trial(&load, Nanos::from_secs(5), &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
     assert_eq!((total.due, total.outcomes.ok, total.resent), (count, count, 0), "{:?}", total.failures);
     total
 }

@@ -228,7 +228,8 @@ fn a_closed_loop_takes_flow_after_flow() {
     let server = Server::start(shop);
     let mut engine = Engine::start(&job(server.address.port(), SHOP)).expect("starts");
     let load = Offer::Closed { connections: 3, requests: Some(50), duration: None };
-    let total = engine.trial(&load, Nanos::from_secs(10), &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    let total =
+        engine.trial(&load, Nanos::from_secs(10), &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
     assert_eq!((total.due, total.outcomes.ok), (50, 50), "{:?}", total.failures);
     assert_eq!(counts(&total), [(50, 50, 0); 3]);
     assert!(total.connects <= 3, "{} connections", total.connects);

@@ -1,5 +1,7 @@
 //! How a thread gives way to a run.
 
+use crate::{Allowed, run_on};
+
 /// So much less than anything else: whoever looks may be late, the load may not.
 const NICE: i32 = 10;
 
@@ -8,11 +10,11 @@ const NICE: i32 = 10;
 pub fn stay_behind(busy: &[u32]) {
     // Of this thread alone, and of those it starts: setpriority(2).
     let _ = rustix::process::setpriority_process(None, NICE);
-    if let Ok(allowed) = sys::Allowed::now() {
+    if let Ok(allowed) = Allowed::now() {
         let all = allowed.list();
         let free: Vec<u32> = all.iter().copied().filter(|processor| !busy.contains(processor)).collect();
         if !free.is_empty() && free.len() < all.len() {
-            let _ = sys::run_on(&free);
+            let _ = run_on(&free);
         }
     }
 }

@@ -1,0 +1,194 @@
+use super::*;
+use proptest::prelude::*;
+
+const NOW: Nanos = Nanos::from_secs(1_000);
+const ROUND_TRIP: Nanos = Nanos::from_millis(1);
+
+fn ms(ms: u64) -> Nanos {
+    Nanos::from_millis(ms)
+}
+
+fn moves(muster: &mut Muster) -> Vec<Move> {
+    std::iter::from_fn(|| muster.next_move()).collect()
+}
+
+/// Of two, both of which begin at 1,000.3 s.
+fn running() -> Muster {
+    let mut muster = Muster::begin(1, [0, 1], ROUND_TRIP, NOW);
+    assert_eq!(moves(&mut muster), [Move::Arm { trial: 1, start: NOW + ms(300) }]);
+    muster.armed(0, 1, NOW + ms(1));
+    assert_eq!(moves(&mut muster), []);
+    muster.armed(1, 1, NOW + ms(250));
+    assert_eq!(moves(&mut muster), [Move::Begin]);
+    muster
+}
+
+#[test]
+fn a_load_begins_when_all_have_said_so_and_is_over_when_all_have_told() {
+    let mut muster = running();
+    muster.tick(NOW + ms(5_000));
+    muster.told(0, ms(1_000));
+    muster.over(0, ms(1_000));
+    assert!(!muster.is_over());
+    muster.over(1, ms(1_000));
+    assert!(muster.is_over() && !muster.has_failed());
+    assert_eq!((moves(&mut muster), muster.absent().count(), muster.overran().count()), (vec![], 0, 0));
+}
+
+#[test]
+fn who_is_not_ready_is_given_twice_the_time_and_then_named() {
+    // Over a long way, so that the lead is three of it.
+    let mut muster = Muster::begin(5, [0, 1, 2], ms(200), NOW);
+    assert_eq!(moves(&mut muster), [Move::Arm { trial: 5, start: NOW + ms(600) }]);
+    muster.armed(0, 5, NOW + ms(200));
+    muster.tick(NOW + ms(550));
+    assert_eq!(moves(&mut muster), []);
+    muster.tick(NOW + ms(551));
+    let again = NOW + ms(551);
+    assert_eq!(
+        moves(&mut muster),
+        [Move::Cancel { trial: 5 }, Move::Arm { trial: 6, start: again + ms(1_200) }]
+    );
+    // What was said of the first does not count, nor what is said too late.
+    muster.armed(1, 5, again + ms(100));
+    muster.armed(0, 6, again + ms(100));
+    muster.armed(1, 6, again + ms(1_150));
+    muster.armed(2, 6, again + ms(1_151));
+    assert_eq!(moves(&mut muster), [Move::Cancel { trial: 6 }]);
+    assert!(muster.has_failed() && muster.is_over());
+    assert_eq!(muster.absent().collect::<Vec<_>>(), [(2, &Absence::Unready)]);
+    assert_eq!(muster.trial(), 6);
+}
+
+#[test]
+fn who_reports_late_is_not_waited_for() {
+    let mut muster = running();
+    let start = muster.start();
+    muster.told(0, ms(6_000));
+    muster.told(1, ms(1_000));
+    // Its next second is over at 2 s, and five more are forgiven.
+    muster.tick(start + ms(7_000));
+    assert_eq!(moves(&mut muster), []);
+    muster.tick(start + ms(7_001));
+    assert_eq!(moves(&mut muster), [Move::Lose { member: 1 }, Move::Stop { trial: 1, at: ms(7_201) }]);
+    assert_eq!(muster.absent().collect::<Vec<_>>(), [(1, &Absence::Behind(ms(1_000)))]);
+    // Whatever it says when it wakes up.
+    muster.over(1, ms(9_000));
+    assert!(!muster.is_over());
+    muster.over(0, ms(7_201));
+    assert!(muster.is_over());
+    assert_eq!(muster.overran().count(), 0);
+}
+
+#[test]
+fn a_lost_member_stops_the_others() {
+    let mut muster = running();
+    let start = muster.start();
+    muster.lost(0, "it was killed".to_owned(), start + ms(1_500));
+    assert_eq!(moves(&mut muster), [Move::Lose { member: 0 }, Move::Stop { trial: 1, at: ms(1_700) }]);
+    // It is lost once.
+    muster.lost(0, "it is gone".to_owned(), start + ms(1_600));
+    muster.stop(start + ms(1_600));
+    assert_eq!((moves(&mut muster), muster.stopped()), (vec![], Some(ms(1_700))));
+    // The other did not hear of it for two seconds.
+    muster.over(1, ms(3_000));
+    let gone = Absence::Gone(ms(1_500), "it was killed".to_owned());
+    assert_eq!(muster.absent().collect::<Vec<_>>(), [(0, &gone)]);
+    assert_eq!(muster.overran().collect::<Vec<_>>(), [(1, ms(3_000))]);
+}
+
+#[test]
+fn what_has_not_begun_does_not_begin() {
+    for is_lost in [false, true] {
+        let mut muster = Muster::begin(1, [0, 1], ROUND_TRIP, NOW);
+        muster.armed(0, 1, NOW);
+        match is_lost {
+            true => muster.lost(1, "it was killed".to_owned(), NOW + ms(10)),
+            false => muster.stop(NOW + ms(10)),
+        }
+        muster.armed(1, 1, NOW + ms(20));
+        let moves = moves(&mut muster);
+        assert_eq!(moves.last(), Some(&Move::Cancel { trial: 1 }));
+        assert!(!moves.contains(&Move::Begin) && muster.has_failed() && muster.is_over());
+        assert_eq!(muster.absent().count(), usize::from(is_lost));
+    }
+}
+
+/// What may be told, in any order and at any time.
+#[derive(Debug, Clone)]
+enum Told {
+    Armed(u32, u64),
+    Until(u32, u64),
+    Over(u32, u64),
+    Lost(u32),
+    Stop,
+    Nothing,
+}
+
+fn told() -> impl Strategy<Value = Told> {
+    let member = || 0_u32..5;
+    prop_oneof![
+        8 => (member(), 1_u64..3).prop_map(|(member, trial)| Told::Armed(member, trial)),
+        4 => (member(), 0_u64..20_000).prop_map(|(member, until)| Told::Until(member, until)),
+        2 => (member(), 0_u64..20_000).prop_map(|(member, at)| Told::Over(member, at)),
+        1 => member().prop_map(Told::Lost),
+        1 => Just(Told::Stop),
+        6 => Just(Told::Nothing),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_told_it_comes_to_an_end_and_its_moves_make_sense(
+        members in 1_u32..5, told in prop::collection::vec((0_u64..800, told()), 0..60),
+    ) {
+        let mut muster = Muster::begin(1, 0..members, ROUND_TRIP, NOW);
+        let (mut now, mut all) = (NOW, Vec::new());
+        let mut done = |muster: &mut Muster, now: Nanos| {
+            for each in moves(muster) {
+                if let Move::Arm { start, .. } = each {
+                    prop_assert!(start >= now + LEAD_LEAST);
+                }
+                if let Move::Begin = each {
+                    prop_assert!(now + READY_BEFORE <= muster.start(), "too late to stop it");
+                }
+                all.push(each);
+            }
+            Ok(())
+        };
+        done(&mut muster, now)?;
+        for (passed, told) in told {
+            now += ms(passed);
+            match told {
+                Told::Armed(member, trial) => muster.armed(member, trial, now),
+                Told::Until(member, until) => muster.told(member, ms(until)),
+                Told::Over(member, at) => muster.over(member, ms(at)),
+                Told::Lost(member) => muster.lost(member, String::new(), now),
+                Told::Stop => muster.stop(now),
+                Told::Nothing => muster.tick(now),
+            }
+            done(&mut muster, now)?;
+        }
+        // Nobody says anything any more: twice not ready, or behind.
+        for _ in 0..4 {
+            now += ms(40_000);
+            muster.tick(now);
+            done(&mut muster, now)?;
+        }
+        prop_assert!(muster.is_over());
+        let count = |which: fn(&Move) -> bool| all.iter().filter(|each| which(each)).count();
+        let armed = count(|each| matches!(each, Move::Arm { .. }));
+        let cancelled = count(|each| matches!(each, Move::Cancel { .. }));
+        let begun = count(|each| matches!(each, Move::Begin));
+        prop_assert!((1..=2).contains(&armed) && begun <= 1);
+        prop_assert_eq!(armed, cancelled + begun, "each begins or is cancelled: {:?}", all);
+        prop_assert_eq!(begun == 0, muster.has_failed());
+        let stopped = count(|each| matches!(each, Move::Stop { .. }));
+        prop_assert!(stopped <= begun, "{:?}", all);
+        let lost = count(|each| matches!(each, Move::Lose { .. }));
+        prop_assert!(lost <= muster.absent().count() && muster.absent().count() <= members as usize);
+        if lost > 0 && begun == 1 {
+            prop_assert_eq!(stopped, 1, "a lost member stops the load: {:?}", all);
+        }
+    }
+}

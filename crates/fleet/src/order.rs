@@ -1,0 +1,127 @@
+//! What members are told to do.
+
+use plan::Parcel;
+use schedule::Offer;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use units::Nanos;
+
+/// Who has which loops: they are numbered across the fleet, every member's first, then every member's second. Arrival *k* belongs
+/// to loop *k* mod all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loops {
+    of: BTreeMap<u32, Vec<u32>>,
+    all: u32,
+}
+
+impl Loops {
+    /// To members, of whom each has so many.
+    pub fn dealt(each: impl IntoIterator<Item = (u32, u32)>) -> Self {
+        let each: BTreeMap<u32, u32> = each.into_iter().collect();
+        let mut of: BTreeMap<u32, Vec<u32>> = each.keys().map(|member| (*member, Vec::new())).collect();
+        let mut all = 0;
+        for round in 0..each.values().max().copied().unwrap_or(0) {
+            for (member, loops) in &mut of {
+                if round < each[member] {
+                    loops.push(all);
+                    all += 1;
+                }
+            }
+        }
+        Self { of, all }
+    }
+
+    /// A member's, in their order; none of a stranger.
+    pub fn of(&self, member: u32) -> &[u32] {
+        self.of.get(&member).map_or(&[], Vec::as_slice)
+    }
+
+    /// How many there are in all.
+    pub fn all(&self) -> u32 {
+        self.all
+    }
+
+    /// Who has some, in order.
+    pub fn members(&self) -> impl Iterator<Item = u32> {
+        self.of.keys().copied()
+    }
+}
+
+/// What one member does in a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Duty {
+    /// Which trial. It counts what was begun, and is never the same twice.
+    pub trial: u64,
+    /// The whole load, of all loops.
+    pub offer: Offer,
+    /// Which loops are this member's,
+    pub loops: Vec<u32>,
+    /// of so many.
+    pub of: u32,
+    /// The number that the first arrival of all has in the run.
+    pub first_number: u64,
+    /// When it begins, by this member's own clock.
+    pub start: Nanos,
+    /// How long what is open at the end is waited for.
+    pub drain: Nanos,
+}
+
+/// What a coordinator tells a member. Every moment is by the member's clock, or counted from a trial's start.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Instruction {
+    /// Once, first of all: who it is, what is to be sent, and on which processors.
+    Welcome {
+        /// Its number in the fleet.
+        member: u32,
+        /// The plan, with what belongs to it.
+        parcel: Box<Parcel>,
+        /// Its processors; of none it takes what it finds.
+        cores: Vec<u32>,
+    },
+    /// Makes ready for a trial, and begins it in time by itself.
+    Arm(Box<Duty>),
+    /// The trial does not begin.
+    Cancel {
+        /// Which.
+        trial: u64,
+    },
+    /// The load ends early.
+    Stop {
+        /// Of which trial.
+        trial: u64,
+        /// When, from its start.
+        at: Nanos,
+    },
+    /// Waits until everything is answered.
+    Settle {
+        /// At most so long.
+        limit: Nanos,
+    },
+    /// Cuts off what is open.
+    Abandon,
+    /// Seconds that have arrived: they need not be kept any longer.
+    Heard {
+        /// Of which trial.
+        trial: u64,
+        /// Up to and with this one.
+        second: u32,
+    },
+    /// Nothing but that somebody is there who could stop it.
+    Alive,
+    /// Goes home.
+    Leave,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_member_s_first_loop_comes_before_any_second() {
+        let loops = Loops::dealt([(7, 3), (0, 1), (4, 2)]);
+        assert_eq!((loops.of(0), loops.of(4), loops.of(7)), (&[0][..], &[1, 3][..], &[2, 4, 5][..]));
+        assert_eq!((loops.all(), loops.of(1)), (6, &[][..]));
+        assert_eq!(Loops::dealt((0..4).map(|member| (member, 1))).of(3), [3]);
+        assert_eq!(Loops::dealt([]).all(), 0);
+    }
+}

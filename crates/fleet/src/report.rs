@@ -1,0 +1,126 @@
+//! What members tell.
+
+use crate::Instruction;
+use record::{Caveat, Slice, Worked};
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+/// How they speak. Raised whenever something here or in [`Instruction`] changes: nobody understands another version.
+pub const PROTOCOL: u32 = 1;
+
+units::named! {
+    /// What a process is in a fleet.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum FleetRole {
+        /// Conducts the run.
+        Coordinator = "coordinator",
+        /// Makes a part of the load.
+        Worker = "worker",
+        /// Looks at the target.
+        Watcher = "watcher",
+        /// Follows the run, and may end it.
+        Owner = "owner",
+    }
+}
+
+/// Who wants to be a member. It is the first that is said, and the only thing that every version must understand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// How it speaks: [`PROTOCOL`].
+    pub protocol: u32,
+    /// Its build: all of a fleet are the same.
+    pub build: String,
+    /// What it wants to be.
+    pub role: FleetRole,
+    /// Its number, if it was here before, or was given one by whatever started it.
+    pub member: Option<u32>,
+    /// The machine, pod or process that it is, for people.
+    pub place: String,
+    /// Its process.
+    pub pid: u32,
+}
+
+/// What a member tells its coordinator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Tidings {
+    /// It has what it needs, and begins when it is told.
+    Ready {
+        /// So many loops.
+        loops: u32,
+        /// What is doubtful about it.
+        caveats: Vec<Caveat>,
+    },
+    /// It cannot do what it was told.
+    Refused {
+        /// Why.
+        why: String,
+    },
+    /// It begins the trial in time.
+    Armed {
+        /// Which.
+        trial: u64,
+    },
+    /// A second of all its loops.
+    Slice {
+        /// Of which trial.
+        trial: u64,
+        /// What they counted.
+        slice: Box<Slice>,
+    },
+    /// The trial is over for it: what is open is no longer counted.
+    Over {
+        /// Which.
+        trial: u64,
+        /// When its load ended, from the start.
+        at: Nanos,
+        /// How many slices it tells of it in all.
+        slices: u32,
+        /// What it did.
+        worked: Box<Worked>,
+    },
+    /// Nothing of the trial is open any more.
+    Settled {
+        /// Which.
+        trial: u64,
+    },
+    /// It goes: it was asked to by others. Its account is whole.
+    Leaving {
+        /// By whom, or why.
+        why: String,
+    },
+}
+
+/// What goes over the link to a member.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ToMember {
+    /// It is taken for what it said it is.
+    Welcome,
+    /// It is not: why, and what would help.
+    Refused(String),
+    /// What time is it?
+    Time {
+        /// When that was asked, by whoever asks: it comes back.
+        asked: Nanos,
+    },
+    /// What it has to do.
+    Told(Instruction),
+}
+
+/// What goes over the link from a member.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum FromMember {
+    /// Who it is.
+    Hello(Hello),
+    /// This time it is.
+    Time {
+        /// As it was asked.
+        asked: Nanos,
+        /// When it was heard, by its own clock,
+        heard: Nanos,
+        /// and answered.
+        told: Nanos,
+    },
+    /// What it has to tell.
+    Told(Tidings),
+}

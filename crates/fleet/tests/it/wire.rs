@@ -1,0 +1,117 @@
+//! What goes over the wire comes back as it was, and is short.
+
+use crate::machine::slices;
+use plan::{Arrivals, Command, Draft, Parcel, Stage};
+use record::{Caveat, Doubt, Failure, Grounds, Slice, Worked};
+use schedule::{Offer, Schedule};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+use torment_fleet::{Duty, FleetRole, FromMember, Hello, Instruction, PROTOCOL, Tidings, ToMember};
+use units::{Nanos, Rate};
+
+fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(message: &T) -> usize {
+    let bytes = rmp_serde::to_vec_named(message).expect("it can be written");
+    let back: T = rmp_serde::from_slice(&bytes).unwrap_or_else(|why| panic!("{why}: {message:?}"));
+    assert_eq!(back, *message);
+    bytes.len()
+}
+
+fn schedule(arrivals: Arrivals) -> Schedule {
+    let stage = |from, to| Stage { duration: Nanos::from_millis(700), from: Rate(from), to: Rate(to) };
+    Schedule::new(&[stage(0.0, 100.0), stage(100.0, 33.3)], arrivals, 7)
+}
+
+#[test]
+fn what_a_coordinator_says() {
+    let mut text = |_: &str| Err("there is none".to_owned());
+    let plan = "target = { url = 'http://h/{users.id}', bearer = '{env:T}' }\nload.rate = 1\ndata.users.file = 'u.csv'";
+    let mut plan = Draft::from_toml("p.toml", plan)
+        .and_then(|draft| draft.check(Command::Run, &mut text))
+        .expect("it is a plan");
+    plan.bind(|_| Ok("id\n1\n2\n".to_owned()), |_| Ok("geheim".to_owned())).expect("all is there");
+    let parcel = Box::new(Parcel { plan, authorities: Some(vec![0, 255]) });
+    let welcome = Instruction::Welcome { member: 3, parcel, cores: vec![0, 2] };
+    assert!(!format!("{welcome:?}").contains("geheim"));
+    let closed = Offer::Closed { connections: 9, requests: Some(1), duration: None };
+    for offer in [Offer::Open(schedule(Arrivals::Even)), Offer::Open(schedule(Arrivals::Poisson)), closed] {
+        let start = Nanos(u64::MAX - 1);
+        let drain = Nanos::MAX;
+        let duty = Duty { trial: 2, offer, loops: vec![1, 5], of: 8, first_number: 1 << 40, start, drain };
+        check(&ToMember::Told(Instruction::Arm(Box::new(duty))));
+    }
+    for instruction in [
+        welcome,
+        Instruction::Cancel { trial: 1 },
+        Instruction::Stop { trial: 1, at: Nanos(5) },
+        Instruction::Settle { limit: Nanos(5) },
+        Instruction::Abandon,
+        Instruction::Heard { trial: 1, second: 2 },
+        Instruction::Alive,
+        Instruction::Leave,
+    ] {
+        check(&ToMember::Told(instruction));
+    }
+    check(&ToMember::Welcome);
+    check(&ToMember::Refused("you are another build".to_owned()));
+    check(&ToMember::Time { asked: Nanos(1) });
+}
+
+#[test]
+fn a_schedule_arrives_with_every_moment() {
+    for arrivals in [Arrivals::Even, Arrivals::Poisson] {
+        let schedule = schedule(arrivals);
+        let bytes = rmp_serde::to_vec_named(&Offer::Open(schedule.clone())).expect("it can be written");
+        let Ok(Offer::Open(back)) = rmp_serde::from_slice(&bytes) else { panic!("it is a schedule") };
+        assert_eq!(back.arrivals(1, 3).collect::<Vec<_>>(), schedule.arrivals(1, 3).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn what_a_member_tells() {
+    let grounds = Grounds::FewPorts { ports: 9 };
+    let caveats = vec![Caveat::on(Doubt::FewPorts, grounds)];
+    let worked = Worked { member: 3, due: 9, pacing_p99: Some(Nanos(5)), ..Worked::default() };
+    for tidings in [
+        Tidings::Ready { loops: 2, caveats },
+        Tidings::Refused { why: "no descriptor is left".to_owned() },
+        Tidings::Armed { trial: 1 },
+        Tidings::Over { trial: 1, at: Nanos(1), slices: 7, worked: Box::new(worked) },
+        Tidings::Settled { trial: 1 },
+        Tidings::Leaving { why: "SIGTERM".to_owned() },
+    ] {
+        check(&FromMember::Told(tidings));
+    }
+    for role in FleetRole::ALL {
+        let (build, place) = ("0.1.0".to_owned(), "b".to_owned());
+        let hello = Hello { protocol: PROTOCOL, build, role, member: Some(3), place, pid: 9 };
+        check(&FromMember::Hello(hello));
+        assert_eq!(rmp_serde::to_vec(&role).expect("it can be written")[1..], *role.name().as_bytes());
+    }
+    check(&FromMember::Time { asked: Nanos(1), heard: Nanos(2), told: Nanos(3) });
+}
+
+/// A second of 50,000 requests, whose times lie where those of a service do.
+#[test]
+fn a_second_is_short() {
+    let mut slice = Slice { index: 7, due: 50_000, sent: 50_000, loops: 2, ..Slice::default() };
+    slice.outcomes.ok = 50_000;
+    slice.statuses.insert(200, 49_999);
+    slice.failures.insert(Failure::Connect("connection refused".to_owned()), 1);
+    slice.outstanding = vec![0.1; 10];
+    for number in 0..50_000_u64 {
+        let draw = units::random::mix(7, number) % 1_000;
+        let service = Nanos(900_000 + 400 * draw + if draw == 0 { 30_000_000 } else { 0 });
+        slice.service.record(service);
+        slice.response.record(service + Nanos(10_000 + draw));
+        slice.lateness.record(Nanos(8_000 + 5 * draw));
+        slice.pacing.record(Nanos(7_000 + 5 * draw));
+    }
+    let length = check(&FromMember::Told(Tidings::Slice { trial: 1, slice: Box::new(slice.clone()) }));
+    let json = serde_json::to_string(&slice).expect("it can be written").len();
+    assert!(length < 20_000 && length < json, "{length} bytes, as JSON {json}");
+    // One that says nothing says that in few bytes.
+    let idle = slices(&Schedule::constant(Rate(0.0), Nanos::from_secs(1)), &[0], 1, Nanos::MAX).remove(0);
+    let length = check(&FromMember::Told(Tidings::Slice { trial: 1, slice: Box::new(idle) }));
+    assert!(length < 1_000, "{length}");
+}

@@ -1,0 +1,59 @@
+//! MessagePack of serde types, as gRPC takes it.
+
+use bytes::{Buf as _, BufMut as _};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::marker::PhantomData;
+use tonic::Status;
+use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+
+/// What goes out, and what comes in.
+pub(crate) struct Packed<Out, In>(PhantomData<fn(Out) -> In>);
+
+impl<Out, In> Packed<Out, In> {
+    pub fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<Out, In> Codec for Packed<Out, In>
+where
+    Out: Serialize + Send + 'static,
+    In: DeserializeOwned + Send + 'static,
+{
+    type Encode = Out;
+    type Decode = In;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self::new()
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self::new()
+    }
+}
+
+impl<Out: Serialize, In> Encoder for Packed<Out, In> {
+    type Item = Out;
+    type Error = Status;
+
+    fn encode(&mut self, item: Out, to: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        // By their names, for fields that are left out where they say nothing.
+        let mut to = rmp_serde::Serializer::new(to.writer()).with_struct_map();
+        item.serialize(&mut to).map_err(|why| Status::internal(format!("it cannot be written: {why}")))
+    }
+}
+
+impl<Out, In: DeserializeOwned> Decoder for Packed<Out, In> {
+    type Item = In;
+    type Error = Status;
+
+    fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<In>, Status> {
+        let item = rmp_serde::from_read(from.reader());
+        item.map(Some).map_err(|why| {
+            Status::invalid_argument(format!("it says something that is not understood: {why}"))
+        })
+    }
+}

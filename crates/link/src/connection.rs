@@ -1,0 +1,96 @@
+//! HTTP/2 over anything that carries bytes both ways.
+
+use hyper::body::Incoming;
+use hyper::client::conn::http2::SendRequest;
+use hyper::service::Service;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::error::Error as _;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tonic::body::Body;
+use tonic::client::GrpcService;
+
+/// What carries bytes both ways: a socket, a TLS session, the pipes of a child.
+pub(crate) trait Carries: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Carries for T {}
+
+/// The one call there is.
+pub(crate) const PATH: &str = "/torment.Fleet/Join";
+/// The largest message of a member: a slice is some 20 KiB, one with the answers of a day has 100 more.
+pub(crate) const REPORT_MOST: usize = 4 << 20;
+/// The largest of a coordinator: a plan may have 64 MiB of rows, with what else is in it.
+pub(crate) const ORDER_MOST: usize = 72 << 20;
+/// What may be on its way unread in a direction: a dozen slices. What is more than that waits where it is made.
+const WINDOW: u32 = 256 << 10;
+/// How often a silent side is asked whether it is there,
+const ASKED: Duration = Duration::from_secs(2);
+/// and how long it may take to say so. Who is frozen for a while is not gone: that its slices are late is seen long before.
+const ANSWERED: Duration = Duration::from_secs(20);
+
+/// Answers calls over `io` until the other side, or `service`, has enough.
+pub(crate) async fn serve<S>(io: impl Carries, service: S) -> Result<(), hyper::Error>
+where
+    S: Service<http::Request<Incoming>, Response = http::Response<Body>, Error = Infallible>,
+    S::Future: Send + 'static,
+{
+    let mut http = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+    http.timer(TokioTimer::new())
+        .keep_alive_interval(ASKED)
+        .keep_alive_timeout(ANSWERED)
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
+        .max_concurrent_streams(1);
+    http.serve_connection(TokioIo::new(io), service).await
+}
+
+/// The side that calls: one request on one connection.
+pub(crate) struct Caller(SendRequest<Body>);
+
+/// Begins to speak over `io`. The second thing returned goes on as long as the connection does.
+pub(crate) async fn call(
+    io: impl Carries,
+) -> Result<(Caller, impl Future<Output = Result<(), hyper::Error>> + Send + 'static), hyper::Error> {
+    let mut http = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+    http.timer(TokioTimer::new())
+        .keep_alive_interval(ASKED)
+        .keep_alive_timeout(ANSWERED)
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW);
+    let (sender, connection) = http.handshake(TokioIo::new(io)).await?;
+    Ok((Caller(sender), connection))
+}
+
+impl GrpcService<Body> for Caller {
+    type ResponseBody = Incoming;
+    type Error = hyper::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<http::Response<Incoming>, hyper::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), hyper::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        Box::pin(self.0.send_request(request))
+    }
+}
+
+/// How it showed that a link is broken: the innermost reason, which is the kernel's or the other side's.
+pub(crate) fn broke(why: &dyn std::error::Error) -> String {
+    let mut innermost = why;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    format!("the link broke: {innermost}")
+}
+
+/// The same of a call.
+pub(crate) fn failed(status: &tonic::Status) -> String {
+    match status.source() {
+        Some(why) => broke(why),
+        None => format!("the link broke: {}", status.message()),
+    }
+}

@@ -1,0 +1,150 @@
+//! A member's side: its stream to the coordinator.
+
+use crate::Error;
+use crate::codec::Packed;
+use crate::connection::{Carries, ORDER_MOST, PATH, broke, call, failed};
+use crate::lane::{Lane, WAITING};
+use crate::pipe::Duplex;
+use crate::pulse::Pulse;
+use crate::thread::Thread;
+use fleet::{FromMember, Hello, Instruction, Tidings, ToMember};
+use http::Uri;
+use http::uri::PathAndQuery;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use tonic::Request;
+use tonic::client::Grpc;
+use units::Nanos;
+
+/// A coordinator that takes longer to say whether it takes us is none.
+const WELCOMED: Duration = Duration::from_secs(10);
+
+/// What comes of the coordinator, until it is gone: how that showed.
+type Word = Result<ToMember, String>;
+
+/// The stream to the coordinator. It is closed when this is dropped, behind what was told.
+#[derive(Debug)]
+pub struct Wire {
+    /// Dropped before the thread, which then ends the stream.
+    to: Sender<FromMember>,
+    words: Receiver<Word>,
+    heard: Arc<Pulse>,
+    thread: Thread,
+}
+
+impl Wire {
+    /// Joins the coordinator at the other end of this. Its thread stays away from `busy` processors, if there are others.
+    ///
+    /// # Errors
+    /// If there is no thread, the coordinator is gone, or refuses.
+    pub fn over(way: impl Into<Duplex>, hello: Hello, busy: &[u32]) -> Result<Self, Error> {
+        let (ended, has_ended) = oneshot::channel::<()>();
+        let thread = Thread::start(busy, async move { drop(has_ended.await) })?;
+        let (to, waiting) = channel(WAITING);
+        let (word, mut words) = channel(WAITING);
+        let heard = Arc::new(Pulse::new());
+        let _ = to.try_send(FromMember::Hello(hello));
+        {
+            let _here = thread.handle().enter();
+            let io = way.into().open().map_err(Error::Start)?;
+            let (answers, heard) = (to.downgrade(), Arc::clone(&heard));
+            thread.handle().spawn(async move {
+                let why = listen(io, waiting, &answers, &word, &heard).await;
+                heard.end();
+                let _ = word.send(Err(why)).await;
+                drop(ended);
+            });
+        }
+        let first = thread.handle().block_on(async { timeout(WELCOMED, words.recv()).await });
+        match first {
+            Ok(Some(Ok(ToMember::Welcome))) => Ok(Self { to, words, heard, thread }),
+            Ok(Some(Ok(ToMember::Refused(why)))) => Err(Error::Refused(why)),
+            Ok(Some(Err(why))) => Err(Error::Gone(why)),
+            Ok(Some(Ok(_)) | None) => Err(Error::Gone("it does not speak as one".to_owned())),
+            Err(_) => Err(Error::Gone(format!("it said nothing for {} s", WELCOMED.as_secs()))),
+        }
+    }
+
+    /// Tells the coordinator something. It never waits: false if that is gone, or does not take in what waits already.
+    pub fn send(&self, what: Tidings) -> bool {
+        !self.heard.is_over() && self.to.try_send(FromMember::Told(what)).is_ok()
+    }
+
+    /// What it says next; none within this time.
+    ///
+    /// # Errors
+    /// Once it is gone.
+    pub fn next(&mut self, within: Duration) -> Result<Option<Instruction>, Error> {
+        let Self { words, thread, .. } = self;
+        match thread.handle().block_on(async { timeout(within, words.recv()).await }) {
+            Ok(Some(Ok(ToMember::Told(what)))) => Ok(Some(what)),
+            Ok(Some(Ok(_))) => Ok(None),
+            Ok(Some(Err(why))) => Err(Error::Gone(why)),
+            Ok(None) => Err(Error::Gone("it was gone before".to_owned())),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// So long nothing was heard of it. While it conducts a load it says something each second.
+    pub fn silent_for(&self) -> Nanos {
+        self.heard.silent_for()
+    }
+}
+
+/// Hears the coordinator out, and tells it the time. Gives why there is no more.
+async fn listen(
+    io: impl Carries,
+    waiting: Receiver<FromMember>,
+    answers: &tokio::sync::mpsc::WeakSender<FromMember>,
+    word: &Sender<Word>,
+    heard: &Pulse,
+) -> String {
+    let (caller, connection) = match call(io).await {
+        Ok(called) => called,
+        Err(why) => return broke(&why),
+    };
+    let connection = tokio::spawn(connection);
+    let mut grpc = Grpc::with_origin(caller, Uri::from_static("http://coordinator"))
+        .max_decoding_message_size(ORDER_MOST);
+    let request = Request::new(Lane::new(waiting, stamp as fn(_) -> _));
+    let packed = Packed::<FromMember, ToMember>::new();
+    let answer = grpc.streaming(request, PathAndQuery::from_static(PATH), packed).await;
+    // The connection ends with its one call.
+    drop(grpc);
+    let mut stream = match answer {
+        Ok(answer) => answer.into_inner(),
+        Err(status) => return failed(&status),
+    };
+    let why = loop {
+        let said = match stream.message().await {
+            Ok(Some(said)) => said,
+            Ok(None) => break "it closed the link".to_owned(),
+            Err(status) => break failed(&status),
+        };
+        heard.beat();
+        if let ToMember::Time { asked } = said {
+            let time = FromMember::Time { asked, heard: Nanos(sys::monotonic_ns()), told: Nanos::ZERO };
+            // Where much waits to be told, the time is not what is needed most.
+            let _ = answers.upgrade().map(|answers| answers.try_send(time));
+        } else {
+            // Where nobody listens any more, what was told still goes out.
+            let _ = word.send(Ok(said)).await;
+        }
+    };
+    drop(stream);
+    let _ = connection.await;
+    why
+}
+
+/// When it says what time it is, is known when that goes out.
+fn stamp(what: FromMember) -> FromMember {
+    match what {
+        FromMember::Time { asked, heard, .. } => {
+            FromMember::Time { asked, heard, told: Nanos(sys::monotonic_ns()) }
+        }
+        said => said,
+    }
+}

@@ -1,0 +1,357 @@
+//! The coordinator's side: a stream to each member.
+
+use crate::Error;
+use crate::codec::Packed;
+use crate::connection::{Carries, PATH, REPORT_MOST, broke, failed, serve};
+use crate::lane::{Answers, Lane, WAITING};
+use crate::member::{End, signal, stamp};
+use crate::pipe::Duplex;
+use crate::pulse::Pulse;
+use crate::thread::{PARTING, Thread};
+use fleet::{ClockReading, FromMember, Hello, Instruction, Jumped, PROTOCOL, Tidings, ToMember};
+use hyper::service::service_fn;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::future::{Ready, poll_fn, ready};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout, timeout_at};
+use tonic::server::{Grpc, StreamingService};
+use tonic::{Request, Response, Status, Streaming};
+use units::Nanos;
+
+/// So much news may wait to be heard; then members wait with theirs.
+const NEWS: usize = 4096;
+/// Who takes longer to say who it is wants nothing here.
+const INTRODUCED: Duration = Duration::from_secs(10);
+/// So many times each is asked for the time before a load: one in a few is quick both ways.
+const ROUNDS: usize = 20;
+/// While a load goes on, each is asked so often,
+const ASKED: Duration = Duration::from_secs(1);
+/// unless whoever conducts it has not asked for news for so long: members end a load whose conductor hangs.
+const CONDUCTED: Nanos = Nanos::from_secs(3);
+
+/// What is heard of a member.
+#[derive(Debug, PartialEq)]
+pub enum News {
+    /// It is there.
+    Joined(Hello),
+    /// It tells something.
+    Told(Tidings),
+    /// Its clock did what no clock does.
+    Jumped(Jumped),
+    /// It is there no longer, or was not let in: why. Nothing more comes of it.
+    Gone(String),
+}
+
+/// The streams to all members. They are closed when it is dropped.
+#[derive(Debug)]
+pub struct Post {
+    office: Arc<Office>,
+    news: Receiver<(u32, News)>,
+    /// Asks for rounds of all clocks; what is sent is dropped when they are over.
+    rounds: Sender<oneshot::Sender<()>>,
+    thread: Thread,
+}
+
+/// What the streams have in common.
+#[derive(Debug)]
+struct Office {
+    build: String,
+    ends: Mutex<BTreeMap<u32, Arc<End>>>,
+    news: Sender<(u32, News)>,
+    /// When news was last asked for.
+    conducted: Pulse,
+    /// Whatever still goes on holds this; with the last of it all have parted.
+    _open: oneshot::Sender<()>,
+}
+
+impl Office {
+    fn ends(&self) -> MutexGuard<'_, BTreeMap<u32, Arc<End>>> {
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self, member: u32) -> Option<Arc<End>> {
+        self.ends().get(&member).cloned()
+    }
+
+    /// Whether this is still the stream of that member.
+    fn is_present(&self, member: u32, end: &Arc<End>) -> bool {
+        self.ends().get(&member).is_some_and(|present| Arc::ptr_eq(present, end))
+    }
+
+    async fn tell(&self, member: u32, end: &Arc<End>, news: News) {
+        if self.is_present(member, end) {
+            let _ = self.news.send((member, news)).await;
+        }
+    }
+
+    async fn gone(&self, member: u32, end: &Arc<End>, why: String) {
+        end.close();
+        if self.is_present(member, end) {
+            self.ends().remove(&member);
+            let _ = self.news.send((member, News::Gone(why))).await;
+        }
+    }
+
+    /// Whether it may come in; else why not, and what would help.
+    fn lets_in(&self, hello: &Hello) -> Result<(), String> {
+        let Hello { protocol, build, .. } = hello;
+        if *protocol == PROTOCOL && *build == self.build {
+            return Ok(());
+        }
+        let ours = &self.build;
+        Err(format!("it is torment {build}, and the fleet is of {ours}: all must be the same build"))
+    }
+}
+
+impl Post {
+    /// Opens it for members of this build. Its thread stays away from `busy` processors, if there are others.
+    ///
+    /// # Errors
+    /// If there is no thread.
+    pub fn open(build: &str, busy: &[u32]) -> Result<Self, Error> {
+        let (news, heard) = channel(NEWS);
+        let (open, parted) = oneshot::channel();
+        let thread = Thread::start(busy, async move { drop(parted.await) })?;
+        let (build, conducted) = (build.to_owned(), Pulse::new());
+        let office = Arc::new(Office { build, ends: Mutex::default(), news, conducted, _open: open });
+        let (rounds, asked) = channel(1);
+        thread.handle().spawn(keep_time(Arc::clone(&office), asked));
+        Ok(Self { office, news: heard, rounds, thread })
+    }
+
+    /// A socket by which a process of this machine becomes this member, such as its standard input.
+    ///
+    /// # Errors
+    /// If there is no descriptor left.
+    pub fn pair(&self, member: u32) -> Result<OwnedFd, Error> {
+        let (ours, theirs) = UnixStream::pair().map_err(Error::Start)?;
+        self.take(member, ours)?;
+        Ok(theirs.into())
+    }
+
+    /// Whoever is at the other end of this becomes this member, once it says who it is. One that was it before is it no longer.
+    ///
+    /// # Errors
+    /// If it is nothing that can be waited for, such as a file.
+    pub fn take(&self, member: u32, way: impl Into<Duplex>) -> Result<(), Error> {
+        let _here = self.thread.handle().enter();
+        let io = way.into().open().map_err(Error::Start)?;
+        let (to, waiting) = channel(WAITING);
+        let end = Arc::new(End::new(to));
+        let before = self.office.ends().insert(member, Arc::clone(&end));
+        if let Some(before) = before {
+            before.cut();
+        }
+        self.thread.handle().spawn(tend(io, member, end, waiting, Arc::clone(&self.office)));
+        Ok(())
+    }
+
+    /// Tells a member what to do. It never waits: false if the member is gone, or reads so little that it is let go.
+    pub fn send(&self, member: u32, what: Instruction) -> bool {
+        let Some(end) = self.office.end(member) else { return false };
+        let told = end.tell(ToMember::Told(what));
+        if !told {
+            end.cut();
+        }
+        told
+    }
+
+    /// What is heard next, of whom; none within this time. Whoever conducts a load calls this at least every second or so.
+    pub fn next(&mut self, within: Duration) -> Option<(u32, News)> {
+        self.office.conducted.beat();
+        let Self { news, thread, .. } = self;
+        thread.handle().block_on(async { timeout(within, news.recv()).await.ok().flatten() })
+    }
+
+    /// Finds out how far all clocks are from ours, of one member after the other, for so long at most. What is told meanwhile
+    /// waits.
+    pub fn agree(&mut self, within: Duration) {
+        self.office.conducted.beat();
+        let rounds = &self.rounds;
+        self.thread.handle().block_on(async {
+            let (done, all) = oneshot::channel();
+            let asked = async {
+                let _ = rounds.send(done).await;
+                let _ = all.await;
+            };
+            let _ = timeout(within, asked).await;
+        });
+    }
+
+    /// What is known of a member's clock at a moment of ours, which is the monotonic one.
+    pub fn reading(&self, member: u32, at: Nanos) -> Option<ClockReading> {
+        self.office.end(member)?.reading(at)
+    }
+}
+
+impl Drop for Post {
+    /// What was told still goes out; the thread waits for that.
+    fn drop(&mut self) {
+        std::mem::take(&mut *self.office.ends()).values().for_each(|end| end.close());
+    }
+}
+
+/// Asks members for the time: each once a second, and in rounds before a load. One after the other: asked all at once, they
+/// would wait for each other.
+async fn keep_time(office: Arc<Office>, mut rounds: Receiver<oneshot::Sender<()>>) {
+    let mut next = Instant::now() + ASKED;
+    loop {
+        let asked = timeout_at(next, rounds.recv()).await;
+        let all = || office.ends().values().cloned().collect::<Vec<_>>();
+        match asked {
+            Ok(Some(done)) => {
+                for end in all() {
+                    for _ in 0..ROUNDS {
+                        if !end.ask().await {
+                            break;
+                        }
+                    }
+                }
+                drop(done);
+            }
+            Ok(None) => return,
+            Err(_) => {
+                next = Instant::now() + ASKED;
+                if office.conducted.silent_for() < CONDUCTED {
+                    for end in all() {
+                        end.ask().await;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// All of one stream, until it is over.
+async fn tend(
+    io: impl Carries,
+    member: u32,
+    end: Arc<End>,
+    waiting: Receiver<ToMember>,
+    office: Arc<Office>,
+) {
+    let (why, mut reason) = oneshot::channel();
+    let desk = Arc::new(Mutex::new(Some(Desk { waiting, why })));
+    let listener = (member, Arc::clone(&end), Arc::clone(&office));
+    let service = service_fn(move |request: http::Request<_>| {
+        let (desk, listener) = (Arc::clone(&desk), listener.clone());
+        async move {
+            if request.uri().path() != PATH {
+                return Ok::<_, Infallible>(Status::unimplemented("there is only one call").into_http());
+            }
+            let packed = Packed::<ToMember, FromMember>::new();
+            let mut call = Grpc::new(packed).max_decoding_message_size(REPORT_MOST);
+            Ok(call.streaming(Joining { desk, listener }, request).await)
+        }
+    });
+    let mut serving = pin!(serve(io, service));
+    let mut is_cut = pin!(end.is_cut());
+    // Whatever comes first. What the stream's reader says tells most.
+    let mut served = None;
+    let said = poll_fn(|context| {
+        if let Poll::Ready(said) = pin!(&mut reason).poll(context) {
+            return Poll::Ready(said.ok());
+        }
+        if is_cut.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Some("it does not read what it is told".to_owned()));
+        }
+        serving.as_mut().poll(context).map(|ended| {
+            served = Some(ended);
+            None
+        })
+    })
+    .await;
+    let why = match (said, &served) {
+        (Some(said), _) => said,
+        // It broke: the reader hears of that, too, behind what has come before.
+        (None, Some(ended)) => match timeout(PARTING, reason).await {
+            Ok(Ok(said)) => said,
+            _ => ended.as_ref().err().map_or_else(closed, |why| broke(why)),
+        },
+        (None, None) => closed(),
+    };
+    office.gone(member, &end, why).await;
+    if served.is_none() {
+        // What was told it last is still on its way.
+        let _ = timeout(PARTING, serving).await;
+    }
+}
+
+fn closed() -> String {
+    "it closed the link".to_owned()
+}
+
+/// What the one call of a connection takes with it.
+struct Desk {
+    waiting: Receiver<ToMember>,
+    /// Where its reader says why it ended.
+    why: oneshot::Sender<String>,
+}
+
+/// The call.
+struct Joining {
+    desk: Arc<Mutex<Option<Desk>>>,
+    listener: (u32, Arc<End>, Arc<Office>),
+}
+
+impl StreamingService<FromMember> for Joining {
+    type Response = ToMember;
+    type ResponseStream = Answers<ToMember, fn(ToMember) -> ToMember>;
+    type Future = Ready<Result<Response<Self::ResponseStream>, Status>>;
+
+    fn call(&mut self, request: Request<Streaming<FromMember>>) -> Self::Future {
+        let desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(Desk { waiting, why }) = desk else {
+            return ready(Err(Status::already_exists("a connection is one member")));
+        };
+        let (member, end, office) = self.listener.clone();
+        tokio::spawn(async move {
+            let said = listen(request.into_inner(), member, end, office).await;
+            let _ = why.send(said);
+        });
+        ready(Ok(Response::new(Answers(Lane::new(waiting, stamp as fn(_) -> _)))))
+    }
+}
+
+/// Hears a member out. Gives why there is no more.
+async fn listen(
+    mut stream: Streaming<FromMember>,
+    member: u32,
+    end: Arc<End>,
+    office: Arc<Office>,
+) -> String {
+    let hello = match timeout(INTRODUCED, stream.message()).await {
+        Ok(Ok(Some(FromMember::Hello(hello)))) => hello,
+        Ok(Ok(Some(_))) => return "it did not say who it is".to_owned(),
+        Ok(Ok(None)) => return closed(),
+        Ok(Err(status)) => return failed(&status),
+        Err(_) => return format!("it did not say who it is within {} s", INTRODUCED.as_secs()),
+    };
+    if let Err(why) = office.lets_in(&hello) {
+        end.tell(ToMember::Refused(why.clone()));
+        return why;
+    }
+    end.tell(ToMember::Welcome);
+    office.tell(member, &end, News::Joined(hello)).await;
+    loop {
+        match stream.message().await {
+            Ok(Some(FromMember::Told(tidings))) => office.tell(member, &end, News::Told(tidings)).await,
+            Ok(Some(FromMember::Hello(_))) => return "it says twice who it is".to_owned(),
+            Ok(Some(said)) => {
+                if let Some(Err(jumped)) = signal(&said).map(|signal| end.time(signal)) {
+                    office.tell(member, &end, News::Jumped(jumped)).await;
+                }
+            }
+            Ok(None) => return closed(),
+            Err(status) => return failed(&status),
+        }
+    }
+}

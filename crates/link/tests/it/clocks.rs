@@ -1,0 +1,26 @@
+//! How far clocks are apart. Here they are one and the same, so that the truth is known: nothing.
+
+use crate::{SOON, both};
+use std::time::Duration;
+use units::Nanos;
+
+#[test]
+fn the_truth_is_within_the_bound_however_long_the_way_is() {
+    let (mut post, _wire, relay) = both();
+    let ms = Duration::from_millis;
+    for (to, from) in [(ms(0), ms(0)), (ms(5), ms(0)), (ms(0), ms(5)), (ms(3), ms(1))] {
+        let (mut fresh, _wire, its) = both();
+        its.delays(to, from);
+        fresh.agree(SOON);
+        let reading = fresh.reading(7, Nanos(sys::monotonic_ns())).expect("it was asked");
+        assert!(reading.offset_ns.unsigned_abs() <= reading.bound.0, "{reading:?}");
+        assert!(reading.round_trip >= Nanos::from(to + from), "{reading:?}");
+        // The longer way is what nobody can tell from a clock that is off.
+        assert!(reading.bound.0 >= (to + from).as_nanos() as u64 / 2, "{reading:?}");
+        assert!(fresh.reading(8, Nanos::ZERO).is_none());
+    }
+    // One that does not answer is not waited for.
+    relay.stalls();
+    post.agree(SOON);
+    assert!(post.reading(7, Nanos(sys::monotonic_ns())).is_none(), "it never answered");
+}

@@ -1,0 +1,76 @@
+//! Both sides over real sockets, with what may happen on the way.
+
+mod breaks;
+mod clocks;
+mod door;
+mod relay;
+mod words;
+
+use fleet::{FleetRole, Hello, Instruction, PROTOCOL, Tidings};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use torment_link::{Duplex, Error, News, Post, Wire};
+
+/// Nothing here takes so long, on however busy a machine.
+const SOON: Duration = Duration::from_secs(60);
+/// Time for something that should not happen.
+const SHORT: Duration = Duration::from_millis(20);
+
+fn hello(build: &str) -> Hello {
+    let (build, place) = (build.to_owned(), "here".to_owned());
+    let (role, member) = (FleetRole::Worker, None);
+    Hello { protocol: PROTOCOL, build, role, member, place, pid: std::process::id() }
+}
+
+fn post() -> Post {
+    Post::open("1.0", &[]).expect("there is room for a thread")
+}
+
+/// Joins on a thread of its own: whoever joins waits for whoever lets in.
+fn joins(way: impl Into<Duplex>, hello: Hello) -> JoinHandle<Result<Wire, Error>> {
+    let way = way.into();
+    std::thread::spawn(move || Wire::over(way, hello, &[]))
+}
+
+fn joined(joining: JoinHandle<Result<Wire, Error>>) -> Wire {
+    joining.join().expect("it does not panic").expect("it is let in")
+}
+
+/// A coordinator and its member 7, with a relay between them.
+fn both() -> (Post, Wire, relay::Relay) {
+    let mut post = post();
+    let (relay, theirs) = relay::between(post.pair(7).expect("a descriptor is free"));
+    let wire = joined(joins(theirs, hello("1.0")));
+    assert_eq!(heard(&mut post), (7, News::Joined(hello("1.0"))));
+    (post, wire, relay)
+}
+
+fn heard(post: &mut Post) -> (u32, News) {
+    post.next(SOON).expect("something is heard")
+}
+
+/// Why a member is gone, with what it told before.
+fn gone(post: &mut Post, member: u32) -> (Vec<Tidings>, String) {
+    let mut told = Vec::new();
+    loop {
+        match heard(post) {
+            (from, News::Gone(why)) if from == member => return (told, why),
+            (from, News::Told(tidings)) if from == member => told.push(tidings),
+            (_, News::Jumped(_)) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Why the coordinator is gone, with what it said before.
+fn left(wire: &mut Wire) -> (Vec<Instruction>, String) {
+    let mut said = Vec::new();
+    loop {
+        match wire.next(SOON) {
+            Ok(Some(what)) => said.push(what),
+            Ok(None) => panic!("nothing for {SOON:?}"),
+            Err(Error::Gone(why)) => return (said, why),
+            Err(other) => panic!("{other}"),
+        }
+    }
+}

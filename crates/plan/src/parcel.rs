@@ -1,0 +1,139 @@
+//! A plan on its way to another machine, with what it must not be stored with.
+
+use crate::{Hidden, Piece, Plan};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::sync::Arc;
+
+/// A plan as [`Plan::bind`] left it, with all that it needs elsewhere: its secrets, its rows, and whom to trust.
+///
+/// What serde makes of a plan alone lacks secrets and rows. A parcel has them, and so it goes into no form that people read: neither a
+/// store nor a log can take it by mistake.
+#[derive(Clone, PartialEq)]
+pub struct Parcel {
+    /// The plan.
+    pub plan: Plan,
+    /// Certificates of authorities, in PEM, that are trusted in place of those that torment brings.
+    pub authorities: Option<Vec<u8>>,
+}
+
+impl Parcel {
+    /// Of a plan that trusts whom torment trusts anyway.
+    pub fn of(plan: &Plan) -> Self {
+        Self { plan: plan.clone(), authorities: None }
+    }
+}
+
+impl fmt::Debug for Parcel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parcel").finish_non_exhaustive()
+    }
+}
+
+/// How it is packed: secrets and columns stand beside the plan, in the order in which its templates are visited.
+#[derive(Serialize, Deserialize)]
+struct Packed {
+    plan: Plan,
+    secrets: Vec<Bytes>,
+    /// Which column each placeholder uses.
+    fields: Vec<usize>,
+    /// Each once, however many use it.
+    columns: Vec<Vec<String>>,
+    authorities: Option<Bytes>,
+}
+
+impl Serialize for Parcel {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if to.is_human_readable() {
+            return Err(serde::ser::Error::custom(
+                "a plan with its secrets is not written where people read",
+            ));
+        }
+        let (mut secrets, mut fields, mut shared) = (Vec::new(), Vec::new(), Vec::<Arc<[String]>>::new());
+        self.plan.visit(|piece| match piece {
+            Piece::Secret { value, .. } => secrets.push(Bytes(value.bytes().to_vec())),
+            Piece::Field { values, .. } => {
+                let known = shared.iter().position(|column| Arc::ptr_eq(column, values));
+                fields.push(known.unwrap_or(shared.len()));
+                if known.is_none() {
+                    shared.push(Arc::clone(values));
+                }
+            }
+            _ => {}
+        });
+        let columns = shared.iter().map(|column| column.to_vec()).collect();
+        let authorities = self.authorities.clone().map(Bytes);
+        Packed { plan: self.plan.clone(), secrets, fields, columns, authorities }.serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Parcel {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let Packed { mut plan, secrets, fields, columns, authorities } = Packed::deserialize(from)?;
+        let (mut secrets, mut fields) = (secrets.into_iter(), fields.into_iter());
+        let columns: Vec<Arc<[String]>> = columns.into_iter().map(Arc::from).collect();
+        let mut is_whole = true;
+        for template in plan.templates_mut() {
+            template.visit_mut(&mut |piece| match piece {
+                Piece::Secret { value, .. } => match secrets.next() {
+                    Some(secret) => *value = Hidden::new(secret.0),
+                    None => is_whole = false,
+                },
+                Piece::Field { values, .. } => match fields.next().and_then(|number| columns.get(number)) {
+                    Some(column) => *values = Arc::clone(column),
+                    None => is_whole = false,
+                },
+                _ => {}
+            });
+        }
+        if !is_whole || secrets.next().is_some() || fields.next().is_some() {
+            return Err(serde::de::Error::custom("a plan without what belongs to it"));
+        }
+        Ok(Self { plan, authorities: authorities.map(|bytes| bytes.0) })
+    }
+}
+
+/// Bytes as such, which serde takes for a list of numbers otherwise: for `serde(with)`.
+pub(crate) mod bytes {
+    use super::Bytes;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bytes(bytes)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+        Ok(Bytes::deserialize(from)?.0)
+    }
+}
+
+/// The same as a value.
+struct Bytes(Vec<u8>);
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        bytes::serialize(&self.0, to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Taken;
+        impl serde::de::Visitor<'_> for Taken {
+            type Value = Bytes;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("bytes")
+            }
+
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Bytes, E> {
+                Ok(Bytes(bytes.to_vec()))
+            }
+
+            fn visit_byte_buf<E>(self, bytes: Vec<u8>) -> Result<Bytes, E> {
+                Ok(Bytes(bytes))
+            }
+        }
+        from.deserialize_byte_buf(Taken)
+    }
+}

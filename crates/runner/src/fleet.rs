@@ -1,0 +1,429 @@
+//! Processes that make the load together, conducted as one engine is: each sends its part by the clock, tells every second what
+//! it counted, and is judged by itself. One that is lost voids its trial and nothing else.
+
+mod hand;
+
+use crate::conductor::Ready;
+use crate::{Error, Stop, preflight};
+use engine::{Carrier, LEAD, Moment, Wish};
+use fleet::{Absence, Duty, Instruction, Ledger, Loops, Move, Muster, SLICE_LATE, Tidings};
+use hand::Hand;
+use link::{News, Post};
+use plan::{Load, Plan, Target, Task};
+use record::{Caveat, Counted, FleetMember, LostMember, Slice, Worked};
+use schedule::Offer;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use units::Nanos;
+
+/// More processes on one machine only take processor time from each other.
+pub const WORKERS_MOST: u32 = 64;
+/// From a worker's start until it is ready: it joins, looks the target up, and starts its loops.
+const READY_LIMIT: Duration = Duration::from_secs(30);
+/// For twenty exchanges with each, by which the clocks are compared before a trial.
+const AGREE_LIMIT: Duration = Duration::from_secs(2);
+/// How often is looked whether somebody wishes something.
+const ASK: Duration = Duration::from_millis(50);
+/// Who has not told so long after the limit that all is answered is not waited for.
+const SETTLE_SPARE: Nanos = Nanos::from_secs(5);
+
+/// Which processes make the load of a run, if it is not this one alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FleetAsked {
+    /// So many, on this machine.
+    pub workers: u32,
+}
+
+/// Workers, and the line to each.
+pub(crate) struct Fleet {
+    post: Post,
+    plan: Plan,
+    program: PathBuf,
+    /// By number.
+    hands: BTreeMap<u32, Hand>,
+    /// Who took part when that was told last.
+    told: Vec<FleetMember>,
+    /// Of what was begun last: it is never the same twice.
+    trial: u64,
+    /// Of the first arrival of the next trial, counted over the whole run.
+    next_number: u64,
+}
+
+/// One trial while it lasts.
+struct Course {
+    muster: Muster,
+    ledger: Ledger,
+    worked: BTreeMap<u32, Worked>,
+    /// Those that were asked to go by others, and still tell what they counted: since when.
+    leaving: BTreeMap<u32, (Nanos, String)>,
+    /// All are ready, and it has not been told yet that it begins.
+    begins: bool,
+}
+
+impl Fleet {
+    /// Starts the workers, and waits until each of them could begin.
+    ///
+    /// Fails with what the first of them cannot do.
+    pub fn ready(plan: &Plan, target: &Target, asked: FleetAsked, stop: &Stop) -> Result<Ready<Self>, Error> {
+        let program = std::env::current_exe()
+            .map_err(|why| Error::Fleet(format!("torment cannot find its own executable: {why}")))?;
+        // They are on this machine: what it can reach, they can.
+        let job = preflight::job(plan, target)?;
+        if *target != Target::Null {
+            preflight::first_answer(&job)?;
+        }
+        let post =
+            Post::open(crate::BUILD, &plan.generator.cores).map_err(|why| Error::Fleet(why.to_string()))?;
+        let plan = Plan { target: target.clone(), ..plan.clone() };
+        let connections = u64::from(plan.generator.connections);
+        let hands = (0..asked.workers).map(|number| (number, Hand::default())).collect();
+        let mut fleet = Self { post, plan, program, hands, told: Vec::new(), trial: 0, next_number: 0 };
+        let mut caveats = fleet.start_missing(&|| stop.asked())?;
+        if let Some((number, hand)) = fleet.hands.iter().find(|(_, hand)| !hand.is_there()) {
+            let why = hand.gone.as_deref().unwrap_or("it was not ready in time");
+            return Err(Error::Fleet(format!("worker {number} did not start: {why}")));
+        }
+        // What one of them lacks on a machine that all share, each lacks.
+        caveats.truncate(1);
+        Ok(Ready { carrier: fleet, endpoint: job.endpoint, connections, caveats })
+    }
+
+    /// Starts those that are not there, and waits until they could begin, or it is known why not. The clocks are compared then.
+    fn start_missing(&mut self, interrupted: &dyn Fn() -> bool) -> Result<Vec<Caveat>, Error> {
+        let missing: Vec<u32> =
+            self.hands.iter().filter(|(_, hand)| !hand.is_there()).map(|(n, _)| *n).collect();
+        for number in &missing {
+            let failed = |why: String| Error::Fleet(format!("worker {number} does not start: {why}"));
+            let theirs = self.post.pair(*number).map_err(|why| failed(why.to_string()))?;
+            let hand = Hand::start(&self.program, theirs).map_err(|why| failed(why.to_string()))?;
+            if let Some(mut before) = self.hands.insert(*number, hand) {
+                before.end();
+            }
+        }
+        let (mut caveats, until) = (Vec::new(), Instant::now() + READY_LIMIT);
+        let pending = |hands: &BTreeMap<u32, Hand>| missing.iter().any(|number| hands[number].is_pending());
+        while pending(&self.hands) && Instant::now() < until && !interrupted() {
+            match self.post.next(ASK) {
+                Some((number, News::Joined(hello))) => {
+                    let (parcel, cores) = self.share(number);
+                    self.post.send(number, Instruction::Welcome { member: number, parcel, cores });
+                    if let Some(hand) = self.hands.get_mut(&number) {
+                        hand.place = hello.place;
+                    }
+                }
+                Some((number, News::Told(Tidings::Ready { loops, caveats: found }))) => {
+                    if let Some(hand) = self.hands.get_mut(&number) {
+                        hand.loops = loops;
+                    }
+                    caveats.extend(found);
+                }
+                Some((_, News::Told(Tidings::Refused { why }))) => return Err(Error::Fleet(why)),
+                other => self.hear(other),
+            }
+        }
+        self.agree();
+        Ok(caveats)
+    }
+
+    /// Compares the clocks.
+    fn agree(&mut self) {
+        self.post.agree(AGREE_LIMIT);
+        while let Some(news) = self.post.next(Duration::ZERO) {
+            self.hear(Some(news));
+        }
+        let Self { post, hands, .. } = self;
+        hands.iter_mut().for_each(|(number, hand)| hand.clock = post.reading(*number, now()));
+    }
+
+    /// What is heard between trials.
+    fn hear(&mut self, news: Option<(u32, News)>) {
+        let Some((number, news)) = news else { return };
+        let Some(hand) = self.hands.get_mut(&number) else { return };
+        match news {
+            News::Gone(why) => hand.has_gone(&why),
+            News::Told(Tidings::Leaving { why }) => hand.leaves = Some(why),
+            News::Joined(_) | News::Jumped(_) | News::Told(_) => {}
+        }
+    }
+
+    /// What this worker is given: the plan with its share of what is limited, and its processors.
+    fn share(&self, number: u32) -> (Box<plan::Parcel>, Vec<u32>) {
+        let (count, mut plan) = (self.hands.len() as u32, self.plan.clone());
+        let generator = &mut plan.generator;
+        generator.connections = generator.connections.div_ceil(count);
+        generator.outstanding = generator.outstanding.div_ceil(count);
+        let cores = dealt(&generator.cores, number, count);
+        if let Task::Run(Load::Closed { connections, .. }) = &mut plan.task {
+            *connections = connections.div_ceil(count);
+        }
+        (Box::new(plan::Parcel::of(&plan)), cores)
+    }
+
+    /// Those that can take part.
+    fn there(&self) -> BTreeMap<u32, u32> {
+        let there = self.hands.iter().filter(|(_, hand)| hand.is_there());
+        there.map(|(number, hand)| (*number, hand.loops)).collect()
+    }
+
+    fn tell_all(&self, what: impl Fn() -> Instruction) {
+        for number in self.there().into_keys() {
+            self.post.send(number, what());
+        }
+    }
+
+    /// Does what the muster asks for.
+    fn make(&mut self, what: Move, course: &mut Course, loops: &Loops, offer: &Offer, drain: Nanos) {
+        match what {
+            Move::Arm { trial, start } => {
+                self.trial = trial;
+                for (number, hand) in &self.hands {
+                    let Some(clock) = hand.clock.filter(|_| !loops.of(*number).is_empty()) else { continue };
+                    let duty = Duty {
+                        trial,
+                        offer: offer.clone(),
+                        loops: loops.of(*number).to_vec(),
+                        of: loops.all(),
+                        first_number: self.next_number,
+                        start: clock.theirs(start),
+                        drain,
+                    };
+                    self.post.send(*number, Instruction::Arm(Box::new(duty)));
+                }
+            }
+            Move::Cancel { trial } => self.tell_all(|| Instruction::Cancel { trial }),
+            Move::Begin => course.begins = true,
+            Move::Stop { trial, at } => {
+                course.ledger.ends(at);
+                self.tell_all(|| Instruction::Stop { trial, at });
+            }
+            Move::Lose { member } => {
+                if let Some(hand) = self.hands.get_mut(&member) {
+                    // One that hangs is ended: it must not wake up and go on.
+                    hand.end();
+                }
+            }
+        }
+    }
+
+    /// What is heard in a trial.
+    fn take(&mut self, number: u32, news: News, course: &mut Course) {
+        let now = now();
+        let Course { muster, ledger, worked, leaving, .. } = course;
+        let told_of = self.trial;
+        match news {
+            News::Told(Tidings::Armed { trial }) => muster.armed(number, trial, now),
+            News::Told(Tidings::Slice { trial, slice }) if trial == told_of => {
+                ledger.slice(number, &slice);
+                muster.told(number, ledger.until(number));
+                if let Some(second) = ledger.heard(number) {
+                    self.post.send(number, Instruction::Heard { trial, second });
+                }
+            }
+            News::Told(Tidings::Over { trial, at, slices, worked: mut did }) if trial == told_of => {
+                did.member = number;
+                did.clock = self.post.reading(number, now).map_or(Nanos::ZERO, |clock| clock.bound);
+                worked.insert(number, *did);
+                ledger.over(number, at, slices);
+                muster.over(number, at);
+            }
+            News::Told(Tidings::Leaving { why }) => {
+                leaving.insert(number, (now - muster.start(), why.clone()));
+                self.hear(Some((number, News::Told(Tidings::Leaving { why }))));
+                muster.stop(now);
+            }
+            News::Gone(why) => {
+                self.hear(Some((number, News::Gone(why))));
+                let why = self.hands.get(&number).and_then(|hand| hand.gone.clone()).unwrap_or_default();
+                muster.lost(number, why, now);
+            }
+            News::Jumped(_) => muster.lost(number, "its clock was set".to_owned(), now),
+            other => self.hear(Some((number, other))),
+        }
+    }
+
+    /// Those of whom the trial has not all, or who would not have gone on.
+    fn lost(&self, course: &Course) -> Vec<LostMember> {
+        let Course { muster, ledger, leaving, .. } = course;
+        let mut lost: BTreeMap<u32, (Nanos, String)> = leaving.clone();
+        if self.there().is_empty() && muster.has_failed() {
+            let why =
+                |hand: &Hand| hand.gone.clone().unwrap_or_else(|| "it was not ready in time".to_owned());
+            lost.extend(self.hands.iter().map(|(number, hand)| (*number, (Nanos::ZERO, why(hand)))));
+        }
+        for (member, absence) in muster.absent() {
+            let (at, why) = match absence {
+                Absence::Unready => (Nanos::ZERO, "it did not say in time that it would begin".to_owned()),
+                Absence::Behind(until) => (*until, format!("it told of nothing for more than {SLICE_LATE}")),
+                Absence::Gone(at, why) => (*at, why.clone()),
+            };
+            lost.entry(member).or_insert((at, why));
+        }
+        for (member, until) in muster.overran() {
+            lost.entry(member).or_insert((until, "it went on with its load after it was to end".to_owned()));
+        }
+        let entry = |(member, (at, why)): (u32, (Nanos, String))| {
+            let place = self.hands.get(&member).map_or(String::new(), |hand| hand.place.clone());
+            let unaccounted = ledger.unaccounted(member);
+            LostMember { member, place, at, unaccounted, why }
+        };
+        lost.into_iter().map(entry).collect()
+    }
+}
+
+impl Carrier for Fleet {
+    /// Who is lost meanwhile is started again for the next one: for what a target holds it does not matter how many ask, so that
+    /// whoever is there makes it if that fails.
+    fn trial(
+        &mut self,
+        offer: &Offer,
+        drain: Nanos,
+        on_begin: &mut dyn FnMut(Moment),
+        on_slice: &mut dyn FnMut(&Slice),
+        wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
+    ) -> Counted {
+        if self.there().len() < self.hands.len() {
+            // Why one does not start again stands in its hand.
+            let _ = self.start_missing(&|| false);
+        } else {
+            self.agree();
+        }
+        let there = self.there();
+        let loops = Loops::dealt(there.clone());
+        let round_trips = self.hands.values().filter_map(|hand| hand.clock).map(|clock| clock.round_trip);
+        let muster =
+            Muster::begin(self.trial + 1, there.into_keys(), round_trips.max().unwrap_or_default(), now());
+        let mut course = Course {
+            muster,
+            ledger: Ledger::of(&loops, offer),
+            worked: BTreeMap::new(),
+            leaving: BTreeMap::new(),
+            begins: false,
+        };
+        let mut wished = Wish::GoOn;
+        loop {
+            let mut lost = Vec::new();
+            while let Some(what) = course.muster.next_move() {
+                if let Move::Lose { member } = what {
+                    lost.push(member);
+                }
+                self.make(what, &mut course, &loops, offer, drain);
+            }
+            // The end of the load first: what they owe ends with it.
+            lost.into_iter().for_each(|member| course.ledger.lost(member));
+            while let Some(slice) = course.ledger.next_whole() {
+                on_slice(&slice);
+            }
+            if course.muster.has_failed() || course.muster.is_over() && course.ledger.is_over() {
+                break;
+            }
+            let ahead = (course.muster.start() - LEAD).0.saturating_sub(now().0);
+            if course.begins && ahead == 0 {
+                course.begins = false;
+                on_begin(Moment::now());
+            }
+            let patience = if course.begins { ASK.min(Duration::from_nanos(ahead)) } else { ASK };
+            if let Some((number, news)) = self.post.next(patience) {
+                self.take(number, news, &mut course);
+            }
+            let now = now();
+            course.muster.tick(now);
+            if wished == Wish::GoOn {
+                wished = wish(course.ledger.total(), now - course.muster.start());
+                if wished > Wish::GoOn {
+                    course.muster.stop(now);
+                }
+            }
+        }
+        self.trial = course.muster.trial();
+        let lost = self.lost(&course);
+        let mut counted = course.ledger.end();
+        // Those that were lost took numbers with them of which nobody told.
+        let taken = match offer {
+            Offer::Open(schedule) if !lost.is_empty() => schedule.expected().ceil() as u64,
+            _ => 0,
+        };
+        self.next_number += counted.total.due.max(taken);
+        counted.members = course.worked.into_values().collect();
+        counted.lost = lost;
+        counted
+    }
+
+    fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
+        let (began, trial) = (now(), self.trial);
+        let mut awaited: Vec<u32> = self.there().into_keys().collect();
+        self.tell_all(|| Instruction::Settle { limit });
+        let mut in_time = true;
+        while !awaited.is_empty() && now() - began <= limit + SETTLE_SPARE {
+            let news = self.post.next(ASK);
+            match &news {
+                Some((number, News::Told(Tidings::Settled { trial: which }))) if *which == trial => {
+                    awaited.retain(|member| member != number);
+                }
+                Some((number, News::Gone(_))) => awaited.retain(|member| member != number),
+                _ => {}
+            }
+            self.hear(news);
+            if in_time && (now() - began > limit || interrupted()) {
+                in_time = false;
+                self.tell_all(|| Instruction::Abandon);
+            }
+        }
+        in_time.then(|| now() - began)
+    }
+
+    fn stands(&mut self) -> Option<Vec<FleetMember>> {
+        let member = |(number, hand): (&u32, &Hand)| FleetMember {
+            number: *number,
+            place: hand.place.clone(),
+            pid: hand.pid(),
+            loops: hand.loops,
+            clock: hand.clock.map_or(Nanos::ZERO, |clock| clock.bound),
+        };
+        let members: Vec<FleetMember> =
+            self.hands.iter().filter(|(_, hand)| hand.is_there()).map(member).collect();
+        let same =
+            |one: &FleetMember, other: &FleetMember| (one.number, one.pid) == (other.number, other.pid);
+        let is_told =
+            members.len() == self.told.len() && members.iter().zip(&self.told).all(|(a, b)| same(a, b));
+        if is_told {
+            return None;
+        }
+        self.told.clone_from(&members);
+        Some(members)
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        self.tell_all(|| Instruction::Leave);
+        self.hands.values_mut().for_each(Hand::leave);
+    }
+}
+
+fn now() -> Nanos {
+    Nanos(sys::monotonic_ns())
+}
+
+/// The processors of one of `count` workers: those that are named are dealt out; where they are fewer than workers, some share one.
+fn dealt(cores: &[u32], number: u32, count: u32) -> Vec<u32> {
+    let own: Vec<u32> = cores.iter().copied().skip(number as usize).step_by(count as usize).collect();
+    if own.is_empty() {
+        cores.get(number as usize % cores.len().max(1)).copied().into_iter().collect()
+    } else {
+        own
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_dealt_out() {
+        let all = |cores: &[u32], count| (0..count).map(|n| dealt(cores, n, count)).collect::<Vec<_>>();
+        assert_eq!(all(&[], 2), vec![Vec::<u32>::new(); 2]);
+        assert_eq!(all(&[0, 1, 4, 5, 7], 2), [vec![0, 4, 7], vec![1, 5]]);
+        assert_eq!(all(&[2, 3], 3), [vec![2], vec![3], vec![2]]);
+    }
+}

@@ -1,0 +1,90 @@
+use fleet::ClockReading;
+use rustix::process::Signal;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a worker may use to go home by itself.
+const LEAVING: Duration = Duration::from_secs(2);
+/// A process whose line is cut is known to have ended soon after, if it has.
+const ENDING: Duration = Duration::from_millis(300);
+const LOOK: Duration = Duration::from_millis(5);
+
+/// One worker, as the coordinator knows it; by default one that was not started.
+#[derive(Debug, Default)]
+pub(super) struct Hand {
+    process: Option<Child>,
+    /// Where it is.
+    pub place: String,
+    /// How many loops it has; none before it could begin.
+    pub loops: u32,
+    /// How far its clock is from ours.
+    pub clock: Option<ClockReading>,
+    /// It was asked to go by others, and goes.
+    pub leaves: Option<String>,
+    /// Why it is no longer there.
+    pub gone: Option<String>,
+}
+
+impl Hand {
+    /// Starts a worker on this machine, which is told what to do over this line. It does not outlive whoever starts it.
+    pub fn start(program: &Path, line: OwnedFd) -> io::Result<Self> {
+        let mut command = Command::new(program);
+        // Ctrl-C at the terminal is the coordinator's alone.
+        command.arg("worker").process_group(0).stdin(line).stdout(Stdio::null()).stderr(Stdio::null());
+        sys::before_exec(&mut command, Signal::KILL, &[], Vec::new())?;
+        Ok(Self { process: Some(command.spawn()?), ..Self::default() })
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.as_ref().map_or(0, Child::id)
+    }
+
+    /// It can take part in a trial.
+    pub fn is_there(&self) -> bool {
+        self.loops > 0 && self.clock.is_some() && self.gone.is_none() && self.leaves.is_none()
+    }
+
+    /// It was started, and may still get ready.
+    pub fn is_pending(&self) -> bool {
+        self.loops == 0 && self.gone.is_none()
+    }
+
+    /// Its line is cut: what is known of its process says more than that.
+    pub fn has_gone(&mut self, why: &str) {
+        let ended = self.within(ENDING).map(|status| format!("its process ended ({status})"));
+        self.gone.get_or_insert(self.leaves.clone().or(ended).unwrap_or_else(|| why.to_owned()));
+        self.end();
+    }
+
+    /// Ends it at once, if it goes on.
+    pub fn end(&mut self) {
+        self.gone.get_or_insert_with(|| "it was ended, because it told nothing".to_owned());
+        if let Some(process) = &mut self.process {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+
+    /// It was told to go home: waits until it has, and ends it if it does not.
+    pub fn leave(&mut self) {
+        if self.within(LEAVING).is_none() {
+            self.end();
+        }
+    }
+
+    /// How it ended, if it does within this time.
+    fn within(&mut self, limit: Duration) -> Option<ExitStatus> {
+        let (process, until) = (self.process.as_mut()?, Instant::now() + limit);
+        loop {
+            match process.try_wait() {
+                Ok(None) if Instant::now() < until => std::thread::sleep(LOOK),
+                Ok(ended) => return ended,
+                Err(_) => return None,
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! A worker: an engine that does what a coordinator tells it, and is loaded by nobody else.
+
+use crate::{Error, machine, preflight};
+use engine::{Engine, TrialPart, Wish};
+use fleet::{Duty, FleetRole, Hello, Instruction, PROTOCOL, Tidings};
+use link::Wire;
+use plan::Plan;
+use record::{Caveat, Slice};
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use units::Nanos;
+
+/// Between two looks whether it was asked to go.
+const LOOK: Duration = Duration::from_millis(50);
+/// Who has heard nothing for so long ends its load: no service is loaded when nobody could stop it.
+const SILENT: Nanos = Nanos::from_secs(6);
+
+/// Works for whoever is at the other end, until told to go home, or `asked` to by others.
+///
+/// # Errors
+/// If nobody is there any more.
+pub fn work(coordinator: OwnedFd, asked: &Arc<AtomicBool>) -> io::Result<()> {
+    let (build, place, pid) = (crate::BUILD.to_owned(), machine::describe().host, std::process::id());
+    let hello = Hello { protocol: PROTOCOL, build, role: FleetRole::Worker, member: None, place, pid };
+    let wire = Wire::over(coordinator, hello, &[]).map_err(io::Error::other)?;
+    let mut worker = Worker { wire: RefCell::new(wire), engine: None, asked: Arc::clone(asked), trial: 0 };
+    worker.obey().map_err(io::Error::other)
+}
+
+struct Worker {
+    wire: RefCell<Wire>,
+    engine: Option<Engine>,
+    asked: Arc<AtomicBool>,
+    /// The trial that was begun last.
+    trial: u64,
+}
+
+impl Worker {
+    fn obey(&mut self) -> Result<(), link::Error> {
+        loop {
+            let heard = self.hear(LOOK)?;
+            match heard {
+                Some(Instruction::Leave) => return Ok(()),
+                Some(Instruction::Welcome { parcel, cores, .. }) => {
+                    let answer = self.ready(parcel.plan, cores);
+                    self.tell(answer);
+                }
+                Some(Instruction::Arm(duty)) => self.carry(&duty)?,
+                Some(Instruction::Settle { limit }) => self.settle(limit)?,
+                // Of a trial that is over, or did not begin.
+                Some(
+                    Instruction::Cancel { .. }
+                    | Instruction::Stop { .. }
+                    | Instruction::Abandon
+                    | Instruction::Heard { .. }
+                    | Instruction::Alive,
+                )
+                | None => {}
+            }
+            if self.is_asked() {
+                self.tell(leaving());
+                return Ok(());
+            }
+        }
+    }
+
+    fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    fn hear(&self, within: Duration) -> Result<Option<Instruction>, link::Error> {
+        self.wire.borrow_mut().next(within)
+    }
+
+    fn tell(&self, tidings: Tidings) {
+        // That nobody is there any more is heard where something is waited for.
+        let _ = self.wire.borrow_mut().send(tidings);
+    }
+
+    /// Makes ready for the plan.
+    fn ready(&mut self, plan: Plan, cores: Vec<u32>) -> Tidings {
+        match prepared(plan, cores) {
+            Ok((engine, caveats)) => {
+                let loops = engine.loops();
+                self.engine = Some(engine);
+                Tidings::Ready { loops, caveats }
+            }
+            Err(why) => Tidings::Refused { why: why.to_string() },
+        }
+    }
+
+    /// Its part of a trial, from the order to begin it until all is told.
+    fn carry(&mut self, duty: &Duty) -> Result<(), link::Error> {
+        let Some(mut engine) = self.engine.take() else { return Ok(()) };
+        let trial = duty.trial;
+        self.trial = trial;
+        self.tell(Tidings::Armed { trial });
+        let (stop_at, gone, left) = (Cell::new(Nanos::ZERO), RefCell::new(None), Cell::new(false));
+        let (told, ended, cancelled) = (Cell::new(0), Cell::new(false), Cell::new(false));
+        let part = TrialPart {
+            start_ns: duty.start.0,
+            first_number: duty.first_number,
+            loops: &duty.loops,
+            of: duty.of,
+            stop_at: &stop_at,
+        };
+        let mut on_slice = |slice: &Slice| {
+            told.set(told.get() + 1);
+            self.tell(Tidings::Slice { trial, slice: Box::new(slice.clone()) });
+        };
+        let mut wish = |_: &Slice, _| {
+            // What comes behind that is for the next trial.
+            while gone.borrow().is_none() && !cancelled.get() {
+                match self.hear(Duration::ZERO) {
+                    Ok(Some(Instruction::Stop { trial: which, at })) if which == trial => {
+                        stop_at.set(at);
+                        ended.set(true);
+                    }
+                    Ok(Some(Instruction::Cancel { trial: which })) if which == trial => cancelled.set(true),
+                    Ok(Some(Instruction::Leave)) => ended.set(true),
+                    Ok(Some(_)) => {}
+                    Ok(None) => break,
+                    Err(why) => *gone.borrow_mut() = Some(why),
+                }
+            }
+            if self.is_asked() && !left.replace(true) {
+                self.tell(leaving());
+            }
+            let silent = self.wire.borrow().silent_for() > SILENT;
+            let ends = ended.get() || cancelled.get() || left.get() || silent || gone.borrow().is_some();
+            if ends { Wish::Stop } else { Wish::GoOn }
+        };
+        let counted = engine.part(&duty.offer, &part, duty.drain, &mut on_slice, &mut wish);
+        self.engine = Some(engine);
+        if let Some(gone) = gone.take() {
+            return Err(gone);
+        }
+        if !cancelled.get() {
+            // Of one that was stopped before it began there is nothing.
+            let worked = Box::new(counted.members.into_iter().next().unwrap_or_default());
+            self.tell(Tidings::Over { trial, at: counted.loaded, slices: told.get(), worked });
+        }
+        Ok(())
+    }
+
+    /// Waits until the target has answered everything.
+    fn settle(&mut self, limit: Nanos) -> Result<(), link::Error> {
+        let (abandoned, gone) = (Cell::new(false), RefCell::new(None));
+        if let Some(mut engine) = self.engine.take() {
+            engine::Carrier::settle(&mut engine, limit, &|| {
+                match self.hear(Duration::ZERO) {
+                    Ok(Some(Instruction::Abandon | Instruction::Leave)) => abandoned.set(true),
+                    Ok(_) => {}
+                    Err(why) => *gone.borrow_mut() = Some(why),
+                }
+                abandoned.get() || self.is_asked() || gone.borrow().is_some()
+            });
+            self.engine = Some(engine);
+        }
+        self.tell(Tidings::Settled { trial: self.trial });
+        gone.take().map_or(Ok(()), Err)
+    }
+}
+
+fn leaving() -> Tidings {
+    Tidings::Leaving { why: "it was told to end (SIGTERM)".to_owned() }
+}
+
+/// The engine for the plan.
+fn prepared(mut plan: Plan, cores: Vec<u32>) -> Result<(Engine, Vec<Caveat>), Error> {
+    let secrets = plan.secrets();
+    plan.generator.cores = cores;
+    let prepare = || {
+        let mut job = preflight::job(&plan, &plan.target)?;
+        let caveats = preflight::fit_connections(&mut job)?;
+        Ok((Engine::start(&job)?, caveats))
+    };
+    prepare().map_err(|error: Error| error.without(&secrets))
+}

@@ -1,0 +1,242 @@
+//! `--on here`: several processes make the load, and one of them is taken away. Whatever becomes of it, every arrival is accounted
+//! for, and held against what the target itself has counted.
+
+use crate::program::target::Target;
+use crate::program::{Place, Running, SOON, Turn, adds_up, number, outcome};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::thread::{scope, sleep};
+use std::time::{Duration, Instant};
+
+/// The workers of a torment, in the order in which they were started.
+fn workers(coordinator: u32) -> Vec<Pid> {
+    let is_worker = |pid: &u32| {
+        std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"\0worker\0"))
+    };
+    let tasks = std::fs::read_dir(format!("/proc/{coordinator}/task")).into_iter().flatten().flatten();
+    let children = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    let mut pids: Vec<u32> = children
+        .flat_map(|line| line.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>())
+        .filter(is_worker)
+        .collect();
+    pids.sort_unstable();
+    pids.into_iter().filter_map(|pid| Pid::from_raw(pid as i32)).collect()
+}
+
+/// Waits until the target has received so many requests.
+fn wait_for(target: &Target, page: &str, requests: u64) {
+    let began = Instant::now();
+    while target.truth(page)["received"].as_u64().unwrap_or(0) < requests {
+        assert!(began.elapsed() < SOON * 2, "the load does not come");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+fn has(trial: &Value, code: &str) -> bool {
+    trial["caveats"].as_array().into_iter().flatten().any(|caveat| caveat["code"] == code)
+}
+
+/// A load from two workers, of which one is sent `signals`, each after a pause. What came of it, and what the target received.
+fn load_with(signals: &[(u64, Signal)]) -> (i32, Value, u64) {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let url = target.url("/json");
+    let command = place.command([
+        "run",
+        &url,
+        "-r",
+        "300",
+        "-d",
+        "6s",
+        "--on",
+        "here",
+        "--workers",
+        "2",
+        "--format",
+        "json",
+    ]);
+    let running = Running::start(command);
+    wait_for(&target, "/json", 500);
+    let worker = workers(running.pid())[1];
+    for (pause, signal) in signals {
+        sleep(Duration::from_millis(*pause));
+        // It may have been ended by then.
+        let _ = kill_process(worker, *signal);
+    }
+    let ended = running.end();
+    let (code, run) = (ended.code(), ended.json());
+    println!("{ended}");
+    adds_up(&run["trial"]);
+    let received = target.truth("/json")["received"].as_u64().expect("a count");
+    (code, run, received)
+}
+
+/// What a load came to that lost a worker.
+#[track_caller]
+fn has_lost_one((code, run, received): &(i32, Value, u64), why: &str) {
+    assert_eq!(*code, 92, "it cannot be trusted");
+    let trial = &run["trial"];
+    let lost = run["fleet"]["lost"].as_array().expect("a list");
+    assert_eq!((lost.len(), &lost[0]["number"]), (1, &1.into()), "{lost:?}");
+    assert!(lost[0]["why"].as_str().is_some_and(|said| said.contains(why)), "{lost:?}");
+    assert!(has(trial, "worker-lost") && trial["valid"] == false, "{trial:#}");
+    // The first request of all is no part of the load.
+    let (sent, unaccounted) = (number(trial, "/sent") as u64, number(&lost[0], "/unaccounted") as u64);
+    let reached = received - 1;
+    assert!(
+        sent <= reached && reached <= sent + unaccounted,
+        "{sent} sent, {reached} came, {unaccounted} are open"
+    );
+    assert_eq!(outcome(trial, "refused"), 0, "{trial:#}");
+}
+
+#[test]
+fn a_worker_that_is_killed_voids_the_load_and_leaves_nothing_unsaid() {
+    let ended = load_with(&[(0, Signal::KILL)]);
+    has_lost_one(&ended, "SIGKILL");
+    assert!(number(&ended.1, "/trial/loaded_seconds") < 6.0, "the others are stopped");
+}
+
+#[test]
+fn a_worker_that_is_told_to_go_gives_its_account_to_the_request() {
+    let ended = load_with(&[(0, Signal::TERM)]);
+    has_lost_one(&ended, "SIGTERM");
+    assert_eq!(number(&ended.1, "/fleet/lost/0/unaccounted"), 0.0);
+}
+
+#[test]
+fn a_worker_that_stands_still_is_late_and_is_not_lost() {
+    let (code, run, received) = load_with(&[(0, Signal::STOP), (2000, Signal::CONT)]);
+    assert_eq!((code, &run["fleet"]["lost"]), (92, &Value::Array(Vec::new())), "{run:#}");
+    assert!(has(&run["trial"], "generator-late") && run["trial"]["valid"] == false, "{run:#}");
+    assert_eq!(number(&run, "/trial/sent") as u64, received - 1);
+}
+
+#[test]
+fn a_worker_that_stands_still_for_long_is_not_waited_for() {
+    has_lost_one(&load_with(&[(0, Signal::STOP)]), "told of nothing");
+}
+
+#[test]
+fn a_search_asks_again_for_what_a_lost_worker_has_spoiled() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let url = target.url("/json");
+    let command = place.command([
+        "find",
+        &url,
+        "--from",
+        "200",
+        "--max",
+        "400",
+        "--trial",
+        "2s",
+        "--budget",
+        "12s",
+        "--on",
+        "here",
+        "--workers",
+        "3",
+        "--format",
+        "json",
+    ]);
+    let running = Running::start(command);
+    wait_for(&target, "/json", 150);
+    let killed = workers(running.pid())[0];
+    kill_process(killed, Signal::KILL).expect("it is there");
+    let ended = running.end();
+    let found = ended.json();
+    println!("{ended}");
+    assert!([0, 91].contains(&ended.code()), "{ended}");
+    let trials = found["trials"].as_array().expect("a list");
+    trials.iter().for_each(adds_up);
+    let spoiled: Vec<usize> = (0..trials.len()).filter(|at| has(&trials[*at], "worker-lost")).collect();
+    let [spoiled] = spoiled[..] else { panic!("{spoiled:?} in {found:#}") };
+    let (lost, again) = (&trials[spoiled], &trials[spoiled + 1]);
+    for same in ["purpose", "offered_per_second"] {
+        assert_eq!(lost[same], again[same], "{again:#}");
+    }
+    // Another has taken its place.
+    let members = found["fleet"]["workers"].as_array().expect("a list");
+    assert_eq!(members.len(), 3, "{members:?}");
+    let pids = || members.iter().map(|member| number(member, "/pid") as i32);
+    assert!(pids().all(|pid| pid != killed.as_raw_nonzero().get()), "{members:?}");
+}
+
+#[test]
+fn without_a_coordinator_nobody_goes_on() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let url = target.url("/json");
+    let running = Running::start(place.command([
+        "run",
+        &url,
+        "-r",
+        "300",
+        "-d",
+        "1m",
+        "--on",
+        "here",
+        "--workers",
+        "2",
+    ]));
+    wait_for(&target, "/json", 300);
+    let workers = workers(running.pid());
+    assert_eq!(workers.len(), 2);
+    running.signal(Signal::KILL);
+    let began = Instant::now();
+    let alive = |pid: &Pid| {
+        // One that nobody has waited for yet is a zombie, and does nothing.
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
+        status.rsplit(')').next().is_some_and(|rest| !rest.trim().is_empty() && !rest.trim().starts_with('Z'))
+    };
+    while workers.iter().any(alive) {
+        assert!(began.elapsed() < Duration::from_secs(7), "a worker goes on");
+        sleep(Duration::from_millis(50));
+    }
+    let received = target.truth("/json")["received"].clone();
+    sleep(Duration::from_millis(500));
+    assert_eq!(target.truth("/json")["received"], received, "and nothing is sent any more");
+}
+
+#[test]
+fn however_many_make_the_load_the_limit_is_the_same() {
+    let limit = |count: &str| {
+        let _turn = Turn::shared();
+        let place = Place::new();
+        let (ended, found) = place.json([
+            "find",
+            "demo",
+            "--trial",
+            "2s",
+            "--width",
+            "5%",
+            "--budget",
+            "16s",
+            "--on",
+            "here",
+            "--workers",
+            count,
+        ]);
+        println!("{ended}");
+        found["trials"].as_array().expect("a list").iter().for_each(adds_up);
+        let members = found["fleet"]["workers"].as_array().expect("a list");
+        assert_eq!(members.len().to_string(), count);
+        let bounds = ["lower", "upper"].map(|bound| found["limits"][0][bound].as_f64());
+        (ended.stderr, bounds)
+    };
+    let limits = scope(|scope| {
+        let searches = ["1", "2", "4"].map(|count| scope.spawn(move || limit(count)));
+        searches.map(|search| search.join().expect("it comes to a limit"))
+    });
+    // It is 2,000/s; on a machine that others use a short search does not know it well.
+    for (told, [lower, upper]) in limits {
+        assert!(lower.is_none_or(|lower| lower < 2_100.0), "{lower:?}: {told}");
+        assert!(upper.is_none_or(|upper| upper > 1_800.0), "{upper:?}: {told}");
+        assert!(lower.or(upper).is_some(), "nothing was found: {told}");
+    }
+}

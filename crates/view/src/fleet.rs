@@ -1,0 +1,109 @@
+//! Who made a load together, and who was lost: nothing of a run that one process made.
+
+use crate::json::{micros, rate_value, seconds};
+use crate::{RunView, Text, Tone};
+use record::{FleetMember, LostMember, Worked};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use units::{Share, grouped};
+
+/// A line for the fleet, and one for each that was lost.
+pub(crate) fn lines(view: &RunView) -> Vec<Text> {
+    let Some(who) = stands(&view.fleet, busiest(view)) else { return Vec::new() };
+    let lost = view.lost.iter().map(|(trial, lost)| {
+        let LostMember { member, place, at, unaccounted, why } = lost;
+        let unaccounted = grouped(*unaccounted);
+        Text::empty().and(Tone::Warn, format!("worker {member} lost")).then(format!(
+            " in trial {trial} (on {place}, after {at}): {why}; {unaccounted} arrivals unaccounted for; the trial does not count"
+        ))
+    });
+    std::iter::once(Text::labelled("fleet", who)).chain(lost).collect()
+}
+
+/// Who takes part, and how much of its time the busiest of them worked; none if nobody does.
+pub(crate) fn stands(members: &[FleetMember], busiest: Option<Share>) -> Option<String> {
+    let clock = members.iter().map(|member| member.clock).max()?;
+    let count = members.len();
+    let workers = if count == 1 { "worker" } else { "workers" };
+    let places: BTreeSet<&str> = members.iter().map(|member| member.place.as_str()).collect();
+    let places = places.into_iter().collect::<Vec<_>>().join(", ");
+    let busy = busiest.map_or(String::new(), |Share(share)| {
+        format!(", the busiest at work {:.0} % of the time", 100.0 * share)
+    });
+    Some(format!("{count} {workers} on {places}{busy}; clocks agree within {clock}"))
+}
+
+/// How much of its time the busiest of them worked, in any trial.
+fn busiest(view: &RunView) -> Option<Share> {
+    let workers = view.trials.iter().flat_map(|trial| &trial.members);
+    workers.map(|worked: &Worked| worked.busy().0).max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// The same for programs.
+pub(crate) fn json(view: &RunView) -> Value {
+    let member = |member: &FleetMember| {
+        json!({
+            "number": member.number,
+            "place": member.place,
+            "pid": member.pid,
+            "loops": member.loops,
+            "clock_within_us": micros(member.clock),
+        })
+    };
+    let lost = |(trial, lost): &(u32, LostMember)| {
+        json!({
+            "trial": trial,
+            "number": lost.member,
+            "place": lost.place,
+            "at_seconds": seconds(lost.at),
+            "unaccounted": lost.unaccounted,
+            "why": lost.why,
+        })
+    };
+    json!({
+        "workers": view.fleet.iter().map(member).collect::<Vec<_>>(),
+        "lost": view.lost.iter().map(lost).collect::<Vec<_>>(),
+        "busiest_share": busiest(view).map(|share| rate_value(share.0)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Event;
+    use units::Nanos;
+
+    fn member(number: u32, place: &str) -> FleetMember {
+        let clock = Nanos::from_micros(20 + u64::from(number));
+        FleetMember { number, place: place.to_owned(), pid: 100 + number, loops: 2, clock }
+    }
+
+    fn told(view: &RunView) -> Vec<String> {
+        lines(view).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn who_took_part_is_a_line_and_so_is_who_was_lost() {
+        assert_eq!(told(&RunView::default()), Vec::<String>::new());
+        let members = vec![member(0, "b"), member(1, "c"), member(2, "b")];
+        let (place, why) = ("c".to_owned(), "its process ended (signal: 9 (SIGKILL))".to_owned());
+        let lost = LostMember { member: 1, place, at: Nanos::from_secs(3), unaccounted: 24_117, why };
+        let view = RunView::of(&[Event::FleetStands { members }, Event::WorkerLost { trial: 7, lost }]);
+        let lines = told(&view);
+        assert!(
+            lines[0].starts_with("fleet")
+                && lines[0].ends_with("3 workers on b, c; clocks agree within 22 µs"),
+            "{lines:?}"
+        );
+        assert_eq!(
+            lines[1..],
+            [
+                "worker 1 lost in trial 7 (on c, after 3 s): its process ended (signal: 9 (SIGKILL)); 24,117 arrivals \
+              unaccounted for; the trial does not count"
+            ]
+        );
+        let json = json(&view);
+        assert_eq!(json["workers"][2]["clock_within_us"], 22);
+        assert_eq!((&json["lost"][0]["trial"], &json["lost"][0]["unaccounted"]), (&7.into(), &24_117.into()));
+    }
+}
