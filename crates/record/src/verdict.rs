@@ -82,7 +82,7 @@ pub enum Ended {
 impl Ended {
     /// Whether no limit was found: it is at least what holds, whatever failed above it.
     pub fn is_at_least(&self) -> bool {
-        matches!(self, Self::MaxReached | Self::GeneratorLimit)
+        matches!(self, Self::MaxReached | Self::GeneratorLimit | Self::FleetFailed)
     }
 }
 

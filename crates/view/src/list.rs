@@ -207,6 +207,7 @@ fn shortly(ended: &Ended) -> &'static str {
         Ended::BudgetSpent => "budget spent",
         Ended::Noisy => "its capacity varies",
         Ended::GeneratorLimit => "torment is the limit",
+        Ended::FleetFailed => "workers were lost",
         Ended::NonStationary => "the target kept changing",
         Ended::NotRecovered => "did not recover",
         Ended::Interrupted => "interrupted",

@@ -165,7 +165,7 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
             .collect(),
         Ended::TargetFails => target_fails(view),
         Ended::FleetFailed => vec![
-            holds("holds at least", Tone::Good),
+            holds(Tone::Good),
             Text::empty()
                 .and(Tone::Bad, "workers of the fleet were lost again and again")
                 .then(": what that was is said of each of them below"),
