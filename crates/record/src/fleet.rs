@@ -90,10 +90,26 @@ impl Worked {
         }
     }
 
-    /// Shares of its loops' time in which they worked, and in which they waited for a processor.
+    /// Shares of its loops' time in which they worked, and in which they waited for a processor; none of a load that was over
+    /// before they heard of it.
     pub fn busy(&self) -> (Share, Share) {
         let span = self.elapsed.as_secs_f64() * f64::from(self.loops.max(1));
-        let share = |time: Nanos| Share(time.as_secs_f64() / span.max(f64::MIN_POSITIVE));
+        let share = |time: Nanos| Share(if span > 0.0 { time.as_secs_f64() / span } else { 0.0 });
         (share(self.cpu), share(self.run_delay))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A worker that woke up behind the end of a short load once was busy for 10^303 times as long as there was.
+    #[test]
+    fn who_had_no_time_was_not_busy() {
+        let ms = Nanos::from_millis;
+        let worked =
+            Worked { loops: 2, elapsed: ms(1000), cpu: ms(500), run_delay: ms(200), ..Worked::default() };
+        assert_eq!(worked.busy(), (Share(0.25), Share(0.1)));
+        assert_eq!(Worked { elapsed: Nanos::ZERO, ..worked }.busy(), (Share(0.0), Share(0.0)));
     }
 }

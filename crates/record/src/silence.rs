@@ -99,7 +99,7 @@ mod tests {
         );
         assert_eq!(Silence::of_all(&[mine.clone(), vec![silence(0, 1000, None)]]).len(), 2);
         assert_eq!(Silence::of_all(&[mine.clone(), theirs, Vec::new()]), []);
-        assert_eq!(Silence::of_all(&[mine.clone()]), mine);
+        assert_eq!(Silence::of_all(std::slice::from_ref(&mine)), mine);
         assert_eq!(Silence::of_all(&[]), []);
     }
 
