@@ -3,18 +3,22 @@
 use crate::Error;
 use crate::codec::Packed;
 use crate::connection::{Carries, ORDER_MOST, PATH, broke, call, failed};
+use crate::door;
 use crate::lane::{Lane, WAITING};
+use crate::pass::JoinFile;
 use crate::pipe::Duplex;
 use crate::pulse::Pulse;
 use crate::thread::Thread;
 use fleet::{FromMember, Hello, Instruction, Tidings, ToMember};
 use http::Uri;
 use http::uri::PathAndQuery;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
 use tonic::Request;
 use tonic::client::Grpc;
 use units::Nanos;
@@ -41,6 +45,29 @@ impl Wire {
     /// # Errors
     /// If there is no thread, the coordinator is gone, or refuses.
     pub fn over(way: impl Into<Duplex>, hello: Hello, busy: &[u32]) -> Result<Self, Error> {
+        let way = way.into();
+        Self::begin(hello, busy, || {
+            let io = way.open().map_err(Error::Start)?;
+            Ok(async move { Ok(io) })
+        })
+    }
+
+    /// Joins the coordinator that a file names.
+    ///
+    /// # Errors
+    /// As [`Wire::over`], and if it cannot be reached, or does not believe the pass.
+    pub fn join(file: &JoinFile, hello: Hello, busy: &[u32]) -> Result<Self, Error> {
+        let connector = TlsConnector::from(file.pass.client()?);
+        let socket = door::reach(file)?;
+        Self::begin(hello, busy, || Ok(door::show(socket, connector)))
+    }
+
+    /// Over what `open` gives, which is called where the runtime is.
+    fn begin<C: Carries, F: Future<Output = Result<C, String>> + Send + 'static>(
+        hello: Hello,
+        busy: &[u32],
+        open: impl FnOnce() -> Result<F, Error>,
+    ) -> Result<Self, Error> {
         let (ended, has_ended) = oneshot::channel::<()>();
         let thread = Thread::start(busy, async move { drop(has_ended.await) })?;
         let (to, waiting) = channel(WAITING);
@@ -49,10 +76,10 @@ impl Wire {
         let _ = to.try_send(FromMember::Hello(hello));
         {
             let _here = thread.handle().enter();
-            let io = way.into().open().map_err(Error::Start)?;
+            let opening = open()?;
             let (answers, heard) = (to.downgrade(), Arc::clone(&heard));
             thread.handle().spawn(async move {
-                let why = listen(io, waiting, &answers, &word, &heard).await;
+                let why = listen(opening, waiting, &answers, &word, &heard).await;
                 heard.end();
                 let _ = word.send(Err(why)).await;
                 drop(ended);
@@ -96,12 +123,16 @@ impl Wire {
 
 /// Hears the coordinator out, and tells it the time. Gives why there is no more.
 async fn listen(
-    io: impl Carries,
+    opening: impl Future<Output = Result<impl Carries, String>>,
     waiting: Receiver<FromMember>,
     answers: &tokio::sync::mpsc::WeakSender<FromMember>,
     word: &Sender<Word>,
     heard: &Pulse,
 ) -> String {
+    let io = match opening.await {
+        Ok(io) => io,
+        Err(why) => return why,
+    };
     let (caller, connection) = match call(io).await {
         Ok(called) => called,
         Err(why) => return broke(&why),
