@@ -3,10 +3,12 @@
 use crate::Error;
 use crate::connection::{Carries, broke};
 use crate::pass::{self, JoinFile, Pass};
+use crate::thread::PARTING;
 use fleet::FleetRole;
 use rustls::pki_types::CertificateDer;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
@@ -60,14 +62,28 @@ impl Knock {
     /// Looks at the pass: that it is of the same authority.
     pub async fn shows(self) -> Result<(impl Carries, Shown), String> {
         self.socket.set_nodelay(true).map_err(|why| broke(&why))?;
-        let stream = match timeout(SHOWN, self.acceptor.accept(self.socket)).await {
-            Ok(shown) => shown.map_err(|why| broke(&why))?,
+        let stream = match timeout(SHOWN, self.acceptor.accept(self.socket).into_fallible()).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err((why, socket))) => {
+                hear_out(socket).await;
+                return Err(broke(&why));
+            }
             Err(_) => return Err(format!("it showed no pass within {} s", SHOWN.as_secs())),
         };
         let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
         let shown = shown.map(|certificate| certificate.clone().into_owned());
         Ok((stream, shown))
     }
+}
+
+/// A socket that is closed with something unread in it takes back what was said last: why nobody is let in.
+async fn hear_out(mut socket: tokio::net::TcpStream) {
+    let read = async {
+        let _ = socket.shutdown().await;
+        let mut unread = [0; 4096];
+        while socket.read(&mut unread).await.is_ok_and(|length| length > 0) {}
+    };
+    let _ = timeout(PARTING, read).await;
 }
 
 /// Whether who showed this may be what it wants to be.

@@ -9,7 +9,7 @@ use crate::member::{End, signal, stamp};
 use crate::pass::Pass;
 use crate::pipe::Duplex;
 use crate::pulse::Pulse;
-use crate::thread::{PARTING, Thread};
+use crate::thread::{PARTING, Thread, next};
 use fleet::{ClockReading, FromMember, Hello, Instruction, Jumped, PROTOCOL, Tidings, ToMember};
 use hyper::service::service_fn;
 use std::collections::{BTreeMap, VecDeque};
@@ -238,8 +238,7 @@ impl Post {
     /// What is heard next, of whom; none within this time. Whoever conducts a load calls this at least every second or so.
     pub fn next(&mut self, within: Duration) -> Option<(u32, News)> {
         self.office.conducted.beat();
-        let Self { news, thread, .. } = self;
-        thread.handle().block_on(async { timeout(within, news.recv()).await.ok().flatten() })
+        next(&mut self.news, within).flatten()
     }
 
     /// Finds out how far all clocks are from ours, of one member after the other, for so long at most. What is told meanwhile
