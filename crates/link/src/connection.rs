@@ -7,6 +7,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::error::Error as _;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -79,12 +80,24 @@ impl GrpcService<Body> for Caller {
 }
 
 /// How it showed that a link is broken: the innermost reason, which is the kernel's or the other side's.
-pub(crate) fn broke(why: &dyn std::error::Error) -> String {
+pub(crate) fn broke(why: &(dyn std::error::Error + 'static)) -> String {
     let mut innermost = why;
     while let Some(source) = innermost.source() {
         innermost = source;
     }
-    format!("the link broke: {innermost}")
+    // What is wrong with a pass is within an error of the socket, or only told in words.
+    let within = innermost.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    let words = innermost.to_string();
+    match within.and_then(|within| within.downcast_ref()) {
+        Some(rustls::Error::InvalidCertificate(why)) => {
+            format!("its pass is not believed ({why}): is it of this run?")
+        }
+        Some(rustls::Error::NoCertificatesPresented) => "it shows no pass".to_owned(),
+        _ if words.contains("fatal alert") => {
+            format!("the pass is not believed there ({words}): is it of this run?")
+        }
+        _ => format!("the link broke: {words}"),
+    }
 }
 
 /// The same of a call.

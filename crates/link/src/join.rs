@@ -3,20 +3,24 @@
 use crate::Error;
 use crate::codec::Packed;
 use crate::connection::{Carries, ORDER_MOST, PATH, broke, call, failed};
+use crate::door;
 use crate::lane::{Lane, WAITING};
+use crate::pass::JoinFile;
 use crate::pipe::Duplex;
 use crate::pulse::Pulse;
-use crate::thread::Thread;
+use crate::thread::{PARTING, Thread, next};
 use fleet::{FromMember, Hello, Instruction, Tidings, ToMember};
 use http::Uri;
 use http::uri::PathAndQuery;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::mpsc::{Receiver, Sender, WeakSender, channel};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use tonic::Request;
+use tokio_rustls::TlsConnector;
 use tonic::client::Grpc;
+use tonic::{Request, Status, Streaming};
 use units::Nanos;
 
 /// A coordinator that takes longer to say whether it takes us is none.
@@ -32,7 +36,8 @@ pub struct Wire {
     to: Sender<FromMember>,
     words: Receiver<Word>,
     heard: Arc<Pulse>,
-    thread: Thread,
+    /// Ends the stream.
+    _thread: Thread,
 }
 
 impl Wire {
@@ -41,6 +46,29 @@ impl Wire {
     /// # Errors
     /// If there is no thread, the coordinator is gone, or refuses.
     pub fn over(way: impl Into<Duplex>, hello: Hello, busy: &[u32]) -> Result<Self, Error> {
+        let way = way.into();
+        Self::begin(hello, busy, || {
+            let io = way.open().map_err(Error::Start)?;
+            Ok(async move { Ok(io) })
+        })
+    }
+
+    /// Joins the coordinator that a file names.
+    ///
+    /// # Errors
+    /// As [`Wire::over`], and if it cannot be reached, or does not believe the pass.
+    pub fn join(file: &JoinFile, hello: Hello, busy: &[u32]) -> Result<Self, Error> {
+        let connector = TlsConnector::from(file.pass.client()?);
+        let socket = door::reach(file)?;
+        Self::begin(hello, busy, || Ok(door::show(socket, connector)))
+    }
+
+    /// Over what `open` gives, which is called where the runtime is.
+    fn begin<C: Carries, F: Future<Output = Result<C, String>> + Send + 'static>(
+        hello: Hello,
+        busy: &[u32],
+        open: impl FnOnce() -> Result<F, Error>,
+    ) -> Result<Self, Error> {
         let (ended, has_ended) = oneshot::channel::<()>();
         let thread = Thread::start(busy, async move { drop(has_ended.await) })?;
         let (to, waiting) = channel(WAITING);
@@ -49,10 +77,10 @@ impl Wire {
         let _ = to.try_send(FromMember::Hello(hello));
         {
             let _here = thread.handle().enter();
-            let io = way.into().open().map_err(Error::Start)?;
+            let opening = open()?;
             let (answers, heard) = (to.downgrade(), Arc::clone(&heard));
             thread.handle().spawn(async move {
-                let why = listen(io, waiting, &answers, &word, &heard).await;
+                let why = listen(opening, waiting, &answers, &word, &heard).await;
                 heard.end();
                 let _ = word.send(Err(why)).await;
                 drop(ended);
@@ -60,7 +88,7 @@ impl Wire {
         }
         let first = thread.handle().block_on(async { timeout(WELCOMED, words.recv()).await });
         match first {
-            Ok(Some(Ok(ToMember::Welcome))) => Ok(Self { to, words, heard, thread }),
+            Ok(Some(Ok(ToMember::Welcome))) => Ok(Self { to, words, heard, _thread: thread }),
             Ok(Some(Ok(ToMember::Refused(why)))) => Err(Error::Refused(why)),
             Ok(Some(Err(why))) => Err(Error::Gone(why)),
             Ok(Some(Ok(_)) | None) => Err(Error::Gone("it does not speak as one".to_owned())),
@@ -78,13 +106,11 @@ impl Wire {
     /// # Errors
     /// Once it is gone.
     pub fn next(&mut self, within: Duration) -> Result<Option<Instruction>, Error> {
-        let Self { words, thread, .. } = self;
-        match thread.handle().block_on(async { timeout(within, words.recv()).await }) {
-            Ok(Some(Ok(ToMember::Told(what)))) => Ok(Some(what)),
-            Ok(Some(Ok(_))) => Ok(None),
-            Ok(Some(Err(why))) => Err(Error::Gone(why)),
-            Ok(None) => Err(Error::Gone("it was gone before".to_owned())),
-            Err(_) => Ok(None),
+        match next(&mut self.words, within) {
+            Some(Some(Ok(ToMember::Told(what)))) => Ok(Some(what)),
+            Some(Some(Ok(_))) | None => Ok(None),
+            Some(Some(Err(why))) => Err(Error::Gone(why)),
+            Some(None) => Err(Error::Gone("it was gone before".to_owned())),
         }
     }
 
@@ -96,12 +122,16 @@ impl Wire {
 
 /// Hears the coordinator out, and tells it the time. Gives why there is no more.
 async fn listen(
-    io: impl Carries,
+    opening: impl Future<Output = Result<impl Carries, String>>,
     waiting: Receiver<FromMember>,
-    answers: &tokio::sync::mpsc::WeakSender<FromMember>,
+    answers: &WeakSender<FromMember>,
     word: &Sender<Word>,
     heard: &Pulse,
 ) -> String {
+    let io = match opening.await {
+        Ok(io) => io,
+        Err(why) => return why,
+    };
     let (caller, connection) = match call(io).await {
         Ok(called) => called,
         Err(why) => return broke(&why),
@@ -114,16 +144,25 @@ async fn listen(
     let answer = grpc.streaming(request, PathAndQuery::from_static(PATH), packed).await;
     // The connection ends with its one call.
     drop(grpc);
-    let mut stream = match answer {
-        Ok(answer) => answer.into_inner(),
-        Err(status) => return failed(&status),
+    let heard_out = match answer {
+        Ok(answer) => hear_out(answer.into_inner(), answers, word, heard).await,
+        Err(status) => Err(status),
     };
-    let why = loop {
-        let said = match stream.message().await {
-            Ok(Some(said)) => said,
-            Ok(None) => break "it closed the link".to_owned(),
-            Err(status) => break failed(&status),
-        };
+    // What was wrong is known best to the connection.
+    match (heard_out, timeout(PARTING, connection).await) {
+        (Ok(()), _) => "it closed the link".to_owned(),
+        (Err(_), Ok(Ok(Err(why)))) => broke(&why),
+        (Err(status), _) => failed(&status),
+    }
+}
+
+async fn hear_out(
+    mut stream: Streaming<ToMember>,
+    answers: &WeakSender<FromMember>,
+    word: &Sender<Word>,
+    heard: &Pulse,
+) -> Result<(), Status> {
+    while let Some(said) = stream.message().await? {
         heard.beat();
         if let ToMember::Time { asked } = said {
             let time = FromMember::Time { asked, heard: Nanos(sys::monotonic_ns()), told: Nanos::ZERO };
@@ -133,10 +172,8 @@ async fn listen(
             // Where nobody listens any more, what was told still goes out.
             let _ = word.send(Ok(said)).await;
         }
-    };
-    drop(stream);
-    let _ = connection.await;
-    why
+    }
+    Ok(())
 }
 
 /// When it says what time it is, is known when that goes out.

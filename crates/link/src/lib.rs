@@ -9,10 +9,12 @@
 
 mod codec;
 mod connection;
+mod door;
 mod error;
 mod join;
 mod lane;
 mod member;
+mod pass;
 mod pipe;
 mod pulse;
 mod serve;
@@ -20,5 +22,6 @@ mod thread;
 
 pub use error::Error;
 pub use join::Wire;
+pub use pass::{Authority, JoinFile, Pass};
 pub use pipe::Duplex;
 pub use serve::{News, Post};

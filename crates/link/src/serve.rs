@@ -3,20 +3,23 @@
 use crate::Error;
 use crate::codec::Packed;
 use crate::connection::{Carries, PATH, REPORT_MOST, broke, failed, serve};
+use crate::door::{Door, Shown, may_be};
 use crate::lane::{Answers, Lane, WAITING};
 use crate::member::{End, signal, stamp};
+use crate::pass::Pass;
 use crate::pipe::Duplex;
 use crate::pulse::Pulse;
-use crate::thread::{PARTING, Thread};
+use crate::thread::{PARTING, Thread, next};
 use fleet::{ClockReading, FromMember, Hello, Instruction, Jumped, PROTOCOL, Tidings, ToMember};
 use hyper::service::service_fn;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::future::{Ready, poll_fn, ready};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -30,6 +33,8 @@ use units::Nanos;
 const NEWS: usize = 4096;
 /// Who takes longer to say who it is wants nothing here.
 const INTRODUCED: Duration = Duration::from_secs(10);
+/// So many of those who were turned away are remembered.
+const TURNED_AWAY: usize = 16;
 /// So many times each is asked for the time before a load: one in a few is quick both ways.
 const ROUNDS: usize = 20;
 /// While a load goes on, each is asked so often,
@@ -68,6 +73,8 @@ struct Office {
     news: Sender<(u32, News)>,
     /// When news was last asked for.
     conducted: Pulse,
+    /// Who was not let in before it had a number, and why.
+    turned_away: Mutex<VecDeque<String>>,
     /// Whatever still goes on holds this; with the last of it all have parted.
     _open: oneshot::Sender<()>,
 }
@@ -86,28 +93,76 @@ impl Office {
         self.ends().get(&member).is_some_and(|present| Arc::ptr_eq(present, end))
     }
 
-    async fn tell(&self, member: u32, end: &Arc<End>, news: News) {
-        if self.is_present(member, end) {
-            let _ = self.news.send((member, news)).await;
+    /// From now on this is the stream of a member: of the one that it wants to be, or of the first that there is not.
+    fn seat(&self, wanted: Option<u32>, end: &Arc<End>) -> u32 {
+        let mut ends = self.ends();
+        let free = || (0..).find(|member| !ends.contains_key(member)).unwrap_or(u32::MAX);
+        let member = wanted.unwrap_or_else(free);
+        if let Some(before) = ends.insert(member, Arc::clone(end)) {
+            before.cut();
+        }
+        member
+    }
+
+    fn turned_away(&self) -> MutexGuard<'_, VecDeque<String>> {
+        self.turned_away.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn turn_away(&self, from: &str, why: &str) {
+        let mut turned_away = self.turned_away();
+        if turned_away.len() == TURNED_AWAY {
+            turned_away.pop_front();
+        }
+        turned_away.push_back(format!("{from}: {why}"));
+    }
+}
+
+/// Who is, or wants to be, a member: one stream.
+struct Guest {
+    /// Its number, once it has one.
+    number: OnceLock<u32>,
+    end: Arc<End>,
+    office: Arc<Office>,
+    /// If it came over the network: from where, and with which certificate.
+    stranger: Option<(String, Shown)>,
+}
+
+impl Guest {
+    /// Tells of it, if it is still who it is.
+    async fn tell(&self, news: News) {
+        let Some(&member) = self.number.get() else { return };
+        if self.office.is_present(member, &self.end) {
+            let _ = self.office.news.send((member, news)).await;
         }
     }
 
-    async fn gone(&self, member: u32, end: &Arc<End>, why: String) {
-        end.close();
-        if self.is_present(member, end) {
-            self.ends().remove(&member);
-            let _ = self.news.send((member, News::Gone(why))).await;
+    async fn is_gone(&self, why: String) {
+        self.end.close();
+        match (self.number.get(), &self.stranger) {
+            (Some(member), _) if self.office.is_present(*member, &self.end) => {
+                self.office.ends().remove(member);
+                let _ = self.office.news.send((*member, News::Gone(why))).await;
+            }
+            (None, Some((from, _))) => self.office.turn_away(from, &why),
+            _ => {}
         }
     }
 
     /// Whether it may come in; else why not, and what would help.
-    fn lets_in(&self, hello: &Hello) -> Result<(), String> {
-        let Hello { protocol, build, .. } = hello;
-        if *protocol == PROTOCOL && *build == self.build {
-            return Ok(());
+    fn is_let_in(&self, hello: &Hello) -> Result<(), String> {
+        let Hello { protocol, build, role, .. } = hello;
+        let ours = &self.office.build;
+        if *protocol != PROTOCOL || build != ours {
+            return Err(format!(
+                "it is torment {build}, and the fleet is of {ours}: all must be the same build"
+            ));
         }
-        let ours = &self.build;
-        Err(format!("it is torment {build}, and the fleet is of {ours}: all must be the same build"))
+        match &self.stranger {
+            Some((_, shown)) if !may_be(shown, *role) => {
+                Err(format!("its join file does not let in a {}", role.name()))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -121,7 +176,8 @@ impl Post {
         let (open, parted) = oneshot::channel();
         let thread = Thread::start(busy, async move { drop(parted.await) })?;
         let (build, conducted) = (build.to_owned(), Pulse::new());
-        let office = Arc::new(Office { build, ends: Mutex::default(), news, conducted, _open: open });
+        let (ends, turned_away) = (Mutex::default(), Mutex::default());
+        let office = Arc::new(Office { build, ends, news, conducted, turned_away, _open: open });
         let (rounds, asked) = channel(1);
         thread.handle().spawn(keep_time(Arc::clone(&office), asked));
         Ok(Self { office, news: heard, rounds, thread })
@@ -145,13 +201,28 @@ impl Post {
         let _here = self.thread.handle().enter();
         let io = way.into().open().map_err(Error::Start)?;
         let (to, waiting) = channel(WAITING);
-        let end = Arc::new(End::new(to));
-        let before = self.office.ends().insert(member, Arc::clone(&end));
-        if let Some(before) = before {
-            before.cut();
-        }
-        self.thread.handle().spawn(tend(io, member, end, waiting, Arc::clone(&self.office)));
+        let (end, office) = (Arc::new(End::new(to)), Arc::clone(&self.office));
+        let number = office.seat(Some(member), &end).into();
+        let guest = Guest { number, end, office, stranger: None };
+        self.thread.handle().spawn(tend(io, Arc::new(guest), waiting));
         Ok(())
+    }
+
+    /// Lets in who comes over the network and shows a pass of the same authority as `pass`, which is the coordinator's. Gives
+    /// where: of port 0 one that is free. Whoever says no number gets the first that there is not.
+    ///
+    /// # Errors
+    /// If nobody can be listened to there, or the pass is none.
+    pub fn listen(&self, at: SocketAddr, pass: &Pass) -> Result<SocketAddr, Error> {
+        let _here = self.thread.handle().enter();
+        let (door, at) = Door::open(at, pass)?;
+        self.thread.handle().spawn(welcome(door, Arc::downgrade(&self.office)));
+        Ok(at)
+    }
+
+    /// Who was not let in since this was last asked, and why; the latest of them.
+    pub fn turned_away(&self) -> Vec<String> {
+        self.office.turned_away().drain(..).collect()
     }
 
     /// Tells a member what to do. It never waits: false if the member is gone, or reads so little that it is let go.
@@ -167,8 +238,7 @@ impl Post {
     /// What is heard next, of whom; none within this time. Whoever conducts a load calls this at least every second or so.
     pub fn next(&mut self, within: Duration) -> Option<(u32, News)> {
         self.office.conducted.beat();
-        let Self { news, thread, .. } = self;
-        thread.handle().block_on(async { timeout(within, news.recv()).await.ok().flatten() })
+        next(&mut self.news, within).flatten()
     }
 
     /// Finds out how far all clocks are from ours, of one member after the other, for so long at most. What is told meanwhile
@@ -230,30 +300,44 @@ async fn keep_time(office: Arc<Office>, mut rounds: Receiver<oneshot::Sender<()>
     }
 }
 
+/// Lets in who comes, as long as there is an office.
+async fn welcome(door: Door, office: Weak<Office>) {
+    loop {
+        let knock = door.next().await;
+        let Some(office) = office.upgrade() else { return };
+        tokio::spawn(async move {
+            let from = knock.from.to_string();
+            match knock.shows().await {
+                Ok((io, shown)) => {
+                    let (to, waiting) = channel(WAITING);
+                    let (number, end) = (OnceLock::new(), Arc::new(End::new(to)));
+                    let guest = Guest { number, end, office, stranger: Some((from, shown)) };
+                    tend(io, Arc::new(guest), waiting).await;
+                }
+                Err(why) => office.turn_away(&from, &why),
+            }
+        });
+    }
+}
+
 /// All of one stream, until it is over.
-async fn tend(
-    io: impl Carries,
-    member: u32,
-    end: Arc<End>,
-    waiting: Receiver<ToMember>,
-    office: Arc<Office>,
-) {
+async fn tend(io: impl Carries, guest: Arc<Guest>, waiting: Receiver<ToMember>) {
     let (why, mut reason) = oneshot::channel();
     let desk = Arc::new(Mutex::new(Some(Desk { waiting, why })));
-    let listener = (member, Arc::clone(&end), Arc::clone(&office));
+    let listener = Arc::clone(&guest);
     let service = service_fn(move |request: http::Request<_>| {
-        let (desk, listener) = (Arc::clone(&desk), listener.clone());
+        let (desk, listener) = (Arc::clone(&desk), Arc::clone(&listener));
         async move {
             if request.uri().path() != PATH {
                 return Ok::<_, Infallible>(Status::unimplemented("there is only one call").into_http());
             }
             let packed = Packed::<ToMember, FromMember>::new();
             let mut call = Grpc::new(packed).max_decoding_message_size(REPORT_MOST);
-            Ok(call.streaming(Joining { desk, listener }, request).await)
+            Ok(call.streaming(Joining { desk, guest: listener }, request).await)
         }
     });
     let mut serving = pin!(serve(io, service));
-    let mut is_cut = pin!(end.is_cut());
+    let mut is_cut = pin!(guest.end.is_cut());
     // Whatever comes first. What the stream's reader says tells most.
     let mut served = None;
     let said = poll_fn(|context| {
@@ -278,7 +362,7 @@ async fn tend(
         },
         (None, None) => closed(),
     };
-    office.gone(member, &end, why).await;
+    guest.is_gone(why).await;
     if served.is_none() {
         // What was told it last is still on its way.
         let _ = timeout(PARTING, serving).await;
@@ -299,7 +383,7 @@ struct Desk {
 /// The call.
 struct Joining {
     desk: Arc<Mutex<Option<Desk>>>,
-    listener: (u32, Arc<End>, Arc<Office>),
+    guest: Arc<Guest>,
 }
 
 impl StreamingService<FromMember> for Joining {
@@ -312,9 +396,9 @@ impl StreamingService<FromMember> for Joining {
         let Some(Desk { waiting, why }) = desk else {
             return ready(Err(Status::already_exists("a connection is one member")));
         };
-        let (member, end, office) = self.listener.clone();
+        let guest = Arc::clone(&self.guest);
         tokio::spawn(async move {
-            let said = listen(request.into_inner(), member, end, office).await;
+            let said = listen(request.into_inner(), &guest).await;
             let _ = why.send(said);
         });
         ready(Ok(Response::new(Answers(Lane::new(waiting, stamp as fn(_) -> _)))))
@@ -322,12 +406,8 @@ impl StreamingService<FromMember> for Joining {
 }
 
 /// Hears a member out. Gives why there is no more.
-async fn listen(
-    mut stream: Streaming<FromMember>,
-    member: u32,
-    end: Arc<End>,
-    office: Arc<Office>,
-) -> String {
+async fn listen(mut stream: Streaming<FromMember>, guest: &Guest) -> String {
+    let Guest { number, end, office, .. } = guest;
     let hello = match timeout(INTRODUCED, stream.message()).await {
         Ok(Ok(Some(FromMember::Hello(hello)))) => hello,
         Ok(Ok(Some(_))) => return "it did not say who it is".to_owned(),
@@ -335,19 +415,20 @@ async fn listen(
         Ok(Err(status)) => return failed(&status),
         Err(_) => return format!("it did not say who it is within {} s", INTRODUCED.as_secs()),
     };
-    if let Err(why) = office.lets_in(&hello) {
+    if let Err(why) = guest.is_let_in(&hello) {
         end.tell(ToMember::Refused(why.clone()));
         return why;
     }
+    number.get_or_init(|| office.seat(hello.member, end));
     end.tell(ToMember::Welcome);
-    office.tell(member, &end, News::Joined(hello)).await;
+    guest.tell(News::Joined(hello)).await;
     loop {
         match stream.message().await {
-            Ok(Some(FromMember::Told(tidings))) => office.tell(member, &end, News::Told(tidings)).await,
+            Ok(Some(FromMember::Told(tidings))) => guest.tell(News::Told(tidings)).await,
             Ok(Some(FromMember::Hello(_))) => return "it says twice who it is".to_owned(),
             Ok(Some(said)) => {
                 if let Some(Err(jumped)) = signal(&said).map(|signal| end.time(signal)) {
-                    office.tell(member, &end, News::Jumped(jumped)).await;
+                    guest.tell(News::Jumped(jumped)).await;
                 }
             }
             Ok(None) => return closed(),

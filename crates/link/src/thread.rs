@@ -1,10 +1,13 @@
 //! The one thread of a side, with its runtime.
 
 use crate::Error;
+use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
+use tokio::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 
 /// What is on its way at the end has so long to get there.
@@ -58,5 +61,28 @@ impl Drop for Thread {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+/// What comes next, if it does within this time. It is not waited for by the runtime, whose thread gives way to the load: whoever
+/// asks may have a time to keep.
+pub(crate) fn next<T>(from: &mut Receiver<T>, within: Duration) -> Option<Option<T>> {
+    struct Unpark(std::thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let (mut context, until) = (Context::from_waker(&waker), Instant::now() + within);
+    loop {
+        if let Poll::Ready(next) = from.poll_recv(&mut context) {
+            return Some(next);
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return None;
+        }
+        std::thread::park_timeout(left);
     }
 }

@@ -3,6 +3,7 @@
 mod breaks;
 mod clocks;
 mod door;
+mod passes;
 mod relay;
 mod words;
 
