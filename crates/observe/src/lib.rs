@@ -37,6 +37,7 @@ mod sweep;
 mod target;
 mod titles;
 mod watch;
+mod workers;
 
 pub use target::Where;
 pub use watch::{Sighting, Watch};

@@ -1,6 +1,6 @@
 //! The processes that are neither watched nor torment: who else uses the machine.
 
-use crate::own;
+use crate::workers::workers;
 use procfs::{Process, tick_ns};
 use record::watch::Neighbour;
 use std::collections::{HashMap, HashSet};
@@ -48,7 +48,7 @@ impl Everyone {
         self.looks += 1;
         let all = self.read();
         // What torment has started and is not watched uses the machine as any other does, but for its workers.
-        let (torment, workers) = (std::process::id(), own::workers());
+        let (torment, workers) = (std::process::id(), workers());
         let passed = self.at.replace(began).map(|at| began - at);
         let mut named = Vec::new();
         let mut now = HashMap::with_capacity(all.len());

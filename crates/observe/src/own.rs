@@ -6,6 +6,7 @@ use crate::processes::descriptors;
 use crate::said::Unobservable;
 use crate::scene::Scene;
 use crate::source::Source;
+use crate::workers::workers;
 use procfs::{Sched, Stat, schedstat, tick_ns};
 use record::watch::{Missing, Usage, Window};
 use rustix::process::{Resource, getrlimit};
@@ -98,16 +99,6 @@ impl Own {
         // The table nearest to the limit, which is one of each.
         own.descriptors = Usage { used: nearest, limit };
     }
-}
-
-/// The processes that make the load for this one, if there are any: torment executed again, by this one, as a worker.
-pub(crate) fn workers() -> Vec<u32> {
-    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    let children: String = children.collect();
-    let is_worker =
-        |pid: &u32| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"\0worker\0"));
-    children.split_whitespace().filter_map(|pid| pid.parse().ok()).filter(is_worker).collect()
 }
 
 impl Source for Own {
