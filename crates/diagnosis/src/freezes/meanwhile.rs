@@ -161,7 +161,7 @@ pub(super) fn of(trials: &[Trial], freezes: &[Freeze]) -> Meanwhile {
         rank(a).cmp(&rank(b)).then_with(|| if rank(a) { less.total_cmp(more) } else { a.cmp(b) })
     });
     found.first().map_or_else(
-        || Meanwhile::of("nothing", "nothing that was seen of it explains that"),
+        || Meanwhile::of("nothing", "nothing observed explains it"),
         |(sign, slope)| said(sign, *slope, last),
     )
 }

@@ -351,7 +351,7 @@ fn what_the_target_did_meanwhile_is_what_goes_with_the_freezes() {
             &wait(Wait::Other { what: "stopped".to_owned() }),
         ),
         ("waiting", "then 4 threads of worker sleep", &wait(Wait::Sleep)),
-        ("nothing", "nothing that was seen of it explains that", &|_, _| {}),
+        ("nothing", "nothing observed explains it", &|_, _| {}),
     ];
     let frozen = every_ten(60.0);
     let requests = served(&constant(100.0, 60.0), 200, || 0.001, &frozen);

@@ -165,7 +165,7 @@ pub(super) fn measures(runs: &[Run<'_>], noise: f64) -> Vec<Measure> {
     let lost = |(view, spread): Run<'_>| {
         (view.kind() == Kind::Load).then(|| spread.lost().map(Figure::sure)).flatten()
     };
-    add("lost", text("lost"), Unit::Share, true, true, &lost);
+    add("lost", text("counted bad"), Unit::Share, true, true, &lost);
     let cpu = |(view, spread): Run<'_>| spread.cpu(load(view)?.figures.outcomes.answered()).map(Figure::sure);
     add("cpu_per_request", format!("target's processor time a request{of}"), Unit::Nanos, true, false, &cpu);
     let memory = |(_, spread): Run<'_>| spread.memory().map(|bytes| Figure::alone(bytes as f64));

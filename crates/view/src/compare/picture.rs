@@ -38,7 +38,7 @@ impl RunComparison {
         let (low, high) = (1.0 / (1.0 + self.noise), 1.0 + self.noise);
         let chart = Chart::of(id, title, Form::Intervals, ("times as much", Unit::Ratio), ("", Unit::Count))
             .log_x()
-            .note("line: the interval of a difference; the stretch that holds all of it is the answer")
+            .note("each line is the interval of a difference; the shade that holds all of it is the answer")
             .band(below.0, None, Some(low), below.1)
             .band("no difference", Some(low), Some(high), Tone::Faint)
             .band(above.0, Some(high), None, above.1)

@@ -5,16 +5,19 @@ use record::{RunKind, Started};
 /// The line that ends a plan in a shell.
 const END: &str = "TORMENT";
 
-/// What makes the run again; none where what is kept does not tell, or where a shell would take it for something else.
-pub(super) fn typed(started: &Started) -> Option<String> {
+/// What makes the run again, with as many workers; none where what is kept does not tell, or where a shell would take it for
+/// something else.
+pub(super) fn typed(started: &Started, workers: usize) -> Option<String> {
     let plan = started.plan.trim_end();
     match &started.command {
         RunKind::Find | RunKind::Run | RunKind::Try => {
             let ends = plan.lines().any(|line| line == END);
             let is_text = plan.chars().all(|c| c == '\n' || c == '\t' || !c.is_control());
             let file = format!("{}.toml", started.id);
-            (!plan.is_empty() && !ends && is_text && is_plain(&started.id.0))
-                .then(|| format!("cat > {file} <<'{END}'\n{plan}\n{END}\ntorment {} {file}", started.command))
+            let fleet = if workers == 0 { String::new() } else { format!(" --on here --workers {workers}") };
+            (!plan.is_empty() && !ends && is_text && is_plain(&started.id.0)).then(|| {
+                format!("cat > {file} <<'{END}'\n{plan}\n{END}\ntorment {} {file}{fleet}", started.command)
+            })
         }
         // Their plan is what was typed, but without its quotes.
         RunKind::Probe | RunKind::FindThreads | RunKind::FindWorkingSet => {
@@ -38,7 +41,11 @@ mod tests {
     use record::{Label, Machine, RunId};
 
     fn of(command: &str, plan: &str) -> Option<String> {
-        typed(&Started {
+        by(0, command, plan)
+    }
+
+    fn by(workers: usize, command: &str, plan: &str) -> Option<String> {
+        let started = Started {
             id: RunId("20261120-161502-k3f".to_owned()),
             at_unix_ms: 0,
             version: String::new(),
@@ -51,7 +58,8 @@ mod tests {
             machine: Machine::default(),
             part_of: None,
             label: Label::default(),
-        })
+        };
+        typed(&started, workers)
     }
 
     #[test]
@@ -66,6 +74,12 @@ mod tests {
             of("try", "[target]")
                 .is_some_and(|text| text.ends_with("\ntorment try 20261120-161502-k3f.toml"))
         );
+    }
+
+    #[test]
+    fn a_fleet_goes_along() {
+        let text = by(4, "find", "[target]").expect("a line");
+        assert!(text.ends_with("\ntorment find 20261120-161502-k3f.toml --on here --workers 4"), "{text}");
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn head(view: &RunView) -> Head {
         head.version.clone_from(&started.version);
         head.started_unix_ms = started.at_unix_ms;
         head.machine = machine_words(&started.machine);
-        head.again = again::typed(started);
+        head.again = again::typed(started, view.fleet.len());
     }
     head.now = (state == State::Running).then(|| now(view)).flatten();
     head

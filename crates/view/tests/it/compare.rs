@@ -226,7 +226,7 @@ fn what_fails_more_often_is_worse_and_a_goal_missed_too() {
         (Standing::Worse, Standing::Worse, Standing::Same)
     );
     assert!(found.verdicts[0].words.starts_with("after is worse: goal"), "{}", found.verdicts[0].words);
-    assert!(found.verdicts[0].words.contains("lost +4 %"), "{}", found.verdicts[0].words);
+    assert!(found.verdicts[0].words.contains("counted bad +4 %"), "{}", found.verdicts[0].words);
 }
 
 #[test]

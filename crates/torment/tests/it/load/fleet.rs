@@ -165,11 +165,8 @@ fn a_search_asks_again_for_what_a_lost_worker_has_spoiled() {
     assert!(pids().all(|pid| pid != killed.as_raw_nonzero().get()), "{members:?}");
 }
 
-#[test]
-fn without_a_coordinator_nobody_goes_on() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+/// A load of a minute from two workers, which has begun.
+fn under_way(place: &Place, target: &Target) -> Running {
     let url = target.url("/json");
     let running = Running::start(place.command([
         "run",
@@ -183,7 +180,24 @@ fn without_a_coordinator_nobody_goes_on() {
         "--workers",
         "2",
     ]));
-    wait_for(&target, "/json", 300);
+    wait_for(target, "/json", 300);
+    running
+}
+
+/// Nothing is sent any more.
+#[track_caller]
+fn is_quiet(target: &Target) {
+    let received = target.truth("/json")["received"].clone();
+    sleep(Duration::from_millis(500));
+    assert_eq!(target.truth("/json")["received"], received, "somebody goes on");
+}
+
+#[test]
+fn without_a_coordinator_nobody_goes_on() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let running = under_way(&place, &target);
     let workers = workers(running.pid());
     assert_eq!(workers.len(), 2);
     running.signal(Signal::KILL);
@@ -198,9 +212,28 @@ fn without_a_coordinator_nobody_goes_on() {
         assert!(began.elapsed() < Duration::from_secs(7), "a worker goes on");
         sleep(Duration::from_millis(50));
     }
-    let received = target.truth("/json")["received"].clone();
-    sleep(Duration::from_millis(500));
-    assert_eq!(target.truth("/json")["received"], received, "and nothing is sent any more");
+    is_quiet(&target);
+}
+
+/// It could not stop a load that does harm.
+#[test]
+fn of_a_coordinator_that_stands_still_nobody_waits_to_hear() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let running = under_way(&place, &target);
+    let workers = workers(running.pid());
+    running.signal(Signal::STOP);
+    sleep(Duration::from_secs(2));
+    assert_eq!(workers.len(), 2);
+    let received = target.truth("/json")["received"].as_u64();
+    sleep(Duration::from_secs(5));
+    // It went on until then: what ended it was the silence.
+    assert!(target.truth("/json")["received"].as_u64() > received, "its workers have gone already");
+    sleep(Duration::from_secs(3));
+    is_quiet(&target);
+    running.signal(Signal::CONT);
+    running.end().expect(92);
 }
 
 #[test]

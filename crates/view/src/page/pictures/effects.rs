@@ -59,7 +59,7 @@ fn picture(names: &Names<'_>, standing: &Standing, nth: usize, of: (bool, f64)) 
     };
     let (title, id) = (format!("{what} ({direction})"), format!("effects-{nth}"));
     let note = format!(
-        "bar: the ratio with its interval, and the stretch that holds all of it is the answer (less than {} does not \
+        "each bar is a ratio with its interval; the shade that holds all of it is the answer (less than {} does not \
          matter); points: single starts, each against the baseline of its block, the baseline's own against their \
          mean; hollow: void",
         percent(effect)

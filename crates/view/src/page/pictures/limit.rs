@@ -134,7 +134,7 @@ fn good(view: &RunView) -> Chart {
     };
     let y = ("share of good trials", Unit::Share);
     let chart = Chart::of("good-trials", "how many trials were good", Form::Points, raised(view), y)
-        .note("at each rate; of several trials, with the interval that so few leave (95 %)")
+        .note("at each rate; a bar is the 95 % interval of several trials")
         .points("good trials", Role::Good, rates.into_iter().map(point));
     shaded(view, chart, "")
 }
