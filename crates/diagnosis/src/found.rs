@@ -119,7 +119,7 @@ impl Found {
         capacity: Option<Rate>,
         then: impl Into<String>,
     ) -> Self {
-        self.prediction = Some(Prediction { change: change.into(), capacity, then: then.into() });
+        self.prediction = Some(Prediction { change: change.into(), capacity, from: None, then: then.into() });
         self
     }
 

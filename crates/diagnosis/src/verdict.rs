@@ -6,7 +6,7 @@ use crate::rules;
 use crate::way;
 use crate::words::{list, number};
 use record::watch::{Level, Wait};
-use record::{Arithmetic, Cause, Diagnosis, Finding, NoFinding};
+use record::{Arithmetic, Cause, Diagnosis, Finding, NoFinding, Prediction};
 use units::Rate;
 
 /// Below this a finding is no verdict.
@@ -96,7 +96,8 @@ pub(crate) fn judge(case: &Case<'_>) -> Diagnosis {
     diagnosis.stations = way::whole(case, best);
     diagnosis.arithmetic.clone_from(&best.arithmetic);
     diagnosis.next.clone_from(&best.next);
-    diagnosis.prediction.clone_from(&best.prediction);
+    let from = (case.bad.load.answered > 0.0).then_some(Rate(case.bad.load.answered));
+    diagnosis.prediction = best.prediction.clone().map(|prediction| Prediction { from, ..prediction });
     diagnosis.unless.clone_from(&best.unless);
     if let Some(loser) = roots.get(1) {
         let lacks = format!("{} is the cause (confidence {})", loser.cause.words(), loser.confidence.word());

@@ -24,7 +24,7 @@ pub fn is_built() -> bool {
 ///
 /// Its size follows the rows of the document's timeline: [`crate::ROWS`] are meant.
 pub fn freeze(document: &Document) -> Option<String> {
-    let picture = json(&view::svg(&document.front));
+    let picture = json(&view::svg(document));
     frozen(PAGE, &about(&document.front), &json(document), &picture)
 }
 

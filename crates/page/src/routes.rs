@@ -86,21 +86,21 @@ async fn document(State(house): State<House>, Path(asked): Path<String>) -> Resu
     Ok(as_json(found.await?))
 }
 
-/// What a search or an experiment came to, drawn: as `torment report -o FILE.svg` writes it. Of several runs, with commas between, how they
+/// What a run came to, drawn: as `torment report -o FILE.svg` writes it. Of several runs, with commas between, how they
 /// differ.
 async fn picture(State(house): State<House>, Path(asked): Path<String>) -> Result<Response, Refusal> {
     let found = reading(move || {
-        let front = if asked.contains(',') {
-            compare::compare(&house.cache, &asked)?.front
+        let document = if asked.contains(',') {
+            compare::compare(&house.cache, &asked)?
         } else {
             let run = house.cache.run(&asked)?;
             let mut run = lock(&run);
             run.catch_up(false)?;
-            run.pages.front()
+            run.document()
         };
-        view::svg(&front).ok_or_else(|| Refusal {
+        view::svg(&document).ok_or_else(|| Refusal {
             status: StatusCode::NOT_FOUND,
-            why: "this run has no picture: it is a load, or nothing was measured yet".to_owned(),
+            why: "this run has no picture: nothing was measured yet".to_owned(),
         })
     });
     Ok(([(CONTENT_TYPE, "image/svg+xml")], found.await?).into_response())

@@ -216,6 +216,10 @@ pub struct Prediction {
     pub change: String,
     /// The capacity expected; none: as before.
     pub capacity: Option<Rate>,
+    /// What was answered where that was reckoned from: which limit that makes of another one, the two tell together. None of what earlier
+    /// versions stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Rate>,
     /// What gives next, and when this prediction is wrong.
     pub then: String,
 }

@@ -2,7 +2,8 @@
 //!
 //! A [`Recording`] writes from its own thread and commits at least once a second, so a crash loses
 //! at most the last second and the load never waits for the disk. Any number of processes may
-//! write and read at once. The store never interprets a run: whoever shows it folds its events.
+//! write and read at once. The store does not interpret a run: whoever shows it folds its events. Only how often its target stood still
+//! is drawn from single seconds while they are written, for no list can read them all.
 
 mod came_to;
 mod error;
@@ -20,4 +21,4 @@ pub use events::Events;
 pub use find::check_name;
 pub use open::{Store, default_path};
 pub use recording::Recording;
-pub use runs::{Answers, Before, Filter, RunSummary, State};
+pub use runs::{Answers, Before, Filter, RunSummary, State, StoodStill};

@@ -1,6 +1,7 @@
 use crate::label::tags_json;
 use crate::writer::Writer;
-use crate::{Error, Store};
+use crate::{Error, StoodStill, Store};
+use diagnosis::Stillness;
 use record::{Answer, Caveat, Doubt, End, Event, Grounds, Limit, RunId, Standing, Started, Verdict};
 use rusqlite::{Connection, TransactionBehavior, named_params, params};
 use std::path::PathBuf;
@@ -28,6 +29,8 @@ pub struct Recording {
     missed: u64,
     /// All of them.
     missed_ever: u64,
+    /// Whether the target stood still: single seconds tell, and its row is to say it without them.
+    stillness: Stillness,
 }
 
 /// One event on its way to the disk.
@@ -42,7 +45,7 @@ struct Entry {
 enum Columns {
     Limit(Limit),
     Stands(Box<Standing>),
-    Ended(Box<End>),
+    Ended(Box<End>, Option<StoodStill>),
 }
 
 impl Store {
@@ -119,6 +122,7 @@ impl Store {
             failed: None,
             missed: 0,
             missed_ever: 0,
+            stillness: Stillness::default(),
         })
     }
 }
@@ -137,6 +141,10 @@ impl Recording {
     /// missed, and a caveat in their place says how many. What they come to is in the trial's result.
     pub fn append(&mut self, event: &Event) -> Result<(), Error> {
         let may_be_missed = matches!(event, Event::SliceDone { .. } | Event::Observed { .. });
+        // What the target did meanwhile does not stand in its row.
+        if !matches!(event, Event::Observed { .. }) {
+            self.stillness.fold(event);
+        }
         if self.missed > 0 {
             let caveat = behind(self.missed);
             if self.queue_up(&Event::Doubt { caveat }, may_be_missed)? {
@@ -161,7 +169,9 @@ impl Recording {
         let columns = match event {
             Event::Bounds { limits } => limits.first().cloned().map(Columns::Limit),
             Event::Stands { standing } => Some(Columns::Stands(standing.clone())),
-            Event::RunEnded(end) => Some(Columns::Ended(end.clone())),
+            Event::RunEnded(end) => {
+                Some(Columns::Ended(end.clone(), self.stillness.freezes().map(StoodStill::from)))
+            }
             _ => None,
         };
         let entry = Entry { json: json(event), columns };
@@ -253,7 +263,7 @@ impl WriterThread {
 
 impl Entry {
     fn ends(&self) -> bool {
-        matches!(self.columns, Some(Columns::Ended { .. }))
+        matches!(self.columns, Some(Columns::Ended(..)))
     }
 }
 
@@ -262,11 +272,13 @@ impl Columns {
         match self {
             Self::Limit(limit) => limit_columns(db, run, limit),
             Self::Stands(standing) => standing_columns(db, run, standing),
-            Self::Ended(end) => {
+            Self::Ended(end, still) => {
                 let End { at_unix_ms, exit_code, error, verdict } = &**end;
+                let freezes = still.map(|still| (still.times, signed(still.longest.0))).unzip();
                 db.execute(
-                    "UPDATE run SET ended_unix_ms = ?2, exit_code = ?3, error = ?4 WHERE key = ?1",
-                    params![run, signed(*at_unix_ms), exit_code, error],
+                    "UPDATE run SET ended_unix_ms = ?2, exit_code = ?3, error = ?4, freezes = ?5, longest_freeze_ns = ?6
+                     WHERE key = ?1",
+                    params![run, signed(*at_unix_ms), exit_code, error, freezes.0, freezes.1],
                 )?;
                 match verdict {
                     Some(Verdict::Limits { limits, ended, .. }) => {
@@ -350,9 +362,9 @@ fn json(event: &Event) -> String {
     serde_json::to_string(event).expect("an event has only string keys and no foreign types")
 }
 
-/// SQLite's integers are signed; milliseconds since 1970 fit for 292 million years.
-pub(crate) fn signed(ms: u64) -> i64 {
-    i64::try_from(ms).unwrap_or(i64::MAX)
+/// SQLite's integers are signed; milliseconds since 1970 fit for 292 million years, nanoseconds that something lasted for 292.
+pub(crate) fn signed(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 impl Store {

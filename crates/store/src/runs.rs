@@ -2,10 +2,12 @@ use crate::label::tag_begins;
 use crate::recording::signed;
 use crate::writer::Writer;
 use crate::{CameTo, Error, Store};
+use diagnosis::Freezes;
 use record::{Label, RunId, Verdict};
 use rusqlite::types::FromSql;
 use rusqlite::{Row, params};
 use std::collections::HashMap;
+use units::Nanos;
 
 /// Which runs to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -57,6 +59,22 @@ pub struct Answers {
     pub undecided: u32,
     /// There was nothing to compare.
     pub not_measured: u32,
+}
+
+/// That the target stood still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoodStill {
+    /// How often.
+    pub times: u32,
+    /// For how long at most.
+    pub longest: Nanos,
+}
+
+impl From<Freezes> for StoodStill {
+    fn from(freezes: Freezes) -> Self {
+        let times = u32::try_from(freezes.each.len()).unwrap_or(u32::MAX);
+        Self { times, longest: freezes.longest() }
+    }
 }
 
 /// The limit that the run before came to: the last one alike that knows both ends of its limit.
@@ -113,6 +131,8 @@ pub struct RunSummary {
     pub goal_met: Option<bool>,
     /// Of a load: the share of arrivals lost.
     pub loss: Option<f64>,
+    /// Whether its target stood still; none if it did not, before its end, and of runs from before this was kept.
+    pub stood_still: Option<StoodStill>,
     /// The experiment that it is a measurement of.
     pub part_of: Option<RunId>,
     /// Of an experiment: what became of its hypotheses, at the end or so far.
@@ -151,7 +171,7 @@ impl RunSummary {
 const COLUMNS: &str = "writer_boot, writer_pid, writer_start, ended_unix_ms, id, started_unix_ms, command, target, goal, version,
     method, exit_code, error, limit_goal, lower, upper, unit, search_ended, goal_met, loss, part_of,
     better, worse, no_difference, undecided, not_measured, over, verdict, name, tags, git_commit, host, processor, cpus,
-    alike, held, before_id, before_held, before_lower, before_upper";
+    alike, held, before_id, before_held, before_lower, before_upper, freezes, longest_freeze_ns";
 
 /// Where they stand: a run, and the one before it, which is found by its index however many are alike.
 const RUNS: &str = "run LEFT JOIN
@@ -222,7 +242,13 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         alike: cells.take()?,
         held: cells.take()?,
         before: before(&mut cells)?,
+        stood_still: stood_still(&mut cells)?,
     })
+}
+
+fn stood_still(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<StoodStill>> {
+    let known = cells.take::<Option<u32>>()?.zip(cells.take::<Option<i64>>()?);
+    Ok(known.map(|(times, longest)| StoodStill { times, longest: Nanos(unsigned(longest)) }))
 }
 
 fn before(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<Before>> {

@@ -9,7 +9,7 @@ use runner::exit;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use units::Bytes;
-use view::document::{Document, Front, State};
+use view::document::{Document, State};
 use view::{Text, Tone};
 
 /// Named instead of a file.
@@ -88,14 +88,14 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
     let Written { bytes, opens, picture } = match form {
         Form::Page => frozen(&document)?,
         Form::Picture => {
-            let svg = drawn(&document.front, &id)?;
+            let svg = drawn(&document, &id)?;
             Written::alone(svg, "shows in any browser and on any page")
         }
         Form::Pixels => {
-            let svg = drawn(&document.front, &id)?;
+            let svg = drawn(&document, &id)?;
             Written::alone(picture::png(&svg)?, "shows wherever images do")
         }
-        Form::Markdown => told(&document.front, &file)?,
+        Form::Markdown => told(&document, &file)?,
     };
     if document.front.head.state == State::Running {
         eprintln!("torment: run {id} is still running; the report shows what there is so far");
@@ -127,18 +127,17 @@ fn frozen(document: &Document) -> Result<Written, Failure> {
 }
 
 /// Its picture as SVG.
-fn drawn(front: &Front, id: &RunId) -> Result<String, Failure> {
-    view::svg(front).ok_or_else(|| {
-        wrong(anyhow!(
-            "run {id} has no picture: it is a load, or nothing was measured yet; -o FILE.html writes its page"
-        ))
+fn drawn(document: &Document, id: &RunId) -> Result<String, Failure> {
+    view::svg(document).ok_or_else(|| {
+        wrong(anyhow!("run {id} has no picture: nothing was measured yet; -o FILE.html writes its page"))
     })
 }
 
 /// Its words for this file. The image of its pictures is written beside that, under its name and that of the first of them.
-fn told(front: &Front, file: &Path) -> Result<Written, Failure> {
+fn told(document: &Document, file: &Path) -> Result<Written, Failure> {
+    let front = &document.front;
     let alone = || Written::alone(view::markdown(front, None), "Markdown, for a ticket or an article");
-    let Some((image, first)) = view::svg(front).zip(front.images().next()) else { return Ok(alone()) };
+    let Some((image, first)) = view::svg(document).zip(front.pictures.first()) else { return Ok(alone()) };
     if file == Path::new(STDOUT) {
         eprintln!("torment: no picture is written; -o FILE.md writes it beside the text");
         return Ok(alone());

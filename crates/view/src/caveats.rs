@@ -52,16 +52,27 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
     worded(view).into_iter().map(|(_, text)| line(text)).chain(skipped(view).map(line)).collect()
 }
 
-/// Each in words. Where the verdict is that torment was the limit, it has said what these would repeat.
+/// Each in words, those last whose trials count for nothing anyway. Where the verdict is that torment was the limit, it has said what these
+/// would repeat.
 pub(crate) fn worded(view: &RunView) -> Vec<(&Caveat, String)> {
     let cause = view.diagnosis.as_ref().and_then(|diagnosis| diagnosis.cause());
     let ours = view.is_ours() || cause == Some(Cause::Generator);
-    gathered(view)
-        .into_iter()
-        .filter(|(caveat, _)| !(ours && caveat.doubt.is_generator()))
-        .map(|(caveat, trials)| {
+    let void = |doubt: &Doubt| {
+        let voids =
+            |trial: &&Trial| trial.judgement.iter().flat_map(|j| &j.invalid).any(|c| c.doubt == *doubt);
+        view.trials.iter().filter(voids).count()
+    };
+    let told = gathered(view).into_iter().filter(|(caveat, _)| !(ours && caveat.doubt.is_generator()));
+    let mut told: Vec<(bool, &Caveat, usize)> =
+        told.map(|(caveat, trials)| (trials > 0 && void(&caveat.doubt) == trials, caveat, trials)).collect();
+    told.sort_by_key(|(left_out, ..)| *left_out);
+    told.into_iter()
+        .map(|(left_out, caveat, trials)| {
             let of = match trials {
                 1.. if view.kind() == Kind::Experiment => format!(" ({})", number_of(trials, "measurement")),
+                1.. if view.kind() == Kind::Search && left_out => {
+                    format!(" ({}, left out of the limit)", number_of(trials, "trial"))
+                }
                 1.. if view.kind() == Kind::Search => format!(" ({})", number_of(trials, "trial")),
                 _ => String::new(),
             };

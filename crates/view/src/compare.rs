@@ -10,7 +10,7 @@ mod spread;
 mod text;
 
 pub use measure::{Difference, Figure as RunFigure, Measure, NOISE, Standing};
-pub(crate) use measure::{limit_figure, limits_differ};
+pub(crate) use measure::{changed_by, limit_figure, limits_differ};
 pub use runs::{Compared, MOST_COMPARED, RunComparison, RunVerdict, compare_runs};
 pub use spread::Spread;
 

@@ -185,13 +185,6 @@ pub struct Column {
     pub adds: bool,
 }
 
-impl Front {
-    /// The pictures that an image has: all but those over time, which need the [`Timeline`].
-    pub fn images(&self) -> impl Iterator<Item = &Chart> + Clone {
-        self.pictures.iter().filter(|chart| chart.x.unit != Unit::Time)
-    }
-}
-
 impl Head {
     /// Which run it is, in a line: `torment find demo`.
     pub fn title(&self) -> String {

@@ -18,7 +18,7 @@ pub fn explain(view: &RunView) -> Vec<Text> {
     let about = format!(" · {} · goal {}", started.command, started.goal);
     let head = [Text::empty().and(Tone::Strong, &started.target).and(Tone::Faint, about), Text::empty()];
     let verdict = match &view.diagnosis {
-        Some(diagnosis) => verdict(diagnosis),
+        Some(diagnosis) => verdict(view, diagnosis),
         None => vec![Text::empty().and(Tone::Warn, no_verdict(view))],
     };
     let which = Text::empty().and(Tone::Faint, format!("run {0} · torment show {0}", started.id));
@@ -72,8 +72,8 @@ pub(crate) fn no_verdict(view: &RunView) -> &'static str {
     }
 }
 
-fn verdict(diagnosis: &Diagnosis) -> Vec<Text> {
-    let mut lines = conclusion(diagnosis);
+fn verdict(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
+    let mut lines = conclusion(view, diagnosis);
     for (index, finding) in diagnosis.findings.iter().enumerate() {
         lines.push(Text::empty());
         lines.extend(one(index, finding, diagnosis));
@@ -82,7 +82,7 @@ fn verdict(diagnosis: &Diagnosis) -> Vec<Text> {
 }
 
 /// What it came to and what to do, without the findings it rests on.
-pub(crate) fn conclusion(diagnosis: &Diagnosis) -> Vec<Text> {
+pub(crate) fn conclusion(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     let mut lines: Vec<Text> = Vec::new();
     if diagnosis.findings.is_empty() {
         lines.extend(none(diagnosis));
@@ -96,7 +96,7 @@ pub(crate) fn conclusion(diagnosis: &Diagnosis) -> Vec<Text> {
     lines.extend(unsaid(diagnosis).map(arithmetic));
     lines.push(confidence(diagnosis));
     lines.extend(next(diagnosis));
-    lines.extend(diagnosis.prediction.as_ref().map(prediction));
+    lines.extend(diagnosis.prediction.as_ref().map(|found| prediction(view, found)));
     let rates: Vec<String> = [("degraded at", diagnosis.degraded_at), ("well at", diagnosis.well_at)]
         .into_iter()
         .filter_map(|(words, rate)| Some(format!("{words} {}", rate?)))

@@ -12,7 +12,7 @@ const ALIKE: f64 = 1.2;
 /// In one line, if it did.
 pub(crate) fn line(view: &RunView) -> Option<Text> {
     let found = view.freezes()?;
-    Some(Text::empty().and(Tone::Bad, times(&found)).then(format!(
+    Some(Text::empty().and(Tone::Bad, times(found.each.len())).then(format!(
         "{} ({} of the time under load: the slowest answers waited for that); {}",
         lengths(&found),
         found.share(),
@@ -20,8 +20,9 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
     )))
 }
 
-fn times(found: &Freezes) -> String {
-    match found.each.len() {
+/// How often.
+pub(crate) fn times(count: usize) -> String {
+    match count {
         1 => "stood still once".to_owned(),
         2 => "stood still twice".to_owned(),
         count => format!("stood still {} times", grouped(count as u64)),
@@ -37,8 +38,8 @@ fn lengths(found: &Freezes) -> String {
     format!(" for {median}{most}{every}")
 }
 
-/// To the tenth of a second where it is longer than a few, else to ten milliseconds.
-fn shown(time: Nanos) -> Nanos {
+/// How long: to the tenth of a second where it is longer than a few, else to ten milliseconds.
+pub(crate) fn shown(time: Nanos) -> Nanos {
     let step = if time >= Nanos::from_secs(3) { 100_000_000 } else { 10_000_000 };
     Nanos((time.0 + step / 2) / step * step)
 }

@@ -1,11 +1,11 @@
-use crate::compare::{limit_figure, limits_differ};
+use crate::compare::{changed_by, limit_figure, limits_differ};
 use crate::json::{count, rate_value};
 use crate::summary::{between, holds};
 use crate::words::{number, shortened};
-use crate::{Difference, Grid, Standing, Text, Tone};
+use crate::{Difference, Grid, Standing, Text, Tone, freezes};
 use record::{Ended, Gave, Verdict};
 use serde_json::{Value, json};
-use store::{Answers, Before, RunSummary, State};
+use store::{Answers, Before, RunSummary, State, StoodStill};
 use units::{Share, grouped};
 
 /// What is said of each run: what it came to, and how that differs from the run before.
@@ -86,19 +86,7 @@ pub fn against(run: &RunSummary) -> Option<(String, Tone)> {
         Standing::Undecided => ("could be noise", Tone::Faint),
         Standing::Unknown => return None,
     };
-    Some((format!("{}, {means}", percent(by)), tone))
-}
-
-/// By how much a factor is more than one: in whole percents, below one of them with a decimal.
-fn percent(factor: f64) -> String {
-    let more = (factor - 1.0) * 100.0;
-    let more = if more.abs() < 0.95 { (more * 10.0).round() / 10.0 } else { more.round() };
-    let sign = match more {
-        0.0 => "",
-        more if more < 0.0 => "−",
-        _ => "+",
-    };
-    format!("{sign}{} %", more.abs())
+    Some((format!("{}, {means}", changed_by(by)), tone))
 }
 
 /// `2 better, 1 no difference, 1 undecided`; to be seen at once is what harms, then what helps.
@@ -158,10 +146,15 @@ fn came_to(run: &RunSummary, interval: bool) -> (String, Tone) {
             (format!("{}, the highest allowed", limit(run, "", interval)), Tone::Good)
         }
         (Some(ended), _) => (limit(run, shortly(&ended), interval), Tone::Warn),
-        (None, Some(true)) => (format!("goal met ({})", run.goal), Tone::Good),
+        (None, Some(true)) => match run.stood_still {
+            // Who looks for green is to see what the goal does not ask for.
+            Some(still) => (format!("goal met ({}), but it {}", run.goal, stood_still(still)), Tone::Warn),
+            None => (format!("goal met ({})", run.goal), Tone::Good),
+        },
         (None, Some(false)) => {
             let lost = run.loss.map(|l| format!(", lost {}", Share(l))).unwrap_or_default();
-            (format!("goal not met ({}){lost}", run.goal), Tone::Bad)
+            let still = run.stood_still.map(|still| format!(", {}", stood_still(still))).unwrap_or_default();
+            (format!("goal not met ({}){lost}{still}", run.goal), Tone::Bad)
         }
         (None, None) if run.loss.is_some() => ("not trustworthy".to_owned(), Tone::Warn),
         (None, None) => {
@@ -186,8 +179,18 @@ fn limit(run: &RunSummary, why: &str, interval: bool) -> String {
         (None, Some(upper)) => (format!("fails at {} {unit}", number(upper)), String::new()),
         (None, None) => return why.to_owned(),
     };
-    let brackets = [between.as_str(), why].into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>();
+    // In many trials once is a hiccup.
+    let still = run.stood_still.filter(|still| still.times > 1).map(stood_still).unwrap_or_default();
+    let brackets = [between.as_str(), why, still.as_str()];
+    let brackets = brackets.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>();
     if brackets.is_empty() { words } else { format!("{words} ({})", brackets.join("; ")) }
+}
+
+/// `stood still 7 times, 900 ms at most`.
+fn stood_still(still: StoodStill) -> String {
+    let StoodStill { times, longest } = still;
+    let most = if times == 1 { "" } else { " at most" };
+    format!("{}, {}{most}", freezes::times(times as usize), freezes::shown(longest))
 }
 
 fn ended(run: &RunSummary) -> Option<Ended> {
@@ -317,6 +320,10 @@ fn run_value(run: &RunSummary) -> Value {
         "ended": run.search_ended,
         "goal_met": run.goal_met,
         "loss": run.loss.map(count),
+        "stood_still": run.stood_still.map(|still| json!({
+            "times": still.times,
+            "longest_seconds": still.longest.as_secs_f64(),
+        })),
         "part_of": run.part_of,
         "answers": run.answers.map(|answers| json!({
             "better": answers.better,

@@ -16,7 +16,7 @@ pub fn markdown(front: &Front, image: Option<&str>) -> String {
     blocks.extend(way(chain));
     if let Some(image) = image {
         let caption: Vec<String> =
-            front.images().map(|chart| format!("{}: {}", chart.title, chart.note)).collect();
+            front.pictures.iter().map(|chart| format!("{}: {}", chart.title, chart.note)).collect();
         blocks.push(format!("![{}]({})", escaped(&caption.join(". ")), address(image)));
     }
     if !doubts.is_empty() {

@@ -13,6 +13,13 @@ const NEAR_ZERO: f64 = 0.35;
 /// Of times below this many seconds a part of a nanosecond is said.
 const BRIEF: f64 = 99.95e-9;
 
+/// What a clock's hands point at, in seconds.
+const CLOCK: [f64; 16] = [
+    2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14_400.0, 43_200.0,
+    DAY,
+];
+const DAY: f64 = 86_400.0;
+
 /// An axis with its ends.
 pub(crate) struct Scale {
     unit: Unit,
@@ -96,9 +103,19 @@ impl Scale {
             return vec![0.0, 0.25, 0.5, 0.75, 1.0];
         }
         let least = (self.high - self.low) / most as f64;
+        if self.unit == Unit::Time && least > 1.0 {
+            return self.times(least);
+        }
         let ten = 10f64.powf(least.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * ten).into_iter().find(|step| *step >= least);
         let step = step.unwrap_or(10.0 * ten);
+        let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
+        (first..=last).map(|tick| tick as f64 * step).collect()
+    }
+
+    /// Of a clock.
+    fn times(&self, least: f64) -> Vec<f64> {
+        let step = CLOCK.into_iter().find(|step| *step >= least).unwrap_or(DAY * (least / DAY).ceil());
         let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
         (first..=last).map(|tick| tick as f64 * step).collect()
     }
@@ -125,6 +142,7 @@ impl Scale {
             Unit::Seconds if value > 0.0 && value < BRIEF => {
                 format!("{} ns", short(&format!("{:.1}", value * 1e9)))
             }
+            Unit::Time if value == 0.0 => "0 s".to_owned(),
             Unit::Seconds | Unit::Time => Nanos::from_secs_f64(value).to_string(),
             Unit::Bytes => Bytes(value.max(0.0) as u64).to_string(),
             Unit::BytesPerSecond => sheet::value(record::Unit::BytesPerSecond, value),
@@ -178,6 +196,10 @@ mod tests {
         assert_eq!(named(&shortest, 6), ["1 ns", "2 ns", "5 ns", "10 ns"]);
         assert_eq!(shortest.words(9.515e-9), "9.5 ns");
         assert_eq!(scale(Unit::BytesPerSecond, false, &[5.1e9]).words(37e6), "37 MB/s");
+        assert_eq!(named(&scale(Unit::Time, false, &[0.0, 50.0]), 5), ["0 s", "15 s", "30 s", "45 s"]);
+        assert_eq!(named(&scale(Unit::Time, false, &[0.0, 3.0]), 4), ["0 s", "1 s", "2 s", "3 s"]);
+        let hours = named(&scale(Unit::Time, false, &[0.0, 40_000.0]), 4);
+        assert_eq!(hours, ["0 s", "4 h", "8 h"]);
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! What a run came to as one picture, for where no page is: a ticket, a chat, an article.
 
 mod bars;
+mod course;
 mod names;
 mod panel;
 mod rows;
 
 use crate::Text;
-use crate::document::{Chart, Front};
+use crate::document::{Chart, Document};
 use crate::words::xml;
 use panel::{Frame, height, panel};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Units of the picture; whoever shows it may make it as large as they like.
@@ -18,8 +20,9 @@ const BESIDE: f64 = 336.0;
 /// What stands above and below the panels.
 const ABOVE: f64 = 92.0;
 const BELOW: f64 = 22.0;
-/// The first panel's part of the width, where there are two.
+/// The first panel's part of the width, where there are two; and where both run along the time.
 const FIRST: f64 = 0.64;
+const HALF: f64 = 0.5;
 /// Letters that a line has room for, in the first line and below.
 const LETTERS: (usize, usize) = (90, 130);
 /// On which the lines at the top stand.
@@ -34,17 +37,25 @@ const STYLE: &str = "\
     .plain{fill:#fff;stroke:#6b747d;stroke-width:1.5}.limit{fill:#c98a00;opacity:.3}.beyond{fill:#b03a00;opacity:.1}\
     .well{fill:#006b4e;opacity:.1}.little{fill:#6b747d;opacity:.14}.start{fill:#6b747d;opacity:.75}.strong{font-weight:600}.bar{stroke-width:3}\
     .measured{fill:#0072b2;opacity:.6}.whisker{fill:none;stroke:#15191d;stroke-width:1.5}.interval{opacity:.5}\
+    .course{fill:none;stroke-width:1.5}.offered{stroke:#6b747d;stroke-dasharray:5 4}.achieved{stroke:#0072b2}.done{stroke:#00835f}.half{stroke:#2e8bc0}\
+    .ninety{stroke:#0072b2;stroke-dasharray:8 3}.ninety-nine{stroke:#b4588f;stroke-width:2.25}.largest{stroke:#6b747d;stroke-dasharray:2 2}\
+    .waiting{stroke:#b07500;stroke-dasharray:10 3 2 3}.still{fill:#b03a00}\
     .line{fill:none;stroke:#6b747d;stroke-width:1.5;stroke-dasharray:5 4}\
     .bound{stroke-dasharray:6 3}text.good{fill:#006b4e;stroke:none}text.bad{fill:#b03a00;stroke:none}text.warn{fill:#855000;stroke:none}\
     text.named{paint-order:stroke;stroke:#fff;stroke-width:3;stroke-opacity:.8;stroke-linejoin:round}\
     @media(prefers-color-scheme:dark){text{fill:#e6e9ec}.faint,.tick{fill:#9da7b1}.ground,.warn,.plain,.mark{fill:#171b1f}\
     .grid{stroke:#252b31}.mark{stroke:#56a8e0}.good,text.good{fill:#3fc79a;stroke:#3fc79a}.bad{stroke:#ff8f57}text.bad{fill:#ff8f57}\
     .warn{stroke:#e9b44c}text.warn{fill:#e9b44c}text.good,text.bad,text.warn{stroke:none}text.named{stroke:#171b1f}.limit{fill:#e9b44c}.well{fill:#3fc79a}.beyond{fill:#ff8f57}\
-    .start,.little{fill:#98a2ac}.measured{fill:#56a8e0}.whisker{stroke:#e6e9ec}.line{stroke:#98a2ac}}";
+    .start,.little{fill:#98a2ac}.measured{fill:#56a8e0}.whisker{stroke:#e6e9ec}.line,.offered,.largest{stroke:#98a2ac}\
+    .achieved,.ninety{stroke:#56a8e0}.done{stroke:#2fbf92}.half{stroke:#8fd0f7}.ninety-nine{stroke:#dd94bf}.waiting{stroke:#e69f00}.still{fill:#ff8f57}}";
 
 /// The pictures of a page under its verdict; none if it has none.
-pub fn svg(front: &Front) -> Option<String> {
-    let pictures: Vec<&Chart> = front.images().collect();
+pub fn svg(document: &Document) -> Option<String> {
+    let Document { front, timeline, .. } = document;
+    let drawn = |chart| {
+        if course::is_one(chart) { Cow::Owned(course::drawn(chart, timeline)) } else { Cow::Borrowed(chart) }
+    };
+    let pictures: Vec<Cow<'_, Chart>> = front.pictures.iter().map(drawn).collect();
     let frames = frames(&pictures);
     let height = frames.last()?.bottom + BELOW;
     let mut out = format!(
@@ -72,7 +83,7 @@ pub fn svg(front: &Front) -> Option<String> {
     let top = [("title", first)].into_iter().chain(second).chain([("faint", about.as_str())]);
     top.zip(LINES).for_each(|((class, text), y)| line(class, y, text));
     line("faint", height - 8.0, &format!("run {} · torment {} · {}", head.id, head.version, head.machine));
-    for (chart, frame) in pictures.into_iter().zip(frames) {
+    for (chart, frame) in pictures.iter().zip(frames) {
         panel(&mut out, chart, frame);
     }
     out.push_str("</svg>\n");
@@ -80,18 +91,18 @@ pub fn svg(front: &Front) -> Option<String> {
 }
 
 /// Where each picture stands: those of rows and bars one below the other, of others two beside each other.
-fn frames(pictures: &[&Chart]) -> Vec<Frame> {
+fn frames(pictures: &[Cow<'_, Chart>]) -> Vec<Frame> {
     let mut frames: Vec<Frame> = Vec::new();
     let mut more = pictures;
     while let Some((first, rest)) = more.split_first() {
         let top = frames.last().map_or(ABOVE, |frame| frame.bottom);
-        let stands_alone = |chart: &&Chart| !chart.rows.is_empty();
+        let stands_alone = |chart: &Chart| !chart.rows.is_empty();
         let whole = |height: f64| Frame { left: 0.0, right: WIDTH, top, bottom: top + height };
         more = rest;
         match rest.split_first() {
             _ if stands_alone(first) => frames.push(whole(height(first))),
             Some((second, others)) if !stands_alone(second) => {
-                let split = WIDTH * FIRST;
+                let split = WIDTH * if course::is_one(second) { HALF } else { FIRST };
                 let beside = whole(BESIDE);
                 frames.extend([Frame { right: split, ..beside }, Frame { left: split, ..beside }]);
                 more = others;

@@ -37,7 +37,7 @@ pub struct Outstanding {
 }
 
 impl Outstanding {
-    fn of(blocks: &[f64]) -> Option<Self> {
+    pub(crate) fn of(blocks: &[f64]) -> Option<Self> {
         let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
         let fifth = blocks.len().div_ceil(5);
         (!blocks.is_empty()).then(|| Self {

@@ -15,7 +15,7 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
     let mut lines = match &view.diagnosis {
         // What torment makes, and what helps, is said above.
         Some(_) if view.is_ours() => Vec::new(),
-        Some(diagnosis) if !diagnosis.findings.is_empty() => found(diagnosis),
+        Some(diagnosis) if !diagnosis.findings.is_empty() => found(view, diagnosis),
         Some(diagnosis) => none(diagnosis).into_iter().collect(),
         None => Vec::new(),
     };
@@ -37,7 +37,7 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
     lines
 }
 
-fn found(diagnosis: &Diagnosis) -> Vec<Text> {
+fn found(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     let mut lines = sentences(diagnosis);
     let verdict = &diagnosis.findings[0];
     let rest: Vec<Text> = (diagnosis.chain.len() > 1)
@@ -52,7 +52,7 @@ fn found(diagnosis: &Diagnosis) -> Vec<Text> {
     lines.extend(
         diagnosis.next.first().map(|next| Text::empty().and(Tone::Faint, "next: ").and(Tone::Strong, next)),
     );
-    lines.extend(diagnosis.prediction.as_ref().map(prediction));
+    lines.extend(diagnosis.prediction.as_ref().map(|found| prediction(view, found)));
     lines
 }
 
@@ -182,12 +182,58 @@ fn rounded(Rate(rate): Rate) -> Rate {
     Rate((rate / last).round() * last)
 }
 
-pub(crate) fn prediction(prediction: &Prediction) -> Text {
-    let Prediction { change, capacity, then } = prediction;
+/// What a change should give: by as much more than the limit that was found as the capacity is more than what was answered.
+pub(crate) fn prediction(view: &RunView, prediction: &Prediction) -> Text {
+    let Prediction { change, capacity, from, then } = prediction;
+    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
+    let limit = |capacity: Rate| match held.zip(*from) {
+        Some((held, from)) => Rate(held * capacity.0 / from.0),
+        None => capacity,
+    };
     let gives = match capacity {
-        Some(capacity) => format!("about {}", rounded(*capacity)),
+        Some(capacity) => format!("about {}", rounded(limit(*capacity))),
         None => "no more than now".to_owned(),
     };
     let then = if then.is_empty() { String::new() } else { format!("; then {then}") };
     Text::empty().and(Tone::Faint, "expect: ").then(format!("{change}: {gives}{then}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Limit, LimitUnit};
+
+    /// A service that answers 20,750 a second in an overload holds 19,590, and twice as much of that is what its reader expects.
+    #[test]
+    fn twice_the_capacity_is_twice_the_limit() {
+        let mut view = RunView::default();
+        let mut found = Prediction {
+            change: "twice the processors".to_owned(),
+            capacity: Some(Rate(41_500.0)),
+            from: Some(Rate(20_750.0)),
+            then: String::new(),
+        };
+        let said = |view: &RunView, found: &Prediction| prediction(view, found).to_string();
+        assert_eq!(said(&view, &found), "expect: twice the processors: about 41,500/s");
+        view.limits = vec![Limit {
+            goal: "nine-of-ten".to_owned(),
+            held: Some(19_590.0),
+            lower: Some(17_920.0),
+            upper: Some(20_260.0),
+            unit: LimitUnit::Requests,
+            regular: true,
+            good_trials: 2,
+            bad_trials: 3,
+            lower_due: 400_900,
+            lower_bad: 0,
+            throughput: None,
+        }];
+        assert_eq!(said(&view, &found), "expect: twice the processors: about 39,200/s");
+        found.from = None;
+        assert_eq!(
+            said(&view, &found),
+            "expect: twice the processors: about 41,500/s",
+            "of earlier versions"
+        );
+    }
 }

@@ -71,6 +71,11 @@ pub fn number(rate: f64) -> String {
     Rate(rate).to_string().trim_end_matches("/s").to_owned()
 }
 
+/// What somebody called something, so that its words are none of the sentence's.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("“{name}”")
+}
+
 /// As much of a text as fits.
 pub(crate) fn shortened(text: &str, room: usize) -> String {
     if text.chars().count() <= room {

@@ -126,20 +126,24 @@ impl Carriers<'_> {
         let some = count(threads.round(), if *loops { "event loop" } else { "thread" });
         // More of them need something to run on.
         let held = case.cpus() < threads + 0.5;
-        let more =
-            if held { "more processors, and as many processes" } else { "more processes, not more threads" };
+        let more = if held {
+            "it takes more processors, and as many processes"
+        } else {
+            "it takes more processes, not more threads"
+        };
+        let service = case.name();
+        let whose = if service == *name { service.to_owned() } else { format!("{service} ({name})") };
         let sentence = match (loops, one) {
             (true, true) => format!(
-                "All requests pass through one event loop of {} ({name}), which uses a processor alone: {more}.",
-                case.name()
+                "All requests pass through one event loop of {whose}, which keeps one processor busy all the time: {more}."
             ),
-            (true, false) => format!(
-                "All requests pass through {some} of {} ({name}), which use a processor each: {more}.",
-                case.name()
-            ),
+            (true, false) => {
+                format!(
+                    "All requests pass through {some} of {whose}, which keep a processor each busy all the time: {more}."
+                )
+            }
             (false, _) => format!(
-                "All requests pass through {some} of {} ({name}), and {} running all the time.",
-                case.name(),
+                "All requests pass through {some} of {whose}, and {} running all the time.",
                 if one { "it is" } else { "they are" }
             ),
         };
@@ -199,7 +203,7 @@ impl Carriers<'_> {
             .gave(station)
             .chain([if one { "one processor".to_owned() } else { count(threads.round(), "processor") }]);
         let first = match (loops, held) {
-            (true, true) => format!("more processors only with as many processes: {}", self.more(case)),
+            (true, true) => format!("add processors and processes together: {}", self.more(case)),
             (true, false) => format!("more processes, one for each processor: {}", self.more(case)),
             (false, _) => "have more such threads or processes, up to the number of processors".to_owned(),
         };

@@ -244,7 +244,7 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
     // More processors are of no use to a loop that cannot use them.
     let alone = carriers(case).filter(|carriers| carriers.loops && carriers.threads < cpus + 0.5);
     let more = if let Some(carriers) = alone {
-        format!("more processors only with as many processes: {}", carriers.more(case))
+        format!("add processors and processes together: {}", carriers.more(case))
     } else if sharing {
         format!(
             "give torment a machine of its own first: it used {} of the {} processors",

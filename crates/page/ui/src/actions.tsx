@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Group } from './chart/group';
 import { copied } from './clipboard';
-import { overTime, type Document } from './document';
+import type { Document } from './document';
 import { linkOf } from './route';
 import { fileName, frozen, heldPicture, save } from './save';
 import { text, Trouble } from './source';
@@ -57,8 +57,7 @@ export function Actions({ doc, group, linked }: { doc: Document; group: Group; l
     save(file(ending), type, text);
     say(`saved ${file(ending)}`);
   };
-  // What runs along the time is on the page alone.
-  const held = pictures.some((chart) => !overTime(chart));
+  const held = pictures.length > 0;
   const inside = useMemo(() => (linked ? null : heldPicture()), [linked]);
   const picture = () => (linked ? text(`/api/runs/${encodeURIComponent(head.id)}/picture.svg`) : Promise.resolve(inside ?? ''));
   const savePicture = () =>

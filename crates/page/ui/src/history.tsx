@@ -21,6 +21,13 @@ const AGAIN = 5000;
 /** What a run may have come to: the words of the server. */
 const VERDICTS = ['met', 'not-met', 'undecided', 'not-trustworthy', 'not-recovered', 'interrupted', 'failed', 'running', 'cut-short'];
 
+/** What the colour of a verdict says. */
+const TONES = [
+  ['good', 'green: the goal met, or the limit known'],
+  ['warn', 'amber: known less well, or with a warning'],
+  ['bad', 'red: the goal not met, or a failure'],
+] as const;
+
 /** What was looked for stays as it was for whoever comes back from a run. */
 const kept = { text: '', verdict: '', span: 0, from: '', to: '', by: 'started' as Key, descending: true, chosen: [] as string[], opened: '' };
 
@@ -173,7 +180,16 @@ function Compare({ chosen, clear }: { chosen: string[]; clear: () => void }): JS
   return (
     <div class="compare">
       {chosen.length === 0 ? (
-        <span class="faint">Tick 2 to {MOST} runs to compare them.</span>
+        <>
+          <span class="faint">Tick 2 to {MOST} runs to compare them.</span>
+          <span class="key">
+            {TONES.map(([tone, means]) => (
+              <span key={tone} class={tone}>
+                {means}
+              </span>
+            ))}
+          </span>
+        </>
       ) : (
         <>
           {enough ? (
@@ -218,7 +234,7 @@ function Rows({
   const changes = all.some((run) => run.before);
   const machines = new Set(all.map((run) => run.machine)).size > 1;
   const columns = 5 + Number(limits) + Number(changes) + Number(machines);
-  const head = (by: Key, name: string, side = 'text') => (
+  const head = (by: Key, name: string, side = 'text', scale = '') => (
     <th
       scope="col"
       class={`${side} col-${by}`}
@@ -228,6 +244,7 @@ function Rows({
         {name}
         <span aria-hidden="true">{state.by === by ? (state.descending ? ' ↓' : ' ↑') : ''}</span>
       </button>
+      {scale !== '' && <span class="scale">{scale}</span>}
     </th>
   );
   return (
@@ -241,7 +258,7 @@ function Rows({
             </th>
             {head('target', 'run')}
             {head('verdict', 'verdict')}
-            {limits && head('limit', 'limit')}
+            {limits && head('limit', 'limit', 'text', "0 to the highest of its target")}
             {head('started', 'begun')}
             {changes && (
               <th scope="col" class="text col-before">

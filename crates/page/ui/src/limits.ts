@@ -2,10 +2,11 @@
 
 import type { Range } from './chart/group';
 import type { Chart, Limit, Listed } from './document';
-import { driftRange } from './ticks';
 
 /** So many letters of a commit tell it from others. */
 const COMMIT = 7;
+/** An axis reaches so much further than what stands on it. */
+const AIR = 1.1;
 /** More names of commits than this would cover the figures. */
 const NAMED = 8;
 
@@ -19,15 +20,16 @@ export function axisOf(run: Listed): string {
   return `${run.limit?.unit} ${run.target}`;
 }
 
-/** The axis of every target. What is open at one end says little of where to look, and counts only where nothing else is known. */
+/** The axis of every target, from nothing on, so that a bar is as long as what it stands for. What is open at one end says little of where to
+ * look, and counts only where nothing else is known. */
 export function axes(runs: readonly Listed[]): Map<string, Range> {
   const found = new Map<string, Range>();
   for (const [key, limits] of grouped(runs, axisOf)) {
     const all = limits.flatMap(({ limit }) => limit ?? []);
     const closed = all.filter(({ lower, upper }) => lower !== null && upper !== null);
     const ends = (closed.length > 0 ? closed : all).flatMap(({ lower, upper }) => [lower, upper]);
-    const values = ends.filter((end) => end !== null);
-    if (values.length > 0) found.set(key, driftRange(Math.min(...values), Math.max(...values)));
+    const most = Math.max(0, ...ends.filter((end) => end !== null));
+    if (most > 0) found.set(key, [0, most * AIR]);
   }
   return found;
 }

@@ -48,7 +48,8 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
         )}
         {front.doubts.length > 0 && (
           <p class="doubted">
-            <GoTo id={DOUBTS}>{counted(front.doubts)}</GoTo>
+            <span class="warn">doubt:</span> {front.doubts[0]!.text} <About doubt={front.doubts[0]!} sections={front.sections} />
+            {front.doubts.length > 1 && <GoTo id={DOUBTS}>{counted(front.doubts.length - 1)}</GoTo>}
           </p>
         )}
       </section>
@@ -65,7 +66,7 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
         </>
       )}
       {front.chain.length > 0 && <Chain stations={front.chain} />}
-      <Doubts doubts={front.doubts} sections={front.sections} />
+      <Doubts doubts={front.doubts.slice(1)} sections={front.sections} />
       {front.sections.length > 1 && (
         <nav class="contents" aria-label="Sections">
           <ul>
@@ -216,25 +217,30 @@ function Bar({ share, tone }: { share: number; tone: string }): JSX.Element {
 
 const DOUBTS = 'doubts';
 
-function counted(doubts: Doubt[]): string {
-  return doubts.length === 1 ? 'A reason for doubt' : `${doubts.length} reasons for doubt`;
+const counted = (doubts: number) => `${doubts} more reason${doubts === 1 ? '' : 's'} for doubt`;
+
+/** The section whose figures a doubt touches. */
+function About({ doubt, sections }: { doubt: Doubt; sections: Section[] }): JSX.Element | null {
+  const title = sections.find((section) => section.id === doubt.section)?.title;
+  return doubt.section === null || title === undefined ? null : (
+    <>
+      <span class="faint">
+        (see <GoTo id={doubt.section}>{title}</GoTo>)
+      </span>{' '}
+    </>
+  );
 }
 
+/** All but the gravest, which the verdict has. */
 function Doubts({ doubts, sections }: { doubts: Doubt[]; sections: Section[] }): JSX.Element | null {
   if (doubts.length === 0) return null;
-  const title = (id: string | null) => sections.find((section) => section.id === id)?.title;
   return (
     <section class="doubts" id={`section-${DOUBTS}`} tabIndex={-1} aria-labelledby="doubts-title">
-      <h2 id="doubts-title">{counted(doubts)}</h2>
+      <h2 id="doubts-title">{counted(doubts.length)}</h2>
       <ul>
         {doubts.map((doubt, index) => (
           <li key={index}>
-            {doubt.text}{' '}
-            {doubt.section !== null && title(doubt.section) !== undefined ? (
-              <GoTo id={doubt.section}>{title(doubt.section)}</GoTo>
-            ) : (
-              <span class="faint">all figures</span>
-            )}
+            {doubt.text} <About doubt={doubt} sections={sections} />
           </li>
         ))}
       </ul>

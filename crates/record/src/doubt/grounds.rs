@@ -65,11 +65,11 @@ impl Grounds {
         match self {
             Self::Text(text) => text.clone(),
             Self::Unsent { share, most } => format!(
-                "the generator left {share} of the arrivals unsent (at most {most} may be): give it more cores, \
+                "torment itself left {share} of the arrivals unsent (at most {most} may be): give it more cores, \
                  or ask for a lower rate"
             ),
             Self::Late { p99, most } => format!(
-                "the generator itself was {p99} late at p99 (at most {most} may be): give it a core of its own, \
+                "torment itself was {p99} late at p99 (at most {most} may be): give it a core of its own, \
                  or ask for a lower rate"
             ),
             Self::Due { due, planned } => format!(
@@ -90,7 +90,7 @@ impl Grounds {
                 format!("{count} {arrival} failed for lack of a {lack}; {advice}")
             }
             Self::Busy { worked, waited } => format!(
-                "the generator worked {} of the time and waited {} for a processor; give it more loops with \
+                "torment itself worked {} of the time and waited {} for a processor; give it more loops with \
                  --cores, or a machine of its own",
                 percent(worked),
                 percent(waited)

@@ -107,7 +107,7 @@ mod tests {
         assert!(found[1].1.starts_with("worker 1: "), "{}", found[1].1);
         // A mean over all of them would be 58 % busy; by itself it has no name.
         let alone = fleet(vec![Worked { cpu: Nanos::from_millis(970), ..calm(0) }]);
-        assert!(alone[0].1.starts_with("the generator worked 97 %"), "{}", alone[0].1);
+        assert!(alone[0].1.starts_with("torment itself worked 97 %"), "{}", alone[0].1);
     }
 
     #[test]

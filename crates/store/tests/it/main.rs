@@ -4,4 +4,5 @@ mod before;
 mod begun;
 mod experiments;
 mod labels;
+mod still;
 mod store;

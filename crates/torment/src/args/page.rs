@@ -34,6 +34,7 @@ Examples:
   torment report 3f2a -o before.html      one of `torment list`
   torment report last -o limit.svg        where it breaks, as a picture
   torment report last -o limit.png        the same, for where no SVG is shown
+  torment report last -o load.svg         how a load went, as a picture
   torment report last -o try.svg          what became of each hypothesis, as a picture
   torment report last -o probe.svg        what each figure of the machine is made of, as a picture
   torment report last -o report.md        for a ticket or an article, with that picture beside it

@@ -4,11 +4,13 @@ use super::measure::Run;
 use super::runs::Compared;
 use crate::{RunView, caveats};
 use record::{Caveat, Doubt, Machine};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use units::Bytes;
 
-/// So many lines of two plans are said that differ.
-const PLAN_LINES: usize = 3;
+/// So many settings of two plans are said that differ.
+const SETTINGS: usize = 4;
+/// The setting that is the target.
+const TARGET: &str = "target.url";
 
 /// Everything that the runs do not have in common but should, and their own doubts: what makes them incomparable first.
 pub(super) fn doubts(runs: &[Run<'_>], compared: &[Compared]) -> Vec<Caveat> {
@@ -18,7 +20,7 @@ pub(super) fn doubts(runs: &[Run<'_>], compared: &[Compared]) -> Vec<Caveat> {
     let started = |view: &RunView| view.started.clone().expect("it was looked at before");
     let first = started(views[0]);
     for (view, run) in views.iter().zip(compared).skip(1) {
-        let (other, title, of) = (started(view), &run.title, &compared[0].title);
+        let (other, title, of) = (started(view), run.called(), compared[0].called());
         if let Some(words) = machines(&first.machine, &other.machine) {
             note(
                 Doubt::OtherMachine,
@@ -43,12 +45,12 @@ pub(super) fn doubts(runs: &[Run<'_>], compared: &[Compared]) -> Vec<Caveat> {
         if other.target != first.target {
             note(Doubt::OtherTarget, format!("{title} is of {}, {of} of {}", other.target, first.target));
         }
-        if let Some(words) = plans(&first.plan, &other.plan) {
-            note(Doubt::OtherPlan, format!("the plan of {title} is not that of {of}: {words}"));
+        if let Some(words) = plans(&first.plan, &other.plan, other.target != first.target) {
+            note(Doubt::OtherPlan, format!("{title} was made with other settings than {of}: {words}"));
         }
     }
     for (view, run) in views.iter().zip(compared) {
-        let title = &run.title;
+        let title = run.called();
         match &view.end {
             None if view.running => {
                 note(Doubt::StillRunning, format!("{title} is still running: this is what is known so far"))
@@ -100,18 +102,64 @@ fn machines(first: &Machine, other: &Machine) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// Lines of the one plan that the other has not.
-fn plans(first: &str, other: &str) -> Option<String> {
-    let lines = |text: &'static str, of: &str, without: &str| -> Vec<String> {
-        let known: BTreeSet<&str> = without.lines().map(str::trim).collect();
-        let new = of.lines().map(str::trim).filter(|line| !line.is_empty() && !known.contains(line));
-        new.map(|line| format!("{text} `{line}`")).collect()
-    };
-    let all: Vec<String> = [lines("it has", other, first), lines("it lacks", first, other)].concat();
-    let more = all.len().saturating_sub(PLAN_LINES);
-    let shown = all.iter().take(PLAN_LINES).map(String::as_str).collect::<Vec<_>>().join(", ");
+/// The settings by which two plans differ: `rate 2200 instead of 1800`; without the target's address, if that is told already.
+fn plans(first: &str, other: &str, target_is_told: bool) -> Option<String> {
+    let [first, other] = [first, other].map(|plan| {
+        let mut all = settings(plan);
+        all.retain(|(key, _)| !(target_is_told && key == TARGET));
+        all
+    });
+    let find =
+        |of: &[Setting], key: &str| of.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone());
+    let mut all: Vec<(String, String)> = Vec::new();
+    for (key, value) in &other {
+        match find(&first, key) {
+            Some(before) if before != *value => {
+                all.push((key.clone(), format!("{value} instead of {before}")))
+            }
+            Some(_) => {}
+            None => all.push((key.clone(), format!("{value} (which the other does not set)"))),
+        }
+    }
+    for (key, value) in &first {
+        if find(&other, key).is_none() {
+            all.push((key.clone(), format!("not set (which the other sets to {value})")));
+        }
+    }
+    let name = |key: &str| key.rsplit_once('.').map_or(key, |(_, name)| name).to_owned();
+    let alone = |key: &str| all.iter().filter(|(other, _)| name(other) == name(key)).count() == 1;
+    let said = all
+        .iter()
+        .map(|(key, words)| format!("{} {words}", if alone(key) { name(key) } else { key.clone() }));
+    let shown = said.take(SETTINGS).collect::<Vec<_>>().join(", ");
+    let more = all.len().saturating_sub(SETTINGS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!all.is_empty()).then(|| shown + &more)
+}
+
+/// A key with its tables before it, and its value.
+type Setting = (String, String);
+
+/// Every setting of a plan as it is stored: TOML, a key a line; what a value has in further lines belongs to it.
+fn settings(plan: &str) -> Vec<Setting> {
+    let (mut table, mut found): (String, Vec<Setting>) = (String::new(), Vec::new());
+    let mut tables: BTreeMap<String, usize> = BTreeMap::new();
+    for line in plan.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if let Some(name) = line.strip_prefix("[[").and_then(|line| line.strip_suffix("]]")) {
+            let nth = tables.entry(name.to_owned()).or_default();
+            *nth += 1;
+            table = format!("{name} {nth}.");
+        } else if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            table = format!("{name}.");
+        } else if let Some((key, value)) =
+            line.split_once(" = ").filter(|(key, _)| !key.contains(['"', '\'', ' ']))
+        {
+            found.push((format!("{table}{key}"), value.trim_matches('"').to_owned()));
+        } else if let Some((_, value)) = found.last_mut() {
+            *value = format!("{value} {line}");
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -130,12 +178,31 @@ mod tests {
         assert_eq!(machines(&hill, &hill), None);
         let other = Machine { cpus: 4, memory_bytes: (8 << 30) - (1 << 20), ..hill.clone() };
         assert_eq!(machines(&hill, &other).as_deref(), Some("4 processors instead of 2 processors"));
-        assert_eq!(plans("rate = 5\n", "rate = 5\n"), None);
+        assert_eq!(plans("rate = 5\n", "rate = 5\n", false), None);
+        let demo = "rate = 5\n[target]\nurl = \"demo\"\n";
+        let null = "rate = 6\nseed = 2\n[target]\n  url = \"null\"\n";
         assert_eq!(
-            plans("rate = 5\n[target]\n", "[target]\n  rate = 6\n").as_deref(),
-            Some("it has `rate = 6`, it lacks `rate = 5`")
+            plans(demo, null, false).as_deref(),
+            Some("rate 6 instead of 5, seed 2 (which the other does not set), url null instead of demo")
+        );
+        let told = "rate 6 instead of 5, seed 2 (which the other does not set)";
+        assert_eq!(plans(demo, null, true).as_deref(), Some(told), "that of the target is told already");
+        let flows = |last: &str| format!("[[step]]\nurl = \"/a\"\n[[step]]\nurl = \"/{last}\"\n");
+        assert_eq!(
+            plans(&flows("b"), &flows("c"), false).as_deref(),
+            Some("url /c instead of /b"),
+            "the second is not the first"
+        );
+        assert_eq!(
+            plans("[a]\nurl = 1\n[b]\nurl = 2\n", "[a]\nurl = 3\n", false).as_deref(),
+            Some("a.url 3 instead of 1, b.url not set (which the other sets to 2)")
+        );
+        let lines = "headers = [\n  \"x: 1\",\n]\n";
+        assert_eq!(
+            plans(lines, &lines.replace('1', "2"), false).as_deref(),
+            Some("headers [ \"x: 2\", ] instead of [ \"x: 1\", ]")
         );
         let many: String = (0..9).map(|n| format!("a{n} = 1\n")).collect();
-        assert!(plans("", &many).expect("they differ").ends_with(" and 6 more"));
+        assert!(plans("", &many, false).expect("they differ").ends_with(" and 5 more"));
     }
 }

@@ -1,7 +1,7 @@
 //! How runs differ from the first, as a picture: every difference with its interval, beside the stretch that does not matter.
 
 use super::measure::{Difference, Measure, Standing};
-use super::runs::RunComparison;
+use super::runs::{Compared, RunComparison};
 use crate::Tone;
 use crate::document::{Chart, Form, Piece, Point, Role, Row, Unit};
 
@@ -30,15 +30,15 @@ impl RunComparison {
         } else {
             ("differences-more", "more is better", ("worse", Tone::Bad), ("better", Tone::Good))
         };
-        let against = self.runs.first().map_or("", |run| run.title.as_str());
+        let against = self.runs.first().map(Compared::called).unwrap_or_default();
         let title = match self.runs.as_slice() {
-            [_, other] => format!("how {} differs from {against} ({direction})", other.title),
+            [_, other] => format!("how {} differs from {against} ({direction})", other.called()),
             _ => format!("how they differ from {against} ({direction})"),
         };
         let (low, high) = (1.0 / (1.0 + self.noise), 1.0 + self.noise);
         let chart = Chart::of(id, title, Form::Intervals, ("times as much", Unit::Ratio), ("", Unit::Count))
             .log_x()
-            .note("each line is the interval of a difference; the shade that holds all of it is the answer")
+            .note("each line is the 95 % interval of a difference; the shade that holds all of it is the answer")
             .band(below.0, None, Some(low), below.1)
             .band("no difference", Some(low), Some(high), Tone::Faint)
             .band(above.0, Some(high), None, above.1)
@@ -82,13 +82,13 @@ fn word(measure: &Measure, difference: &Difference, is_drawn: bool) -> Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{Compared, RunVerdict};
+    use crate::compare::RunVerdict;
     use record::RunId;
     use stats::Estimate;
 
     fn compared(names: &[&str], measures: Vec<Measure>) -> RunComparison {
         let run = |id: &&str| Compared {
-            id: RunId((*id).to_owned()),
+            id: RunId(format!("20261125-101633-{id}")),
             title: (*id).to_owned(),
             command: record::RunKind::Run,
             target: "http://a/".to_owned(),
@@ -153,7 +153,7 @@ mod tests {
         );
         let pictures = compared.pictures();
         let [more, less] = pictures.as_slice() else { panic!("{pictures:?}") };
-        assert_eq!(more.title, "how after differs from before (more is better)");
+        assert_eq!(more.title, "how “after” differs from “before” (more is better)");
         let names: Vec<&str> = more.bands.iter().map(|band| band.name.as_str()).collect();
         assert_eq!(names, ["worse", "no difference", "better"]);
         assert_eq!(less.bands[0].name, "better", "less of it");
@@ -178,7 +178,7 @@ mod tests {
         let notes: Vec<&str> = chart.rows.iter().map(|row| row.note.as_str()).collect();
         assert_eq!(
             (chart.title.as_str(), notes),
-            ("how they differ from a (less is better)", vec!["b", "c"])
+            ("how they differ from “a” (less is better)", vec!["b", "c"])
         );
     }
 }

@@ -3,6 +3,7 @@
 use super::doubts::doubts;
 use super::measure::{Measure, Run, Standing, measures};
 use super::spread::Spread;
+use crate::words::quoted;
 use crate::{Kind, RunView};
 use record::{Caveat, Label, Machine, RunId, RunKind};
 
@@ -43,6 +44,13 @@ pub struct Compared {
     pub label: Label,
     /// What gave first, in one sentence; none if nothing did, or nothing was watched.
     pub gave: Option<String>,
+}
+
+impl Compared {
+    /// How a sentence calls it.
+    pub(super) fn called(&self) -> String {
+        if self.title == self.id.0 { self.title.clone() } else { quoted(&self.title) }
+    }
 }
 
 /// What came of a run.
@@ -97,17 +105,17 @@ pub fn compare_runs(runs: &[(&RunView, &Spread)], noise: f64) -> Result<RunCompa
         ));
     }
     let measures = measures(runs, noise);
-    let void = |run: usize| (!is_trustworthy(runs[run].0)).then(|| compared[run].title.as_str());
+    let void = |run: usize| (!is_trustworthy(runs[run].0)).then(|| compared[run].called());
     let verdicts = (1..runs.len())
         .map(|run| match void(run).or_else(|| void(0)) {
             Some(void) => RunVerdict {
                 standing: Standing::Undecided,
                 words: format!(
                     "{}: undecided: {void} is not trustworthy; see its caveats, and repeat it",
-                    compared[run].title
+                    compared[run].called()
                 ),
             },
-            None => verdict(&compared[run].title, run, &measures, noise),
+            None => verdict(&compared[run].called(), run, &measures, noise),
         })
         .collect();
     Ok(RunComparison { doubts: doubts(runs, &compared), runs: compared, measures, verdicts, noise })
@@ -131,35 +139,38 @@ fn titles(runs: &[Run<'_>]) -> Vec<String> {
     runs.iter().zip(&names).map(|((view, _), name)| title((*view, name))).collect()
 }
 
+/// Of how a run differs so many figures are said, and how sure the first of them is; the rest stands below.
+const SAID: usize = 3;
+
 fn verdict(title: &str, run: usize, measures: &[Measure], noise: f64) -> RunVerdict {
-    let found = |standing: Standing| -> Vec<(&Measure, String)> {
-        let of_it = measures.iter().filter(|measure| measure.decides);
-        of_it
-            .filter_map(|measure| {
-                let difference = measure.differences[run].filter(|d| d.standing == standing)?;
-                let words = measure.difference_words(&difference);
-                Some((measure, format!("{} {words}", measure.title).trim().to_owned()))
-            })
-            .collect()
+    let found = |standing: Standing| -> Vec<&Measure> {
+        let differs = |measure: &&Measure| measure.differences[run].is_some_and(|d| d.standing == standing);
+        measures.iter().filter(|measure| measure.decides).filter(differs).collect()
     };
     let (worse, better) = (found(Standing::Worse), found(Standing::Better));
     let undecided = [found(Standing::Undecided), found(Standing::Unknown)].concat();
-    let list =
-        |of: &[(&Measure, String)]| of.iter().map(|(_, words)| words.as_str()).collect::<Vec<_>>().join(", ");
-    let also = |word: &str, of: &[(&Measure, String)]| {
-        if of.is_empty() { String::new() } else { format!("; {word}: {}", list(of)) }
+    let is_known = |measure: &&Measure| measure.differences[run].is_some_and(|d| d.interval.is_some());
+    let list = |of: &[&Measure], sure: bool| {
+        let first = of.iter().position(is_known).filter(|_| sure);
+        let words = |(nth, measure): (usize, &&Measure)| measure.change_words(run, Some(nth) == first);
+        let shown = of.iter().take(SAID).enumerate().map(words).collect::<Vec<_>>().join(", ");
+        let more = of.len().saturating_sub(SAID);
+        if more > 0 { format!("{shown} and {more} more") } else { shown }
+    };
+    let also = |word: &str, of: &[&Measure]| {
+        if of.is_empty() { String::new() } else { format!("; {word}: {}", list(of, false)) }
     };
     let beyond = units::Share(noise);
     let same = found(Standing::Same).len();
-    let (standing, words) = if let Some((leading, _)) = worse.first() {
+    let (standing, words) = if let Some(leading) = worse.first() {
         let word = adjective(leading.id, true);
-        let words = format!("{word}: {}{}", list(&worse), also("but better", &better));
+        let words = format!("{word}: {}{}", list(&worse, true), also("but better", &better));
         (Standing::Worse, words + &also("undecided", &undecided))
     } else if !undecided.is_empty() {
-        let words = format!("undecided: {}{}", list(&undecided), also("better", &better));
+        let words = format!("undecided: {}{}", list(&undecided, true), also("better", &better));
         (Standing::Undecided, words)
-    } else if let Some((leading, _)) = better.first() {
-        (Standing::Better, format!("{}: {}", adjective(leading.id, false), list(&better)))
+    } else if let Some(leading) = better.first() {
+        (Standing::Better, format!("{}: {}", adjective(leading.id, false), list(&better, true)))
     } else if same > 0 {
         (Standing::Same, format!("no difference beyond the noise of {beyond}"))
     } else {

@@ -6,10 +6,15 @@ use crate::document::{Doubt, Front, Head, Phase, State, Text, Tone};
 use crate::experiment::{Names, answer_word, ratio, rows};
 use crate::reason::TrialState;
 use crate::summary::{headline, machine_words, nothing, ours_next};
-use crate::{Kind, RunView, Trial, caveats, experiment, explain, freezes, sheet, verdict};
-use record::{Cause, Purpose, Standing};
+use crate::words::quoted;
+use crate::{Kind, RunView, Trial, Words, caveats, experiment, explain, freezes, sheet, verdict};
+use plan::Objective;
+use record::{Cause, Purpose, Standing, Verdict};
 use units::{Nanos, grouped};
 
+/// Trials near a limit, and those that are far from it, as shares of it.
+const NEAR: (f64, f64) = (0.97, 1.03);
+const EASY: (f64, f64) = (0.78, 0.82);
 /// Phases at most, the last ones: more could not be told apart.
 const PHASES: usize = 1_000;
 
@@ -19,6 +24,7 @@ pub(super) fn of(pages: &Pages) -> Front {
     // What stands above is not said again below.
     let mut chain = chain::of(run);
     verdict.extend(way_on(run));
+    verdict.extend(slow_counts(run));
     let drawn = run.diagnosis.as_ref().filter(|_| !chain.is_empty()).map(verdict::chain);
     // That torment is the limit is told with what it makes; that its diagnosis says so too is no news.
     let ours = run.diagnosis.as_ref().filter(|_| run.is_ours()).map(verdict::sentences).unwrap_or_default();
@@ -93,13 +99,15 @@ fn name(number: u32, purpose: Purpose, rate: Option<units::Rate>) -> String {
     rate.map_or(what.clone(), |rate| format!("{what}: {rate}"))
 }
 
-/// Two sentences at most: what holds, and what gave first; where nothing is known of that, what else must be known at once.
+/// What holds, and what gave first; where nothing is known of that, what else must be known at once. Between them why a load did not meet
+/// its goal.
 fn both(view: &RunView) -> Vec<Text> {
     if view.started.is_none() {
         return vec![nothing()];
     }
     let mut lines = headline(view).into_iter();
     let first = lines.next();
+    let why = if met(view) == Some(false) { lines.next() } else { None };
     let second = view
         .end
         .as_ref()
@@ -119,7 +127,7 @@ fn both(view: &RunView) -> Vec<Text> {
         .or_else(|| answered(view))
         .or_else(|| lines.next())
         .or_else(|| verdict::none(view.diagnosis.as_ref()?));
-    first.into_iter().chain(second).collect()
+    first.into_iter().chain(why).chain(second).collect()
 }
 
 /// What to do about what gave first, and what that should give.
@@ -130,7 +138,51 @@ fn way_on(view: &RunView) -> Vec<Text> {
     let Some(found) = view.diagnosis.as_ref().filter(|found| !found.findings.is_empty()) else {
         return Vec::new();
     };
-    explain::next(found).take(1).chain(found.prediction.as_ref().map(verdict::prediction)).collect()
+    explain::next(found)
+        .take(1)
+        .chain(found.prediction.as_ref().map(|found| verdict::prediction(view, found)))
+        .collect()
+}
+
+/// Whether a load met its goal.
+fn met(view: &RunView) -> Option<bool> {
+    match view.end.as_ref()?.verdict.as_ref()? {
+        Verdict::Goal { met, .. } => *met,
+        _ => None,
+    }
+}
+
+/// That the goal does not ask for quick answers, if it does not: how quick they are, and how to ask for that.
+fn slow_counts(view: &RunView) -> Option<Text> {
+    let goal = &view.started.as_ref()?.goal;
+    let objective: Objective = goal.parse().ok()?;
+    view.end.as_ref()?.verdict.as_ref()?;
+    if objective.deadline.is_some() || view.words() != Words::Requests {
+        return None;
+    }
+    let p99 = |trial: &Trial| trial.figures.response().map(|times| times.quantiles.p99);
+    let quick = match view.kind() {
+        Kind::Load if met(view) == Some(true) => format!("p99 is {}", p99(&view.load()?)?),
+        Kind::Search => {
+            let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower))?;
+            let good = |trial: &&Trial| TrialState::of(trial) == TrialState::Good;
+            let within = |low: f64, high: f64| {
+                let there = move |trial: &&Trial| {
+                    trial.rate.is_some_and(|r| (low * held..=high * held).contains(&r.0))
+                };
+                view.trials.iter().filter(good).filter(there).filter_map(p99)
+            };
+            let (least, most) = NEAR;
+            let near = within(least, most).max()?;
+            match within(EASY.0, EASY.1).max() {
+                Some(easy) => format!("p99 is {easy} at 80 % of that rate, {near} at most near it"),
+                None => format!("p99 is {near} at most near it"),
+            }
+        }
+        _ => return None,
+    };
+    let asks = format!("; {goal} does not ask for quick answers: --goal 'p99<50ms' would");
+    Some(Text::empty().and(Tone::Faint, "answers: ").then(quick).and(Tone::Faint, asks))
 }
 
 /// Says of what gave first how sure that is, where it is not.
@@ -156,9 +208,14 @@ fn answered(view: &RunView) -> Option<Text> {
             continue;
         };
         let comma = if line.pieces.is_empty() { "" } else { "; " };
-        line = line.then(comma).and(tone, word).then(format!(": {} {}", row.judged.name, ratio(interval)));
+        let Some(asked) = row.judged.hypothesis.and_then(|at| names.design.hypotheses.get(at)) else {
+            continue;
+        };
+        let (name, what) = (quoted(&row.judged.name), names.measured(asked.probe, asked.measure));
+        line = line.then(comma).and(tone, word).then(format!(": {name}, {what} {}", ratio(interval)));
     }
-    (!line.pieces.is_empty()).then_some(line)
+    let sure = format!("; {} sure of all answers together", names.design.confidence);
+    (!line.pieces.is_empty()).then(|| line.and(Tone::Faint, sure))
 }
 
 /// Every reason for doubt, with the section it is about.
@@ -214,8 +271,12 @@ fn section(doubt: &record::Doubt, kind: Kind) -> Option<&'static str> {
     }
 }
 
-/// Trials, or the starts of an experiment; the last so many.
+/// The trials of a search, or the starts of an experiment; the last so many.
 pub(super) fn phases(run: &RunView, most: usize) -> Vec<Phase> {
+    // Of a single load there is nothing to tell apart.
+    if run.kind() == Kind::Load {
+        return Vec::new();
+    }
     let early = run.trials.len().saturating_sub(most);
     let mut phases: Vec<Phase> = run.trials[early..].iter().filter_map(|trial| phase(run, trial)).collect();
     if let Some(current) = &run.current {

@@ -60,12 +60,16 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
     let mut lines = vec![line];
     let due = outcomes.total();
     if *loss > 0.0 || outcomes.bad() > 0 {
-        let why = load.and_then(why_bad_there).map(|why| format!("; {why}")).unwrap_or_default();
-        let counted = format!("{} of {} bad", grouped(outcomes.bad()), view.words().count(due));
+        let why = load.and_then(why_bad_there);
+        let (bad, all) = (outcomes.bad(), view.words().count(due));
+        let counted = match why {
+            // Lost is what a queue that grows would come to.
+            Some(why) if bad == 0 => format!("{why}, which loses as much in the long run; of {all} none was lost yet"),
+            Some(why) => format!("{} of {all} bad; {why}", grouped(bad)),
+            None => format!("{} of {all} bad", grouped(bad)),
+        };
         lines.push(
-            Text::empty()
-                .and(Tone::Strong, format!("lost {}", Share(*loss)))
-                .then(format!(": {counted}{why}")),
+            Text::empty().and(Tone::Strong, format!("lost {}", Share(*loss))).then(format!(": {counted}")),
         );
     }
     lines.extend(freezes::line(view));

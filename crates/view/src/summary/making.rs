@@ -14,12 +14,12 @@ pub(super) fn lines(words: Words, making: &Making) -> Vec<Text> {
     let Making { most, user, kernel, worked, waited, .. } = *making;
     let each = words.arrival();
     let limit = Text::empty().and(Tone::Warn, "torment is the limit").then(format!(
-        ", not the target: it makes {} {} against it",
+        ", not the target: against it torment makes {} {} at most",
         number(most),
         words.unit()
     ));
     let spends = Text::plain(format!(
-        "it spends {user} of its own and {kernel} in the kernel on a {each}; its loops worked {} of the time and waited {} for a processor",
+        "torment spends {user} of its own and {kernel} in the kernel on a {each}; its loops worked {} of the time and waited {} for a processor",
         Share(worked),
         Share(waited)
     ));
@@ -30,11 +30,11 @@ pub(super) fn lines(words: Words, making: &Making) -> Vec<Text> {
 pub(super) fn next(making: &Making) -> Text {
     let Making { waited, connects, .. } = *making;
     let helps = if waited >= WAITS {
-        "give it processors that the target does not use (--cores), or a machine of its own"
+        "give torment processors that the target does not use (--cores), or a machine of its own"
     } else if connects >= CONNECTS {
-        "most requests make a connection of their own: with keep-alive it makes several times as many"
+        "most requests make a connection of their own: with keep-alive torment makes several times as many"
     } else {
-        "give it more loops on idle processors (--cores), or load from another machine, or from several"
+        "give torment more loops on idle processors (--cores), or load from another machine, or from several"
     };
     Text::empty().and(Tone::Faint, "next: ").then(helps)
 }

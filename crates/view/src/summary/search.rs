@@ -229,14 +229,40 @@ fn evidence(view: &RunView, limit: &Limit, ended: &Ended) -> String {
             .and_then(|lower| length_at(view, lower))
             .map(|t| format!(" of {t}"))
             .unwrap_or_default();
+        let at = limit.held.map(|_| near(view, limit)).unwrap_or_default();
         format!(
-            "{} {clean} trial{s}{length}, {}, {bad}",
+            "{} {clean} trial{s}{length}{at}, {}, {bad}",
             limit.good_trials,
             view.words().count(limit.lower_due)
         )
     });
     let parts: Vec<String> = between.into_iter().chain(trials).collect();
     if parts.is_empty() { String::new() } else { format!("   ({})", parts.join("; ")) }
+}
+
+/// At which rates the good trials were that stand for a limit which was estimated: the highest of all. Who multiplies them by their length
+/// gets the requests that are counted.
+fn near(view: &RunView, limit: &Limit) -> String {
+    let mut good: Vec<&Trial> = measured_well(view).collect();
+    let rate = |trial: &Trial| trial.rate.map_or(0.0, |rate| rate.0);
+    good.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+    good.truncate(limit.good_trials as usize);
+    let due: u64 = good.iter().map(|trial| trial.figures.due).sum();
+    match (good.first(), good.last()) {
+        (Some(highest), Some(lowest)) if due == limit.lower_due => {
+            let (lowest, highest) = (number(rate(lowest)), number(rate(highest)));
+            if lowest == highest { format!(" at {highest}") } else { format!(" at {lowest} to {highest}") }
+        }
+        _ => " near it".to_owned(),
+    }
+}
+
+/// The good trials that were made to find the limit.
+fn measured_well(view: &RunView) -> impl Iterator<Item = &Trial> {
+    view.trials.iter().filter(|trial| {
+        matches!(trial.purpose, Purpose::Measure | Purpose::Confirm)
+            && TrialState::of(trial) == TrialState::Good
+    })
 }
 
 /// What is lost at any rate.
@@ -282,9 +308,7 @@ fn moves(limits: &[Limit]) -> Option<&Limit> {
 fn length_at(view: &RunView, rate: f64) -> Option<Nanos> {
     let seconds = |t: &Trial| t.loaded.as_secs_f64().round() as u64;
     let estimated = view.limits.first().is_some_and(|limit| limit.held.is_some());
-    let good = view.trials.iter().filter(|t| {
-        matches!(t.purpose, Purpose::Measure | Purpose::Confirm) && TrialState::of(t) == TrialState::Good
-    });
+    let good = measured_well(view);
     if estimated {
         return good.map(seconds).max().map(Nanos::from_secs);
     }

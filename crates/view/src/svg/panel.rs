@@ -1,10 +1,11 @@
 //! One chart within a frame: of points, of rows, or of bars.
 
 use super::bars;
+use super::course;
 use super::names::wide;
 use super::rows::{HEAD, LANE, NAMES, WORDS, height as height_of_rows};
 use crate::Tone;
-use crate::document::{Band, Chart, Form, Point, Series};
+use crate::document::{Band, Chart, Form, Point, Series, Unit};
 use crate::scale::Scale;
 use crate::words::xml;
 use std::fmt::Write;
@@ -72,7 +73,9 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
         let x = Scale::of(&chart.x, places.chain(ends).chain(edges));
         (x, Scale::downwards(chart.rows.len() as f64 + LANE), NAMES, WORDS)
     } else {
-        let heights = points().map(|point| point.y).chain(ends).chain(across);
+        // What runs along the time is seen for what it is beside nothing.
+        let nothing = (course::is_one(chart) && !chart.y.log).then_some(0.0);
+        let heights = points().map(|point| point.y).chain(ends).chain(across).chain(nothing);
         (Scale::of(&chart.x, places.chain(beyond)), Scale::of(&chart.y, heights), LEFT, RIGHT)
     };
     let frame = Frame {
@@ -94,6 +97,7 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
         area.names(out);
         return;
     }
+    area.marks(out);
     area.heading(out);
     for (nth, series) in chart.series.iter().enumerate() {
         match series.is_line() {
@@ -162,7 +166,7 @@ impl Area<'_> {
                 "<text class=\"tick\" x=\"{x}\" y=\"{y:.1}\" text-anchor=\"end\">{words}</text>"
             );
         }
-        let unit = if self.chart.x.unit == crate::document::Unit::PerSecond { ", a second" } else { "" };
+        let unit = if self.chart.x.unit == Unit::PerSecond { ", a second" } else { "" };
         let (x, y, name) = (f64::midpoint(left, right), bottom + 32.0, xml(&self.chart.x.name));
         let _ = writeln!(
             out,
@@ -174,8 +178,12 @@ impl Area<'_> {
     fn heading(&self, out: &mut String) {
         let Frame { left, right, top, .. } = self.frame;
         let y = top - 8.0;
-        let _ =
-            writeln!(out, "<text class=\"faint\" x=\"{left}\" y=\"{y}\">{}</text>", xml(&self.chart.y.name));
+        let title = match self.chart.y.unit {
+            _ if !course::is_one(self.chart) => self.chart.y.name.clone(),
+            Unit::PerSecond => format!("{}, a second", self.chart.title),
+            _ => self.chart.title.clone(),
+        };
+        let _ = writeln!(out, "<text class=\"faint\" x=\"{left}\" y=\"{y}\">{}</text>", xml(&title));
         if self.chart.series.len() < 2 {
             return;
         }
@@ -186,7 +194,7 @@ impl Area<'_> {
         let mut x = right - self.chart.series.iter().map(room).sum::<f64>() - judged;
         for (nth, series) in self.chart.series.iter().enumerate() {
             let (class, mark) = match series.is_line() {
-                true => ("line", "M-6 0H6"),
+                true => (course::class(self.chart, series), "M-6 0H6"),
                 false => ("plain", OUTLINES[nth % OUTLINES.len()]),
             };
             let _ = writeln!(
@@ -207,14 +215,19 @@ impl Area<'_> {
         }
     }
 
-    /// A line from point to point.
+    /// A line from point to point; where one has no height, it is broken.
     fn line(&self, out: &mut String, series: &Series) {
-        let mut path = String::new();
+        let (mut path, mut to) = (String::new(), 'M');
         for point in &series.points {
-            let to = if path.is_empty() { 'M' } else { 'L' };
-            let _ = write!(path, "{to}{:.1} {:.1}", self.at_x(point.x), self.at_y(point.y));
+            if point.y.is_finite() {
+                let _ = write!(path, "{to}{:.1} {:.1}", self.at_x(point.x), self.at_y(point.y));
+                to = 'L';
+            } else {
+                to = 'M';
+            }
         }
-        let _ = writeln!(out, "<path class=\"line\" d=\"{path}\"/>");
+        let class = course::class(self.chart, series);
+        let _ = writeln!(out, "<path class=\"{class}\" d=\"{path}\"/>");
     }
 
     fn bounds(&self, out: &mut String) {

@@ -146,7 +146,9 @@ fn a_slower_run_is_said_to_be_slower_in_every_form() {
     let found = compared(&[events(&USUAL), events(&slower())]).expect("they can be compared");
     assert_eq!((found.standing(), found.verdicts[0].standing), (Standing::Worse, Standing::Worse));
     assert!(
-        found.verdicts[0].words.contains("is slower: response p50 ×1.8 (1."),
+        found.verdicts[0]
+            .words
+            .contains("is slower: response p50 1.05 ms against 582 µs (+80 %; 95 % sure: +7"),
         "{}",
         found.verdicts[0].words
     );
@@ -157,7 +159,13 @@ fn a_slower_run_is_said_to_be_slower_in_every_form() {
     check("compare-slower.xml", &found.junit());
     let back = compared(&[events(&slower()), events(&USUAL)]).expect("they can be compared");
     assert_eq!(back.standing(), Standing::Better);
-    assert!(back.verdicts[0].words.contains("is faster: response p50 ×0.56"), "{}", back.verdicts[0].words);
+    assert!(
+        back.verdicts[0]
+            .words
+            .contains("is faster: response p50 582 µs against 1.05 ms (−44 %; 95 % sure: −4"),
+        "{}",
+        back.verdicts[0].words
+    );
 }
 
 #[test]
@@ -225,8 +233,13 @@ fn what_fails_more_often_is_worse_and_a_goal_missed_too() {
         (standing("goal"), standing("lost"), standing("goodput")),
         (Standing::Worse, Standing::Worse, Standing::Same)
     );
-    assert!(found.verdicts[0].words.starts_with("after is worse: goal"), "{}", found.verdicts[0].words);
-    assert!(found.verdicts[0].words.contains("counted bad +4 %"), "{}", found.verdicts[0].words);
+    assert!(
+        found.verdicts[0].words.starts_with(
+            "“after” is worse: goal no longer met, requests counted as bad 4 % against 0 %, +4 % ("
+        ),
+        "{}",
+        found.verdicts[0].words
+    );
 }
 
 #[test]
@@ -292,7 +305,7 @@ fn searches_are_compared_by_their_bounds() {
     assert_eq!(standings, [Standing::Worse, Standing::Same, Standing::Undecided]);
     assert_eq!(found.standing(), Standing::Worse);
     assert!(
-        found.verdicts[0].words.contains("limit (requests/s) ×0.5 (0.49–0.51)"),
+        found.verdicts[0].words.contains("limit 990/s against 1,984/s (×0.5; 95 % sure: ×0.49 to ×0.51)"),
         "{}",
         found.verdicts[0].words
     );

@@ -5,9 +5,9 @@ use crate::hand;
 use crate::hand::{Load, Run, check, curve, limit, load, pair};
 use record::watch::{Missing, Watched};
 use record::{Cause, Diagnosis, Ended, Failure, Making, NoFinding, Outcome, Purpose, Recovery};
-use store::{Answers, Before, RunSummary, State};
+use store::{Answers, Before, RunSummary, State, StoodStill};
 use torment_view::{RunView, changed, explain, list_json, list_lines, run_json, summary, who_waits};
-use units::Rate;
+use units::{Nanos, Rate};
 
 fn check_summary(name: &str, run: &Run) {
     let lines: Vec<String> = summary(&RunView::of(&run.events)).iter().map(ToString::to_string).collect();
@@ -255,6 +255,7 @@ fn list_of_every_kind() {
         search_ended: Some("converged".to_owned()),
         goal_met: None,
         loss: None,
+        stood_still: None,
         part_of: None,
         answers: None,
         over: None,
@@ -303,6 +304,7 @@ fn list_of_every_kind() {
         before: Some(Before { id: record::RunId("20261113-161502-p2d".to_owned()), held, lower, upper }),
         ..ended.clone()
     };
+    let still = |times, ms| StoodStill { times, longest: Nanos::from_millis(ms) };
     let answers = Answers { better: 2, no_difference: 1, undecided: 1, ..Answers::default() };
     let runs = [
         ended.clone(),
@@ -312,6 +314,9 @@ fn list_of_every_kind() {
         open(State::Running),
         RunSummary { lower: None, upper: None, ..open(State::CutShort) },
         load(Some(true), Some(0.0)),
+        RunSummary { stood_still: Some(still(7, 904)), ..load(Some(true), Some(0.0)) },
+        RunSummary { stood_still: Some(still(1, 450)), ..load(Some(false), Some(0.0117)) },
+        RunSummary { stood_still: Some(still(1, 450)), ..ended.clone() },
         load(Some(false), Some(0.0117)),
         load(None, Some(0.0)),
         RunSummary { error: Some("127.0.0.1:8080: connection refused".to_owned()), ..load(None, None) },
@@ -330,15 +335,18 @@ fn list_of_every_kind() {
         RunSummary { label: named("twice", &["nightly"]), ..after(None, 1000.0, 1020.0) },
     ];
     check("list.txt", &text(&list_lines(&runs, None)));
+    let froze =
+        text(&list_lines(&[RunSummary { stood_still: Some(still(12, 3_210)), ..search("noisy") }], None));
+    assert!(froze.contains("2,017; its capacity varies; stood still 12 times, 3.2 s at most)"), "{froze}");
     check("list-empty.txt", &text(&list_lines(&[], None)));
-    let widest = list_lines(&runs, None)[17].width();
+    let widest = list_lines(&runs, None)[20].width();
     assert!(text(&list_lines(&runs, Some(widest))).contains("could be noise"));
     let narrow = text(&list_lines(&runs, Some(widest - 1)));
     assert!(!narrow.contains("between") && narrow.contains("could be noise"), "{narrow}");
     let narrower = text(&list_lines(&runs, Some(widest - 40)));
     assert!(!narrower.contains("noise") && !narrower.contains(", sure"), "{narrower}");
     check("list.csv", &torment_view::list_grid(&runs).csv());
-    check("list.json", &(serde_json::to_string_pretty(&list_json(&runs[15..17])).expect("is JSON") + "\n"));
+    check("list.json", &(serde_json::to_string_pretty(&list_json(&runs[18..20])).expect("is JSON") + "\n"));
 }
 
 fn text(lines: &[torment_view::Text]) -> String {

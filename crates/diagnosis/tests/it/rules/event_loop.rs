@@ -97,8 +97,13 @@ fn a_loop_with_one_processor_needs_both() {
         bad.subjects[0].groups[0].run_delay_ns = ns(delay);
         let diagnosis = judged(service("python3.11", "uvicorn asgi:app", 1.0), run(0.6, 0.0), bad);
         expect(&diagnosis, Cause::Cpu);
+        // What is said twice of a service whose threads have its name.
+        assert!(!diagnosis.sentences[0].contains("uvicorn (uvicorn)"), "{:?}", diagnosis.sentences);
+        let prediction = diagnosis.prediction.expect("there is one");
+        let times = prediction.capacity.zip(prediction.from).map(|(gives, from)| gives.0 / from.0);
+        assert_eq!(times, Some(2.0), "{prediction:?}");
         let next = diagnosis.next.join("; ");
-        assert!(next.contains("more processors only with as many processes: uvicorn --workers 2"), "{next}");
+        assert!(next.contains("add processors and processes together: uvicorn --workers 2"), "{next}");
     }
 }
 

@@ -156,7 +156,7 @@ function Shapes({ chart }: { chart: Chart }): JSX.Element {
   );
 }
 
-/** What the strips along the top say of the load at that time. */
+/** What the strips above the axes say of the load at that time. */
 function Strips({ phases }: { phases: readonly Phase[] }): JSX.Element {
   const tones = new Set(phases.map((phase) => phase.tone));
   return (
@@ -166,9 +166,9 @@ function Strips({ phases }: { phases: readonly Phase[] }): JSX.Element {
         .map((tone) => (
           <li key={tone} class="shape">
             <svg class="swatch" width="22" height="4" viewBox="0 0 22 4" aria-hidden="true">
-              <line x2="22" y1="2" y2="2" stroke={toneColour(tone, scheme())} stroke-width="3" stroke-dasharray={strip(tone).join(' ')} />
+              <line x2="22" y1="2" y2="2" stroke={toneColour(tone, scheme())} stroke-width="4" stroke-dasharray={strip(tone).join(' ')} />
             </svg>
-            {`load ${word(tone)}`}
+            {`strip above: load ${word(tone)}`}
           </li>
         ))}
     </>

@@ -13,12 +13,15 @@ const ratio = () => window.devicePixelRatio || 1;
 /** How the strip of a phase is broken: through for good. */
 export const strip = (tone: Tone): readonly number[] => (tone === 'bad' ? [3, 2] : tone === 'warn' ? [8, 3] : []);
 
-/** Faint bands from top to bottom, each with a strip of its tone above. */
+/** How far above the axes the strips of phases lie, and how high they are, in CSS pixels: within the axes they would be taken for figures. */
+const STRIP = { away: 7, high: 4 };
+
+/** Faint bands from top to bottom, and above the axes a strip of the tone of each. */
 export function drawPhases(plot: uPlot, phases: readonly Phase[], scheme: Scheme): void {
   const { ctx, bbox } = plot;
   const px = ratio();
   ctx.save();
-  clip(plot);
+  clip(plot, 0, STRIP.away + STRIP.high);
   for (const phase of phases) {
     const left = plot.valToPos(phase.from, 'x', true);
     const right = plot.valToPos(phase.to, 'x', true);
@@ -28,11 +31,12 @@ export function drawPhases(plot: uPlot, phases: readonly Phase[], scheme: Scheme
     ctx.fillStyle = clear(colour, judged ? 0.07 : 0.035);
     ctx.fillRect(left, bbox.top, right - left, bbox.height);
     ctx.strokeStyle = clear(colour, judged ? 0.9 : 0.35);
-    ctx.lineWidth = 3 * px;
+    ctx.lineWidth = STRIP.high * px;
     ctx.setLineDash(strip(phase.tone).map((length) => length * px));
+    const height = bbox.top - (STRIP.away - STRIP.high / 2) * px;
     ctx.beginPath();
-    ctx.moveTo(left + px, bbox.top + 1.5 * px);
-    ctx.lineTo(Math.max(left + px, right - px), bbox.top + 1.5 * px);
+    ctx.moveTo(left + px, height);
+    ctx.lineTo(Math.max(left + px, right - px), height);
     ctx.stroke();
   }
   ctx.restore();
@@ -337,10 +341,11 @@ export function largest(counts: readonly number[]): number {
   return most;
 }
 
-/** Draws no further than the axes, or so much further. */
-function clip(plot: uPlot, margin = 0): void {
+/** Draws no further than the axes, or so much further; above them by so many CSS pixels more. */
+function clip(plot: uPlot, margin = 0, above = 0): void {
   const { left, top, width, height } = plot.bbox;
+  const up = margin + above * ratio();
   plot.ctx.beginPath();
-  plot.ctx.rect(left - margin, top - margin, width + 2 * margin, height + 2 * margin);
+  plot.ctx.rect(left - margin, top - up, width + 2 * margin, height + up + margin);
   plot.ctx.clip();
 }

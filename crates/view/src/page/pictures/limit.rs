@@ -5,16 +5,22 @@ use crate::document::{Chart, Form, Point, Role, Unit};
 use crate::words::number;
 use crate::{RunView, Times, Tone, Trial, TrialState, Words};
 use plan::Objective;
-use record::{CurvePoint, Purpose, Verdict};
+use record::Purpose;
 use stats::upper_bound;
 use units::Nanos;
 
-/// The knee is where the 99th percentile is so many times what it is at the lowest rate.
+/// From the knee on the 99th percentile is more than so many times what it is below half of the limit,
 const KNEE: f64 = 2.0;
+/// in all good trials, of which there must be so many on both sides: one slow trial is none. One this near to the limit is no news.
+const KNEE_TRIALS: usize = 2;
+const AT_LIMIT: f64 = 0.95;
 /// Rates are the same to a reader if they differ by less than this share.
 const ALIKE: f64 = 0.005;
 /// What lies beyond a rate that held, if none failed.
 const UNKNOWN: &str = "not known";
+/// What lies beyond one that most trials hold, where some good ones do, too; and otherwise.
+const OFTEN: &str = "fails too often";
+const OVERLOAD: &str = "overload";
 /// How sure the ends of a share are: each of the two sides.
 const SIDE: f64 = 0.975;
 
@@ -70,18 +76,25 @@ fn limit(view: &RunView) -> Chart {
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         points
     };
-    let knee = knee(curve(view));
+    let knee = knee(view);
     let unit = view.words().unit();
     let (holds, title) = match view.fails_at() {
         Some(_) => ("holds", "where it breaks"),
         None => ("holds at least", "what it holds"),
     };
-    let shades = if view.fails_at().is_some() { "; amber: where the limit lies, red: beyond it" } else { "" };
+    let beyond = beyond(view);
+    let shades = match view.fails_at() {
+        Some(_) if beyond == OFTEN => {
+            "; amber: where the limit lies, red: where more than one trial of ten fails, though some are good"
+        }
+        Some(_) => "; amber: where the limit lies, red: beyond it",
+        None => "",
+    };
     let mut note = format!("each mark is a quantile of one trial{shades}");
     if let Some(rate) = knee {
         let rate = number(rate);
         note += &format!(
-            "; the knee at {rate} {unit} is where p99 exceeds {KNEE} times what it is at the lowest rate"
+            "; from the knee at {rate} {unit} on, p99 is more than twice what it is below half of the limit"
         );
     }
     if let Some(asked) = asked::now(view) {
@@ -96,7 +109,7 @@ fn limit(view: &RunView) -> Chart {
         .points("p99.9", Role::Largest, of(|times| times.quantiles.p99_9))
         .bound("goal", deadline(view), Tone::Bad);
     let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
-    shaded(view, chart, "overload").upright(holds, held, Tone::Good).upright("knee", knee, Tone::Warn)
+    shaded(view, chart, beyond).upright(holds, held, Tone::Good).upright("knee", knee, Tone::Warn)
 }
 
 /// Of the trials at each rate, how many were good.
@@ -150,16 +163,104 @@ fn shaded(view: &RunView, chart: Chart, beyond: &str) -> Chart {
     }
 }
 
-fn curve(view: &RunView) -> &[CurvePoint] {
-    match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
-        Some(Verdict::Limits { curve, .. }) => curve,
-        _ => &[],
-    }
+/// What is to be said of what lies beyond the limit.
+fn beyond(view: &RunView) -> &'static str {
+    let good = |from: f64| {
+        let mut there = judged(view).filter(|(at, _)| *at > from * (1.0 + ALIKE));
+        there.any(|(_, trial)| TrialState::of(trial) == TrialState::Good)
+    };
+    if view.fails_at().is_some_and(good) { OFTEN } else { OVERLOAD }
 }
 
-/// The lowest rate of the curve at which response time has begun to climb.
-fn knee(curve: &[CurvePoint]) -> Option<f64> {
-    let lowest = curve.iter().min_by(|a, b| a.rate.0.total_cmp(&b.rate.0))?;
-    let climbs = |at: &&CurvePoint| at.response_p99.0 as f64 > KNEE * lowest.response_p99.0 as f64;
-    curve.iter().filter(climbs).map(|at| at.rate.0).min_by(f64::total_cmp)
+/// The lowest rate from which on every good trial is slower than those far below the limit; none where that is the limit itself.
+fn knee(view: &RunView) -> Option<f64> {
+    // Where torment is the limit, what climbs is its own.
+    let limit = view.limits.first().filter(|_| !view.is_ours())?;
+    let (held, lower) = (limit.held.or(limit.lower)?, limit.lower?);
+    let good = judged(view).filter(|(at, trial)| *at <= held && TrialState::of(trial) == TrialState::Good);
+    let p99 = |trial: &Trial| trial.figures.response().map(|times| times.quantiles.p99.as_secs_f64());
+    let mut good: Vec<(f64, f64)> = good.filter_map(|(at, trial)| Some((at, p99(trial)?))).collect();
+    good.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut quick: Vec<f64> = good.iter().filter(|(at, _)| *at <= held / 2.0).map(|(_, p99)| *p99).collect();
+    quick.sort_by(f64::total_cmp);
+    let usual = quick.get(quick.len() / 2).filter(|_| quick.len() >= KNEE_TRIALS)?;
+    let slow = good.iter().take_while(|(_, p99)| *p99 > KNEE * usual).map(|(at, _)| *at);
+    let slow: Vec<f64> = slow.collect();
+    slow.last().copied().filter(|at| slow.len() >= KNEE_TRIALS && *at < AT_LIMIT * lower)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Figures;
+    use record::{Judgement, Limit, LimitUnit, Recovery, Slice};
+    use units::Rate;
+
+    fn trial(number: u32, rate: f64, p99_ms: u64) -> Trial {
+        let mut total = Slice { due: 100, ..Slice::default() };
+        (0..100).for_each(|_| total.response.record(Nanos::from_millis(p99_ms)));
+        Trial {
+            number,
+            words: Words::Requests,
+            purpose: Purpose::Measure,
+            rate: Some(Rate(rate)),
+            planned: None,
+            loaded: Nanos::from_secs(1),
+            drain: Nanos::ZERO,
+            hopeless: false,
+            recovery: Recovery::NotNeeded,
+            caveats: Vec::new(),
+            members: Vec::new(),
+            judgement: Some(Judgement {
+                loss: 0.0,
+                good: true,
+                growth_per_second: None,
+                invalid: Vec::new(),
+            }),
+            figures: Figures::of(&total),
+        }
+    }
+
+    fn found(trials: &[(f64, u64)]) -> RunView {
+        let numbered = (1..).zip(trials);
+        let limit = Limit {
+            goal: "nine-of-ten".to_owned(),
+            held: Some(1000.0),
+            lower: Some(980.0),
+            upper: Some(1020.0),
+            unit: LimitUnit::Requests,
+            regular: true,
+            good_trials: 1,
+            bad_trials: 1,
+            lower_due: 100,
+            lower_bad: 0,
+            throughput: None,
+        };
+        RunView {
+            trials: numbered.map(|(number, (rate, p99))| trial(number, *rate, *p99)).collect(),
+            limits: vec![limit],
+            ..RunView::default()
+        }
+    }
+
+    /// At half of the limit of a Node service one trial of two seconds was slow; that was drawn as the knee.
+    #[test]
+    fn a_knee_is_where_response_time_climbs_and_stays() {
+        let quick = [(100.0, 4), (200.0, 5), (400.0, 4)];
+        let knee = |more: &[(f64, u64)]| knee(&found(&[&quick, more].concat()));
+        assert_eq!(knee(&[(500.0, 150), (800.0, 5), (900.0, 6)]), None, "one slow trial");
+        assert_eq!(knee(&[(700.0, 6), (800.0, 12), (900.0, 40)]), Some(800.0));
+        assert_eq!(knee(&[(700.0, 6), (800.0, 5), (900.0, 40)]), None, "only one is slow");
+        assert_eq!(knee(&[(900.0, 6), (960.0, 40), (1000.0, 60)]), None, "that is the limit");
+        assert_eq!(super::knee(&found(&[(800.0, 12), (900.0, 40)])), None, "nothing to compare it with");
+    }
+
+    #[test]
+    fn good_trials_beyond_a_limit_that_varies_are_not_called_overload() {
+        let mut view = found(&[(900.0, 5), (1040.0, 8)]);
+        assert_eq!(beyond(&view), OFTEN);
+        assert!(limit(&view).note.contains("more than one trial of ten fails"), "{}", limit(&view).note);
+        view.trials.pop();
+        assert_eq!(beyond(&view), OVERLOAD);
+    }
 }

@@ -13,7 +13,7 @@ pub(super) fn section(run: &RunView) -> Section {
         let said = (loaded && run.started.is_some()).then(|| Text::empty().and(Tone::Warn, no_verdict(run)));
         return section.texts(said);
     };
-    let mut section = section.texts(conclusion(diagnosis));
+    let mut section = section.texts(conclusion(run, diagnosis));
     for (index, finding) in diagnosis.findings.iter().enumerate() {
         section = section.texts(of(index, finding, diagnosis)).table(facts(finding));
     }

@@ -44,9 +44,11 @@ fn course(pages: &Pages) -> Vec<Chart> {
     .column("service p99", Role::Busy, "service_p99")
     .marks(still(run));
     let waiting = Chart::over_time("waiting", "requests that wait", Form::Lines, ("requests", Unit::Count))
-        .note("in flight: sent and not done; backlog: due and not sent; at the end of each second")
-        .column("in flight", Role::Busy, "in_flight")
-        .column("backlog", Role::Waiting, "backlog");
+        .note("due and not answered: the most and the mean within each second; not sent: of them, at its end")
+        .column("most", Role::Largest, "outstanding_max")
+        .column("mean", Role::Busy, "outstanding_mean")
+        .column("not sent", Role::Waiting, "backlog")
+        .marks(still(run));
     [rate, response, waiting].into_iter().filter_map(|chart| pages.filled(chart)).collect()
 }
 

@@ -285,6 +285,7 @@ pub fn diagnosis() -> Diagnosis {
         prediction: Some(Prediction {
             change: "with 20 connections".to_owned(),
             capacity: Some(Rate(390.0)),
+            from: None,
             then: "PostgreSQL's processors".to_owned(),
         }),
         unless: vec!["fewer than 10 connections are established, or workers are on a processor".to_owned()],

@@ -1,7 +1,7 @@
 //! An experiment.
 
 use crate::hand::experiment::{Arm, Course, Says, asks, judged, noise, probe};
-use crate::page::kit::{chart, document, golden, said, section, words};
+use crate::page::kit::{chart, document, golden, image, said, section, words};
 use plan::{At, Measure};
 use record::{Answer, Cause, Caveat, Doubt, Event, ExperimentEnd, Standing};
 use torment_view::Tone;
@@ -72,7 +72,10 @@ fn an_experiment() {
     let front = &document.front;
     let words = words(front);
     assert_eq!(words[0], "1 better, 1 worse, 1 undecided · 4 blocks, 10 at most");
-    assert_eq!(words[1], "better: virtual threads ×1.24 (1.15–1.34); worse: a pool of 50 ×0.81 (0.76–0.86)");
+    assert_eq!(
+        words[1],
+        "better: “virtual threads”, writes: capacity ×1.24 (1.15–1.34); worse: “a pool of 50”, writes: capacity ×0.81 (0.76–0.86); 95 % sure of all answers together"
+    );
     let experiment = section(front, "experiment");
     let starts = experiment.tables.iter().find(|table| table.title.starts_with("starts")).expect("a table");
     assert_eq!(starts.rows.len(), 3 + 4 * 4);
@@ -154,7 +157,7 @@ fn the_picture_of_an_experiment_has_every_start_and_every_answer() {
 #[test]
 fn the_picture_of_an_experiment_is_an_image() {
     let front = pictured();
-    let picture = torment_view::svg(&front).expect("an experiment has effects");
+    let picture = image(&front).expect("an experiment has effects");
     let marks = front.pictures.iter().flat_map(|chart| &chart.series).map(|series| series.points.len());
     assert_eq!(picture.matches("<g><title>").count(), marks.sum::<usize>());
     for said in [

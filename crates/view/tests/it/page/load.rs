@@ -3,7 +3,7 @@
 use crate::hand::{Run, load};
 use crate::page::kit::{at, chart, document, golden, said, section, words};
 use record::{Outcome, Purpose};
-use torment_view::document::Document;
+use torment_view::document::{Document, Timeline};
 use torment_view::page::Pages;
 
 /// The rare things on the axis of all others: requests that were sent once more, and moments in which the target stood still.
@@ -23,7 +23,14 @@ fn what_happens_now_and_then_is_drawn_where_it_happened() {
 
     let froze = (1..6).fold(load(Purpose::Load, 1000.0, 60), |load, nth| load.still(10_000 * nth - 980, 980));
     let froze = of(froze);
-    for id in ["rate", "response-time", "heat"] {
+    let image = torment_view::svg(&froze).expect("a load has its course");
+    assert_eq!(
+        image.matches("class=\"still\"").count(),
+        3 * (5 + 1),
+        "five in each panel, and what they are"
+    );
+    assert_eq!(image.matches(">stood still</text>").count(), 3, "{image}");
+    for id in ["rate", "response-time", "waiting", "heat"] {
         let marks: Vec<f64> = chart(&froze.front, id).marks.iter().map(|mark| mark.to - mark.from).collect();
         assert!(!marks.is_empty() && marks.iter().all(|length| *length > 0.5), "{id}: {marks:?}");
     }
@@ -42,11 +49,24 @@ fn a_load_that_fails_its_goal() {
         words[1].starts_with("lost 2.5 %: 300 of 12,000 requests bad; the queue grows by 8 "),
         "{words:?}"
     );
-    // It begins with how it went, which no image without a time line has.
+    // It begins with how it went.
     let pictures: Vec<&str> = front.pictures.iter().map(|chart| chart.id.as_str()).collect();
     assert_eq!(pictures, ["rate", "response-time", "waiting"]);
     assert!(section(front, "load").charts.iter().all(|chart| !pictures.contains(&chart.id.as_str())));
-    assert_eq!(torment_view::svg(front), None);
+    let image = torment_view::svg(&document).expect("a load has its course");
+    for drawn in [
+        ">rate, a second<",
+        ">response time<",
+        ">requests that wait<",
+        "course ninety-nine",
+        ">15 s<",
+        ">400<",
+    ] {
+        assert!(image.contains(drawn), "no {drawn} in {image}");
+    }
+    assert!(!image.contains("NaN") && !image.contains("inf") && !image.contains("stood still"), "{image}");
+    let nothing = Document { timeline: Timeline::default(), ..document.clone() };
+    assert!(!torment_view::svg(&nothing).expect("its axes").contains("course ninety-nine"));
     let outcomes = chart(front, "outcomes");
     let names: Vec<&str> = outcomes.series.iter().map(|series| series.name.as_str()).collect();
     assert_eq!(names, ["ok", "timeout"]);

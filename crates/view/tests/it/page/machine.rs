@@ -1,11 +1,11 @@
 //! What the machine itself was asked.
 
 use crate::hand::Run;
-use crate::page::kit::{at, chart, document, said, section, words};
+use crate::page::kit::{at, chart, document, image, said, section, words};
 use record::{CacheModel, Caveat, Conditions, Doubt, Event, Figure, Gave, Room, Summand, Unit, Verdict};
 use torment_view::document::{Chart, Form, Front, Role, Unit as AxisUnit};
 use torment_view::page::Pages;
-use torment_view::{Glyphs, RunView, Tone, sketch, svg};
+use torment_view::{Glyphs, RunView, Tone, sketch};
 use units::{Bytes, Nanos};
 
 fn room() -> Room {
@@ -23,8 +23,8 @@ fn room() -> Room {
 }
 
 /// As an image it has every mark with what it says; a line is one.
-fn image(front: &Front) -> String {
-    let picture = svg(front).expect("it has a picture");
+fn drawn(front: &Front) -> String {
+    let picture = image(front).expect("it has a picture");
     let marks = front.pictures.iter().flat_map(|chart| &chart.series).filter(|series| series.name != "model");
     let marks: usize = marks.map(|series| series.points.len()).sum();
     assert_eq!(picture.matches("<g><title>").count(), marks, "{picture}");
@@ -91,7 +91,7 @@ fn threads_until_a_limit_gave() {
             [("reached", 32_366.0, Tone::Good), ("kernel.pid_max gave; allowed", 32_368.0, Tone::Bad)];
         assert_eq!(upright(chart), expected);
     }
-    let picture = image(&front);
+    let picture = drawn(&front);
     for said in [">reached 32,366<", ">kernel.pid_max gave; allowed 32,368<", ">time for a thread<"] {
         assert!(picture.contains(said), "no {said} in {picture}");
     }
@@ -116,7 +116,7 @@ fn threads_as_many_as_were_asked_for() {
     assert!(limit.x.log, "on another axis a hundred threads are at its edge");
     let expected = [("reached", 1000.0, Tone::Good), ("kernel.pid_max allows", 32_368.0, Tone::Faint)];
     assert_eq!(upright(limit), expected);
-    image(&front);
+    drawn(&front);
 }
 
 fn measured(table: &str, row: &str, column: &str, unit: Unit, values: &[f64]) -> Event {
@@ -173,7 +173,7 @@ fn a_working_set_that_no_longer_fits() {
         ("half the rate, predicted", mib(270), Tone::Faint),
     ];
     assert_eq!(upright(limit), expected);
-    let picture = image(&front);
+    let picture = drawn(&front);
     for said in [">half the rate 2 µs<", ">half the rate at 256 MiB<", "class=\"line\"", ">128 MiB<"] {
         assert!(picture.contains(said), "no {said} in {picture}");
     }
@@ -205,7 +205,7 @@ fn a_working_set_behind_the_processors_caches() {
     let expected = [("L1", None, kib(32), Tone::Faint), ("L3", kib(1024), kib(32 << 10), Tone::Faint)];
     assert_eq!(bands(limit), expected, "shaded in turn");
     assert_eq!(upright(limit).len(), 3, "each has its name");
-    let picture = image(&front);
+    let picture = drawn(&front);
     assert!(
         picture.contains(">L2 1 MiB<") && picture.contains("<title>16 KiB, huge pages 1.1 ns at 16 KiB<"),
         "{picture}"
@@ -231,7 +231,7 @@ fn figures_of_a_machine() {
     );
     assert_eq!(table.rows[0][1].text, "905 µs");
     assert_eq!(sheet.doubts[0].section.as_deref(), Some("figures"));
-    assert!(sheet.pictures.is_empty() && svg(&sheet).is_none(), "one alone has nothing to be seen beside");
+    assert!(sheet.pictures.is_empty() && image(&sheet).is_none(), "one alone has nothing to be seen beside");
 }
 
 /// Each figure a bar in the picture of its table, with what it should come to, on the axis that shows all of them.
@@ -306,7 +306,7 @@ fn figures_of_a_machine_are_bars() {
     assert_eq!(switch.series[0].points[0].label, "", "all were under the same circumstances");
     assert_eq!(front.pictures[3].x.unit, AxisUnit::BytesPerSecond);
 
-    let picture = image(&front);
+    let picture = drawn(&front);
     for said in [
         "<title>fork, 64 MiB, 1.24 ms (1.19 ms–1.27 ms)</title>",
         "<title>fork, 64 MiB: as at 0 MiB, 48 µs</title>",
@@ -333,7 +333,7 @@ fn the_time_of_a_process() {
     let front = Pages::of(&run.events).front();
     let [alone] = front.pictures.as_slice() else { panic!("one picture: {:?}", front.pictures) };
     assert_eq!((alone.title.as_str(), alone.rows.len(), alone.x.log), ("processes: one alone", 3, false));
-    assert!(image(&front).contains("<title>loader, 830 µs"), "without what tells apart what is alike");
+    assert!(drawn(&front).contains("<title>loader, 830 µs"), "without what tells apart what is alike");
 }
 
 /// What is seen of the machine while nothing is loaded has rows of its own.

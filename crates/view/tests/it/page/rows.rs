@@ -55,15 +55,15 @@ fn a_whole_day_stays_small() {
     for index in 0..86_400 {
         let Event::SliceDone { slice, .. } = &mut event else { unreachable!("it is one") };
         slice.index = index;
-        slice.in_flight = u64::from(index == 23_456) * 5000;
+        slice.outstanding = vec![if index == 23_456 { 5000.0 } else { 0.0 }, 0.0];
         pages.fold(&event);
     }
     assert!(pages.rows() <= 4_000, "{}", pages.rows());
     let document = document(&pages);
     assert!(document.timeline.at.len() <= ROWS);
-    let in_flight =
-        document.timeline.columns.iter().find(|column| column.id == "in_flight").expect("a column");
-    assert!(in_flight.values.contains(&Some(5000.0)), "the one peak survives");
+    let waiting =
+        document.timeline.columns.iter().find(|column| column.id == "outstanding_max").expect("a column");
+    assert!(waiting.values.contains(&Some(5000.0)), "the one peak survives");
     let offered = document.timeline.columns.iter().find(|column| column.id == "offered").expect("a column");
     assert!(offered.values.iter().flatten().all(|rate| *rate == 3.0));
     assert!(*document.timeline.at.last().expect("rows") > 86_000.0);
