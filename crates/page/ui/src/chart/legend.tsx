@@ -159,18 +159,18 @@ function Shapes({ chart }: { chart: Chart }): JSX.Element {
 /** What the strips above the axes say of the load at that time. */
 function Strips({ phases }: { phases: readonly Phase[] }): JSX.Element {
   const tones = new Set(phases.map((phase) => phase.tone));
+  const judged = (['good', 'bad', 'warn'] as const).filter((tone) => tones.has(tone));
   return (
     <>
-      {(['good', 'bad', 'warn'] as const)
-        .filter((tone) => tones.has(tone))
-        .map((tone) => (
-          <li key={tone} class="shape">
-            <svg class="swatch" width="22" height="4" viewBox="0 0 22 4" aria-hidden="true">
-              <line x2="22" y1="2" y2="2" stroke={toneColour(tone, scheme())} stroke-width="4" stroke-dasharray={strip(tone).join(' ')} />
-            </svg>
-            {`strip above: load ${word(tone)}`}
-          </li>
-        ))}
+      {judged.length > 0 && <li class="shape">strip above, each load:</li>}
+      {judged.map((tone) => (
+        <li key={tone} class="shape">
+          <svg class="swatch" width="22" height="4" viewBox="0 0 22 4" aria-hidden="true">
+            <line x2="22" y1="2" y2="2" stroke={toneColour(tone, scheme())} stroke-width="4" stroke-dasharray={strip(tone).join(' ')} />
+          </svg>
+          {word(tone)}
+        </li>
+      ))}
     </>
   );
 }
