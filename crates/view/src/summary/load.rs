@@ -64,7 +64,9 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
         let (bad, all) = (outcomes.bad(), view.words().count(due));
         let counted = match why {
             // Lost is what a queue that grows would come to.
-            Some(why) if bad == 0 => format!("{why}, which loses as much in the long run; of {all} none was lost yet"),
+            Some(why) if bad == 0 => {
+                format!("{why}, which loses as much in the long run; of {all} none was lost yet")
+            }
             Some(why) => format!("{} of {all} bad; {why}", grouped(bad)),
             None => format!("{} of {all} bad", grouped(bad)),
         };
