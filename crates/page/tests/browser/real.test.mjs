@@ -100,8 +100,8 @@ test('a search, followed from its first second to its verdict, then frozen', { s
 test('the history of the store, and two runs beside each other', { skip }, async () => {
   for (const rate of ['300', '600']) {
     await run(TORMENT, ['run', 'demo', '-r', rate, '-d', '3s', '--store', join(folder, 'runs.db')]).catch((error) => {
-      // A goal that is not met is an answer too.
-      if (error.code !== 99) throw error;
+      // A goal that is not met is an answer too, and so is a load that a busy machine made late.
+      if (![92, 99].includes(error.code)) throw error;
     });
   }
   const torment = start(['serve', '--listen', '127.0.0.1:0']);

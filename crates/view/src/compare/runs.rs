@@ -141,6 +141,8 @@ fn titles(runs: &[Run<'_>]) -> Vec<String> {
 
 /// Of how a run differs so many figures are said, and how sure the first of them is; the rest stands below.
 const SAID: usize = 3;
+/// And so many of what does not decide.
+const ASIDE: usize = 1;
 
 fn verdict(title: &str, run: usize, measures: &[Measure], noise: f64) -> RunVerdict {
     let found = |standing: Standing| -> Vec<&Measure> {
@@ -150,28 +152,36 @@ fn verdict(title: &str, run: usize, measures: &[Measure], noise: f64) -> RunVerd
     let (worse, better) = (found(Standing::Worse), found(Standing::Better));
     let undecided = [found(Standing::Undecided), found(Standing::Unknown)].concat();
     let is_known = |measure: &&Measure| measure.differences[run].is_some_and(|d| d.interval.is_some());
-    let list = |of: &[&Measure], sure: bool| {
+    let list = |of: &[&Measure], most: usize, sure: bool| {
         let first = of.iter().position(is_known).filter(|_| sure);
         let words = |(nth, measure): (usize, &&Measure)| measure.change_words(run, Some(nth) == first);
-        let shown = of.iter().take(SAID).enumerate().map(words).collect::<Vec<_>>().join(", ");
-        let more = of.len().saturating_sub(SAID);
+        let shown = of.iter().take(most).enumerate().map(words).collect::<Vec<_>>().join(", ");
+        let more = of.len().saturating_sub(most);
         if more > 0 { format!("{shown} and {more} more") } else { shown }
     };
     let also = |word: &str, of: &[&Measure]| {
-        if of.is_empty() { String::new() } else { format!("; {word}: {}", list(of, false)) }
+        if of.is_empty() { String::new() } else { format!("; {word}: {}", list(of, ASIDE, false)) }
     };
     let beyond = units::Share(noise);
-    let same = found(Standing::Same).len();
+    let same = found(Standing::Same);
+    // That limits are the same is told with them: who compares searches asks for nothing else.
+    let limit =
+        same.iter().find(|measure| measure.id == "capacity").map(|measure| measure.change_words(run, true));
     let (standing, words) = if let Some(leading) = worse.first() {
         let word = adjective(leading.id, true);
-        let words = format!("{word}: {}{}", list(&worse, true), also("but better", &better));
+        let words = format!("{word}: {}{}", list(&worse, SAID, true), also("but better", &better));
         (Standing::Worse, words + &also("undecided", &undecided))
     } else if !undecided.is_empty() {
-        let words = format!("undecided: {}{}", list(&undecided, true), also("better", &better));
-        (Standing::Undecided, words)
+        let words = match limit {
+            Some(limit) => format!("{limit}, no difference{}", also("undecided", &undecided)),
+            None => format!("undecided: {}", list(&undecided, SAID, true)),
+        };
+        (Standing::Undecided, words + &also("better", &better))
     } else if let Some(leading) = better.first() {
-        (Standing::Better, format!("{}: {}", adjective(leading.id, false), list(&better, true)))
-    } else if same > 0 {
+        (Standing::Better, format!("{}: {}", adjective(leading.id, false), list(&better, SAID, true)))
+    } else if let Some(limit) = limit {
+        (Standing::Same, format!("{limit}, no difference beyond the noise of {beyond}"))
+    } else if !same.is_empty() {
         (Standing::Same, format!("no difference beyond the noise of {beyond}"))
     } else {
         (Standing::Unknown, "nothing to compare it by".to_owned())
