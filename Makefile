@@ -28,7 +28,7 @@ page: $(PAGE) ## The page, by npm, to be put into the binary; without npm or a n
 $(PAGE): $(PAGE_SOURCES)
 	@crates/page/build-ui.sh
 
-test: ## Everything, with a real PostgreSQL and nginx; installs them when root, says what is missing otherwise. TORMENT_BIN=PATH tries another binary.
+test: ## Everything, with a real PostgreSQL, nginx and sshd; installs them when root, says what is missing otherwise. TORMENT_BIN=PATH tries another binary.
 	$(MAKE) -j2 prepared built
 	./tests/run.sh $(SIDE_BY_SIDE)
 	$(MAKE) -j3 targets zoo-cheap browser

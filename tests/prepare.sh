@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what the tests need beside Rust and a C compiler: PostgreSQL, nginx and curl, and for the services in targets/
+# Installs what the tests need beside Rust and a C compiler: PostgreSQL, nginx, curl and OpenSSH, and for the services in targets/
 # a JDK with Maven, Node with npm, Go, and gunicorn; and chromium, in which the page is tried. Builds those services; what cannot
 # be had is skipped, and says so.
 # Usage: tests/prepare.sh [zoo]      zoo: also what only `make zoo` needs
@@ -10,6 +10,8 @@ missing=
 [ -n "$(ls -d /usr/lib/postgresql/*/bin/initdb 2>/dev/null)" ] || has initdb || missing="$missing postgresql"
 has nginx || [ -x /usr/sbin/nginx ] || missing="$missing nginx-light"
 has curl || missing="$missing curl"
+has sshd || [ -x /usr/sbin/sshd ] || missing="$missing openssh-server"
+has ssh || missing="$missing openssh-client"
 runtimes=
 has javac || runtimes="$runtimes default-jdk-headless"
 has mvn || runtimes="$runtimes maven"

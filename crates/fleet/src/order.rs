@@ -66,6 +66,17 @@ pub struct Duty {
     pub drain: Nanos,
 }
 
+/// What a member tries before any load, so that what is wrong is known by then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FirstTry {
+    /// Nothing: another has done it on the same machine.
+    Nothing,
+    /// Whether it reaches the target.
+    Connection,
+    /// Also whether that answers as the plan expects.
+    Request,
+}
+
 /// What a coordinator tells a member. Every moment is by the member's clock, or counted from a trial's start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Instruction {
@@ -77,6 +88,8 @@ pub enum Instruction {
         parcel: Box<Parcel>,
         /// Its processors; of none it takes what it finds.
         cores: Vec<u32>,
+        /// What it tries before it is ready.
+        tries: FirstTry,
     },
     /// Makes ready for a trial, and begins it in time by itself.
     Arm(Box<Duty>),

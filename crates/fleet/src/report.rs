@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// How they speak. Raised whenever something here or in [`Instruction`] changes: nobody understands another version.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 units::named! {
     /// What a process is in a fleet.
@@ -37,6 +37,8 @@ pub struct Hello {
     pub member: Option<u32>,
     /// The machine, pod or process that it is, for people.
     pub place: String,
+    /// The start of the machine's kernel (`boot_id` of random(4)): who says the same runs on the same machine.
+    pub machine: String,
     /// Its process.
     pub pid: u32,
 }
@@ -50,11 +52,15 @@ pub enum Tidings {
         loops: u32,
         /// What is doubtful about it.
         caveats: Vec<Caveat>,
+        /// The target's address is one of its own machine.
+        beside: bool,
     },
     /// It cannot do what it was told.
     Refused {
         /// Why.
         why: String,
+        /// It does not reach the target.
+        unreached: bool,
     },
     /// It begins the trial in time.
     Armed {

@@ -27,15 +27,10 @@ pub(crate) type Shown = Option<CertificateDer<'static>>;
 
 impl Door {
     /// To be called where a runtime is.
-    pub fn open(at: SocketAddr, pass: &Pass) -> Result<(Self, SocketAddr), Error> {
+    pub fn open(listener: std::net::TcpListener, pass: &Pass) -> Result<Self, Error> {
         let acceptor = TlsAcceptor::from(pass.server()?);
-        let bound = std::net::TcpListener::bind(at).and_then(|listener| {
-            listener.set_nonblocking(true)?;
-            let at = listener.local_addr()?;
-            Ok((TcpListener::from_std(listener)?, at))
-        });
-        let (listener, at) = bound.map_err(|why| Error::Listen(at, why))?;
-        Ok((Self { listener, acceptor }, at))
+        listener.set_nonblocking(true).map_err(Error::Start)?;
+        Ok(Self { listener: TcpListener::from_std(listener).map_err(Error::Start)?, acceptor })
     }
 
     /// The next who knocks.

@@ -15,7 +15,7 @@ use hyper::service::service_fn;
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::future::{Ready, poll_fn, ready};
-use std::net::SocketAddr;
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
@@ -208,16 +208,16 @@ impl Post {
         Ok(())
     }
 
-    /// Lets in who comes over the network and shows a pass of the same authority as `pass`, which is the coordinator's. Gives
-    /// where: of port 0 one that is free. Whoever says no number gets the first that there is not.
+    /// Lets in who comes there and shows a pass of the same authority as `pass`, which is the coordinator's. Whoever says no number
+    /// gets the first that there is not.
     ///
     /// # Errors
-    /// If nobody can be listened to there, or the pass is none.
-    pub fn listen(&self, at: SocketAddr, pass: &Pass) -> Result<SocketAddr, Error> {
+    /// If that cannot be listened to, or the pass is none.
+    pub fn listen(&self, there: TcpListener, pass: &Pass) -> Result<(), Error> {
         let _here = self.thread.handle().enter();
-        let (door, at) = Door::open(at, pass)?;
+        let door = Door::open(there, pass)?;
         self.thread.handle().spawn(welcome(door, Arc::downgrade(&self.office)));
-        Ok(at)
+        Ok(())
     }
 
     /// Who was not let in since this was last asked, and why; the latest of them.

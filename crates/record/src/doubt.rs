@@ -34,6 +34,8 @@ named! {
         WorkerLost = "worker-lost",
         /// One worker's answers are far slower than the others'.
         Uneven = "uneven",
+        /// A worker is on the target's own machine.
+        BesideTarget = "beside-target",
         /// All connections were busy, and arrivals waited for one.
         ConnectionsLimit = "connections-limit",
         /// Connections could not be made for a reason on this side.

@@ -27,7 +27,7 @@ mod witness;
 mod worker;
 mod working_set;
 
-pub use crate::fleet::{FleetAsked, WORKERS_MOST};
+pub use crate::fleet::{Entrance, FleetAsked, WORKERS_MOST};
 pub use attempt::{attempt, design};
 pub use connections::{Connections, connections};
 pub use listening::Listening;
@@ -38,7 +38,7 @@ pub use record::exit;
 pub use stop::Stop;
 pub use storm::{Storming, storm};
 pub use tasks::{Crowding, threads};
-pub use worker::work;
+pub use worker::{join, work};
 pub use working_set::{Cached, WorkingSet, working_set};
 
 use crate::fleet::Fleet;
@@ -166,7 +166,7 @@ pub struct Around<'a> {
     /// What the machine was measured to cost, if it was.
     pub costs: Option<&'a Costs>,
     /// Who makes the load; none: this process.
-    pub fleet: Option<FleetAsked>,
+    pub fleet: Option<&'a FleetAsked>,
 }
 
 /// Carries the plan out, from the first event to the last. Every run that began ends with
@@ -298,7 +298,7 @@ pub(crate) struct Circumstances<'a> {
     /// What the machine was measured to cost.
     pub costs: Option<&'a Costs>,
     /// Who makes the load.
-    pub fleet: Option<FleetAsked>,
+    pub fleet: Option<&'a FleetAsked>,
     /// What becomes of what is open at its end.
     pub after: After,
 }

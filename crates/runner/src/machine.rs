@@ -16,3 +16,8 @@ pub fn describe() -> Machine {
         kernel: uname.release().to_string_lossy().into_owned(),
     }
 }
+
+/// The start of its kernel (random(4), `boot_id`): nobody else has the same.
+pub(crate) fn start() -> String {
+    read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}

@@ -2,12 +2,13 @@
 
 use crate::{Error, machine, preflight};
 use engine::{Engine, TrialPart, Wish};
-use fleet::{Duty, FleetRole, Hello, Instruction, PROTOCOL, Tidings};
-use link::Wire;
-use plan::Plan;
+use fleet::{Duty, FirstTry, FleetRole, Hello, Instruction, PROTOCOL, Tidings};
+use link::{Duplex, JoinFile, Wire};
+use plan::{Plan, Target};
 use record::{Caveat, Slice};
 use std::cell::{Cell, RefCell};
 use std::io;
+use std::net::UdpSocket;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,16 +20,46 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Who has heard nothing for so long ends its load: no service is loaded when nobody could stop it.
 const SILENT: Nanos = Nanos::from_secs(6);
 
-/// Works for whoever is at the other end, until told to go home, or `asked` to by others.
+/// Works for whoever is at the other end of these two, until told to go home, or `asked` to by others.
 ///
 /// # Errors
 /// If nobody is there any more.
-pub fn work(coordinator: OwnedFd, asked: &Arc<AtomicBool>) -> io::Result<()> {
-    let (build, place, pid) = (crate::BUILD.to_owned(), machine::describe().host, std::process::id());
-    let hello = Hello { protocol: PROTOCOL, build, role: FleetRole::Worker, member: None, place, pid };
-    let wire = Wire::over(coordinator, hello, &[]).map_err(io::Error::other)?;
+pub fn work(from: OwnedFd, to: OwnedFd, asked: &Arc<AtomicBool>) -> io::Result<()> {
+    let wire = Wire::over(Duplex::pipes(from, to), hello(), &[]).map_err(io::Error::other)?;
+    obey(wire, asked).map_err(io::Error::other)
+}
+
+/// The same for the coordinator that a join file names. `joined` is told where that is, once it has let this in.
+///
+/// # Errors
+/// In words: if the file is none, nobody is there, or it is not let in.
+pub fn join(file: &str, asked: &Arc<AtomicBool>, joined: &mut dyn FnMut(&str)) -> Result<(), String> {
+    let words = |why: link::Error| match why {
+        link::Error::Gone(why) => format!("{why}; a join file lets in as long as its run goes on"),
+        why => why.to_string(),
+    };
+    let file: JoinFile = file.parse().map_err(words)?;
+    let wire = Wire::join(&file, hello(), &[]).map_err(words)?;
+    joined(&file.at);
+    obey(wire, asked).map_err(|why| why.to_string())
+}
+
+fn obey(wire: Wire, asked: &Arc<AtomicBool>) -> Result<(), link::Error> {
     let mut worker = Worker { wire: RefCell::new(wire), engine: None, asked: Arc::clone(asked), trial: 0 };
-    worker.obey().map_err(io::Error::other)
+    worker.obey()
+}
+
+/// Who this is.
+fn hello() -> Hello {
+    Hello {
+        protocol: PROTOCOL,
+        build: crate::BUILD.to_owned(),
+        role: FleetRole::Worker,
+        member: None,
+        place: machine::describe().host,
+        machine: machine::start(),
+        pid: std::process::id(),
+    }
 }
 
 struct Worker {
@@ -45,8 +76,8 @@ impl Worker {
             let heard = self.hear(LOOK)?;
             match heard {
                 Some(Instruction::Leave) => return Ok(()),
-                Some(Instruction::Welcome { parcel, cores, .. }) => {
-                    let answer = self.ready(parcel.plan, cores);
+                Some(Instruction::Welcome { parcel, cores, tries, .. }) => {
+                    let answer = self.ready(parcel.plan, cores, tries);
                     self.tell(answer);
                 }
                 Some(Instruction::Arm(duty)) => self.carry(&duty)?,
@@ -82,14 +113,14 @@ impl Worker {
     }
 
     /// Makes ready for the plan.
-    fn ready(&mut self, plan: Plan, cores: Vec<u32>) -> Tidings {
-        match prepared(plan, cores) {
-            Ok((engine, caveats)) => {
+    fn ready(&mut self, plan: Plan, cores: Vec<u32>, tries: FirstTry) -> Tidings {
+        match prepared(plan, cores, tries) {
+            Ok(Prepared { engine, caveats, beside }) => {
                 let loops = engine.loops();
                 self.engine = Some(engine);
-                Tidings::Ready { loops, caveats }
+                Tidings::Ready { loops, caveats, beside }
             }
-            Err(why) => Tidings::Refused { why: why.to_string() },
+            Err((why, unreached)) => Tidings::Refused { why: why.to_string(), unreached },
         }
     }
 
@@ -170,14 +201,37 @@ fn leaving() -> Tidings {
     Tidings::Leaving { why: "it was told to end (SIGTERM)".to_owned() }
 }
 
-/// The engine for the plan.
-fn prepared(mut plan: Plan, cores: Vec<u32>) -> Result<(Engine, Vec<Caveat>), Error> {
+/// What is ready for a plan.
+struct Prepared {
+    engine: Engine,
+    caveats: Vec<Caveat>,
+    /// The target's address is one of this machine.
+    beside: bool,
+}
+
+/// The engine for the plan; else why not, and whether that is because the target is out of reach.
+fn prepared(mut plan: Plan, cores: Vec<u32>, tries: FirstTry) -> Result<Prepared, (Error, bool)> {
     let secrets = plan.secrets();
     plan.generator.cores = cores;
     let prepare = || {
         let mut job = preflight::job(&plan, &plan.target)?;
         let caveats = preflight::fit_connections(&mut job)?;
-        Ok((Engine::start(&job)?, caveats))
+        match tries {
+            _ if plan.target == Target::Null => {}
+            FirstTry::Nothing => {}
+            FirstTry::Connection => engine::connect_once(&job)?,
+            FirstTry::Request => preflight::first_answer(&job)?,
+        }
+        let beside = job.endpoint.path().is_some()
+            || job.endpoint.address().is_some_and(|at| {
+                // Whoever may bind to an address has it.
+                at.ip().is_loopback() || UdpSocket::bind((at.ip(), 0)).is_ok()
+            });
+        Ok(Prepared { engine: Engine::start(&job)?, caveats, beside })
     };
-    prepare().map_err(|error: Error| error.without(&secrets))
+    prepare().map_err(|error: Error| {
+        use engine::Error::{Connect, NoAnswer, Resolve};
+        let unreached = matches!(error, Error::Engine(Resolve { .. } | Connect { .. } | NoAnswer { .. }));
+        (error.without(&secrets), unreached)
+    })
 }

@@ -23,6 +23,7 @@ mod tasks;
 mod tests;
 mod watch;
 mod watching;
+mod worker;
 mod working_set;
 
 pub use anatomy::{BinaryArgs, CallArgs};
@@ -31,7 +32,7 @@ pub use connections::ConnectionsArgs;
 pub use explain::{ExplainArgs, Explained, explained};
 pub use export::ExportArgs;
 pub use find::Level;
-pub use fleet::no_fleet;
+pub use fleet::{FleetArgs, no_fleet};
 pub use label::{KeepArgs, LabelArgs, distinct};
 pub use load::{FindArgs, ModeArgs, RunArgs, text, variable};
 pub use page::{PageArgs, ReportArgs, ServeArgs};
@@ -43,6 +44,7 @@ pub use storm::{ProcessesArgs, StormArgs, StormRequest};
 pub use target::TargetArgs;
 pub use tasks::ThreadsArgs;
 pub use watch::{WatchCommand, Watching, Whom};
+pub use worker::WorkerArgs;
 pub use working_set::WorkingSetArgs;
 
 use clap::error::{ContextKind, ErrorKind};
@@ -109,6 +111,7 @@ pub enum Action {
         runs: Vec<String>,
     },
     Target(TargetArgs),
+    Worker(WorkerArgs),
     Selftest(SelftestArgs),
     /// Make a plan file from something else, or check one
     #[command(

@@ -25,7 +25,8 @@ const HIDDEN: [(&str, Command); 5] = [
 
 fn worker() -> io::Result<()> {
     let asked = interrupt::asked()?;
-    runner::work(io::stdin().as_fd().try_clone_to_owned()?, &asked)
+    let ends = (io::stdin().as_fd().try_clone_to_owned()?, io::stdout().as_fd().try_clone_to_owned()?);
+    runner::work(ends.0, ends.1, &asked)
 }
 
 /// Before anything else of torment is set up: they must have one thread only, and no other reader of their arguments.

@@ -11,6 +11,7 @@ mod export;
 mod forms;
 mod hidden;
 mod interrupt;
+mod invitation;
 mod kept;
 mod label;
 mod measure;
@@ -25,6 +26,7 @@ mod serve;
 mod storm;
 mod tasks;
 mod watch;
+mod worker;
 mod working_set;
 
 use ::anatomy::Function;
@@ -83,14 +85,14 @@ fn main() -> ExitCode {
     }
     let result = match args.action {
         Action::Find(find) => match &find.level {
-            None => measure::measure(|read| find.plan(read), find.fleet.asked(), &find.how, &common),
+            None => measure::measure(|read| find.plan(read), &find.fleet, &find.how, &common),
             Some(Level::Connections(args)) => connections::find(args, &common),
             Some(Level::Processes(args)) => storm::find(args, &common),
             Some(Level::Threads(args)) => tasks::threads(args, &common),
             Some(Level::WorkingSet(args)) => working_set::find(args, &common),
         },
         Action::Run(run) if run.storm.is_asked() => storm::run(&run.storm, run.programs(), &run.how, &common),
-        Action::Run(run) => measure::measure(|read| run.plan(read), run.fleet.asked(), &run.how, &common),
+        Action::Run(run) => measure::measure(|read| run.plan(read), &run.fleet, &run.how, &common),
         Action::Try(args) => attempt::attempt(&args, &common),
         Action::Probe(args) => probe::probe(&args, &common),
         Action::Compare(args) => compare::compare(&args, &common),
@@ -108,6 +110,7 @@ fn main() -> ExitCode {
         Action::Tag(args) => runs::tag(&args, &common),
         Action::Rm { runs } => runs::remove(&runs, &common),
         Action::Target(target) => serve::serve(&target),
+        Action::Worker(args) => worker::worker(&args, &common),
         Action::Selftest(args) => selftest::selftest(&args, &common),
         Action::Plan(action) => plans::plan(&action, &common),
         Action::Completions { shell } => {

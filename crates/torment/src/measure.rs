@@ -1,7 +1,8 @@
 //! `find` and `run`: plan, faces, store; then the runner does the work.
 
 use crate::aloud::Aloud;
-use crate::args::{Common, KeepArgs, ModeArgs};
+use crate::args::{Common, FleetArgs, KeepArgs, ModeArgs};
+use crate::invitation::{Invitation, NAME};
 use crate::label::labelled;
 use crate::page::{self, Beside};
 use crate::{Failure, bytes, forms, interrupt, kept, paper, result, runs, wrong};
@@ -18,7 +19,7 @@ use view::{Progress, RunView, Text, Tone, run_json, summary};
 /// Makes the plan, shows it, and carries it out.
 pub fn measure(
     plan: impl FnOnce(ReadFile<'_>) -> Result<Plan, Error>,
-    fleet: Option<FleetAsked>,
+    fleet: &FleetArgs,
     how: &ModeArgs,
     common: &Common,
 ) -> Result<u8, Failure> {
@@ -29,12 +30,28 @@ pub fn measure(
     if announced(&plan, how.dry_run, common)? {
         return Ok(exit::MET);
     }
+    let fleet = fleet.asked(&plan).map_err(wrong)?;
     let store = store(how.keep.no_store, common)?;
     let costs = store.as_ref().and_then(runs::costs);
+    let _invitation = invited(fleet.as_ref(), common)?;
     carry_out_as(&how.keep, store, &plan.generator.cores, common, |faces, stop| {
-        let around = Around { costs: costs.as_ref(), fleet };
+        let around = Around { costs: costs.as_ref(), fleet: fleet.as_ref() };
         runner::conduct(&plan, around, env!("CARGO_PKG_VERSION"), faces, stop)
     })
+}
+
+/// Writes what lets workers in, and says how they come.
+fn invited(fleet: Option<&FleetAsked>, common: &Common) -> Result<Option<Invitation>, Failure> {
+    let Some(FleetAsked::Join { workers, entrance }) = fleet else { return Ok(None) };
+    let invitation = Invitation::write(entrance.file())?;
+    let (who, whose) = match workers {
+        1 => ("a worker".to_owned(), "its machine"),
+        _ => (format!("{workers} workers"), "their machines"),
+    };
+    let words =
+        format!("waits for {who}: copy {NAME} to {whose}, and run there: torment worker --join {NAME}");
+    described(vec![words], false, common)?;
+    Ok(Some(invitation))
 }
 
 /// Says the plan in words. Whether that is all, for only the plan was asked for: then it is printed too.

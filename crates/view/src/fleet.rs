@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use units::{Share, grouped};
 
-/// A line for the fleet, and one for each that was lost.
-pub(crate) fn lines(view: &RunView) -> Vec<Text> {
+/// A line for the fleet, behind its label, and one for each that was lost.
+pub(crate) fn lines(view: &RunView, label: &str) -> Vec<Text> {
     let Some(who) = stands(&view.fleet, busiest(view)) else { return Vec::new() };
     let lost = view.lost.iter().map(|(trial, lost)| {
         let LostMember { member, place, at, unaccounted, why } = lost;
@@ -17,20 +17,28 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
             " in trial {trial} (on {place}, after {at}): {why}; {unaccounted} arrivals unaccounted for; the trial does not count"
         ))
     });
-    std::iter::once(Text::labelled("fleet", who)).chain(lost).collect()
+    std::iter::once(Text::empty().and(Tone::Faint, label).then(who)).chain(lost).collect()
 }
 
 /// Who takes part, and how much of its time the busiest of them worked; none if nobody does.
 pub(crate) fn stands(members: &[FleetMember], busiest: Option<Share>) -> Option<String> {
     let clock = members.iter().map(|member| member.clock).max()?;
-    let count = members.len();
-    let workers = if count == 1 { "worker" } else { "workers" };
-    let places: BTreeSet<&str> = members.iter().map(|member| member.place.as_str()).collect();
-    let places = places.into_iter().collect::<Vec<_>>().join(", ");
+    let who = named(members);
     let busy = busiest.map_or(String::new(), |Share(share)| {
         format!(", the busiest at work {:.0} % of the time", 100.0 * share)
     });
-    Some(format!("{count} {workers} on {places}{busy}; clocks agree within {clock}"))
+    Some(format!("{who}{busy}; clocks agree within {clock}"))
+}
+
+/// How many, and where; one process alone, if there are none.
+pub(crate) fn named(members: &[FleetMember]) -> String {
+    let places: BTreeSet<&str> = members.iter().map(|member| member.place.as_str()).collect();
+    let places = places.into_iter().collect::<Vec<_>>().join(", ");
+    match members.len() {
+        0 => "one process".to_owned(),
+        1 => format!("1 worker on {places}"),
+        count => format!("{count} workers on {places}"),
+    }
 }
 
 /// How much of its time the busiest of them worked, in any trial.
@@ -79,7 +87,7 @@ mod tests {
     }
 
     fn told(view: &RunView) -> Vec<String> {
-        lines(view).iter().map(ToString::to_string).collect()
+        lines(view, "fleet      ").iter().map(ToString::to_string).collect()
     }
 
     #[test]

@@ -4,13 +4,14 @@
 //! for such bytes, and the test of this crate feeds the ones kept in `fuzz/corpus`. Nothing else uses it.
 
 mod imported;
+mod joined;
 mod planned;
 
 /// Feeds bytes to a reader.
 pub type Reader = fn(&[u8]);
 
 /// The readers by name, which is that of the fuzzer and of its folder in `fuzz/corpus`.
-pub const READERS: [(&str, Reader); 9] = [
+pub const READERS: [(&str, Reader); 10] = [
     ("http1", engine::fuzzing::http1),
     ("http2", engine::fuzzing::http2),
     ("sql", engine::fuzzing::sql),
@@ -20,6 +21,7 @@ pub const READERS: [(&str, Reader); 9] = [
     ("kernel", observe::fuzzing::kernel),
     ("plan", planned::plan),
     ("import", imported::import),
+    ("join", joined::join),
 ];
 
 /// The reader of this name, for the fuzzers.

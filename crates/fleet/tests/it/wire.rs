@@ -7,7 +7,7 @@ use schedule::{Offer, Schedule};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
-use torment_fleet::{Duty, FleetRole, FromMember, Hello, Instruction, PROTOCOL, Tidings, ToMember};
+use torment_fleet::{Duty, FirstTry, FleetRole, FromMember, Hello, Instruction, PROTOCOL, Tidings, ToMember};
 use units::{Nanos, Rate};
 
 fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(message: &T) -> usize {
@@ -31,7 +31,7 @@ fn what_a_coordinator_says() {
         .expect("it is a plan");
     plan.bind(|_| Ok("id\n1\n2\n".to_owned()), |_| Ok("geheim".to_owned())).expect("all is there");
     let parcel = Box::new(Parcel { plan, authorities: Some(vec![0, 255]) });
-    let welcome = Instruction::Welcome { member: 3, parcel, cores: vec![0, 2] };
+    let welcome = Instruction::Welcome { member: 3, parcel, cores: vec![0, 2], tries: FirstTry::Request };
     assert!(!format!("{welcome:?}").contains("geheim"));
     let closed = Offer::Closed { connections: 9, requests: Some(1), duration: None };
     for offer in [Offer::Open(schedule(Arrivals::Even)), Offer::Open(schedule(Arrivals::Poisson)), closed] {
@@ -73,8 +73,8 @@ fn what_a_member_tells() {
     let caveats = vec![Caveat::on(Doubt::FewPorts, grounds)];
     let worked = Worked { member: 3, due: 9, pacing_p99: Some(Nanos(5)), ..Worked::default() };
     for tidings in [
-        Tidings::Ready { loops: 2, caveats },
-        Tidings::Refused { why: "no descriptor is left".to_owned() },
+        Tidings::Ready { loops: 2, caveats, beside: true },
+        Tidings::Refused { why: "no descriptor is left".to_owned(), unreached: false },
         Tidings::Armed { trial: 1 },
         Tidings::Over { trial: 1, at: Nanos(1), slices: 7, worked: Box::new(worked) },
         Tidings::Settled { trial: 1 },
@@ -83,8 +83,8 @@ fn what_a_member_tells() {
         check(&FromMember::Told(tidings));
     }
     for role in FleetRole::ALL {
-        let (build, place) = ("0.1.0".to_owned(), "b".to_owned());
-        let hello = Hello { protocol: PROTOCOL, build, role, member: Some(3), place, pid: 9 };
+        let (build, place, machine) = ("0.1.0".to_owned(), "b".to_owned(), "1f-2".to_owned());
+        let hello = Hello { protocol: PROTOCOL, build, role, member: Some(3), place, machine, pid: 9 };
         check(&FromMember::Hello(hello));
         assert_eq!(rmp_serde::to_vec(&role).expect("it can be written")[1..], *role.name().as_bytes());
     }

@@ -37,7 +37,7 @@ fn who_is_only_slow_is_not_gone() {
 fn what_is_not_heard_waits_where_it_is_told() {
     let (mut post, wire, relay) = both();
     relay.stalls();
-    let long = |trial: u64| Tidings::Refused { why: format!("{trial} {}", "x".repeat(4_000)) };
+    let long = |trial: u64| Tidings::Leaving { why: format!("{trial} {}", "x".repeat(4_000)) };
     let taken = (0..100_000).take_while(|trial| wire.send(long(*trial))).count();
     assert!((200..10_000).contains(&taken), "{taken}");
     relay.goes_on();

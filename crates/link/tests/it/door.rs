@@ -62,10 +62,10 @@ fn two_pipes_are_a_way() {
     assert_eq!(heard(&mut post), (2, News::Joined(hello("1.0"))));
     for trial in 0..2_000 {
         let why = format!("{trial} {}", "x".repeat(1_000));
-        while !wire.send(Tidings::Refused { why: why.clone() }) {
+        while !wire.send(Tidings::Leaving { why: why.clone() }) {
             std::thread::sleep(crate::SHORT);
         }
-        assert_eq!(heard(&mut post), (2, News::Told(Tidings::Refused { why })));
+        assert_eq!(heard(&mut post), (2, News::Told(Tidings::Leaving { why })));
     }
     assert!(post.send(2, Instruction::Leave));
     drop(post);

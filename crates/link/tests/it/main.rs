@@ -18,9 +18,9 @@ const SOON: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(20);
 
 fn hello(build: &str) -> Hello {
-    let (build, place) = (build.to_owned(), "here".to_owned());
+    let (build, place, machine) = (build.to_owned(), "here".to_owned(), "1f-2".to_owned());
     let (role, member) = (FleetRole::Worker, None);
-    Hello { protocol: PROTOCOL, build, role, member, place, pid: std::process::id() }
+    Hello { protocol: PROTOCOL, build, role, member, place, machine, pid: std::process::id() }
 }
 
 fn post() -> Post {

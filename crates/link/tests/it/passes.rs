@@ -3,10 +3,10 @@
 use crate::{SHORT, SOON, gone, heard, hello, joined, post};
 use fleet::{FleetRole, Hello, Instruction, Tidings};
 use std::io::Write;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use torment_link::{Authority, Error, JoinFile, News, Post, Wire};
+use torment_link::{Authority, Error, JoinFile, News, Pass, Post, Wire};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -14,11 +14,19 @@ fn authority() -> Authority {
     Authority::new(HOUR).expect("there is randomness")
 }
 
+/// Where it lets in.
+fn listens(post: &Post, pass: &Pass) -> SocketAddr {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
+    let at = listener.local_addr().expect("it is bound");
+    post.listen(listener, pass).expect("it can be listened to");
+    at
+}
+
 /// A coordinator of that authority, and where it is.
 fn listening(authority: &Authority) -> (Post, SocketAddr) {
     let post = post();
     let pass = authority.pass(FleetRole::Coordinator).expect("there is randomness");
-    let at = post.listen(([127, 0, 0, 1], 0).into(), &pass).expect("a port is free");
+    let at = listens(&post, &pass);
     (post, at)
 }
 
@@ -119,7 +127,7 @@ fn a_worker_s_pass_lets_nobody_in() {
     let authority = authority();
     let post = post();
     let pass = authority.pass(FleetRole::Worker).expect("there is randomness");
-    let at = post.listen(([127, 0, 0, 1], 0).into(), &pass).expect("a port is free");
+    let at = listens(&post, &pass);
     let error = joins(file(&authority, FleetRole::Worker, at), hello("1.0"))
         .join()
         .expect("it does not panic")

@@ -1,7 +1,7 @@
 //! What is told arrives, in its order and whole.
 
 use crate::{SHORT, both, gone, heard, left};
-use fleet::{Instruction, Tidings};
+use fleet::{FirstTry, Instruction, Tidings};
 use plan::{Command, Draft, Parcel};
 use record::Slice;
 use torment_link::News;
@@ -40,7 +40,8 @@ fn a_large_plan_arrives() {
         .expect("it is a plan");
     let rows = |_: &str| Ok(format!("id\n{}", "0123456789abcdef\n".repeat(60_000)));
     plan.bind(rows, |_| Err("there is none".to_owned())).expect("all is there");
-    let welcome = Instruction::Welcome { member: 7, parcel: Box::new(Parcel::of(&plan)), cores: vec![1] };
+    let (parcel, tries) = (Box::new(Parcel::of(&plan)), FirstTry::Nothing);
+    let welcome = Instruction::Welcome { member: 7, parcel, cores: vec![1], tries };
     assert!(post.send(7, welcome.clone()));
     assert_eq!(wire.next(crate::SOON).expect("it is there"), Some(welcome));
 }
@@ -67,7 +68,7 @@ fn who_goes_is_heard_out() {
 #[test]
 fn what_is_too_large_is_not_sent() {
     let (mut post, wire, _relay) = both();
-    assert!(wire.send(Tidings::Refused { why: "x".repeat(5 << 20) }));
+    assert!(wire.send(Tidings::Leaving { why: "x".repeat(5 << 20) }));
     let (told, why) = gone(&mut post, 7);
     assert!(told.is_empty() && why.contains("too large"), "{why}");
 }

@@ -46,6 +46,8 @@ pub enum Grounds {
     Lost(LostMember),
     /// The slowest hundredth of its answers, and of those of the median worker.
     Uneven { p99: Nanos, median: Nanos },
+    /// The machine that is both the worker's and the target's.
+    Beside { place: String },
     /// The trial before which.
     NotReset { trial: u32, why: String },
     /// Seconds that were not kept.
@@ -142,6 +144,10 @@ impl Grounds {
             Self::Uneven { p99, median } => format!(
                 "its answers take {p99} at p99, those of the median worker {median}, though it sends in time: its way \
                  to the target is another"
+            ),
+            Self::Beside { place } => format!(
+                "{place} is the target's own machine, and the load takes from it what the target needs: leave that host out, \
+                 unless it is to be so"
             ),
             Self::NotReset { trial, why } => {
                 format!("the state was not restored before trial {trial}: {why}")

@@ -1,3 +1,4 @@
+use super::ssh::Words;
 use fleet::ClockReading;
 use rustix::process::Signal;
 use std::io;
@@ -16,9 +17,14 @@ const LOOK: Duration = Duration::from_millis(5);
 /// One worker, as the coordinator knows it; by default one that was not started.
 #[derive(Debug, Default)]
 pub(super) struct Hand {
+    /// The worker, or the ssh by which it is reached.
     process: Option<Child>,
+    /// What that says, if it is ssh.
+    words: Option<Words>,
     /// Where it is.
     pub place: String,
+    /// Its process there.
+    pub pid: u32,
     /// How many loops it has; none before it could begin.
     pub loops: u32,
     /// How far its clock is from ours.
@@ -33,14 +39,17 @@ impl Hand {
     /// Starts a worker on this machine, which is told what to do over this line. It does not outlive whoever starts it.
     pub fn start(program: &Path, line: OwnedFd) -> io::Result<Self> {
         let mut command = Command::new(program);
+        let answers = line.try_clone()?;
         // Ctrl-C at the terminal is the coordinator's alone.
-        command.arg("worker").process_group(0).stdin(line).stdout(Stdio::null()).stderr(Stdio::null());
+        command.arg("worker").process_group(0).stdin(line).stdout(answers).stderr(Stdio::null());
         sys::before_exec(&mut command, Signal::KILL, &[], Vec::new())?;
         Ok(Self { process: Some(command.spawn()?), ..Self::default() })
     }
 
-    pub fn pid(&self) -> u32 {
-        self.process.as_ref().map_or(0, Child::id)
+    /// One that is reached by this ssh.
+    pub fn reached_by(mut ssh: Child, host: &str) -> io::Result<Self> {
+        let words = ssh.stderr.take().map(|from| Words::of(host, from)).transpose()?;
+        Ok(Self { process: Some(ssh), words, place: host.to_owned(), ..Self::default() })
     }
 
     /// It can take part in a trial.
@@ -55,8 +64,21 @@ impl Hand {
 
     /// Its line is cut: what is known of its process says more than that.
     pub fn has_gone(&mut self, why: &str) {
-        let ended = self.within(ENDING).map(|status| format!("its process ended ({status})"));
-        self.gone.get_or_insert(self.leaves.clone().or(ended).unwrap_or_else(|| why.to_owned()));
+        let ended = self.within(ENDING);
+        let said = match (&self.words, ended) {
+            (Some(words), Some(_)) => Some(words.why("", ended)),
+            (None, Some(status)) => Some(format!("its process ended ({status})")),
+            (_, None) => None,
+        };
+        self.gone.get_or_insert(self.leaves.clone().or(said).unwrap_or_else(|| why.to_owned()));
+        self.end();
+    }
+
+    /// It did not come: `wrong` says why, or else its process.
+    pub fn did_not_come(&mut self, wrong: &str) {
+        let ended = if wrong.is_empty() { self.within(LEAVING) } else { None };
+        let why = self.words.as_ref().map_or_else(|| wrong.to_owned(), |words| words.why(wrong, ended));
+        self.gone.get_or_insert(why);
         self.end();
     }
 
@@ -71,7 +93,7 @@ impl Hand {
 
     /// It was told to go home: waits until it has, and ends it if it does not.
     pub fn leave(&mut self) {
-        if self.within(LEAVING).is_none() {
+        if !self.is_there() || self.within(LEAVING).is_none() {
             self.end();
         }
     }

@@ -2,21 +2,35 @@
 
 use super::{Action, Level};
 use clap::Args;
-use runner::{FleetAsked, WORKERS_MOST};
+use plan::{Arrivals, Error, GivenAt, Load, Plan, Task};
+use runner::{Entrance, FleetAsked, WORKERS_MOST};
+use std::sync::Arc;
+use units::{Nanos, ParseError, Rate};
 
 /// How many make it, if nothing is said.
 const WORKERS: u32 = 2;
+/// Drawing one takes 15 ns: with more than this it takes a loop more than a thirtieth of its time.
+const RANDOM_MOST: Rate = Rate(2e6);
+/// How long they are waited for, if nothing is said.
+const WAIT: Nanos = Nanos::from_secs(120);
 
 /// Where the load is made.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Fleet")]
 pub struct FleetArgs {
-    /// Make the load from several processes: here, on this machine
+    /// Make the load from several processes: `here`, on this machine, or one on each of some hosts: ssh:HOST,USER@HOST,
+    /// or such as are started by others: join, join:HOST:PORT
     #[arg(long, value_name = "WHERE", value_parser = place)]
     on: Option<Place>,
-    /// How many processes make it [default: 2]
+    /// How many processes make it, on this machine or by join [default: 2]
     #[arg(long, value_name = "COUNT", requires = "on", value_parser = clap::value_parser!(u32).range(1..=i64::from(WORKERS_MOST)))]
     workers: Option<u32>,
+    /// Where torment is on the hosts of ssh [default: on their path; if it is not, it is copied for the run]
+    #[arg(long, value_name = "PATH", requires = "on", value_parser = remote_path)]
+    remote_binary: Option<String>,
+    /// How long workers of join are waited for [default: 2min]
+    #[arg(long, value_name = "TIME", requires = "on")]
+    wait: Option<String>,
 }
 
 /// What does not take them knows them all the same, to say so in a sentence.
@@ -29,27 +43,109 @@ pub struct NoFleetArgs {
 }
 
 /// Where workers are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
     Here,
+    Ssh(Vec<String>),
+    /// Where they come in, if that is said.
+    Join(Option<String>),
 }
 
+const EXPECTED: &str =
+    "expected here, for processes on this machine, ssh:HOST,USER@HOST, join, or join:HOST:PORT";
+
 fn place(text: &str) -> Result<Place, String> {
-    let scheme = text.split(':').next().unwrap_or_default();
-    match scheme {
-        "here" if text == "here" => Ok(Place::Here),
-        "ssh" | "join" | "k8s" => {
-            Err("workers on other machines are still to come; expected here: processes on this machine"
-                .to_owned())
+    match text.split_once(':') {
+        None if text == "here" => Ok(Place::Here),
+        None if text == "join" => Ok(Place::Join(None)),
+        Some(("join", at)) if !at.is_empty() => Ok(Place::Join(Some(at.to_owned()))),
+        Some(("ssh", hosts)) => {
+            let hosts: Vec<String> = hosts.split(',').map(|host| host.trim().to_owned()).collect();
+            if let Some(host) = hosts.iter().find(|host| !is_host(host)) {
+                return Err(format!(
+                    "'{host}' is no host; expected names such as node2 or me@10.0.0.5, ports and keys in ~/.ssh/config"
+                ));
+            }
+            if hosts.len() > WORKERS_MOST as usize {
+                return Err(format!("expected at most {WORKERS_MOST} hosts"));
+            }
+            Ok(Place::Ssh(hosts))
         }
-        _ => Err("expected here: processes on this machine".to_owned()),
+        _ if text.split(':').next() == Some("k8s") => Err(format!("this is still to come; {EXPECTED}")),
+        _ => Err(EXPECTED.to_owned()),
     }
 }
 
+/// Whether ssh takes it for a host, and for nothing else.
+fn is_host(text: &str) -> bool {
+    let inner = |c: char| c.is_alphanumeric() || "._-@:[]%".contains(c);
+    !text.is_empty() && !text.starts_with('-') && text.chars().all(inner)
+}
+
+/// It goes through a shell.
+fn remote_path(text: &str) -> Result<String, String> {
+    let inner = |c: char| c.is_alphanumeric() || "/._-+@~".contains(c);
+    if text.is_empty() || text.starts_with('-') || !text.chars().all(inner) {
+        return Err("expected a path of letters, digits, and / . _ - + @ ~".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 impl FleetArgs {
-    /// The fleet that was asked for.
-    pub fn asked(&self) -> Option<FleetAsked> {
-        self.on.map(|Place::Here| FleetAsked { workers: self.workers.unwrap_or(WORKERS) })
+    /// Whether a fleet was asked for.
+    pub fn is_asked(&self) -> bool {
+        self.on.is_some()
+    }
+
+    /// The fleet that was asked for, to carry this plan out. Where workers are let in, that is open from now on.
+    ///
+    /// # Errors
+    /// If what was said of it does not go together, or nobody can be let in.
+    pub fn asked(&self, plan: &Plan) -> anyhow::Result<Option<FleetAsked>> {
+        let Self { on, workers, remote_binary, wait } = self;
+        let Some(on) = on else { return Ok(None) };
+        let said = |option, is_said, message: &str| match is_said {
+            true => Err(Error { place: Some(GivenAt::Option(option)), message: message.to_owned() }),
+            false => Ok(()),
+        };
+        said(
+            "--on",
+            at_random(plan) > RANDOM_MOST,
+            "a fleet makes at most 2,000,000 arrivals a second at random: each of its loops draws all of them; ask for \
+             fewer, or for --arrivals even",
+        )?;
+        if !matches!(on, Place::Ssh(_)) {
+            said("--remote-binary", remote_binary.is_some(), "it is for the hosts of ssh: leave it out")?;
+        }
+        if !matches!(on, Place::Join(_)) {
+            said("--wait", wait.is_some(), "only workers of join are waited for: leave it out")?;
+        }
+        let count = workers.unwrap_or(WORKERS);
+        Ok(Some(match on {
+            Place::Here => FleetAsked::Here { workers: count },
+            Place::Ssh(hosts) => {
+                said("--workers", workers.is_some(), "each host of ssh has one: name a host twice for two")?;
+                FleetAsked::Ssh { hosts: hosts.clone(), binary: remote_binary.clone() }
+            }
+            Place::Join(at) => {
+                let waits = wait.as_deref().map_or(Ok(WAIT), str::parse).map_err(|why: ParseError| {
+                    Error { place: Some(GivenAt::Option("--wait")), message: why.to_string() }
+                })?;
+                let entrance = Arc::new(Entrance::open(at.as_deref(), &plan.target, waits)?);
+                FleetAsked::Join { workers: count, entrance }
+            }
+        }))
+    }
+}
+
+/// The highest rate at which a plan has arrivals at random.
+fn at_random(plan: &Plan) -> Rate {
+    match &plan.task {
+        Task::Find(find) if find.arrivals == Arrivals::Poisson => find.max,
+        Task::Run(Load::Open { stages, arrivals: Arrivals::Poisson }) => {
+            Rate(stages.iter().map(|stage| stage.from.0.max(stage.to.0)).fold(0.0, f64::max))
+        }
+        _ => Rate::ZERO,
     }
 }
 
@@ -72,7 +168,7 @@ pub fn no_fleet(action: &Action) -> Option<&'static str> {
             Some(Level::Processes(args)) if args.fleet.is_asked() => Some(storm),
             _ => None,
         },
-        Action::Run(run) if run.storm.is_asked() && run.fleet.asked().is_some() => Some(storm),
+        Action::Run(run) if run.storm.is_asked() && run.fleet.is_asked() => Some(storm),
         Action::Try(args) if args.fleet.is_asked() => {
             Some("--on: an experiment makes its loads in this process; leave --on and --workers out")
         }

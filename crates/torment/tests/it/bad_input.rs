@@ -142,6 +142,14 @@ fn arguments_that_cannot_be_meant() {
         ),
         (&["find", "processes", "--on", "here"], &["--on", "by this process alone"]),
         (&["find", "connections", "demo", "--on", "here"], &["--on", "by this process alone"]),
+        (&["find", "demo", "--on", "ssh:b", "--workers", "2"], &["--workers", "name a host twice"]),
+        (&["find", "demo", "--on", "here", "--remote-binary", "t"], &["--remote-binary", "leave it out"]),
+        (&["find", "demo", "--on", "here", "--wait", "9s"], &["--wait", "leave it out"]),
+        (
+            &["run", "null", "-r", "3M", "--arrivals", "poisson", "--on", "here"],
+            &["--on", "at most 2,000,000", "--arrivals even"],
+        ),
+        (&["find", "demo", "--on", "join", "--wait", "long"], &["--wait", "'long'"]),
         (&["try", "plan.toml", "--on", "here", "--workers", "4"], &["--on", "in this process"]),
     ] {
         place.write("names.csv", "id,name\n1,Ada\n");
@@ -162,7 +170,13 @@ fn words_that_are_none_of_ours() {
         (&["find"], &["TARGET"]),
         (&["show", "--format", "xml"], &["xml", "json"]),
         (&["find", "demo", "--on", "moon"], &["--on", "expected here"]),
-        (&["find", "demo", "--on", "ssh:node2"], &["--on", "still to come"]),
+        (&["find", "demo", "--on", "k8s:lab"], &["--on", "still to come"]),
+        (&["find", "demo", "--on", "ssh:node2,-oProxyCommand=x"], &["--on", "is no host"]),
+        (&["find", "demo", "--on", "ssh:"], &["--on", "is no host"]),
+        (
+            &["find", "demo", "--on", "ssh:b", "--remote-binary", "$(x)"],
+            &["--remote-binary", "a path of letters"],
+        ),
         (&["find", "demo", "--workers", "4"], &["--on"]),
         (&["run", "demo", "-r", "9", "--on", "here", "--workers", "0"], &["--workers", "1..=64"]),
     ] {

@@ -16,6 +16,7 @@ mod run;
 mod runs;
 mod secrets;
 mod selftest;
+mod ssh;
 mod store;
 mod storm;
 mod threads;

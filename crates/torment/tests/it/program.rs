@@ -1,6 +1,7 @@
 //! The real binary as a user types it, and the built-in service as its target.
 
 pub mod serving;
+pub mod sshd;
 pub mod strange;
 pub mod target;
 

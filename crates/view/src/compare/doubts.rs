@@ -2,7 +2,7 @@
 
 use super::measure::Run;
 use super::runs::Compared;
-use crate::{RunView, caveats};
+use crate::{RunView, caveats, fleet};
 use record::{Caveat, Doubt, Machine};
 use std::collections::BTreeMap;
 use units::Bytes;
@@ -28,6 +28,12 @@ pub(super) fn doubts(runs: &[Run<'_>], compared: &[Compared]) -> Vec<Caveat> {
                     "{title} and {of} were made on different machines ({words}): the difference may be theirs"
                 ),
             );
+        }
+        let makers = [*view, views[0]].map(|view| fleet::named(&view.fleet));
+        if makers[0] != makers[1] {
+            let [one, another] = makers;
+            let text = format!("the load of {title} was made by {one}, that of {of} by {another}");
+            note(Doubt::OtherMachine, text);
         }
         if other.method != first.method {
             let text = format!(

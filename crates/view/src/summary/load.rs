@@ -32,7 +32,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
 /// What a load came to.
 pub(crate) fn figures(view: &RunView, load: &Trial) -> Section {
     let texts = counts(view.words(), &load.figures).into_iter().chain([rates(load)]).chain(outstanding(load));
-    let texts = texts.chain(fleet::lines(view));
+    let texts = texts.chain(fleet::lines(view, "fleet      "));
     let times = times(&load.figures);
     let parts = parts(view, load).titled("each step");
     Section::named("load", "The load over time").texts(texts).table(times).table(parts)

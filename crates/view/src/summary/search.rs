@@ -77,12 +77,12 @@ pub(crate) fn told(view: &RunView) -> Vec<Text> {
             let sure = doubt(view.words(), strict, *detection_limit).into_iter();
             sure.chain(resent(view))
                 .chain(spent(u64::from(*trials), *loaded))
-                .chain(fleet::lines(view))
+                .chain(fleet::lines(view, "fleet: "))
                 .collect()
         }
         _ => {
             let spent = spent(view.trials.len() as u64, view.loaded());
-            resent(view).into_iter().chain(spent).chain(fleet::lines(view)).collect()
+            resent(view).into_iter().chain(spent).chain(fleet::lines(view, "fleet: ")).collect()
         }
     }
 }

@@ -329,6 +329,24 @@ fn what_makes_runs_incomparable_is_said_first() {
 }
 
 #[test]
+fn who_made_the_load_is_said_where_that_differs() {
+    let mut by_two = events(&slower());
+    let member =
+        |number, place: &str| record::FleetMember { number, place: place.to_owned(), ..Default::default() };
+    by_two.insert(1, Event::FleetStands { members: vec![member(0, "b"), member(1, "c")] });
+    let doubts = |runs: &[Vec<Event>]| {
+        let found = compared(runs).expect("they can be compared");
+        found.doubts.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let said = doubts(&[events(&USUAL), by_two.clone()]);
+    assert!(
+        said[0].contains("was made by 2 workers on b, c") && said[0].contains("by one process"),
+        "{said:?}"
+    );
+    assert!(doubts(&[by_two.clone(), by_two]).iter().all(|said| !said.contains("workers")));
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused() {
     let load = events(&USUAL);
     let find = search("a", "main", 1984.0, Some(2016.0));

@@ -1,0 +1,122 @@
+//! Where workers come in that others start, on whatever machines.
+
+use crate::Error;
+use engine::Endpoint;
+use fleet::FleetRole;
+use link::{Authority, JoinFile, Pass};
+use plan::Target;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::time::Duration;
+use units::Nanos;
+
+/// So long a file lets in: no run is longer, or hardly.
+const LASTS: Duration = Duration::from_secs(31 * 86_400);
+/// For a name to be looked up.
+const LOOK_UP: Duration = Duration::from_secs(5);
+/// An address for documentation (RFC 5737): the way there begins where the way to most others does. Nothing is sent.
+const SOMEWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 9);
+
+/// It is open from when it is made. Who comes is let in once the run begins, with the file that it gives.
+#[derive(Debug)]
+pub struct Entrance {
+    listener: TcpListener,
+    pass: Pass,
+    file: String,
+    /// How long workers are waited for.
+    pub(crate) waits: Nanos,
+}
+
+impl Entrance {
+    /// At `HOST` or `HOST:PORT`, as the machines of the workers reach this one; if that is not said, at the address from which the way to the target
+    /// begins, and a port that is free.
+    ///
+    /// # Errors
+    /// If nobody can be let in there.
+    pub fn open(at: Option<&str>, target: &Target, waits: Nanos) -> Result<Self, Error> {
+        let failed = |why: &dyn std::fmt::Display| {
+            Error::Fleet(format!("workers cannot come in at {}: {why}", at.unwrap_or("this machine")))
+        };
+        let (host, port) = match at.map(host_and_port) {
+            Some(said) => {
+                let (host, port) = said.ok_or_else(|| failed(&"expected HOST or HOST:PORT"))?;
+                (Some(host), port)
+            }
+            None => (None, 0),
+        };
+        let own = match &host {
+            Some(host) => sys::address(host, port, LOOK_UP).map_err(|why| failed(&why))?,
+            None => SocketAddr::new(towards(target), port),
+        };
+        let listener = TcpListener::bind(own).map_err(|why| failed(&engine::reason(&why)))?;
+        let own = listener.local_addr().map_err(|why| failed(&why))?;
+        let authority = Authority::new(LASTS).map_err(|why| failed(&why))?;
+        let pass = |role| authority.pass(role).map_err(|why| failed(&why));
+        let at = host.map_or_else(|| own.to_string(), |host| format!("{host}:{}", own.port()));
+        let file = JoinFile { at, pass: pass(FleetRole::Worker)? }.to_text();
+        Ok(Self { listener, pass: pass(FleetRole::Coordinator)?, file, waits })
+    }
+
+    /// What lets a worker in, as it is written into a file.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Lets in, from now on, into this.
+    pub(super) fn lead_to(&self, post: &link::Post) -> Result<(), Error> {
+        let listener = self.listener.try_clone().map_err(|why| Error::Fleet(why.to_string()))?;
+        post.listen(listener, &self.pass).map_err(|why| Error::Fleet(why.to_string()))
+    }
+}
+
+/// Of `HOST:PORT`, `HOST`, or an address of IPv6 in brackets.
+fn host_and_port(text: &str) -> Option<(String, u16)> {
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, port.parse().ok()?),
+        _ => (text, 0),
+    };
+    (!host.is_empty()).then(|| (host.to_owned(), port))
+}
+
+/// The address of this machine from which the target is reached, or most others are.
+fn towards(target: &Target) -> IpAddr {
+    let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let to = match target {
+        // It will be at this machine alone.
+        Target::Demo => return loopback,
+        Target::Null => SOMEWHERE,
+        target => match Endpoint::of(target) {
+            Ok(endpoint) if endpoint.is_local() => return loopback,
+            Ok(endpoint) => endpoint.address().unwrap_or(SOMEWHERE),
+            Err(_) => SOMEWHERE,
+        },
+    };
+    let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let way = UdpSocket::bind((any, 0)).and_then(|socket| {
+        socket.connect(to)?;
+        socket.local_addr()
+    });
+    way.map_or(loopback, |way| way.ip())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_it_is_may_be_said_in_several_ways() {
+        for (said, expected) in [
+            ("b", Some(("b", 0))),
+            ("b:70", Some(("b", 70))),
+            ("10.0.0.4:0", Some(("10.0.0.4", 0))),
+            ("[::1]:9", Some(("[::1]", 9))),
+            ("::1", Some(("::1", 0))),
+            ("b:x", None),
+            (":9", None),
+            ("", None),
+        ] {
+            assert_eq!(host_and_port(said), expected.map(|(host, port)| (host.to_owned(), port)), "{said}");
+        }
+        assert_eq!(towards(&Target::Demo), IpAddr::V4(Ipv4Addr::LOCALHOST));
+        assert!(!towards(&Target::Null).is_unspecified());
+    }
+}

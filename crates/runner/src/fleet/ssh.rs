@@ -1,0 +1,319 @@
+//! A worker on another machine, by the user's own ssh: its way of signing in, its `~/.ssh/config`, no port that is open, and nothing that
+//! stays behind there.
+//!
+//! There a shell starts the torment that it finds, if it is of the same build. Otherwise it takes this program from its standard input into a file
+//! that has no name any more, and starts that. From then on the standard input and output are the link.
+
+use super::{COPIED_STALLS, READY_LIMIT};
+use link::Duplex;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// What the shell there says begins with this; what others say before, such as a profile, is not for us.
+const SAYS: &str = "torment-worker ";
+/// More than this says nobody before.
+const NOISE: usize = 64 << 10;
+/// So much of what ssh says last is kept.
+const WORDS: usize = 4 << 10;
+/// So much is handed over at once.
+const PIECE: usize = 64 << 10;
+const LOOK: Duration = Duration::from_millis(50);
+/// What ssh says last is there soon after its end.
+const WORDS_LIMIT: Duration = Duration::from_millis(300);
+/// The exit code of ssh itself (ssh(1)); others are of what it was to run.
+const SSH_FAILED: i32 = 255;
+/// Where people put programs, and where the path of a shell without a terminal often does not lead.
+const PLACES: &str = r#"torment "$HOME/.local/bin/torment" "$HOME/bin/torment" "$HOME/.cargo/bin/torment" /usr/local/bin/torment"#;
+
+/// Starts ssh to this host, by the thread with whose end it ends.
+pub(super) fn start(host: &str, binary: Option<&str>, length: u64) -> io::Result<Child> {
+    let mut command = Command::new("ssh");
+    // Whoever would be asked for a password is not there; nothing is forwarded, and no connection is kept for others.
+    command.args([
+        "-T",
+        "-a",
+        "-x",
+        "-o",
+        "BatchMode=yes",
+        "-o",
+        "ClearAllForwardings=yes",
+        "-o",
+        "ControlMaster=no",
+    ]);
+    command.args(["--", host, &script(binary, length)]);
+    command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    sys::before_exec(&mut command, rustix::process::Signal::KILL, &[], Vec::new())?;
+    command.spawn().map_err(|why| match why.kind() {
+        io::ErrorKind::NotFound => {
+            io::Error::other("there is no ssh on this machine: install openssh-client")
+        }
+        _ => why,
+    })
+}
+
+/// What the shell there is to do. Whatever shell that is takes a text in single quotes, if no quote, backslash, exclamation mark or line end is
+/// in it.
+fn script(binary: Option<&str>, length: u64) -> String {
+    let build = format!("torment {}", crate::BUILD);
+    let named = binary.map(|binary| match binary.strip_prefix("~/") {
+        Some(rest) => format!("\"$HOME/{rest}\""),
+        None => format!("\"{binary}\""),
+    });
+    let lines = [
+        format!("say() {{ echo \"{SAYS}$*\"; }}"),
+        format!(
+            "for t in {}; do if [ \"$(\"$t\" --version 2>/dev/null </dev/null)\" = \"{build}\" ]; then say runs; exec \"$t\" worker; fi; done",
+            named.as_deref().unwrap_or(PLACES)
+        ),
+        if named.is_some() {
+            "say lacks; exit 1".to_owned()
+        } else {
+            "say wants $(uname -s) $(uname -m)".to_owned()
+        },
+        // An empty file is a script that does nothing, where programs may be run.
+        "for d in \"${TMPDIR:-/tmp}\" \"$HOME\" /dev/shm /var/tmp; do f=$(mktemp \"$d/torment.XXXXXX\" 2>/dev/null) || continue; chmod 700 \"$f\"; \
+         if \"$f\" </dev/null 2>/dev/null; then break; fi; rm -f \"$f\"; f=; done"
+            .to_owned(),
+        "if [ -z \"$f\" ]; then say fails there is no folder in which a program may be run; exit 1; fi".to_owned(),
+        format!("exec 3>\"$f\" 4<\"$f\"; rm -f \"$f\"; head -c {length} >&3; exec 3>&-"),
+        "v=$(/proc/self/fd/4 --version 2>&1 </dev/null)".to_owned(),
+        format!("if [ \"$v\" = \"{build}\" ]; then say runs; exec /proc/self/fd/4 worker; fi"),
+        "say fails $v; exit 1".to_owned(),
+    ];
+    format!("exec sh -c '{}'", lines.join("; "))
+}
+
+/// The two ways to a program at the other end of ssh.
+pub(super) struct Passage {
+    from: OwnedFd,
+    to: OwnedFd,
+    given_up: Arc<AtomicBool>,
+    /// Until it is given up, unless something happens.
+    until: Instant,
+}
+
+impl Passage {
+    /// Of a child that [`start`] gave.
+    pub fn of(child: &mut Child, given_up: &Arc<AtomicBool>) -> io::Result<Self> {
+        let ends = child.stdout.take().zip(child.stdin.take());
+        let (from, to) = ends.ok_or_else(|| io::Error::other("it has no pipes"))?;
+        let (from, to) = (OwnedFd::from(from), OwnedFd::from(to));
+        for end in [&from, &to] {
+            fcntl_setfl(end, fcntl_getfl(end)? | OFlags::NONBLOCK)?;
+        }
+        Ok(Self { from, to, given_up: Arc::clone(given_up), until: Instant::now() + READY_LIMIT })
+    }
+
+    /// Waits until a worker runs there. Takes this program along if there is none. Fails with what is wrong there; with nothing if ssh itself ended.
+    pub fn board(mut self, program: &File) -> Result<Duplex, String> {
+        let said = self.heard()?;
+        let (word, rest) = said.split_once(' ').unwrap_or((&said, ""));
+        let said = match word {
+            "wants" => {
+                self.copy(program, rest)?;
+                self.heard()?
+            }
+            _ => said,
+        };
+        match said.split_once(' ').unwrap_or((&said, "")) {
+            ("runs", _) => Ok(Duplex::pipes(self.from, self.to)),
+            ("lacks", _) => Err(format!("there is no torment {} where --remote-binary says", crate::BUILD)),
+            (_, why) => Err(format!("torment was copied there and does not run: {}", why.trim())),
+        }
+    }
+
+    /// What the shell there says next.
+    fn heard(&mut self) -> Result<String, String> {
+        let (mut line, mut noise) = (Vec::new(), 0);
+        loop {
+            self.wait(PollFlags::IN)?;
+            let mut byte = [0];
+            // Byte by byte: what follows is for the link.
+            match rustix::io::read(&self.from, &mut byte) {
+                Ok(0) => return Err(String::new()),
+                Ok(_) if byte[0] == b'\n' => {
+                    let said = String::from_utf8_lossy(&line).trim().to_owned();
+                    if let Some(said) = said.strip_prefix(SAYS.trim_end()) {
+                        return Ok(said.trim().to_owned());
+                    }
+                    line.clear();
+                }
+                Ok(_) if noise == NOISE => return Err("whoever answers there is no shell".to_owned()),
+                Ok(_) => {
+                    noise += 1;
+                    line.push(byte[0]);
+                }
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(_) => return Err(String::new()),
+            }
+        }
+    }
+
+    fn copy(&mut self, program: &File, machine: &str) -> Result<(), String> {
+        let ours = format!("Linux {}", std::env::consts::ARCH);
+        if machine != ours {
+            return Err(format!(
+                "it is of another kind ({machine}) than this machine ({ours}): put the torment {} that is for it on its path, \
+                 or say where that is: --remote-binary PATH",
+                crate::BUILD
+            ));
+        }
+        let (mut program, mut piece) = (program, vec![0; PIECE]);
+        loop {
+            let length =
+                program.read(&mut piece).map_err(|why| format!("torment cannot read itself: {why}"))?;
+            if length == 0 {
+                return Ok(());
+            }
+            let mut left = &piece[..length];
+            while !left.is_empty() {
+                self.wait(PollFlags::OUT)?;
+                match rustix::io::write(&self.to, left) {
+                    Ok(written) => {
+                        left = &left[written..];
+                        self.until = Instant::now() + COPIED_STALLS;
+                    }
+                    Err(Errno::AGAIN | Errno::INTR) => {}
+                    Err(_) => return Err(String::new()),
+                }
+            }
+        }
+    }
+
+    fn wait(&self, what: PollFlags) -> Result<(), String> {
+        let end = if what == PollFlags::IN { self.from.as_fd() } else { self.to.as_fd() };
+        let look = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
+        loop {
+            if self.given_up.load(Ordering::Relaxed) {
+                return Err("nobody waits for it any more".to_owned());
+            }
+            if poll(&mut [PollFd::from_borrowed_fd(end, what)], Some(&look)).is_ok_and(|ready| ready > 0) {
+                return Ok(());
+            }
+            if Instant::now() > self.until {
+                return Err(format!("nothing happened there for {} s", READY_LIMIT.as_secs()));
+            }
+        }
+    }
+}
+
+/// What ssh says to people, the last of it.
+#[derive(Debug)]
+pub(super) struct Words {
+    host: String,
+    said: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
+}
+
+impl Words {
+    pub fn of(host: &str, mut from: ChildStderr) -> io::Result<Self> {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let to = Arc::clone(&said);
+        let read = move || {
+            let mut piece = [0; 512];
+            while let Ok(length @ 1..) = from.read(&mut piece) {
+                let mut said = to.lock().unwrap_or_else(PoisonError::into_inner);
+                said.extend_from_slice(&piece[..length]);
+                let old = said.len().saturating_sub(WORDS);
+                said.drain(..old);
+            }
+        };
+        let reader = std::thread::Builder::new().name("ssh-says".to_owned()).spawn(read)?;
+        Ok(Self { host: host.to_owned(), said, reader })
+    }
+
+    /// Why there is no worker, of what is known: what was wrong there, how ssh ended, and what it said.
+    pub fn why(&self, wrong: &str, status: Option<ExitStatus>) -> String {
+        let until = Instant::now() + WORDS_LIMIT;
+        while status.is_some() && !self.reader.is_finished() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        why(&self.host, wrong, status.and_then(|status| status.code()), &String::from_utf8_lossy(&said))
+    }
+}
+
+/// In words: what is wrong, and what can be done.
+fn why(host: &str, wrong: &str, code: Option<i32>, said: &str) -> String {
+    if !wrong.is_empty() {
+        return wrong.to_owned();
+    }
+    let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let Some(last) = last else {
+        // So it is when a signal ended what it ran; of a broken connection it would say something.
+        return "the worker there was killed, or cut off".to_owned();
+    };
+    if code != Some(SSH_FAILED) {
+        let how = code.map_or("was killed".to_owned(), |code| format!("ended with {code}"));
+        return format!("the worker there {how}: {last}");
+    }
+    if said.contains("Permission denied") || said.contains("Too many authentication failures") {
+        return format!(
+            "ssh is not let in without a password ({last}): set up a key (ssh-copy-id {host}), and unlock it (ssh-add)"
+        );
+    }
+    if said.contains("IDENTIFICATION HAS CHANGED") {
+        return format!(
+            "the host is not the one that ssh knows by this name: find out why; if that is right, ssh-keygen -R {host}"
+        );
+    }
+    if said.contains("Host key verification failed") {
+        return format!(
+            "ssh does not know this host yet: log in once by hand, and look at its key: ssh {host}"
+        );
+    }
+    format!("ssh: {last}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ssh_says_is_told_with_what_helps() {
+        for (wrong, code, said, expected) in [
+            ("no", Some(255), "x", "no"),
+            ("", Some(255), "me@b: Permission denied (publickey,password).\n", "ssh-copy-id b"),
+            ("", Some(255), "No ED25519 host key is known for b\nHost key verification failed.\n", "ssh b"),
+            (
+                "",
+                Some(255),
+                "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.",
+                "ssh-keygen -R b",
+            ),
+            (
+                "",
+                Some(255),
+                "ssh: Could not resolve hostname b: unknown\n\n",
+                "ssh: ssh: Could not resolve hostname b: unknown",
+            ),
+            ("", Some(127), "sh: not found", "the worker there ended with 127: sh: not found"),
+            ("", None, "", "the worker there was killed, or cut off"),
+        ] {
+            let why = why("b", wrong, code, said);
+            assert!(why.ends_with(expected) || why.contains(&format!("{expected})")), "{why}");
+        }
+    }
+
+    /// It stands in single quotes in the command line of any shell.
+    #[test]
+    fn any_shell_takes_the_script() {
+        for script in [script(None, 9), script(Some("~/bin/torment"), 9), script(Some("/opt/t"), 9)] {
+            let inner =
+                script.strip_prefix("exec sh -c '").and_then(|text| text.strip_suffix('\'')).expect("quoted");
+            assert!(!inner.contains(['\'', '\\', '!', '\n']), "{inner}");
+            let status = Command::new("sh").args(["-n", "-c", inner]).status().expect("there is a shell");
+            assert!(status.success(), "{inner}");
+        }
+    }
+}

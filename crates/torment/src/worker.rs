@@ -1,0 +1,28 @@
+//! `worker`: makes a part of the load of a run elsewhere.
+
+use crate::args::{Common, WorkerArgs};
+use crate::{Failure, bytes, interrupt};
+use anyhow::{Context, anyhow};
+use runner::exit;
+use std::io::Read;
+
+/// Works until the run is over, or somebody asks for the end.
+pub fn worker(args: &WorkerArgs, common: &Common) -> Result<u8, Failure> {
+    let text = if args.join == "-" {
+        let mut text = Vec::new();
+        std::io::stdin().read_to_end(&mut text).context("standard input cannot be read")?;
+        text
+    } else {
+        bytes(&args.join).map_err(|why| anyhow!(why))?
+    };
+    let text =
+        String::from_utf8(text).map_err(|_| anyhow!("'{}' is no join file: it is not UTF-8", args.join))?;
+    let asked = interrupt::asked()?;
+    runner::join(&text, &asked, &mut |at| {
+        if !common.quiet {
+            eprintln!("joined the run at {at}; Ctrl-C leaves it");
+        }
+    })
+    .map_err(|why| anyhow!(why))?;
+    Ok(exit::MET)
+}

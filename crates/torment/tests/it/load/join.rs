@@ -1,0 +1,129 @@
+//! `--on join`: workers that others start, and a file that lets them in.
+
+use crate::program::target::{Target, free_port};
+use crate::program::{Place, Running, SOON, Turn, adds_up, number};
+use rustix::process::Signal;
+use std::os::unix::fs::PermissionsExt;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Waits for what lets in.
+fn file(place: &Place) -> String {
+    let began = Instant::now();
+    loop {
+        let text = std::fs::read_to_string(place.path("run.join")).unwrap_or_default();
+        if text.ends_with("PRIVATE KEY-----\n") {
+            return text;
+        }
+        assert!(began.elapsed() < SOON, "there is no join file");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+fn worker(place: &Place, file: &str) -> Running {
+    Running::start(place.command(["worker", "--join", file]))
+}
+
+#[test]
+fn whoever_has_the_file_makes_a_part_of_the_load() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let url = target.url("/json");
+    let arguments =
+        ["run", &url, "-r", "300", "-d", "3s", "--on", "join", "--workers", "2", "--format", "json"];
+    let running = Running::start(place.command(arguments));
+    let text = file(&place);
+    let mode = std::fs::metadata(place.path("run.join")).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "others could read it");
+    // Another run keeps its hands off it.
+    let other = place.torment(["run", &url, "-r", "9", "--on", "join"]);
+    other.complains(2, &["run.join", "another folder"]);
+    // One by its file, one by standard input.
+    let first = worker(&place, "run.join");
+    let mut command = place.command(["worker", "--join", "-", "--quiet"]);
+    place.write("copied", &text);
+    command.stdin(std::fs::File::open(place.path("copied")).expect("it was written"));
+    let second = Running::start(command);
+    let ended = running.end().measured();
+    assert!(ended.stderr.contains("waits for 2 workers"), "{ended}");
+    let run = ended.json();
+    adds_up(&run["trial"]);
+    let mut pids: Vec<u64> = run["fleet"]["workers"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|member| number(member, "/pid") as u64)
+        .collect();
+    let mut expected = vec![u64::from(first.pid()), u64::from(second.pid())];
+    pids.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(pids, expected);
+    let received = target.truth("/json")["received"].as_u64().expect("a count");
+    assert_eq!(number(&run, "/trial/sent") as u64, received - 1, "{ended}");
+    // They go home with it, and the file is gone.
+    let first = first.end().expect(0);
+    assert!(first.stderr.contains("joined the run at 127.0.0.1:"), "{first}");
+    assert_eq!(second.end().expect(0).stderr, "");
+    assert!(!place.path("run.join").exists());
+    // It lets nobody in any more.
+    let late = worker(&place, "copied").end();
+    println!("{}", late.complains(1, &["cannot be reached", "as long as its run goes on"]));
+}
+
+#[test]
+fn who_does_not_come_or_should_not_is_said() {
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let (url, port) = (target.url("/json"), free_port());
+    let at = format!("join:127.0.0.1:{port}");
+    let wait = |place: &Place| {
+        let arguments = ["run", &url, "-r", "9", "-d", "1s", "--on", &at, "--wait", "3s"];
+        Running::start(place.command(arguments))
+    };
+    let running = wait(&place);
+    let old = file(&place);
+    assert!(old.contains(&format!("at 127.0.0.1:{port}\n")), "{old}");
+    let alone = worker(&place, "run.join");
+    println!("{}", running.end().complains(1, &["1 of 2 workers came in time", "--wait"]));
+    // The only one that was there hears that there is no run.
+    alone.end();
+    // The same place, another run: the file of the first does not let in.
+    place.write("old.join", &old);
+    let running = wait(&place);
+    file(&place);
+    println!("{}", worker(&place, "old.join").end().complains(1, &["is it of this run?"]));
+    println!("{}", running.end().complains(1, &["0 of 2 workers came", "turned away: 127.0.0.1:"]));
+    for (text, words) in [("", "it is no file of torment's"), ("# Lets one process", "no file of torment's")] {
+        place.write("none.join", text);
+        println!("{}", worker(&place, "none.join").end().complains(1, &[words]));
+    }
+    println!("{}", worker(&place, "missing.join").end().complains(1, &["missing.join", "No such file"]));
+    // What is not ours stays as it is.
+    place.write("run.join", "mine");
+    println!("{}", wait(&place).end().complains(2, &["run.join is another file"]));
+    assert_eq!(std::fs::read_to_string(place.path("run.join")).expect("it is there"), "mine");
+}
+
+#[test]
+fn a_worker_that_leaves_is_lost_and_says_so() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let url = target.url("/json");
+    let arguments = ["run", &url, "-r", "300", "-d", "1m", "--on", "join", "--workers", "1", "--format", "json"];
+    let running = Running::start(place.command(arguments));
+    file(&place);
+    let worker = worker(&place, "run.join");
+    let began = Instant::now();
+    while target.truth("/json")["received"].as_u64() < Some(200) {
+        assert!(began.elapsed() < SOON, "the load does not come");
+        sleep(Duration::from_millis(20));
+    }
+    worker.signal(Signal::TERM);
+    worker.end().expect(0);
+    let run = running.end().expect(92).json();
+    let lost = run["fleet"]["lost"][0]["why"].as_str().expect("one is lost");
+    assert!(lost.contains("SIGTERM"), "{lost}");
+    assert_eq!(number(&run, "/fleet/lost/0/unaccounted"), 0.0);
+}
