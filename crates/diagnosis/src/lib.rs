@@ -6,10 +6,12 @@
 //! what was recorded, so that a better one can judge an old run anew.
 
 mod bystanders;
+mod carriers;
 mod case;
 mod condition;
 mod found;
 mod freezes;
+mod processors;
 mod recording;
 mod rules;
 mod steps;

@@ -14,6 +14,7 @@ mod plans;
 mod probe;
 mod request;
 mod runs;
+mod search;
 mod selftest;
 mod storm;
 mod target;

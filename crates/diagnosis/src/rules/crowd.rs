@@ -1,6 +1,6 @@
 //! Workers that wait for each other: what locks and pools have in common.
 
-use super::event_loop::restless;
+use crate::carriers::restless;
 use crate::case::Case;
 use crate::condition::{Condition, Moment, cpu as cpu_of};
 use crate::found::{Contrast, fact, source};

@@ -1,6 +1,6 @@
 //! The Java virtual machine: collection, safepoints, code not yet compiled.
 
-use super::processors::starved;
+use crate::carriers::starved;
 use crate::case::Case;
 use crate::condition::Moment;
 use crate::found::{Contrast, Found, fact, source};

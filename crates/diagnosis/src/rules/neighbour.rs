@@ -1,10 +1,10 @@
 //! Somebody else on the machine uses the processors that the service lacks.
 
-use super::event_loop::carriers;
-use super::processors::{HOST_IDLE, THROTTLED, host_cpus, idle, starved};
+use crate::carriers::{carriers, starved};
 use crate::case::Case;
 use crate::condition::{cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
+use crate::processors::{HOST_IDLE, THROTTLED, host_cpus, idle};
 use crate::words::{count, number};
 use record::Cause;
 use units::Share;

@@ -1,29 +1,19 @@
 //! Processors: a quota before the processors themselves, for the threads look the same.
 
-use super::event_loop::{Carriers, carriers, few, restless};
 use super::neighbour::others;
+use crate::carriers::{Carriers, carriers, few, starved};
 use crate::case::Case;
 use crate::condition::{Condition, Moment, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
+use crate::processors::{FULL, HOST_IDLE, THROTTLED, by_cost, host_cpus, idle};
 use crate::way::used as used_there;
 use crate::words::{count, number};
 use record::watch::Window;
-use record::{Arithmetic, Cause, Place, Station};
+use record::{Cause, Place, Station};
 use units::{Rate, Share};
 
-/// So much of what it may use has a saturated service in use.
-pub(super) const FULL: f64 = 0.85;
-/// A machine is full with no more than this share idle.
-pub(super) const HOST_IDLE: f64 = 0.07;
-/// Periods in which a quota is used up, from which on it counts.
-pub(super) const THROTTLED: f64 = 0.10;
-/// A reckoned ceiling below this share of what was measured explains nothing.
-const COLD: f64 = 0.7;
 /// Context switches that take less than this share of what the service uses explain nothing.
 const SWITCHING: f64 = 0.03;
-/// A thread that always wants a processor, and has one this share of the time, is a limit by itself.
-pub(super) const ONE_THREAD: f64 = 0.9;
-
 fn service_cpu(window: &Window) -> f64 {
     window.subjects.first().map_or(0.0, |subject| cpu_of(subject, window.length()))
 }
@@ -38,27 +28,6 @@ fn station(case: &Case<'_>, name: String, size: f64, in_use: impl Fn(&Window) ->
     case.station(named, |side| {
         Some(used_there(in_use(&side.all), Some(service_runnable(&side.all)), &side.load))
     })
-}
-
-/// Processors of the machine that were idle.
-pub(super) fn idle(window: &Window) -> f64 {
-    window
-        .host
-        .as_ref()
-        .map_or(0.0, |host| (host.idle_ns + host.iowait_ns) as f64 / window.length().0.max(1) as f64)
-}
-
-pub(super) fn host_cpus(window: &Window) -> f64 {
-    window.host.as_ref().map_or(1.0, |host| f64::from(host.cpus.max(1)))
-}
-
-/// Whether want of a processor is what requests spend their time on: by Little's law, threads that are ready ÷
-/// requests outstanding is its share of the response time. Or all pass through a few threads that are never idle.
-pub(super) fn starved(case: &Case<'_>) -> bool {
-    const SHARE: f64 = 0.15;
-    let seconds = case.bad.seen();
-    let never_idle = |group: &record::watch::Group| restless(group, seconds).is_some();
-    case.runnable() >= SHARE * case.bad.load.outstanding || case.bad.service().groups.iter().any(never_idle)
 }
 
 pub(crate) fn quota(case: &Case<'_>) -> Option<Found> {
@@ -131,24 +100,6 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<Found> {
 /// How much more twice the processors give where there are no more than `most`.
 fn gain(now: f64, most: f64) -> f64 {
     ((2.0 * now).min(most) / now).max(1.0)
-}
-
-/// Ceiling from what a request cost while the target was well.
-pub(super) fn by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<Arithmetic> {
-    let cost = case.when_well(|side| {
-        cpu_of(side.service(), side.all.length()) / side.load.answered.max(f64::MIN_POSITIVE)
-    })?;
-    // Below a few hundredths of a processor in use the cost is noise.
-    let used = case.when_well(|side| cpu_of(side.service(), side.all.length()))?;
-    // And a cost that would not allow what was measured is that of a target that was still cold.
-    if used < 0.05 || !cost.is_finite() || available / cost < COLD * case.bad.load.answered {
-        return None;
-    }
-    Some(Arithmetic {
-        formula: format!("{} {what} / {:.2} ms of processor a request", number(available), cost * 1e3),
-        ceiling: Rate(available / cost),
-        measured: Rate(case.bad.load.answered),
-    })
 }
 
 /// Whether what the service talks to is held to the very processors that the service is held to.

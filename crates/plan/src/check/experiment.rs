@@ -1,6 +1,6 @@
 //! What `torment try` does: `[try]`, and what follows from it together with variants and hypotheses.
 
-use super::hypothesis::{Context, parse_at};
+use super::hypothesis::{Context, MANAGEABLE, parse_at};
 use super::probes::Probes;
 use crate::draft::{Draft, MAX_DURATION, Section};
 use crate::error::{Error, advice};
@@ -18,8 +18,6 @@ const DEFAULT_CONFIDENCE: Share = Share(0.95);
 const DEFAULT_WARM: Nanos = Nanos::from_secs(20);
 const DEFAULT_HOLD: Nanos = Nanos::from_secs(10);
 pub(super) const DEFAULT_EFFECT: Share = Share(0.1);
-/// Where the target is busy and still well.
-pub(super) const MANAGEABLE: At = At::Share(Share(0.5));
 
 impl Draft {
     pub(super) fn experiment(&self, flows: &[Flow], setup: Option<&Setup>) -> Result<Experiment, Error> {

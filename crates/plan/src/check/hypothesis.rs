@@ -1,12 +1,14 @@
 //! What is asked: each `[[hypothesis]]`, and the effects of crossed factors.
 
-use super::experiment::MANAGEABLE;
 use super::variant::{Arms, Cross};
 use crate::draft::{Draft, Given, MAX_RATE, Section};
 use crate::error::{Error, advice};
 use crate::{At, ExperimentSettings, Hypothesis, HypothesisText, Key, Measure, Probe, Workload};
 use std::collections::BTreeSet;
 use units::{Rate, Share};
+
+/// Where the target is busy and still well.
+pub(super) const MANAGEABLE: At = At::Share(Share(0.5));
 
 /// What a hypothesis can name.
 pub(super) struct Context<'a> {

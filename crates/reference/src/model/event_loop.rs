@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
-use super::loops::{Common, Question};
+use super::mailbox::{Common, Question};
 use super::slots::Slots;
 use super::{ACCEPT_BATCH, ACCEPT_PAUSE, EVENTS, LISTENER, READ_BYTES, STOP};
 use crate::answer::Answer;

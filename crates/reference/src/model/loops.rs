@@ -8,54 +8,21 @@
 //! The database's descriptors are used in the first table only.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle, Scope};
-use std::time::Instant;
-
-use rustix::event::EventfdFlags;
 
 use super::STACK_BYTES;
 use super::event_loop::Loop;
+use super::mailbox::{Common, Mailbox, Question};
 use super::queue::Queue;
 use crate::Shared;
-use crate::answer::Answer;
-use crate::clinic::Query;
 use crate::listen::Listener;
 use crate::stop::wake_exactly;
 
 /// Questions that may wait for a database thread; each holds a connection, so descriptors end first.
 const QUESTIONS: usize = 1_000_000;
-
-/// What the loops and the database threads share.
-pub(super) struct Common {
-    pub(super) shared: Arc<Shared>,
-    pub(super) listener: Listener,
-    pub(super) questions: Queue<Question>,
-    /// One for each loop.
-    pub(super) mailboxes: Vec<Mailbox>,
-}
-
-/// What others have for a loop.
-pub(super) struct Mailbox {
-    /// Answers from the database, each with the key of its client.
-    answers: Mutex<Vec<(u64, Answer)>>,
-    /// Another loop was told of a new connection and cannot take it.
-    look: AtomicBool,
-    /// Readable when something came.
-    event: OwnedFd,
-}
-
-/// A query on its way to a database thread.
-pub(super) struct Question {
-    pub(super) key: u64,
-    pub(super) query: Query,
-    pub(super) asked: Instant,
-    /// The number of the loop that asks.
-    pub(super) reply_to: usize,
-}
 
 /// Starts `loops` event loops on one listener, and a thread for each database session. The thread
 /// given ends after all of them.
@@ -140,46 +107,5 @@ impl Common {
             let answer = self.shared.ask(&query, asked);
             self.mailboxes[reply_to].post(key, answer);
         }
-    }
-
-    /// Lets the other loops look for new connections: the kernel told only loop `number` of one,
-    /// and it cannot take it.
-    pub(super) fn pass_on(&self, number: usize) {
-        for (other, mailbox) in self.mailboxes.iter().enumerate() {
-            if other != number {
-                mailbox.look.store(true, Ordering::Release);
-                mailbox.wake();
-            }
-        }
-    }
-}
-
-impl Mailbox {
-    fn new() -> io::Result<Self> {
-        let event = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self { answers: Mutex::default(), look: AtomicBool::new(false), event })
-    }
-
-    pub(super) fn event(&self) -> BorrowedFd<'_> {
-        self.event.as_fd()
-    }
-
-    fn post(&self, key: u64, answer: Answer) {
-        self.answers.lock().expect("nothing panics while the mailbox is locked").push((key, answer));
-        self.wake();
-    }
-
-    fn wake(&self) {
-        // It only fails when it is already as readable as can be.
-        let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
-    }
-
-    /// What came, and whether to look for new connections.
-    pub(super) fn collect(&self) -> (Vec<(u64, Answer)>, bool) {
-        let mut count = [0; 8];
-        // Reading only makes it quiet; what came is in the list.
-        let _ = rustix::io::read(&self.event, &mut count);
-        let mut answers = self.answers.lock().expect("nothing panics while the mailbox is locked");
-        (std::mem::take(&mut *answers), self.look.swap(false, Ordering::Acquire))
     }
 }

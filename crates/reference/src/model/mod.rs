@@ -4,6 +4,7 @@
 mod blocking;
 mod event_loop;
 pub(crate) mod loops;
+mod mailbox;
 pub(crate) mod pool;
 mod queue;
 pub(crate) mod serial;

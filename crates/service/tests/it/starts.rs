@@ -35,7 +35,8 @@ fn in_order_with_environment_folder_and_log() {
     assert!(took > Nanos::ZERO);
     let names: Vec<String> = guard.pids().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["store", "service"]);
-    assert!(guard.pids().iter().all(|(_, pid)| scene.marked().contains(pid)));
+    // While a program becomes another one its environment cannot be read.
+    wait_until("they are the services", || guard.pids().iter().all(|(_, pid)| scene.marked().contains(pid)));
     assert_eq!(guard.ended(), None);
     let logs = guard.down();
     assert_eq!(logs.len(), 2);

@@ -1,6 +1,6 @@
 //! clone3(2) without libc, whose wrapper cannot share memory with a child that has no stack of its own.
 
-use rustix::process::Pid;
+use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 use std::ffi::c_int;
 use std::io;
 
@@ -205,6 +205,17 @@ unsafe fn enter(_: &Arguments, _: *mut isize, _: *const Step) -> isize {
     -(libc::ENOSYS as isize)
 }
 
+/// Waits for a child's end, through whatever interrupts.
+pub(super) fn status(pid: Pid) -> io::Result<WaitStatus> {
+    loop {
+        match waitpid(Some(pid), WaitOptions::empty()) {
+            Ok(Some((_, status))) => return Ok(status),
+            Ok(None) | Err(rustix::io::Errno::INTR) => {}
+            Err(why) => return Err(why.into()),
+        }
+    }
+}
+
 /// clone3(2); the child ends at once.
 pub fn clone3(memory: Memory) -> io::Result<Pid> {
     let flags = match memory {
@@ -234,8 +245,7 @@ pub fn write_in_child(memory: Memory, before: u8, written: u8) -> io::Result<(u8
     // SAFETY: the last step is an exit, and the first writes into the array, which is there. Shared memory goes with
     // CLONE_VFORK.
     let pid = unsafe { clone(flags, None, &raw mut failure, steps_at) }?;
-    let found =
-        super::program::status(pid)?.exit_status().ok_or_else(|| io::Error::other("the child was ended"))?;
+    let found = status(pid)?.exit_status().ok_or_else(|| io::Error::other("the child was ended"))?;
     // SAFETY: it is within the array; the child has ended. Volatile, for the compiler knows of no other writer.
     let seen = unsafe { variable.read_volatile() };
     let byte = |value: usize| {

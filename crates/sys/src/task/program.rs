@@ -1,7 +1,7 @@
 //! Another program as a child.
 
-use super::clone::{CLEAR_SIGHAND, PIDFD, Step, VFORK, VM, clone};
-use rustix::process::{Pid, WaitOptions, WaitStatus, getpid, waitpid};
+use super::clone::{CLEAR_SIGHAND, PIDFD, Step, VFORK, VM, clone, status};
+use rustix::process::{Pid, getpid};
 use std::ffi::{CString, OsStr, c_char};
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -142,17 +142,6 @@ impl Program {
 
 fn pointers(strings: &[CString]) -> Vec<*mut c_char> {
     strings.iter().map(|string| string.as_ptr().cast_mut()).chain([null_mut()]).collect()
-}
-
-/// Waits for a child's end, through whatever interrupts.
-pub(super) fn status(pid: Pid) -> io::Result<WaitStatus> {
-    loop {
-        match waitpid(Some(pid), WaitOptions::empty()) {
-            Ok(Some((_, status))) => return Ok(status),
-            Ok(None) | Err(rustix::io::Errno::INTR) => {}
-            Err(why) => return Err(why.into()),
-        }
-    }
 }
 
 #[cfg(test)]

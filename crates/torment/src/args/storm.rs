@@ -2,8 +2,8 @@
 
 use super::fleet::NoFleetArgs;
 use super::label::KeepArgs;
-use super::load::SearchArgs;
 use super::request::set;
+use super::search::SearchArgs;
 use clap::Args;
 use plan::{Command as Task, Draft, Error, Key, Plan};
 use std::ffi::OsString;

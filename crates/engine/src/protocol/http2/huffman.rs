@@ -1,7 +1,5 @@
 //! The Huffman code of HPACK (RFC 7541 appendix B), decoding only: what we send is not compressed.
 
-use super::text::Malformed;
-
 /// Bits of the code of each symbol; the last one ends a string and must not appear in one. The code
 /// is canonical, so that the lengths say all.
 const LENGTHS: [u8; 257] = [
@@ -54,7 +52,7 @@ const fn code() -> Code {
 }
 
 /// Appends the text of a string.
-pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     let mut bytes = bytes.iter();
     // Bits not decoded yet, the next one topmost, and how many they are.
     let (mut bits, mut count) = (0_u64, 0);
@@ -70,16 +68,12 @@ pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
         if length > count {
             // What fills the last byte up is the beginning of the end symbol: ones, fewer than eight.
             let filled = count < 8 && bits == !(u64::MAX >> count);
-            return if filled {
-                Ok(())
-            } else {
-                Err("a Huffman string that ends within a symbol".to_owned())
-            };
+            return if filled { Ok(()) } else { Err("a Huffman string that ends within a symbol") };
         }
         let place = (window >> (32 - length)) as i64 + CODE.offset[length];
         let symbol = CODE.symbols[place as usize];
         if symbol == END {
-            return Err("a Huffman string that holds its end".to_owned());
+            return Err("a Huffman string that holds its end");
         }
         out.push(symbol as u8);
         bits <<= length;
@@ -110,7 +104,7 @@ mod tests {
         out
     }
 
-    fn decoded(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    fn decoded(bytes: &[u8]) -> Result<Vec<u8>, &'static str> {
         let mut out = Vec::new();
         decode(bytes, &mut out).map(|()| out)
     }

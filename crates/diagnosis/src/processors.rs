@@ -1,0 +1,47 @@
+//! What processors do: what counts as full, how many are idle, and what a request costs of them.
+
+use crate::case::Case;
+use crate::condition::cpu as cpu_of;
+use crate::words::number;
+use record::Arithmetic;
+use record::watch::Window;
+use units::Rate;
+
+/// So much of what it may use has a saturated service in use.
+pub(crate) const FULL: f64 = 0.85;
+/// A machine is full with no more than this share idle.
+pub(crate) const HOST_IDLE: f64 = 0.07;
+/// Periods in which a quota is used up, from which on it counts.
+pub(crate) const THROTTLED: f64 = 0.10;
+/// A reckoned ceiling below this share of what was measured explains nothing.
+const COLD: f64 = 0.7;
+
+/// Processors of the machine that were idle.
+pub(crate) fn idle(window: &Window) -> f64 {
+    window
+        .host
+        .as_ref()
+        .map_or(0.0, |host| (host.idle_ns + host.iowait_ns) as f64 / window.length().0.max(1) as f64)
+}
+
+pub(crate) fn host_cpus(window: &Window) -> f64 {
+    window.host.as_ref().map_or(1.0, |host| f64::from(host.cpus.max(1)))
+}
+
+/// Ceiling from what a request cost while the target was well.
+pub(crate) fn by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<Arithmetic> {
+    let cost = case.when_well(|side| {
+        cpu_of(side.service(), side.all.length()) / side.load.answered.max(f64::MIN_POSITIVE)
+    })?;
+    // Below a few hundredths of a processor in use the cost is noise.
+    let used = case.when_well(|side| cpu_of(side.service(), side.all.length()))?;
+    // And a cost that would not allow what was measured is that of a target that was still cold.
+    if used < 0.05 || !cost.is_finite() || available / cost < COLD * case.bad.load.answered {
+        return None;
+    }
+    Some(Arithmetic {
+        formula: format!("{} {what} / {:.2} ms of processor a request", number(available), cost * 1e3),
+        ceiling: Rate(available / cost),
+        measured: Rate(case.bad.load.answered),
+    })
+}
