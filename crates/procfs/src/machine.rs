@@ -101,8 +101,14 @@ pub fn port_range(text: &str) -> Option<(u64, u64)> {
 /// The options of `/proc` by which a process does not see those of other users (proc(5), `hidepid`), of `/proc/PID/mounts`; none if it
 /// sees all.
 pub fn hidepid(mounts: &str) -> Option<&str> {
-    const HIDING: [&str; 6] =
-        ["hidepid=1", "hidepid=2", "hidepid=4", "hidepid=noaccess", "hidepid=invisible", "hidepid=ptraceable"];
+    const HIDING: [&str; 6] = [
+        "hidepid=1",
+        "hidepid=2",
+        "hidepid=4",
+        "hidepid=noaccess",
+        "hidepid=invisible",
+        "hidepid=ptraceable",
+    ];
     let options = mounts.lines().find_map(|line| {
         let mut words = line.split(' ').skip(1);
         (words.next() == Some("/proc")).then(|| words.nth(1).unwrap_or_default())

@@ -139,7 +139,9 @@ pub fn cpus(name: &str, folder: &Path, unified: bool, wanted: u64) -> (String, S
             "not from within a pod".to_owned(),
             format!("resources.limits.cpu: {wanted} in the pod's manifest, or none"),
         ),
-        Maker::Lxc(container) => same(format!("lxc config set {container} limits.cpu.allowance {}%", wanted * 100)),
+        Maker::Lxc(container) => {
+            same(format!("lxc config set {container} limits.cpu.allowance {}%", wanted * 100))
+        }
         Maker::Unknown => {
             let now = match unified {
                 true => format!("echo max > {}", folder.join("cpu.max").display()),

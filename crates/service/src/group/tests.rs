@@ -94,13 +94,13 @@ fn what_is_written() {
 #[test]
 fn what_is_missing_is_said() {
     let (_root, mounts) = unified();
-    let error =
-        places_of(Path::new("/"), &mounts.replace("cgroup2", "tmpfs"), "0::/\n", &all()).expect_err("nothing is mounted");
+    let error = places_of(Path::new("/"), &mounts.replace("cgroup2", "tmpfs"), "0::/\n", &all())
+        .expect_err("nothing is mounted");
     assert!(error.contains("'cpu, memory, pids' are mounted"), "{error}");
     let (root, mounts) = unified();
     fs::write(root.path().join("cgroup.subtree_control"), "memory").expect("ours");
-    let error =
-        places_of(Path::new("/"), &mounts, "0::/user.slice/session-1.scope\n", &all()).expect_err("cpu is not given on");
+    let error = places_of(Path::new("/"), &mounts, "0::/user.slice/session-1.scope\n", &all())
+        .expect_err("cpu is not given on");
     assert!(error.contains("gives 'cpu, memory, pids' on") && error.contains("Delegate=yes"), "{error}");
 }
 
