@@ -14,7 +14,7 @@ TESTED := $(or $(TORMENT_BIN),$(BIN))
 PAGE := crates/page/ui/dist/index.html
 PAGE_SOURCES := $(shell find crates/page/ui \( -name node_modules -o -name dist -o -name tests \) -prune -o -type f -print)
 
-.PHONY: demo build page test targets zoo zoo-cheap browser quick prepared built check dist truths bench bench-probes bench-page manual pictures
+.PHONY: test-vm demo build page test targets zoo zoo-cheap browser quick prepared built check dist truths bench bench-probes bench-page manual pictures
 
 demo: page ## Build as for tests, which is quicker than what ships, then find the limit of the built-in service.
 	cargo build -p torment-cli
@@ -39,6 +39,9 @@ targets: ## The services in targets/, each started, loaded and ended.
 zoo: build ## Services as people run them, each with a known truth: the table of docs/method/zoo.md. ROWS='fails uvicorn' measures some of them.
 	./tests/prepare.sh zoo
 	./tests/zoo.sh $(SHIPPED) $(ROWS)
+
+test-vm: built ## On another kernel, in a virtual machine: what is found and said there, and a load by ssh between two. Wants qemu; five minutes.
+	./tests/vm.sh
 
 zoo-cheap: ## Five rows of it, in short, which want no quiet machine.
 	./tests/zoo.sh $(TESTED) --cheap

@@ -7,6 +7,7 @@ mod attempt;
 mod commit;
 mod compare;
 mod connections;
+mod doctor;
 mod export;
 mod forms;
 mod hidden;
@@ -31,7 +32,7 @@ mod working_set;
 
 use ::anatomy::Function;
 use anyhow::anyhow;
-use args::{Action, Args, Common, ExplainArgs, Explained, Format, Level};
+use args::{Action, Args, Common, DoctorArgs, ExplainArgs, Explained, Format, Level};
 use clap::Parser;
 use runner::exit;
 use std::io::{self, IsTerminal, Write};
@@ -111,6 +112,7 @@ fn main() -> ExitCode {
         Action::Rm { runs } => runs::remove(&runs, &common),
         Action::Target(target) => serve::serve(&target),
         Action::Worker(args) => worker::worker(&args, &common),
+        Action::Doctor(DoctorArgs {}) => doctor::doctor(&common),
         Action::Selftest(args) => selftest::selftest(&args, &common),
         Action::Plan(action) => plans::plan(&action, &common),
         Action::Completions { shell } => {

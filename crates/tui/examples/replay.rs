@@ -62,7 +62,6 @@ impl Play {
             slice.response.record_many(Nanos::from_secs_f64(us / 1e6), slice.due - slice.due / 50);
             slice.response.record_many(Nanos::from_secs_f64(us * (2.0 + wobble * 4.0) / 1e6), slice.due / 50);
             slice.service = slice.response.clone();
-            slice.in_flight = waiting as u64;
             slice.backlog = (waiting - 256.0).max(0.0) as u64;
             slice.outstanding = vec![waiting; 10];
             total.merge_after(&slice);

@@ -33,8 +33,16 @@ struct Curve {
 
 /// Draws as many charts beside each other as there is room for; the first is the most telling.
 pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &Pen<'_>) {
-    let ids =
-        ["offered", "achieved", "goodput", "response_p50", "response_p99", "in_flight", "backlog", "cpu.0"];
+    let ids = [
+        "offered",
+        "achieved",
+        "goodput",
+        "response_p50",
+        "response_p99",
+        "outstanding_max",
+        "backlog",
+        "cpu.0",
+    ];
     let recent = pen.ongoing.pages.recent(SHOWN_S, &ids);
     let curve = |name, colour, id: &str| Curve { name, colour, points: points(&recent, id) };
     let log = |mut curve: Curve| {
@@ -51,7 +59,7 @@ pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &Pen<'_>) {
         log(curve("p50", Color::Green, "response_p50")),
     ];
     let waiting =
-        vec![curve("in flight", Color::Magenta, "in_flight"), curve("backlog", Color::Red, "backlog")];
+        vec![curve("waiting", Color::Magenta, "outstanding_max"), curve("not sent", Color::Red, "backlog")];
     let busy = vec![curve("CPUs of the target", Color::Green, "cpu.0")];
     let limit = pen.view.limits.first().filter(|_| pen.view.kind() == Kind::Search);
     let highest = rates[0].points.iter().map(|point| point.1).fold(0.0, f64::max);

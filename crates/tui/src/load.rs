@@ -175,7 +175,8 @@ impl Pen<'_> {
 
     /// The last second, in as many lines as it needs, and all outcomes.
     fn figures(&self) -> Vec<Line<'static>> {
-        let ids = ["offered", "achieved", "goodput", "in_flight", "backlog", "response_p50", "response_p99"];
+        let ids =
+            ["offered", "achieved", "goodput", "outstanding_max", "backlog", "response_p50", "response_p99"];
         let recent = self.ongoing.pages.recent(LAST_S, &ids);
         let last = |id: &str| last_of(&recent, id);
         let dash = || "–".to_owned();
@@ -189,7 +190,7 @@ impl Pen<'_> {
         let strong = |name: &str, value: String| cell(name, value, Tone::Strong);
         let rates = [strong("offered", rate("offered")), strong("achieved", rate("achieved"))].concat();
         let waiting =
-            [strong("in flight", count("in_flight")), cell("backlog", count("backlog"), waits)].concat();
+            [strong("waiting", count("outstanding_max")), cell("not sent", count("backlog"), waits)].concat();
         let times = [strong("p50", time("response_p50")), strong("p99", time("response_p99"))].concat();
         let mut lines: Vec<Line<'static>> = match self.width {
             100.. => vec![[rates, waiting, times].concat().into()],

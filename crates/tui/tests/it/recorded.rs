@@ -24,7 +24,7 @@ fn where_the_threads_are_is_seen_at_every_size() {
     let large = screen(&view, (120, 40));
     check(
         &large,
-        &["torment", "of 2 CPUs", "worker-N", "CPU", "█", "waits for another thread", "offered", "in flight"],
+        &["torment", "of 2 CPUs", "worker-N", "CPU", "█", "waits for another thread", "offered", "waiting"],
     );
     check(&large, &["so far", "permits"]);
     check(

@@ -22,7 +22,7 @@ fn begin(trial: u32, purpose: Purpose, rate: f64) -> Event {
 
 fn slice(index: u32, rate: f64, failed: u64) -> Slice {
     let due = rate as u64;
-    let mut slice = Slice { index, due, sent: due, in_flight: 37, backlog: 5, ..Slice::default() };
+    let mut slice = Slice { index, due, sent: due, backlog: 5, ..Slice::default() };
     slice.elapsed = Nanos::from_secs(1);
     slice.outcomes.add(Outcome::Failed, failed);
     slice.outcomes.add(Outcome::Ok, due - failed);
@@ -94,8 +94,8 @@ fn a_search_says_what_matters_at_any_usual_size() {
         "✖",
         "▼",
         "offered 2,016/s",
-        "in flight 37",
-        "backlog 5",
+        "waiting 40",
+        "not sent 5",
         "p50 520 µs",
         "8,064",
         "4 failed",
@@ -106,7 +106,7 @@ fn a_search_says_what_matters_at_any_usual_size() {
     let small: Vec<&str> = always.into_iter().filter(|w| !["127.0.0.1:8080", "▼"].contains(w)).collect();
     check(&screen(&search(), (40, 10)), &small);
     let large = screen(&search(), (120, 40));
-    check(&large, &["20261120-161502-k3f", "in flight backlog", "4 failed", "zero-drop", "1 good, 1 bad"]);
+    check(&large, &["20261120-161502-k3f", "waiting not sent", "4 failed", "zero-drop", "1 good, 1 bad"]);
 }
 
 #[test]

@@ -152,15 +152,16 @@ fn a_search_asks_again_for_what_a_lost_worker_has_spoiled() {
     assert!([0, 91].contains(&ended.code()), "{ended}");
     let trials = found["trials"].as_array().expect("a list");
     trials.iter().for_each(adds_up);
-    let spoiled: Vec<usize> = (0..trials.len()).filter(|at| has(&trials[*at], "worker-lost")).collect();
-    let [spoiled] = spoiled[..] else { panic!("{spoiled:?} in {found:#}") };
+    // On a busy machine a later one may be spoiled too, by one that was late.
+    let spoiled = (0..trials.len()).find(|at| has(&trials[*at], "worker-lost")).expect("one was killed");
     let (lost, again) = (&trials[spoiled], &trials[spoiled + 1]);
     for same in ["purpose", "offered_per_second"] {
         assert_eq!(lost[same], again[same], "{again:#}");
     }
-    // Another has taken its place.
+    assert!(!has(again, "worker-lost"), "{again:#}");
+    // Another has taken its place, once it was ready.
+    assert!(ended.stderr.contains("3 workers"), "{ended}");
     let members = found["fleet"]["workers"].as_array().expect("a list");
-    assert_eq!(members.len(), 3, "{members:?}");
     let pids = || members.iter().map(|member| number(member, "/pid") as i32);
     assert!(pids().all(|pid| pid != killed.as_raw_nonzero().get()), "{members:?}");
 }

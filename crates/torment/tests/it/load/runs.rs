@@ -76,7 +76,7 @@ fn a_slower_target_is_worse_than_the_baseline() {
     let path = junit.to_str().expect("UTF-8");
     let worse = place.torment(["compare", "--baseline", "before", "after", "--junit", path]);
     assert_eq!(worse.code(), 90, "{worse}");
-    assert!(worse.stdout.contains("after is slower: response p50 ×"), "{worse}");
+    assert!(worse.stdout.contains("“after” is slower: response p50"), "{worse}");
     let xml = std::fs::read_to_string(&junit).expect("it was asked for");
     assert!(is_well_formed(&xml), "{xml}");
     assert!(xml.contains("<failure message=\"worse: response p50 ×"), "{xml}");
