@@ -3,6 +3,7 @@
 use crate::json::{rate_value, seconds};
 use crate::{RunView, Text, Tone};
 use diagnosis::Freezes;
+use record::Verdict;
 use serde_json::{Value, json};
 use units::{Nanos, grouped};
 
@@ -12,12 +13,32 @@ const ALIKE: f64 = 1.2;
 /// In one line, if it did.
 pub(crate) fn line(view: &RunView) -> Option<Text> {
     let found = view.freezes()?;
-    Some(Text::empty().and(Tone::Bad, times(found.each.len())).then(format!(
+    let is_met = matches!(
+        view.end.as_ref().and_then(|end| end.verdict.as_ref()),
+        Some(Verdict::Goal { met: Some(true), .. })
+    );
+    // Under a goal that is met it is a warning.
+    let tone = if is_met { Tone::Warn } else { Tone::Bad };
+    Some(Text::empty().and(tone, times(found.each.len())).then(format!(
         "{} ({} of the time under load: the slowest answers waited for that); {}",
         lengths(&found),
         found.share(),
         found.meanwhile.text
     )))
+}
+
+/// What to look at, where nothing that was seen explains it.
+pub(crate) fn next(view: &RunView) -> Option<Text> {
+    let found = view.freezes().filter(|found| found.each.len() > 1)?;
+    if !matches!(found.meanwhile.code, "nothing" | "unseen") {
+        return None;
+    }
+    let when = match found.period {
+        Some(period) => format!("look for what happens every {}", shown(period)),
+        None => "look into the target's log at those moments".to_owned(),
+    };
+    let what = format!("{when}: a timer, a collector, a checkpoint, a backup, a neighbour");
+    Some(Text::empty().and(Tone::Faint, "next: ").then(what))
 }
 
 /// How often.

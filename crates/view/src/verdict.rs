@@ -94,7 +94,7 @@ pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Text> {
         }
         NoFinding::NotSaturated => {
             let up_to = diagnosis.well_at.map(|rate| format!(", up to {rate}")).unwrap_or_default();
-            let text = format!(": the target was well at every rate offered{up_to}");
+            let text = format!(": no rate offered was too much for the target{up_to}");
             return Some(Text::empty().and(Tone::Good, "not saturated").then(text));
         }
         NoFinding::Unexplained => {

@@ -163,9 +163,13 @@ pub(super) fn measures(runs: &[Run<'_>], noise: f64) -> Vec<Measure> {
     };
     add("goodput", text("goodput"), Unit::PerSecond, false, true, &goodput);
     let lost = |(view, spread): Run<'_>| {
-        (view.kind() == Kind::Load).then(|| spread.lost().map(Figure::sure)).flatten()
+        // Of a load whose queue grows nothing may be lost yet: what it loses in the long run is its verdict, and so it is here.
+        let judged = load(view).filter(|_| view.kind() == Kind::Load)?.judgement;
+        let grows = judged.filter(|judgement| judgement.growth_per_second.is_some());
+        let found = grows.map(|judgement| Estimate::exact(judgement.loss)).or_else(|| spread.lost());
+        found.map(Figure::sure)
     };
-    add("lost", text("requests counted as bad"), Unit::Share, true, true, &lost);
+    add("lost", text("lost"), Unit::Share, true, true, &lost);
     let cpu = |(view, spread): Run<'_>| spread.cpu(load(view)?.figures.outcomes.answered()).map(Figure::sure);
     add("cpu_per_request", format!("target's processor time a request{of}"), Unit::Nanos, true, false, &cpu);
     let memory = |(_, spread): Run<'_>| spread.memory().map(|bytes| Figure::alone(bytes as f64));

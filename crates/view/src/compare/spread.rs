@@ -30,6 +30,8 @@ pub struct Spread {
     /// Processor time of the service, and time, both in nanoseconds.
     cpu: Vec<(f64, f64)>,
     memory: Option<u64>,
+    /// Its queue grows: what is answered after it, however long that takes, is no rate of it.
+    grows: bool,
 }
 
 /// The load that is compared: that of `torment run`; of a search the one at [`SHARE`] of its limit, if it was made.
@@ -51,7 +53,8 @@ impl Spread {
             .figures
             .response()
             .map(|times| [times.quantiles.p50, times.quantiles.p90, times.quantiles.p99]);
-        Self { trial: Some(load.number), loaded: load.loaded, thresholds, ..Self::default() }
+        let grows = load.judgement.is_some_and(|judgement| judgement.growth_per_second.is_some());
+        Self { trial: Some(load.number), loaded: load.loaded, thresholds, grows, ..Self::default() }
     }
 
     /// All of a run that is in memory.
@@ -94,7 +97,7 @@ impl Spread {
         // What is decided in the drain belongs to the load, whose last second it makes fuller.
         if slice.due > 0 || self.good.is_empty() {
             self.good.push((slice.outcomes.ok as f64, slice.elapsed.as_secs_f64()));
-        } else if let Some(last) = self.good.last_mut() {
+        } else if let Some(last) = self.good.last_mut().filter(|_| !self.grows) {
             last.0 += slice.outcomes.ok as f64;
         }
     }

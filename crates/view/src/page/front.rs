@@ -136,7 +136,7 @@ fn way_on(view: &RunView) -> Vec<Text> {
         return vec![next];
     }
     let Some(found) = view.diagnosis.as_ref().filter(|found| !found.findings.is_empty()) else {
-        return Vec::new();
+        return freezes::next(view).into_iter().collect();
     };
     explain::next(found)
         .take(1)

@@ -216,7 +216,10 @@ fn generator(view: &RunView) -> Option<&Making> {
 fn evidence(view: &RunView, limit: &Limit, ended: &Ended) -> String {
     let fails =
         limit.upper.filter(|_| limit.lower.is_none()).map(|upper| format!("fails at {}", number(upper)));
-    let between = between(Some(ended), limit.lower, limit.upper).or(fails);
+    // Of a limit that was estimated it is the 95 % interval.
+    let sure = if limit.held.is_some() { "95 % sure: " } else { "" };
+    let between =
+        between(Some(ended), limit.lower, limit.upper).map(|between| format!("{sure}{between}")).or(fails);
     let trials = (limit.good_trials > 0).then(|| {
         let clean = if limit.lower_bad == 0 { "clean" } else { "good" };
         let s = if limit.good_trials == 1 { "" } else { "s" };

@@ -234,9 +234,9 @@ fn what_fails_more_often_is_worse_and_a_goal_missed_too() {
         (Standing::Worse, Standing::Worse, Standing::Same)
     );
     assert!(
-        found.verdicts[0].words.starts_with(
-            "“after” is worse: goal no longer met, requests counted as bad 4 % against 0 %, +4 % ("
-        ),
+        found.verdicts[0]
+            .words
+            .starts_with("“after” is worse: goal no longer met, lost 4 % against 0 %, +4 % ("),
         "{}",
         found.verdicts[0].words
     );
@@ -375,4 +375,24 @@ fn charts_of_a_load_and_of_a_search() {
     let short = Wanted { seconds: 4, ..USUAL };
     assert_eq!(drawn(&events(&short), Glyphs::Blocks), "", "four seconds are no curve");
     assert!(drawn(&events(&USUAL), Glyphs::Plain).is_ascii());
+}
+
+/// A load of 2,200/s at a service that makes 2,000/s lost 9 % by its verdict and nothing by its comparison, which found its goodput to be
+/// the 2,200/s that were answered in the end.
+#[test]
+fn a_load_whose_queue_grows_has_lost_what_its_verdict_says() {
+    let mut growing = events(&Wanted { name: Some("after"), ..slower() });
+    let done = growing.iter().position(|event| matches!(event, Event::TrialDone { .. })).expect("it is done");
+    let mut drain = Slice { index: USUAL.seconds, elapsed: record::SLICE, ..Slice::default() };
+    drain.outcomes.add(Outcome::Ok, 3000);
+    growing.insert(done, Event::SliceDone { trial: 1, slice: Box::new(drain) });
+    let Event::TrialDone { judgement, .. } = &mut growing[done + 1] else { panic!("it moved") };
+    *judgement = Judgement { loss: 0.09, good: false, growth_per_second: Some(45.0), ..judgement.clone() };
+    let found = compared(&[events(&USUAL), growing]).expect("they can be compared");
+    let measure = |id| found.measures.iter().find(|measure| measure.id == id).expect("both have it");
+    let lost = measure("lost");
+    assert_eq!(lost.differences[1].expect("both have it").standing, Standing::Worse);
+    assert_eq!(lost.figures[1].map(|figure| lost.words(figure.value)).as_deref(), Some("9 %"));
+    let goodput = measure("goodput").figures[1].expect("it is measured").value;
+    assert!((goodput - 500.0).abs() < 1.0, "{goodput}: of the load, not of what came after it");
 }
