@@ -39,6 +39,7 @@ mod titles;
 mod watch;
 mod workers;
 
+pub use cgroup::limits_of;
 pub use target::Where;
 pub use watch::{Sighting, Watch};
 

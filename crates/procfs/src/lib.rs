@@ -12,7 +12,9 @@ mod tcp;
 mod thread;
 
 pub use fields::{Limits, count, field, kib, limit, number, read_number};
-pub use machine::{HostStat, Load, Times, host_stat, loadavg, processors, times};
+pub use machine::{
+    HostStat, Load, Times, counted_list, hidepid, host_stat, loadavg, port_range, processors, times,
+};
 pub use process::{
     Process, Stat, arguments, is_gone, name, namespace, pids, pids_in, process, program, socket_inode,
     sockets, stat, tick_ns,

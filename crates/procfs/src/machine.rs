@@ -83,9 +83,65 @@ pub fn loadavg(text: &[u8]) -> Option<Load> {
     Some(Load { running: next()?, tasks: next()?, last: number(words.next()?)? })
 }
 
+/// How many numbers a list of the kernel's has, such as that of the processors: `0-3,8` has five.
+pub fn counted_list(list: &str) -> Option<u64> {
+    let parts = list.trim().split(',').map(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        number(last.as_bytes())?.checked_sub(number(first.as_bytes())?)?.checked_add(1)
+    });
+    parts.sum()
+}
+
+/// The first and the last of the ports that connections of our own get (ip(7), `ip_local_port_range`).
+pub fn port_range(text: &str) -> Option<(u64, u64)> {
+    let mut ends = text.split_ascii_whitespace().map(|end| number(end.as_bytes()));
+    Some((ends.next()??, ends.next()??))
+}
+
+/// The options of `/proc` by which a process does not see those of other users (proc(5), `hidepid`), of `/proc/PID/mounts`; none if it
+/// sees all.
+pub fn hidepid(mounts: &str) -> Option<&str> {
+    const HIDING: [&str; 6] = [
+        "hidepid=1",
+        "hidepid=2",
+        "hidepid=4",
+        "hidepid=noaccess",
+        "hidepid=invisible",
+        "hidepid=ptraceable",
+    ];
+    let options = mounts.lines().find_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        (words.next() == Some("/proc")).then(|| words.nth(1).unwrap_or_default())
+    })?;
+    options.split(',').any(|option| HIDING.contains(&option)).then_some(options)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_and_ranges() {
+        for (list, expected) in
+            [("0-3,8\n", Some(5)), ("0", Some(1)), ("0-1", Some(2)), ("", None), ("3-1", None), ("0-x", None)]
+        {
+            assert_eq!(counted_list(list), expected, "{list:?}");
+        }
+        assert_eq!(port_range("32768\t60999\n"), Some((32_768, 60_999)));
+        assert_eq!(port_range("32768\n"), None);
+    }
+
+    #[test]
+    fn a_proc_that_hides_says_so() {
+        let mounts = |options: &str| format!("/dev/vda / ext4 rw 0 0\nproc /proc proc {options} 0 0\n");
+        for options in ["rw,hidepid=2", "rw,nosuid,hidepid=invisible,gid=4"] {
+            assert_eq!(hidepid(&mounts(options)), Some(options));
+        }
+        for options in ["rw", "rw,hidepid=0", "rw,hidepid=off"] {
+            assert_eq!(hidepid(&mounts(options)), None, "{options}");
+        }
+        assert_eq!(hidepid("proc /other/proc proc rw,hidepid=2 0 0\n"), None);
+    }
 
     #[test]
     fn processors_by_name() {

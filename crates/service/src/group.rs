@@ -11,6 +11,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use units::Bytes;
 
 /// In which processor time is given out, in µs: the kernel's own default.
 const PERIOD_US: f64 = 100_000.0;
@@ -45,14 +46,30 @@ fn needed(limits: &Limits) -> Vec<&'static str> {
 ///
 /// Fails with what is missing, and what would help.
 pub fn places(limits: &Limits) -> Result<Vec<GroupParent>, String> {
-    let read = |file: &str| fs::read_to_string(file).map_err(|e| format!("{file}: {e}"));
-    places_of(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?, limits)
+    places_in(Path::new("/"), "self", limits)
+}
+
+/// Whether a process may make groups for all limits that a plan can set. `root` is what all paths are below: `/`, but for tests.
+///
+/// # Errors
+/// If not: what is missing, and what would help.
+pub fn may_limit(root: &Path, pid: u32) -> Result<(), String> {
+    let all = Limits { cpus: Some(1.0), memory: Some(Bytes(1 << 30)), pids: Some(100), ..Limits::default() };
+    places_in(root, &pid.to_string(), &all).map(|_| ())
+}
+
+fn places_in(root: &Path, process: &str, limits: &Limits) -> Result<Vec<GroupParent>, String> {
+    let read = |name: &str| {
+        let file = root.join(format!("proc/{process}/{name}"));
+        fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))
+    };
+    places_of(root, &read("mountinfo")?, &read("cgroup")?, limits)
 }
 
 /// As [`places`], from what proc_pid_mountinfo(5) and cgroups(7) describe.
-fn places_of(mountinfo: &str, own: &str, limits: &Limits) -> Result<Vec<GroupParent>, String> {
+fn places_of(root: &Path, mountinfo: &str, own: &str, limits: &Limits) -> Result<Vec<GroupParent>, String> {
     let mut places: Vec<GroupParent> = Vec::new();
-    let mounts = mounts(mountinfo, Path::new("/"));
+    let mounts = mounts(mountinfo, root);
     let mut unified = Vec::new();
     for controller in needed(limits) {
         let Some(mount) = mounts.iter().find(|mount| mount.is_of(Some(controller))) else {

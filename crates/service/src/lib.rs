@@ -28,6 +28,7 @@ mod up;
 
 pub use anew::Anew;
 pub use error::Error;
+pub use group::may_limit;
 pub use guard::guard;
 pub use handle::Guard;
 pub use port::{Listener, addresses, listeners};

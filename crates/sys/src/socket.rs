@@ -4,8 +4,7 @@ use std::os::fd::{AsFd, AsRawFd};
 /// How many ports there are for connections of our own to one address (ip(7), `ip_local_port_range`).
 pub fn local_ports() -> Option<u64> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
-    let mut ends = range.split_ascii_whitespace().map_while(|end| end.parse::<u64>().ok());
-    let (first, last) = (ends.next()?, ends.next()?);
+    let (first, last) = procfs::port_range(&range)?;
     Some((last + 1).saturating_sub(first))
 }
 

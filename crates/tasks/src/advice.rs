@@ -1,5 +1,7 @@
 //! How the limit of a control group is raised: by whoever made the group, as its name says.
 
+use std::path::Path;
+
 /// Who made a group.
 #[derive(Debug, PartialEq, Eq)]
 enum Maker<'a> {
@@ -115,6 +117,41 @@ pub fn memory(name: &str, file: &str, wanted: u64) -> (String, String) {
     }
 }
 
+/// For processor time, so many processors: now, and for good. `folder` is the group's.
+pub fn cpus(name: &str, folder: &Path, unified: bool, wanted: u64) -> (String, String) {
+    let same = |command: String| (command.clone(), command);
+    match Maker::of(name) {
+        Maker::Systemd { unit, user } => {
+            let command = if user { "systemctl --user" } else { "systemctl" };
+            let percent = wanted * 100;
+            (
+                format!("{command} set-property --runtime {unit} CPUQuota={percent}%"),
+                format!("{command} set-property {unit} CPUQuota={percent}%"),
+            )
+        }
+        Maker::Docker(id) => {
+            (format!("docker update --cpus {wanted} {id}"), format!("docker run --cpus {wanted} …"))
+        }
+        Maker::Podman(id) => {
+            (format!("podman update --cpus {wanted} {id}"), format!("podman run --cpus {wanted} …"))
+        }
+        Maker::Kubernetes => (
+            "not from within a pod".to_owned(),
+            format!("resources.limits.cpu: {wanted} in the pod's manifest, or none"),
+        ),
+        Maker::Lxc(container) => {
+            same(format!("lxc config set {container} limits.cpu.allowance {}%", wanted * 100))
+        }
+        Maker::Unknown => {
+            let now = match unified {
+                true => format!("echo max > {}", folder.join("cpu.max").display()),
+                false => format!("echo -1 > {}", folder.join("cpu.cfs_quota_us").display()),
+            };
+            (now, format!("by whoever makes the control group {name}"))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,5 +206,13 @@ mod tests {
         let said = memory("/system.slice/shop.service", "", 1 << 30);
         assert_eq!(said.1, "systemctl set-property shop.service MemoryMax=1073741824");
         assert_eq!(memory("/jobs/7", "/x/memory.max", 64).0, "echo 64 > /x/memory.max");
+        let now = |name: &str, unified| cpus(name, Path::new("/x"), unified, 2).0;
+        assert_eq!(
+            now("/system.slice/shop.service", true),
+            "systemctl set-property --runtime shop.service CPUQuota=200%"
+        );
+        assert_eq!(now(&docker, true), "docker update --cpus 2 0123456789ab");
+        assert_eq!(now("/jobs/7", true), "echo max > /x/cpu.max");
+        assert_eq!(now("/jobs/7", false), "echo -1 > /x/cpu.cfs_quota_us");
     }
 }

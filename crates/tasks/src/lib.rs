@@ -15,6 +15,7 @@ mod readings;
 mod reserve;
 mod rooms;
 
+pub use advice::cpus as raise_quota;
 pub use crowd::crowd;
 pub use ramp::ramp;
 
@@ -101,6 +102,10 @@ impl std::error::Error for Error {}
 
 /// Every limit on the threads of a program that is started from here; the one that binds first leads.
 pub fn forecast(asked: &ThreadsWanted) -> Vec<Room> {
-    let readings = Readings::take(Path::new("/"), std::process::id());
-    rooms::rooms(&readings, asked)
+    forecast_of(Path::new("/"), std::process::id(), asked)
+}
+
+/// The same of another process, or below another root than `/`.
+pub fn forecast_of(root: &Path, pid: u32, asked: &ThreadsWanted) -> Vec<Room> {
+    rooms::rooms(&Readings::take(root, pid), asked)
 }

@@ -17,7 +17,7 @@ pub use calls::{Calls, Cost, Marks, calls};
 pub use creations::{Made, creations};
 pub use follow::{Followed, Stop, StopReason, TraceEnd, follow};
 pub use mapping::Mapping;
-pub use points::{Points, Recorded, instances};
+pub use points::{Points, Recorded, instances, instances_in};
 pub use steps::{Steps, instructions};
 
 use std::time::Duration;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use units::Nanos;
 
 /// Where tracefs is, or was before it had a place of its own.
-const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+const PLACES: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
 /// What each processor may record; beyond it nothing more is.
 const BUFFER_KIB: u32 = 8192;
 
@@ -21,7 +21,15 @@ const BUFFER_KIB: u32 = 8192;
 /// # Errors
 /// When there is none, or it may not be written: says why.
 pub fn instances() -> Result<PathBuf, String> {
-    let place = PLACES.iter().map(|place| Path::new(place).join("instances")).find(|place| place.is_dir());
+    instances_in(Path::new("/"))
+}
+
+/// The same below another root than `/`.
+///
+/// # Errors
+/// As [`instances`].
+pub fn instances_in(root: &Path) -> Result<PathBuf, String> {
+    let place = PLACES.iter().map(|place| root.join(place).join("instances")).find(|place| place.is_dir());
     let place = place.ok_or("tracefs is not mounted, or may not be read by this user")?;
     let may = rustix::fs::access(&place, rustix::fs::Access::WRITE_OK);
     may.map_err(|why| format!("{}: {why}; the kernel's tracepoints are for root", place.display()))?;

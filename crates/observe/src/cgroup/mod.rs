@@ -68,6 +68,15 @@ impl Groups {
     }
 }
 
+/// The limits that the control groups of a process set, and how much of each is used; none if no group of it can be seen. `root` is
+/// what all paths are below: `/`, but for tests.
+///
+/// # Errors
+/// If its groups cannot be read.
+pub fn limits_of(root: &Path, pid: u32) -> io::Result<Option<Cgroup>> {
+    Groups::of(root, pid).read()
+}
+
 /// The processors that the smallest quota above a process allows; none if there is no quota, or none to be seen.
 pub(crate) fn cpus(pid: u32) -> Option<f64> {
     limits::quota(&groups::of(pid).ok()?.cpu).map(|quota| quota.cpus)

@@ -50,15 +50,8 @@ fn why(pid: u32) -> String {
 /// Why fewer processes may be there to be seen than there are.
 pub(crate) fn hidden() -> Option<Missing> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    let options = mounts.lines().find_map(|line| {
-        let words: Vec<&str> = line.split(' ').collect();
-        (words.get(1) == Some(&"/proc")).then(|| words.get(3).copied().unwrap_or_default().to_owned())
-    })?;
-    let hides = options.split(',').any(|option| {
-        matches!(option, "hidepid=1" | "hidepid=2" | "hidepid=4" | "hidepid=noaccess" | "hidepid=invisible")
-            || option == "hidepid=ptraceable"
-    });
-    (hides && rustix::process::geteuid().as_raw() != 0).then(|| {
+    let options = procfs::hidepid(&mounts)?;
+    (rustix::process::geteuid().as_raw() != 0).then(|| {
         Missing::new(
             "processes of other users",
             format!("/proc is mounted with {options}; run torment as root, or as the target's user"),

@@ -1,5 +1,4 @@
 use super::*;
-use units::Bytes;
 
 fn all() -> Limits {
     Limits { cpus: Some(1.5), memory: Some(Bytes(64 << 20)), pids: Some(100), cores: Vec::new() }
@@ -34,9 +33,9 @@ fn version_2_uses_the_nearest_group_that_gives_the_controller_on() {
     let (root, mounts) = unified();
     let own = "0::/user.slice/session-1.scope\n";
     // A process is in one group only: all from where all are given.
-    assert_eq!(one_place(places_of(&mounts, own, &all())).folder, root.path());
+    assert_eq!(one_place(places_of(Path::new("/"), &mounts, own, &all())).folder, root.path());
     let limits = Limits { cpus: None, ..all() };
-    let place = one_place(places_of(&mounts, own, &limits));
+    let place = one_place(places_of(Path::new("/"), &mounts, own, &limits));
     assert_eq!(place.folder, root.path().join("user.slice"));
     assert_eq!(place.controllers, ["memory", "pids"]);
     let group = place.group("torment-x");
@@ -95,13 +94,13 @@ fn what_is_written() {
 #[test]
 fn what_is_missing_is_said() {
     let (_root, mounts) = unified();
-    let error =
-        places_of(&mounts.replace("cgroup2", "tmpfs"), "0::/\n", &all()).expect_err("nothing is mounted");
+    let error = places_of(Path::new("/"), &mounts.replace("cgroup2", "tmpfs"), "0::/\n", &all())
+        .expect_err("nothing is mounted");
     assert!(error.contains("'cpu, memory, pids' are mounted"), "{error}");
     let (root, mounts) = unified();
     fs::write(root.path().join("cgroup.subtree_control"), "memory").expect("ours");
-    let error =
-        places_of(&mounts, "0::/user.slice/session-1.scope\n", &all()).expect_err("cpu is not given on");
+    let error = places_of(Path::new("/"), &mounts, "0::/user.slice/session-1.scope\n", &all())
+        .expect_err("cpu is not given on");
     assert!(error.contains("gives 'cpu, memory, pids' on") && error.contains("Delegate=yes"), "{error}");
 }
 
@@ -117,7 +116,7 @@ fn version_1_is_below_the_own_group() {
     );
     let own = "4:memory:/jobs/1\n2:cpu,cpuacct:/docker/a\n0::/\n";
     let limits = Limits { pids: None, ..all() };
-    let places = places_of(&mounts, own, &limits).expect("both are there");
+    let places = places_of(Path::new("/"), &mounts, own, &limits).expect("both are there");
     let folders: Vec<_> = places.iter().map(|p| p.folder.clone()).collect();
     assert_eq!(folders, [root.path().join("cpu,cpuacct"), memory]);
     assert!(places.iter().all(|place| !place.unified));
