@@ -3,6 +3,7 @@
 //! Values only, no behaviour beyond merging, counting and saying what they are. A run *is* its sequence of [`Event`]s:
 //! storing appends it, showing folds it, so a live, a replayed and a reported run take one path.
 
+mod allowance;
 pub mod catalogue;
 mod cause;
 mod diagnosis;
@@ -24,6 +25,7 @@ mod trial;
 mod verdict;
 pub mod watch;
 
+pub use allowance::{Allowance, Area, Bearing, Remedy};
 pub use cause::Cause;
 pub use diagnosis::{
     Arithmetic, Confidence, Diagnosis, Evidence, Finding, NoFinding, Place, Prediction, Station, Use,

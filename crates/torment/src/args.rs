@@ -3,6 +3,7 @@
 mod anatomy;
 mod attempt;
 mod connections;
+mod doctor;
 mod explain;
 mod export;
 mod find;
@@ -28,6 +29,7 @@ mod working_set;
 pub use anatomy::{BinaryArgs, CallArgs};
 pub use attempt::{TryArgs, kept};
 pub use connections::ConnectionsArgs;
+pub use doctor::DoctorArgs;
 pub use explain::{ExplainArgs, Explained, explained};
 pub use export::ExportArgs;
 pub use find::Level;
@@ -76,6 +78,7 @@ Examples:
   torment explain                            and why its limit is where it is
   torment serve                              look at all runs in a browser, live ones too
   torment watch :8080                        see who waits for what, without load
+  torment doctor                             what this machine allows, and what is lost otherwise
 
 Exit codes:
   0 goal met, or limit found   99 goal not met       91 undecided
@@ -109,6 +112,7 @@ pub enum Action {
         runs: Vec<String>,
     },
     Target(TargetArgs),
+    Doctor(DoctorArgs),
     Selftest(SelftestArgs),
     /// Make a plan file from something else, or check one
     #[command(

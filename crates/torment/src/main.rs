@@ -7,6 +7,7 @@ mod attempt;
 mod commit;
 mod compare;
 mod connections;
+mod doctor;
 mod export;
 mod forms;
 mod hidden;
@@ -29,7 +30,7 @@ mod working_set;
 
 use ::anatomy::Function;
 use anyhow::anyhow;
-use args::{Action, Args, Common, ExplainArgs, Explained, Format, Level};
+use args::{Action, Args, Common, DoctorArgs, ExplainArgs, Explained, Format, Level};
 use clap::Parser;
 use runner::exit;
 use std::io::{self, IsTerminal, Write};
@@ -108,6 +109,7 @@ fn main() -> ExitCode {
         Action::Tag(args) => runs::tag(&args, &common),
         Action::Rm { runs } => runs::remove(&runs, &common),
         Action::Target(target) => serve::serve(&target),
+        Action::Doctor(DoctorArgs {}) => doctor::doctor(&common),
         Action::Selftest(args) => selftest::selftest(&args, &common),
         Action::Plan(action) => plans::plan(&action, &common),
         Action::Completions { shell } => {

@@ -369,6 +369,7 @@ fn help_reads_as_it_did() {
         "tag",
         "rm",
         "target",
+        "doctor",
         "selftest",
         "plan",
         "completions",

@@ -4,6 +4,7 @@ mod alone;
 mod anatomy;
 mod bad_input;
 mod circles;
+mod doctor;
 mod floors;
 mod libraries;
 mod load;

@@ -1,0 +1,181 @@
+//! What is read of a machine, before any of it is judged.
+
+use crate::seen::{Seen, Tree, maybe};
+use procfs::groups::{self, GroupPaths};
+use procfs::{Limits, Times, field, limit, number};
+use record::Room;
+use record::watch::CpuQuota;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tasks::ThreadsWanted;
+
+/// More tasks than a load and the services of a plan need.
+pub(crate) const TASKS_WANTED: u64 = 10_000;
+
+/// All of it, as found for one process.
+pub(crate) struct Facts {
+    // Who asks.
+    pub root: bool,
+    /// `CapEff` (capabilities(7)).
+    pub capabilities: Seen<u64>,
+    /// It is in a user namespace of its own: its capabilities are good for that alone.
+    pub nested: bool,
+
+    // What can be seen.
+    pub ptrace_scope: Seen<Option<u64>>,
+    pub hidepid: Seen<Option<String>>,
+    pub perf_paranoid: Seen<Option<String>>,
+    pub tracepoints: Result<(), String>,
+    pub pressure: Seen<String>,
+
+    // What may be done.
+    pub groups: Seen<GroupPaths>,
+    pub delegated: Result<(), String>,
+    /// RLIMIT_NICE: 20 less the nice value that may be had.
+    pub nice: Seen<Limits>,
+
+    // How much there can be.
+    pub descriptors: Seen<Limits>,
+    /// Open files of the whole machine, and how many there may be.
+    pub files: Seen<(u64, u64)>,
+    pub ports: Seen<(u64, u64)>,
+    pub reuse: Seen<u64>,
+    /// Connections tracked, and how many may be; none where none are.
+    pub tracked: Seen<Option<(u64, u64)>>,
+    pub backlog: Seen<u64>,
+    pub rooms: Vec<Room>,
+    pub overcommit: Seen<u64>,
+
+    // How exactly it is done.
+    pub release: Seen<String>,
+    pub present: Seen<u64>,
+    pub allowed: Seen<u64>,
+    pub quota: Option<Quota>,
+    /// Processors' time at the beginning and at the end of the watch.
+    pub times: Seen<(Times, Times)>,
+    pub clock: Seen<String>,
+    pub clocks: Seen<String>,
+    /// What a timer is rounded to (clock_getres(2)).
+    pub timer_ns: Option<u64>,
+    pub slack_ns: Seen<u64>,
+    /// The governor of each processor, and what drives it; empty where nothing is governed.
+    pub governors: Vec<Seen<String>>,
+    pub driver: Seen<String>,
+    /// Whether the clock may go beyond what it can keep up; none where that is not known.
+    pub turbo: Option<Turbo>,
+    pub huge: Seen<Option<(String, String)>>,
+}
+
+/// A quota of processor time, and the group that sets it.
+pub(crate) struct Quota {
+    pub quota: CpuQuota,
+    pub folder: PathBuf,
+    pub unified: bool,
+}
+
+/// Where it is switched.
+pub(crate) enum Turbo {
+    /// `intel_pstate/no_turbo`.
+    Intel(bool),
+    /// `cpufreq/boost`.
+    Boost(bool),
+}
+
+const CPUS: &str = "sys/devices/system/cpu";
+const CLOCKS: &str = "sys/devices/system/clocksource/clocksource0";
+const HUGE: &str = "sys/kernel/mm/transparent_hugepage";
+const CONNTRACK: &str = "proc/sys/net/netfilter";
+
+impl Facts {
+    pub fn take(root: &Path, pid: u32, watch: Duration) -> Self {
+        let tree = Tree::new(root, pid);
+        let limit_of = |name: &str| tree.own("limits", |limits| limit(limits, name));
+        let groups = tree.own("cgroup", |text| groups::find(root, pid, text).ok());
+        let asked = ThreadsWanted { most: Some(TASKS_WANTED), ..ThreadsWanted::default() };
+        let rooms = tasks::forecast_of(root, pid, &asked);
+        let cpu = |name: &str| format!("{CPUS}/{name}");
+        let governed = tree.names(CPUS).into_iter().filter(|name| {
+            let number = name.strip_prefix("cpu").unwrap_or_default();
+            procfs::number(number.as_bytes()).is_some()
+        });
+        let governors = governed.map(|name| tree.text(&cpu(&format!("{name}/cpufreq/scaling_governor"))));
+        let mut facts = Self {
+            root: tree.own("status", |text| field(text, "Uid").map(|ids| ids.starts_with('0'))) == Ok(true),
+            capabilities: tree.own("status", |text| u64::from_str_radix(field(text, "CapEff")?, 16).ok()),
+            nested: tree.own("uid_map", |map| Some(!map.ends_with(" 4294967295"))).unwrap_or_default(),
+            ptrace_scope: maybe(tree.number("proc/sys/kernel/yama/ptrace_scope")),
+            hidepid: tree.own("mounts", |mounts| Some(procfs::hidepid(mounts).map(str::to_owned))),
+            perf_paranoid: maybe(tree.text("proc/sys/kernel/perf_event_paranoid")),
+            tracepoints: trace::instances_in(root).map(|_| ()),
+            pressure: tree.text("proc/pressure/cpu"),
+            quota: quota(root, pid, groups.as_ref().ok()),
+            groups,
+            delegated: service::may_limit(root, pid),
+            nice: limit_of("Max nice priority"),
+            descriptors: limit_of("Max open files"),
+            files: tree.parsed("proc/sys/fs/file-nr", |text| {
+                let mut words = text.split_ascii_whitespace().map(|word| number(word.as_bytes()));
+                Some((words.next()??, words.nth(1)??))
+            }),
+            ports: tree.parsed("proc/sys/net/ipv4/ip_local_port_range", procfs::port_range),
+            reuse: tree.number("proc/sys/net/ipv4/tcp_tw_reuse"),
+            tracked: maybe(tree.number(&format!("{CONNTRACK}/nf_conntrack_max"))).and_then(
+                |most| match most {
+                    Some(most) => Ok(Some((tree.number(&format!("{CONNTRACK}/nf_conntrack_count"))?, most))),
+                    None => Ok(None),
+                },
+            ),
+            backlog: tree.number("proc/sys/net/core/somaxconn"),
+            rooms,
+            overcommit: tree.number("proc/sys/vm/overcommit_memory"),
+            release: tree.text("proc/sys/kernel/osrelease"),
+            present: tree.parsed(&cpu("online"), procfs::counted_list),
+            allowed: tree.own("status", |text| procfs::counted_list(field(text, "Cpus_allowed_list")?)),
+            times: Ok((Times::default(), Times::default())),
+            clock: tree.text(&format!("{CLOCKS}/current_clocksource")),
+            clocks: tree.text(&format!("{CLOCKS}/available_clocksource")),
+            timer_ns: timer_ns(),
+            slack_ns: tree.own("timerslack_ns", |text| number(text.as_bytes())),
+            governors: governors.filter(|seen| !matches!(seen, Err(why) if why.absent)).collect(),
+            driver: tree.text(&cpu("cpu0/cpufreq/scaling_driver")),
+            turbo: match tree.number(&cpu("intel_pstate/no_turbo")) {
+                Ok(no) => Some(Turbo::Intel(no == 0)),
+                Err(_) => tree.number(&cpu("cpufreq/boost")).ok().map(|on| Turbo::Boost(on != 0)),
+            },
+            huge: maybe(tree.parsed(&format!("{HUGE}/enabled"), chosen)).and_then(|enabled| match enabled {
+                Some(enabled) => Ok(Some((enabled, tree.parsed(&format!("{HUGE}/defrag"), chosen)?))),
+                None => Ok(None),
+            }),
+        };
+        // Last, so that what was read before is not taken for the work of others.
+        let now = || tree.parsed("proc/stat", |stat| procfs::times(stat, "cpu"));
+        let before = now();
+        std::thread::sleep(watch);
+        facts.times = before.and_then(|before| Ok((before, now()?)));
+        facts
+    }
+
+    /// Whether it has this capability, of its number in capabilities(7).
+    pub fn may(&self, capability: u32) -> bool {
+        self.capabilities.as_ref().is_ok_and(|all| all & 1 << capability != 0)
+    }
+}
+
+/// The smallest one above the process, as the watch of a target reads it.
+fn quota(root: &Path, pid: u32, groups: Option<&GroupPaths>) -> Option<Quota> {
+    let quota = observe::limits_of(root, pid).ok()??.cpu?;
+    let line = &groups?.cpu;
+    let folder = line.groups.iter().find(|group| group.name == quota.group)?.folder.clone();
+    Some(Quota { quota, folder, unified: line.unified })
+}
+
+/// Of `always [madvise] never` what holds.
+fn chosen(text: &str) -> Option<String> {
+    Some(text.split_once('[')?.1.split_once(']')?.0.to_owned())
+}
+
+fn timer_ns() -> Option<u64> {
+    let resolution = rustix::time::clock_getres(rustix::time::ClockId::Monotonic);
+    let seconds = u64::try_from(resolution.tv_sec).ok()?;
+    Some(seconds * 1_000_000_000 + u64::try_from(resolution.tv_nsec).ok()?)
+}

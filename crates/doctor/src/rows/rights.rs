@@ -1,0 +1,90 @@
+//! What torment may do.
+
+use super::{Row, capabilities, only_for_good, remedy, unknown};
+use crate::facts::Facts;
+use procfs::groups::{GroupPaths, Line};
+use record::Area::Rights;
+use record::{Allowance, Remedy};
+
+/// CAP_SYS_NICE.
+const NICE: u32 = 23;
+/// What the loops ask for, and the RLIMIT_NICE that gives it (20 less that).
+const WEIGHT: u64 = 30;
+
+pub(super) fn rows(facts: &Facts) -> Vec<Allowance> {
+    vec![groups(facts), delegation(facts), priority(facts)]
+}
+
+fn groups(facts: &Facts) -> Allowance {
+    const NAME: &str = "control groups";
+    let GroupPaths { cpu, memory, pids, unified } = match &facts.groups {
+        Ok(groups) => groups,
+        Err(why) => return unknown(Rights, NAME, why),
+    };
+    let all = [("cpu", cpu), ("memory", memory), ("pids", pids)];
+    let names = |kept: &dyn Fn(&Line) -> bool| {
+        let kept = all.iter().filter(|(_, line)| kept(line)).map(|(name, _)| *name);
+        kept.collect::<Vec<_>>().join(", ")
+    };
+    let hidden = names(&|line| line.groups.is_empty());
+    let first = names(&|line| !line.unified && !line.groups.is_empty());
+    let found = match (first.is_empty(), unified.groups.is_empty()) {
+        (true, false) => "version 2".to_owned(),
+        (false, false) => format!("version 1 ({first}) beside version 2"),
+        (false, true) => "version 1".to_owned(),
+        (true, true) => "none is mounted".to_owned(),
+    };
+    let row = |found: String| Row::of(Rights, NAME, found);
+    if !hidden.is_empty() {
+        return row(format!("{found}; not seen: {hidden}")).less(
+            format!("limits by {hidden} are not seen: a service that is throttled or killed by them looks slow or gone for no reason"),
+            remedy("mount -t cgroup2 cgroup2 /sys/fs/cgroup", "of a container: docker run --cgroupns host -v /sys/fs/cgroup:/sys/fs/cgroup:ro …"),
+        );
+    }
+    if !first.is_empty() && unified.groups.is_empty() {
+        return row(found).less(
+            "version 1 does not count how long the service's own group waits for processors, memory and disks: the whole machine's waits are shown",
+            only_for_good("the kernel's option systemd.unified_cgroup_hierarchy=1, then start the machine again"),
+        );
+    }
+    row(found).fine()
+}
+
+fn delegation(facts: &Facts) -> Allowance {
+    const NAME: &str = "limits of services";
+    match &facts.delegated {
+        Ok(()) => Row::of(Rights, NAME, "a plan may set them: control groups can be made").fine(),
+        Err(why) => {
+            let why = why.split("; ").next().unwrap_or_default();
+            Row::of(Rights, NAME, why).less(
+                "a plan whose services have `cpus`, `memory` or `pids` is refused",
+                remedy(
+                    "systemd-run --user --scope -p Delegate=yes torment …, or run torment as root",
+                    "systemctl set-property UNIT Delegate=yes, of the unit that torment runs in",
+                ),
+            )
+        }
+    }
+}
+
+fn priority(facts: &Facts) -> Allowance {
+    const NAME: &str = "priority";
+    if facts.may(NICE) && !facts.nested {
+        return Row::of(Rights, NAME, "the load goes before others (nice -10)").fine();
+    }
+    match &facts.nice {
+        Err(why) => unknown(Rights, NAME, why),
+        Ok(limits) if limits.soft.is_none_or(|limit| limit >= WEIGHT) => {
+            Row::of(Rights, NAME, "the load goes before others (nice -10, by RLIMIT_NICE)").fine()
+        }
+        Ok(limits) => Row::of(Rights, NAME, "that of any other program: nice -10 is refused")
+            .figure("rlimit_nice", limits.soft.unwrap_or_default())
+            .less(
+                "beside a service that uses all processors the load leaves late, and such trials do not count",
+                Remedy {
+                    now: Some("prlimit --pid $$ --nice=30, as root; or run torment as root".to_owned()),
+                    ..capabilities()
+                },
+            ),
+    }
+}

@@ -1,0 +1,266 @@
+//! How exactly torment does what it does when it is due.
+
+use super::{Row, only_for_good, only_now, remedy, unknown};
+use crate::facts::{Facts, Turbo};
+use record::Allowance;
+use record::Area::Time;
+use tasks::raise_quota;
+use units::{Nanos, Share};
+
+/// Since when loops can wait to the nanosecond (epoll_pwait2(2)).
+const KERNEL: (u64, u64) = (5, 11);
+/// A quota below this is used up by the load alone, now and then.
+const QUOTA: f64 = 2.0;
+/// Shares of the processors' time that others take.
+const STOLEN: f64 = 0.05;
+const STOLEN_LITTLE: f64 = 0.01;
+/// Of one processor.
+const OTHERS: f64 = 0.25;
+/// What the loop spins before a request is due: a sleep may end so late.
+const SLACK: Nanos = Nanos::from_micros(60);
+const TIMER: Nanos = Nanos::from_micros(1);
+/// Clocks that are read without asking the kernel.
+const QUICK: [&str; 5] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "xen"];
+
+pub(super) fn rows(facts: &Facts) -> Vec<Allowance> {
+    let mut rows = vec![kernel(facts), processors(facts), quota(facts)];
+    rows.extend(others(facts));
+    rows.extend([clock(facts), timers(facts), slack(facts), governor(facts)]);
+    rows.extend(turbo(facts));
+    rows.push(huge(facts));
+    rows
+}
+
+fn kernel(facts: &Facts) -> Allowance {
+    const NAME: &str = "kernel";
+    let release = match &facts.release {
+        Ok(release) => release,
+        Err(why) => return unknown(Time, NAME, why),
+    };
+    let mut parts =
+        release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u64>().unwrap_or_default());
+    let version = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let row = Row::of(Time, NAME, format!("Linux {release}"));
+    match version < KERNEL {
+        true => row.hinders(
+            "no load is made: its loops wait by epoll_pwait2, which Linux has since 5.11",
+            only_for_good("a newer kernel"),
+        ),
+        false => row.fine(),
+    }
+}
+
+fn processors(facts: &Facts) -> Allowance {
+    const NAME: &str = "processors";
+    let (present, allowed) = match (&facts.present, &facts.allowed) {
+        (Ok(present), Ok(allowed)) => (*present, *allowed),
+        (Err(why), _) | (_, Err(why)) => return unknown(Time, NAME, why),
+    };
+    let row = Row::of(Time, NAME, format!("{allowed} of {present}"))
+        .figure("allowed", allowed)
+        .figure("present", present);
+    let all = format!(
+        "taskset -pc 0-{} $$; a cpuset: by whoever made the control group",
+        present.saturating_sub(1)
+    );
+    match allowed {
+        1 if present == 1 => row.less(
+            "the load takes from a target on this machine what it needs, and is late when that works",
+            only_for_good("load from another machine, or add a processor"),
+        ),
+        _ if allowed < present => row.less(
+            "neither torment nor what it starts gets the others: a limit found is that of fewer",
+            only_now(all),
+        ),
+        _ => row.fine(),
+    }
+}
+
+fn quota(facts: &Facts) -> Allowance {
+    const NAME: &str = "quota";
+    let Some(found) = &facts.quota else { return Row::of(Time, NAME, "none").fine() };
+    let cpus = found.quota.cpus;
+    let all = facts.present.as_ref().copied().unwrap_or(1);
+    if cpus >= all as f64 {
+        return Row::of(Time, NAME, format!("{cpus:.2} processors, as many as there are")).fine();
+    }
+    let row =
+        Row::of(Time, NAME, format!("{cpus:.2} of {all} processors, by the group {}", found.quota.group))
+            .figure("quota_milli_cpus", (cpus * 1000.0) as u64);
+    let (now, for_good) = raise_quota(&found.quota.group, &found.folder, found.unified, all);
+    let means = "whatever is in the group stands still for the rest of each period once that is used up: the load leaves late, in bursts";
+    match cpus < QUOTA {
+        true => row.hinders(means, remedy(now, for_good)),
+        false => row.less(means, remedy(now, for_good)),
+    }
+}
+
+/// What the hypervisor and other programs take.
+fn others(facts: &Facts) -> Vec<Allowance> {
+    let (before, now) = match &facts.times {
+        Ok(times) => times,
+        Err(why) => return vec![unknown(Time, "stolen time", why), unknown(Time, "others at work", why)],
+    };
+    let sum = |times: &procfs::Times| {
+        let procfs::Times { user, system, interrupts, idle, iowait, stolen } = *times;
+        user + system + interrupts + idle + iowait + stolen
+    };
+    let busy = |times: &procfs::Times| times.user + times.system + times.interrupts;
+    let passed = sum(now).saturating_sub(sum(before));
+    let ever = Share::of(now.stolen, sum(now));
+    let lately = if passed > 0 { Share::of(now.stolen.saturating_sub(before.stolen), passed) } else { ever };
+    let ppm = |share: Share| (share.0 * 1e6) as u64;
+    let row = Row::of(Time, "stolen time", format!("{lately} now, {ever} since the start"))
+        .figure("now_ppm", ppm(lately))
+        .figure("since_start_ppm", ppm(ever));
+    let means = "the hypervisor gives this machine's time to others: response times have gaps that are not the target's, and trials are voided";
+    let help = || {
+        only_for_good(
+            "whoever runs the host: a processor of its own for this machine; or measure when the host is quiet",
+        )
+    };
+    let stolen = match lately.0 {
+        share if share >= STOLEN => row.hinders(means, help()),
+        share if share >= STOLEN_LITTLE => row.less(means, help()),
+        _ => row.fine(),
+    };
+    let processors = facts.present.as_ref().copied().unwrap_or(1);
+    let used = Share::of(busy(now).saturating_sub(busy(before)), passed).0 * processors as f64;
+    let row = Row::of(Time, "others at work", format!("{used:.2} of {processors} processors"))
+        .figure("used_milli_cpus", (used * 1000.0) as u64);
+    let work = match used > OTHERS {
+        true => row.less(
+            "they take part in what is measured: find them with `top`, and measure without them",
+            only_now("end them, or wait"),
+        ),
+        false => row.fine(),
+    };
+    vec![stolen, work]
+}
+
+fn clock(facts: &Facts) -> Allowance {
+    const NAME: &str = "clock source";
+    let clock = match &facts.clock {
+        Ok(clock) => clock,
+        Err(why) => return unknown(Time, NAME, why),
+    };
+    let row = Row::of(Time, NAME, clock.as_str());
+    if QUICK.contains(&clock.as_str()) {
+        return row.fine();
+    }
+    let available = facts.clocks.as_deref().unwrap_or_default();
+    let other = QUICK.iter().find(|quick| available.split(' ').any(|one| one == **quick));
+    let remedy = match other {
+        Some(other) => remedy(
+            format!("echo {other} > /sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            format!("the kernel's option clocksource={other}"),
+        ),
+        None => only_for_good(
+            "the kernel's log says why it gave up the processor's own counter: dmesg | grep -i clocksource; tsc=reliable insists on it",
+        ),
+    };
+    row.hinders("each look at the clock is a system call of a microsecond or more, in torment and in the target: both are slower than elsewhere", remedy)
+}
+
+fn timers(facts: &Facts) -> Allowance {
+    const NAME: &str = "timers";
+    let Some(ns) = facts.timer_ns else { return Row::of(Time, NAME, "not known").fine() };
+    let row = Row::of(Time, NAME, format!("exact to {}", Nanos(ns))).figure("resolution_ns", ns);
+    match Nanos(ns) > TIMER {
+        true => row.hinders(
+            format!("whatever sleeps wakes up to {} late: requests leave in bunches", Nanos(ns)),
+            only_for_good("start the kernel without highres=off, or one with CONFIG_HIGH_RES_TIMERS"),
+        ),
+        false => row.fine(),
+    }
+}
+
+fn slack(facts: &Facts) -> Allowance {
+    const NAME: &str = "timer slack";
+    match facts.slack_ns {
+        Err(ref why) => unknown(Time, NAME, why),
+        Ok(ns) => {
+            let row = Row::of(Time, NAME, Nanos(ns).to_string()).figure("slack_ns", ns);
+            match Nanos(ns) > SLACK {
+                true => row.hinders(
+                    format!("sleeps may end {} late, and so do loads: it came from the program that started torment", Nanos(ns)),
+                    only_now("echo 50000 > /proc/$$/timerslack_ns, in the shell that starts torment"),
+                ),
+                false => row.fine(),
+            }
+        }
+    }
+}
+
+fn governor(facts: &Facts) -> Allowance {
+    const NAME: &str = "frequency";
+    let mut governors: Vec<&str> = Vec::new();
+    for seen in &facts.governors {
+        match seen {
+            Err(why) => return unknown(Time, NAME, why),
+            Ok(governor) if governors.contains(&governor.as_str()) => {}
+            Ok(governor) => governors.push(governor),
+        }
+    }
+    if governors.is_empty() {
+        return Row::of(Time, NAME, "not this machine's to choose").fine();
+    }
+    let driver = facts.driver.as_deref().unwrap_or_default();
+    let by = if driver.is_empty() { String::new() } else { format!(" ({driver})") };
+    let row = Row::of(Time, NAME, format!("{}{by}", governors.join(", ")));
+    if governors == ["performance"] {
+        return row.fine();
+    }
+    let performance = || {
+        remedy(
+            "echo performance | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+            "/etc/default/cpufrequtils: GOVERNOR=performance, or a unit with cpupower frequency-set -g performance",
+        )
+    };
+    // These two choose the clock themselves, and call all but the most eager way so.
+    let chooses = driver.starts_with("intel_pstate")
+        || driver.starts_with("amd-pstate-epp")
+        || driver.starts_with("amd_pstate_epp");
+    match governors.contains(&"powersave") && !chooses {
+        true => row.hinders("the processors keep to their lowest clock: every limit is that of a slower machine", performance()),
+        false => row.less(
+            "after a pause the clock rises only within milliseconds: response times at low rates are longer than at high ones, and starts differ",
+            performance(),
+        ),
+    }
+}
+
+/// Only where it is known.
+fn turbo(facts: &Facts) -> Option<Allowance> {
+    const NAME: &str = "turbo";
+    let (on, off) = match facts.turbo.as_ref()? {
+        Turbo::Intel(on) => (*on, "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo"),
+        Turbo::Boost(on) => (*on, "echo 0 > /sys/devices/system/cpu/cpufreq/boost"),
+    };
+    if !on {
+        return Some(Row::of(Time, NAME, "off").fine());
+    }
+    let means = "the clock falls as more processors are busy and as they warm: measurements differ more from each other, and a long load holds less than a short one";
+    Some(Row::of(Time, NAME, "on").less(means, only_now(off)))
+}
+
+fn huge(facts: &Facts) -> Allowance {
+    const NAME: &str = "huge pages";
+    match &facts.huge {
+        Err(why) => unknown(Time, NAME, why),
+        Ok(None) => Row::of(Time, NAME, "none").fine(),
+        Ok(Some((enabled, defrag))) => {
+            let row = Row::of(Time, NAME, format!("{enabled}, made {defrag}"));
+            match enabled != "never" && defrag == "always" {
+                true => row.less(
+                    "a program that takes memory may wait milliseconds while the kernel makes room for a huge page: gaps that look like the target's",
+                    remedy(
+                        "echo madvise > /sys/kernel/mm/transparent_hugepage/defrag",
+                        "/etc/tmpfiles.d/90-torment.conf: w /sys/kernel/mm/transparent_hugepage/defrag - - - - madvise",
+                    ),
+                ),
+                false => row.fine(),
+            }
+        }
+    }
+}

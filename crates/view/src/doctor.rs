@@ -1,0 +1,143 @@
+//! What a machine allows: area by area, what is fine in a line, what is not with its meaning and the setting that changes it.
+
+use crate::sheet::wrapped;
+use crate::{Text, Tone};
+use record::{Allowance, Area, Bearing, Machine};
+use serde_json::{Value, json};
+use units::Bytes;
+
+/// For people.
+pub fn doctor_lines(machine: &Machine, rows: &[Allowance]) -> Vec<Text> {
+    let name = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or_default();
+    let Machine { host, processor, kernel, memory_bytes, .. } = machine;
+    let mut head =
+        vec![host.clone(), processor.clone(), Bytes(*memory_bytes).to_string(), format!("Linux {kernel}")];
+    head.retain(|part| !part.is_empty());
+    let mut lines = vec![
+        Text::plain("  ")
+            .and(Tone::Strong, "what this machine allows")
+            .and(Tone::Faint, format!(" · {}", head.join(" · "))),
+    ];
+    for area in [Area::Sight, Area::Rights, Area::Room, Area::Time] {
+        let heading = heading(&area);
+        lines.extend([Text::empty(), Text::plain("  ").and(Tone::Strong, heading)]);
+        for row in rows.iter().filter(|row| row.area == area) {
+            lines.extend(row_lines(row, name));
+        }
+    }
+    lines.extend([Text::empty(), total(rows)]);
+    lines
+}
+
+fn heading(area: &Area) -> &'static str {
+    match area {
+        Area::Sight => "what torment sees",
+        Area::Rights => "what it may do",
+        Area::Room => "how much it can make",
+        Area::Time => "how exactly it keeps time",
+        Area::Other(_) => "more",
+    }
+}
+
+fn tone(bearing: &Bearing) -> Tone {
+    match bearing {
+        Bearing::Fine => Tone::Good,
+        Bearing::Less => Tone::Warn,
+        Bearing::Hinders => Tone::Bad,
+        Bearing::Unknown | Bearing::Other(_) => Tone::Faint,
+    }
+}
+
+fn row_lines(row: &Allowance, name: usize) -> Vec<Text> {
+    let first = Text::plain("    ")
+        .and(tone(&row.bearing), format!("{:<8}", row.bearing.name()))
+        .then(format!("{:<name$}  ", row.name))
+        .then(row.found.as_str());
+    let under = " ".repeat(12);
+    let remedy = row.remedy.as_ref();
+    let told = [
+        (String::new(), row.means.as_ref(), Tone::Plain),
+        ("now       ".to_owned(), remedy.and_then(|remedy| remedy.now.as_ref()), Tone::Faint),
+        ("for good  ".to_owned(), remedy.and_then(|remedy| remedy.for_good.as_ref()), Tone::Faint),
+    ];
+    let told = told.into_iter().filter_map(|(label, text, tone)| Some((label, text?, tone)));
+    std::iter::once(first)
+        .chain(told.flat_map(|(label, text, tone)| wrapped(&format!("{under}{label}"), text, tone)))
+        .collect()
+}
+
+fn total(rows: &[Allowance]) -> Text {
+    let count = |bearing: Bearing| rows.iter().filter(|row| row.bearing == bearing).count() as u64;
+    let (hinders, less, unknown) = (count(Bearing::Hinders), count(Bearing::Less), count(Bearing::Unknown));
+    let line = match hinders {
+        0 => Text::plain("  ").and(Tone::Good, "nothing hinders a measurement"),
+        _ => Text::plain("  ")
+            .and(Tone::Bad, format!("{hinders} of {} things hinder what is measured", rows.len())),
+    };
+    let line = if less > 0 { line.then(format!(" · {less} with less than there could be")) } else { line };
+    if unknown > 0 { line.then(format!(" · {unknown} could not be read")) } else { line }
+}
+
+/// For programs.
+pub fn doctor_json(machine: &Machine, rows: &[Allowance]) -> Value {
+    json!({
+        "schema": record::SCHEMA,
+        "machine": machine,
+        "hinders": rows.iter().filter(|row| row.bearing == Bearing::Hinders).map(|row| &row.name).collect::<Vec<_>>(),
+        "allows": rows,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Remedy;
+
+    fn row(name: &str, bearing: Bearing, means: Option<&str>) -> Allowance {
+        Allowance {
+            name: name.to_owned(),
+            area: Area::Room,
+            bearing,
+            found: "4 of 8".to_owned(),
+            figures: std::collections::BTreeMap::from([("limit".to_owned(), 8)]),
+            means: means.map(str::to_owned),
+            remedy: means.map(|_| Remedy { now: Some("sysctl -w a=9".to_owned()), for_good: None }),
+        }
+    }
+
+    #[test]
+    fn what_is_fine_is_a_line_and_the_rest_says_what_to_do() {
+        let machine = Machine {
+            host: "lab".to_owned(),
+            kernel: "6.1".to_owned(),
+            memory_bytes: 1 << 30,
+            ..Machine::default()
+        };
+        let rows = [
+            row("ports", Bearing::Fine, None),
+            row("backlog", Bearing::Hinders, Some("it is full")),
+            row("x", Bearing::Unknown, None),
+        ];
+        let lines: Vec<String> = doctor_lines(&machine, &rows).iter().map(ToString::to_string).collect();
+        let from = lines.iter().position(|line| line == "  how much it can make").expect("its area is there");
+        let expected = [
+            "    ok      ports    4 of 8",
+            "    hinders backlog  4 of 8",
+            "            it is full",
+            "            now       sysctl -w a=9",
+            "    unknown x        4 of 8",
+        ];
+        assert_eq!(lines[from + 1..from + 6], expected);
+        assert_eq!(
+            lines.last().map(String::as_str),
+            Some("  1 of 3 things hinder what is measured · 1 could not be read")
+        );
+        let json = doctor_json(&machine, &rows);
+        assert_eq!(json["hinders"], json!(["backlog"]));
+        assert_eq!(
+            (&json["allows"][0]["bearing"], &json["allows"][0]["figures"]["limit"]),
+            (&json!("ok"), &json!(8))
+        );
+        assert_eq!(json["allows"][0].get("means"), None);
+    }
+}
