@@ -113,16 +113,27 @@ fn a_healthy_desktop_has_nothing_that_hinders() {
 #[test]
 fn who_may_look_into_processes() {
     const SCOPE: &str = "proc/sys/kernel/yama/ptrace_scope";
-    check(SCOPE, "0\n", "ptrace", Less, "of the same user", "setcap cap_sys_ptrace+ep");
+    check(
+        SCOPE,
+        "0\n",
+        "ptrace",
+        Less,
+        "of the same user",
+        "setcap cap_sys_ptrace,cap_dac_read_search,cap_sys_nice+ep",
+    );
     check(SCOPE, "1\n", "ptrace", Less, "what torment starts itself", "kernel.yama.ptrace_scope=0");
     check(SCOPE, "2\n", "ptrace", Less, "only root", "kernel.yama.ptrace_scope=0");
     check(SCOPE, "3\n", "ptrace", Less, "nobody", "kernel.yama.ptrace_scope = 1, then start");
     let root = machine();
-    set(&root, "proc/7/status", &STATUS.replace("CapEff:\t0000000000000000", "CapEff:\t0000000000880000"));
+    let capable = |all: &str| STATUS.replace("CapEff:\t0000000000000000", &format!("CapEff:\t{all}"));
+    set(&root, "proc/7/status", &capable("0000000000880004"));
     for (name, found) in [("ptrace", "any process"), ("priority", "nice -10")] {
         let row = row(&root, name);
         assert!(row.bearing == Fine && row.found.contains(found), "{row:?}");
     }
+    set(&root, "proc/7/status", &capable("0000000000880000"));
+    assert!(row(&root, "ptrace").found.contains("of the same user"), "the files of others are their owners'");
+    set(&root, "proc/7/status", &capable("0000000000880004"));
     set(&root, "proc/7/uid_map", "0 1000 1\n");
     assert_eq!(row(&root, "priority").bearing, Less, "root of a user namespace is nobody outside");
     set(&root, SCOPE, "3\n");

@@ -83,7 +83,8 @@ fn sysctl(name: &str, value: &str) -> Remedy {
     remedy(format!("sysctl -w {typed}"), format!("{SYSCTLS}: {name} = {value}"))
 }
 
-/// The program gets what its user has not.
-fn capability(name: &str) -> Remedy {
-    remedy("run torment as root", format!("setcap {name}+ep \"$(command -v torment)\""))
+/// The program gets what its user has not. One command sets all of them, for each sets them anew.
+fn capabilities() -> Remedy {
+    const ALL: &str = "cap_sys_ptrace,cap_dac_read_search,cap_sys_nice";
+    remedy("run torment as root", format!("setcap {ALL}+ep \"$(command -v torment)\""))
 }

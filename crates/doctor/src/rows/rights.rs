@@ -1,10 +1,10 @@
 //! What torment may do.
 
-use super::{LIMITS, Row, only_for_good, remedy, unknown};
+use super::{Row, capabilities, only_for_good, remedy, unknown};
 use crate::facts::Facts;
 use procfs::groups::{GroupPaths, Line};
-use record::Allowance;
 use record::Area::Rights;
+use record::{Allowance, Remedy};
 
 /// CAP_SYS_NICE.
 const NICE: u32 = 23;
@@ -41,7 +41,7 @@ fn groups(facts: &Facts) -> Allowance {
             remedy("mount -t cgroup2 cgroup2 /sys/fs/cgroup", "of a container: docker run --cgroupns host -v /sys/fs/cgroup:/sys/fs/cgroup:ro …"),
         );
     }
-    if !first.is_empty() {
+    if !first.is_empty() && unified.groups.is_empty() {
         return row(found).less(
             "version 1 does not count how long the service's own group waits for processors, memory and disks: the whole machine's waits are shown",
             only_for_good("the kernel's option systemd.unified_cgroup_hierarchy=1, then start the machine again"),
@@ -81,10 +81,10 @@ fn priority(facts: &Facts) -> Allowance {
             .figure("rlimit_nice", limits.soft.unwrap_or_default())
             .less(
                 "beside a service that uses all processors the load leaves late, and such trials do not count",
-                remedy(
-                    "prlimit --pid $$ --nice=30, as root; or run torment as root",
-                    format!("setcap cap_sys_nice+ep \"$(command -v torment)\", or {LIMITS}: * - nice -10"),
-                ),
+                Remedy {
+                    now: Some("prlimit --pid $$ --nice=30, as root; or run torment as root".to_owned()),
+                    ..capabilities()
+                },
             ),
     }
 }

@@ -1,12 +1,13 @@
 //! What torment sees of a target.
 
-use super::{Row, SYSCTLS, capability, only_for_good, remedy, unknown};
+use super::{Row, SYSCTLS, capabilities, only_for_good, remedy, unknown};
 use crate::facts::Facts;
 use record::Area::Sight;
 use record::{Allowance, Remedy};
 
-/// CAP_SYS_PTRACE.
+/// CAP_SYS_PTRACE, and either of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: the files of a process are its owner's.
 const PTRACE: u32 = 19;
+const READ: [u32; 2] = [1, 2];
 
 pub(super) fn rows(facts: &Facts) -> Vec<Allowance> {
     vec![ptrace(facts), hidepid(facts), tracepoints(facts), perf(facts), pressure(facts)]
@@ -26,16 +27,14 @@ fn ptrace(facts: &Facts) -> Allowance {
         Row::of(Sight, NAME, format!("{found} (kernel.yama.ptrace_scope {scope})"))
             .figure("ptrace_scope", scope)
     };
-    let lower = || Remedy {
-        now: Some("sysctl -w kernel.yama.ptrace_scope=0".to_owned()),
-        ..capability("cap_sys_ptrace")
-    };
+    let lower = || Remedy { now: Some("sysctl -w kernel.yama.ptrace_scope=0".to_owned()), ..capabilities() };
+    let any = READ.iter().any(|read| facts.may(*read));
     match (scope, facts.may(PTRACE)) {
         (3.., _) => row("nobody may look into a process").less(
             format!("{LOST} of any service, `explain fork` is not seen live; only a start of the machine takes it back"),
             only_for_good(format!("{SYSCTLS}: kernel.yama.ptrace_scope = 1, then start the machine again")),
         ),
-        (_, true) => row("torment may look into any process").fine(),
+        (_, true) if any => row("torment may look into any process").fine(),
         (2, false) => row("only root may look into a process").less(
             format!("{LOST}, not even of what torment starts; `explain fork` is not seen live"),
             lower(),
@@ -44,7 +43,7 @@ fn ptrace(facts: &Facts) -> Allowance {
             .less(format!("{LOST}, of services that were there before torment"), lower()),
         _ => row("only into processes of the same user").less(
             format!("{LOST}, nor are the open files and connections of services of other users"),
-            capability("cap_sys_ptrace"),
+            capabilities(),
         ),
     }
 }
