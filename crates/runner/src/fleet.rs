@@ -188,7 +188,11 @@ impl Fleet {
         {
             return Err(Error::Fleet(fleet.nobody_comes(there, *workers)));
         }
-        if let Some((number, hand)) = fleet.hands.iter().find(|(_, hand)| !hand.is_there()) {
+        // Who is known to be gone says more than who was only waited for.
+        let absent = || fleet.hands.iter().filter(|(_, hand)| !hand.is_there());
+        if let Some((number, hand)) =
+            absent().find(|(_, hand)| hand.gone.is_some()).or_else(|| absent().next())
+        {
             let why = hand.gone.as_deref().unwrap_or("it was not ready in time");
             return Err(Error::Fleet(format!("{} did not start: {why}", fleet.called(*number))));
         }
