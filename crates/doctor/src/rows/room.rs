@@ -67,7 +67,7 @@ fn descriptors(facts: &Facts) -> Allowance {
     match hard {
         ..DESCRIPTORS_LEAST => row(format!("{hard}"))
             .hinders(format!("no load is made with fewer than {DESCRIPTORS_LEAST}"), raise()),
-        ..DESCRIPTORS => row(grouped(hard)).less(
+        DESCRIPTORS_LEAST..DESCRIPTORS => row(grouped(hard)).less(
             format!("a loop has no more connections than that: more of them take more loops, and a service started by torment has no more than {} at all", grouped(hard)),
             raise(),
         ),
@@ -114,7 +114,7 @@ fn ports(facts: &Facts) -> Allowance {
     let widen = || sysctl("net.ipv4.ip_local_port_range", "1024 65535");
     match count {
         ..PORTS_LEAST => row.hinders(means, widen()),
-        ..PORTS => row.less(means, widen()),
+        PORTS_LEAST..PORTS => row.less(means, widen()),
         _ => row.fine(),
     }
 }
@@ -241,7 +241,9 @@ fn memory(facts: &Facts) -> Allowance {
             "torment or the target is killed, or waits for its disk, before the target's own limit",
             raise(room),
         ),
-        ..MEMORY => row.less("little room for what a service holds while requests wait", raise(room)),
+        MEMORY_LEAST..MEMORY => {
+            row.less("little room for what a service holds while requests wait", raise(room))
+        }
         _ => row.fine(),
     }
 }
