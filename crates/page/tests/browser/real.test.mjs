@@ -64,7 +64,7 @@ test('a search, followed from its first second to its verdict, then frozen', { s
   await shot(page, 'real-live');
 
   const { said } = await torment.over;
-  const holds = /[\d,]+ requests\/s(?=.*\(between)/.exec(said)?.[0];
+  const holds = /[\d,]+ requests\/s(?=.*between)/.exec(said)?.[0];
   assert.ok(holds, said);
   await page.locator('.verdict').getByText(holds).first().waitFor();
   await lookThrough(page);
