@@ -40,7 +40,7 @@ zoo: build ## Services as people run them, each with a known truth: the table of
 	./tests/prepare.sh zoo
 	./tests/zoo.sh $(SHIPPED) $(ROWS)
 
-test-vm: built ## On another kernel, in a virtual machine: what is found and said there, and a load by ssh between two. Wants qemu; five minutes.
+test-vm: built ## On another kernel, in a virtual machine: what is found and said there, and a load by ssh between two. Wants qemu; four minutes.
 	./tests/vm.sh
 
 zoo-cheap: ## Five rows of it, in short, which want no quiet machine.

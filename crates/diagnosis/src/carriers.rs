@@ -101,7 +101,7 @@ fn more_of(case: &Case<'_>) -> Option<More> {
         ("hypercorn", |n| format!("hypercorn --workers {n}")),
         ("gunicorn", |n| format!("gunicorn --workers {n}")),
         ("nginx", |n| format!("worker_processes {n} in nginx.conf, or auto")),
-        ("node", |n| format!("node:cluster, or {n} of it behind a balancer")),
+        ("node", |n| format!("node:cluster, or {n} processes behind a balancer")),
         ("haproxy", |n| format!("nbthread {n} in haproxy.cfg")),
         ("redis-server", |n| format!("{n} of it, as a cluster")),
     ];

@@ -11,6 +11,9 @@ pub struct FleetMember {
     pub number: u32,
     /// Where it is: the host's name.
     pub place: String,
+    /// How it was asked for, as `--on` takes it: `ssh:HOST`, `join`; of one on this machine nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub on: String,
     /// Its process there.
     pub pid: u32,
     /// Its loops.

@@ -129,7 +129,7 @@ impl std::fmt::Display for Error {
                 f,
                 "this process may open only {allowed} files, and needs at least {}; raise the limit with \
                  ulimit -n",
-                preflight::DESCRIPTORS_LEAST
+                sys::DESCRIPTORS_LEAST
             ),
         }
     }

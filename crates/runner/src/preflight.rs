@@ -5,8 +5,6 @@ use engine::{Endpoint, Exchange, Job, exchanges_once};
 use plan::{Load, Plan, Target, Task};
 use record::{Caveat, Doubt, Grounds};
 
-/// With fewer than this no load is worth making: the store, the terminal and the loops need some.
-pub(crate) const DESCRIPTORS_LEAST: u64 = 80;
 /// Ports left to others.
 const PORTS_SPARE: u64 = 64;
 /// Methods that change nothing (RFC 9110 section 9.2.1): one more request does no harm.
@@ -49,7 +47,7 @@ fn asked_once(plan: &Plan) -> Result<Vec<Exchange>, Error> {
 /// Raises the limit of descriptors and fits the connections into it, and into the ports there are.
 pub(crate) fn fit_connections(job: &mut Job) -> Result<Vec<Caveat>, Error> {
     let (allowed, _) = sys::raise_nofile();
-    if allowed < DESCRIPTORS_LEAST {
+    if allowed < sys::DESCRIPTORS_LEAST {
         return Err(Error::Descriptors { allowed });
     }
     let room = engine::connections_room();

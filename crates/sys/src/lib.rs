@@ -38,7 +38,7 @@ pub use clock::{monotonic_ns, now, thread_cpu_ns};
 pub use condition::{Condition, ConditionGuard};
 pub use crowd::{Crowd, map_stack, take_maps};
 pub use descriptors::own_descriptors;
-pub use limits::raise_nofile;
+pub use limits::{DESCRIPTORS_LEAST, raise_nofile};
 pub use mapping::Mapping;
 pub use memory::read_memory;
 pub use names::address;

@@ -1,5 +1,8 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+/// With fewer descriptors than this no load is worth making: the store, the terminal and the loops need some.
+pub const DESCRIPTORS_LEAST: u64 = 80;
+
 /// Raises the soft limit of open descriptors to the hard one (`RLIMIT_NOFILE`, getrlimit(2)), and
 /// gives both as they are afterwards; no limit is `u64::MAX`. Where the kernel refuses, the soft
 /// limit stays as it was.

@@ -74,7 +74,7 @@ fn total(rows: &[Allowance]) -> Text {
         _ => Text::plain("  ")
             .and(Tone::Bad, format!("{hinders} of {} things hinder what is measured", rows.len())),
     };
-    let line = if less > 0 { line.then(format!(" · {less} with less than there could be")) } else { line };
+    let line = if less > 0 { line.then(format!(" · {less} could be improved")) } else { line };
     if unknown > 0 { line.then(format!(" · {unknown} could not be read")) } else { line }
 }
 

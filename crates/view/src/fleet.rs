@@ -41,6 +41,18 @@ pub(crate) fn named(members: &[FleetMember]) -> String {
     }
 }
 
+/// What asks for the same fleet again; nothing of a run that one process made.
+pub(crate) fn asked(members: &[FleetMember]) -> String {
+    let workers = members.len();
+    let hosts: Vec<&str> = members.iter().filter_map(|member| member.on.strip_prefix("ssh:")).collect();
+    match members.first().map(|first| first.on.as_str()) {
+        None => String::new(),
+        Some(_) if !hosts.is_empty() => format!(" --on ssh:{}", hosts.join(",")),
+        Some("") => format!(" --on here --workers {workers}"),
+        Some(on) => format!(" --on {on} --workers {workers}"),
+    }
+}
+
 /// How much of its time the busiest of them worked, in any trial.
 fn busiest(view: &RunView) -> Option<Share> {
     let workers = view.trials.iter().flat_map(|trial| &trial.members);
@@ -83,7 +95,7 @@ mod tests {
 
     fn member(number: u32, place: &str) -> FleetMember {
         let clock = Nanos::from_micros(20 + u64::from(number));
-        FleetMember { number, place: place.to_owned(), pid: 100 + number, loops: 2, clock }
+        FleetMember { number, place: place.to_owned(), on: String::new(), pid: 100 + number, loops: 2, clock }
     }
 
     fn told(view: &RunView) -> Vec<String> {

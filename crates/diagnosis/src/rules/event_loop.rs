@@ -19,7 +19,7 @@ impl Carriers<'_> {
         // More of them need something to run on.
         let held = case.cpus() < threads + 0.5;
         let more = if held {
-            "it takes more processors, and as many processes"
+            "it takes more processors, and a process for each"
         } else {
             "it takes more processes, not more threads"
         };

@@ -5,10 +5,9 @@ use crate::facts::{Facts, TASKS_WANTED};
 use crate::seen::Unread;
 use record::Area::Room as Amount;
 use record::{Allowance, Remedy, Room, RoomUnit};
+use sys::DESCRIPTORS_LEAST;
 use units::{Bytes, Share, grouped};
 
-/// Below this no load is made at all: the runner's own check.
-const DESCRIPTORS_LEAST: u64 = 80;
 /// A loop's connections, comfortably.
 const DESCRIPTORS: u64 = 4096;
 /// The kernel's own range has 28,232.

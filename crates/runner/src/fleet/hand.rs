@@ -8,6 +8,8 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+/// From a worker's start until it is ready: it joins, looks the target up, and starts its loops.
+pub(super) const READY_LIMIT: Duration = Duration::from_secs(30);
 /// What a worker may use to go home by itself.
 const LEAVING: Duration = Duration::from_secs(2);
 /// A process whose line is cut is known to have ended soon after, if it has.

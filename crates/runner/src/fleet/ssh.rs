@@ -4,7 +4,7 @@
 //! There a shell starts the torment that it finds, if it is of the same build. Otherwise it takes this program from its standard input into a file
 //! that has no name any more, and starts that. From then on the standard input and output are the link.
 
-use super::{COPIED_STALLS, READY_LIMIT};
+use super::hand::READY_LIMIT;
 use link::Duplex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -27,6 +27,8 @@ const NOISE: usize = 64 << 10;
 const WORDS: usize = 4 << 10;
 /// So much is handed over at once.
 const PIECE: usize = 64 << 10;
+/// A program that is copied to another machine and gets no further for so long does not get there.
+const COPIED_STALLS: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
 /// What ssh says last is there soon after its end.
 const WORDS_LIMIT: Duration = Duration::from_millis(300);
@@ -272,7 +274,7 @@ fn why(host: &str, wrong: &str, code: Option<i32>, said: &str) -> String {
             "ssh does not know this host yet: log in once by hand, and look at its key: ssh {host}"
         );
     }
-    format!("ssh: {last}")
+    format!("ssh: {}", last.trim_start_matches("ssh: "))
 }
 
 #[cfg(test)]
@@ -295,12 +297,13 @@ mod tests {
                 "",
                 Some(255),
                 "ssh: Could not resolve hostname b: unknown\n\n",
-                "ssh: ssh: Could not resolve hostname b: unknown",
+                "ssh: Could not resolve hostname b: unknown",
             ),
             ("", Some(127), "sh: not found", "the worker there ended with 127: sh: not found"),
             ("", None, "", "the worker there was killed, or cut off"),
         ] {
             let why = why("b", wrong, code, said);
+            assert!(!why.contains("ssh: ssh:"), "{why}");
             assert!(why.ends_with(expected) || why.contains(&format!("{expected})")), "{why}");
         }
     }

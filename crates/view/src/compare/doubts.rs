@@ -4,7 +4,6 @@ use super::measure::Run;
 use super::runs::Compared;
 use crate::{RunView, caveats, fleet};
 use record::{Caveat, Doubt, Machine};
-use std::collections::BTreeMap;
 use units::Bytes;
 
 /// So many settings of two plans are said that differ.
@@ -146,26 +145,30 @@ fn plans(first: &str, other: &str, target_is_told: bool) -> Option<String> {
 /// A key with its tables before it, and its value.
 type Setting = (String, String);
 
-/// Every setting of a plan as it is stored: TOML, a key a line; what a value has in further lines belongs to it.
+/// Every setting of a plan; of one that is no plan file, but what was typed, all of it.
 fn settings(plan: &str) -> Vec<Setting> {
-    let (mut table, mut found): (String, Vec<Setting>) = (String::new(), Vec::new());
-    let mut tables: BTreeMap<String, usize> = BTreeMap::new();
-    for line in plan.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        if let Some(name) = line.strip_prefix("[[").and_then(|line| line.strip_suffix("]]")) {
-            let nth = tables.entry(name.to_owned()).or_default();
-            *nth += 1;
-            table = format!("{name} {nth}.");
-        } else if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            table = format!("{name}.");
-        } else if let Some((key, value)) =
-            line.split_once(" = ").filter(|(key, _)| !key.contains(['"', '\'', ' ']))
-        {
-            found.push((format!("{table}{key}"), value.trim_matches('"').to_owned()));
-        } else if let Some((_, value)) = found.last_mut() {
-            *value = format!("{value} {line}");
-        }
+    let mut found = Vec::new();
+    match plan.parse::<toml::Table>() {
+        Ok(table) => gather("", &toml::Value::Table(table), &mut found),
+        Err(_) => found.push(("command".to_owned(), plan.trim().to_owned())),
     }
     found
+}
+
+fn gather(key: &str, value: &toml::Value, found: &mut Vec<Setting>) {
+    let inner = |name: &str| if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
+    match value {
+        toml::Value::Table(table) => {
+            table.iter().for_each(|(name, value)| gather(&inner(name), value, found));
+        }
+        toml::Value::Array(all) if !all.is_empty() && all.iter().all(toml::Value::is_table) => {
+            for (nth, value) in (1..).zip(all) {
+                gather(&format!("{key} {nth}"), value, found);
+            }
+        }
+        toml::Value::String(text) => found.push((key.to_owned(), text.clone())),
+        value => found.push((key.to_owned(), value.to_string())),
+    }
 }
 
 #[cfg(test)]
@@ -206,7 +209,11 @@ mod tests {
         let lines = "headers = [\n  \"x: 1\",\n]\n";
         assert_eq!(
             plans(lines, &lines.replace('1', "2"), false).as_deref(),
-            Some("headers [ \"x: 2\", ] instead of [ \"x: 1\", ]")
+            Some("headers [\"x: 2\"] instead of [\"x: 1\"]")
+        );
+        assert_eq!(
+            plans("launch --blocks 3", "launch --blocks 4", false).as_deref(),
+            Some("command launch --blocks 4 instead of launch --blocks 3")
         );
         let many: String = (0..9).map(|n| format!("a{n} = 1\n")).collect();
         assert!(plans("", &many, false).expect("they differ").ends_with(" and 5 more"));

@@ -1,20 +1,21 @@
 //! A run once more: what to type in a shell, from what is kept of it.
 
-use record::{RunKind, Started};
+use crate::fleet;
+use record::{FleetMember, RunKind, Started};
 
 /// The line that ends a plan in a shell.
 const END: &str = "TORMENT";
 
-/// What makes the run again, with as many workers; none where what is kept does not tell, or where a shell would take it for
+/// What makes the run again, by such a fleet; none where what is kept does not tell, or where a shell would take it for
 /// something else.
-pub(super) fn typed(started: &Started, workers: usize) -> Option<String> {
+pub(super) fn typed(started: &Started, members: &[FleetMember]) -> Option<String> {
     let plan = started.plan.trim_end();
     match &started.command {
         RunKind::Find | RunKind::Run | RunKind::Try => {
             let ends = plan.lines().any(|line| line == END);
             let is_text = plan.chars().all(|c| c == '\n' || c == '\t' || !c.is_control());
             let file = format!("{}.toml", started.id);
-            let fleet = if workers == 0 { String::new() } else { format!(" --on here --workers {workers}") };
+            let fleet = fleet::asked(members);
             (!plan.is_empty() && !ends && is_text && is_plain(&started.id.0)).then(|| {
                 format!("cat > {file} <<'{END}'\n{plan}\n{END}\ntorment {} {file}{fleet}", started.command)
             })
@@ -41,10 +42,10 @@ mod tests {
     use record::{Label, Machine, RunId};
 
     fn of(command: &str, plan: &str) -> Option<String> {
-        by(0, command, plan)
+        by(&[], command, plan)
     }
 
-    fn by(workers: usize, command: &str, plan: &str) -> Option<String> {
+    fn by(members: &[FleetMember], command: &str, plan: &str) -> Option<String> {
         let started = Started {
             id: RunId("20261120-161502-k3f".to_owned()),
             at_unix_ms: 0,
@@ -59,7 +60,7 @@ mod tests {
             part_of: None,
             label: Label::default(),
         };
-        typed(&started, workers)
+        typed(&started, members)
     }
 
     #[test]
@@ -78,8 +79,15 @@ mod tests {
 
     #[test]
     fn a_fleet_goes_along() {
-        let text = by(4, "find", "[target]").expect("a line");
-        assert!(text.ends_with("\ntorment find 20261120-161502-k3f.toml --on here --workers 4"), "{text}");
+        let on = |on: &str| FleetMember { on: on.to_owned(), ..FleetMember::default() };
+        for (members, expected) in [
+            (vec![on(""); 4], "--on here --workers 4"),
+            (vec![on("join"); 2], "--on join --workers 2"),
+            (vec![on("ssh:node2"), on("ssh:me@node3"), on("ssh:node2")], "--on ssh:node2,me@node3,node2"),
+        ] {
+            let text = by(&members, "find", "[target]").expect("a line");
+            assert!(text.ends_with(&format!("\ntorment find 20261120-161502-k3f.toml {expected}")), "{text}");
+        }
     }
 
     #[test]

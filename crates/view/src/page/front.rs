@@ -61,7 +61,7 @@ fn head(view: &RunView) -> Head {
         head.version.clone_from(&started.version);
         head.started_unix_ms = started.at_unix_ms;
         head.machine = machine_words(&started.machine);
-        head.again = again::typed(started, view.fleet.len());
+        head.again = again::typed(started, &view.fleet);
     }
     head.now = (state == State::Running).then(|| now(view)).flatten();
     head
@@ -183,7 +183,7 @@ fn slow_counts(view: &RunView) -> Option<Text> {
         _ => return None,
     };
     let asks = format!("; {goal} does not ask for quick answers: --goal 'p99<50ms' would");
-    Some(Text::empty().and(Tone::Faint, "answers: ").then(quick).and(Tone::Faint, asks))
+    Some(Text::empty().and(Tone::Faint, "response time: ").then(quick).and(Tone::Faint, asks))
 }
 
 /// Says of what gave first how sure that is, where it is not.

@@ -47,7 +47,7 @@ fn it_is_named_and_given_more_processes_in_its_own_words() {
     };
     let at = |make: &dyn Fn(f64, f64) -> Window| (make(0.6, 0.0), make(0.99, 1.0));
     for (name, command, (well, bad), advice) in [
-        ("node", "node server.js", at(&node), "node:cluster, or 2 of it"),
+        ("node", "node server.js", at(&node), "node:cluster, or 2 processes"),
         (
             "python3.11",
             "/venv/bin/python3 /venv/bin/uvicorn asgi:app",

@@ -127,3 +127,16 @@ fn a_worker_that_leaves_is_lost_and_says_so() {
     assert!(lost.contains("SIGTERM"), "{lost}");
     assert_eq!(number(&run, "/fleet/lost/0/unaccounted"), 0.0);
 }
+
+#[test]
+fn who_waits_for_workers_can_be_interrupted() {
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let url = target.url("/json");
+    let running = Running::start(place.command(["run", &url, "-r", "300", "-d", "1s", "--on", "join"]));
+    file(&place);
+    running.signal(Signal::INT);
+    running.end().expect(130);
+    assert!(!place.path("run.join").exists(), "it goes with the run");
+    assert_eq!(target.truth("/json")["received"].as_u64().unwrap_or(0), 0, "nobody was there to send anything");
+}

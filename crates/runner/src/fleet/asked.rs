@@ -1,0 +1,104 @@
+//! Which processes make a load, and what of a machine each of them has.
+
+use super::entrance::Entrance;
+use std::sync::Arc;
+
+/// More processes on one machine only take processor time from each other.
+pub const WORKERS_MOST: u32 = 64;
+
+/// Which processes make the load of a run, if it is not this one alone.
+#[derive(Debug, Clone)]
+pub enum FleetAsked {
+    /// So many, on this machine.
+    Here {
+        /// From 1.
+        workers: u32,
+    },
+    /// One on each of these hosts, by ssh.
+    Ssh {
+        /// As ssh takes them; one that is named twice has two.
+        hosts: Vec<String>,
+        /// Where torment is there, if that is said.
+        binary: Option<String>,
+    },
+    /// So many, that others start.
+    Join {
+        /// From 1.
+        workers: u32,
+        /// Where they come in.
+        entrance: Arc<Entrance>,
+    },
+}
+
+impl FleetAsked {
+    pub(super) fn workers(&self) -> u32 {
+        match self {
+            Self::Here { workers } | Self::Join { workers, .. } => *workers,
+            Self::Ssh { hosts, .. } => hosts.len() as u32,
+        }
+    }
+
+    pub(super) fn is_here(&self) -> bool {
+        matches!(self, Self::Here { .. })
+    }
+
+    pub(super) fn is_joined(&self) -> bool {
+        matches!(self, Self::Join { .. })
+    }
+
+    /// Which of the workers on the same machine one of them is, and how many these are.
+    pub(super) fn among(&self, number: u32) -> (u32, u32) {
+        match self {
+            Self::Here { workers } => (number, *workers),
+            Self::Ssh { hosts, .. } => {
+                let same =
+                    |hosts: &[String], host| hosts.iter().filter(|other| *other == host).count() as u32;
+                let host = &hosts[number as usize];
+                (same(&hosts[..number as usize], host), same(hosts, host))
+            }
+            // Whoever starts two on one machine divides it.
+            Self::Join { .. } => (0, 1),
+        }
+    }
+}
+
+impl FleetAsked {
+    /// How one of the workers was asked for, as `--on` takes it; of one on this machine nothing.
+    pub(super) fn on(&self, number: u32) -> String {
+        match self {
+            Self::Here { .. } => String::new(),
+            Self::Ssh { hosts, .. } => format!("ssh:{}", hosts[number as usize]),
+            Self::Join { .. } => "join".to_owned(),
+        }
+    }
+}
+
+/// The processors of one of `count` workers: those that are named are dealt out; where they are fewer than workers, some share one.
+pub(super) fn dealt(cores: &[u32], number: u32, count: u32) -> Vec<u32> {
+    let own: Vec<u32> = cores.iter().copied().skip(number as usize).step_by(count as usize).collect();
+    if own.is_empty() {
+        cores.get(number as usize % cores.len().max(1)).copied().into_iter().collect()
+    } else {
+        own
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_dealt_out() {
+        let all = |cores: &[u32], count| (0..count).map(|n| dealt(cores, n, count)).collect::<Vec<_>>();
+        assert_eq!(all(&[], 2), vec![Vec::<u32>::new(); 2]);
+        assert_eq!(all(&[0, 1, 4, 5, 7], 2), [vec![0, 4, 7], vec![1, 5]]);
+        assert_eq!(all(&[2, 3], 3), [vec![2], vec![3], vec![2]]);
+    }
+
+    #[test]
+    fn those_on_one_machine_are_told_apart() {
+        let ssh = FleetAsked::Ssh { hosts: ["b", "c", "b", "b"].map(str::to_owned).to_vec(), binary: None };
+        assert_eq!((0..4).map(|n| ssh.among(n)).collect::<Vec<_>>(), [(0, 3), (0, 1), (1, 3), (2, 3)]);
+        assert_eq!((FleetAsked::Here { workers: 4 }.among(3), ssh.workers()), ((3, 4), 4));
+    }
+}

@@ -1,0 +1,260 @@
+//! Workers come: each is started, or let in, is told what it needs, and could begin. Who is lost comes again.
+
+use super::asked::{FleetAsked, dealt};
+use super::hand::{Hand, READY_LIMIT};
+use super::ssh::{self, Passage};
+use super::{ASK, Fleet, now};
+use crate::{Error, machine};
+use fleet::{FirstTry, Hello, Instruction, Tidings};
+use link::{Duplex, News};
+use plan::{Load, Target, Task};
+use record::{Caveat, Doubt, Grounds};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// For twenty exchanges with each, by which the clocks are compared before a trial.
+const AGREE_LIMIT: Duration = Duration::from_secs(2);
+/// One that does not come back so often is left alone.
+const STARTS: u32 = 3;
+/// This program, whatever its file is called by now.
+const PROGRAM: &str = "/proc/self/exe";
+
+impl Fleet {
+    /// A worker in words.
+    fn called(&self, number: u32) -> String {
+        match &self.asked {
+            FleetAsked::Here { .. } => format!("worker {number}"),
+            FleetAsked::Ssh { hosts, .. } => format!("the worker on {}", hosts[number as usize]),
+            FleetAsked::Join { .. } => {
+                let place = self.hands.get(&number).map_or("", |hand| hand.place.as_str());
+                format!("worker {number} on {place}")
+            }
+        }
+    }
+
+    /// Starts one; how that goes on is heard.
+    fn start(&mut self, number: u32) -> io::Result<()> {
+        let hand = match &self.asked {
+            FleetAsked::Here { .. } => {
+                let theirs = self.post.pair(number).map_err(io::Error::other)?;
+                Hand::start(&std::env::current_exe()?, theirs)?
+            }
+            FleetAsked::Ssh { hosts, binary } => {
+                let (host, program) = (&hosts[number as usize], File::open(PROGRAM)?);
+                let mut ssh = ssh::start(host, binary.as_deref(), program.metadata()?.len())?;
+                let (passage, tell) = (Passage::of(&mut ssh, &self.given_up)?, self.arriving.0.clone());
+                std::thread::Builder::new().name("arriving".to_owned()).spawn(move || {
+                    let _ = tell.send((number, passage.board(&program)));
+                })?;
+                Hand::reached_by(ssh, host)?
+            }
+            FleetAsked::Join { .. } => {
+                // Others do: its place is free.
+                let hand = self.hands.get_mut(&number);
+                if let Some(hand) = hand.filter(|hand| hand.gone.is_some() || hand.leaves.is_some()) {
+                    *hand = Hand::default();
+                }
+                return Ok(());
+            }
+        };
+        if let Some(mut before) = self.hands.insert(number, hand) {
+            before.end();
+        }
+        Ok(())
+    }
+
+    /// Why the run does not begin.
+    fn nobody_comes(&self, there: u32, workers: u32) -> String {
+        let turned_away = self.post.turned_away().into_iter().last();
+        let turned_away = turned_away.map_or(String::new(), |who| format!("; turned away: {who}"));
+        format!(
+            "{there} of {workers} workers came in time: start the others (torment worker --join FILE), ask for fewer, or wait for longer \
+             (--wait){turned_away}"
+        )
+    }
+
+    /// Whether all are there; else who is not, and why.
+    pub(super) fn is_complete(&self) -> Result<(), Error> {
+        let (there, workers) = (self.there().len() as u32, self.asked.workers());
+        if self.asked.is_joined() && there < workers {
+            return Err(Error::Fleet(self.nobody_comes(there, workers)));
+        }
+        // Who is known to be gone says more than who was only waited for.
+        let absent = || self.hands.iter().filter(|(_, hand)| !hand.is_there());
+        match absent().find(|(_, hand)| hand.gone.is_some()).or_else(|| absent().next()) {
+            None => Ok(()),
+            Some((number, hand)) => {
+                let why = hand.gone.as_deref().unwrap_or("it was not ready in time");
+                Err(Error::Fleet(format!("{} did not start: {why}", self.called(*number))))
+            }
+        }
+    }
+
+    /// Starts those that are not there, and waits until they could begin, or it is known why not. The clocks are compared then.
+    pub(super) fn start_missing(&mut self, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
+        let is_first = self.trial == 0;
+        let tried = |starts: &BTreeMap<u32, u32>, number: &u32| starts.get(number).copied().unwrap_or(0);
+        let missing: Vec<u32> = self
+            .hands
+            .iter()
+            .filter(|(number, hand)| !hand.is_there() && tried(&self.starts, number) < STARTS)
+            .map(|(number, _)| *number)
+            .collect();
+        for number in &missing {
+            if !self.asked.is_joined() {
+                *self.starts.entry(*number).or_default() += 1;
+            }
+            self.start(*number)
+                .map_err(|why| Error::Fleet(format!("{} does not start: {why}", self.called(*number))))?;
+        }
+        let is_nobody_there = missing.len() == self.hands.len();
+        let mut on_their_way = if matches!(self.asked, FleetAsked::Ssh { .. }) { missing.len() } else { 0 };
+        let mut until = Instant::now()
+            + match &self.asked {
+                FleetAsked::Join { entrance, .. } if is_nobody_there => {
+                    Duration::from_nanos(entrance.waits.0)
+                }
+                // The others go on without it; it may come for a later trial.
+                FleetAsked::Join { .. } => Duration::ZERO,
+                _ => READY_LIMIT,
+            };
+        let waits = |hands: &BTreeMap<u32, Hand>| {
+            let has_failed = is_first && missing.iter().any(|number| hands[number].gone.is_some());
+            !has_failed && missing.iter().any(|number| hands[number].is_pending())
+        };
+        while waits(&self.hands) && (on_their_way > 0 || Instant::now() < until) && !interrupted() {
+            while let Ok((number, way)) = self.arriving.1.try_recv() {
+                on_their_way = on_their_way.saturating_sub(1);
+                until = Instant::now() + READY_LIMIT;
+                self.has_arrived(number, way);
+            }
+            let news = self.post.next(ASK);
+            if let (Some((_, News::Joined(_))), true) = (&news, self.asked.is_joined()) {
+                until = until.max(Instant::now() + READY_LIMIT);
+            }
+            self.hear(news);
+            if let Some(why) = self.refusal.take().filter(|_| is_first) {
+                return Err(Error::Fleet(why));
+            }
+        }
+        self.agree();
+        Ok(())
+    }
+
+    /// The way to one of them is there, or is known not to be.
+    fn has_arrived(&mut self, number: u32, way: Result<Duplex, String>) {
+        let Some(hand) = self.hands.get_mut(&number).filter(|hand| hand.is_pending()) else { return };
+        let taken = way.and_then(|way| self.post.take(number, way).map_err(|why| why.to_string()));
+        if let Err(wrong) = taken {
+            hand.did_not_come(&wrong);
+        }
+    }
+
+    /// Tells one that has joined what it needs to get ready; else why it cannot take part.
+    fn welcome(&mut self, number: u32, hello: Hello) -> Result<(), String> {
+        if !self.hands.contains_key(&number) {
+            // There are enough.
+            self.post.send(number, Instruction::Leave);
+            return Ok(());
+        }
+        let is_elsewhere = hello.machine != machine::start();
+        if let Some(job) = self.job.as_ref().filter(|job| is_elsewhere && job.endpoint.is_local())
+            && self.plan.target != Target::Null
+        {
+            let (place, at) = (&hello.place, job.endpoint.describe());
+            return Err(format!(
+                "{at} is this machine's own address, at which {place} finds itself: name the target by an address that \
+                 {place} reaches, too"
+            ));
+        }
+        let (parcel, cores) = self.share(number);
+        let tries = match number {
+            _ if self.asked.is_here() => FirstTry::Nothing,
+            0 if self.trial == 0 => FirstTry::Request,
+            _ => FirstTry::Connection,
+        };
+        self.post.send(number, Instruction::Welcome { member: number, parcel, cores, tries });
+        if let Some(hand) = self.hands.get_mut(&number) {
+            if self.asked.is_joined() {
+                *hand = Hand::default();
+            }
+            (hand.place, hand.pid) = (hello.place, hello.pid);
+        }
+        Ok(())
+    }
+
+    /// Why one of them cannot do its part, in words.
+    fn refused(&self, number: u32, why: &str, unreached: bool) -> String {
+        if self.asked.is_here() {
+            return why.to_owned();
+        }
+        let (called, place) = (self.called(number), &self.hands[&number].place);
+        let is_near = || self.job.as_ref().is_some_and(|job| engine::connect_once(job).is_ok());
+        let hint = if unreached && is_near() {
+            format!(
+                "; this machine reaches it: name it by an address that {place} reaches, too, and look at firewalls"
+            )
+        } else {
+            String::new()
+        };
+        format!("{called} cannot make the load: {why}{hint}")
+    }
+
+    /// Compares the clocks.
+    pub(super) fn agree(&mut self) {
+        self.post.agree(AGREE_LIMIT * self.hands.len() as u32);
+        while let Some(news) = self.post.next(Duration::ZERO) {
+            self.hear(Some(news));
+        }
+        let Self { post, hands, .. } = self;
+        hands.iter_mut().for_each(|(number, hand)| hand.clock = post.reading(*number, now()));
+    }
+
+    /// What is heard between trials.
+    pub(super) fn hear(&mut self, news: Option<(u32, News)>) {
+        let Some((number, news)) = news else { return };
+        if let News::Joined(hello) = news {
+            self.refusal = self.welcome(number, hello).err().or(self.refusal.take());
+            return;
+        }
+        let refused = match &news {
+            News::Told(Tidings::Refused { why, unreached }) => Some(self.refused(number, why, *unreached)),
+            _ => None,
+        };
+        self.refusal = refused.clone().or(self.refusal.take());
+        let may_come_again = self.asked.is_joined() && self.trial == 0;
+        let is_elsewhere = !self.asked.is_here();
+        let Some(hand) = self.hands.get_mut(&number) else { return };
+        match news {
+            News::Told(Tidings::Ready { loops, caveats, beside }) => {
+                self.starts.remove(&number);
+                hand.loops = loops;
+                let beside =
+                    Some(Grounds::Beside { place: hand.place.clone() }).filter(|_| beside && is_elsewhere);
+                self.caveats.extend(beside.map(|grounds| Caveat::on(Doubt::BesideTarget, grounds)));
+                self.caveats.extend(caveats);
+            }
+            News::Told(Tidings::Refused { .. }) => hand.gone = refused,
+            News::Gone(_) if may_come_again => *hand = Hand::default(),
+            News::Gone(why) => hand.has_gone(&why),
+            News::Told(Tidings::Leaving { why }) => hand.leaves = Some(why),
+            News::Joined(_) | News::Jumped(_) | News::Told(_) => {}
+        }
+    }
+
+    /// What this worker is given: the plan with its share of what is limited, and its processors.
+    fn share(&self, number: u32) -> (Box<plan::Parcel>, Vec<u32>) {
+        let (count, mut plan) = (self.hands.len() as u32, self.plan.clone());
+        let generator = &mut plan.generator;
+        generator.connections = generator.connections.div_ceil(count);
+        generator.outstanding = generator.outstanding.div_ceil(count);
+        let (place, beside) = self.asked.among(number);
+        let cores = dealt(&generator.cores, place, beside);
+        if let Task::Run(Load::Closed { connections, .. }) = &mut plan.task {
+            *connections = connections.div_ceil(count);
+        }
+        (Box::new(plan::Parcel::of(&plan)), cores)
+    }
+}
