@@ -1,4 +1,4 @@
-//! Several runs beside each other, as one document: what differs and how sure that is, and their curves in one chart.
+//! Several runs compared, as one document: what differs and how sure that is, and their curves in one chart.
 
 mod curves;
 mod differences;
@@ -59,12 +59,12 @@ fn seconds(store: &Store, id: &RunId, view: &RunView) -> Result<Spread, Refusal>
     Ok(spread)
 }
 
-/// All of them on one page. Where they cannot be compared in figures that is a doubt: they are beside each other all the same.
+/// All of them on one page. Where they cannot be compared in figures that is a doubt: they stand side by side all the same.
 fn beside(runs: &[Run], compared: Result<RunComparison, String>) -> Document {
     let mut front = Front { head: head(runs), ..Front::default() };
     let mut section = Section {
         id: "compared".to_owned(),
-        title: "Beside each other".to_owned(),
+        title: "Side by side".to_owned(),
         tables: vec![verdicts(runs)],
         charts: curves::charts(runs),
         ..Section::default()

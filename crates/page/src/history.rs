@@ -88,7 +88,7 @@ fn before(run: &RunSummary) -> Value {
 
 /// The machine in one line; nothing of what is not known.
 fn machine(run: &RunSummary) -> String {
-    let cpus = run.cpus.map(|cpus| format!("{cpus} processors"));
+    let cpus = run.cpus.map(|cpus| format!("{cpus} processor{}", if cpus == 1 { "" } else { "s" }));
     let parts = [run.host.clone(), cpus, run.processor.clone()];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }

@@ -89,7 +89,7 @@ impl Pen<'_> {
             let words = match (&self.view.end, self.view.trials.last()) {
                 (Some(_), _) => "done",
                 (None, Some(_)) => "between two trials",
-                (None, None) => "beginning",
+                (None, None) => "starting",
             };
             return Line::from(self.span(words, Tone::Faint));
         };

@@ -1,17 +1,20 @@
 //! Two machines, or one at two times: which is faster at what, and by how much. Below it: loads and searches.
 
+mod compared;
 mod doubts;
 mod forms;
 mod junit;
 mod measure;
 mod picture;
 mod runs;
+mod settings;
 mod spread;
 mod text;
 
+pub use compared::Compared;
 pub use measure::{Difference, Figure as RunFigure, Measure, NOISE, Standing};
 pub(crate) use measure::{changed_by, limit_figure, limits_differ};
-pub use runs::{Compared, MOST_COMPARED, RunComparison, RunVerdict, compare_runs};
+pub use runs::{MOST_COMPARED, RunComparison, RunVerdict, compare_runs};
 pub use spread::Spread;
 
 use crate::document::Table;
@@ -97,7 +100,9 @@ fn summary(pairs: &[Pair]) -> Option<f64> {
 
 fn name(view: &RunView) -> String {
     view.started.as_ref().map_or_else(String::new, |started| {
-        format!("{} ({}, {} processors)", started.id, started.machine.host, started.machine.cpus)
+        let cpus = started.machine.cpus;
+        let s = if cpus == 1 { "" } else { "s" };
+        format!("{} ({}, {cpus} processor{s})", started.id, started.machine.host)
     })
 }
 

@@ -4,16 +4,19 @@
 mod arms;
 mod bar;
 mod certainty;
+mod changes;
 mod connections;
 mod forest;
+mod gave;
 mod names;
 mod story;
 mod words;
 
-pub(crate) use arms::{all as whole_tables, gave, lines as tables};
+pub(crate) use arms::{all as whole_tables, lines as tables};
 pub(crate) use certainty::{lines as certainty, noise_table, says, void};
 pub use forest::short as hypothesis_lines;
-pub(crate) use forest::{expected, is_of_several, rows, sentences};
+pub(crate) use forest::{Row, expected, is_of_several, rows, sentences};
+pub(crate) use gave::gave;
 pub(crate) use names::{Names, figure};
 pub(crate) use story::now;
 pub(crate) use story::{block_of, designed, stands, started, visited};

@@ -1,6 +1,6 @@
 //! Who made a load together, and who was lost: nothing of a run that one process made.
 
-use crate::json::{micros, rate_value, seconds};
+use crate::json::values::{micros, rate_value, seconds};
 use crate::{RunView, Text, Tone};
 use record::{FleetMember, LostMember, Worked};
 use serde_json::{Value, json};

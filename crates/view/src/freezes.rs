@@ -1,6 +1,6 @@
-//! That the target stood still, in words and as JSON.
+//! That the target froze, in words and as JSON.
 
-use crate::json::{rate_value, seconds};
+use crate::json::values::{rate_value, seconds};
 use crate::{RunView, Text, Tone};
 use diagnosis::Freezes;
 use record::Verdict;
@@ -19,7 +19,8 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
     );
     // Under a goal that is met it is a warning.
     let tone = if is_met { Tone::Warn } else { Tone::Bad };
-    Some(Text::empty().and(tone, times(found.each.len())).then(format!(
+    let froze = format!("the target {}", times(found.each.len()));
+    Some(Text::empty().and(tone, froze).then(format!(
         "{} ({} of the time under load: the slowest answers waited for that); {}",
         lengths(&found),
         found.share(),
@@ -44,9 +45,9 @@ pub(crate) fn next(view: &RunView) -> Option<Text> {
 /// How often.
 pub(crate) fn times(count: usize) -> String {
     match count {
-        1 => "stood still once".to_owned(),
-        2 => "stood still twice".to_owned(),
-        count => format!("stood still {} times", grouped(count as u64)),
+        1 => "froze once".to_owned(),
+        2 => "froze twice".to_owned(),
+        count => format!("froze {} times", grouped(count as u64)),
     }
 }
 
@@ -65,7 +66,7 @@ pub(crate) fn shown(time: Nanos) -> Nanos {
     Nanos((time.0 + step / 2) / step * step)
 }
 
-/// For programs; null if it never stood still.
+/// For programs; null if it never froze.
 pub(crate) fn json(view: &RunView) -> Value {
     let Some(found) = view.freezes() else { return Value::Null };
     let each = found.each.iter().map(|freeze| {

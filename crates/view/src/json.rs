@@ -1,13 +1,15 @@
 //! The JSON form of a run: every number says its unit in its key, whole numbers stay whole.
 
 mod experiment;
+pub(crate) mod values;
 mod watched;
 
 use crate::{Kind, LoadValue, RunView, Times, Trial, caveats, fleet, freezes};
 use record::catalogue::{LOAD, LoadRow, Quantity};
-use record::{Background, Caveat, CurvePoint, Limit, Making, Ramped, Recovery, Verdict, WarmedUp};
+use record::{Background, CurvePoint, Limit, Making, Ramped, Recovery, Verdict, WarmedUp};
 use serde_json::{Map, Value, json};
 use units::{Nanos, Rate};
+use values::{caveat, count, micros, rate_value, seconds};
 
 /// A run for programs: of a search with `limits`, `curve` and `trials`, of a load with `trial`, of an experiment
 /// with `experiment`.
@@ -240,29 +242,4 @@ fn times(times: Option<Times>) -> Value {
             "mean_us": micros(t.mean),
         })
     })
-}
-
-/// A caveat with its sentence, whatever it is made from.
-pub(crate) fn caveat(caveat: &Caveat) -> Value {
-    json!({ "code": caveat.doubt, "text": caveat.to_string() })
-}
-
-/// A whole number where it is one, else as it is.
-pub(crate) fn count(value: f64) -> Value {
-    if value.fract() == 0.0 && value.abs() < 9e15 { json!(value as i64) } else { json!(value) }
-}
-
-/// To three decimals.
-pub(crate) fn rate_value(value: f64) -> Value {
-    count((value * 1e3).round() / 1e3)
-}
-
-pub(crate) fn seconds(time: Nanos) -> Value {
-    rate_value(time.as_secs_f64())
-}
-
-/// Histograms are exact to three digits: above 100 µs no decimals mean anything, below one does.
-pub(crate) fn micros(time: Nanos) -> Value {
-    let us = time.as_micros_f64();
-    count(if us >= 100.0 { us.round() } else { (us * 10.0).round() / 10.0 })
 }

@@ -1,5 +1,5 @@
 use crate::compare::{changed_by, limit_figure, limits_differ};
-use crate::json::{count, rate_value};
+use crate::json::values::{count, rate_value};
 use crate::summary::{between, holds};
 use crate::words::{number, shortened};
 use crate::{Difference, Grid, Standing, Text, Tone, freezes};
@@ -186,7 +186,7 @@ fn limit(run: &RunSummary, why: &str, interval: bool) -> String {
     if brackets.is_empty() { words } else { format!("{words} ({})", brackets.join("; ")) }
 }
 
-/// `stood still 7 times, 900 ms at most`.
+/// `froze 7 times, 900 ms at most`.
 fn stood_still(still: StoodStill) -> String {
     let StoodStill { times, longest } = still;
     let most = if times == 1 { "" } else { " at most" };

@@ -30,7 +30,7 @@ pub fn markdown(front: &Front, image: Option<&str>) -> String {
     blocks.join("\n\n") + "\n"
 }
 
-/// The way of a request, and what was seen on it.
+/// Request path, and what was seen on it.
 fn way(chain: &[StationBox]) -> Vec<String> {
     let name = |station: &StationBox| match station.tone {
         Tone::Bad => format!("{} (gave first)", strong(&station.name)),
@@ -41,7 +41,7 @@ fn way(chain: &[StationBox]) -> Vec<String> {
     });
     let seen: Vec<String> = seen.collect();
     let names: Vec<String> = chain.iter().map(name).collect();
-    let way = if names.is_empty() { String::new() } else { "The way of a request: ".to_owned() };
+    let way = if names.is_empty() { String::new() } else { "Request path: ".to_owned() };
     vec![way + &names.join(" → "), seen.join("\n"), places(chain)]
 }
 
@@ -255,7 +255,7 @@ mod tests {
 
 **holds 9/s**: \***not\* more**
 
-The way of a request: requests → **a pool** (gave first)
+Request path: requests → **a pool** (gave first)
 
 - a pool: 10 in use (3 at 9/s)
 

@@ -2,6 +2,7 @@
 
 mod again;
 mod chain;
+mod decided;
 mod distribution;
 mod draw;
 mod front;
@@ -15,6 +16,7 @@ mod second;
 mod sections;
 mod seen;
 mod thin;
+mod written;
 
 pub use now::{GroupNow, Part, TreeNow};
 pub use pages::Pages;

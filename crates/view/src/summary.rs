@@ -13,7 +13,7 @@ pub use tasks::limits;
 
 pub(crate) use load::figures;
 pub(crate) use search::{between, curve_table, holds, ours_next, told};
-pub(crate) use sheet::{conditions_words, machine_words};
+pub(crate) use sheet::{conditions_words, machine_words, uses as sheet_use};
 pub(crate) use tasks::{moments, near, rooms};
 
 use crate::document::indented;

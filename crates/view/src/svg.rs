@@ -1,5 +1,6 @@
 //! What a run came to as one picture, for where no page is: a ticket, a chat, an article.
 
+mod area;
 mod bars;
 mod course;
 mod names;
@@ -9,7 +10,8 @@ mod rows;
 use crate::Text;
 use crate::document::{Chart, Document};
 use crate::words::xml;
-use panel::{Frame, height, panel};
+use area::Frame;
+use panel::{height, panel};
 use std::borrow::Cow;
 use std::fmt::Write;
 

@@ -111,7 +111,7 @@ impl Carriers<'_> {
                 match (held, one) {
                     (true, _) => format!("twice the processors and {things}"),
                     (false, true) => format!("one more {thing}"),
-                    (false, false) => format!("twice as many {things}"),
+                    (false, false) => format!("twice the {things}"),
                 },
                 Some(Rate(case.bad.load.answered * gain)),
                 "the processors of the machine are the next limit",

@@ -27,10 +27,13 @@ fn chart(runs: &[Run], (id, x, y): (&str, Unit, Unit)) -> Option<Chart> {
     let curves: Vec<(u8, &Run, (Chart, Series))> =
         (0..).zip(runs).filter_map(|(nth, run)| Some((nth, run, found(run)?))).collect();
     let (_, _, (first, _)) = curves.first().filter(|_| curves.len() > 1)?;
+    let is_one_target = curves.iter().all(|(_, run, _)| run.line.target == curves[0].1.line.target);
     let series = |(nth, run, (_, one)): &(u8, &Run, (Chart, Series))| {
-        let called = run.line.label.name.as_deref().unwrap_or(&run.line.id.0);
+        let id = || run.line.id.0.clone();
+        let called = run.line.label.name.as_ref().map_or_else(id, |name| format!("“{name}”"));
+        let target = if is_one_target { String::new() } else { format!(" {}", run.line.target) };
         Series {
-            name: format!("{called} {}: {}", run.line.target, one.name),
+            name: format!("{called}{target}: {}", one.name),
             role: Role::Nth(*nth),
             column: None,
             points: one.points.clone(),
@@ -57,7 +60,7 @@ mod tests {
     use view::document::{Axis, Document, Front, Point, SCHEMA, Section, Timeline};
 
     fn run(id: &str, points: &[(f64, f64)], form: Form) -> Run {
-        let axis = |name: &str, unit| Axis { name: name.to_owned(), unit, log: false };
+        let axis = |name: &str, unit| Axis { name: name.to_owned(), unit, log: false, mirrored: false };
         let series = |name: &str, role| Series {
             name: name.to_owned(),
             role,
@@ -77,6 +80,7 @@ mod tests {
             rows: Vec::new(),
             heat: None,
             marks: Vec::new(),
+            hollow: String::new(),
         };
         let section = Section { charts: vec![chart], ..Section::default() };
         let front = Front { sections: vec![section], ..Front::default() };

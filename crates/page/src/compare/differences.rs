@@ -4,14 +4,15 @@ use super::plain;
 use view::document::{Doubt, Piece, Table, Text};
 use view::{Measure, RunComparison, Tone};
 
-/// What came of each run but the first.
+/// What came of each run but the first, and what was changed for that.
 pub(super) fn verdict(compared: &RunComparison) -> Vec<Text> {
     let one = |verdict: &view::RunVerdict| Text::empty().and(verdict.standing.tone(), &verdict.words);
-    compared.verdicts.iter().map(one).collect()
+    let changed = compared.changed().map(|changed| Text::labelled("changed", changed.to_string()));
+    compared.verdicts.iter().map(one).chain(changed).collect()
 }
 
 pub(super) fn doubts(compared: &RunComparison) -> Vec<Doubt> {
-    compared.doubts.iter().map(|doubt| Doubt { text: doubt.to_string(), section: None }).collect()
+    compared.doubted().map(|doubt| Doubt { text: doubt.to_string(), section: None }).collect()
 }
 
 /// The figures of all: how each differs from the first is the picture.
@@ -67,7 +68,10 @@ mod tests {
         };
         RunComparison {
             runs: vec![run("before"), run("after")],
-            doubts: vec![record::Caveat::new(record::Doubt::OtherPlan, "the plans differ")],
+            doubts: vec![
+                record::Caveat::new(record::Doubt::OtherPlan, "from “before” to “after”: rate 5 → 6"),
+                record::Caveat::new(record::Doubt::SingleRuns, "one run of each"),
+            ],
             measures: vec![measure],
             verdicts: vec![RunVerdict { standing: Standing::Worse, words: "after is slower".to_owned() }],
             noise: 0.05,
@@ -77,8 +81,10 @@ mod tests {
     #[test]
     fn figures_have_their_interval() {
         let compared = compared();
-        assert_eq!(verdict(&compared), [Text::empty().and(Tone::Bad, "after is slower")]);
-        assert_eq!(doubts(&compared)[0].text, "the plans differ");
+        let said: Vec<String> = verdict(&compared).iter().map(ToString::to_string).collect();
+        assert_eq!(said, ["after is slower", "changed: from “before” to “after”: rate 5 → 6"]);
+        let doubts: Vec<String> = doubts(&compared).into_iter().map(|doubt| doubt.text).collect();
+        assert_eq!(doubts, ["one run of each"], "what was changed by intention is no doubt");
         let table = table(&compared);
         assert_eq!(table.head, ["", "before", "after"]);
         assert_eq!(table.rows[0][1].text, "2 ms (1 ms–3 ms)");

@@ -35,10 +35,10 @@ test('a report gives its command, a link to the part shown, its picture and its 
   const file = browser.file(attempt(), PICTURE);
   await page.goto(file);
   await page.waitForSelector('.verdict');
-  assert.deepEqual(await names(page), ['copy command', 'copy link', 'save picture', 'save figures', 'print']);
+  assert.deepEqual(await names(page), ['copy command', 'copy link', 'save image', 'save data', 'print']);
 
   // By the keyboard alone, after the bar.
-  await page.getByRole('button', { name: 'colours' }).focus();
+  await page.getByRole('button', { name: 'theme' }).focus();
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await said(page, 'copied the command');
@@ -61,8 +61,8 @@ test('a report gives its command, a link to the part shown, its picture and its 
   assert.equal(await linked.locator('.zoomed').innerText(), await page.locator('.zoomed').innerText());
   await linked.close();
 
-  assert.deepEqual(await saved(page, 'save picture'), { name: 'run-7f3a91c2.svg', text: PICTURE });
-  const figures = await saved(page, 'save figures');
+  assert.deepEqual(await saved(page, 'save image'), { name: 'run-7f3a91c2.svg', text: PICTURE });
+  const figures = await saved(page, 'save data');
   assert.equal(figures.name, 'run-7f3a91c2.json');
   assert.deepEqual(JSON.parse(figures.text), attempt());
   await press(page, 'print');
@@ -78,7 +78,7 @@ test('what is not known is not offered', async () => {
   const page = await browser.page();
   await page.goto(browser.file(document));
   await page.waitForSelector('.verdict');
-  assert.deepEqual(await names(page), ['copy link', 'save figures', 'print']);
+  assert.deepEqual(await names(page), ['copy link', 'save data', 'print']);
   await page.close();
 });
 
@@ -119,17 +119,17 @@ test('a served page gives a link without its token, and is saved as a file that 
   const page = await browser.page();
   await page.goto(server.url('?token=secret#/runs/last'));
   await page.waitForSelector('.verdict');
-  assert.deepEqual(await names(page), ['copy command', 'copy link', 'save picture', 'save figures', 'save page', 'print']);
+  assert.deepEqual(await names(page), ['copy command', 'copy link', 'save image', 'save data', 'save page', 'print']);
   await press(page, 'copy link');
   await said(page, 'copied the link; the token is not in it');
   assert.equal(await clipboard(page), server.url('#/runs/7f3a91c2'), 'the run is meant, not the last one');
-  assert.deepEqual(await saved(page, 'save picture'), { name: 'run-7f3a91c2.svg', text: PICTURE });
+  assert.deepEqual(await saved(page, 'save image'), { name: 'run-7f3a91c2.svg', text: PICTURE });
   const whole = await saved(page, 'save page');
   assert.equal(whole.name, 'run-7f3a91c2.html');
   assert.doesNotMatch(whole.text, /secret/);
 
   await server.stop();
-  await press(page, 'save picture');
+  await press(page, 'save image');
   await said(page, 'does not answer');
   const without = await saved(page, 'save page');
   assert.doesNotMatch(without.text, /<title>a </);
@@ -141,7 +141,7 @@ test('a served page gives a link without its token, and is saved as a file that 
   assert.match(await copy.locator('.verdict').innerText(), /1 better, 1 worse/);
   await copy.locator('#chart-rate').scrollIntoViewIfNeeded();
   await copy.locator('#chart-rate canvas').waitFor();
-  assert.equal((await saved(copy, 'save picture')).text, PICTURE);
+  assert.equal((await saved(copy, 'save image')).text, PICTURE);
   assert.deepEqual(copy.wrong, []);
   await browser.context.setOffline(false);
   await copy.close();
@@ -156,7 +156,7 @@ test('a comparison is saved too', async () => {
   const page = await browser.page();
   await page.goto(server.url('#/compare/a,b'));
   await page.waitForSelector('.verdict');
-  assert.deepEqual(await names(page), ['copy link', 'save figures', 'save page', 'print']);
+  assert.deepEqual(await names(page), ['copy link', 'save data', 'save page', 'print']);
   await press(page, 'copy link');
   await said(page, 'copied the link');
   assert.equal(await clipboard(page), server.url('#/compare/a,b'));

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { empty, find, large, markup, newer, sheet } from '../../ui/samples/documents.mjs';
+import { attempt, empty, find, froze, large, markup, newer, sheet } from '../../ui/samples/documents.mjs';
 import { findings, lookThrough, open, overflow, plain, shot } from './browser.mjs';
 
 let browser;
@@ -49,7 +49,7 @@ test('the verdict, why to doubt it, and the evidence', async () => {
   assert.equal(plain(verdict[0]), 'holds 198/s, between 198 and 202: above that the queue grows by 4 requests a second.');
   assert.match(verdict[1], /190 of its 200 workers wait for one of 10 permits/);
   assert.match(await page.title(), /holds 198\/s/);
-  assert.match(plain(await page.locator('.head').innerText()), /goal zero-drop.*lasted 3 min run 7f3a91c2/);
+  assert.match(plain(await page.locator('.head').innerText()), /goal zero-drop.*duration 3 min run 7f3a91c2/);
 
   // The gravest doubt stands with the verdict, and leads to the others.
   const doubted = page.locator('.verdict .doubted');
@@ -74,7 +74,7 @@ test('the verdict, why to doubt it, and the evidence', async () => {
 
 test('the way of a request: a row, on a telephone a column; each station leads to its charts', async () => {
   const page = await report(find());
-  const stations = page.getByRole('list', { name: 'The way of a request' }).getByRole('listitem');
+  const stations = page.getByRole('list', { name: 'Request path' }).getByRole('listitem');
   const boxes = () => stations.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON()));
   assert.equal(await stations.count(), 6);
   const row = await boxes();
@@ -89,7 +89,7 @@ test('the way of a request: a row, on a telephone a column; each station leads t
   const cells = await pool.locator('tbody tr').evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
   assert.deepEqual(cells, [
     ['in use', '8 of 10', '10 of 10'],
-    ['a request stays', '50 ms each', '50.5 ms each'],
+    ['time in it', '50 ms each', '50.5 ms each'],
     ['waiting before it', '0 wait', '190 wait'],
   ]);
   assert.equal(await stations.nth(5).locator('table, a').count(), 0, 'of what is not known nothing is shown');
@@ -192,6 +192,61 @@ test('one axis of time: the cursor and the part shown are those of all charts', 
   await done(page);
 });
 
+/** Two charts changed sides: what was better stood left in one and right in the other. */
+test('what is better lies to the right, whether more or less of it is better', async () => {
+  const document = attempt();
+  const [more] = document.front.pictures;
+  const turned = { better: 'worse', worse: 'better' };
+  const bands = more.bands.map((band) => ({ ...band, name: turned[band.name] ?? band.name }));
+  const less = { ...more, id: 'effects-1', title: 'p99 (less is better)', x: { ...more.x, mirrored: true }, bands };
+  document.front.pictures = [more, less];
+  const page = await report(document);
+  const middle = async (id, text) => {
+    const box = await chart(page, id).locator('text.bound').getByText(text, { exact: true }).boundingBox();
+    return box.x + box.width / 2;
+  };
+  for (const id of ['effects-0', 'effects-1']) assert.ok((await middle(id, 'worse')) < (await middle(id, 'better')), id);
+  const ticks = (id) => chart(page, id).locator('text.tick').allTextContents();
+  const [rising, falling] = [await ticks('effects-0'), await ticks('effects-1')].map((texts) => texts.filter((text) => text.startsWith('×')));
+  assert.ok(rising.length > 2 && rising[0] === falling[0], `${rising} and ${falling}`);
+  const place = async (id, text) => (await chart(page, id).locator('text.tick').getByText(text, { exact: true }).boundingBox()).x;
+  assert.ok((await place('effects-1', rising[0])) > (await place('effects-1', rising.at(-1))), 'less lies to the right');
+  await shot(page, 'effects-two-directions');
+  await done(page);
+});
+
+test('what a hollow mark means is in the key, and so is the strip of a void trial', async () => {
+  const document = find();
+  const knee = document.front.sections.flatMap((section) => section.charts).find((chart) => chart.id === 'knee');
+  knee.hollow = 'void';
+  const page = await report(document);
+  await lookThrough(page);
+  const key = async (id) => (await chart(page, id).locator('.legend .shape').allInnerTexts()).map(plain);
+  assert.deepEqual(await key('knee'), ['good', 'void']);
+  assert.deepEqual((await key('rate')).slice(0, 4), ['strip above, each trial:', 'good', 'bad', 'void']);
+  await done(page);
+});
+
+/** The spike of a second stood half a second before the mark of the freeze that made it. */
+test('what happened within a second is drawn within it, where the mark of it is', async () => {
+  const document = froze();
+  const { at } = document.timeline;
+  const nth = 41;
+  const rates = document.front.sections.find((section) => section.id === 'rates').charts;
+  for (const one of rates) if (one.marks?.length > 0) one.marks = [{ from: at[nth] + 0.3, to: at[nth] + 0.7, label: 'frozen', tone: 'bad' }];
+  const page = await report(document);
+  await slider(page, 'rate').focus();
+  await page.keyboard.press('Home');
+  for (let step = 0; step < nth; step++) await page.keyboard.press('ArrowRight');
+  await said(page, 'rate', 'frozen for 400 ms');
+  const cursor = await chart(page, 'rate').locator('.u-cursor-x').boundingBox();
+  const over = await chart(page, 'rate').locator('.u-over').boundingBox();
+  const [first, last] = [Math.min(0, at[0]), Math.max(...document.front.phases.map((phase) => phase.to), at.at(-1) + 0.5)];
+  const moment = first + ((cursor.x - over.x) / over.width) * (last - first);
+  assert.ok(Math.abs(moment - (at[nth] + 0.5)) < 0.2, `the cursor is at ${moment} s, the second is ${at[nth]} s to ${at[nth] + 1} s`);
+  await done(page);
+});
+
 test('keys move the cursor, and it is said what is there', async () => {
   const page = await report(find());
   // The first stop leads past the bar.
@@ -246,13 +301,13 @@ for (const scheme of ['light', 'dark']) {
 
 test('the colours that were chosen are kept', async () => {
   const page = await report(find());
-  const button = page.getByRole('button', { name: 'colours' });
+  const button = page.getByRole('button', { name: 'theme' });
   await button.click();
   await button.click();
   assert.equal(await page.evaluate(() => document.documentElement.dataset.scheme), 'dark');
   await page.reload();
   assert.equal(await page.evaluate(() => document.documentElement.dataset.scheme), 'dark');
-  await page.getByRole('button', { name: 'colours' }).click();
+  await page.getByRole('button', { name: 'theme' }).click();
   assert.equal(await page.evaluate(() => document.documentElement.dataset.scheme), 'light');
   await done(page);
 });

@@ -102,9 +102,9 @@ test('the history: found, put in order, compared', async () => {
   await filter.fill('tag:nightly');
   assert.equal(await rows().count(), 3);
   await filter.fill('nothing like it');
-  assert.match(await page.locator('.nothing').innerText(), /No run fits/);
+  assert.match(await page.locator('.nothing').innerText(), /No run matches/);
   await page.getByRole('button', { name: 'show all' }).click();
-  const begun = page.getByLabel('begun');
+  const begun = page.getByLabel('started');
   await begun.selectOption({ label: 'last 24 hours' });
   await page.waitForFunction(() => document.querySelectorAll('table.runs tbody tr').length === 3);
   await begun.selectOption({ label: 'any time' });
@@ -114,7 +114,7 @@ test('the history: found, put in order, compared', async () => {
   await page.getByLabel('verdict').selectOption({ label: 'any' });
   await page.waitForFunction(() => document.querySelectorAll('table.runs tbody tr').length === 30);
 
-  await page.getByRole('button', { name: 'lasted' }).click();
+  await page.getByRole('button', { name: 'duration' }).click();
   assert.equal(await page.locator('th.col-lasted').getAttribute('aria-sort'), 'ascending');
   assert.match(plain(await rows().first().innerText()), /65 s/);
 
@@ -131,7 +131,7 @@ test('the history: found, put in order, compared', async () => {
 
   const tick = (index) => rows().nth(index).getByRole('checkbox');
   await tick(0).check();
-  assert.match(await page.locator('.compare').innerText(), /tick another/);
+  assert.match(await page.locator('.compare').innerText(), /select another/);
   await tick(2).check();
   for (let i = 3; i < 9; i++) await tick(i).check();
   assert.equal(await tick(9).isDisabled(), true);

@@ -83,7 +83,7 @@ test('a search, followed from its first second to its verdict, then frozen', { s
   assert.ok(charts >= 5, `${charts} charts`);
   assert.equal(await report.locator('.plot canvas').count(), await report.locator('.plot').count());
   assert.equal(await report.locator('.chart .nothing').count(), 0, 'every chart has something to draw');
-  assert.deepEqual((await report.locator('.actions').getByRole('button').allInnerTexts()).map(plain), ['copy command', 'copy link', 'save picture', 'save figures', 'print']);
+  assert.deepEqual((await report.locator('.actions').getByRole('button').allInnerTexts()).map(plain), ['copy command', 'copy link', 'save image', 'save data', 'print']);
   assert.deepEqual(await findings(report), []);
   await report.locator('#chart-rate').getByRole('button', { name: /^table/ }).click();
   assert.match(await report.locator('#chart-rate tbody').innerText(), /\d\/s/);

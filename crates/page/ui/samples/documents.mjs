@@ -31,7 +31,7 @@ function chance(seed) {
 
 const piece = (text, tone = 'plain') => ({ text, tone });
 const text = (...pieces) => pieces.map((one) => (typeof one === 'string' ? piece(one) : piece(...one)));
-const axis = (name, unit, log = false) => ({ name, unit, log });
+const axis = (name, unit, log = false) => ({ name, unit, log, mirrored: false });
 const time = axis('time', 'time');
 const point = (x, y, more = {}) => ({ x, y, low: null, high: null, label: '', tone: 'plain', ...more });
 const chart = (id, title, form, x, y, series, more = {}) => ({
@@ -47,6 +47,7 @@ const chart = (id, title, form, x, y, series, more = {}) => ({
   rows: [],
   heat: null,
   marks: [],
+  hollow: '',
   ...more,
 });
 const row = (name, note = '', word = piece('')) => ({ name, note, word });
@@ -379,7 +380,7 @@ export function attempt() {
     }),
   ];
   document.front.head.command = 'try';
-  document.front.verdict = [text(['1 better, 1 worse, 1 undecided', 'strong'], ' · 4 blocks, 10 at most')];
+  document.front.verdict = [text(['1 better, 1 worse, 1 undecided', 'strong'], ' · 4 of at most 10 blocks')];
   document.front.pictures = pictures;
   return document;
 }
@@ -492,16 +493,16 @@ export function newer() {
   return document;
 }
 
-/** A load under which the target stood still now and then. */
+/** A load under which the target froze now and then. */
 export function froze() {
   const document = find();
   const { front } = document;
   front.head = { ...front.head, command: 'run', id: '5c02e7d1', again: 'torment run 5c02e7d1.toml' };
   front.verdict = [
     text(['goal not met', 'bad'], ': p99 is 212 ms, 4 times what it may be'),
-    text('the target ', ['stood still', 'bad'], ' 9 times, for 180 to 240 ms, every 20 s'),
+    text('the target ', ['froze', 'bad'], ' 9 times, for 180 to 240 ms, every 20 s'),
   ];
-  const marks = Array.from({ length: 9 }, (_, i) => ({ from: 10 + 20 * i, to: 10.21 + 20 * i, label: 'stood still', tone: 'bad' }));
+  const marks = Array.from({ length: 9 }, (_, i) => ({ from: 10 + 20 * i, to: 10.21 + 20 * i, label: 'frozen', tone: 'bad' }));
   const [rates] = front.sections.filter((section) => section.id === 'rates');
   for (const id of ['rate', 'response', 'heat']) rates.charts.find((chart) => chart.id === id).marks = marks;
   return document;
@@ -552,7 +553,7 @@ export function probe() {
   return document;
 }
 
-/** Two runs beside each other. */
+/** Two runs, compared. */
 export function comparison() {
   const document = find();
   const [evidence, rates] = document.front.sections;

@@ -43,7 +43,7 @@ export function Actions({ doc, group, linked }: { doc: Document; group: Group; l
       say(`copied the ${what}${more}`);
     } else {
       setLeft({ what, text });
-      say(`this browser gives no access to the clipboard: the ${what} is selected, copy it with Ctrl+C or ⌘C`);
+      say(`the browser denies access to the clipboard: the ${what} is selected, copy it with Ctrl+C or ⌘C`);
     }
   };
   const copyLink = () => {
@@ -75,23 +75,23 @@ export function Actions({ doc, group, linked }: { doc: Document; group: Group; l
     <>
       <div class="actions" role="group" aria-label="Copy, save, print">
         {head.again !== null && (
-          <button type="button" class="quiet" title="what makes this run again, for a shell" onClick={() => copy('command', head.again ?? '')}>
+          <button type="button" class="quiet" title="shell command that repeats this run" onClick={() => copy('command', head.again ?? '')}>
             copy command
           </button>
         )}
-        <button type="button" class="quiet" title="to what is shown now" onClick={copyLink}>
+        <button type="button" class="quiet" title="link to this view" onClick={copyLink}>
           copy link
         </button>
         {drawn && (
           <button type="button" class="quiet" title={file('svg')} onClick={savePicture}>
-            save picture
+            save image
           </button>
         )}
-        <button type="button" class="quiet" title={`all figures of this page, ${file('json')}`} onClick={() => put('json', 'application/json', JSON.stringify(doc))}>
-          save figures
+        <button type="button" class="quiet" title={`everything on this page as JSON, ${file('json')}`} onClick={() => put('json', 'application/json', JSON.stringify(doc))}>
+          save data
         </button>
         {linked && (
-          <button type="button" class="quiet" title={`opens without a server, ${file('html')}`} onClick={savePage}>
+          <button type="button" class="quiet" title={`a file that needs no server, ${file('html')}`} onClick={savePage}>
             save page
           </button>
         )}

@@ -102,7 +102,7 @@ function ComparePage({ ids }: { ids: string[] }): JSX.Element {
   }, []);
   return (
     <Shell linked>
-      {trouble && <h1>Runs beside each other</h1>}
+      {trouble && <h1>Comparison</h1>}
       {trouble && <TroubleView trouble={trouble} />}
       {read && <Notes notes={read.notes} />}
       {read && <DocumentView document={read.document} linked live={false} />}
@@ -159,7 +159,7 @@ function Shell({
   );
 }
 
-const NAMES: Record<Choice, string> = { auto: 'as the system', light: 'light', dark: 'dark' };
+const NAMES: Record<Choice, string> = { auto: 'system', light: 'light', dark: 'dark' };
 
 function Theme(): JSX.Element {
   const [now, setNow] = useState(chosen());
@@ -173,10 +173,10 @@ function Theme(): JSX.Element {
   return (
     <div>
       <span class="unseen" role="status">
-        {turned && `colours: ${NAMES[now]}`}
+        {turned && `theme: ${NAMES[now]}`}
       </span>
-      <button type="button" class="quiet theme" onClick={turn} title={`press for: ${NAMES[next[now]]}`}>
-        colours: {NAMES[now]}
+      <button type="button" class="quiet theme" onClick={turn} title={`switch to ${NAMES[next[now]]}`}>
+        theme: {NAMES[now]}
       </button>
     </div>
   );

@@ -103,6 +103,8 @@ export interface Axis {
   name: string;
   unit: Unit;
   log: boolean;
+  /** It runs from right to left: less lies further to the right. */
+  mirrored: boolean;
 }
 
 export interface Point {
@@ -164,6 +166,8 @@ export interface Chart {
   rows: Row[];
   heat: Heat | null;
   marks: Phase[];
+  /** What a hollow mark is: `void`; empty: no more than doubtful. */
+  hollow: string;
 }
 
 export interface Section {

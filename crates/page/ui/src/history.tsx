@@ -1,4 +1,4 @@
-/** All runs that the server keeps: found by words and time, opened, or laid beside each other. */
+/** All runs that the server keeps: found by words and time, opened, or compared. */
 
 import { Fragment, type JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
@@ -23,9 +23,9 @@ const VERDICTS = ['met', 'not-met', 'undecided', 'not-trustworthy', 'not-recover
 
 /** What the colour of a verdict says. */
 const TONES = [
-  ['good', 'green: the goal met, or the limit known'],
-  ['warn', 'amber: known less well, or with a warning'],
-  ['bad', 'red: the goal not met, or a failure'],
+  ['good', 'green: goal met, or limit found'],
+  ['warn', 'amber: less certain, or with a warning'],
+  ['bad', 'red: goal not met, or failed'],
 ] as const;
 
 /** What was looked for stays as it was for whoever comes back from a run. */
@@ -117,7 +117,7 @@ export function History(): JSX.Element {
               </select>
             </label>
             <label>
-              <span>begun</span>
+              <span>started</span>
               <select value={state.span} onChange={(event) => change({ span: Number(event.currentTarget.value) })}>
                 {SPANS.map(([name], index) => (
                   <option key={name} value={index}>
@@ -146,7 +146,7 @@ export function History(): JSX.Element {
           <Compare chosen={chosen} clear={() => change({ chosen: [] })} />
           {shown.length === 0 ? (
             <p class="nothing">
-              No run fits.{' '}
+              No run matches.{' '}
               <button type="button" onClick={() => change({ text: '', verdict: '', span: 0, from: '', to: '' })}>
                 show all
               </button>
@@ -181,7 +181,7 @@ function Compare({ chosen, clear }: { chosen: string[]; clear: () => void }): JS
     <div class="compare">
       {chosen.length === 0 ? (
         <>
-          <span class="faint">Tick 2 to {MOST} runs to compare them.</span>
+          <span class="faint">Select 2 to {MOST} runs to compare them.</span>
           <span class="key">
             {TONES.map(([tone, means]) => (
               <span key={tone} class={tone}>
@@ -197,12 +197,12 @@ function Compare({ chosen, clear }: { chosen: string[]; clear: () => void }): JS
               compare {chosen.length} runs
             </a>
           ) : (
-            <span>One run ticked: tick another to compare.</span>
+            <span>One run selected: select another to compare.</span>
           )}
           <button type="button" onClick={clear}>
-            untick
+            clear selection
           </button>
-          {chosen.length === MOST && <span class="faint">{MOST} is as many as can be read side by side.</span>}
+          {chosen.length === MOST && <span class="faint">{MOST} is the most that can be compared at once.</span>}
         </>
       )}
     </div>
@@ -258,14 +258,14 @@ function Rows({
             </th>
             {head('target', 'run')}
             {head('verdict', 'verdict')}
-            {limits && head('limit', 'limit', 'text', "0 to the highest of its target")}
-            {head('started', 'begun')}
+            {limits && head('limit', 'limit', 'text', 'from 0, same scale per target')}
+            {head('started', 'started')}
             {changes && (
               <th scope="col" class="text col-before">
-                against the run before
+                vs the previous run
               </th>
             )}
-            {head('lasted', 'lasted', 'figure')}
+            {head('lasted', 'duration', 'figure')}
             {machines && head('machine', 'machine')}
           </tr>
         </thead>
@@ -304,7 +304,7 @@ function Rows({
                   {limits && (
                     <td class="text col-limit">
                       {run.limit && axis && (like.length > 1 ? (
-                        <button type="button" class="quiet" aria-expanded={opened} title={`${run.verdict}; press for its history`} onClick={() => open(run.id)}>
+                        <button type="button" class="quiet" aria-expanded={opened} title={`${run.verdict}; click for its history`} onClick={() => open(run.id)}>
                           <LimitPicture limit={run.limit} axis={axis} words={run.verdict} />
                           <span class="unseen">, over time</span>
                         </button>

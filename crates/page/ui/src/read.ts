@@ -215,12 +215,13 @@ function readChart(value: unknown): Chart {
     rows: list(from.rows, readRow),
     heat: isObject(from.heat) ? readHeat(from.heat) : null,
     marks: list(from.marks, readPhase).filter((mark) => mark.to >= mark.from),
+    hollow: string(from.hollow),
   };
 }
 
 function readAxis(value: unknown): Axis {
   const from = object(value);
-  return { name: string(from.name), unit: oneOf(UNITS, from.unit, 'count'), log: from.log === true };
+  return { name: string(from.name), unit: oneOf(UNITS, from.unit, 'count'), log: from.log === true, mirrored: from.mirrored === true };
 }
 
 function readSeries(value: unknown): Series {

@@ -43,7 +43,7 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
         ))}
         {nothing && (
           <p class="first">
-            {front.head.state === 'running' ? 'Nothing is known yet: the run has only just begun.' : 'Nothing was measured.'}
+            {front.head.state === 'running' ? 'Nothing is known yet: the run has only just started.' : 'Nothing was measured.'}
           </p>
         )}
         {front.doubts.length > 0 && (
@@ -91,8 +91,8 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
       ))}
       {(front.pictures.length > 0 || front.sections.some((section) => section.charts.length > 0)) && (
         <footer class="handling">
-          Charts: drag across to zoom, double-click or Escape shows all again; the address of this page keeps the part
-          shown. A press on a name hides it. With the keyboard: arrows move, + and − zoom.
+          Charts: drag to zoom, double-click or press Escape to reset; the address of this page keeps the zoom. Click a name to
+          hide it. With the keyboard: arrows move, + and − zoom.
         </footer>
       )}
     </>
@@ -103,8 +103,8 @@ function HeadView({ head, live, children }: { head: Head; live: boolean; childre
   const state = { running: 'running', ended: 'ended', cut_short: 'cut short' }[head.state];
   const facts: [string, string][] = [
     ['goal', head.goal],
-    ['began', head.started_unix_ms ? moment(head.started_unix_ms) : ''],
-    ['lasted', head.ended_unix_ms === null ? '' : lasted(head.started_unix_ms, head.ended_unix_ms)],
+    ['started', head.started_unix_ms ? moment(head.started_unix_ms) : ''],
+    ['duration', head.ended_unix_ms === null ? '' : lasted(head.started_unix_ms, head.ended_unix_ms)],
     ['run', head.id],
     ['machine', head.machine],
     ['torment', head.version],
@@ -139,7 +139,7 @@ function HeadView({ head, live, children }: { head: Head; live: boolean; childre
 function Chain({ stations }: { stations: Station[] }): JSX.Element {
   return (
     // Without its marks a list is no list to some readers of screens, unless it is said.
-    <ol class="chain" role="list" aria-label="The way of a request">
+    <ol class="chain" role="list" aria-label="Request path">
       {stations.map((station, index) => (
         <li key={index} class={known(station) ? station.tone : 'unknown'}>
           <strong>{station.section === null ? station.name : <GoTo id={station.section}>{station.name}</GoTo>}</strong>
@@ -161,7 +161,7 @@ const known = ({ facts, well, degraded }: Station) => facts.length > 0 || well !
 
 const FIGURES: [string, (full: Full) => string | null][] = [
   ['in use', (full) => full.in_use],
-  ['a request stays', (full) => full.stay && `${full.stay} each`],
+  ['time in it', (full) => full.stay && `${full.stay} each`],
   ['waiting before it', (full) => full.waiting && `${full.waiting} wait`],
 ];
 
@@ -330,6 +330,6 @@ class Guard extends Component<GuardProps, { failed: Document | null }> {
   }
   override render({ what, doc, children }: GuardProps): ComponentChildren {
     if (this.state.failed !== doc) return children;
-    return <p class="nothing">"{what}" could not be drawn; the other figures are not touched by that.</p>;
+    return <p class="nothing">"{what}" could not be drawn; the other figures are not affected.</p>;
   }
 }

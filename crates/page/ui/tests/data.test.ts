@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { attempt, find, sheet } from '../samples/documents.mjs';
-import { cellOf, chartData, heatColumn, marksAt, nearestRow, phaseAt, stacked, timeRange } from '../src/chart/data';
+import { cellOf, chartData, heatColumn, marksAt, middles, nearestRow, phaseAt, stacked, timeRange } from '../src/chart/data';
 import { barRange, barRows } from '../src/chart/parts';
 import { chartTable } from '../src/chart/table';
 import type { Chart, Document, Point } from '../src/document';
@@ -12,10 +12,14 @@ const chart = (id: string, from = sample()): Chart =>
 const plain = (text: string | undefined) => text?.replaceAll('\u00a0', ' ');
 
 describe('what is drawn', () => {
-  test('of a chart over time is the timeline itself', () => {
+  // Of a target that froze, the spike of a second stood half a second before the mark of what made it.
+  test('of a chart over time stands in the middle of its rows, as marks stand where they happened', () => {
     const document = sample();
     const data = chartData(chart('rate', document), document.timeline);
-    expect(data.x).toBe(document.timeline.at);
+    expect(data.from).toBe(document.timeline.at);
+    expect(data.x.slice(0, 2)).toEqual([1.5, 2.5]);
+    expect(middles({ at: [3, 4, 4.2, 10], columns: [] })).toEqual([3.5, 4.1, 7.1, 12.9]);
+    expect(middles({ at: [3], columns: [] })).toEqual([3]);
     expect(data.values.map((values) => values.length)).toEqual([180, 180, 180]);
   });
 
@@ -96,14 +100,14 @@ test('the phase of a moment', () => {
 });
 
 test('the marks of a row are those that any of it holds', () => {
-  const mark = (from: number, to: number) => ({ from, to, label: 'stood still', tone: 'bad' as const });
+  const mark = (from: number, to: number) => ({ from, to, label: 'frozen', tone: 'bad' as const });
   const at = (row: number) => plain(marksAt([mark(2.5, 3.2), mark(9, 9.5)], [1, 2, 3, 4, 9], row));
-  expect([0, 1, 2, 3, 4].map(at)).toEqual(['', 'stood still for 700 ms', 'stood still for 700 ms', '', 'stood still for 500 ms']);
+  expect([0, 1, 2, 3, 4].map(at)).toEqual(['', 'frozen for 700 ms', 'frozen for 700 ms', '', 'frozen for 500 ms']);
 });
 
-test('all charts over time have one range, from the start to the last that any shows', () => {
+test('all charts over time have one range, from the start to the middle of the last row, or further where something is shown', () => {
   const document = sample();
-  expect(timeRange(document)).toEqual([0, 180]);
+  expect(timeRange(document)).toEqual([0, 180.5]);
   document.front.phases.push({ from: 180, to: 240, label: 'drain', tone: 'plain' });
   expect(timeRange(document)).toEqual([0, 240]);
 });
@@ -127,7 +131,7 @@ describe('as a table', () => {
 
   test('a chart with marks says which rows they are of', () => {
     const document = sample();
-    const marks = [{ from: 40.2, to: 41.2, label: 'stood still', tone: 'bad' as const }];
+    const marks = [{ from: 40.2, to: 41.2, label: 'frozen', tone: 'bad' as const }];
     const { head, rows, text } = chartTable({ ...chart('rate', document), marks }, document.timeline, []);
     expect([head.at(-1), text]).toEqual(['mark', [4]]);
     expect(rows.filter((row) => row.at(-1) !== '').length).toBeGreaterThan(0);

@@ -3,7 +3,7 @@
 use super::measure::{Difference, Measure, Standing};
 use super::runs::RunComparison;
 use crate::Grid;
-use crate::json::caveat;
+use crate::json::values::caveat;
 use crate::markdown::escaped;
 use record::Unit;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ fn number(value: f64) -> Value {
     }
     let digits = if value == 0.0 { 0 } else { (5 - value.abs().log10().floor() as i32).clamp(0, 15) };
     let scale = 10_f64.powi(digits);
-    crate::json::count((value * scale).round() / scale)
+    crate::json::values::count((value * scale).round() / scale)
 }
 
 fn interval(estimate: Option<Estimate>) -> [Value; 2] {
@@ -156,7 +156,10 @@ impl RunComparison {
         for (run, said) in self.gave() {
             text += &format!("\n- {} — what gave first: {}", escaped(&run.title), escaped(said));
         }
-        for doubt in &self.doubts {
+        for changed in self.changed() {
+            text += &format!("\n- changed {}", escaped(&changed.to_string()));
+        }
+        for doubt in self.doubted() {
             text += &format!("\n- caveat: {}", escaped(&doubt.to_string()));
         }
         if !text.ends_with('\n') {

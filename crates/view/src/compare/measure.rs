@@ -1,5 +1,6 @@
 //! What is compared of two runs, and when a difference is one.
 
+use super::settings::rates_differ;
 use super::spread::{SHARE, Spread, load};
 use crate::sheet::value;
 use crate::words::number;
@@ -161,7 +162,8 @@ pub(super) fn measures(runs: &[Run<'_>], noise: f64) -> Vec<Measure> {
         }),
         _ => None,
     };
-    add("goodput", text("goodput"), Unit::PerSecond, false, true, &goodput);
+    // Where more was asked for, more is answered: that is no merit.
+    add("goodput", text("goodput"), Unit::PerSecond, false, !other_rates(runs), &goodput);
     let lost = |(view, spread): Run<'_>| {
         // Of a load whose queue grows nothing may be lost yet: what it loses in the long run is its verdict, and so it is here.
         let judged = load(view).filter(|_| view.kind() == Kind::Load)?.judgement;
@@ -175,6 +177,13 @@ pub(super) fn measures(runs: &[Run<'_>], noise: f64) -> Vec<Measure> {
     let memory = |(_, spread): Run<'_>| spread.memory().map(|bytes| Figure::alone(bytes as f64));
     add("memory", format!("target's memory at most{of}"), Unit::Bytes, true, false, &memory);
     all
+}
+
+/// Whether any of the runs was asked for another rate than the first.
+fn other_rates(runs: &[Run<'_>]) -> bool {
+    let plan = |(view, _): &Run<'_>| view.started.as_ref().map(|started| started.plan.clone());
+    let plans: Vec<String> = runs.iter().filter_map(plan).collect();
+    plans.iter().any(|plan| rates_differ(&plans[0], plan))
 }
 
 /// Whether a load met its goal, as 1 or 0.
@@ -269,7 +278,9 @@ impl Measure {
             let inverse = Estimate { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low };
             if self.less_is_better { ratio } else { inverse }
         };
-        let standing = interval.map_or(Standing::Unknown, |ratio| Standing::of(harm(ratio), noise));
+        let judged = self.id != "goodput" || self.decides;
+        let interval_judged = interval.filter(|_| judged);
+        let standing = interval_judged.map_or(Standing::Unknown, |ratio| Standing::of(harm(ratio), noise));
         Some(Difference { by: other.value / first.value, interval, standing })
     }
 
@@ -307,7 +318,7 @@ impl Measure {
     }
 
     /// A run's figure against the first one's, and what that makes, with how sure that is:
-    /// `limit 1,800/s against 2,200/s (−18 %; 95 % sure: −20 % to −16 %)`, or without: `response p99 41 ms against 2 ms (×20)`.
+    /// `limit 1,800/s against 2,200/s (−18 %; 95 % interval −20 % to −16 %)`, or without: `response p99 41 ms against 2 ms (×20)`.
     pub(super) fn change_words(&self, run: usize, sure: bool) -> String {
         let Some((difference, (first, other))) =
             self.differences[run].zip(self.figures[0].zip(self.figures[run]))
@@ -337,7 +348,7 @@ impl Measure {
         };
         match ends.as_slice() {
             [low, high] if sure => {
-                format!("{against} ({}; 95 % sure: {} to {})", words(by), words(*low), words(*high))
+                format!("{against} ({}; 95 % interval {} to {})", words(by), words(*low), words(*high))
             }
             _ => format!("{against} ({})", words(by)),
         }

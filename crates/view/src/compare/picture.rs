@@ -1,12 +1,14 @@
 //! How runs differ from the first, as a picture: every difference with its interval, beside the stretch that does not matter.
 
+use super::compared::Compared;
 use super::measure::{Difference, Measure, Standing};
-use super::runs::{Compared, RunComparison};
+use super::runs::RunComparison;
 use crate::Tone;
 use crate::document::{Chart, Form, Piece, Point, Role, Row, Unit};
 
 impl RunComparison {
-    /// One for what is better if there is more of it, one for what is better if there is less: there the same side means the same.
+    /// One for what is better if there is more of it, one for what is better if there is less, which runs from right to left: in both
+    /// the better lies to the right.
     pub fn pictures(&self) -> Vec<Chart> {
         let all = [false, true].map(|less_is_better| self.picture(less_is_better));
         all.into_iter().filter(|chart| chart.series.iter().any(|series| !series.points.is_empty())).collect()
@@ -36,7 +38,8 @@ impl RunComparison {
             _ => format!("how they differ from {against} ({direction})"),
         };
         let (low, high) = (1.0 / (1.0 + self.noise), 1.0 + self.noise);
-        let chart = Chart::of(id, title, Form::Intervals, ("times as much", Unit::Ratio), ("", Unit::Count))
+        let x = ("times as much; better to the right", Unit::Ratio);
+        let chart = Chart::of(id, title, Form::Intervals, x, ("", Unit::Count))
             .log_x()
             .note("each line is the 95 % interval of a difference; the shade that holds all of it is the answer")
             .band(below.0, None, Some(low), below.1)
@@ -44,6 +47,7 @@ impl RunComparison {
             .band(above.0, Some(high), None, above.1)
             .upright("the same", Some(1.0), Tone::Faint)
             .points("difference", Role::Achieved, points);
+        let chart = if less_is_better { chart.mirrored() } else { chart };
         Chart { rows, ..chart }
     }
 }
@@ -71,6 +75,7 @@ fn word(measure: &Measure, difference: &Difference, is_drawn: bool) -> Piece {
     let by = if is_drawn { String::new() } else { measure.difference_words(difference) };
     let said = match difference.standing {
         _ if measure.id == "goal" && !by.is_empty() => "",
+        Standing::Unknown if is_drawn && difference.interval.is_some() => "other load",
         Standing::Unknown if is_drawn => "no interval",
         standing => standing.said(),
     };
@@ -156,7 +161,12 @@ mod tests {
         assert_eq!(more.title, "how “after” differs from “before” (more is better)");
         let names: Vec<&str> = more.bands.iter().map(|band| band.name.as_str()).collect();
         assert_eq!(names, ["worse", "no difference", "better"]);
-        assert_eq!(less.bands[0].name, "better", "less of it");
+        assert_eq!(
+            (less.bands[0].name.as_str(), less.bands[0].to < Some(1.0)),
+            ("better", true),
+            "less of it"
+        );
+        assert!(less.x.mirrored && !more.x.mirrored, "what is better lies to the right in both");
         let said = |chart: &Chart| {
             let words = chart.rows.iter().map(|row| format!("{}: {}", row.name, row.word.text));
             words.collect::<Vec<_>>()

@@ -1,11 +1,11 @@
 //! Several runs against the first of them: every figure with its interval, and what that means.
 
+use super::compared::Compared;
 use super::doubts::doubts;
 use super::measure::{Measure, Run, Standing, measures};
 use super::spread::Spread;
-use crate::words::quoted;
 use crate::{Kind, RunView};
-use record::{Caveat, Label, Machine, RunId, RunKind};
+use record::{Caveat, Doubt};
 
 /// More runs than this nobody compares at a glance.
 pub const MOST_COMPARED: usize = 8;
@@ -15,7 +15,7 @@ pub const MOST_COMPARED: usize = 8;
 pub struct RunComparison {
     /// The runs, the one that the others are compared with first.
     pub runs: Vec<Compared>,
-    /// Why the comparison may be none, the gravest reason first.
+    /// What differs by intention, and why the comparison may be none, the gravest reason first.
     pub doubts: Vec<Caveat>,
     /// Everything that at least one of them has a figure of.
     pub measures: Vec<Measure>,
@@ -23,34 +23,6 @@ pub struct RunComparison {
     pub verdicts: Vec<RunVerdict>,
     /// What is noise: a figure that differs by a smaller share is the same.
     pub noise: f64,
-}
-
-/// One of the runs.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Compared {
-    /// Which.
-    pub id: RunId,
-    /// How it is called here: its name, if no other of them has the same, or its id.
-    pub title: String,
-    /// Its command.
-    pub command: RunKind,
-    /// The target as shown to people.
-    pub target: String,
-    /// Milliseconds since 1970.
-    pub started_unix_ms: u64,
-    /// Where it was made.
-    pub machine: Machine,
-    /// What people call it.
-    pub label: Label,
-    /// What gave first, in one sentence; none if nothing did, or nothing was watched.
-    pub gave: Option<String>,
-}
-
-impl Compared {
-    /// How a sentence calls it.
-    pub(super) fn called(&self) -> String {
-        if self.title == self.id.0 { self.title.clone() } else { quoted(&self.title) }
-    }
 }
 
 /// What came of a run.
@@ -200,7 +172,20 @@ fn adjective(measure: &str, worse: bool) -> &'static str {
     }
 }
 
+/// What is said of runs that differ because somebody wanted to see what that does.
+const WANTED: [Doubt; 2] = [Doubt::OtherTarget, Doubt::OtherPlan];
+
 impl RunComparison {
+    /// What was changed from run to run, which is what most are compared for.
+    pub fn changed(&self) -> impl Iterator<Item = &Caveat> {
+        self.doubts.iter().filter(|doubt| WANTED.contains(&doubt.doubt))
+    }
+
+    /// Why the comparison may be none, the gravest reason first.
+    pub fn doubted(&self) -> impl Iterator<Item = &Caveat> {
+        self.doubts.iter().filter(|doubt| !WANTED.contains(&doubt.doubt))
+    }
+
     /// Of all runs but the first: worse if one is, else undecided if one is, else the same, or better.
     pub fn standing(&self) -> Standing {
         let any = |standing| self.verdicts.iter().any(|verdict| verdict.standing == standing);

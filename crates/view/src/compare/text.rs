@@ -1,7 +1,8 @@
 //! A comparison for people.
 
+use super::compared::Compared;
 use super::measure::Measure;
-use super::runs::{Compared, RunComparison};
+use super::runs::RunComparison;
 use crate::document::Table;
 use crate::sheet::wrapped;
 use crate::{Text, Tone};
@@ -11,10 +12,13 @@ use record::Doubt;
 const ALWAYS: Doubt = Doubt::SingleRuns;
 
 impl RunComparison {
-    /// For people: doubts first, then the verdicts, then the figures.
+    /// For people: what was changed and the doubts first, then the verdicts, then the figures.
     pub fn lines(&self) -> Vec<Text> {
         let mut lines = self.names();
-        let (always, doubts): (Vec<_>, Vec<_>) = self.doubts.iter().partition(|doubt| doubt.doubt == ALWAYS);
+        let (always, doubts): (Vec<_>, Vec<_>) = self.doubted().partition(|doubt| doubt.doubt == ALWAYS);
+        for changed in self.changed() {
+            lines.extend(wrapped("  changed ", &changed.to_string(), Tone::Plain));
+        }
         for doubt in doubts {
             lines.extend(wrapped("  caveat: ", &doubt.to_string(), Tone::Warn));
         }

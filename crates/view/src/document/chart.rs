@@ -33,6 +33,9 @@ pub struct Chart {
     /// What happened for a while, marked along the lower edge of a chart over time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Phase>,
+    /// What a hollow mark is, one with the tone [`Tone::Warn`]: `void`; empty: no more than doubtful.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub hollow: String,
 }
 
 /// How a chart is drawn.
@@ -66,6 +69,10 @@ pub struct Axis {
     pub unit: Unit,
     /// Equal steps are equal factors.
     pub log: bool,
+    /// It runs from right to left, so that what is better with less of it is better to the right, too. Only of x, and with
+    /// [`Form::Intervals`].
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub mirrored: bool,
 }
 
 /// Units that the page knows how to write.
@@ -235,7 +242,7 @@ impl Row {
 
 impl Axis {
     fn of(name: &str, unit: Unit) -> Self {
-        Self { name: name.to_owned(), unit, log: false }
+        Self { name: name.to_owned(), unit, log: false, mirrored: false }
     }
 }
 
@@ -271,6 +278,7 @@ impl Chart {
             rows: Vec::new(),
             heat: None,
             marks: Vec::new(),
+            hollow: String::new(),
         }
     }
 
@@ -281,6 +289,18 @@ impl Chart {
 
     pub(crate) fn log_x(mut self) -> Self {
         self.x.log = true;
+        self
+    }
+
+    /// Less lies further to the right.
+    pub(crate) fn mirrored(mut self) -> Self {
+        self.x.mirrored = true;
+        self
+    }
+
+    /// What a hollow mark is.
+    pub(crate) fn hollow(mut self, hollow: &str) -> Self {
+        hollow.clone_into(&mut self.hollow);
         self
     }
 

@@ -1,5 +1,6 @@
 //! What each arm does, as tables: of each workload its limit and its rates, then its closed loops.
 
+use super::gave::{NAME, gave_first, measured};
 use super::names::figure;
 use super::words::{head, measure_words, median, number_of, range, value};
 use super::{Names, WIDTH, connections};
@@ -7,11 +8,6 @@ use crate::document::Table;
 use crate::words::shortened;
 use crate::{Text, Tone};
 use plan::{At, Measure};
-use record::{Cause, Taken};
-use std::collections::BTreeMap;
-
-/// Room for an arm's name.
-pub(super) const NAME: usize = 26;
 
 /// Each table with an empty line after it.
 pub(crate) fn lines(names: &Names<'_>) -> Vec<Text> {
@@ -156,39 +152,4 @@ fn title(names: &Names<'_>, group: &[usize]) -> String {
         (workload, Some(load)) => format!("{workload}, {load}"),
         (workload, None) => workload.to_owned(),
     }
-}
-
-/// The arms that these probes are for.
-pub(super) fn measured(names: &Names<'_>, group: &[usize]) -> Vec<usize> {
-    let for_it = |arm: &usize| group.iter().any(|probe| names.design.probes[*probe].arms.contains(arm));
-    (0..names.design.arms.len()).filter(for_it).collect()
-}
-
-/// What gave first at most of an arm's starts: at the limit, else at whatever load something gave. Why nothing
-/// is known if no valid start.
-pub(super) fn gave_first(names: &Names<'_>, arm: usize, group: &[usize]) -> String {
-    if names.counting(arm).next().is_none() {
-        let void = names.visits.iter().rev().find(|visit| visit.arm == arm && visit.void.is_some());
-        return if void.is_some() { "no valid start".to_owned() } else { "not started yet".to_owned() };
-    }
-    group.iter().find_map(|probe| gave(names, arm, *probe)).unwrap_or_default()
-}
-
-/// What gave first at most of an arm's starts, under the load of one probe.
-pub(crate) fn gave(names: &Names<'_>, arm: usize, probe: usize) -> Option<String> {
-    most(names.taken(arm, probe))
-}
-
-/// The cause named most often; how often, if that is not always.
-fn most<'a>(taken: impl Iterator<Item = &'a Taken>) -> Option<String> {
-    let (mut counts, mut all) = (BTreeMap::<Cause, usize>::new(), 0);
-    for cause in taken.map(|taken| taken.cause) {
-        all += 1;
-        if let Some(cause) = cause {
-            *counts.entry(cause).or_default() += 1;
-        }
-    }
-    let (cause, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-    let often = if count < all { format!(" ({count} of {all})") } else { String::new() };
-    Some(format!("{}{often}", cause.words()))
 }

@@ -1,7 +1,7 @@
-use super::story::in_short;
-use super::words::{answer_word, percent, ratio};
+use super::words::{answer_word, in_short, percent, ratio};
 use super::{Names, number_of};
 use crate::document::Table;
+use crate::words::quoted;
 use crate::{Text, Tone};
 use record::{Judged, Noise, Standing, Visit};
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub(crate) fn noise_table(names: &Names<'_>, standing: &Standing) -> Table {
 }
 
 fn noise(names: &Names<'_>, noise: &[Noise], placebo: &[&Judged]) -> Table {
-    let heads = ["starts of the same arm", "differ by", "would see", "placebo"];
+    let heads = ["starts of the same arm", "differ by", "detectable", "placebo"];
     let mut table = match placebo {
         [] => Table::new(&heads[..3]),
         _ => Table::with_text_last(&heads),
@@ -94,7 +94,7 @@ pub(crate) fn void(names: &Names<'_>) -> Vec<Text> {
         let count = number_of(visits.len(), "start");
         let does = if visits.len() == 1 { "does" } else { "do" };
         Text::empty()
-            .and(Tone::Warn, format!("void: {count} of {} {does} not count", names.arm(arm)))
+            .and(Tone::Warn, format!("void: {count} of {} {does} not count", quoted(names.arm(arm))))
             .then(format!(": {why}"))
     };
     found.into_iter().map(line).collect()

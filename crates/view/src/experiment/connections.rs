@@ -1,6 +1,6 @@
 //! Closed loops: one small table for each figure, arms below each other, numbers of connections side by side.
 
-use super::arms::{NAME, gave_first, measured};
+use super::gave::{NAME, gave_first, measured};
 use super::names::figure;
 use super::words::{measure_words, median, value};
 use super::{Names, WIDTH};
@@ -47,7 +47,7 @@ pub(super) fn tables(names: &Names<'_>, probes: &[usize]) -> Vec<(Table, Table)>
     let mut tables = Vec::new();
     for measure in &shown {
         let title = match measure {
-            Measure::Throughput => format!("{workload}{colon}answers by connections"),
+            Measure::Throughput => format!("{workload}{colon}throughput by connections"),
             Measure::Memory if probes.len() > 1 => "memory, and each connection more".to_owned(),
             measure => measure_words(*measure).to_owned(),
         };

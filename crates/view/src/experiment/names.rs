@@ -1,3 +1,4 @@
+use super::changes;
 use super::words::{measure_words, percent};
 use crate::RunView;
 use plan::{At, Hypothesis, Measure};
@@ -12,6 +13,7 @@ pub(crate) struct Names<'a> {
     /// What a share of the capacity comes to in all blocks, by the probe's place. In the pilot the capacity is only
     /// what was known by then.
     rates: BTreeMap<usize, Rate>,
+    plan: &'a str,
 }
 
 impl<'a> Names<'a> {
@@ -19,12 +21,19 @@ impl<'a> Names<'a> {
     pub fn of(view: &'a RunView) -> Option<Self> {
         let held = view.visits.iter().filter(|visit| visit.block > 0).flat_map(|visit| &visit.taken);
         let rates = held.filter_map(|taken| Some((taken.probe, taken.rate?))).collect();
-        Some(Self { design: view.design.as_ref()?, visits: &view.visits, rates })
+        let plan = view.started.as_ref().map_or("", |started| started.plan.as_str());
+        Some(Self { design: view.design.as_ref()?, visits: &view.visits, rates, plan })
     }
 
     /// An arm's name.
     pub fn arm(&self, arm: usize) -> &'a str {
         self.design.arms.get(arm).map_or("an arm that is not in the design", |arm| arm.name.as_str())
+    }
+
+    /// What an arm changes, from what to what; nothing of the plan as it stands.
+    pub fn changes(&self, arm: usize) -> Vec<String> {
+        let of = self.design.arms.get(arm);
+        of.into_iter().flat_map(|of| &of.changes).map(|change| changes::told(change, self.plan)).collect()
     }
 
     /// A probe's workload; nothing if the plan has only one.

@@ -1,9 +1,10 @@
 //! An experiment while it goes on.
 
+use super::Names;
 use super::certainty::in_words;
+use super::gave::NAME;
 use super::names::{figure, leading};
-use super::words::{answer_word, measure_words, number_of, ratio, value};
-use super::{Names, arms};
+use super::words::{answer_word, in_short, measure_words, number_of, ratio, value};
 use crate::words::shortened;
 use crate::{RunView, Text, Tone};
 use plan::Measure;
@@ -58,11 +59,6 @@ fn block(names: &Names<'_>, block: u32) -> String {
 /// The block of a start that was made.
 pub(crate) fn block_of(visit: &Visit) -> String {
     if visit.block == 0 { "pilot".to_owned() } else { format!("block {}", visit.block) }
-}
-
-/// Why a start does not count, without the last lines of its log: `torment show RUN --logs` has all of them.
-pub(crate) fn in_short(why: &str) -> &str {
-    why.split("; its last lines:").next().unwrap_or(why).lines().next().unwrap_or_default()
 }
 
 /// In whole seconds, minutes above two.
@@ -146,7 +142,7 @@ pub fn now(view: &RunView) -> Text {
             let words = if view.end.is_some() { "done" } else { "between two starts" };
             Text::empty().and(Tone::Faint, format!("{words}; {made} made"))
         }
-        (None, _) => Text::empty().and(Tone::Faint, "beginning"),
+        (None, _) => Text::empty().and(Tone::Faint, "starting"),
     }
 }
 
@@ -154,7 +150,7 @@ pub fn now(view: &RunView) -> Text {
 pub fn latest(view: &RunView) -> Vec<Text> {
     let Some(names) = Names::of(view) else { return Vec::new() };
     let widest = names.design.arms.iter().map(|arm| arm.name.chars().count()).max().unwrap_or(0);
-    let width = widest.min(arms::NAME);
+    let width = widest.min(NAME);
     let each = (0..names.design.arms.len()).map(|arm| {
         let mut visits = names.visits.iter().filter(|visit| visit.arm == arm);
         let (last, all) = (visits.next_back(), visits.count());

@@ -98,6 +98,11 @@ pub(crate) fn ratio(interval: &Interval) -> String {
     format!("×{} ({}–{})", factor(interval.value), factor(interval.low), factor(interval.high))
 }
 
+/// Why a start does not count, without the last lines of its log: `torment show RUN --logs` has all of them.
+pub(crate) fn in_short(why: &str) -> &str {
+    why.split("; its last lines:").next().unwrap_or(why).lines().next().unwrap_or_default()
+}
+
 /// A share in percent, to two digits.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;

@@ -1,4 +1,4 @@
-use super::{caveat, count, micros, rate_value, seconds};
+use super::values::{caveat, count, micros, rate_value, seconds};
 use crate::RunView;
 use plan::{At, Measure};
 use record::{Design, Interval, Judged, Noise, Spent, Standing, Taken, Visit};

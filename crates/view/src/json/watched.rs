@@ -1,6 +1,6 @@
 //! What was watched, and what gave first.
 
-use super::{count, rate_value};
+use super::values::{count, rate_value};
 use crate::RunView;
 use crate::watched::figure;
 use record::watch::Watched;

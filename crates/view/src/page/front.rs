@@ -1,13 +1,13 @@
 //! What is said at the top, and what went on when.
 
 use super::pages::Pages;
-use super::{again, chain, pictures, sections};
+use super::{again, chain, decided, pictures, sections};
 use crate::document::{Doubt, Front, Head, Phase, State, Text, Tone};
-use crate::experiment::{Names, answer_word, ratio, rows};
+use crate::experiment::Names;
 use crate::reason::TrialState;
-use crate::summary::{headline, machine_words, nothing, ours_next};
-use crate::words::quoted;
-use crate::{Kind, RunView, Trial, Words, caveats, experiment, explain, freezes, sheet, verdict};
+use crate::summary::{headline, machine_words, nothing, ours_next, sheet_use};
+use crate::words::{number, quoted};
+use crate::{Kind, RunView, Trial, Words, caveats, experiment, explain, freezes, hiccups, sheet, verdict};
 use plan::Objective;
 use record::{Cause, Purpose, Standing, Verdict};
 use units::{Nanos, grouped};
@@ -85,8 +85,7 @@ fn now(view: &RunView) -> Option<String> {
     }
     let figure =
         view.measured.last().map(|figure| format!("{}: {}, {}", figure.table, figure.row, figure.column));
-    figure
-        .or_else(|| Some(if view.trials.is_empty() { "beginning" } else { "between two trials" }.to_owned()))
+    figure.or_else(|| Some(if view.trials.is_empty() { "starting" } else { "between trials" }.to_owned()))
 }
 
 fn whole(time: Nanos) -> Nanos {
@@ -106,7 +105,10 @@ fn both(view: &RunView) -> Vec<Text> {
         return vec![nothing()];
     }
     let mut lines = headline(view).into_iter();
-    let first = lines.next();
+    // What an experiment has found says more than how many answers it has.
+    let found = decided::answered(view);
+    let is_found = found.is_some();
+    let first = found.or_else(|| lines.next());
     let why = if met(view) == Some(false) { lines.next() } else { None };
     let second = view
         .end
@@ -124,7 +126,7 @@ fn both(view: &RunView) -> Vec<Text> {
             let found = view.diagnosis.as_ref()?;
             if found.findings.is_empty() { None } else { verdict::sentences(found).into_iter().next() }
         })
-        .or_else(|| answered(view))
+        .or_else(|| if is_found { lines.next() } else { None })
         .or_else(|| lines.next())
         .or_else(|| verdict::none(view.diagnosis.as_ref()?));
     first.into_iter().chain(why).chain(second).collect()
@@ -134,6 +136,11 @@ fn both(view: &RunView) -> Vec<Text> {
 fn way_on(view: &RunView) -> Vec<Text> {
     if let Some(next) = ours_next(view) {
         return vec![next];
+    }
+    match view.kind() {
+        Kind::Experiment => return decided::next(view).into_iter().collect(),
+        Kind::Sheet => return sheet_use(view).into_iter().collect(),
+        _ => {}
     }
     let Some(found) = view.diagnosis.as_ref().filter(|found| !found.findings.is_empty()) else {
         return freezes::next(view).into_iter().collect();
@@ -152,7 +159,7 @@ fn met(view: &RunView) -> Option<bool> {
     }
 }
 
-/// That the goal does not ask for quick answers, if it does not: how quick they are, and how to ask for that.
+/// Of a goal that does not ask for quick answers, what to plan for: how quick they are, and how to ask for that.
 fn slow_counts(view: &RunView) -> Option<Text> {
     let goal = &view.started.as_ref()?.goal;
     let objective: Objective = goal.parse().ok()?;
@@ -162,28 +169,42 @@ fn slow_counts(view: &RunView) -> Option<Text> {
         return None;
     }
     let p99 = |trial: &Trial| trial.figures.response().map(|times| times.quantiles.p99);
-    let quick = match view.kind() {
-        Kind::Load if met(view) == Some(true) => format!("p99 is {}", p99(&view.load()?)?),
+    let (label, quick) = match view.kind() {
+        Kind::Load if met(view) == Some(true) => ("response time", format!("p99 is {}", p99(&view.load()?)?)),
         Kind::Search => {
             let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower))?;
-            let good = |trial: &&Trial| TrialState::of(trial) == TrialState::Good;
             let within = |low: f64, high: f64| {
                 let there = move |trial: &&Trial| {
                     trial.rate.is_some_and(|r| (low * held..=high * held).contains(&r.0))
                 };
-                view.trials.iter().filter(good).filter(there).filter_map(p99)
+                view.trials.iter().filter(|trial| TrialState::of(trial) == TrialState::Good).filter(there)
             };
-            let (least, most) = NEAR;
-            let near = within(least, most).max()?;
-            match within(EASY.0, EASY.1).max() {
-                Some(easy) => format!("p99 is {easy} at 80 % of that rate, {near} at most near it"),
-                None => format!("p99 is {near} at most near it"),
+            let near = within(NEAR.0, NEAR.1).filter_map(p99).max()?;
+            let easy = within(EASY.0, EASY.1)
+                .filter_map(|trial| Some((trial, p99(trial)?)))
+                .max_by_key(|(_, p99)| *p99);
+            match easy {
+                Some((trial, easy)) => {
+                    let rate = trial.rate.unwrap_or_default();
+                    let why = if easy.as_secs_f64() > hiccups::ABOVE * near.as_secs_f64() {
+                        format!(" ({})", hiccups::why(view, rate.0, true))
+                    } else {
+                        String::new()
+                    };
+                    let there = format!("p99 is {easy} there{why}, and up to {near} near {}/s", number(held));
+                    match view.fails_at() {
+                        Some(_) => ("plan for", format!("{rate} at most, 80 % of that: {there}")),
+                        // Where no limit was reached nothing is to be kept away from it.
+                        None => ("response time", format!("at {rate} {}", there.replacen(" there", "", 1))),
+                    }
+                }
+                None => ("response time", format!("p99 is {near} at most near it")),
             }
         }
         _ => return None,
     };
     let asks = format!("; {goal} does not ask for quick answers: --goal 'p99<50ms' would");
-    Some(Text::empty().and(Tone::Faint, "response time: ").then(quick).and(Tone::Faint, asks))
+    Some(Text::labelled(label, quick).and(Tone::Faint, asks))
 }
 
 /// Says of what gave first how sure that is, where it is not.
@@ -196,27 +217,6 @@ fn hedge(view: &RunView, said: &mut [Text]) {
     {
         *line = sentence.and(Tone::Faint, format!(" ({word} confidence)"));
     }
-}
-
-/// The hypotheses that are decided one way or the other.
-fn answered(view: &RunView) -> Option<Text> {
-    let (names, standing) = Names::of(view).zip(view.standing.as_ref())?;
-    let mut line = Text::empty();
-    for row in rows(&names, standing) {
-        let (word, tone) = answer_word(row.judged.answer);
-        let Some(interval) = row.judged.ratio.as_ref().filter(|_| matches!(tone, Tone::Good | Tone::Bad))
-        else {
-            continue;
-        };
-        let comma = if line.pieces.is_empty() { "" } else { "; " };
-        let Some(asked) = row.judged.hypothesis.and_then(|at| names.design.hypotheses.get(at)) else {
-            continue;
-        };
-        let (name, what) = (quoted(&row.judged.name), names.measured(asked.probe, asked.measure));
-        line = line.then(comma).and(tone, word).then(format!(": {name}, {what} {}", ratio(interval)));
-    }
-    let sure = format!("; {} sure of all answers together", names.design.confidence);
-    (!line.pieces.is_empty()).then(|| line.and(Tone::Faint, sure))
 }
 
 /// Every reason for doubt, with the section it is about.
@@ -235,7 +235,7 @@ pub(super) fn doubts(view: &RunView, there: impl Fn(&str) -> bool) -> Vec<Doubt>
     if let Some(standing) = &view.standing {
         for judged in &standing.judged {
             let own = judged.caveats.iter().filter(|caveat| !experiment::is_of_several(standing, caveat));
-            own.for_each(|caveat| add(format!("{}: {caveat}", judged.name), "experiment"));
+            own.for_each(|caveat| add(format!("{}: {caveat}", quoted(&judged.name)), "experiment"));
         }
         placebo(standing).for_each(|text| add(text, "experiment"));
     }
@@ -255,7 +255,7 @@ fn placebo(standing: &Standing) -> impl Iterator<Item = String> {
     let placebos = standing.judged.iter().filter(|judged| judged.hypothesis.is_none());
     placebos.filter_map(|judged| {
         let (text, tone) = experiment::says(judged);
-        (tone == Tone::Bad).then(|| format!("{}: {text}", judged.name))
+        (tone == Tone::Bad).then(|| format!("{}: {text}", quoted(&judged.name)))
     })
 }
 

@@ -4,9 +4,9 @@
 use super::distribution::Distribution;
 use super::heat::Answers;
 use super::rows::{Rows, Wanted};
+use super::second;
 use super::seen::TargetColumns;
-use super::{front, second};
-use crate::document::{Document, Front, SCHEMA, Timeline};
+use crate::document::Timeline;
 use crate::reason::TrialState;
 use crate::{RunView, Trial};
 use record::{Event, Purpose};
@@ -27,7 +27,7 @@ pub struct Pages {
     pub(super) bounds: Vec<Bounds>,
     /// Of the load that says most, with how much it says.
     pub(super) main: Option<((u8, f64), Distribution)>,
-    wanted: Vec<Wanted>,
+    pub(super) wanted: Vec<Wanted>,
     /// Columns there were when they were last chosen.
     chosen_of: usize,
 }
@@ -124,11 +124,6 @@ impl Pages {
         found.into_iter().flat_map(|wanted| &wanted.of).map(String::as_str)
     }
 
-    /// What is said, and every chart.
-    pub fn front(&self) -> Front {
-        front::of(self)
-    }
-
     /// Rows that are settled: a page that holds so many needs only those from here on, as long as the
     /// [`Pages::generation`] is the same.
     pub fn rows(&self) -> usize {
@@ -143,25 +138,6 @@ impl Pages {
     /// The settled rows from one on.
     pub fn rows_from(&self, first: usize) -> Timeline {
         self.rows.timeline(first, &self.wanted)
-    }
-
-    /// All of it as it stands, its timeline in at most so many rows, with only the columns that are drawn.
-    pub fn document(&self, rows_at_most: usize) -> Document {
-        let front = self.front();
-        let mut rows = self.rows.clone();
-        rows.flush();
-        let below = front.sections.iter().flat_map(|section| &section.charts);
-        let drawn: std::collections::BTreeSet<&str> = front
-            .pictures
-            .iter()
-            .chain(below)
-            .flat_map(|chart| &chart.series)
-            .filter_map(|series| series.column.as_deref())
-            .collect();
-        let wanted: Vec<Wanted> =
-            self.wanted.iter().filter(|wanted| drawn.contains(wanted.id.as_str())).cloned().collect();
-        let timeline = rows.timeline(0, &wanted).thinned(rows_at_most);
-        Document { schema: SCHEMA, front, timeline }
     }
 }
 

@@ -54,9 +54,9 @@ fn headline(view: &RunView, names: &Names<'_>, standing: &Standing) -> Vec<Text>
     let mut lines = Vec::new();
     if asked.clone().next().is_some() {
         lines.push(Text::empty().and(Tone::Strong, counted(asked.clone())).then(format!(
-            " · {}, {} at most",
-            number_of(standing.blocks as usize, "block"),
-            names.design.most
+            " · {} of at most {}",
+            standing.blocks,
+            number_of(names.design.most as usize, "block")
         )));
     } else if view.end.is_none() {
         lines.push(Text::empty().then(designed(names.design).to_string()));
@@ -120,15 +120,15 @@ fn a_start(names: &Names<'_>) -> Option<Text> {
     }
     let Spent { needs, reset, warm, load, again, drain, rest, stop } = sum;
     let parts = [
-        (needs, "what it needs"),
-        (ready, "until ready"),
+        (needs, "dependencies"),
+        (ready, "startup"),
         (reset, "reset"),
         (warm, "warm-up"),
         (load, "load"),
-        (again, "load made again"),
+        (again, "repeated load"),
         (drain, "drain"),
-        (rest, "loops and watch"),
-        (stop, "end"),
+        (rest, "setup"),
+        (stop, "shutdown"),
     ];
     let seconds = |time: Nanos| format!("{:.1} s", (time / count).as_secs_f64());
     let parts = parts.into_iter().filter(|(time, _)| *time / count >= SHOWN);

@@ -65,7 +65,7 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
         let counted = match why {
             // Lost is what a queue that grows would come to.
             Some(why) if bad == 0 => {
-                format!("{why}, which loses as much in the long run; of {all} none was lost yet")
+                format!("{why}, so that share would be lost in the long run; none of {all} was yet")
             }
             Some(why) => format!("{} of {all} bad; {why}", grouped(bad)),
             None => format!("{} of {all} bad", grouped(bad)),

@@ -1,11 +1,12 @@
 use super::{how_sure, making, unfinished};
 use crate::document::{Table, indented};
 use crate::reason::what_to_check;
+use crate::strays::{Stood, Strays, good_at, measured_well};
 use crate::words::number;
-use crate::{RunView, Text, Tone, Trial, TrialState, Words, fleet, freezes, verdict, why_bad};
+use crate::{RunView, Text, Tone, Trial, TrialState, Words, fleet, freezes, hiccups, verdict, why_bad};
 use record::{
-    Background, CurvePoint, Ended, Failure, Limit, LimitUnit, Making, Outcome, Outcomes, Purpose, Recovery,
-    Verdict, WarmedUp,
+    Background, CurvePoint, Ended, Failure, Limit, LimitUnit, Making, Outcome, Outcomes, Recovery, Verdict,
+    WarmedUp,
 };
 use std::collections::BTreeMap;
 use units::{Nanos, Share, grouped};
@@ -33,7 +34,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
         lines.push(Text::empty());
         lines.extend(verdict::lines(view));
         lines = indented(lines);
-        lines.extend(curve_lines(curve));
+        lines.extend(curve_lines(view, curve));
         lines.extend(indented(told(view)));
         lines
     } else {
@@ -74,7 +75,7 @@ pub(crate) fn told(view: &RunView) -> Vec<Text> {
     let strict = view.limits.first();
     match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         Some(Verdict::Limits { detection_limit, trials, loaded, .. }) => {
-            let sure = doubt(view.words(), strict, *detection_limit).into_iter();
+            let sure = doubt(view, strict, *detection_limit).into_iter();
             sure.chain(resent(view))
                 .chain(spent(u64::from(*trials), *loaded))
                 .chain(fleet::lines(view, "fleet: "))
@@ -127,7 +128,7 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
         Ended::Noisy => vec![holds(Tone::Strong), note(noise(view, strict))],
         Ended::GeneratorLimit if let Some(making) = generator(view) => {
             let mut lines = vec![holds(Tone::Good)];
-            lines.extend(making::lines(view.words(), making));
+            lines.extend(making::lines(view.words(), making, Strays::of(view).asked));
             lines
         }
         Ended::GeneratorLimit => {
@@ -220,52 +221,50 @@ fn evidence(view: &RunView, limit: &Limit, ended: &Ended) -> String {
     let sure = if limit.held.is_some() { "95 % sure: " } else { "" };
     let between =
         between(Some(ended), limit.lower, limit.upper).map(|between| format!("{sure}{between}")).or(fails);
-    let trials = (limit.good_trials > 0).then(|| {
-        let clean = if limit.lower_bad == 0 { "clean" } else { "good" };
-        let s = if limit.good_trials == 1 { "" } else { "s" };
-        let bad = match limit.lower_bad {
-            0 => "none bad".to_owned(),
-            n => format!("{} bad", grouped(n)),
-        };
-        let length = limit
-            .lower
-            .and_then(|lower| length_at(view, lower))
-            .map(|t| format!(" of {t}"))
-            .unwrap_or_default();
-        let at = limit.held.map(|_| near(view, limit)).unwrap_or_default();
-        format!(
-            "{} {clean} trial{s}{length}{at}, {}, {bad}",
-            limit.good_trials,
-            view.words().count(limit.lower_due)
-        )
-    });
+    let length =
+        limit.lower.and_then(|lower| length_at(view, lower)).map(|t| format!(" of {t}")).unwrap_or_default();
+    let stood = Stood::of(view, limit);
+    let trials = match stood {
+        // What nine in ten hold one may fail: that none of the others' requests was bad would not be seen in the picture.
+        Some(stood) if stood.bad > 0 => {
+            let (at, all) = (stood.at(), stood.good + stood.bad);
+            let hold = if moves(&view.limits).is_some() { "" } else { "nine in ten trials hold it: " };
+            Some(format!("{hold}{} of {all}{length} {at} did", stood.good))
+        }
+        Some(stood) => Some(clean(
+            view.words(),
+            stood.good as u64,
+            &length,
+            &format!(" {}", stood.at()),
+            (stood.due, stood.lost),
+        )),
+        None if limit.good_trials > 0 => {
+            let at = if limit.held.is_some() { " near it" } else { "" };
+            let (trials, counted) = at_bound(view, limit);
+            Some(clean(view.words(), trials, &length, at, counted))
+        }
+        None => None,
+    };
     let parts: Vec<String> = between.into_iter().chain(trials).collect();
     if parts.is_empty() { String::new() } else { format!("   ({})", parts.join("; ")) }
 }
 
-/// At which rates the good trials were that stand for a limit which was estimated: the highest of all. Who multiplies them by their length
-/// gets the requests that are counted.
-fn near(view: &RunView, limit: &Limit) -> String {
-    let mut good: Vec<&Trial> = measured_well(view).collect();
-    let rate = |trial: &Trial| trial.rate.map_or(0.0, |rate| rate.0);
-    good.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
-    good.truncate(limit.good_trials as usize);
-    let due: u64 = good.iter().map(|trial| trial.figures.due).sum();
-    match (good.first(), good.last()) {
-        (Some(highest), Some(lowest)) if due == limit.lower_due => {
-            let (lowest, highest) = (number(rate(lowest)), number(rate(highest)));
-            if lowest == highest { format!(" at {highest}") } else { format!(" at {lowest} to {highest}") }
-        }
-        _ => " near it".to_owned(),
-    }
+/// How many good trials stand for a bound, with how many requests were due in them and how many of those were bad: short looks at it, which
+/// are seen in the picture, count too.
+fn at_bound(view: &RunView, limit: &Limit) -> (u64, (u64, u64)) {
+    let counted = (u64::from(limit.good_trials), (limit.lower_due, limit.lower_bad));
+    let drawn = limit.lower.filter(|_| limit.held.is_none()).map(|lower| good_at(view, lower));
+    drawn.filter(|drawn| drawn.0 > counted.0).unwrap_or(counted)
 }
 
-/// The good trials that were made to find the limit.
-fn measured_well(view: &RunView) -> impl Iterator<Item = &Trial> {
-    view.trials.iter().filter(|trial| {
-        matches!(trial.purpose, Purpose::Measure | Purpose::Confirm)
-            && TrialState::of(trial) == TrialState::Good
-    })
+/// Good trials in words, with how many requests were due in them and how many of those were bad.
+fn clean(words: Words, trials: u64, length: &str, at: &str, (due, lost): (u64, u64)) -> String {
+    let s = if trials == 1 { "" } else { "s" };
+    let (clean, bad) = match lost {
+        0 => ("clean", "none bad".to_owned()),
+        n => ("good", format!("{} bad", grouped(n))),
+    };
+    format!("{trials} {clean} trial{s}{length}{at}, {}, {bad}", words.count(due))
 }
 
 /// What is lost at any rate.
@@ -407,11 +406,12 @@ fn percent(share: f64) -> String {
     Share((share * 100.0).round() / 100.0).to_string()
 }
 
-fn curve_lines(curve: &[CurvePoint]) -> Vec<Text> {
+fn curve_lines(view: &RunView, curve: &[CurvePoint]) -> Vec<Text> {
     if curve.is_empty() {
         return Vec::new();
     }
     let mut lines = curve_table(curve).lines();
+    lines.extend(indented(hiccups::line(view)));
     lines.push(Text::empty());
     lines
 }
@@ -433,12 +433,15 @@ pub(crate) fn curve_table(curve: &[CurvePoint]) -> Table {
     table
 }
 
-fn doubt(words: Words, strict: Option<&Limit>, detection_limit: f64) -> Option<Text> {
+fn doubt(view: &RunView, strict: Option<&Limit>, detection_limit: f64) -> Option<Text> {
     let limit = strict?;
     limit.lower?;
     let mut text = Vec::new();
-    if limit.lower_due > 0 {
-        text.push(how_sure(words, limit.lower_bad, limit.lower_due));
+    let stood = Stood::of(view, limit);
+    let (due, bad) = stood.map_or_else(|| at_bound(view, limit).1, |stood| (stood.due, stood.lost));
+    if due > 0 {
+        let of = if stood.is_some_and(|stood| stood.bad > 0) { "in the good trials " } else { "" };
+        text.push(format!("{of}{}", how_sure(view.words(), bad, due)));
     }
     if detection_limit > 0.0 {
         text.push(format!("an overload below {} of the rate would not be seen", Share(detection_limit)));

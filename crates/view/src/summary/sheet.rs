@@ -2,9 +2,9 @@
 
 use super::unfinished;
 use crate::document::indented;
-use crate::sheet::{tables, wrapped};
+use crate::sheet::{distinct, named, tables, value, wrapped};
 use crate::{RunView, Text, Tone};
-use record::{Conditions, Machine, Verdict};
+use record::{Conditions, Figure, Machine, Unit, Verdict};
 use units::{Bytes, Share, grouped};
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
@@ -18,7 +18,33 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
 
 /// How many figures there are, or how it stands.
 pub(super) fn first(view: &RunView) -> Vec<Text> {
-    std::iter::once(headline(view)).chain(unfinished(view)).collect()
+    ranges(view).into_iter().chain([headline(view)]).chain(unfinished(view)).collect()
+}
+
+/// Of what each table measures first the least that it costs, and the most.
+fn ranges(view: &RunView) -> Option<Text> {
+    let timed = || view.measured.iter().filter(|figure| figure.unit == Unit::Nanos);
+    let tables = distinct(timed().map(|figure| figure.table.as_str()));
+    let range = |table: &str| {
+        let what = named(timed().find(|figure| figure.table == table)?).1;
+        let of_it = || timed().filter(|figure| figure.table == table && named(figure).1 == what);
+        let order = |a: &&Figure, b: &&Figure| a.median.total_cmp(&b.median);
+        let (least, most) = of_it().min_by(order).zip(of_it().max_by(order))?;
+        let several = distinct(of_it().filter(|figure| figure.row == most.row)).len() > 1;
+        let at = if several { format!(", {}", named(most).0) } else { String::new() };
+        let [low, high] = [least, most].map(|figure| value(figure.unit, figure.median));
+        let said = format!("{table}: {low} ({}) to {high} ({}{at})", least.row, most.row);
+        (least.median < most.median).then_some(said)
+    };
+    let ranges: Vec<String> = tables.into_iter().filter_map(range).collect();
+    (!ranges.is_empty()).then(|| Text::empty().and(Tone::Strong, ranges.join("; ")))
+}
+
+/// What such figures are good for.
+pub(crate) fn uses(view: &RunView) -> Option<Text> {
+    let text = "estimate a design before you build it (a thread for each request costs a launch and two switches), see how near a \
+                service comes to what its machine can do, compare machines: torment compare A B";
+    (!view.measured.is_empty()).then(|| Text::labelled("use it to", text))
 }
 
 fn headline(view: &RunView) -> Text {
@@ -54,10 +80,11 @@ pub(super) fn machine(view: &RunView) -> Vec<Text> {
 /// Host, processors, memory, kernel.
 pub(crate) fn machine_words(machine: &Machine) -> String {
     format!(
-        "{}: {}, {} processors, {} of memory, Linux {}",
+        "{}: {}, {} processor{}, {} of memory, Linux {}",
         machine.host,
         machine.processor,
         machine.cpus,
+        if machine.cpus == 1 { "" } else { "s" },
         Bytes(machine.memory_bytes),
         machine.kernel
     )

@@ -1,8 +1,8 @@
 //! Bars one below the other: what they are of above them, what tells them apart to the left, their values to the right, and thin below
 //! each what it should come to, part by part.
 
+use super::area::{Area, BOTTOM, Frame};
 use super::cut;
-use super::panel::{Area, BOTTOM, Frame};
 use super::rows::{MARGIN, text};
 use crate::Tone;
 use crate::document::{Chart, Point, Row};

@@ -1,6 +1,6 @@
 //! What runs along the time: columns of the timeline as lines, and what is marked below them.
 
-use super::panel::{Area, Frame};
+use super::area::{Area, Frame};
 use crate::document::{Chart, Point, Role, Series, Timeline, Unit};
 use crate::words::xml;
 use std::fmt::Write;

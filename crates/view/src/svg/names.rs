@@ -1,6 +1,6 @@
 //! Names within the axes: each where it lies on as little as possible.
 
-use super::panel::{Area, Frame, said};
+use super::area::{Area, Frame, said};
 use crate::Tone;
 use crate::words::xml;
 use std::fmt::Write;

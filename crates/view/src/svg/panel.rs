@@ -1,11 +1,12 @@
 //! One chart within a frame: of points, of rows, or of bars.
 
+use super::area::{Area, BOTTOM, CROSS, Frame, OUTLINES, class};
 use super::bars;
 use super::course;
 use super::names::wide;
 use super::rows::{HEAD, LANE, NAMES, WORDS, height as height_of_rows};
 use crate::Tone;
-use crate::document::{Band, Chart, Form, Point, Series, Unit};
+use crate::document::{Chart, Form, Point, Series, Unit};
 use crate::scale::Scale;
 use crate::words::xml;
 use std::fmt::Write;
@@ -14,41 +15,10 @@ use std::fmt::Write;
 const LEFT: f64 = 74.0;
 const RIGHT: f64 = 18.0;
 const TOP: f64 = 22.0;
-pub(super) const BOTTOM: f64 = 42.0;
-/// A named value for each so many units.
-const EACH_X: f64 = 80.0;
-const EACH_Y: f64 = 34.0;
 /// What is open to the right has at least so much of an axis.
 const BEYOND: f64 = 0.12;
 /// In a legend, room for the mark before a name, and for a short name with it.
 const KEY: (f64, f64) = (24.0, 60.0);
-/// What a mark says that is judged.
-const JUDGED: &str = "full: good, crossed: bad";
-/// The limit may be known more sharply than the picture shows.
-const LEAST: f64 = 2.0;
-/// Outlines around zero, one for each series in turn: round, square, on its tip.
-pub(super) const OUTLINES: [&str; 3] =
-    ["M4 0A4 4 0 1 1-4 0A4 4 0 1 1 4 0Z", "M-3.5-3.5H3.5V3.5H-3.5Z", "M0-5 5 0 0 5-5 0Z"];
-
-pub(super) const CROSS: &str = "M-4-4 4 4M-4 4 4-4";
-
-/// Where on the picture.
-#[derive(Clone, Copy)]
-pub(super) struct Frame {
-    pub left: f64,
-    pub right: f64,
-    pub top: f64,
-    pub bottom: f64,
-}
-
-/// The frame of the axes, and what stands where in it.
-pub(super) struct Area<'a> {
-    pub chart: &'a Chart,
-    pub x: Scale,
-    pub y: Scale,
-    pub frame: Frame,
-}
-
 /// How high a panel of rows or bars must be.
 pub(super) fn height(chart: &Chart) -> f64 {
     BOTTOM + if chart.form == Form::Bars { bars::height(chart) } else { height_of_rows(chart) }
@@ -109,23 +79,6 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
 }
 
 impl Area<'_> {
-    pub fn at_x(&self, value: f64) -> f64 {
-        let Frame { left, right, .. } = self.frame;
-        left + self.x.place(value) * (right - left)
-    }
-
-    pub fn at_y(&self, value: f64) -> f64 {
-        let Frame { top, bottom, .. } = self.frame;
-        bottom - self.y.place(value) * (bottom - top)
-    }
-
-    /// From where to where a band reaches.
-    pub(super) fn across(&self, band: &Band) -> (f64, f64) {
-        let Frame { left, right, .. } = self.frame;
-        let from = band.from.map_or(left, |at| self.at_x(at));
-        (from, band.to.map_or(right, |at| self.at_x(at)).max((from + LEAST).min(right)))
-    }
-
     fn bands(&self, out: &mut String) {
         let Frame { top, bottom, .. } = self.frame;
         for band in &self.chart.bands {
@@ -144,36 +97,6 @@ impl Area<'_> {
         }
     }
 
-    pub(super) fn axes(&self, out: &mut String) {
-        let Frame { left, right, top, bottom } = self.frame;
-        for tick in self.x.ticks(((right - left) / EACH_X) as usize) {
-            let (x, words) = (self.at_x(tick), xml(&self.x.words(tick)));
-            let _ = writeln!(out, "<path class=\"grid\" d=\"M{x:.1} {top}V{bottom}\"/>");
-            let y = bottom + 16.0;
-            let _ = writeln!(
-                out,
-                "<text class=\"tick\" x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{words}</text>"
-            );
-        }
-        let most = ((bottom - top) / EACH_Y) as usize;
-        let heights = if self.chart.rows.is_empty() { self.y.ticks(most) } else { Vec::new() };
-        for tick in heights {
-            let (y, words) = (self.at_y(tick), xml(&self.y.words(tick)));
-            let _ = writeln!(out, "<path class=\"grid\" d=\"M{left} {y:.1}H{right}\"/>");
-            let (x, y) = (left - 8.0, y + 4.0);
-            let _ = writeln!(
-                out,
-                "<text class=\"tick\" x=\"{x}\" y=\"{y:.1}\" text-anchor=\"end\">{words}</text>"
-            );
-        }
-        let unit = if self.chart.x.unit == Unit::PerSecond { ", a second" } else { "" };
-        let (x, y, name) = (f64::midpoint(left, right), bottom + 32.0, xml(&self.chart.x.name));
-        let _ = writeln!(
-            out,
-            "<text class=\"faint\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{name}{unit}</text>"
-        );
-    }
-
     /// What runs upwards; of several series what their marks look like.
     fn heading(&self, out: &mut String) {
         let Frame { left, right, top, .. } = self.frame;
@@ -189,13 +112,14 @@ impl Area<'_> {
         }
         let room = |series: &Series| (wide(&series.name) + KEY.0).max(KEY.1);
         let mut points = self.chart.series.iter().flat_map(|series| &series.points);
-        let is_judged = points.any(|point| matches!(point.tone, Tone::Good | Tone::Bad));
-        let judged = if is_judged { wide(JUDGED) } else { 0.0 };
-        let mut x = right - self.chart.series.iter().map(room).sum::<f64>() - judged;
+        let is_judged = points.any(|point| matches!(point.tone, Tone::Good | Tone::Bad | Tone::Warn));
+        let judged = if is_judged { self.judged() } else { String::new() };
+        let mut x = right - self.chart.series.iter().map(room).sum::<f64>() - wide(&judged);
         for (nth, series) in self.chart.series.iter().enumerate() {
             let (class, mark) = match series.is_line() {
                 true => (course::class(self.chart, series), "M-6 0H6"),
-                false => ("plain", OUTLINES[nth % OUTLINES.len()]),
+                // Hollow would be taken for one of the meanings.
+                false => ("start", OUTLINES[nth % OUTLINES.len()]),
             };
             let _ = writeln!(
                 out,
@@ -210,9 +134,18 @@ impl Area<'_> {
         if is_judged {
             let _ = writeln!(
                 out,
-                "<text class=\"faint\" x=\"{right}\" y=\"{y}\" text-anchor=\"end\">{JUDGED}</text>"
+                "<text class=\"faint\" x=\"{right}\" y=\"{y}\" text-anchor=\"end\">{judged}</text>"
             );
         }
+    }
+
+    /// What a mark says that is judged.
+    fn judged(&self) -> String {
+        let mut points = self.chart.series.iter().flat_map(|series| &series.points);
+        let is_hollow = points.any(|point| point.tone == Tone::Warn);
+        let hollow = if self.chart.hollow.is_empty() { "doubtful" } else { &self.chart.hollow };
+        let hollow = if is_hollow { format!(", hollow: {hollow}") } else { String::new() };
+        format!("full: good, crossed: bad{}", xml(&hollow))
     }
 
     /// A line from point to point; where one has no height, it is broken.
@@ -257,24 +190,5 @@ impl Area<'_> {
             out,
             "<path class=\"{class}\" transform=\"translate({x:.1} {y:.1})\" d=\"{outline}{cross}\"/></g>"
         );
-    }
-}
-
-/// Of a mark.
-pub(super) fn class(tone: Tone) -> &'static str {
-    match tone {
-        Tone::Good => "good",
-        Tone::Bad => "bad",
-        Tone::Warn => "warn",
-        Tone::Plain | Tone::Strong | Tone::Faint => "plain",
-    }
-}
-
-/// Of a text.
-pub(super) fn said(tone: Tone) -> &'static str {
-    match tone {
-        Tone::Faint => "faint",
-        Tone::Plain | Tone::Strong => "",
-        judged => class(judged),
     }
 }

@@ -1,7 +1,7 @@
 //! What stands one below the other: names to the left, what became of each to the right.
 
+use super::area::{Area, CROSS, Frame, OUTLINES, class, said};
 use super::cut;
-use super::panel::{Area, CROSS, Frame, OUTLINES, class, said};
 use crate::Tone;
 use crate::document::{Chart, Point};
 use crate::words::xml;
@@ -31,6 +31,19 @@ pub(super) fn text(out: &mut String, class: &str, (x, y): (f64, f64), words: &st
     }
 }
 
+/// What lies between the parts of a note.
+const BETWEEN: &str = " · ";
+
+/// As many whole parts of a note as there is room for; of one that alone is too long what fits.
+fn fitting(note: &str, letters: usize) -> String {
+    let parts: Vec<&str> = note.split(BETWEEN).collect();
+    let fits = |count: &usize| parts[..*count].join(BETWEEN).chars().count() <= letters;
+    match (1..=parts.len()).rev().find(fits) {
+        Some(count) => parts[..count].join(BETWEEN),
+        None => cut(parts[0], letters),
+    }
+}
+
 /// How high the rows of a chart are together, with what stands above them.
 pub(super) fn height(chart: &Chart) -> f64 {
     HEAD + ROW * (chart.rows.len() as f64 + LANE)
@@ -49,7 +62,7 @@ impl Area<'_> {
                 let _ = writeln!(out, "<path class=\"grid\" d=\"M{names} {y:.1}H{end}\"/>");
             }
             text(out, "strong", (names, y + LINES.0), &cut(&row.name, LETTERS.0));
-            text(out, "tick", (names, y + LINES.1), &cut(&row.note, LETTERS.1));
+            text(out, "tick", (names, y + LINES.1), &fitting(&row.note, LETTERS.1));
             let word = format!("strong {}", said(row.word.tone));
             text(out, word.trim_end(), (words, y + LINES.0), &row.word.text);
             let values = self.chart.series.first().into_iter().flat_map(|series| &series.points);
@@ -104,5 +117,22 @@ impl Area<'_> {
             out,
             "<path class=\"{class}\" transform=\"translate({x:.1} {y:.1})\" d=\"{outline}\"/></g>"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_loses_whole_parts() {
+        for (note, expected) in [
+            ("--workers 10 → 20 · gave first: workers", "--workers 10 → 20"),
+            ("a → b · gave: x", "a → b · gave: x"),
+            ("a note that is far too long for it", "a note that is far …"),
+            ("", ""),
+        ] {
+            assert_eq!(fitting(note, 20), expected);
+        }
     }
 }

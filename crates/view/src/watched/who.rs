@@ -3,7 +3,7 @@
 use super::figures::per;
 use super::{average, cpu_of, subject_name, words_of};
 use crate::document::{Table, indented};
-use crate::json::rate_value;
+use crate::json::values::rate_value;
 use crate::words::number;
 use crate::{Text, Tone};
 use record::watch::{

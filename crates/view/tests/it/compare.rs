@@ -148,7 +148,7 @@ fn a_slower_run_is_said_to_be_slower_in_every_form() {
     assert!(
         found.verdicts[0]
             .words
-            .contains("is slower: response p50 1.05 ms against 582 µs (+80 %; 95 % sure: +7"),
+            .contains("is slower: response p50 1.05 ms against 582 µs (+80 %; 95 % interval +7"),
         "{}",
         found.verdicts[0].words
     );
@@ -162,7 +162,7 @@ fn a_slower_run_is_said_to_be_slower_in_every_form() {
     assert!(
         back.verdicts[0]
             .words
-            .contains("is faster: response p50 582 µs against 1.05 ms (−44 %; 95 % sure: −4"),
+            .contains("is faster: response p50 582 µs against 1.05 ms (−44 %; 95 % interval −4"),
         "{}",
         back.verdicts[0].words
     );
@@ -305,7 +305,7 @@ fn searches_are_compared_by_their_bounds() {
     assert_eq!(standings, [Standing::Worse, Standing::Same, Standing::Undecided]);
     assert_eq!(found.standing(), Standing::Worse);
     assert!(
-        found.verdicts[0].words.contains("limit 990/s against 1,984/s (×0.5; 95 % sure: ×0.49 to ×0.51)"),
+        found.verdicts[0].words.contains("limit 990/s against 1,984/s (×0.5; 95 % interval ×0.49 to ×0.51)"),
         "{}",
         found.verdicts[0].words
     );
@@ -395,4 +395,27 @@ fn a_load_whose_queue_grows_has_lost_what_its_verdict_says() {
     assert_eq!(lost.figures[1].map(|figure| lost.words(figure.value)).as_deref(), Some("9 %"));
     let goodput = measure("goodput").figures[1].expect("it is measured").value;
     assert!((goodput - 500.0).abs() < 1.0, "{goodput}: of the load, not of what came after it");
+}
+
+/// Who raises the rate knows that the rate is another, and that more is answered then is no merit of the second.
+#[test]
+fn what_was_changed_on_purpose_is_no_doubt_and_more_asked_no_merit() {
+    let with = |wanted: &Wanted, rate: u32| {
+        let mut events = events(wanted);
+        let Event::RunStarted(started) = &mut events[0] else { panic!("a run begins with its start") };
+        started.plan = format!("[target]\nurl = \"demo\"\n[load]\nrate = {rate}\n");
+        events
+    };
+    let more = Wanted { id: "20261121-090000-bbb", name: Some("after"), rate: 800, ..USUAL };
+    let found = compared(&[with(&USUAL, 500), with(&more, 800)]).expect("they can be compared");
+    let changed: Vec<String> = found.changed().map(ToString::to_string).collect();
+    assert_eq!(changed, ["from “before” to “after”: rate 500 → 800"]);
+    assert!(found.doubted().all(|doubt| doubt.doubt == Doubt::SingleRuns), "{:?}", found.doubts);
+    assert_eq!(found.standing(), Standing::Same, "{}", text(&found));
+    assert!(
+        text(&found).contains("\n  changed from “before” to “after”: rate 500 → 800\n"),
+        "{}",
+        text(&found)
+    );
+    assert!(found.markdown().contains("- changed from "), "{}", found.markdown());
 }

@@ -5,8 +5,10 @@ import { overTime, type Chart, type Document, type Heat, type Phase, type Point,
 
 /** A chart's figures, in rows. */
 export interface Data {
-  /** Rising; where two series have a point at the same place, the place is there twice. */
+  /** Rising; where two series have a point at the same place, the place is there twice. Over time the middle of each row. */
   x: number[];
+  /** Over time where each row begins; elsewhere the places themselves. */
+  from: readonly number[];
   /** For each series a value or nothing at each place. */
   values: (number | null)[][];
   /** The points themselves, where the series has points of its own. */
@@ -25,14 +27,31 @@ export function chartData(chart: Chart, timeline: Timeline): Data {
     const column = columns.get(series.column ?? '') ?? nothing;
     return chart.y.log ? positive(column) : column;
   });
-  return { x: timeline.at, values, points: chart.series.map(() => []), measured: true };
+  return { x: middles(timeline), from: timeline.at, values, points: chart.series.map(() => []), measured: true };
+}
+
+const halfways = new WeakMap<Timeline, number[]>();
+
+/**
+ * The middle of each row of a timeline: a row is of all the time up to the next, so that what happened within it is drawn where it did, as
+ * marks and phases are. Of the last row nothing says how long it is: it is taken to be as long as the one before.
+ */
+export function middles(timeline: Timeline): number[] {
+  const known = halfways.get(timeline);
+  if (known?.length === timeline.at.length) return known;
+  const { at } = timeline;
+  const last = at.length - 1;
+  const length = (row: number) => (row < last ? at[row + 1]! - at[row]! : last > 0 ? at[last]! - at[last - 1]! : 0);
+  const found = at.map((from, row) => from + length(row) / 2);
+  halfways.set(timeline, found);
+  return found;
 }
 
 /** The middle of each column of a heat map; its cells are drawn from the map itself. */
 function heatData(heat: Heat | null): Data {
   const x: number[] = [];
   for (let i = 0; heat && i + 1 < heat.x.length; i++) x.push((heat.x[i]! + heat.x[i + 1]!) / 2);
-  return { x, values: [x.map(() => null)], points: [[]], measured: true };
+  return { x, from: heat?.x ?? [], values: [x.map(() => null)], points: [[]], measured: true };
 }
 
 function pointData(chart: Chart, timeline: Timeline): Data {
@@ -45,7 +64,7 @@ function pointData(chart: Chart, timeline: Timeline): Data {
     }
     if (series.points.length === 0 && series.column !== null) {
       const column = columns.get(series.column) ?? [];
-      column.forEach((value, row) => all.push({ x: timeline.at[row]!, series: index, turn: 0, value, point: null }));
+      column.forEach((value, row) => all.push({ x: middles(timeline)[row]!, series: index, turn: 0, value, point: null }));
     }
   });
   // The first of every series at a place come before the second of any.
@@ -62,8 +81,10 @@ function pointData(chart: Chart, timeline: Timeline): Data {
     if (last && last.x === one.x && !last.at.has(one.series)) last.at.set(one.series, one);
     else rows.push({ x: one.x, at: new Map([[one.series, one]]) });
   }
+  const x = rows.map((row) => row.x);
   return {
-    x: rows.map((row) => row.x),
+    x,
+    from: x,
     values: chart.series.map((_, index) => rows.map((row) => row.at.get(index)?.value ?? null)),
     points: chart.series.map((_, index) => rows.map((row) => row.at.get(index)?.point ?? null)),
     measured: false,
@@ -110,10 +131,10 @@ export function phaseAt(phases: readonly Phase[], at: number): Phase | null {
   return phases.findLast((phase) => at >= phase.from && at <= phase.to) ?? null;
 }
 
-/** The marks of a row: what happened between it and the next. */
-export function marksAt(marks: readonly Phase[], x: readonly number[], row: number): string {
-  const from = x[row]!;
-  const to = x[row + 1] ?? from + 1;
+/** The marks of a row, told where each begins: what happened between it and the next. */
+export function marksAt(marks: readonly Phase[], begins: readonly number[], row: number): string {
+  const from = begins[row]!;
+  const to = begins[row + 1] ?? from + 1;
   return marks
     .filter((mark) => mark.from < to && mark.to > from)
     .map((mark) => `${mark.label} for ${format(mark.to - mark.from, 'seconds')}`)
@@ -122,7 +143,7 @@ export function marksAt(marks: readonly Phase[], x: readonly number[], row: numb
 
 /** From the start of the run to the last that any chart over time shows, so that all have one axis. */
 export function timeRange(document: Document): [number, number] {
-  let last = document.timeline.at.at(-1) ?? 0;
+  let last = middles(document.timeline).at(-1) ?? 0;
   let first = Math.min(0, document.timeline.at[0] ?? 0);
   const include = (at: number) => {
     last = Math.max(last, at);

@@ -59,7 +59,8 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
     <div ref={host} class="intervals">
       <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={summary(chart)}>
         {chart.bands.map((band, index) => {
-          const [from, to] = [band.from === null ? 0 : place.at(band.from), band.to === null ? width : place.at(band.to)];
+          const ends = [band.from === null ? place.least : place.at(band.from), band.to === null ? place.most : place.at(band.to)];
+          const [from, to] = [Math.min(...ends), Math.max(...ends)];
           const [colour, share] = bandLook(band.tone, scheme());
           return (
             <g key={index} fill={colour}>
@@ -98,14 +99,14 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
           small ? (
             <Small key={index} chart={chart} point={point} x={place.at(point.x)} y={across(point)} />
           ) : (
-            <Mark key={index} point={point} at={place.at} width={width} y={across(point)} colour={colourOf(point.tone, role)} log={chart.x.log} />
+            <Mark key={index} point={point} place={place} y={across(point)} colour={colourOf(point.tone, role)} log={chart.x.log} />
           ),
         )}
         {rows.map(({ row, point, lines, notes, top }, index) => {
           const y = head + top + 12;
           const after = y + LINE * lines.length;
           const value = point ? valued(chart, point) : '';
-          const became = row.word.text || (point ? word(point.tone) : '');
+          const became = row.word.text || (point ? word(point.tone, chart.hollow) : '');
           return (
             <g key={index}>
               {lines.map((line, at) => (
@@ -151,15 +152,13 @@ function outline(tone: Tone): string {
 
 function Mark({
   point,
-  at,
-  width,
+  place: { at, least, most },
   y,
   colour,
   log,
 }: {
   point: Point;
-  at: (value: number) => number;
-  width: number;
+  place: Places;
   y: number;
   colour: string;
   log: boolean;
@@ -170,7 +169,7 @@ function Mark({
   const drawn = low !== null || high !== null;
   return (
     <g stroke={colour} fill={colour}>
-      {drawn && <line x1={low ?? 0} x2={high ?? width} y1={y} y2={y} stroke-width="3" stroke-dasharray={low === null || high === null ? '6 3' : undefined} />}
+      {drawn && <line x1={low ?? least} x2={high ?? most} y1={y} y2={y} stroke-width="3" stroke-dasharray={low === null || high === null ? '6 3' : undefined} />}
       {ends.map((end, i) => end !== null && <line key={i} x1={end} x2={end} y1={y - 5} y2={y + 5} stroke-width="1.5" />)}
       <path d={outline(point.tone)} transform={`translate(${at(point.x)} ${y}) scale(1.25)`} stroke-width={point.tone === 'bad' ? 2 : 0} />
     </g>
@@ -213,7 +212,15 @@ function placed(chart: Chart, at: (value: number) => number, width: number): Pla
   });
 }
 
-function scale(chart: Chart, points: Point[], width: number): { at: (value: number) => number; ticks: number[] } {
+interface Places {
+  at: (value: number) => number;
+  /** The edges that the least and the most lie at. */
+  least: number;
+  most: number;
+  ticks: number[];
+}
+
+function scale(chart: Chart, points: Point[], width: number): Places {
   const { log, unit } = chart.x;
   const all = [
     ...points.flatMap((point) => [point.x, point.low ?? point.x, point.high ?? point.x]),
@@ -234,8 +241,12 @@ function scale(chart: Chart, points: Point[], width: number): { at: (value: numb
   const side = 24;
   const share = (value: number) =>
     log ? Math.log(Math.max(value, min) / min) / Math.log(max / min) : (value - min) / (max - min);
+  const rightwards = (value: number) => side + Math.min(1, Math.max(0, share(value))) * (width - 2 * side);
+  const { mirrored } = chart.x;
   return {
-    at: (value) => side + Math.min(1, Math.max(0, share(value))) * (width - 2 * side),
+    at: mirrored ? (value) => width - rightwards(value) : rightwards,
+    least: mirrored ? width : 0,
+    most: mirrored ? 0 : width,
     ticks: ticks(unit, log, min, max, Math.max(2, Math.floor((width - 2 * side) / 80))),
   };
 }

@@ -26,7 +26,8 @@ export function Legend({ drawn, at, hidden, toggle }: Props): JSX.Element {
     <div class="legend">
       {chart.form === 'heat' && <HeatScale chart={chart} />}
       <ul>
-        {chart.series.map((series, index) => {
+        {/* What the axis says of one series alone needs no key: the shapes of its points have one. */}
+        {(points && chart.series.length === 1 ? [] : chart.series).map((series, index) => {
           const value = at === null || points ? null : data.values[index]?.[at.rows[index] ?? at.row];
           return (
             <li key={index}>
@@ -61,12 +62,12 @@ export function reading({ chart, data, phases }: Drawn, at: At | null): string {
     if (!point) return '';
     const range = interval(point, chart.y.unit);
     const value = `${format(point.y, chart.y.unit)}${range && ` (${range})`}`;
-    const parts = [point.label, format(point.x, chart.x.unit), value, word(point.tone)];
+    const parts = [point.label, format(point.x, chart.x.unit), value, word(point.tone, chart.hollow)];
     return parts.filter((part) => part !== '').join(' · ');
   }
   const x = data.x[at.row]!;
   const phase = overTime(chart) ? phaseAt(phases, x) : null;
-  const parts = [format(x, chart.x.unit), phase?.label ?? '', marksAt(chart.marks, data.x, at.row)];
+  const parts = [format(data.from[at.row], chart.x.unit), phase?.label ?? '', marksAt(chart.marks, data.from, at.row)];
   return parts.filter((part) => part !== '').join(' · ');
 }
 
@@ -118,7 +119,8 @@ function Swatch({ chart, index }: { chart: Chart; index: number }): JSX.Element 
     const own = shape.toned ? toneColour(tone, scheme()) : colour;
     return (
       <svg class="swatch" width="12" height="12" viewBox="-6 -6 12 12" aria-hidden="true">
-        <path d={shape.path} fill={shape.filled ? own : 'none'} stroke={own} stroke-width="1.5" />
+        {/* Of several meanings none is meant: hollow would be taken for one. */}
+        <path d={shape.path} fill={shape.filled || tones.size > 1 ? own : 'none'} stroke={own} stroke-width="1.5" />
         {shape.crossed && <path d={CROSS} stroke={toneColour('bad', scheme())} stroke-width="2" />}
       </svg>
     );
@@ -133,8 +135,11 @@ function Swatch({ chart, index }: { chart: Chart; index: number }): JSX.Element 
 /** Which shape means what, of a series whose points mean different things. */
 function Shapes({ chart }: { chart: Chart }): JSX.Element {
   const shape = shapes(chart);
-  const mixed = chart.series.findIndex((series) => new Set(series.points.map((point) => point.tone)).size > 1);
-  const tones = new Set(chart.series[mixed]?.points.map((point) => point.tone));
+  const judged = chart.series.map((series) => new Set(series.points.map((point) => point.tone)));
+  const several = judged.findIndex((tones) => tones.size > 1);
+  // What is all good needs no key; what is all hollow does, unless its own name says it.
+  const mixed = several >= 0 ? several : judged.findIndex((tones, series) => tones.has('warn') && !shape(series, 'warn').toned);
+  const tones = judged[mixed] ?? new Set();
   return (
     <>
       {(['good', 'bad', 'warn'] as const)
@@ -148,7 +153,7 @@ function Shapes({ chart }: { chart: Chart }): JSX.Element {
                 <path d={path} fill={filled ? colour : 'none'} stroke={colour} />
                 {crossed && <path d={CROSS} stroke={toneColour('bad', scheme())} stroke-width="2" />}
               </svg>
-              {word(tone)}
+              {word(tone, chart.hollow)}
             </li>
           );
         })}
@@ -156,19 +161,22 @@ function Shapes({ chart }: { chart: Chart }): JSX.Element {
   );
 }
 
+/** What a trial is that does not count. */
+const VOID = 'void';
+
 /** What the strips above the axes say of the load at that time. */
 function Strips({ phases }: { phases: readonly Phase[] }): JSX.Element {
   const tones = new Set(phases.map((phase) => phase.tone));
   const judged = (['good', 'bad', 'warn'] as const).filter((tone) => tones.has(tone));
   return (
     <>
-      {judged.length > 0 && <li class="shape">strip above, each load:</li>}
+      {judged.length > 0 && <li class="shape">strip above, each trial:</li>}
       {judged.map((tone) => (
         <li key={tone} class="shape">
           <svg class="swatch" width="22" height="4" viewBox="0 0 22 4" aria-hidden="true">
             <line x2="22" y1="2" y2="2" stroke={toneColour(tone, scheme())} stroke-width="4" stroke-dasharray={strip(tone).join(' ')} />
           </svg>
-          {word(tone)}
+          {word(tone, VOID)}
         </li>
       ))}
     </>

@@ -21,7 +21,7 @@ export function chartTable(chart: Chart, timeline: Timeline, phases: readonly Ph
   if (chart.form === 'heat') return heatTable(chart);
   if (isAlong(chart) || chart.form === 'points') return pointTable(chart);
   const data = chartData(chart, timeline);
-  const marks = data.x.map((_, row) => marksAt(chart.marks, data.x, row));
+  const marks = data.x.map((_, row) => marksAt(chart.marks, data.from, row));
   const rows = thinRows([...data.values, marks.map((mark) => (mark === '' ? 0 : 1))], data.x.length, ROOM);
   const within = chart.x.unit === 'time' && phases.length > 0;
   const marked = chart.marks.length > 0;
@@ -33,7 +33,7 @@ export function chartTable(chart: Chart, timeline: Timeline, phases: readonly Ph
       ...(marked ? ['mark'] : []),
     ],
     rows: rows.map((row) => [
-      format(data.x[row], chart.x.unit),
+      format(data.from[row], chart.x.unit),
       ...data.values.map((values) => format(values[row], chart.y.unit)),
       ...(within ? [phaseAt(phases, data.x[row]!)?.label ?? ''] : []),
       ...(marked ? [marks[row]!] : []),
@@ -50,7 +50,7 @@ function pointTable(chart: Chart): Figures {
       const what = [row?.name ?? '', point.label].filter((part) => part !== '').join(', ');
       // What became of a row and what else there is to say of it stands beside its value, not at all it comes from.
       const of = index === 0 ? row : undefined;
-      return { series: series.name, point, what, meaning: of?.word.text || word(point.tone), note: of?.note ?? '' };
+      return { series: series.name, point, what, meaning: of?.word.text || word(point.tone, chart.hollow), note: of?.note ?? '' };
     }),
   );
   const several = chart.series.length > 1;
@@ -129,7 +129,7 @@ export function interval({ low, high }: Point, unit: Chart['y']['unit']): string
   return high === null ? '' : `${format(high, unit)} or less`;
 }
 
-/** A tone that is a judgement, as a word. */
-export function word(tone: Tone): string {
-  return tone === 'good' ? 'good' : tone === 'bad' ? 'bad' : tone === 'warn' ? 'doubtful' : '';
+/** A tone that is a judgement, as a word; what is hollow has one of its own in some charts. */
+export function word(tone: Tone, hollow: string): string {
+  return tone === 'good' ? 'good' : tone === 'bad' ? 'bad' : tone === 'warn' ? hollow || 'doubtful' : '';
 }

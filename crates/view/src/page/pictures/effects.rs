@@ -3,6 +3,7 @@
 use crate::document::{Chart, Form, Piece, Point, Role, Row, Unit};
 use crate::experiment::{Names, answer_in_full, answer_word, block_of, figure, gave, percent};
 use crate::sheet::distinct;
+use crate::words::quoted;
 use crate::{RunView, Tone};
 use plan::{Hypothesis, Measure};
 use record::{Answer, Judged, Standing, Visit};
@@ -58,14 +59,18 @@ fn picture(names: &Names<'_>, standing: &Standing, nth: usize, of: (bool, f64)) 
         "ratio to what it is compared with"
     };
     let (title, id) = (format!("{what} ({direction})"), format!("effects-{nth}"));
+    let is_void = drawn.iter().flat_map(|drawn| &drawn.starts).any(|start| start.tone == Tone::Warn);
     let note = format!(
-        "each bar is a ratio with its interval; the shade that holds all of it is the answer (less than {} does not \
-         matter); points: single starts, each against the baseline of its block, the baseline's own against their \
-         mean; hollow: void",
-        percent(effect)
+        "each bar is a ratio with its interval; the shade that holds all of it is the answer (a change of less than {} does \
+         not matter); points: single starts, each against the baseline of its block, the baseline's own against their \
+         mean{}",
+        percent(effect),
+        if is_void { "; hollow: void, does not count" } else { "" }
     );
-    let x = (to, Unit::Ratio);
-    let chart = Chart::of(id, title, Form::Intervals, x, ("", Unit::Count)).log_x().note(note);
+    let to = format!("{to}; better to the right");
+    let x = (to.as_str(), Unit::Ratio);
+    let chart = Chart::of(id, title, Form::Intervals, x, ("", Unit::Count)).log_x().note(note).hollow("void");
+    let chart = if more_is_better { chart } else { chart.mirrored() };
     let (low, high) = (1.0 / (1.0 + effect), 1.0 + effect);
     let chart = chart
         .band(below.0, None, Some(low), below.1)
@@ -170,13 +175,15 @@ impl Compared<'_> {
         let other =
             of_two(arm(-1.0)).filter(|arm| *arm != 0).map(|arm| format!("against {}", self.names.arm(arm)));
         let gave = of_two(arm(1.0)).and_then(|arm| self.gave(arm));
-        let note = self.note([self.names.contrast(asked).or(other), gave]);
+        let changed =
+            of_two(arm(1.0)).map(|arm| self.names.changes(arm).join(", ")).filter(|said| !said.is_empty());
+        let note = self.note([changed, self.names.contrast(asked).or(other), gave]);
         let said =
             judged.map(|judged| Piece::of(answer_in_full(judged.answer), answer_word(judged.answer).1));
         let word = said.unwrap_or_default();
         Drawn {
             estimate: judged.and_then(|judged| estimate(judged, word.tone)),
-            row: Row { note, word, ..Row::named(&asked.name) },
+            row: Row { note, word, ..Row::named(quoted(&asked.name)) },
             starts: self.blocks(&sides),
         }
     }

@@ -2,10 +2,10 @@
 
 use super::asked;
 use crate::document::{Chart, Form, Point, Role, Unit};
+use crate::strays::{PLACE, Strays, judged};
 use crate::words::number;
-use crate::{RunView, Times, Tone, Trial, TrialState, Words};
+use crate::{RunView, Times, Tone, Trial, TrialState, Words, hiccups};
 use plan::Objective;
-use record::Purpose;
 use stats::upper_bound;
 use units::Nanos;
 
@@ -14,8 +14,6 @@ const KNEE: f64 = 2.0;
 /// in all good trials, of which there must be so many on both sides: one slow trial is none. One this near to the limit is no news.
 const KNEE_TRIALS: usize = 2;
 const AT_LIMIT: f64 = 0.95;
-/// Rates are the same to a reader if they differ by less than this share.
-const ALIKE: f64 = 0.005;
 /// What lies beyond a rate that held, if none failed.
 const UNKNOWN: &str = "not known";
 /// What lies beyond one that most trials hold, where some good ones do, too; and otherwise.
@@ -29,20 +27,10 @@ pub(super) fn of(view: &RunView) -> Vec<Chart> {
     if judged(view).next().is_none() {
         return Vec::new();
     }
-    [limit(view), good(view)].into_iter().filter(|chart| !chart.series.is_empty()).collect()
-}
-
-/// Every trial that tells something of the limit, with where it stands on the axis: at its rate, or, of a search whose trials all
-/// have one rate, at how many connections were open.
-fn judged(view: &RunView) -> impl Iterator<Item = (f64, &Trial)> {
-    let at = |trial: &Trial| match trial.words {
-        Words::Connections => Some(trial.figures.connections as f64),
-        Words::Requests | Words::Processes => trial.rate.map(|rate| rate.0),
-    };
-    view.trials
-        .iter()
-        .filter(|trial| !matches!(trial.purpose, Purpose::WarmUp | Purpose::Recovery))
-        .filter_map(move |trial| Some((at(trial)?, trial)))
+    // Where none was bad there is nothing to be seen of how many were.
+    let is_bad = |(_, trial): (f64, &Trial)| TrialState::of(trial) == TrialState::Bad;
+    let good = judged(view).any(is_bad).then(|| good(view));
+    std::iter::once(limit(view)).chain(good).collect()
 }
 
 /// What is raised from trial to trial.
@@ -90,7 +78,7 @@ fn limit(view: &RunView) -> Chart {
         Some(_) => "; amber: where the limit lies, red: beyond it",
         None => "",
     };
-    let mut note = format!("each mark is a quantile of one trial{shades}");
+    let mut note = format!("each mark is a percentile of one trial{shades}{}", Strays::of(view).words(view));
     if let Some(rate) = knee {
         let rate = number(rate);
         note += &format!(
@@ -104,6 +92,7 @@ fn limit(view: &RunView) -> Chart {
     let chart = Chart::of("limit", title, Form::Points, raised(view), y)
         .log_y()
         .note(note)
+        .hollow("void")
         .points("p50", Role::Half, of(|times| times.quantiles.p50))
         .points("p99", Role::NinetyNine, of(|times| times.quantiles.p99))
         .points("p99.9", Role::Largest, of(|times| times.quantiles.p99_9))
@@ -124,7 +113,7 @@ fn good(view: &RunView) -> Chart {
             TrialState::Void | TrialState::Unjudged => continue,
         };
         match rates.last_mut() {
-            Some((known, all, well)) if rate <= *known * (1.0 + ALIKE) => {
+            Some((known, all, well)) if rate <= *known * (1.0 + PLACE) => {
                 *all += 1;
                 *well += good;
             }
@@ -148,6 +137,7 @@ fn good(view: &RunView) -> Chart {
     let y = ("share of good trials", Unit::Share);
     let chart = Chart::of("good-trials", "how many trials were good", Form::Points, raised(view), y)
         .note("at each rate; a bar is the 95 % interval of several trials")
+        .hollow("some of each")
         .points("good trials", Role::Good, rates.into_iter().map(point));
     shaded(view, chart, "")
 }
@@ -166,7 +156,7 @@ fn shaded(view: &RunView, chart: Chart, beyond: &str) -> Chart {
 /// What is to be said of what lies beyond the limit.
 fn beyond(view: &RunView) -> &'static str {
     let good = |from: f64| {
-        let mut there = judged(view).filter(|(at, _)| *at > from * (1.0 + ALIKE));
+        let mut there = judged(view).filter(|(at, _)| *at > from * (1.0 + PLACE));
         there.any(|(_, trial)| TrialState::of(trial) == TrialState::Good)
     };
     if view.fails_at().is_some_and(good) { OFTEN } else { OVERLOAD }
@@ -184,7 +174,14 @@ fn knee(view: &RunView) -> Option<f64> {
     let mut quick: Vec<f64> = good.iter().filter(|(at, _)| *at <= held / 2.0).map(|(_, p99)| *p99).collect();
     quick.sort_by(f64::total_cmp);
     let usual = quick.get(quick.len() / 2).filter(|_| quick.len() >= KNEE_TRIALS)?;
-    let slow = good.iter().take_while(|(_, p99)| *p99 > KNEE * usual).map(|(at, _)| *at);
+    // One that is slower than those at higher rates is a hiccup, and says nothing of the load.
+    let mut least = f64::INFINITY;
+    let rising = good.into_iter().filter(|(_, p99)| {
+        least = least.min(*p99);
+        *p99 <= hiccups::ABOVE * least
+    });
+    let rising: Vec<(f64, f64)> = rising.collect();
+    let slow = rising.iter().take_while(|(_, p99)| *p99 > KNEE * usual).map(|(at, _)| *at);
     let slow: Vec<f64> = slow.collect();
     slow.last().copied().filter(|at| slow.len() >= KNEE_TRIALS && *at < AT_LIMIT * lower)
 }
@@ -193,7 +190,7 @@ fn knee(view: &RunView) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::Figures;
-    use record::{Judgement, Limit, LimitUnit, Recovery, Slice};
+    use record::{Caveat, Doubt, Judgement, Limit, LimitUnit, Purpose, Recovery, Slice};
     use units::Rate;
 
     fn trial(number: u32, rate: f64, p99_ms: u64) -> Trial {
@@ -251,6 +248,7 @@ mod tests {
         assert_eq!(knee(&[(500.0, 150), (800.0, 5), (900.0, 6)]), None, "one slow trial");
         assert_eq!(knee(&[(700.0, 6), (800.0, 12), (900.0, 40)]), Some(800.0));
         assert_eq!(knee(&[(700.0, 6), (800.0, 5), (900.0, 40)]), None, "only one is slow");
+        assert_eq!(knee(&[(800.0, 90), (850.0, 12), (900.0, 13)]), Some(850.0), "a hiccup before it");
         assert_eq!(knee(&[(900.0, 6), (960.0, 40), (1000.0, 60)]), None, "that is the limit");
         assert_eq!(super::knee(&found(&[(800.0, 12), (900.0, 40)])), None, "nothing to compare it with");
     }
@@ -262,5 +260,49 @@ mod tests {
         assert!(limit(&view).note.contains("more than one trial of ten fails"), "{}", limit(&view).note);
         view.trials.pop();
         assert_eq!(beyond(&view), OVERLOAD);
+    }
+
+    /// A bad trial lay on the line that said what holds, beside the words that none was bad; and void ones below it.
+    #[test]
+    fn marks_on_the_other_side_are_explained() {
+        let mut view = found(&[(900.0, 5), (995.0, 6), (1040.0, 8), (2000.0, 8)]);
+        assert_eq!(Strays::of(&view), Strays { good: 2, ..Strays::default() });
+        assert!(!limit(&view).note.contains("hollow"));
+        let judge = |view: &mut RunView, nth: usize, good: bool, is_void: bool| {
+            let judgement = view.trials[nth].judgement.as_mut().expect("it was judged");
+            judgement.good = good;
+            judgement.invalid.extend(is_void.then(|| Caveat::new(Doubt::GeneratorLate, "late")));
+        };
+        judge(&mut view, 1, false, false);
+        judge(&mut view, 3, true, true);
+        let note = limit(&view).note;
+        assert!(
+            note.contains(
+                "1 bad trial lies at or below the line, for the limit is what nine in ten trials hold"
+            ),
+            "{note}"
+        );
+        assert!(note.ends_with("; hollow: void, does not count"), "{note}");
+        judge(&mut view, 0, true, true);
+        let note = limit(&view).note;
+        assert!(
+            note.ends_with("; 1 void one lies at or below the line, where other trials were good"),
+            "{note}"
+        );
+        view.trials[2].purpose = Purpose::WarmUp;
+        view.trials[2].number = 9;
+        assert!(
+            limit(&view).note.contains("1 bad trial lies below it from before the warm-up"),
+            "{}",
+            limit(&view).note
+        );
+    }
+
+    #[test]
+    fn how_many_were_good_is_drawn_where_some_were_not() {
+        let mut view = found(&[(900.0, 5), (1040.0, 8)]);
+        assert_eq!(of(&view).len(), 1);
+        view.trials[1].judgement.as_mut().expect("it was judged").good = false;
+        assert_eq!(of(&view).len(), 2);
     }
 }

@@ -27,7 +27,7 @@ fn of(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Text> {
 }
 
 fn facts(finding: &Finding) -> Table {
-    let head = ["fact", "seen", "where all was well", "counts from", "seconds", "read from"];
+    let head = ["fact", "seen", "when well", "threshold", "seconds", "source"];
     let row = |fact: &record::Evidence| -> Vec<Piece> {
         let well = fact.well.map_or("–".to_owned(), |well| amount(well, &fact.unit));
         vec![

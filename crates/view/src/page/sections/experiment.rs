@@ -8,6 +8,7 @@ use crate::experiment::{
 };
 use crate::page::pages::Pages;
 use crate::summary::headline;
+use crate::words::quoted;
 use plan::Measure;
 use record::{Judged, Standing};
 
@@ -25,7 +26,7 @@ pub(super) fn section(pages: &Pages) -> Section {
     let mut section =
         section.texts(lines).table(answers(&names, standing)).texts(sentences(&names, standing));
     for (index, table) in whole_tables(&names).into_iter().enumerate() {
-        section = section.table(table.titled(if index == 0 { "what each arm does" } else { "" }));
+        section = section.table(table.titled(if index == 0 { "results of each arm" } else { "" }));
     }
     section = section.table(arms(&names)).table(noise_table(&names, standing).titled("how sure"));
     for (index, (probe, measure)) in names.asked().into_iter().enumerate() {
@@ -65,7 +66,7 @@ fn answers(names: &Names<'_>, standing: &Standing) -> Table {
             blocks,
         ]
     });
-    let mut table = Table { text: vec![1, 4], ..Table::new(&head).titled("answers") };
+    let mut table = Table { text: vec![1, 4], ..Table::new(&head).titled("hypotheses") };
     hypotheses.chain(placebos).for_each(|row| table.row(row));
     table
 }
@@ -76,7 +77,7 @@ fn sentences(names: &Names<'_>, standing: &Standing) -> Vec<Text> {
     for row in rows(names, standing) {
         let judged = row.judged;
         let named = |text: Text| {
-            let name = Piece::of(format!("{}: ", judged.name), Tone::Strong);
+            let name = Piece::of(format!("{}: ", quoted(&judged.name)), Tone::Strong);
             Text { pieces: std::iter::once(name).chain(text.pieces).collect(), ..Text::default() }
         };
         let contrast = names.contrast(row.asked).map(Text::plain);
@@ -89,10 +90,11 @@ fn sentences(names: &Names<'_>, standing: &Standing) -> Vec<Text> {
 
 /// What is different in each arm.
 fn arms(names: &Names<'_>) -> Table {
-    let mut table = Table::with_text_last(&["arm", "changes"]).titled("what is different in each arm");
-    for arm in &names.design.arms {
+    let mut table = Table::with_text_last(&["arm", "changes"]).titled("what each arm changes");
+    for (nth, arm) in names.design.arms.iter().enumerate() {
+        let changes = names.changes(nth);
         let changes =
-            if arm.changes.is_empty() { "the plan as it stands".to_owned() } else { arm.changes.join(", ") };
+            if changes.is_empty() { "the plan as it stands".to_owned() } else { changes.join(", ") };
         table.row([Piece::of(&arm.name, Tone::Strong), Piece::of(changes, Tone::Plain)]);
     }
     table
@@ -135,7 +137,7 @@ fn by_start(names: &Names<'_>, index: usize, probe: usize, measure: Measure) -> 
 fn starts(names: &Names<'_>) -> Table {
     let early = names.visits.len().saturating_sub(STARTS);
     let title = if early == 0 { "starts".to_owned() } else { format!("starts, the last {STARTS}") };
-    let table = Table::new(&["start", "block", "arm", "gave"]).titled(title);
+    let table = Table::new(&["start", "block", "arm", "result"]).titled(title);
     let mut table = Table { text: vec![2, 3], ..table };
     for visit in &names.visits[early..] {
         let placebo = if visit.placebo { " (placebo)" } else { "" };

@@ -17,7 +17,7 @@ pub(in crate::page) fn picture(pages: &Pages) -> Vec<Chart> {
 fn course(pages: &Pages) -> Vec<Chart> {
     let run = &pages.run;
     let rate = Chart::over_time("rate", "rate", Form::Lines, ("a second", Unit::PerSecond))
-        .note("what came due, what was sent, and what was answered as the goal asks")
+        .note("offered: requests due; achieved: requests sent; goodput: requests answered as expected, and in time")
         .column("offered", Role::Offered, "offered")
         .column("achieved", Role::Achieved, "achieved")
         .column("goodput", Role::Good, "goodput");
@@ -43,9 +43,9 @@ fn course(pages: &Pages) -> Vec<Chart> {
     .column("lateness p99", Role::Waiting, "lateness_p99")
     .column("service p99", Role::Busy, "service_p99")
     .marks(still(run));
-    let waiting = Chart::over_time("waiting", "requests that wait", Form::Lines, ("requests", Unit::Count))
-        .note("due and not answered: the most and the mean within each second; not sent: of them, at its end")
-        .column("most", Role::Largest, "outstanding_max")
+    let waiting = Chart::over_time("waiting", "outstanding requests", Form::Lines, ("requests", Unit::Count))
+        .note("due but not yet answered: peak and mean of each second; not sent: still inside torment at its end")
+        .column("peak", Role::Largest, "outstanding_max")
         .column("mean", Role::Busy, "outstanding_mean")
         .column("not sent", Role::Waiting, "backlog")
         .marks(still(run));
@@ -54,12 +54,8 @@ fn course(pages: &Pages) -> Vec<Chart> {
 
 pub(super) fn section(pages: &Pages) -> Section {
     let run = &pages.run;
-    let mut outcomes = Chart::over_time(
-        "outcomes",
-        "what became of the requests",
-        Form::Stack,
-        ("a second", Unit::PerSecond),
-    );
+    let mut outcomes =
+        Chart::over_time("outcomes", "outcomes of requests", Form::Stack, ("a second", Unit::PerSecond));
     for outcome in Outcome::ALL {
         let column = second::outcome(outcome);
         // What never happened needs no place in the legend.
@@ -85,24 +81,23 @@ pub(super) fn section(pages: &Pages) -> Section {
     if !pages.moves("resent") {
         return section;
     }
-    let resent =
-        Chart::over_time("resent", "requests sent once more", Form::Lines, ("a second", Unit::PerSecond))
-            .note("the server was closing the connection that they met")
-            .column("resent", Role::Waiting, "resent");
+    let resent = Chart::over_time("resent", "requests resent", Form::Lines, ("a second", Unit::PerSecond))
+        .note("the server was just closing their connection")
+        .column("resent", Role::Waiting, "resent");
     section.chart(pages, resent)
 }
 
 /// Marks at most, the last ones: more could not be told apart.
 const MARKS: usize = 1_000;
 
-/// Where the target stood still.
+/// When the target was frozen.
 pub(super) fn still(run: &RunView) -> Vec<Phase> {
     let Some(found) = run.freezes() else { return Vec::new() };
     let early = found.each.len().saturating_sub(MARKS);
     let mark = |freeze: &Freeze| {
         let stretch = run.stretches.get(&freeze.trial)?;
         let [from, to] = [freeze.from, freeze.to].map(|at| stretch.after(at));
-        Some(Phase { from, to, label: "stood still".to_owned(), tone: Tone::Bad })
+        Some(Phase { from, to, label: "frozen".to_owned(), tone: Tone::Bad })
     };
     found.each[early..].iter().filter_map(mark).collect()
 }

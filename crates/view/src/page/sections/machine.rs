@@ -19,7 +19,7 @@ pub(super) fn memory(pages: &Pages) -> Section {
             ("bytes", Unit::Bytes),
         )
         .note(
-            "resident: of its processes; in the group: what the limit counts, without what can be given back",
+            "resident: of its processes; in the group: what counts towards the limit, without reclaimable cache",
         )
         .column("resident", Role::Busy, format!("process.resident.{place}"))
         .column("in the group", Role::Nth(0), format!("cgroup.memory_without_cache.{place}"))
@@ -36,10 +36,9 @@ pub(super) fn jvm(pages: &Pages) -> Section {
         let heap = lines(format!("heap-{place}"), format!("{name}: heap"), ("bytes", Unit::Bytes))
             .column("used", Role::Busy, format!("jvm.heap.{place}"))
             .bound("largest", tree.limit("jvm.heap_max"), Tone::Bad);
-        let pauses =
-            lines(format!("pauses-{place}"), format!("{name}: time it stood still"), ("share", Unit::Share))
-                .column("garbage collection", Role::Bad, format!("jvm.pause.{place}"))
-                .column("all safepoints", Role::Waiting, format!("jvm.safepoint.{place}"));
+        let pauses = lines(format!("pauses-{place}"), format!("{name}: time paused"), ("share", Unit::Share))
+            .column("garbage collection", Role::Bad, format!("jvm.pause.{place}"))
+            .column("all safepoints", Role::Waiting, format!("jvm.safepoint.{place}"));
         let section = section.chart(pages, heap).chart(pages, pauses);
         if !pages.moves(&format!("jvm.compiles.{place}")) {
             return section;
@@ -106,13 +105,12 @@ pub(super) fn section(pages: &Pages) -> Section {
     .column("idle, waiting for a disk", Role::Waiting, "host.iowait")
     .column("taken by the hypervisor", Role::Bad, "host.steal")
     .bound("processors", processors, Tone::Faint);
-    let who =
-        lines("who".to_owned(), "who else uses processors".to_owned(), ("processors", Unit::Processors))
-            .column("torment's loops", Role::Nth(0), "generator_cpu")
-            .column("torment in all", Role::Nth(1), "torment.cpu")
-            .column("torment's watch", Role::Nth(2), "torment.watch_cpu")
-            .column("torment, ready and waiting", Role::Waiting, "torment.loops_ready")
-            .column("others on this machine", Role::Bad, "host.neighbours_cpu");
+    let who = lines("who".to_owned(), "who uses the processors".to_owned(), ("processors", Unit::Processors))
+        .column("torment's loops", Role::Nth(0), "generator_cpu")
+        .column("torment in all", Role::Nth(1), "torment.cpu")
+        .column("torment's watch", Role::Nth(2), "torment.watch_cpu")
+        .column("torment, waiting for a processor", Role::Waiting, "torment.loops_ready")
+        .column("others on this machine", Role::Bad, "host.neighbours_cpu");
     let id = "disks".to_owned();
     let disks = lines(id, "disks busy".to_owned(), ("share of the time", Unit::Share));
     let disks =

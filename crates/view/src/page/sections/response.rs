@@ -11,7 +11,7 @@ pub(super) fn section(pages: &Pages) -> Section {
 fn heat(pages: &Pages) -> Chart {
     let mut chart =
         Chart::over_time("heat", "response times over time", Form::Heat, ("response time", Unit::Seconds))
-            .note("the darker, the more requests took that long")
+            .note("darker: more requests took that long")
             .log_y()
             .marks(still(&pages.run));
     chart.heat = pages.answers.grid();
@@ -25,7 +25,7 @@ fn spread(pages: &Pages) -> Chart {
         name => format!("distribution ({name})"),
     };
     Chart::of("distribution", title, Form::Lines, ("percentile", Unit::Percentile), ("time", Unit::Seconds))
-        .note("percent of requests that took no longer; times from the due time leave out no waiting")
+        .note("share of requests that took no longer; timed from when they were due, so no wait is left out")
         .log_x()
         .log_y()
         .points("response time", Role::NinetyNine, found.response)

@@ -4,7 +4,7 @@ use crate::document::{Chart, Form, Piece, Point, Role, Section, Table, Unit};
 use crate::page::pages::{Bounds, Pages};
 use crate::reason::why;
 use crate::summary::{curve_table, headline, told};
-use crate::{Kind, RunView, Tone, Trial, TrialState};
+use crate::{Kind, RunView, Tone, Trial, TrialState, hiccups};
 use record::{Purpose, Verdict};
 use units::{Nanos, Rate, Share};
 
@@ -17,7 +17,8 @@ pub(super) fn section(pages: &Pages) -> Section {
         return section;
     }
     let said: Vec<_> = headline(run).into_iter().chain(told(run)).collect();
-    let mut section = section.texts(said).chart(pages, chart(pages)).table(table(run));
+    let mut section =
+        section.texts(said).texts(hiccups::line(run)).chart(pages, chart(pages)).table(table(run));
     if let Some(Verdict::Limits { curve, .. }) = run.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         section = section.table(curve_table(curve));
     }
@@ -27,12 +28,14 @@ pub(super) fn section(pages: &Pages) -> Section {
 fn chart(pages: &Pages) -> Chart {
     let chart = Chart::of(
         "trials",
-        "trials, and the bounds closing",
+        "trials, and the bounds closing in",
         Form::Points,
         ("trial", Unit::Count),
         ("offered rate", Unit::PerSecond),
     )
-    .note("each trial at its rate, and after it the highest rate that holds and the lowest that fails");
+    .note(
+        "each trial at its rate, and the bounds after it: the highest rate that holds, the lowest that fails",
+    );
     let of = |state: TrialState| {
         let trials = pages.run.trials.iter().filter(move |trial| TrialState::of(trial) == state);
         trials.filter_map(move |trial| {
@@ -63,8 +66,8 @@ fn chart(pages: &Pages) -> Chart {
 /// Every trial with what it came to.
 fn table(run: &RunView) -> Table {
     let early = run.trials.len().saturating_sub(TRIALS);
-    let title = if early == 0 { "every trial".to_owned() } else { format!("the last {TRIALS} trials") };
-    let head = ["trial", "why", "offered", "for", "came out", "lost", "p50", "p99", "max", "what happened"];
+    let title = if early == 0 { "all trials".to_owned() } else { format!("the last {TRIALS} trials") };
+    let head = ["trial", "purpose", "offered", "duration", "result", "lost", "p50", "p99", "max", "reason"];
     let mut table = Table { text: vec![1, 4, 9], ..Table::new(&head).titled(title) };
     let shown = run.trials[early..].iter().filter(|trial| trial.purpose != Purpose::Load);
     shown.for_each(|trial| table.row(row(trial)));

@@ -10,7 +10,7 @@ use record::watch::Wait;
 const OTHER: &str = "other";
 
 pub(super) fn section(pages: &Pages) -> Section {
-    let mut section = Section::named("threads", "Where the target's threads are");
+    let mut section = Section::named("threads", "What the target's threads do");
     for (place, tree) in pages.seen.subjects.iter().enumerate() {
         let name = tree.title();
         section = section.chart(pages, processors(place, tree, &name));
@@ -19,7 +19,7 @@ pub(super) fn section(pages: &Pages) -> Section {
         }
         let ready = Chart::over_time(
             format!("ready-{place}"),
-            format!("{name}: ready, and waiting for a processor"),
+            format!("{name}: threads waiting for a processor"),
             Form::Lines,
             ("threads", Unit::Count),
         );
@@ -28,7 +28,7 @@ pub(super) fn section(pages: &Pages) -> Section {
         if pages.moves(&column) {
             let throttled = Chart::over_time(
                 format!("throttled-{place}"),
-                format!("{name}: periods in which the quota was used up"),
+                format!("{name}: periods throttled by the quota"),
                 Form::Lines,
                 ("share", Unit::Share),
             );

@@ -71,10 +71,14 @@ fn an_experiment() {
     golden("experiment", &document);
     let front = &document.front;
     let words = words(front);
-    assert_eq!(words[0], "1 better, 1 worse, 1 undecided · 4 blocks, 10 at most");
     assert_eq!(
-        words[1],
-        "better: “virtual threads”, writes: capacity ×1.24 (1.15–1.34); worse: “a pool of 50”, writes: capacity ×0.81 (0.76–0.86); 95 % sure of all answers together"
+        words[0],
+        "better: “virtual threads” (VIRTUAL_THREADS false → true), writes: capacity ×1.24 (1.15–1.34); worse: “a pool of 50” (POOL_SIZE 10 → 50), writes: capacity ×0.81 (0.76–0.86); 95 % sure of all answers together"
+    );
+    assert_eq!(words[1], "1 better, 1 worse, 1 undecided · 4 of at most 10 blocks");
+    assert_eq!(
+        words[2],
+        "next: adopt VIRTUAL_THREADS false → true; to decide “virtual threads answer faster”, ask for more blocks (most and budget in [try])"
     );
     let experiment = section(front, "experiment");
     let starts = experiment.tables.iter().find(|table| table.title.starts_with("starts")).expect("a table");
@@ -120,11 +124,13 @@ fn the_picture_of_an_experiment_has_every_start_and_every_answer() {
     let expected = [
         ("baseline", "", Tone::Plain),
         ("placebo", "differs, but is the same", Tone::Bad),
-        ("virtual threads", "better", Tone::Good),
-        ("a pool of 50", "worse", Tone::Bad),
+        ("“virtual threads”", "better", Tone::Good),
+        ("“a pool of 50”", "worse", Tone::Bad),
     ];
     assert_eq!(rows, expected);
-    assert!(capacity.rows[2].note.starts_with("gave first: "), "{:?}", capacity.rows[2]);
+    let note = &capacity.rows[2].note;
+    assert!(note.starts_with("VIRTUAL_THREADS false → true · gave first: "), "{note}");
+    assert!(!capacity.x.mirrored && p99.x.mirrored, "in both the better lies to the right");
     let [estimates, starts] = capacity.series.as_slice() else { panic!("{:?}", capacity.series) };
     let found: Vec<_> = estimates.points.iter().map(|point| (point.y.round(), point.x, point.low)).collect();
     assert_eq!(found, [(1.0, 1.2, Some(1.12)), (2.0, 1.24, Some(1.15)), (3.0, 0.81, Some(0.76))]);
@@ -161,13 +167,13 @@ fn the_picture_of_an_experiment_is_an_image() {
     let marks = front.pictures.iter().flat_map(|chart| &chart.series).map(|series| series.points.len());
     assert_eq!(picture.matches("<g><title>").count(), marks.sum::<usize>());
     for said in [
-        "<title>virtual threads, ×1.24 (×1.15–×1.34), better</title>",
-        "<title>virtual threads, block 4, void, ×",
+        "<title>“virtual threads”, ×1.24 (×1.15–×1.34), better</title>",
+        "<title>“virtual threads”, block 4, void, ×",
         ">no difference that matters<",
         ">undecided<",
         ">×0.8<",
         ">small: each start, hollow: void<",
-        ">ratio to the baseline<",
+        ">ratio to the baseline; better to the right<",
     ] {
         assert!(picture.contains(said), "no {said} in {picture}");
     }

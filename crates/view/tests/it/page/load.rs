@@ -6,7 +6,7 @@ use record::{Outcome, Purpose};
 use torment_view::document::{Document, Timeline};
 use torment_view::page::Pages;
 
-/// The rare things on the axis of all others: requests that were sent once more, and moments in which the target stood still.
+/// The rare things on the axis of all others: requests that were sent once more, and moments in which the target was frozen.
 #[test]
 fn what_happens_now_and_then_is_drawn_where_it_happened() {
     let of = |load| document(&Pages::of(&Run::start("run").trial(load).judged(Some(true)).events));
@@ -29,7 +29,7 @@ fn what_happens_now_and_then_is_drawn_where_it_happened() {
         3 * (5 + 1),
         "five in each panel, and what they are"
     );
-    assert_eq!(image.matches(">stood still</text>").count(), 3, "{image}");
+    assert_eq!(image.matches(">frozen</text>").count(), 3, "{image}");
     for id in ["rate", "response-time", "waiting", "heat"] {
         let marks: Vec<f64> = chart(&froze.front, id).marks.iter().map(|mark| mark.to - mark.from).collect();
         assert!(!marks.is_empty() && marks.iter().all(|length| *length > 0.5), "{id}: {marks:?}");
@@ -61,14 +61,14 @@ fn a_load_that_fails_its_goal() {
     for drawn in [
         ">rate, a second<",
         ">response time<",
-        ">requests that wait<",
+        ">outstanding requests<",
         "course ninety-nine",
         ">15 s<",
         ">400<",
     ] {
         assert!(image.contains(drawn), "no {drawn} in {image}");
     }
-    assert!(!image.contains("NaN") && !image.contains("inf") && !image.contains("stood still"), "{image}");
+    assert!(!image.contains("NaN") && !image.contains("inf") && !image.contains("frozen"), "{image}");
     let nothing = Document { timeline: Timeline::default(), ..document.clone() };
     assert!(!torment_view::svg(&nothing).expect("its axes").contains("course ninety-nine"));
     let outcomes = chart(front, "outcomes");

@@ -79,11 +79,11 @@ fn a_search_is_written_as_markdown() {
     let text = torment_view::markdown(&front, Some("report-limit.svg"));
     for said in [
         "# torment find http://127.0.0.1:8080/queue?us=500\n\n**holds 1,984 requests/s** (between 1,984 and 2,016;",
-        "The way of a request: requests → torment: 1 loop → 400 connections → 200 workers → **10 connections** (gave first) → 10 sessions",
-        "![where it breaks: each mark is a quantile of one trial;",
+        "Request path: requests → torment: 1 loop → 400 connections → 200 workers → **10 connections** (gave first) → 10 sessions",
+        "![where it breaks: each mark is a percentile of one trial;",
         "](report-limit.svg)\n\n## Doubts\n\n- ",
         "\n## What gave first\n",
-        "\n### every trial\n\n| trial | why | offered |",
+        "\n### all trials\n\n| trial | purpose | offered |",
         "\n| response time | p50 | p99 | max | waiting |\n| --- | ---: |",
         "\n## How it was measured\n\n- goal: zero-drop\n- machine: hill: Abacus 3000, 2 processors",
         "\n    target = \"http://127.0.0.1:8080/queue?us=500\"\n",
@@ -254,7 +254,7 @@ fn what_is_asked_now_stands_under_the_picture() {
         pages.run.running = running;
         document(&pages).front.pictures[0].note.clone()
     };
-    let always = "each mark is a quantile of one trial";
+    let always = "each mark is a percentile of one trial";
     let now = caption(begun().begin(&good(1240.0), 4), true);
     assert!(now.starts_with(&format!("now: 1,240/s, to narrow the interval; {always}")), "{now}");
     for (run, running) in [(begun(), true), (begun().begin(&good(1240.0), 4), false)] {
@@ -269,7 +269,7 @@ fn what_is_asked_now_stands_under_the_picture() {
 fn a_limit_that_was_not_found_is_open_above() {
     let us = |text: &str| text.parse().expect("a duration");
     let making = Making {
-        most: 94_310.0,
+        most: 3_610.0,
         user: us("2.1us"),
         kernel: us("6.3us"),
         worked: 0.97,
@@ -293,15 +293,22 @@ fn a_limit_that_was_not_found_is_open_above() {
     assert!(words[0].starts_with("holds at least 1,984 requests/s"), "{words:?}");
     assert!(!words[0].contains("4,000"), "{words:?}");
     assert!(
-        words[1].starts_with("torment is the limit, not the target: against it torment makes 94,310 "),
+        words[1]
+            == "torment is the limit, not the target: asked for 4,000 requests/s, it fell behind and sent at most 3,610",
         "{words:?}"
     );
-    assert!(words[2].starts_with("next: give torment more loops"), "{words:?}");
+    assert!(words[2].starts_with("next: give torment more idle processors"), "{words:?}");
     let limit = &front.pictures[0];
     let bands: Vec<_> = limit.bands.iter().map(|band| (band.from, band.to, band.tone)).collect();
     assert_eq!((limit.title.as_str(), bands), ("what it holds", vec![(Some(1984.0), None, Tone::Faint)]));
     assert!(limit.bounds.iter().any(|bound| bound.name == "holds at least"), "{:?}", limit.bounds);
+    assert!(limit.note.ends_with("; hollow: void, for torment fell behind"), "{}", limit.note);
+    assert_eq!(front.pictures.len(), 1, "none was bad, so that there is nothing to be seen of how many were");
     let picture = image(&front).expect("a search has a picture");
+    assert!(
+        picture.contains("full: good, crossed: bad, hollow: void<"),
+        "the key has what is there: {picture}"
+    );
     assert!(picture.contains(">not known<"), "there is room for what lies beyond: {picture}");
     assert!(!said(section(&front, "evidence")).contains(sentence));
     assert!(!front.doubts.iter().any(|doubt| doubt.text.contains("was late by 4 ms")), "{:?}", front.doubts);

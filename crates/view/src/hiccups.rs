@@ -1,0 +1,53 @@
+//! Response times below a limit that are higher than those nearer to it: a reader wonders, and the load is not the reason.
+
+use crate::{RunView, Text, Tone, Trial};
+use record::{CurvePoint, Purpose, Verdict};
+use units::{Nanos, Share};
+
+/// A 99th percentile so many times that of a higher rate is not the load's.
+pub(crate) const ABOVE: f64 = 1.5;
+/// From fewer requests than this a 99th percentile is that of fewer than twenty.
+const FEW: u64 = 2_000;
+
+/// Below the table of response times: which of them is higher than one further on, and why; of several the one that is most so.
+pub(crate) fn line(view: &RunView) -> Option<Text> {
+    let curve = curve(view)?;
+    let pairs =
+        curve.iter().enumerate().flat_map(|(nth, point)| curve[nth + 1..].iter().map(move |on| (point, on)));
+    let times = |(point, on): &(&CurvePoint, &CurvePoint)| {
+        point.response_p99.as_secs_f64() / on.response_p99.as_secs_f64().max(1e-9)
+    };
+    let (point, on) =
+        pairs.filter(|pair| times(pair) > ABOVE).max_by(|a, b| times(a).total_cmp(&times(b)))?;
+    let percent = |point: &CurvePoint| Share((point.share * 100.0).round() / 100.0);
+    let text = format!(
+        "p99 at {} is higher than at {}: {}",
+        percent(point),
+        percent(on),
+        why(view, point.rate.0, point.response_p50 <= on.response_p50.max(Nanos(1)) * 2)
+    );
+    Some(Text::empty().and(Tone::Faint, text))
+}
+
+/// Why the 99th percentile at this rate says nothing of the load.
+pub(crate) fn why(view: &RunView, rate: f64, is_median_low: bool) -> String {
+    let at_it = |trial: &&Trial| trial.purpose == Purpose::Curve && trial.is_at(rate);
+    let Some(trial) = view.trials.iter().rev().find(at_it) else { return "a single slow trial".to_owned() };
+    let froze =
+        view.freezes().is_some_and(|found| found.each.iter().any(|freeze| freeze.trial == trial.number));
+    let length = Nanos::from_secs(trial.loaded.as_secs_f64().round().max(1.0) as u64);
+    let one = format!("one trial of {length}");
+    match trial.figures.due {
+        _ if froze => format!("{one}, in which the target froze"),
+        due if due < FEW => format!("{one} and {}, so a few slow ones decide", trial.count(due)),
+        _ if is_median_low => format!("{one}; p50 is no higher, so this is a hiccup and not the load"),
+        _ => format!("{one}, slow for another reason than its rate"),
+    }
+}
+
+fn curve(view: &RunView) -> Option<&[CurvePoint]> {
+    match view.end.as_ref()?.verdict.as_ref()? {
+        Verdict::Limits { curve, .. } => Some(curve),
+        _ => None,
+    }
+}

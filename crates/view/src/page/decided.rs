@@ -1,0 +1,58 @@
+//! What an experiment decided, and what to do about it.
+
+use crate::RunView;
+use crate::document::{Text, Tone};
+use crate::experiment::{Names, Row, answer_word, ratio, rows};
+use crate::words::quoted;
+use record::Answer;
+
+/// The hypotheses that are decided one way or the other, each with what was changed.
+pub(super) fn answered(view: &RunView) -> Option<Text> {
+    let (names, standing) = Names::of(view).zip(view.standing.as_ref())?;
+    let mut line = Text::empty();
+    for row in rows(&names, standing) {
+        let (word, tone) = answer_word(row.judged.answer);
+        let Some(interval) = row.judged.ratio.as_ref().filter(|_| matches!(tone, Tone::Good | Tone::Bad))
+        else {
+            continue;
+        };
+        let comma = if line.pieces.is_empty() { "" } else { "; " };
+        let (name, what) = (quoted(&row.judged.name), names.measured(row.asked.probe, row.asked.measure));
+        let changed = changed(&names, &row).map(|changed| format!(" ({changed})")).unwrap_or_default();
+        line =
+            line.then(comma).and(tone, word).then(format!(": {name}{changed}, {what} {}", ratio(interval)));
+    }
+    let sure = format!("; {} sure of all answers together", names.design.confidence);
+    (!line.pieces.is_empty()).then(|| line.and(Tone::Faint, sure))
+}
+
+/// What is changed where a hypothesis is about one arm alone.
+fn changed(names: &Names<'_>, row: &Row<'_>) -> Option<String> {
+    let mut raised = row.asked.contrast.iter().filter(|(_, weight)| *weight > 0.0);
+    let (arm, _) = raised.next().filter(|_| row.asked.contrast.len() == 2)?;
+    let changes = names.changes(*arm);
+    (!changes.is_empty()).then(|| changes.join(", "))
+}
+
+/// What to do now: what helped is to be kept, what is open wants more blocks, and otherwise the plan is as good as any of its variants.
+pub(super) fn next(view: &RunView) -> Option<Text> {
+    let (names, standing) = Names::of(view).zip(view.standing.as_ref())?;
+    view.end.as_ref()?;
+    let rows = rows(&names, standing);
+    let of = |answer: Answer| rows.iter().filter(move |row| row.judged.answer == answer);
+    let mut said: Vec<String> = Vec::new();
+    let better: Vec<String> = of(Answer::Better).filter_map(|row| changed(&names, row)).collect();
+    if !better.is_empty() {
+        said.push(format!("adopt {}", better.join("; ")));
+    }
+    let open: Vec<String> = of(Answer::Undecided).map(|row| quoted(&row.judged.name)).collect();
+    if !open.is_empty() {
+        said.push(format!("to decide {}, ask for more blocks (most and budget in [try])", open.join(", ")));
+    }
+    let is_kept = !rows.is_empty()
+        && rows.iter().all(|row| matches!(row.judged.answer, Answer::Worse | Answer::NoDifference));
+    if is_kept {
+        said.push("keep the plan as it stands".to_owned());
+    }
+    (!said.is_empty()).then(|| Text::labelled("next", said.join("; ")))
+}

@@ -1,0 +1,177 @@
+//! Trials on the other side of a limit than where they are looked for: bad ones where it holds, good ones beyond it; and which of the good
+//! ones stand for it.
+
+use crate::words::number;
+use crate::{RunView, Trial, TrialState, Words};
+use record::{Limit, Purpose};
+
+/// Rates are the same to a reader if they differ by less than this share.
+const ALIKE: f64 = 0.0005;
+
+/// Every trial that tells something of the limit, with where it stands on the axis: at its rate, or, of a search whose trials all
+/// have one rate, at how many connections were open.
+pub(crate) fn judged(view: &RunView) -> impl Iterator<Item = (f64, &Trial)> {
+    let at = |trial: &Trial| match trial.words {
+        Words::Connections => Some(trial.figures.connections as f64),
+        Words::Requests | Words::Processes => trial.rate.map(|rate| rate.0),
+    };
+    view.trials
+        .iter()
+        .filter(|trial| !matches!(trial.purpose, Purpose::WarmUp | Purpose::Recovery))
+        .filter_map(move |trial| Some((at(trial)?, trial)))
+}
+
+/// The good trials that were made to find the limit.
+pub(crate) fn measured_well(view: &RunView) -> impl Iterator<Item = &Trial> {
+    view.trials.iter().filter(|trial| {
+        matches!(trial.purpose, Purpose::Measure | Purpose::Confirm)
+            && TrialState::of(trial) == TrialState::Good
+    })
+}
+
+/// How many marks lie on the other side of what a picture draws as the limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Strays {
+    /// Bad, at what holds or below.
+    pub bad: usize,
+    /// The same from before the warm-up: of a target that was still cold.
+    pub cold: usize,
+    /// Good, above it.
+    pub good: usize,
+    /// Void, at what holds or below.
+    pub void: usize,
+    /// Void, above it.
+    pub void_above: usize,
+    /// Between which rates the void ones were asked for.
+    pub asked: Option<(f64, f64)>,
+}
+
+impl Strays {
+    pub fn of(view: &RunView) -> Self {
+        let mut found = Self::default();
+        let Some(held) = view.limits.first().and_then(|limit| limit.held.or(limit.lower)) else {
+            return found;
+        };
+        let warmed = view.trials.iter().find(|trial| trial.purpose == Purpose::WarmUp);
+        let is_cold = |trial: &Trial| warmed.is_some_and(|warmed| trial.number < warmed.number);
+        for (at, trial) in judged(view) {
+            let holds = at <= held * (1.0 + ALIKE);
+            match TrialState::of(trial) {
+                TrialState::Bad if holds && is_cold(trial) => found.cold += 1,
+                TrialState::Bad if holds => found.bad += 1,
+                TrialState::Good if !holds => found.good += 1,
+                TrialState::Void => {
+                    *(if holds { &mut found.void } else { &mut found.void_above }) += 1;
+                    let (least, most) = found.asked.unwrap_or((at, at));
+                    found.asked = Some((least.min(at), most.max(at)));
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// What there is to say of them under a picture; nothing if all lie where they are looked for.
+    pub fn words(self, view: &RunView) -> String {
+        let Self { bad, cold, good, void, void_above, asked } = self;
+        let lie = |count: usize, what: &str| match count {
+            1 => format!("1 {what} lies"),
+            count => format!("{count} {what}s lie"),
+        };
+        let mut said = String::new();
+        if bad > 0 {
+            said += &format!(
+                "; {} at or below the line, for the limit is what nine in ten trials hold",
+                lie(bad, "bad trial")
+            );
+        }
+        if cold > 0 {
+            said += &format!("; {} below it from before the warm-up", lie(cold, "bad trial"));
+        }
+        // Beyond a limit that was found, what lies there is said by its shade.
+        if good > 0 && view.fails_at().is_none() && view.end.is_some() {
+            said += &format!("; {} beyond the line: too little to count as held", lie(good, "good trial"));
+        }
+        if void + void_above > 0 {
+            said += match view.is_ours() {
+                true => "; hollow: void, for torment fell behind",
+                false => "; hollow: void, does not count",
+            };
+            if let Some((least, most)) = asked.filter(|(least, most)| view.is_ours() && least < most) {
+                said += &format!("; drawn at the rate asked for, {} to {}", number(least), number(most));
+            }
+        }
+        if void > 0 {
+            said +=
+                &format!("; {} at or below the line, where other trials were good", lie(void, "void one"));
+        }
+        said
+    }
+}
+
+/// Trials at one rate stand in one place of a picture if they differ by less than this share.
+pub(crate) const PLACE: f64 = 0.005;
+
+/// How many good trials stand at a rate in the picture, with how many requests were due in them and how many of those were bad.
+pub(crate) fn good_at(view: &RunView, rate: f64) -> (u64, (u64, u64)) {
+    let there = judged(view)
+        .filter(|(at, trial)| (at / rate - 1.0).abs() <= PLACE && TrialState::of(trial) == TrialState::Good);
+    there.fold((0, (0, 0)), |(count, (due, lost)), (_, trial)| {
+        (count + 1, (due + trial.figures.due, lost + trial.figures.outcomes.bad()))
+    })
+}
+
+/// The good trials that stand for a limit which was estimated: the highest of all, as far as they are not beyond its interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Stood {
+    pub good: usize,
+    /// Bad ones among them, from the lowest of them up to what holds.
+    pub bad: usize,
+    /// The lowest of their rates, and the highest.
+    pub lowest: f64,
+    pub highest: f64,
+    /// Requests of the good ones that were due, and those of them that were bad.
+    pub due: u64,
+    pub lost: u64,
+}
+
+impl Stood {
+    /// None of a limit that was not estimated, and where the trials are not those that it was estimated from.
+    pub fn of(view: &RunView, limit: &Limit) -> Option<Self> {
+        let held = limit.held?;
+        let rate = |trial: &Trial| trial.rate.map_or(0.0, |rate| rate.0);
+        let mut good: Vec<&Trial> = measured_well(view).collect();
+        good.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+        good.truncate(limit.good_trials as usize);
+        let due = |trials: &[&Trial]| trials.iter().map(|trial| trial.figures.due).sum::<u64>();
+        if good.is_empty() || due(&good) != limit.lower_due {
+            return None;
+        }
+        let most = limit.upper.unwrap_or(f64::INFINITY) * (1.0 + ALIKE);
+        if good.iter().any(|trial| rate(trial) <= most) {
+            good.retain(|trial| rate(trial) <= most);
+        }
+        let (highest, lowest) = (rate(good[0]), rate(good[good.len() - 1]));
+        let since = view.trials.iter().find(|trial| trial.purpose == Purpose::WarmUp).map_or(0, |t| t.number);
+        let bad = view.trials.iter().filter(|trial| {
+            matches!(trial.purpose, Purpose::Measure | Purpose::Confirm)
+                && trial.number > since
+                && TrialState::of(trial) == TrialState::Bad
+                && (lowest..=held * (1.0 + ALIKE)).contains(&rate(trial))
+        });
+        Some(Self {
+            good: good.len(),
+            bad: bad.count(),
+            lowest,
+            highest,
+            due: due(&good),
+            lost: good.iter().map(|trial| trial.figures.outcomes.bad()).sum(),
+        })
+    }
+
+    /// `at 1,983 to 1,991`. Who multiplies the rates by the length of the trials gets the requests that are counted.
+    pub fn at(&self) -> String {
+        let (lowest, highest) = (number(self.lowest), number(self.highest));
+        if lowest == highest { format!("at {highest}") } else { format!("at {lowest} to {highest}") }
+    }
+}
