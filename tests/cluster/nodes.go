@@ -1,6 +1,6 @@
 // Hollow nodes: what the scheduler binds to them runs as processes of this machine, each pod in a network namespace of its own and in a root that holds
-// its image's one file. Their status, signals and ends are a kubelet's, as far as torment depends on them. There is no kubelet, no runtime, no
-// enforced policy.
+// its image's one file. Their status, signals and ends are a kubelet's, as far as torment depends on them; logs and forwarded ports are served by a
+// kubelet's own code. There is no kubelet, no runtime, no enforced policy.
 package main
 
 import (
@@ -29,6 +29,8 @@ import (
 const (
 	bridge  = "torment-k8s"
 	network = "10.99.0."
+	// Where the API server finds the kubelet of each.
+	kubelet = 26250
 	// As the image has it.
 	user = "65532"
 	// A node that says nothing for 40 s is taken for dead.
@@ -44,13 +46,20 @@ type hollow struct {
 	image  string
 	binary string
 	lock   sync.Mutex
-	pods   map[string]*running
-	last   int
+	// By their identity, and by namespace and name.
+	pods  map[string]*running
+	names map[string]*running
+	last  int
 }
 
 // A pod that was taken over from the scheduler.
 type running struct {
 	process *os.Process
+	address string
+	// The file with its words.
+	said string
+	// Where it is, and what names are there.
+	root, namespace, hosts string
 	// Sent to once.
 	asked bool
 	ended bool
@@ -75,7 +84,8 @@ func nodes(arguments []string) error {
 	if err != nil {
 		return err
 	}
-	node := &hollow{client: client, folder: *folder, image: *image, binary: *binary, pods: map[string]*running{}, last: 1}
+	node := &hollow{client: client, folder: *folder, image: *image, binary: *binary, last: 1}
+	node.pods, node.names = map[string]*running{}, map[string]*running{}
 	if err := command("ip", "link", "add", bridge, "type", "bridge"); err != nil {
 		return err
 	}
@@ -83,6 +93,12 @@ func nodes(arguments []string) error {
 		return err
 	}
 	if err := command("ip", "link", "set", bridge, "up"); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(*folder, 0o755); err != nil {
+		return err
+	}
+	if err := node.serve(fmt.Sprintf("127.0.0.1:%d", kubelet)); err != nil {
 		return err
 	}
 	for _, name := range flags.Args() {
@@ -101,6 +117,7 @@ func nodes(arguments []string) error {
 		if time.Since(beaten) > heartbeat {
 			beaten = time.Now()
 		}
+		node.namesKnown()
 		time.Sleep(poll)
 	}
 }
@@ -125,8 +142,10 @@ func (h *hollow) appear(name, cpus string) error {
 			"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
 		}},
 		Status: core.NodeStatus{
-			Capacity:    has,
-			Allocatable: has,
+			Addresses:       []core.NodeAddress{{Type: core.NodeInternalIP, Address: "127.0.0.1"}},
+			DaemonEndpoints: core.NodeDaemonEndpoints{KubeletEndpoint: core.DaemonEndpoint{Port: kubelet}},
+			Capacity:        has,
+			Allocatable:     has,
 			Conditions: []core.NodeCondition{{
 				Type: core.NodeReady, Status: core.ConditionTrue, Reason: "Hollow", LastHeartbeatTime: now, LastTransitionTime: now,
 			}},
@@ -240,8 +259,23 @@ func (h *hollow) files(pod *core.Pod, root string) error {
 	return nil
 }
 
+// Names of services come and go while pods run.
+func (h *hollow) namesKnown() {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	for _, known := range h.pods {
+		if known.ended {
+			continue
+		}
+		if hosts := h.hosts(known.namespace); hosts != known.hosts {
+			known.hosts = hosts
+			_ = os.WriteFile(filepath.Join(known.root, "etc", "hosts"), []byte(hosts), 0o644)
+		}
+	}
+}
+
 // The names of services are those of their pods: nothing here has an address for all of them.
-func (h *hollow) hosts() string {
+func (h *hollow) hosts(namespace string) string {
 	lines := "127.0.0.1 localhost\n"
 	slices, err := h.client.DiscoveryV1().EndpointSlices("").List(context.Background(), meta.ListOptions{})
 	if err != nil {
@@ -252,6 +286,9 @@ func (h *hollow) hosts() string {
 		for _, endpoint := range slice.Endpoints {
 			name := service + "." + slice.Namespace
 			lines += fmt.Sprintf("%s %s %s.svc %s.svc.cluster.local\n", endpoint.Addresses[0], name, name, name)
+			if slice.Namespace == namespace {
+				lines += endpoint.Addresses[0] + " " + service + "\n"
+			}
 		}
 	}
 	return lines
@@ -283,7 +320,8 @@ func (h *hollow) start(pod *core.Pod) error {
 		}
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(root, "etc", "hosts"), []byte(h.hosts()), 0o644); err != nil {
+	hosts := h.hosts(pod.Namespace)
+	if err := os.WriteFile(filepath.Join(root, "etc", "hosts"), []byte(hosts), 0o644); err != nil {
 		return err
 	}
 	if err := os.Link(h.binary, filepath.Join(root, "torment")); err != nil && !os.IsExist(err) {
@@ -314,9 +352,10 @@ func (h *hollow) start(pod *core.Pod) error {
 	if err := process.Start(); err != nil {
 		return err
 	}
-	known := &running{process: process.Process}
+	known := &running{process: process.Process, address: address, said: said.Name(), root: root, namespace: pod.Namespace, hosts: hosts}
 	h.lock.Lock()
 	h.pods[string(pod.UID)] = known
+	h.names[pod.Namespace+"/"+pod.Name] = known
 	h.lock.Unlock()
 	began := meta.Now()
 	h.tell(pod, func(status *core.PodStatus) {
