@@ -107,7 +107,7 @@ func nodes(arguments []string) error {
 		}
 	}
 	beaten := time.Now()
-	for {
+	for round := 0; ; round++ {
 		for _, name := range flags.Args() {
 			if time.Since(beaten) > heartbeat {
 				node.beat(name)
@@ -117,7 +117,9 @@ func nodes(arguments []string) error {
 		if time.Since(beaten) > heartbeat {
 			beaten = time.Now()
 		}
-		node.namesKnown()
+		if round%5 == 0 {
+			node.namesKnown()
+		}
 		time.Sleep(poll)
 	}
 }
