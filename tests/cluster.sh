@@ -12,6 +12,7 @@ torment=${TORMENT_BIN:-$(ls -t ${CARGO_TARGET_DIR:-target}/*/debug/torment ${CAR
 missing=
 has etcd || missing="$missing etcd-server"
 has ip || missing="$missing iproute2"
+has containerd && has runc || missing="$missing containerd runc"
 if [ -n "$missing" ]; then
     has apt-get || { echo "tests/cluster.sh: not installed:$missing" >&2; exit 2; }
     # It would start a service of its own.
@@ -20,6 +21,7 @@ if [ -n "$missing" ]; then
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
     [ -z "${made:-}" ] || rm -f "$keep"
 fi
+tests/cluster/image.sh "$(realpath "$torment")"
 tests/cluster/build.sh "$kept"
 
 work=$(mktemp -d /tmp/torment-cluster-XXXXXX)
