@@ -120,7 +120,10 @@ impl PodSite {
         if missing.is_empty() {
             return row(right.what, format!("you may {} them", right.verbs.join(" and ")));
         }
-        let found = row(right.what, format!("you may not {} them in namespace {}", missing.join(" or "), self.kubectl.namespace));
+        let found = row(
+            right.what,
+            format!("you may not {} them in namespace {}", missing.join(" or "), self.kubectl.namespace),
+        );
         let role = format!(
             "whoever administers it: kubectl create rolebinding torment --clusterrole=edit --user=YOU -n {}",
             self.kubectl.namespace
@@ -135,7 +138,11 @@ impl PodSite {
     /// Whether the server takes the objects, each field of them.
     fn accepted(&self) -> Allowance {
         let objects = self.objects("doctor".to_owned(), WORKERS, AN_HOUR, None);
-        let all = format!("{}---\n{}", objects.job(), objects.belongings("00000000-0000-0000-0000-000000000000", ""));
+        let all = format!(
+            "{}---\n{}",
+            objects.job(),
+            objects.belongings("00000000-0000-0000-0000-000000000000", "")
+        );
         let arguments = ["create", "--dry-run=server", "--validate=strict", "-f", "-", "-o", "name"];
         let row = row("objects", "a job, a secret and a network policy are accepted as they are");
         match self.kubectl.ask("asking whether the objects are accepted", &arguments, &all) {
@@ -163,11 +170,21 @@ impl PodSite {
 fn aged(version: &str) -> Allowance {
     let found = row("Kubernetes", version);
     match number(version) {
-        None => Allowance { bearing: Bearing::Unknown, found: "it does not say its version".to_owned(), ..found },
+        None => {
+            Allowance { bearing: Bearing::Unknown, found: "it does not say its version".to_owned(), ..found }
+        }
         Some(number) if number >= OLDEST => found,
         Some(_) => {
-            let remedy = Remedy { now: None, for_good: Some("a newer cluster; or torment worker --join by other means".to_owned()) };
-            bad(found, Bearing::Hinders, "jobs that replace a lost worker are there from 1.29 on", Some(remedy))
+            let remedy = Remedy {
+                now: None,
+                for_good: Some("a newer cluster; or torment worker --join by other means".to_owned()),
+            };
+            bad(
+                found,
+                Bearing::Hinders,
+                "jobs that replace a lost worker are there from 1.29 on",
+                Some(remedy),
+            )
         }
     }
 }

@@ -73,6 +73,14 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
     rest.split_once(to).map(|(inside, _)| inside)
 }
 
+/// So kubectl says that nobody answers; and what stands before the reason.
+const UNREACHED: [(&str, &str); 4] = [
+    ("Unable to connect to the server", "Unable to connect to the server: "),
+    ("The connection to the server", "The connection to the server "),
+    ("couldn't get current server API", "couldn't get current server API group list: "),
+    ("failed to download openapi", "failed to download openapi: "),
+];
+
 fn words(doing: &str, said: &str, context: &str, namespace: &str) -> String {
     let line = last(said);
     let line = line.trim_start_matches("error: ").trim_start_matches("Error: ");
@@ -92,12 +100,18 @@ fn words(doing: &str, said: &str, context: &str, namespace: &str) -> String {
              --on k8s:CONTEXT/NAMESPACE"
         );
     }
-    if line.contains("(Unauthorized)") || line.contains("must be logged in") || line.contains("provide credentials") {
+    if line.contains("(Unauthorized)")
+        || line.contains("must be logged in")
+        || line.contains("provide credentials")
+    {
         return format!("{context} does not know you: log in to it as ever ({line})");
     }
-    for unreached in ["Unable to connect to the server", "The connection to the server", "couldn't get current server API"] {
+    // What objects look like is asked of the server first.
+    let line = line.split("; if you choose to ignore these errors").next().unwrap_or(line);
+    for (unreached, behind) in UNREACHED {
         if line.contains(unreached) {
-            return format!("the cluster of context {context} is not reached: {line}");
+            let why = line.split_once(behind).map_or(line, |(_, why)| why);
+            return format!("the cluster of context {context} is not reached: {why}");
         }
     }
     format!("kubectl, {doing}: {line}")
@@ -150,12 +164,18 @@ mod tests {
             (
                 "Error from server (Forbidden): error when creating \"STDIN\": jobs.batch is forbidden: User \"dev\" cannot create resource \
                  \"jobs\" in API group \"batch\" in the namespace \"load\"\n",
-                vec!["dev may not create jobs in namespace load of context lab", "--clusterrole=edit --user=dev -n load"],
+                vec![
+                    "dev may not create jobs in namespace load of context lab",
+                    "--clusterrole=edit --user=dev -n load",
+                ],
             ),
             (
                 "Error from server (Forbidden): services \"clinic\" is forbidden: User \"system:serviceaccount:ci:bot\" cannot get resource \
                  \"services\" in API group \"\" in the namespace \"shop\"",
-                vec!["may not get services in namespace shop", "--clusterrole=view --serviceaccount=ci:bot -n shop"],
+                vec![
+                    "may not get services in namespace shop",
+                    "--clusterrole=view --serviceaccount=ci:bot -n shop",
+                ],
             ),
             (
                 "Error from server (Forbidden): nodes is forbidden: User \"dev\" cannot list resource \"nodes\" in API group \"\" at the \
@@ -165,7 +185,10 @@ mod tests {
             (
                 "Error from server (Forbidden): error when creating \"STDIN\": pods \"torment-x\" is forbidden: violates PodSecurity \
                  \"restricted:latest\": hostPID",
-                vec!["namespace load forbids the pods: \"restricted:latest\": hostPID", "pod-security.kubernetes.io/enforce"],
+                vec![
+                    "namespace load forbids the pods: \"restricted:latest\": hostPID",
+                    "pod-security.kubernetes.io/enforce",
+                ],
             ),
             (
                 "Error from server (Forbidden): error when creating \"STDIN\": pods \"torment-x\" is forbidden: exceeded quota: few, \
@@ -180,10 +203,20 @@ mod tests {
                 "Error from server (NotFound): error when creating \"STDIN\": namespaces \"load\" not found",
                 vec!["there is no namespace load in lab", "create namespace load"],
             ),
-            ("error: You must be logged in to the server (Unauthorized)", vec!["lab does not know you: log in"]),
+            (
+                "error: You must be logged in to the server (Unauthorized)",
+                vec!["lab does not know you: log in"],
+            ),
             (
                 "Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout",
-                vec!["the cluster of context lab is not reached: Unable to connect", "i/o timeout"],
+                vec!["the cluster of context lab is not reached: dial tcp", "i/o timeout"],
+            ),
+            (
+                "error: error validating \"STDIN\": error validating data: failed to download openapi: Get \"https://127.0.0.1:9/\": dial tcp \
+                 127.0.0.1:9: connect: connection refused; if you choose to ignore these errors, turn validation off with --validate=false",
+                vec![
+                    "the cluster of context lab is not reached: Get \"https://127.0.0.1:9/\": dial tcp 127.0.0.1:9: connect: connection refused",
+                ],
             ),
             ("warning: x\nerror: strange\n\n", vec!["kubectl, asking: strange"]),
         ] {

@@ -177,13 +177,22 @@ mod tests {
         };
         let index = json("index.json");
         let entry = &index["manifests"][0];
-        assert_eq!(entry["annotations"]["io.containerd.image.name"], json!("docker.io/library/torment:1.2.3"));
+        assert_eq!(
+            entry["annotations"]["io.containerd.image.name"],
+            json!("docker.io/library/torment:1.2.3")
+        );
         let manifest = json(&blob(entry));
         let (config_name, layer_name) = (blob(&manifest["config"]), blob(&manifest["layers"][0]));
         let config = json(&config_name);
-        assert_eq!(config["rootfs"]["diff_ids"][0], manifest["layers"][0]["digest"], "the layer is not packed");
+        assert_eq!(
+            config["rootfs"]["diff_ids"][0], manifest["layers"][0]["digest"],
+            "the layer is not packed"
+        );
         assert_eq!((&config["architecture"], &config["config"]["User"]), (&json!("arm64"), &json!(USER)));
-        assert_eq!(unpacked(&files[&layer_name]), BTreeMap::from([("torment".to_owned(), b"#!program".to_vec())]));
+        assert_eq!(
+            unpacked(&files[&layer_name]),
+            BTreeMap::from([("torment".to_owned(), b"#!program".to_vec())])
+        );
         let docker = json("manifest.json");
         assert_eq!(
             docker,
@@ -194,7 +203,8 @@ mod tests {
 
     #[test]
     fn tar_reads_it() {
-        let Ok(mut tar) = Command::new("tar").args(["-tvf", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
+        let Ok(mut tar) =
+            Command::new("tar").args(["-tvf", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
         else {
             eprintln!("SKIPPED: there is no tar here");
             return;

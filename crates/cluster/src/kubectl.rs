@@ -43,13 +43,7 @@ impl Kubectl {
     }
 
     /// The same, whatever the answer is; within this time.
-    pub fn said(
-        &self,
-        doing: &str,
-        arguments: &[&str],
-        input: &str,
-        limit: Duration,
-    ) -> Result<Said, Error> {
+    pub fn said(&self, doing: &str, arguments: &[&str], input: &str, limit: Duration) -> Result<Said, Error> {
         let place = ["--context", &self.context, "--namespace", &self.namespace, REQUEST];
         run(doing, &[&place, arguments].concat(), input, limit)
     }

@@ -6,17 +6,17 @@
 
 mod can;
 mod error;
-mod workforce;
 mod image;
 mod kubectl;
 mod objects;
 mod pods;
 mod site;
 mod sweep;
+mod workforce;
 
 pub use error::Error;
-pub use workforce::Workforce;
 pub use image::{ImageMark, write_image};
+pub use workforce::Workforce;
 
-pub use site::{PodsWanted, PodSite};
+pub use site::{PodSite, PodsWanted};
 pub use sweep::sweep;

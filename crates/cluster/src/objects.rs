@@ -69,7 +69,9 @@ impl Objects {
     fn filled(&self, text: &str) -> String {
         // The id stands where YAML would take digits alone for a number.
         let filled = text.replace("{name}", &self.name()).replace("{id}", &quoted(&self.id));
-        filled.replace("{workers}", &self.workers.to_string()).replace("{deadline}", &self.deadline_seconds.to_string())
+        filled
+            .replace("{workers}", &self.workers.to_string())
+            .replace("{deadline}", &self.deadline_seconds.to_string())
     }
 
     /// What a worker's pod is, without where it stands.

@@ -117,7 +117,9 @@ impl Seen {
                 "it had not enough memory (OOMKilled)".to_owned()
             }
             (None, Some(Ended { code: 137, .. })) => "it was killed".to_owned(),
-            (None, Some(Ended { code, said, .. })) if said.is_empty() => format!("it ended with exit code {code}"),
+            (None, Some(Ended { code, said, .. })) if said.is_empty() => {
+                format!("it ended with exit code {code}")
+            }
             (None, Some(Ended { said, .. })) => said.trim_start_matches("torment: ").to_owned(),
             (None, None) if self.phase == "Failed" => "it failed".to_owned(),
             (None, None) => return None,
@@ -144,8 +146,13 @@ impl Pods {
     pub fn hinders(&self) -> Option<String> {
         let stuck = self.0.iter().find_map(Seen::stuck);
         stuck.or_else(|| {
-            let failed = |index: &str| self.0.iter().filter(|pod| pod.index == index && pod.phase == "Failed").count();
-            let pod = self.0.iter().rev().find(|pod| failed(&pod.index) >= FAILED_MOST && pod.failed().is_some())?;
+            let failed =
+                |index: &str| self.0.iter().filter(|pod| pod.index == index && pod.phase == "Failed").count();
+            let pod = self
+                .0
+                .iter()
+                .rev()
+                .find(|pod| failed(&pod.index) >= FAILED_MOST && pod.failed().is_some())?;
             Some(format!("{} ended, and again: {}", pod.called(), pod.failed()?))
         })
     }
@@ -154,7 +161,9 @@ impl Pods {
     pub fn waits(&self) -> Option<String> {
         let words = |pod: &Seen| match (&pod.unplaced, &pod.waits) {
             (Some(why), _) => Some(format!("{} has no node: {why}", pod.called())),
-            (None, Some((reason, message))) => Some(format!("{} waits: {reason} {message}", pod.called()).trim_end().to_owned()),
+            (None, Some((reason, message))) => {
+                Some(format!("{} waits: {reason} {message}", pod.called()).trim_end().to_owned())
+            }
             (None, None) => pod.failed().map(|why| format!("{} ended: {why}", pod.called())),
         };
         self.0.iter().rev().find_map(words)
@@ -173,8 +182,13 @@ impl Pods {
 
 /// What the job could not do, of the warnings about it: the latest.
 pub(crate) fn complaint(events: &Value) -> Option<String> {
-    let when = |event: &Value| text(event, "/lastTimestamp").or_else(|| text(event, "/metadata/creationTimestamp"));
-    let latest = events["items"].as_array()?.iter().filter(|event| event["type"] == "Warning").max_by_key(|event| when(event))?;
+    let when =
+        |event: &Value| text(event, "/lastTimestamp").or_else(|| text(event, "/metadata/creationTimestamp"));
+    let latest = events["items"]
+        .as_array()?
+        .iter()
+        .filter(|event| event["type"] == "Warning")
+        .max_by_key(|event| when(event))?;
     text(latest, "/message")
 }
 
@@ -211,11 +225,17 @@ mod tests {
     fn who_will_not_start_is_told_at_once() {
         let fine = pod("0", Some("b"), state(json!({"running": {}}), "Running"));
         assert_eq!(pods(&[fine.clone()]).hinders(), None);
-        let pulling = |reason| state(json!({"waiting": {"reason": reason, "message": "no such image"}}), "Pending");
+        let pulling =
+            |reason| state(json!({"waiting": {"reason": reason, "message": "no such image"}}), "Pending");
         let first = pod("1", Some("c"), pulling("ErrImagePull"));
         assert_eq!(pods(&[fine.clone(), first]).hinders(), None, "it is tried again");
-        let stuck = pods(&[fine.clone(), pod("1", Some("c"), pulling("ImagePullBackOff"))]).hinders().expect("one is stuck");
-        assert!(stuck.starts_with("worker 1 on c cannot start: ImagePullBackOff: no such image; torment image"), "{stuck}");
+        let stuck = pods(&[fine.clone(), pod("1", Some("c"), pulling("ImagePullBackOff"))])
+            .hinders()
+            .expect("one is stuck");
+        assert!(
+            stuck.starts_with("worker 1 on c cannot start: ImagePullBackOff: no such image; torment image"),
+            "{stuck}"
+        );
         // The first may have come before its network was there.
         let once = pod("1", Some("c"), failed("x\ntorment: 10.0.0.9:7 cannot be reached\n"));
         assert_eq!(pods(&[fine.clone(), once.clone()]).hinders(), None);
@@ -229,9 +249,15 @@ mod tests {
             {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes are available: 2 Insufficient cpu."}
         ]});
         let waits = pods(&[pod("1", None, status)]).waits();
-        assert_eq!(waits.as_deref(), Some("worker 1 has no node: 0/2 nodes are available: 2 Insufficient cpu."));
+        assert_eq!(
+            waits.as_deref(),
+            Some("worker 1 has no node: 0/2 nodes are available: 2 Insufficient cpu.")
+        );
         let creating = state(json!({"waiting": {"reason": "ContainerCreating"}}), "Pending");
-        assert_eq!(pods(&[pod("0", Some("b"), creating)]).waits().as_deref(), Some("worker 0 on b waits: ContainerCreating"));
+        assert_eq!(
+            pods(&[pod("0", Some("b"), creating)]).waits().as_deref(),
+            Some("worker 0 on b waits: ContainerCreating")
+        );
         assert_eq!(pods(&[pod("0", Some("b"), state(json!({"running": {}}), "Running"))]).waits(), None);
         assert_eq!(Pods::default().waits(), None);
     }

@@ -76,7 +76,13 @@ impl PodSite {
         self.objects("by-hand".to_owned(), workers, deadline_seconds, None).printed()
     }
 
-    pub(crate) fn objects(&self, id: String, workers: u32, deadline_seconds: u64, apart: Option<Apart>) -> Objects {
+    pub(crate) fn objects(
+        &self,
+        id: String,
+        workers: u32,
+        deadline_seconds: u64,
+        apart: Option<Apart>,
+    ) -> Objects {
         // Of an image that others name, others know for which machines it is.
         let kind = self.wanted.image.is_none().then(|| kind().to_owned());
         Objects { id, workers, image: self.image().to_owned(), kind, apart, deadline_seconds }
@@ -102,7 +108,9 @@ impl PodSite {
         let service: Value = serde_json::from_str(&answer).unwrap_or_default();
         let labels = labels(&service["spec"]["selector"]);
         if labels.is_empty() && is_named {
-            return Err(Error::Said(format!("there is no service {name} with pods in namespace {namespace}")));
+            return Err(Error::Said(format!(
+                "there is no service {name} with pods in namespace {namespace}"
+            )));
         }
         Ok(Some(Apart { namespace, labels }).filter(|apart| !apart.labels.is_empty()))
     }
@@ -115,9 +123,8 @@ fn labels(selector: &Value) -> BTreeMap<String, String> {
 
 /// The service whose name this may be, as pods of a namespace know it: `(namespace, name)`.
 fn service(host: &str, own: &str) -> Option<(String, String)> {
-    let is_label = |part: &&str| {
-        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-    };
+    let is_label =
+        |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let parts: Vec<&str> = host.trim_end_matches('.').split('.').collect();
     if !parts.iter().all(|part| is_label(&part)) || host.parse::<std::net::IpAddr>().is_ok() {
         return None;
@@ -125,7 +132,9 @@ fn service(host: &str, own: &str) -> Option<(String, String)> {
     match parts.as_slice() {
         ["localhost"] => None,
         [name] => Some((own.to_owned(), (*name).to_owned())),
-        [name, namespace] | [name, namespace, "svc", ..] => Some(((*namespace).to_owned(), (*name).to_owned())),
+        [name, namespace] | [name, namespace, "svc", ..] => {
+            Some(((*namespace).to_owned(), (*name).to_owned()))
+        }
         _ => None,
     }
 }
@@ -145,7 +154,9 @@ fn found(config: &Value, place: Option<&str>) -> Result<Found, String> {
     };
     let name = if name.is_empty() { config["current-context"].as_str().unwrap_or_default() } else { name };
     if name.is_empty() {
-        return Err("kubectl has no context: log in to a cluster as ever, or name one: --on k8s:CONTEXT".to_owned());
+        return Err(
+            "kubectl has no context: log in to a cluster as ever, or name one: --on k8s:CONTEXT".to_owned()
+        );
     }
     let Some(context) = named(name) else {
         let known: Vec<&str> = contexts.iter().filter_map(|context| context["name"].as_str()).collect();
@@ -156,7 +167,8 @@ fn found(config: &Value, place: Option<&str>) -> Result<Found, String> {
     };
     let own = context["context"]["namespace"].as_str().filter(|namespace| !namespace.is_empty());
     let namespace = namespace.filter(|namespace| !namespace.is_empty()).or(own).unwrap_or(DEFAULT);
-    let cluster = list("clusters").into_iter().find(|cluster| cluster["name"] == context["context"]["cluster"]);
+    let cluster =
+        list("clusters").into_iter().find(|cluster| cluster["name"] == context["context"]["cluster"]);
     let server = cluster.and_then(|cluster| host_and_port(cluster["cluster"]["server"].as_str()?));
     Ok((Kubectl { context: name.to_owned(), namespace: namespace.to_owned() }, server))
 }

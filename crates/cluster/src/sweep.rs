@@ -40,7 +40,8 @@ impl Sweeper {
         let mut said = String::new();
         let _ = self.process.stdout.take().map(|mut from| from.read_to_string(&mut said));
         let fine = self.process.wait().is_ok_and(|status| status.success());
-        (!fine).then(|| if said.is_empty() { "it was ended before".to_owned() } else { said.trim().to_owned() })
+        (!fine)
+            .then(|| if said.is_empty() { "it was ended before".to_owned() } else { said.trim().to_owned() })
     }
 }
 

@@ -38,7 +38,13 @@ impl PodSite {
     ///
     /// # Errors
     /// In words with what helps: if the cluster does not answer, the user may not, or a rule forbids it. Nothing is left behind.
-    pub fn raise(&self, workers: u32, file: &str, host: &str, deadline_seconds: u64) -> Result<Workforce, Error> {
+    pub fn raise(
+        &self,
+        workers: u32,
+        file: &str,
+        host: &str,
+        deadline_seconds: u64,
+    ) -> Result<Workforce, Error> {
         let noise = sys::now().0.wrapping_mul(2_654_435_761) ^ u64::from(std::process::id()) << 40;
         // Ends in a letter, so that it is a name whatever precedes it.
         let id = format!("{:08x}", (noise >> 20) as u32);
@@ -47,12 +53,14 @@ impl PodSite {
         let (kubectl, name) = (&self.kubectl, objects.name());
         let sweeper = Sweeper::of(kubectl, &name)?;
         // From here on whatever fails is swept.
-        let mut workforce = Workforce { site: self.clone(), objects, sweeper, seen: Arc::default(), asked: None };
+        let mut workforce =
+            Workforce { site: self.clone(), objects, sweeper, seen: Arc::default(), asked: None };
         let objects = &workforce.objects;
         let made = kubectl.ask("making the workers", &["create", "-f", "-", "-o", "json"], &objects.job())?;
         let made: Value = serde_json::from_str(&made).unwrap_or_default();
         let owner = made["metadata"]["uid"].as_str().unwrap_or_default();
-        let rest = kubectl.ask("making what they need", &["create", "-f", "-"], &objects.belongings(owner, file));
+        let rest =
+            kubectl.ask("making what they need", &["create", "-f", "-"], &objects.belongings(owner, file));
         match rest {
             Ok(_) => Ok(workforce),
             Err(why) => {
@@ -158,7 +166,8 @@ impl Look {
         let pods = Pods::of(&list);
         let complaint = if pods.count() < objects.workers as usize {
             let about = format!("involvedObject.kind=Job,involvedObject.name={}", objects.name());
-            ask(&["get", "events", "--field-selector", &about, "-o", "json"]).and_then(|events| complaint(&events))
+            ask(&["get", "events", "--field-selector", &about, "-o", "json"])
+                .and_then(|events| complaint(&events))
         } else {
             None
         };

@@ -24,7 +24,9 @@ pub fn image(args: &ImageArgs, common: &Common) -> Result<u8, Failure> {
     if args.output == "-" {
         let mut out = std::io::stdout().lock();
         if out.is_terminal() {
-            return Err(crate::wrong(anyhow!("an image is nothing for a terminal: -o FILE, or send it on: -o - | …")));
+            return Err(crate::wrong(anyhow!(
+                "an image is nothing for a terminal: -o FILE, or send it on: -o - | …"
+            )));
         }
         write(&mut out)?;
     } else {

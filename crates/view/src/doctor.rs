@@ -32,7 +32,8 @@ pub fn doctor_lines(machine: &Machine, rows: &[Allowance]) -> Vec<Text> {
 /// The same of a place in a cluster. What was not tried is said.
 pub fn cluster_lines(place: &str, rows: &[Allowance], is_tried: bool) -> Vec<Text> {
     let name = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or_default();
-    let head = Text::plain("  ").and(Tone::Strong, "what a cluster allows").and(Tone::Faint, format!(" · {place}"));
+    let head =
+        Text::plain("  ").and(Tone::Strong, "what a cluster allows").and(Tone::Faint, format!(" · {place}"));
     let mut lines = vec![head, Text::empty()];
     lines.extend(rows.iter().flat_map(|row| row_lines(row, name)));
     if !is_tried {

@@ -95,7 +95,9 @@ fn cluster_place(text: &str) -> Result<Place, String> {
 
 fn service(text: &str) -> Result<(String, String), String> {
     let is_name = |part: &str| {
-        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') && !part.starts_with('-')
+        !part.is_empty()
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+            && !part.starts_with('-')
     };
     let parts = text.split_once('/').filter(|(namespace, name)| is_name(namespace) && is_name(name));
     let (namespace, name) = parts.ok_or("expected NAMESPACE/NAME, as in shop/clinic")?;
@@ -122,8 +124,7 @@ enum Place {
     Pods(Option<String>),
 }
 
-const EXPECTED: &str =
-    "expected here, for processes on this machine, ssh:HOST,USER@HOST, join, join:HOST:PORT, k8s, or k8s:CONTEXT/NAMESPACE";
+const EXPECTED: &str = "expected here, for processes on this machine, ssh:HOST,USER@HOST, join, join:HOST:PORT, k8s, or k8s:CONTEXT/NAMESPACE";
 
 fn place(text: &str) -> Result<Place, String> {
     match text.split_once(':') {

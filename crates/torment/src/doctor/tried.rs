@@ -67,7 +67,10 @@ fn judged(heard: &Heard) -> Vec<Allowance> {
     let joined = heard.joined.unwrap_or_default().as_secs_f64();
     let apart = heard.members.iter().map(|member| member.clock).max().unwrap_or_default();
     let clocks = match apart > APART {
-        true => (Bearing::Less, Some("the order of arrivals of different workers is not known so well; their rate is")),
+        true => (
+            Bearing::Less,
+            Some("the order of arrivals of different workers is not known so well; their rate is"),
+        ),
         false => (Bearing::Fine, None),
     };
     let workers = format!("{} joined in {joined:.1} s: {}", places.len(), places.join(", "));
@@ -75,7 +78,8 @@ fn judged(heard: &Heard) -> Vec<Allowance> {
         row(WORKERS, Bearing::Fine, workers, None),
         row("clocks", clocks.0, format!("they agree within {apart}"), clocks.1),
     ];
-    let late = heard.result.iter().flat_map(|result| &result.members).filter_map(|member| member.lateness_p99).max();
+    let late =
+        heard.result.iter().flat_map(|result| &result.members).filter_map(|member| member.lateness_p99).max();
     let doubts: Vec<String> =
         heard.result.iter().flat_map(|result| &result.caveats).map(ToString::to_string).collect();
     if let Some(late) = late {
@@ -104,7 +108,10 @@ mod tests {
         };
         let heard = Heard { members: vec![member(0, 90_000), member(1, 2_000_000)], ..Heard::default() };
         let rows = judged(&heard);
-        assert_eq!(rows.iter().map(|row| row.bearing.clone()).collect::<Vec<_>>(), [Bearing::Fine, Bearing::Less]);
+        assert_eq!(
+            rows.iter().map(|row| row.bearing.clone()).collect::<Vec<_>>(),
+            [Bearing::Fine, Bearing::Less]
+        );
         assert!(rows[0].found.ends_with("b0, b1") && rows[1].found.contains("2 ms"), "{rows:?}");
     }
 }

@@ -75,7 +75,8 @@ impl Lab {
         let began = Instant::now();
         loop {
             let kinds = "jobs,secrets,networkpolicies,services,pods";
-            let left = self.kubectl(&["get", kinds, "-A", "-l", "app.kubernetes.io/name=torment", "-o", "name"]);
+            let left =
+                self.kubectl(&["get", kinds, "-A", "-l", "app.kubernetes.io/name=torment", "-o", "name"]);
             if left.is_empty() {
                 return;
             }
@@ -89,10 +90,13 @@ impl Lab {
         let address = self.kubectl(&["-n", "shop", "get", "pod", "clinic", "-o", "jsonpath={.status.podIP}"]);
         let mut stream = TcpStream::connect(format!("{address}:8080")).expect("it listens");
         stream.set_read_timeout(Some(SOON)).expect("not zero");
-        stream.write_all(b"GET /truth HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n").expect("it listens");
+        stream
+            .write_all(b"GET /truth HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
+            .expect("it listens");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers in UTF-8");
-        let truth: Value = serde_json::from_str(answer.split_once("\r\n\r\n").expect("an answer").1).expect("JSON");
+        let truth: Value =
+            serde_json::from_str(answer.split_once("\r\n\r\n").expect("an answer").1).expect("JSON");
         truth["patterns"]["/json"]["received"].as_u64().unwrap_or_default()
     }
 }
@@ -129,7 +133,10 @@ fn pods_make_the_load_and_leave_nothing() {
         assert!(place.starts_with("b (torment-") || place.starts_with("c (torment-"), "{place}");
         assert_eq!(worker["on"], "k8s:dev/load");
     }
-    assert_ne!(workers[0]["place"].as_str().map(|place| &place[..1]), workers[1]["place"].as_str().map(|place| &place[..1]));
+    assert_ne!(
+        workers[0]["place"].as_str().map(|place| &place[..1]),
+        workers[1]["place"].as_str().map(|place| &place[..1])
+    );
     assert_eq!(number(&run, "/trial/sent") as u64, lab.received() - before - 1, "{ended}");
     lab.is_swept();
 }
@@ -159,7 +166,9 @@ fn whoever_ends_torment_ends_all_of_it() {
         assert_eq!(lab.received(), after, "somebody still sends");
     }
     // Before anybody has come.
-    let running = Running::start(lab.command(["run", URL, "-r", "100", "-d", "2m", "--on", "k8s", "--image", "none:1"]));
+    let running = Running::start(
+        lab.command(["run", URL, "-r", "100", "-d", "2m", "--on", "k8s", "--image", "none:1"]),
+    );
     lab.until("there are pods", |pods| !pods.is_empty());
     running.signal(Signal::KILL);
     running.end();
@@ -179,16 +188,32 @@ fn what_is_wrong_is_said_before_any_load() {
     };
     wrong(&["--on", "k8s:nowhere"], 2, &["kubectl knows no context nowhere; it knows admin, dev, guest"]);
     wrong(&["--on", "k8s:off"], 1, &["the cluster of context off is not reached"]);
-    wrong(&["--on", "k8s:guest"], 1, &["guest may not create jobs in namespace load", "--clusterrole=edit --user=guest"]);
+    wrong(
+        &["--on", "k8s:guest"],
+        1,
+        &["guest may not create jobs in namespace load", "--clusterrole=edit --user=guest"],
+    );
     wrong(&["--on", "k8s:admin/nothing"], 1, &["there is no namespace nothing in admin"]);
     wrong(&["--on", "k8s", "--image", "none:1"], 1, &["cannot start: ImagePullBackOff", "torment image"]);
     wrong(&["--on", "k8s:dev/tight"], 1, &["the cluster makes no pods", "exceeded quota: few"]);
-    wrong(&["--on", "k8s", "--workers", "9", "--wait", "10s"], 1, &["of 9 workers came", "has no node: 0/3 nodes", "Insufficient cpu"]);
-    wrong(&["--on", "k8s", "--target-service", "shop/none"], 1, &["there is no service none with pods in namespace shop"]);
+    wrong(
+        &["--on", "k8s", "--workers", "9", "--wait", "10s"],
+        1,
+        &["of 9 workers came", "has no node: 0/3 nodes", "Insufficient cpu"],
+    );
+    wrong(
+        &["--on", "k8s", "--target-service", "shop/none"],
+        1,
+        &["there is no service none with pods in namespace shop"],
+    );
     // A file lets in where nobody listens.
     wrong(&["--on", "k8s", "--reach", "10.99.0.250:7"], 1, &["cannot be reached", "--reach HOST:PORT"]);
     let home = "http://127.0.0.1:9/";
-    println!("{}", lab.torment(["run", home, "-r", "9", "--on", "k8s"]).complains(1, &["this machine's own address", "SERVICE"]));
+    println!(
+        "{}",
+        lab.torment(["run", home, "-r", "9", "--on", "k8s"])
+            .complains(1, &["this machine's own address", "SERVICE"])
+    );
     let mut command = lab.place.command(["run", URL, "-r", "9", "--on", "k8s"]);
     command.env("PATH", "/nowhere");
     println!("{}", Running::start(command).end().complains(2, &["there is no kubectl on this machine"]));
@@ -219,8 +244,18 @@ fn worker_of(pod: &str) -> u32 {
 #[ignore = "wants a cluster: make test-cluster"]
 fn a_lost_worker_is_replaced_and_the_search_goes_on() {
     let lab = Lab::new();
-    let arguments =
-        ["find", "http://clinic.shop:8080/queue?us=5000", "--on", "k8s", "--budget", "70s", "--max", "1000", "--format", "json"];
+    let arguments = [
+        "find",
+        "http://clinic.shop:8080/queue?us=5000",
+        "--on",
+        "k8s",
+        "--budget",
+        "70s",
+        "--max",
+        "1000",
+        "--format",
+        "json",
+    ];
     let running = Running::start(lab.command(arguments));
     lab.until("they run", is_running);
     sleep(Duration::from_secs(12));
@@ -264,12 +299,15 @@ fn doctor_asks_the_cluster_and_tries_it() {
 #[ignore = "wants a cluster: make test-cluster"]
 fn by_hand_it_is_the_same() {
     let lab = Lab::new();
-    let manifests = lab.torment(["run", URL, "-r", "100", "-d", "3s", "--on", "k8s", "--print-manifests"]).expect(0);
+    let manifests =
+        lab.torment(["run", URL, "-r", "100", "-d", "3s", "--on", "k8s", "--print-manifests"]).expect(0);
     lab.place.write("fleet.yaml", &manifests.stdout);
     let at = "join:10.99.0.1";
-    let running = Running::start(lab.command(["run", URL, "-r", "100", "-d", "3s", "--on", at, "--format", "json"]));
+    let running =
+        Running::start(lab.command(["run", URL, "-r", "100", "-d", "3s", "--on", at, "--format", "json"]));
     let began = Instant::now();
-    while !std::fs::read_to_string(lab.place.path("run.join")).is_ok_and(|text| text.ends_with("KEY-----\n")) {
+    while !std::fs::read_to_string(lab.place.path("run.join")).is_ok_and(|text| text.ends_with("KEY-----\n"))
+    {
         assert!(began.elapsed() < SOON, "there is no join file");
         sleep(Duration::from_millis(20));
     }
