@@ -50,10 +50,10 @@ struct PodArgs {
     /// What pods run [default: torment:VERSION, as torment image makes it]
     #[arg(long, value_name = "NAME", requires = "on")]
     image: Option<String>,
-    /// The service that is the target, if the URL does not name it: workers stay away from the nodes of its pods
-    #[arg(long, value_name = "NAMESPACE/NAME", requires = "on", value_parser = service)]
+    /// The service that is the target, as NAMESPACE/NAME, if the URL does not name it: workers stay away from its pods
+    #[arg(long, value_name = "NAME", requires = "on", value_parser = service)]
     target_service: Option<(String, String)>,
-    /// Let workers be on the nodes of the target's pods
+    /// Let workers be on the nodes of the target
     #[arg(long, requires = "on")]
     beside_target: bool,
     /// Print what would be made in the cluster, and make nothing

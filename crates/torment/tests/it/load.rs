@@ -11,6 +11,7 @@ mod interrupts;
 mod metrics;
 mod page;
 mod plans;
+mod pods;
 mod restart;
 mod run;
 mod runs;
