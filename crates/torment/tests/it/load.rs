@@ -8,6 +8,7 @@ mod find;
 mod fleet;
 mod freezes;
 mod interrupts;
+mod join;
 mod metrics;
 mod page;
 mod plans;
