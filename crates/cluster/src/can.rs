@@ -114,7 +114,7 @@ impl PodSite {
     ) -> Allowance {
         let missing: Vec<&str> = asked
             .iter()
-            .filter(|asked| std::ptr::eq(asked.0, right) && !allowed(asked))
+            .filter(|asked| asked.0.what == right.what && !allowed(asked))
             .map(|(_, verb)| *verb)
             .collect();
         if missing.is_empty() {
