@@ -14,7 +14,7 @@ TESTED := $(or $(TORMENT_BIN),$(BIN))
 PAGE := crates/page/ui/dist/index.html
 PAGE_SOURCES := $(shell find crates/page/ui \( -name node_modules -o -name dist -o -name tests \) -prune -o -type f -print)
 
-.PHONY: test-vm demo build page test targets zoo zoo-cheap browser quick prepared built check dist truths bench bench-probes bench-page manual pictures
+.PHONY: test-vm test-cluster demo build page test targets zoo zoo-cheap browser quick prepared built check dist truths bench bench-probes bench-page manual pictures
 
 demo: page ## Build as for tests, which is quicker than what ships, then find the limit of the built-in service.
 	cargo build -p torment-cli
@@ -42,6 +42,9 @@ zoo: build ## Services as people run them, each with a known truth: the table of
 
 test-vm: built ## On another kernel, in a virtual machine: what is found and said there, and a load by ssh between two. Wants qemu; four minutes.
 	./tests/vm.sh
+
+test-cluster: built ## Workers in a cluster: a real API server, controllers and scheduler, and nodes without a kubelet. Wants root and go; seven minutes, later two.
+	./tests/cluster.sh
 
 zoo-cheap: ## Five rows of it, in short, which want no quiet machine.
 	./tests/zoo.sh $(TESTED) --cheap

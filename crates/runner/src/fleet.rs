@@ -5,6 +5,7 @@ mod asked;
 mod entrance;
 mod gather;
 mod hand;
+mod pods;
 mod ssh;
 
 pub use asked::{FleetAsked, WORKERS_MOST};
@@ -12,6 +13,7 @@ pub use entrance::Entrance;
 
 use crate::conductor::Ready;
 use crate::{Error, Stop, preflight};
+use cluster::Workforce;
 use engine::{Carrier, Endpoint, Job, LEAD, Moment, Wish};
 use fleet::{Absence, Duty, Instruction, Ledger, Loops, Move, Muster, SLICE_LATE, Tidings};
 use hand::Hand;
@@ -40,6 +42,10 @@ pub(crate) struct Fleet {
     job: Option<Job>,
     /// By number.
     hands: BTreeMap<u32, Hand>,
+    /// What there is of it in a cluster.
+    workforce: Option<Workforce>,
+    /// Somebody wants the end: nobody is waited for any more.
+    stop: Stop,
     /// How often one was started in a row that did not come.
     starts: BTreeMap<u32, u32>,
     /// Those that are on their way, and how that ended.
@@ -101,6 +107,8 @@ impl Fleet {
             plan,
             job,
             hands: (0..asked.workers()).map(|number| (number, Hand::default())).collect(),
+            workforce: None,
+            stop: stop.clone(),
             asked: asked.clone(),
             starts: BTreeMap::new(),
             arriving: channel(),
@@ -111,10 +119,13 @@ impl Fleet {
             trial: 0,
             next_number: 0,
         };
-        if let FleetAsked::Join { entrance, .. } = asked {
+        if let Some(entrance) = asked.entrance() {
             entrance.lead_to(&fleet.post)?;
         }
-        fleet.start_missing(&|| stop.asked())?;
+        let at_home = fleet.job.as_ref().map(|job| &job.endpoint).filter(|endpoint| endpoint.is_local());
+        let at_home = at_home.filter(|_| *target != Target::Null).map(Endpoint::describe);
+        fleet.workforce = pods::raised(asked, target, at_home)?;
+        fleet.start_missing()?;
         // Who was interrupted waits for nobody: the run ends as one that was, with whoever is there.
         if !stop.asked() {
             fleet.is_complete()?;
@@ -234,6 +245,7 @@ impl Fleet {
         let entry = |(member, (at, why)): (u32, (Nanos, String))| {
             let place = self.hands.get(&member).map_or(String::new(), |hand| hand.place.clone());
             let unaccounted = ledger.unaccounted(member);
+            let why = self.why_lost(member, why);
             LostMember { member, place, at, unaccounted, why }
         };
         lost.into_iter().map(entry).collect()
@@ -253,7 +265,7 @@ impl Carrier for Fleet {
     ) -> Counted {
         if self.there().len() < self.hands.len() {
             // Why one does not start again stands in its hand.
-            let _ = self.start_missing(&|| false);
+            let _ = self.start_missing();
         } else {
             self.agree();
         }

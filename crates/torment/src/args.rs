@@ -8,6 +8,7 @@ mod explain;
 mod export;
 mod find;
 mod fleet;
+mod image;
 mod label;
 mod load;
 mod page;
@@ -35,8 +36,9 @@ pub use explain::{ExplainArgs, Explained, explained};
 pub use export::ExportArgs;
 pub use find::Level;
 pub use fleet::{FleetArgs, no_fleet};
+pub use image::ImageArgs;
 pub use label::{KeepArgs, LabelArgs, distinct};
-pub use load::{FindArgs, ModeArgs, RunArgs, text, variable};
+pub use load::{FindArgs, ModeArgs, RunArgs, nothing_plan, text, variable};
 pub use page::{PageArgs, ReportArgs, ServeArgs};
 pub use plans::{Output, PlanAction};
 pub use probe::ProbeArgs;
@@ -115,6 +117,7 @@ pub enum Action {
     },
     Target(TargetArgs),
     Worker(WorkerArgs),
+    Image(ImageArgs),
     Doctor(DoctorArgs),
     Selftest(SelftestArgs),
     /// Make a plan file from something else, or check one

@@ -1,8 +1,11 @@
-//! `doctor`: what this machine allows.
+//! `doctor`: what this machine allows, or a cluster.
 
-use crate::args::Common;
+mod tried;
+
+use crate::args::{Common, DoctorArgs, FleetArgs};
 use crate::{Failure, result};
-use record::Bearing;
+use anyhow::anyhow;
+use record::{Allowance, Bearing};
 use runner::exit;
 use std::path::Path;
 use std::time::Duration;
@@ -11,10 +14,29 @@ use std::time::Duration;
 const WATCH: Duration = Duration::from_millis(500);
 
 /// Looks, judges and says; nothing is changed.
-pub fn doctor(common: &Common) -> Result<u8, Failure> {
+pub fn doctor(args: &DoctorArgs, common: &Common) -> Result<u8, Failure> {
+    if let Some((fleet, tries)) = args.cluster() {
+        return cluster(&fleet, tries, common);
+    }
     let rows = ::doctor::examine(Path::new("/"), std::process::id(), WATCH);
     let machine = runner::machine();
     result(|| view::doctor_lines(&machine, &rows), || view::doctor_json(&machine, &rows), common)?;
+    Ok(code(&rows))
+}
+
+fn code(rows: &[Allowance]) -> u8 {
     let hinders = rows.iter().any(|row| row.bearing == Bearing::Hinders);
-    Ok(if hinders { exit::NOT_TRUSTWORTHY } else { exit::MET })
+    if hinders { exit::NOT_TRUSTWORTHY } else { exit::MET }
+}
+
+/// The same of a cluster.
+fn cluster(fleet: &FleetArgs, tries: bool, common: &Common) -> Result<u8, Failure> {
+    let Some(site) = fleet.site().map_err(|why| anyhow!(why))? else { return Ok(exit::MET) };
+    let (place, mut rows) = (site.describe(), site.examine().map_err(|why| anyhow!(why))?);
+    if tries && code(&rows) == exit::MET {
+        rows.extend(tried::tried(fleet)?);
+    }
+    let is_tried = tries && rows.iter().any(|row| row.name == tried::WORKERS);
+    result(|| view::cluster_lines(&place, &rows, is_tried), || view::cluster_json(&place, &rows), common)?;
+    Ok(code(&rows))
 }

@@ -10,11 +10,13 @@ use std::process::ExitCode;
 type Command = fn() -> io::Result<()>;
 
 /// Each with what it does.
-const HIDDEN: [(&str, Command); 5] = [
+const HIDDEN: [(&str, Command); 6] = [
     // Starts and ends what a plan names, and outlives torment to clean up.
     ("guard", service::guard),
     // Makes its part of a load, as a coordinator tells it.
     ("worker", worker),
+    // Removes what a run has in a cluster once that is over.
+    ("sweeper", || cluster::sweep(io::stdin(), io::stdout())),
     // Measures what the machine costs.
     ("prober", probe::work),
     // Has the threads of `find threads`.

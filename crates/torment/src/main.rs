@@ -11,6 +11,7 @@ mod doctor;
 mod export;
 mod forms;
 mod hidden;
+mod image;
 mod interrupt;
 mod invitation;
 mod kept;
@@ -32,7 +33,7 @@ mod working_set;
 
 use ::anatomy::Function;
 use anyhow::anyhow;
-use args::{Action, Args, Common, DoctorArgs, ExplainArgs, Explained, Format, Level};
+use args::{Action, Args, Common, ExplainArgs, Explained, Format, Level};
 use clap::Parser;
 use runner::exit;
 use std::io::{self, IsTerminal, Write};
@@ -111,8 +112,9 @@ fn main() -> ExitCode {
         Action::Tag(args) => runs::tag(&args, &common),
         Action::Rm { runs } => runs::remove(&runs, &common),
         Action::Target(target) => serve::serve(&target),
+        Action::Image(args) => image::image(&args, &common),
         Action::Worker(args) => worker::worker(&args, &common),
-        Action::Doctor(DoctorArgs {}) => doctor::doctor(&common),
+        Action::Doctor(args) => doctor::doctor(&args, &common),
         Action::Selftest(args) => selftest::selftest(&args, &common),
         Action::Plan(action) => plans::plan(&action, &common),
         Action::Completions { shell } => {

@@ -30,6 +30,10 @@ pub fn measure(
     if announced(&plan, how.dry_run, common)? {
         return Ok(exit::MET);
     }
+    if let Some(manifests) = fleet.manifests(&plan).map_err(wrong)? {
+        print!("{manifests}");
+        return Ok(exit::MET);
+    }
     let fleet = fleet.asked(&plan).map_err(wrong)?;
     let store = store(how.keep.no_store, common)?;
     let costs = store.as_ref().and_then(runs::costs);

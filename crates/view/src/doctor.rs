@@ -29,6 +29,30 @@ pub fn doctor_lines(machine: &Machine, rows: &[Allowance]) -> Vec<Text> {
     lines
 }
 
+/// The same of a place in a cluster. What was not tried is said.
+pub fn cluster_lines(place: &str, rows: &[Allowance], is_tried: bool) -> Vec<Text> {
+    let name = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or_default();
+    let head =
+        Text::plain("  ").and(Tone::Strong, "what a cluster allows").and(Tone::Faint, format!(" · {place}"));
+    let mut lines = vec![head, Text::empty()];
+    lines.extend(rows.iter().flat_map(|row| row_lines(row, name)));
+    if !is_tried {
+        let words = "not tried: the image, the way from pods to this machine, their clocks: --try";
+        lines.push(Text::plain("    ").and(Tone::Faint, words));
+    }
+    lines.extend([Text::empty(), total(rows)]);
+    lines
+}
+
+/// The same for programs.
+pub fn cluster_json(place: &str, rows: &[Allowance]) -> Value {
+    json!({"schema": record::SCHEMA, "cluster": place, "hinders": hindering(rows), "allows": rows})
+}
+
+fn hindering(rows: &[Allowance]) -> Vec<&String> {
+    rows.iter().filter(|row| row.bearing == Bearing::Hinders).map(|row| &row.name).collect()
+}
+
 fn heading(area: &Area) -> &'static str {
     match area {
         Area::Sight => "what torment sees",
@@ -83,7 +107,7 @@ pub fn doctor_json(machine: &Machine, rows: &[Allowance]) -> Value {
     json!({
         "schema": record::SCHEMA,
         "machine": machine,
-        "hinders": rows.iter().filter(|row| row.bearing == Bearing::Hinders).map(|row| &row.name).collect::<Vec<_>>(),
+        "hinders": hindering(rows),
         "allows": rows,
     })
 }

@@ -46,7 +46,7 @@ pub use compare::{
     Compared, Comparison, Difference, MOST_COMPARED, Measure, NOISE, RunComparison, RunFigure, RunVerdict,
     Spread, Standing, compare, compare_runs,
 };
-pub use doctor::{doctor_json, doctor_lines};
+pub use doctor::{cluster_json, cluster_lines, doctor_json, doctor_lines};
 pub use document::{Piece, Text, Tone};
 pub use experiment::{arm_lines, hypothesis_lines, start_line};
 pub use explain::{changed, explain};

@@ -1,7 +1,9 @@
 //! Which processes make a load, and what of a machine each of them has.
 
 use super::entrance::Entrance;
+use cluster::PodSite;
 use std::sync::Arc;
+use units::Nanos;
 
 /// More processes on one machine only take processor time from each other.
 pub const WORKERS_MOST: u32 = 64;
@@ -28,12 +30,23 @@ pub enum FleetAsked {
         /// Where they come in.
         entrance: Arc<Entrance>,
     },
+    /// So many pods of a cluster.
+    Pods {
+        /// From 1.
+        workers: u32,
+        /// Where they come in.
+        entrance: Arc<Entrance>,
+        /// Where they are.
+        site: Arc<PodSite>,
+        /// They end after so long, whatever happens.
+        deadline: Nanos,
+    },
 }
 
 impl FleetAsked {
     pub(super) fn workers(&self) -> u32 {
         match self {
-            Self::Here { workers } | Self::Join { workers, .. } => *workers,
+            Self::Here { workers } | Self::Join { workers, .. } | Self::Pods { workers, .. } => *workers,
             Self::Ssh { hosts, .. } => hosts.len() as u32,
         }
     }
@@ -43,7 +56,14 @@ impl FleetAsked {
     }
 
     pub(super) fn is_joined(&self) -> bool {
-        matches!(self, Self::Join { .. })
+        self.entrance().is_some()
+    }
+
+    pub(super) fn entrance(&self) -> Option<&Entrance> {
+        match self {
+            Self::Join { entrance, .. } | Self::Pods { entrance, .. } => Some(entrance),
+            Self::Here { .. } | Self::Ssh { .. } => None,
+        }
     }
 
     /// Which of the workers on the same machine one of them is, and how many these are.
@@ -57,7 +77,7 @@ impl FleetAsked {
                 (same(&hosts[..number as usize], host), same(hosts, host))
             }
             // Whoever starts two on one machine divides it.
-            Self::Join { .. } => (0, 1),
+            Self::Join { .. } | Self::Pods { .. } => (0, 1),
         }
     }
 }
@@ -69,6 +89,7 @@ impl FleetAsked {
             Self::Here { .. } => String::new(),
             Self::Ssh { hosts, .. } => format!("ssh:{}", hosts[number as usize]),
             Self::Join { .. } => "join".to_owned(),
+            Self::Pods { site, .. } => site.asked(),
         }
     }
 }

@@ -22,6 +22,8 @@ pub struct Entrance {
     listener: TcpListener,
     pass: Pass,
     file: String,
+    /// Where that says that this is.
+    pub(crate) at: String,
     /// How long workers are waited for.
     pub(crate) waits: Nanos,
 }
@@ -48,12 +50,45 @@ impl Entrance {
             None => SocketAddr::new(towards(target), port),
         };
         let listener = TcpListener::bind(own).map_err(|why| failed(&engine::reason(&why)))?;
-        let own = listener.local_addr().map_err(|why| failed(&why))?;
-        let authority = Authority::new(LASTS).map_err(|why| failed(&why))?;
-        let pass = |role| authority.pass(role).map_err(|why| failed(&why));
+        Self::at(listener, host.as_deref(), waits).map_err(|why| failed(&why))
+    }
+
+    /// For the pods of a cluster: at `HOST` or `HOST:PORT`, as they reach this machine, which may have another address for itself; if that is not
+    /// said, at the address from which the way to the cluster's server begins, and a port that is free.
+    ///
+    /// # Errors
+    /// If nobody can be let in there.
+    pub fn of_cluster(at: Option<&str>, server: Option<(&str, u16)>, waits: Nanos) -> Result<Self, Error> {
+        let failed = |why: &dyn std::fmt::Display| {
+            Error::Fleet(format!("pods cannot come in at {}: {why}", at.unwrap_or("this machine")))
+        };
+        let Some(at) = at else {
+            let server = server.and_then(|(host, port)| sys::address(host, port, LOOK_UP).ok());
+            // A server that is reached by loopback is on this machine, or at the other end of a tunnel.
+            let server = server.filter(|server| !server.ip().is_loopback()).unwrap_or(SOMEWHERE);
+            let own = SocketAddr::new(way_to(server), 0);
+            let listener = TcpListener::bind(own).map_err(|why| failed(&engine::reason(&why)))?;
+            return Self::at(listener, None, waits).map_err(|why| failed(&why));
+        };
+        let (host, port) = host_and_port(at).ok_or_else(|| failed(&"expected HOST or HOST:PORT"))?;
+        let own = sys::address(&host, port, LOOK_UP);
+        let own = own.and_then(|own| TcpListener::bind(own).map_err(|why| engine::reason(&why).to_string()));
+        let listener = own.or_else(|_| {
+            // Somebody between here and there knows it by that name.
+            let all = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port);
+            TcpListener::bind(all).map_err(|why| failed(&engine::reason(&why)))
+        })?;
+        Self::at(listener, Some(&host), waits).map_err(|why| failed(&why))
+    }
+
+    /// Who listens there, by this name.
+    fn at(listener: TcpListener, host: Option<&str>, waits: Nanos) -> Result<Self, String> {
+        let own = listener.local_addr().map_err(|why| why.to_string())?;
+        let authority = Authority::new(LASTS).map_err(|why| why.to_string())?;
+        let pass = |role| authority.pass(role).map_err(|why| why.to_string());
         let at = host.map_or_else(|| own.to_string(), |host| format!("{host}:{}", own.port()));
-        let file = JoinFile { at, pass: pass(FleetRole::Worker)? }.to_text();
-        Ok(Self { listener, pass: pass(FleetRole::Coordinator)?, file, waits })
+        let file = JoinFile { at: at.clone(), pass: pass(FleetRole::Worker)? }.to_text();
+        Ok(Self { listener, pass: pass(FleetRole::Coordinator)?, file, at, waits })
     }
 
     /// What lets a worker in, as it is written into a file.
@@ -90,12 +125,17 @@ fn towards(target: &Target) -> IpAddr {
             Err(_) => SOMEWHERE,
         },
     };
+    way_to(to)
+}
+
+/// The address of this machine from which the way there begins.
+fn way_to(to: SocketAddr) -> IpAddr {
     let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let way = UdpSocket::bind((any, 0)).and_then(|socket| {
         socket.connect(to)?;
         socket.local_addr()
     });
-    way.map_or(loopback, |way| way.ip())
+    way.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |way| way.ip())
 }
 
 #[cfg(test)]

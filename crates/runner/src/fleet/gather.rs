@@ -2,6 +2,7 @@
 
 use super::asked::{FleetAsked, dealt};
 use super::hand::{Hand, READY_LIMIT};
+use super::pods::REPLACED;
 use super::ssh::{self, Passage};
 use super::{ASK, Fleet, now};
 use crate::{Error, machine};
@@ -27,7 +28,7 @@ impl Fleet {
         match &self.asked {
             FleetAsked::Here { .. } => format!("worker {number}"),
             FleetAsked::Ssh { hosts, .. } => format!("the worker on {}", hosts[number as usize]),
-            FleetAsked::Join { .. } => {
+            FleetAsked::Join { .. } | FleetAsked::Pods { .. } => {
                 let place = self.hands.get(&number).map_or("", |hand| hand.place.as_str());
                 format!("worker {number} on {place}")
             }
@@ -50,7 +51,7 @@ impl Fleet {
                 })?;
                 Hand::reached_by(ssh, host)?
             }
-            FleetAsked::Join { .. } => {
+            FleetAsked::Join { .. } | FleetAsked::Pods { .. } => {
                 // Others do: its place is free.
                 let hand = self.hands.get_mut(&number);
                 if let Some(hand) = hand.filter(|hand| hand.gone.is_some() || hand.leaves.is_some()) {
@@ -69,6 +70,9 @@ impl Fleet {
     fn nobody_comes(&self, there: u32, workers: u32) -> String {
         let turned_away = self.post.turned_away().into_iter().last();
         let turned_away = turned_away.map_or(String::new(), |who| format!("; turned away: {who}"));
+        if let Some(why) = self.pods_wait() {
+            return format!("{there} of {workers} workers came in time (--wait): {why}{turned_away}");
+        }
         format!(
             "{there} of {workers} workers came in time: start the others (torment worker --join FILE), ask for fewer, or wait for longer \
              (--wait){turned_away}"
@@ -93,7 +97,7 @@ impl Fleet {
     }
 
     /// Starts those that are not there, and waits until they could begin, or it is known why not. The clocks are compared then.
-    pub(super) fn start_missing(&mut self, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
+    pub(super) fn start_missing(&mut self) -> Result<(), Error> {
         let is_first = self.trial == 0;
         let tried = |starts: &BTreeMap<u32, u32>, number: &u32| starts.get(number).copied().unwrap_or(0);
         let missing: Vec<u32> = self
@@ -103,7 +107,7 @@ impl Fleet {
             .map(|(number, _)| *number)
             .collect();
         for number in &missing {
-            if !self.asked.is_joined() {
+            if self.workforce.is_some() || !self.asked.is_joined() {
                 *self.starts.entry(*number).or_default() += 1;
             }
             self.start(*number)
@@ -113,9 +117,10 @@ impl Fleet {
         let mut on_their_way = if matches!(self.asked, FleetAsked::Ssh { .. }) { missing.len() } else { 0 };
         let mut until = Instant::now()
             + match &self.asked {
-                FleetAsked::Join { entrance, .. } if is_nobody_there => {
+                FleetAsked::Join { entrance, .. } | FleetAsked::Pods { entrance, .. } if is_nobody_there => {
                     Duration::from_nanos(entrance.waits.0)
                 }
+                FleetAsked::Pods { .. } => REPLACED,
                 // The others go on without it; it may come for a later trial.
                 FleetAsked::Join { .. } => Duration::ZERO,
                 _ => READY_LIMIT,
@@ -124,7 +129,7 @@ impl Fleet {
             let has_failed = is_first && missing.iter().any(|number| hands[number].gone.is_some());
             !has_failed && missing.iter().any(|number| hands[number].is_pending())
         };
-        while waits(&self.hands) && (on_their_way > 0 || Instant::now() < until) && !interrupted() {
+        while waits(&self.hands) && (on_their_way > 0 || Instant::now() < until) && !self.stop.asked() {
             while let Ok((number, way)) = self.arriving.1.try_recv() {
                 on_their_way = on_their_way.saturating_sub(1);
                 until = Instant::now() + READY_LIMIT;
@@ -135,7 +140,8 @@ impl Fleet {
                 until = until.max(Instant::now() + READY_LIMIT);
             }
             self.hear(news);
-            if let Some(why) = self.refusal.take().filter(|_| is_first) {
+            let why = self.refusal.take().or_else(|| if is_first { self.hindered() } else { None });
+            if let Some(why) = why.filter(|_| is_first) {
                 return Err(Error::Fleet(why));
             }
         }
@@ -176,11 +182,12 @@ impl Fleet {
             _ => FirstTry::Connection,
         };
         self.post.send(number, Instruction::Welcome { member: number, parcel, cores, tries });
+        let place = self.placed(&hello.place);
         if let Some(hand) = self.hands.get_mut(&number) {
             if self.asked.is_joined() {
                 *hand = Hand::default();
             }
-            (hand.place, hand.pid) = (hello.place, hello.pid);
+            (hand.place, hand.host, hand.pid) = (place, hello.place, hello.pid);
         }
         Ok(())
     }

@@ -25,6 +25,8 @@ pub(super) struct Hand {
     words: Option<Words>,
     /// Where it is.
     pub place: String,
+    /// What that is called by itself.
+    pub host: String,
     /// Its process there.
     pub pid: u32,
     /// How many loops it has; none before it could begin.

@@ -1,3 +1,4 @@
+use super::fleet::{DoctorFleetArgs, FleetArgs};
 use clap::Args;
 
 /// Say what this machine allows, and what torment loses otherwise
@@ -5,13 +6,27 @@ use clap::Args;
 /// What torment sees of services, what it may do, how much load it can make and how exactly it keeps time: each limit and setting of
 /// this machine, and of the shell it is started from, that matters to a measurement; what it means; and the command that changes it.
 /// Nothing is changed and no load is made.
+///
+/// With --on k8s the same of a cluster: what you may do in the namespace, whether it accepts what a run makes there, and whether it would
+/// admit a worker. Only with --try something is made there, and removed again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   torment doctor
   torment doctor --format json
   sudo torment doctor            what root has
+  torment doctor --on k8s:lab/load --try
 
 Exit code 0 if nothing hinders a measurement, 92 if something does. What shows less, or could not be
 read, changes no exit code.")]
-pub struct DoctorArgs {}
+pub struct DoctorArgs {
+    #[command(flatten)]
+    asked: DoctorFleetArgs,
+}
+
+impl DoctorArgs {
+    /// The cluster that is asked about, as for a run; and whether workers are to be tried there.
+    pub fn cluster(&self) -> Option<(FleetArgs, bool)> {
+        self.asked.fleet()
+    }
+}

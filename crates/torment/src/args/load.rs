@@ -174,6 +174,17 @@ impl RunArgs {
     }
 }
 
+/// Of a load of so little that any machine makes it, for a moment, against nothing.
+///
+/// # Errors
+/// None: it says what a plan takes.
+pub fn nothing_plan() -> Result<Plan, Error> {
+    let mut draft = Draft::default();
+    draft.set(Key::Rate, "--rate", "1000");
+    draft.set(Key::Duration, "--duration", "10s");
+    plan_from(Command::Run, "null", draft, &mut |path| Err(format!("no file is read here, not '{path}'")))
+}
+
 pub(super) fn plan_from(
     command: Command,
     target: &str,

@@ -4,6 +4,7 @@ mod alone;
 mod anatomy;
 mod bad_input;
 mod circles;
+mod cluster;
 mod doctor;
 mod floors;
 mod libraries;

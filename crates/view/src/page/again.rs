@@ -16,7 +16,9 @@ pub(super) fn typed(started: &Started, members: &[FleetMember]) -> Option<String
             let is_text = plan.chars().all(|c| c == '\n' || c == '\t' || !c.is_control());
             let file = format!("{}.toml", started.id);
             let fleet = fleet::asked(members);
-            (!plan.is_empty() && !ends && is_text && is_plain(&started.id.0)).then(|| {
+            // A context of a cluster may be called anything.
+            let is_typed = fleet.split(' ').all(|word| is_plain(&word.replace(['[', ']'], "")));
+            (!plan.is_empty() && !ends && is_text && is_typed && is_plain(&started.id.0)).then(|| {
                 format!("cat > {file} <<'{END}'\n{plan}\n{END}\ntorment {} {file}{fleet}", started.command)
             })
         }
@@ -83,11 +85,13 @@ mod tests {
         for (members, expected) in [
             (vec![on(""); 4], "--on here --workers 4"),
             (vec![on("join"); 2], "--on join --workers 2"),
+            (vec![on("k8s:lab/load"); 2], "--on k8s:lab/load --workers 2"),
             (vec![on("ssh:node2"), on("ssh:me@node3"), on("ssh:node2")], "--on ssh:node2,me@node3,node2"),
         ] {
             let text = by(&members, "find", "[target]").expect("a line");
             assert!(text.ends_with(&format!("\ntorment find 20261120-161502-k3f.toml {expected}")), "{text}");
         }
+        assert_eq!(by(&[on("k8s:$(reboot)/load")], "find", "[target]"), None);
     }
 
     #[test]

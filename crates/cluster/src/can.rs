@@ -1,0 +1,214 @@
+//! What the cluster allows: the user's rights, whether the objects of a run are accepted, whether a worker would be admitted. The server is
+//! asked; nothing is made there.
+
+use crate::error::Error;
+use crate::site::PodSite;
+use record::{Allowance, Area, Bearing, Remedy};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// A job that replaces its pods index by index does so from here on.
+const OLDEST: (u32, u32) = (1, 29);
+/// Two, as a run has by itself.
+const WORKERS: u32 = 2;
+const AN_HOUR: u64 = 3600;
+
+/// What a run does with something, and what that is for.
+struct Right {
+    group: &'static str,
+    what: &'static str,
+    verbs: &'static [&'static str],
+    /// What is lost without it; none: there is no run without it.
+    less: Option<&'static str>,
+}
+
+const RIGHTS: [Right; 5] = [
+    Right { group: "batch", what: "jobs", verbs: &["create", "delete"], less: None },
+    Right { group: "", what: "secrets", verbs: &["create"], less: None },
+    Right { group: "networking.k8s.io", what: "networkpolicies", verbs: &["create"], less: None },
+    Right {
+        group: "",
+        what: "pods",
+        verbs: &["list"],
+        less: Some("why a worker does not start, or was lost, and on which node it is, is not said"),
+    },
+    Right {
+        group: "",
+        what: "events",
+        verbs: &["list"],
+        less: Some("why the cluster makes no pods at all, such as a quota, is not said"),
+    },
+];
+
+fn row(name: &str, found: impl Into<String>) -> Allowance {
+    Allowance {
+        name: name.to_owned(),
+        area: Area::Rights,
+        bearing: Bearing::Fine,
+        found: found.into(),
+        figures: BTreeMap::new(),
+        means: None,
+        remedy: None,
+    }
+}
+
+fn bad(row: Allowance, bearing: Bearing, means: impl Into<String>, remedy: Option<Remedy>) -> Allowance {
+    Allowance { bearing, means: Some(means.into()), remedy, ..row }
+}
+
+impl PodSite {
+    /// Asks what is allowed there. Nothing is made.
+    ///
+    /// # Errors
+    /// If the cluster does not answer.
+    pub fn examine(&self) -> Result<Vec<Allowance>, Error> {
+        let said = self.kubectl.ask("its version", &["version", "-o", "json"], "")?;
+        let said: Value = serde_json::from_str(&said).unwrap_or_default();
+        let version = said["serverVersion"]["gitVersion"].as_str().unwrap_or_default();
+        let client = said["clientVersion"]["gitVersion"].as_str().unwrap_or("?");
+        let mut rows = vec![row("kubectl", client), aged(version)];
+        rows.extend(self.rights()?);
+        rows.push(self.accepted());
+        rows.push(self.admitted());
+        Ok(rows)
+    }
+
+    fn rights(&self) -> Result<Vec<Allowance>, Error> {
+        let asked: Vec<(&Right, &str)> =
+            RIGHTS.iter().flat_map(|right| right.verbs.iter().map(move |verb| (right, *verb))).collect();
+        let place = &self.kubectl.namespace;
+        let review = |(right, verb): &(&Right, &str)| {
+            json!({
+                "apiVersion": "authorization.k8s.io/v1",
+                "kind": "SelfSubjectAccessReview",
+                "spec": {"resourceAttributes": {
+                    "namespace": place, "verb": verb, "group": right.group, "resource": right.what,
+                }},
+            })
+            .to_string()
+        };
+        let reviews: Vec<String> = asked.iter().map(review).collect();
+        let arguments = ["create", "-f", "-", "-o", "json"];
+        let said = self.kubectl.ask("asking what you may do", &arguments, &reviews.join("\n"))?;
+        // One after the other, as they were asked.
+        let mut answers = serde_json::Deserializer::from_str(&said).into_iter::<Value>().flatten();
+        let answers: Vec<Value> = match answers.next() {
+            Some(list) if list["kind"] == "List" => list["items"].as_array().cloned().unwrap_or_default(),
+            first => first.into_iter().chain(answers).collect(),
+        };
+        let allowed = |asked: &&(&Right, &str)| {
+            let attributes = |answer: &&Value| {
+                let has = &answer["spec"]["resourceAttributes"];
+                has["resource"] == asked.0.what && has["verb"] == asked.1
+            };
+            answers.iter().find(attributes).is_some_and(|answer| answer["status"]["allowed"] == true)
+        };
+        Ok(RIGHTS.iter().map(|right| self.right(right, &asked, &allowed)).collect())
+    }
+
+    fn right(
+        &self,
+        right: &Right,
+        asked: &[(&Right, &str)],
+        allowed: &dyn Fn(&&(&Right, &str)) -> bool,
+    ) -> Allowance {
+        let missing: Vec<&str> = asked
+            .iter()
+            .filter(|asked| asked.0.what == right.what && !allowed(asked))
+            .map(|(_, verb)| *verb)
+            .collect();
+        if missing.is_empty() {
+            return row(right.what, format!("you may {} them", right.verbs.join(" and ")));
+        }
+        let found = row(
+            right.what,
+            format!("you may not {} them in namespace {}", missing.join(" or "), self.kubectl.namespace),
+        );
+        let role = format!(
+            "whoever administers it: kubectl create rolebinding torment --clusterrole=edit --user=YOU -n {}",
+            self.kubectl.namespace
+        );
+        let remedy = Some(Remedy { now: None, for_good: Some(role) });
+        match right.less {
+            None => bad(found, Bearing::Hinders, "no run can be made there", remedy),
+            Some(less) => bad(found, Bearing::Less, less, remedy),
+        }
+    }
+
+    /// Whether the server takes the objects, each field of them.
+    fn accepted(&self) -> Allowance {
+        let objects = self.objects("doctor".to_owned(), WORKERS, AN_HOUR, None);
+        let all = format!(
+            "{}---\n{}",
+            objects.job(),
+            objects.belongings("00000000-0000-0000-0000-000000000000", "")
+        );
+        let arguments = ["create", "--dry-run=server", "--validate=strict", "-f", "-", "-o", "name"];
+        let row = row("objects", "a job, a secret and a network policy are accepted as they are");
+        match self.kubectl.ask("asking whether the objects are accepted", &arguments, &all) {
+            Ok(_) => row,
+            Err(why) => {
+                let found = Allowance { found: why.to_string(), ..row };
+                bad(found, Bearing::Hinders, "no run can be made there", None)
+            }
+        }
+    }
+
+    fn admitted(&self) -> Allowance {
+        let objects = self.objects("doctor".to_owned(), WORKERS, AN_HOUR, None);
+        let row = row("a worker's pod", "it is admitted: Pod Security, quota, rules of the cluster");
+        match self.admits(&objects) {
+            Ok(()) => row,
+            Err(why) => {
+                let found = Allowance { found: why.to_string(), ..row };
+                bad(found, Bearing::Hinders, "no worker would start", None)
+            }
+        }
+    }
+}
+
+fn aged(version: &str) -> Allowance {
+    let found = row("Kubernetes", version);
+    match number(version) {
+        None => {
+            Allowance { bearing: Bearing::Unknown, found: "it does not say its version".to_owned(), ..found }
+        }
+        Some(number) if number >= OLDEST => found,
+        Some(_) => {
+            let remedy = Remedy {
+                now: None,
+                for_good: Some("a newer cluster; or torment worker --join by other means".to_owned()),
+            };
+            bad(
+                found,
+                Bearing::Hinders,
+                "jobs that replace a lost worker are there from 1.29 on",
+                Some(remedy),
+            )
+        }
+    }
+}
+
+/// Of `v1.34.4+k3s1`.
+fn number(version: &str) -> Option<(u32, u32)> {
+    let mut parts = version.strip_prefix('v')?.split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_cluster_hinders() {
+        for (version, bearing) in [
+            ("v1.34.4", Bearing::Fine),
+            ("v1.29.0+k3s1", Bearing::Fine),
+            ("v1.28.15-eks-1", Bearing::Hinders),
+            ("v2.0.0", Bearing::Fine),
+            ("", Bearing::Unknown),
+        ] {
+            assert_eq!(aged(version).bearing, bearing, "{version}");
+        }
+    }
+}

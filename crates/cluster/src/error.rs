@@ -1,0 +1,229 @@
+//! What is wrong, in words: with kubectl, the way to the cluster, a right, or a rule there; and who can change it.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+/// Why there are no pods.
+#[derive(Debug)]
+pub enum Error {
+    /// There is no kubectl here.
+    Missing,
+    /// The machine has no process for it.
+    Start(io::Error),
+    /// It did not end in time.
+    Slow {
+        /// What was asked.
+        doing: String,
+        /// For so long.
+        limit: Duration,
+        /// What it said meanwhile.
+        said: String,
+    },
+    /// What it or the cluster said, in words, with what helps.
+    Said(String),
+}
+
+impl Error {
+    /// Of what kubectl said when it failed at this, in a context and a namespace.
+    pub(crate) fn of(doing: &str, said: &str, context: &str, namespace: &str) -> Self {
+        Self::Said(words(doing, said, context, namespace))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str(
+                "there is no kubectl on this machine: install it, and log in to the cluster as ever; torment uses yours, \
+                 with your contexts and your rights",
+            ),
+            Self::Start(why) => write!(f, "kubectl cannot be run: {why}"),
+            Self::Slow { doing, limit, said } => {
+                write!(f, "kubectl took longer than {} s for {doing}", limit.as_secs())?;
+                if said.is_empty() { Ok(()) } else { write!(f, ": {said}") }
+            }
+            Self::Said(words) => f.write_str(words),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Start(why) => Some(why),
+            Self::Missing | Self::Slow { .. } | Self::Said(_) => None,
+        }
+    }
+}
+
+/// What it said at the end.
+pub(crate) fn last(said: &str) -> String {
+    said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default().to_owned()
+}
+
+/// Whether it says that the user may not do this.
+pub(crate) fn forbidden(why: &Error, verb: &str, what: &str) -> bool {
+    matches!(why, Error::Said(words) if words.contains(&format!(" may not {verb} {what} in ")))
+}
+
+/// What stands between two texts.
+fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
+    let rest = text.split_once(from)?.1;
+    rest.split_once(to).map(|(inside, _)| inside)
+}
+
+/// So kubectl says that nobody answers; and what stands before the reason.
+const UNREACHED: [(&str, &str); 4] = [
+    ("Unable to connect to the server", "Unable to connect to the server: "),
+    ("The connection to the server", "The connection to the server "),
+    ("couldn't get current server API", "couldn't get current server API group list: "),
+    ("failed to download openapi", "failed to download openapi: "),
+];
+
+fn words(doing: &str, said: &str, context: &str, namespace: &str) -> String {
+    let line = last(said);
+    let line = line.trim_start_matches("error: ").trim_start_matches("Error: ");
+    if let Some(why) = line.split_once("is forbidden: User ").map(|(_, who)| who) {
+        return no_right(why, context, namespace);
+    }
+    if line.contains("(Forbidden)") {
+        return refused(line, namespace);
+    }
+    if let Some(rule) = between(line, "admission webhook \"", "\" denied the request") {
+        let why = line.rsplit_once("denied the request: ").map_or("", |(_, why)| why);
+        return format!("a rule of the cluster, {rule}, forbids it: {why}");
+    }
+    if line.contains(&format!("namespaces \"{namespace}\" not found")) {
+        return format!(
+            "there is no namespace {namespace} in {context}: kubectl --context {context} create namespace {namespace}, or name another: \
+             --on k8s:CONTEXT/NAMESPACE"
+        );
+    }
+    if line.contains("(Unauthorized)")
+        || line.contains("must be logged in")
+        || line.contains("provide credentials")
+    {
+        return format!("{context} does not know you: log in to it as ever ({line})");
+    }
+    // What objects look like is asked of the server first.
+    let line = line.split("; if you choose to ignore these errors").next().unwrap_or(line);
+    for (unreached, behind) in UNREACHED {
+        if line.contains(unreached) {
+            let why = line.split_once(behind).map_or(line, |(_, why)| why);
+            return format!("the cluster of context {context} is not reached: {why}");
+        }
+    }
+    format!("kubectl, {doing}: {line}")
+}
+
+/// `"dev" cannot create resource "jobs" in API group "batch" in the namespace "load"`.
+fn no_right(why: &str, context: &str, namespace: &str) -> String {
+    let user = between(why, "\"", "\"").unwrap_or("you");
+    let verb = between(why, "cannot ", " ").unwrap_or("use");
+    let what = between(why, "resource \"", "\"").unwrap_or("that");
+    let place = between(why, "in the namespace \"", "\"");
+    let Some(place) = place else {
+        return format!("{user} may not {verb} {what} in context {context}: ask whoever administers it");
+    };
+    let whom = match user.strip_prefix("system:serviceaccount:") {
+        Some(account) => format!("--serviceaccount={account}"),
+        None => format!("--user={user}"),
+    };
+    let role = if place == namespace { "edit" } else { "view" };
+    format!(
+        "{user} may not {verb} {what} in namespace {place} of context {context}: ask whoever administers it for the role {role} there \
+         (kubectl create rolebinding torment --clusterrole={role} {whom} -n {place}); torment doctor --on k8s says what else is missing"
+    )
+}
+
+/// What the server forbids although the user may.
+fn refused(line: &str, namespace: &str) -> String {
+    if let Some(rule) = line.split_once("violates PodSecurity ").map(|(_, rule)| rule) {
+        return format!(
+            "namespace {namespace} forbids the pods: {rule} (its label pod-security.kubernetes.io/enforce says so; whoever \
+             administers it may change it, or name another namespace)"
+        );
+    }
+    if let Some(quota) = line.split_once("exceeded quota: ").map(|(_, quota)| quota) {
+        return format!(
+            "the quota of namespace {namespace} has no room: {quota}; ask for fewer (--workers), or whoever administers it for more"
+        );
+    }
+    let why = line.rsplit_once("is forbidden: ").map_or(line, |(_, why)| why);
+    format!("the cluster forbids it: {why}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_cluster_says_is_told_with_whom_to_ask() {
+        for (said, expected) in [
+            (
+                "Error from server (Forbidden): error when creating \"STDIN\": jobs.batch is forbidden: User \"dev\" cannot create resource \
+                 \"jobs\" in API group \"batch\" in the namespace \"load\"\n",
+                vec![
+                    "dev may not create jobs in namespace load of context lab",
+                    "--clusterrole=edit --user=dev -n load",
+                ],
+            ),
+            (
+                "Error from server (Forbidden): services \"clinic\" is forbidden: User \"system:serviceaccount:ci:bot\" cannot get resource \
+                 \"services\" in API group \"\" in the namespace \"shop\"",
+                vec![
+                    "may not get services in namespace shop",
+                    "--clusterrole=view --serviceaccount=ci:bot -n shop",
+                ],
+            ),
+            (
+                "Error from server (Forbidden): nodes is forbidden: User \"dev\" cannot list resource \"nodes\" in API group \"\" at the \
+                 cluster scope",
+                vec!["dev may not list nodes in context lab: ask whoever administers it"],
+            ),
+            (
+                "Error from server (Forbidden): error when creating \"STDIN\": pods \"torment-x\" is forbidden: violates PodSecurity \
+                 \"restricted:latest\": hostPID",
+                vec![
+                    "namespace load forbids the pods: \"restricted:latest\": hostPID",
+                    "pod-security.kubernetes.io/enforce",
+                ],
+            ),
+            (
+                "Error from server (Forbidden): error when creating \"STDIN\": pods \"torment-x\" is forbidden: exceeded quota: few, \
+                 requested: pods=1, used: pods=2, limited: pods=2",
+                vec!["the quota of namespace load has no room: few, requested: pods=1", "--workers"],
+            ),
+            (
+                "Error from server: error when creating \"STDIN\": admission webhook \"rules.lab\" denied the request: no team is named",
+                vec!["a rule of the cluster, rules.lab, forbids it: no team is named"],
+            ),
+            (
+                "Error from server (NotFound): error when creating \"STDIN\": namespaces \"load\" not found",
+                vec!["there is no namespace load in lab", "create namespace load"],
+            ),
+            (
+                "error: You must be logged in to the server (Unauthorized)",
+                vec!["lab does not know you: log in"],
+            ),
+            (
+                "Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout",
+                vec!["the cluster of context lab is not reached: dial tcp", "i/o timeout"],
+            ),
+            (
+                "error: error validating \"STDIN\": error validating data: failed to download openapi: Get \"https://127.0.0.1:9/\": dial tcp \
+                 127.0.0.1:9: connect: connection refused; if you choose to ignore these errors, turn validation off with --validate=false",
+                vec![
+                    "the cluster of context lab is not reached: Get \"https://127.0.0.1:9/\": dial tcp 127.0.0.1:9: connect: connection refused",
+                ],
+            ),
+            ("warning: x\nerror: strange\n\n", vec!["kubectl, asking: strange"]),
+        ] {
+            let told = words("asking", said, "lab", "load");
+            for part in expected {
+                assert!(told.contains(part), "'{part}' is not in: {told}");
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The user's own kubectl, as a child that is given up on.
+
+use crate::error::{Error, last};
+use rustix::process::Signal;
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// What asks a server may have to sign in first, which may be in a browser.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A server that takes longer for one request does not answer.
+const REQUEST: &str = "--request-timeout=20s";
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Which cluster, and where in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Kubectl {
+    /// One of the user's contexts.
+    pub context: String,
+    /// In which everything is.
+    pub namespace: String,
+}
+
+/// How a child ended.
+pub(crate) struct Said {
+    pub fine: bool,
+    pub out: String,
+    pub err: String,
+}
+
+impl Kubectl {
+    /// Asks the cluster. `doing` says in words what for, as in "asking for pods".
+    ///
+    /// Fails with what is wrong and what helps.
+    pub fn ask(&self, doing: &str, arguments: &[&str], input: &str) -> Result<String, Error> {
+        let said = self.said(doing, arguments, input, PATIENCE)?;
+        if said.fine {
+            return Ok(said.out);
+        }
+        Err(Error::of(doing, &said.err, &self.context, &self.namespace))
+    }
+
+    /// The same, whatever the answer is; within this time.
+    pub fn said(&self, doing: &str, arguments: &[&str], input: &str, limit: Duration) -> Result<Said, Error> {
+        let place = ["--context", &self.context, "--namespace", &self.namespace, REQUEST];
+        run(doing, &[&place, arguments].concat(), input, limit)
+    }
+}
+
+/// Asks kubectl something that no server is needed for.
+pub(crate) fn alone(doing: &str, arguments: &[&str]) -> Result<Said, Error> {
+    run(doing, arguments, "", PATIENCE)
+}
+
+fn run(doing: &str, arguments: &[&str], input: &str, limit: Duration) -> Result<Said, Error> {
+    let mut command = Command::new("kubectl");
+    // Ctrl-C at the terminal is torment's alone, and so is the terminal.
+    command.args(arguments).process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    sys::before_exec(&mut command, Signal::KILL, &[], Vec::new()).map_err(Error::Start)?;
+    let mut child = command.spawn().map_err(|why| match why.kind() {
+        io::ErrorKind::NotFound => Error::Missing,
+        _ => Error::Start(why),
+    })?;
+    let (out, err) = (reader(child.stdout.take()), reader(child.stderr.take()));
+    if let Some(mut to) = child.stdin.take() {
+        // One that ends without reading says itself why.
+        let _ = to.write_all(input.as_bytes());
+    }
+    let fine = within(&mut child, limit).map_err(Error::Start)?;
+    let text = |reader: JoinHandle<String>| reader.join().unwrap_or_default();
+    let Some(fine) = fine else {
+        return Err(Error::Slow { doing: doing.to_owned(), limit, said: last(&text(err)) });
+    };
+    Ok(Said { fine, out: text(out), err: text(err) })
+}
+
+/// Whether it ended well; none if it had to be ended.
+fn within(child: &mut Child, limit: Duration) -> io::Result<Option<bool>> {
+    let until = Instant::now() + limit;
+    loop {
+        match child.try_wait()? {
+            Some(status) => return Ok(Some(status.success())),
+            None if Instant::now() < until => thread::sleep(LOOK),
+            None => {
+                // With what it has started to sign in.
+                if let Some(group) = rustix::process::Pid::from_raw(child.id() as i32) {
+                    let _ = rustix::process::kill_process_group(group, Signal::KILL);
+                }
+                child.wait()?;
+                return Ok(None);
+            }
+        }
+    }
+}
+
+fn reader(from: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = from.map(|mut from| from.read_to_end(&mut bytes));
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}

@@ -1,0 +1,147 @@
+//! The objects of a run, as YAML that kubectl reads: texts with gaps. What fills them is quoted, so that it stays one value. Pure.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::env::consts::ARCH;
+
+const POD: &str = include_str!("objects/pod.yaml");
+const JOB: &str = include_str!("objects/job.yaml");
+const POLICY: &str = include_str!("objects/policy.yaml");
+const SECRET: &str = include_str!("objects/secret.yaml");
+/// Begins the names of all.
+const NAMED: &str = "torment-";
+const BETWEEN: &str = "---\n";
+
+/// Pods beside which no worker may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Apart {
+    /// Where they are.
+    pub namespace: String,
+    /// What they have in common.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// What differs from run to run.
+#[derive(Debug, Clone)]
+pub(crate) struct Objects {
+    /// Of the run: letters and digits.
+    pub id: String,
+    pub workers: u32,
+    pub image: String,
+    /// The only kind of machine that the image is for, if that is known: as nodes name it.
+    pub kind: Option<String>,
+    pub apart: Option<Apart>,
+    /// Until it ends by itself.
+    pub deadline_seconds: u64,
+}
+
+/// How nodes and images name this kind of machine.
+pub(crate) fn kind() -> &'static str {
+    match ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+/// A string that YAML takes for nothing else.
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// Each line so far in.
+fn indented(text: &str, by: usize) -> String {
+    let margin = " ".repeat(by);
+    text.lines().map(|line| format!("{margin}{line}\n")).collect::<String>().trim_end().to_owned()
+}
+
+impl Objects {
+    /// What the job and all else are called.
+    pub fn name(&self) -> String {
+        format!("{NAMED}{}", self.id)
+    }
+
+    /// What finds all of them.
+    pub fn selector(&self) -> String {
+        format!("torment/run={}", self.id)
+    }
+
+    fn filled(&self, text: &str) -> String {
+        // The id stands where YAML would take digits alone for a number.
+        let filled = text.replace("{name}", &self.name()).replace("{id}", &quoted(&self.id));
+        filled
+            .replace("{workers}", &self.workers.to_string())
+            .replace("{deadline}", &self.deadline_seconds.to_string())
+    }
+
+    /// What a worker's pod is, without where it stands.
+    fn pod_spec(&self) -> String {
+        let kind = self.kind.as_ref().map_or(String::new(), |kind| {
+            format!(
+                "# For these the image is made.\nnodeSelector: {{kubernetes.io/os: linux, kubernetes.io/arch: {}}}\n",
+                quoted(kind)
+            )
+        });
+        let spec = self.filled(POD).replace("{image}", &quoted(&self.image)).replace("{kind}", &kind);
+        spec.replace("{apart}", &self.apart.as_ref().map_or(String::new(), Apart::rule)).trim_end().to_owned()
+    }
+
+    /// The job that has the workers, and owns the rest.
+    pub fn job(&self) -> String {
+        self.filled(JOB).replace("{pod}", &indented(&self.pod_spec(), 6))
+    }
+
+    /// One worker's pod by itself, as the server is asked whether it would have it.
+    pub fn pod(&self) -> String {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {}\n  labels: {{torment/run: {}}}\nspec:\n{}\n",
+            self.name(),
+            quoted(&self.id),
+            indented(&self.pod_spec(), 2)
+        )
+    }
+
+    /// What belongs to the job with this identity.
+    pub fn belongings(&self, owner: &str, join_file: &str) -> String {
+        let owner = format!(
+            "  ownerReferences:\n  - {{apiVersion: batch/v1, kind: Job, name: {}, uid: {}}}\n",
+            self.name(),
+            quoted(owner)
+        );
+        let [secret, policy] = [SECRET, POLICY].map(|text| self.filled(text).replace("{owner}", &owner));
+        format!("{}{BETWEEN}{policy}", secret.replace("{file}", &quoted(join_file)))
+    }
+
+    /// For people who make them by hand: all but the secret, which is made when the run begins.
+    pub fn printed(&self) -> String {
+        let (name, selector) = (self.name(), self.selector());
+        let head = format!(
+            "# The workers of a run of torment, by hand. On a machine that pods reach, at HOST:\n\
+             #   torment find URL --on join:HOST --workers {}      writes run.join, and waits\n\
+             #   kubectl create secret generic {name} --from-file=run.join\n\
+             #   kubectl apply -f FILE                            this one, within two minutes (--wait)\n\
+             # and afterwards:\n\
+             #   kubectl delete job,networkpolicy -l {selector}; kubectl delete secret {name}\n",
+            self.workers
+        );
+        format!("{head}{BETWEEN}{}{BETWEEN}{}", self.job(), self.filled(POLICY).replace("{owner}", ""))
+    }
+}
+
+impl Apart {
+    fn rule(&self) -> String {
+        let labels: Vec<String> =
+            self.labels.iter().map(|(key, value)| format!("{}: {}", quoted(key), quoted(value))).collect();
+        format!(
+            "# Not on the target's nodes: there they would take what it needs (--beside-target lets them).\n\
+             affinity:\n  podAntiAffinity:\n    requiredDuringSchedulingIgnoredDuringExecution:\n    \
+             - topologyKey: kubernetes.io/hostname\n      namespaces: [{}]\n      labelSelector: {{matchLabels: {{{}}}}}\n",
+            quoted(&self.namespace),
+            labels.join(", ")
+        )
+    }
+}
+
+#[cfg(test)]
+#[path = "objects/tests.rs"]
+mod tests;

@@ -1,0 +1,155 @@
+use super::*;
+use serde_json::json;
+
+fn objects() -> Objects {
+    let labels =
+        BTreeMap::from([("app".to_owned(), "clinic".to_owned()), ("tier".to_owned(), "no".to_owned())]);
+    Objects {
+        id: "12345678".to_owned(),
+        workers: 4,
+        image: "registry.lab/torment:0.1.0".to_owned(),
+        kind: Some("amd64".to_owned()),
+        apart: Some(Apart { namespace: "shop".to_owned(), labels }),
+        deadline_seconds: 7200,
+    }
+}
+
+fn read(text: &str) -> Vec<Value> {
+    text.split(BETWEEN)
+        .filter(|text| text.lines().any(|line| !line.is_empty() && !line.starts_with('#')))
+        .map(|text| serde_saphyr::from_str(text).unwrap_or_else(|why| panic!("{why}: {text}")))
+        .collect()
+}
+
+fn job() -> Value {
+    read(&objects().job()).remove(0)
+}
+
+const FILE: &str = "# Lets one\nat b:7\n-----BEGIN: \"x\"\n";
+
+/// Pod Security, restricted, as <https://kubernetes.io/docs/concepts/security/pod-security-standards/> has it: which keys of a pod may be there at
+/// all, and what they must say.
+#[test]
+fn a_worker_is_as_restricted_wants_it() {
+    let spec = &job()["spec"]["template"]["spec"];
+    for key in ["hostNetwork", "hostPID", "hostIPC", "hostUsers", "initContainers", "ephemeralContainers"] {
+        assert_eq!(spec.get(key), None, "{key}");
+    }
+    let context = &spec["securityContext"];
+    assert_eq!(
+        (&context["runAsNonRoot"], &context["seccompProfile"]["type"]),
+        (&json!(true), &json!("RuntimeDefault"))
+    );
+    assert_eq!(context.get("sysctls"), None);
+    for volume in spec["volumes"].as_array().expect("a list") {
+        let kinds: Vec<&String> =
+            volume.as_object().expect("an object").keys().filter(|key| *key != "name").collect();
+        assert!(
+            kinds
+                .iter()
+                .all(|kind| ["secret", "configMap", "emptyDir", "projected"].contains(&kind.as_str())),
+            "{kinds:?}"
+        );
+    }
+    let containers = spec["containers"].as_array().expect("a list");
+    assert_eq!(containers.len(), 1);
+    for container in containers {
+        let context = &container["securityContext"];
+        assert_eq!(context["allowPrivilegeEscalation"], json!(false));
+        assert_eq!(context["capabilities"], json!({"drop": ["ALL"]}));
+        assert_eq!(
+            (&context["runAsNonRoot"], &context["readOnlyRootFilesystem"]),
+            (&json!(true), &json!(true))
+        );
+        for key in ["privileged", "procMount", "seLinuxOptions", "runAsUser"] {
+            assert_eq!(context.get(key), None, "{key}");
+        }
+        for port in container["ports"].as_array().into_iter().flatten() {
+            assert_eq!(port.get("hostPort"), None);
+        }
+    }
+    assert_eq!(spec["automountServiceAccountToken"], json!(false));
+    // The pod that the server is asked about is the same.
+    assert_eq!(read(&objects().pod())[0]["spec"], *spec);
+}
+
+#[test]
+fn the_job_ends_whatever_happens_and_owns_the_rest() {
+    let job = job();
+    let spec = &job["spec"];
+    assert_eq!(
+        (&job["metadata"]["name"], &spec["completionMode"]),
+        (&json!("torment-12345678"), &json!("Indexed"))
+    );
+    assert_eq!((&spec["completions"], &spec["parallelism"]), (&json!(4), &json!(4)));
+    assert_eq!(
+        (&spec["activeDeadlineSeconds"], &spec["ttlSecondsAfterFinished"]),
+        (&json!(7200), &json!(3600))
+    );
+    assert_eq!((&spec["backoffLimitPerIndex"], spec.get("maxFailedIndexes")), (&json!(3), None));
+    assert_eq!(spec["podFailurePolicy"]["rules"][0]["onPodConditions"][0]["type"], json!("DisruptionTarget"));
+    // A policy for failures wants this, and limits that are the requests a processor of its own.
+    assert_eq!(spec["template"]["spec"]["restartPolicy"], json!("Never"));
+    let resources = &spec["template"]["spec"]["containers"][0]["resources"];
+    assert_eq!(resources["requests"], resources["limits"]);
+    let belongings = read(&objects().belongings("u-1", FILE));
+    assert_eq!(belongings.len(), 2);
+    for object in &belongings {
+        let owner =
+            json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "torment-12345678", "uid": "u-1"}]);
+        assert_eq!(object["metadata"]["ownerReferences"], owner);
+    }
+    for object in belongings.iter().chain([&job]) {
+        // A string, although it looks like a number.
+        assert_eq!(object["metadata"]["labels"]["torment/run"], json!("12345678"), "{object}");
+        assert_eq!(object["metadata"]["name"], json!("torment-12345678"));
+    }
+    assert_eq!(belongings[0]["stringData"]["run.join"], json!(FILE));
+    let selector = json!({"matchLabels": {"torment/run": "12345678"}});
+    assert_eq!(
+        (&belongings[1]["spec"]["podSelector"], &belongings[1]["spec"]["policyTypes"]),
+        (&selector, &json!(["Ingress"]))
+    );
+    assert_eq!(belongings[1]["spec"].get("ingress"), None, "somebody is let in");
+}
+
+#[test]
+fn workers_keep_away_from_the_target_and_find_machines_of_their_kind() {
+    let rule = &job()["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        [0];
+    assert_eq!(rule["namespaces"], json!(["shop"]));
+    // "no" would be false if it were not quoted.
+    assert_eq!(rule["labelSelector"]["matchLabels"], json!({"app": "clinic", "tier": "no"}));
+    assert_eq!(job()["spec"]["template"]["spec"]["nodeSelector"]["kubernetes.io/arch"], json!("amd64"));
+    let without = Objects { apart: None, kind: None, ..objects() };
+    let spec = &read(&without.job())[0]["spec"]["template"]["spec"];
+    assert_eq!((spec.get("affinity"), spec.get("nodeSelector")), (None, None));
+}
+
+#[test]
+fn no_gap_is_left_open_and_only_the_secret_has_the_file() {
+    let objects = objects();
+    let all = [objects.job(), objects.pod(), objects.belongings("u", FILE), objects.printed()];
+    for text in &all {
+        for gap in [
+            "{name}",
+            "{id}",
+            "{workers}",
+            "{deadline}",
+            "{pod}",
+            "{apart}",
+            "{kind}",
+            "{image}",
+            "{owner}",
+            "{file}",
+        ] {
+            assert!(!text.contains(gap), "{gap} in {text}");
+        }
+    }
+    let printed = read(&objects.printed());
+    let kinds: Vec<&Value> = printed.iter().map(|object| &object["kind"]).collect();
+    assert_eq!(kinds, ["Job", "NetworkPolicy"]);
+    assert!(
+        objects.printed().contains("kubectl create secret generic torment-12345678 --from-file=run.join")
+    );
+}

@@ -1,0 +1,300 @@
+//! What the cluster says of the pods of a run: who cannot start, who waits for what, why one ended. Pure.
+
+use crate::error::last;
+use serde_json::Value;
+
+/// A pod in such a state does not come out of it by itself. (Pulling an image is tried again at first.)
+const STUCK: [&str; 7] = [
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "ErrImageNeverPull",
+    "ImageInspectError",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "RunContainerError",
+];
+/// An index whose pods failed so often before it joined does not join.
+const FAILED_MOST: usize = 2;
+
+/// One pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Seen {
+    /// Its place in the job.
+    index: String,
+    name: String,
+    node: Option<String>,
+    phase: String,
+    /// Why its container waits: in a word, and in a sentence.
+    waits: Option<(String, String)>,
+    /// Why no node has it.
+    unplaced: Option<String>,
+    /// How its container ended.
+    ended: Option<Ended>,
+    /// Why the cluster ends it.
+    disrupted: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Ended {
+    code: i64,
+    reason: String,
+    said: String,
+}
+
+/// All pods of a run, the latest of each index last.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pods(Vec<Seen>);
+
+fn text(value: &Value, at: &str) -> Option<String> {
+    value.pointer(at)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+fn condition<'a>(pod: &'a Value, kind: &str, status: &str) -> Option<&'a Value> {
+    let conditions = pod.pointer("/status/conditions")?.as_array()?;
+    conditions.iter().find(|one| one["type"] == kind && one["status"] == status)
+}
+
+impl Seen {
+    fn of(pod: &Value) -> Self {
+        let state = &pod["status"]["containerStatuses"][0]["state"];
+        let waits = text(state, "/waiting/reason")
+            .map(|reason| (reason, text(state, "/waiting/message").unwrap_or_default()));
+        let ended = state.pointer("/terminated/exitCode").and_then(Value::as_i64).map(|code| Ended {
+            code,
+            reason: text(state, "/terminated/reason").unwrap_or_default(),
+            said: last(&text(state, "/terminated/message").unwrap_or_default()),
+        });
+        let index = "/metadata/annotations/batch.kubernetes.io~1job-completion-index";
+        let says = |condition: &Value| text(condition, "/message").or_else(|| text(condition, "/reason"));
+        Self {
+            index: text(pod, index).unwrap_or_default(),
+            name: text(pod, "/metadata/name").unwrap_or_default(),
+            node: text(pod, "/spec/nodeName"),
+            phase: text(pod, "/status/phase").unwrap_or_default(),
+            waits,
+            unplaced: condition(pod, "PodScheduled", "False").and_then(says),
+            ended,
+            disrupted: condition(pod, "DisruptionTarget", "True").and_then(says).or_else(|| {
+                // A node that runs out of something says so here.
+                text(pod, "/status/reason").map(|reason| match text(pod, "/status/message") {
+                    Some(message) => format!("{reason}: {message}"),
+                    None => reason,
+                })
+            }),
+        }
+    }
+
+    fn called(&self) -> String {
+        match &self.node {
+            Some(node) => format!("worker {} on {node}", self.index),
+            None => format!("worker {}", self.index),
+        }
+    }
+
+    /// The name that it has for itself: that of the job with its index.
+    fn is(&self, host: &str) -> bool {
+        !host.is_empty() && self.name.strip_prefix(host).is_some_and(|rest| rest.starts_with('-'))
+    }
+
+    /// Why it does not start, if it never will.
+    fn stuck(&self) -> Option<String> {
+        let (reason, message) = self.waits.as_ref().filter(|(reason, _)| STUCK.contains(&reason.as_str()))?;
+        let helps = if reason.contains("Image") {
+            "; torment image makes it: load it on each node (ctr -n k8s.io images import), or push it where they find it, and \
+             say so: --image"
+        } else {
+            ""
+        };
+        Some(format!("{} cannot start: {reason}: {message}{helps}", self.called()))
+    }
+
+    /// How it ended, if it did not end well.
+    fn failed(&self) -> Option<String> {
+        let how = match (&self.disrupted, &self.ended) {
+            (Some(why), _) => why.clone(),
+            (None, Some(Ended { code: 0, .. })) => return None,
+            (None, Some(Ended { reason, .. })) if reason == "OOMKilled" => {
+                "it had not enough memory (OOMKilled)".to_owned()
+            }
+            (None, Some(Ended { code: 137, .. })) => "it was killed".to_owned(),
+            (None, Some(Ended { code, said, .. })) if said.is_empty() => {
+                format!("it ended with exit code {code}")
+            }
+            (None, Some(Ended { said, .. })) => said.trim_start_matches("torment: ").to_owned(),
+            (None, None) if self.phase == "Failed" => "it failed".to_owned(),
+            (None, None) => return None,
+        };
+        Some(how)
+    }
+}
+
+impl Pods {
+    /// Of a list as the server gives it.
+    pub fn of(list: &Value) -> Self {
+        let created = |pod: &Value| text(pod, "/metadata/creationTimestamp");
+        let mut pods: Vec<&Value> = list["items"].as_array().into_iter().flatten().collect();
+        pods.sort_by_key(|pod| created(pod));
+        Self(pods.into_iter().map(Seen::of).collect())
+    }
+
+    /// How many there are, ended ones too.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Why the run cannot begin, if that will not change.
+    pub fn hinders(&self) -> Option<String> {
+        let stuck = self.0.iter().find_map(Seen::stuck);
+        stuck.or_else(|| {
+            let failed =
+                |index: &str| self.0.iter().filter(|pod| pod.index == index && pod.phase == "Failed").count();
+            let pod = self
+                .0
+                .iter()
+                .rev()
+                .find(|pod| failed(&pod.index) >= FAILED_MOST && pod.failed().is_some())?;
+            Some(format!("{} ended, and again: {}", pod.called(), pod.failed()?))
+        })
+    }
+
+    /// Whom the run waits for, and why it does not come.
+    pub fn waits(&self) -> Option<String> {
+        let words = |pod: &Seen| match (&pod.unplaced, &pod.waits) {
+            (Some(why), _) => Some(format!("{} has no node: {why}", pod.called())),
+            (None, Some((reason, message))) => {
+                Some(format!("{} waits: {reason} {message}", pod.called()).trim_end().to_owned())
+            }
+            (None, None) => pod.failed().map(|why| format!("{} ended: {why}", pod.called())),
+        };
+        self.0.iter().rev().find_map(words)
+    }
+
+    /// The node of the pod that calls itself so.
+    pub fn node(&self, host: &str) -> Option<&str> {
+        self.0.iter().rev().find(|pod| pod.is(host))?.node.as_deref()
+    }
+
+    /// Why the pod that calls itself so is gone: none if nothing is known of it.
+    pub fn why(&self, host: &str) -> Option<String> {
+        self.0.iter().rev().filter(|pod| pod.is(host)).find_map(Seen::failed)
+    }
+}
+
+/// What the job could not do, of the warnings about it: the latest.
+pub(crate) fn complaint(events: &Value) -> Option<String> {
+    let when =
+        |event: &Value| text(event, "/lastTimestamp").or_else(|| text(event, "/metadata/creationTimestamp"));
+    let latest = events["items"]
+        .as_array()?
+        .iter()
+        .filter(|event| event["type"] == "Warning")
+        .max_by_key(|event| when(event))?;
+    text(latest, "/message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn pod(index: &str, node: Option<&str>, status: Value) -> Value {
+        json!({
+            "metadata": {
+                "name": format!("torment-ab-{index}-x7k2p"),
+                "creationTimestamp": "2026-01-02T03:04:05Z",
+                "annotations": {"batch.kubernetes.io/job-completion-index": index},
+            },
+            "spec": {"nodeName": node},
+            "status": status,
+        })
+    }
+
+    fn pods(pods: &[Value]) -> Pods {
+        Pods::of(&json!({ "items": pods }))
+    }
+
+    fn state(state: Value, phase: &str) -> Value {
+        json!({"phase": phase, "containerStatuses": [{ "state": state }]})
+    }
+
+    fn failed(said: &str) -> Value {
+        state(json!({"terminated": {"exitCode": 1, "reason": "Error", "message": said}}), "Failed")
+    }
+
+    #[test]
+    fn who_will_not_start_is_told_at_once() {
+        let fine = pod("0", Some("b"), state(json!({"running": {}}), "Running"));
+        assert_eq!(pods(&[fine.clone()]).hinders(), None);
+        let pulling =
+            |reason| state(json!({"waiting": {"reason": reason, "message": "no such image"}}), "Pending");
+        let first = pod("1", Some("c"), pulling("ErrImagePull"));
+        assert_eq!(pods(&[fine.clone(), first]).hinders(), None, "it is tried again");
+        let stuck = pods(&[fine.clone(), pod("1", Some("c"), pulling("ImagePullBackOff"))])
+            .hinders()
+            .expect("one is stuck");
+        assert!(
+            stuck.starts_with("worker 1 on c cannot start: ImagePullBackOff: no such image; torment image"),
+            "{stuck}"
+        );
+        // The first may have come before its network was there.
+        let once = pod("1", Some("c"), failed("x\ntorment: 10.0.0.9:7 cannot be reached\n"));
+        assert_eq!(pods(&[fine.clone(), once.clone()]).hinders(), None);
+        let twice = pods(&[fine, once.clone(), once]).hinders().expect("it failed twice");
+        assert_eq!(twice, "worker 1 on c ended, and again: 10.0.0.9:7 cannot be reached");
+    }
+
+    #[test]
+    fn what_is_waited_for_is_told_with_the_scheduler_s_words() {
+        let status = json!({"phase": "Pending", "conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes are available: 2 Insufficient cpu."}
+        ]});
+        let waits = pods(&[pod("1", None, status)]).waits();
+        assert_eq!(
+            waits.as_deref(),
+            Some("worker 1 has no node: 0/2 nodes are available: 2 Insufficient cpu.")
+        );
+        let creating = state(json!({"waiting": {"reason": "ContainerCreating"}}), "Pending");
+        assert_eq!(
+            pods(&[pod("0", Some("b"), creating)]).waits().as_deref(),
+            Some("worker 0 on b waits: ContainerCreating")
+        );
+        assert_eq!(pods(&[pod("0", Some("b"), state(json!({"running": {}}), "Running"))]).waits(), None);
+        assert_eq!(Pods::default().waits(), None);
+    }
+
+    #[test]
+    fn why_one_is_gone_is_asked_of_its_pod() {
+        let running = pod("0", Some("b"), state(json!({"running": {}}), "Running"));
+        let why = |status: Value| pods(&[running.clone(), pod("1", Some("c"), status)]).why("torment-ab-1");
+        assert_eq!(pods(&[running.clone()]).why("torment-ab-0"), None);
+        assert_eq!(pods(&[running.clone()]).node("torment-ab-0"), Some("b"));
+        // Index 1 is not index 10.
+        assert_eq!(pods(&[pod("10", Some("b"), json!({}))]).node("torment-ab-1"), None);
+        assert_eq!(pods(&[running.clone()]).node(""), None);
+        let killed = state(json!({"terminated": {"exitCode": 137, "reason": "Error"}}), "Failed");
+        assert_eq!(why(killed).as_deref(), Some("it was killed"));
+        let memory = state(json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}}), "Failed");
+        assert_eq!(why(memory).as_deref(), Some("it had not enough memory (OOMKilled)"));
+        let evicted = json!({"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."});
+        assert_eq!(why(evicted).as_deref(), Some("Evicted: The node was low on resource: memory."));
+        let drained = json!({"phase": "Running", "conditions": [
+            {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}
+        ]});
+        assert_eq!(why(drained).as_deref(), Some("Eviction API: evicting"));
+        assert_eq!(why(failed("torment: no\n")).as_deref(), Some("no"));
+        let well = state(json!({"terminated": {"exitCode": 0, "reason": "Completed"}}), "Succeeded");
+        assert_eq!(why(well), None);
+    }
+
+    #[test]
+    fn the_latest_complaint_is_told() {
+        let event = |kind: &str, at: &str, message: &str| json!({"type": kind, "lastTimestamp": at, "message": message});
+        let events = json!({"items": [
+            event("Warning", "2026-01-01T00:00:02Z", "second"),
+            event("Warning", "2026-01-01T00:00:01Z", "first"),
+            event("Normal", "2026-01-01T00:00:03Z", "fine"),
+        ]});
+        assert_eq!(complaint(&events).as_deref(), Some("second"));
+        assert_eq!(complaint(&json!({"items": []})), None);
+    }
+}

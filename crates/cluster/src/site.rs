@@ -1,0 +1,248 @@
+//! Where pods may be: one of the user's contexts, a namespace in it, and what is known of it without asking the cluster.
+
+use crate::error::{Error, last};
+use crate::kubectl::{Kubectl, alone};
+use crate::objects::{Apart, Objects, kind};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A namespace where none is said.
+const DEFAULT: &str = "default";
+
+/// What was asked for beside how many.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PodsWanted {
+    /// `CONTEXT`, `CONTEXT/NAMESPACE` or `/NAMESPACE`, as the user's kubectl knows them; none: what that uses by itself.
+    pub place: Option<String>,
+    /// What pods run; none: what `torment image` makes of this build.
+    pub image: Option<String>,
+    /// Workers may be on the target's nodes.
+    pub beside_target: bool,
+    /// The service that the target is: `NAMESPACE/NAME`. None: it is seen from the target's host.
+    pub target_service: Option<(String, String)>,
+}
+
+/// A namespace of a cluster, and what of it is wanted.
+#[derive(Debug, Clone)]
+pub struct PodSite {
+    pub(crate) kubectl: Kubectl,
+    pub(crate) wanted: PodsWanted,
+    /// The image that goes with this build.
+    own_image: String,
+    /// Host and port of the cluster's server.
+    server: Option<(String, u16)>,
+}
+
+impl PodSite {
+    /// Finds it among the user's contexts. Nothing is asked of the cluster. `build` is what an image of this torment is tagged with.
+    ///
+    /// # Errors
+    /// If there is no kubectl, or it knows no such context.
+    pub fn find(wanted: PodsWanted, build: &str) -> Result<Self, Error> {
+        let said = alone("its contexts", &["config", "view", "-o", "json"])?;
+        if !said.fine {
+            return Err(Error::Said(format!("kubectl cannot read its contexts: {}", last(&said.err))));
+        }
+        let config: Value = serde_json::from_str(&said.out)
+            .map_err(|why| Error::Said(format!("kubectl's contexts cannot be read: {why}")))?;
+        let (kubectl, server) = found(&config, wanted.place.as_deref()).map_err(Error::Said)?;
+        Ok(Self { kubectl, wanted, own_image: format!("torment:{build}"), server })
+    }
+
+    /// In words: the namespace, and the context.
+    pub fn describe(&self) -> String {
+        let Kubectl { context, namespace } = &self.kubectl;
+        format!("namespace {namespace} of {context}")
+    }
+
+    /// As `--on` takes it.
+    pub fn asked(&self) -> String {
+        let Kubectl { context, namespace } = &self.kubectl;
+        format!("k8s:{context}/{namespace}")
+    }
+
+    /// Where the cluster's server is: from this machine to there leads the way that pods come back.
+    pub fn server(&self) -> Option<(&str, u16)> {
+        self.server.as_ref().map(|(host, port)| (host.as_str(), *port))
+    }
+
+    /// What pods run.
+    pub fn image(&self) -> &str {
+        self.wanted.image.as_deref().unwrap_or(&self.own_image)
+    }
+
+    /// As YAML with comments, for people: all that a run has there, but what lets workers in. Nothing is asked of the cluster.
+    pub fn manifests(&self, workers: u32, deadline_seconds: u64) -> String {
+        self.objects("by-hand".to_owned(), workers, deadline_seconds, None).printed()
+    }
+
+    pub(crate) fn objects(
+        &self,
+        id: String,
+        workers: u32,
+        deadline_seconds: u64,
+        apart: Option<Apart>,
+    ) -> Objects {
+        // Of an image that others name, others know for which machines it is.
+        let kind = self.wanted.image.is_none().then(|| kind().to_owned());
+        Objects { id, workers, image: self.image().to_owned(), kind, apart, deadline_seconds }
+    }
+
+    /// The pods behind the target, if its host names a service that can be seen; else, if that should be known, why it is not.
+    pub(crate) fn target(&self, host: &str) -> Result<Option<Apart>, Error> {
+        if self.wanted.beside_target {
+            return Ok(None);
+        }
+        let named = self.wanted.target_service.clone();
+        let is_named = named.is_some();
+        let Some((namespace, name)) = named.or_else(|| service(host, &self.kubectl.namespace)) else {
+            return Ok(None);
+        };
+        let place = Kubectl { namespace: namespace.clone(), ..self.kubectl.clone() };
+        let arguments = ["get", "service", &name, "-o", "json", "--ignore-not-found"];
+        let answer = match place.ask("asking for the target's service", &arguments, "") {
+            // Whether a name is a service's is only a guess.
+            Err(Error::Said(_)) if !is_named => return Ok(None),
+            answer => answer?,
+        };
+        let service: Value = serde_json::from_str(&answer).unwrap_or_default();
+        let labels = labels(&service["spec"]["selector"]);
+        if labels.is_empty() && is_named {
+            return Err(Error::Said(format!(
+                "there is no service {name} with pods in namespace {namespace}"
+            )));
+        }
+        Ok(Some(Apart { namespace, labels }).filter(|apart| !apart.labels.is_empty()))
+    }
+}
+
+fn labels(selector: &Value) -> BTreeMap<String, String> {
+    let pairs = selector.as_object().into_iter().flatten();
+    pairs.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
+}
+
+/// The service whose name this may be, as pods of a namespace know it: `(namespace, name)`.
+fn service(host: &str, own: &str) -> Option<(String, String)> {
+    let is_label =
+        |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let parts: Vec<&str> = host.trim_end_matches('.').split('.').collect();
+    if !parts.iter().all(|part| is_label(&part)) || host.parse::<std::net::IpAddr>().is_ok() {
+        return None;
+    }
+    match parts.as_slice() {
+        ["localhost"] => None,
+        [name] => Some((own.to_owned(), (*name).to_owned())),
+        [name, namespace] | [name, namespace, "svc", ..] => {
+            Some(((*namespace).to_owned(), (*name).to_owned()))
+        }
+        _ => None,
+    }
+}
+
+/// The place in a configuration of kubectl's; and the host and port of its server.
+type Found = (Kubectl, Option<(String, u16)>);
+
+fn found(config: &Value, place: Option<&str>) -> Result<Found, String> {
+    let list = |key: &str| config[key].as_array().cloned().unwrap_or_default();
+    let contexts = list("contexts");
+    let named = |name: &str| contexts.iter().find(|context| context["name"] == name);
+    let place = place.unwrap_or_default();
+    // A context may have slashes in its name; a namespace has none.
+    let (name, namespace) = match place.rsplit_once('/') {
+        Some((name, namespace)) if named(place).is_none() => (name, Some(namespace)),
+        _ => (place, None),
+    };
+    let name = if name.is_empty() { config["current-context"].as_str().unwrap_or_default() } else { name };
+    if name.is_empty() {
+        return Err(
+            "kubectl has no context: log in to a cluster as ever, or name one: --on k8s:CONTEXT".to_owned()
+        );
+    }
+    let Some(context) = named(name) else {
+        let known: Vec<&str> = contexts.iter().filter_map(|context| context["name"].as_str()).collect();
+        return Err(match known.as_slice() {
+            [] => format!("kubectl knows no context {name}, nor any other: log in to a cluster as ever"),
+            known => format!("kubectl knows no context {name}; it knows {}", known.join(", ")),
+        });
+    };
+    let own = context["context"]["namespace"].as_str().filter(|namespace| !namespace.is_empty());
+    let namespace = namespace.filter(|namespace| !namespace.is_empty()).or(own).unwrap_or(DEFAULT);
+    let cluster =
+        list("clusters").into_iter().find(|cluster| cluster["name"] == context["context"]["cluster"]);
+    let server = cluster.and_then(|cluster| host_and_port(cluster["cluster"]["server"].as_str()?));
+    Ok((Kubectl { context: name.to_owned(), namespace: namespace.to_owned() }, server))
+}
+
+/// Of `https://HOST:PORT/…`.
+fn host_and_port(url: &str) -> Option<(String, u16)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let place = rest.split('/').next()?;
+    let default = if scheme == "http" { 80 } else { 443 };
+    let (host, port) = match place.rsplit_once(':') {
+        Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, port.parse().ok()?),
+        _ => (place, default),
+    };
+    (!host.is_empty()).then(|| (host.trim_matches(['[', ']']).to_owned(), port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn config() -> Value {
+        json!({
+            "current-context": "lab",
+            "contexts": [
+                {"name": "lab", "context": {"cluster": "a", "namespace": "load"}},
+                {"name": "arn:aws:eks:x:1:cluster/big", "context": {"cluster": "b"}},
+            ],
+            "clusters": [
+                {"name": "a", "cluster": {"server": "https://10.0.0.1:6443"}},
+                {"name": "b", "cluster": {"server": "https://[fd00::1]/x"}},
+            ],
+        })
+    }
+
+    #[test]
+    fn a_place_is_found_among_the_user_s_contexts() {
+        for (place, context, namespace, host) in [
+            (None, "lab", "load", "10.0.0.1"),
+            (Some("lab"), "lab", "load", "10.0.0.1"),
+            (Some("lab/other"), "lab", "other", "10.0.0.1"),
+            (Some("/other"), "lab", "other", "10.0.0.1"),
+            (Some("arn:aws:eks:x:1:cluster/big"), "arn:aws:eks:x:1:cluster/big", "default", "fd00::1"),
+            (Some("arn:aws:eks:x:1:cluster/big/load"), "arn:aws:eks:x:1:cluster/big", "load", "fd00::1"),
+        ] {
+            let (kubectl, server) = found(&config(), place).expect("it is there");
+            assert_eq!((kubectl.context.as_str(), kubectl.namespace.as_str()), (context, namespace));
+            assert_eq!(server.map(|(found, _)| found).as_deref(), Some(host));
+        }
+        for (config, place, words) in [
+            (config(), Some("lap"), "kubectl knows no context lap; it knows lab, arn:"),
+            (json!({"contexts": null, "current-context": ""}), None, "kubectl has no context: log in"),
+            (json!({"current-context": "x"}), None, "knows no context x, nor any other"),
+        ] {
+            let why = found(&config, place).expect_err("it is not there");
+            assert!(why.contains(words), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_host_may_be_a_service() {
+        for (host, expected) in [
+            ("clinic", Some(("load", "clinic"))),
+            ("clinic.shop", Some(("shop", "clinic"))),
+            ("clinic.shop.svc.cluster.local.", Some(("shop", "clinic"))),
+            ("clinic.shop.svc", Some(("shop", "clinic"))),
+            ("www.shop.example", None),
+            ("10.0.0.4", None),
+            ("::1", None),
+            ("localhost", None),
+            ("", None),
+        ] {
+            let expected = expected.map(|(namespace, name)| (namespace.to_owned(), name.to_owned()));
+            assert_eq!(service(host, "load"), expected, "{host}");
+        }
+    }
+}

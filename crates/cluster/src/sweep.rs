@@ -1,0 +1,71 @@
+//! Removes what a run has in a cluster as soon as torment is gone, however it went: a process that waits for that.
+
+use crate::error::Error;
+use crate::kubectl::Kubectl;
+use rustix::process::setsid;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+/// The hidden command that is this.
+const COMMAND: &str = "sweeper";
+/// This program, whatever its file is called by now.
+const PROGRAM: &str = "/proc/self/exe";
+const DOING: &str = "removing the workers";
+
+/// The process that waits; what it has to remove is removed when this is dropped, or its process gone.
+#[derive(Debug)]
+pub(crate) struct Sweeper {
+    process: Child,
+}
+
+impl Sweeper {
+    /// Of the job with this name, and what it owns: whether it is there yet or not.
+    pub fn of(kubectl: &Kubectl, name: &str) -> Result<Self, Error> {
+        let mut command = Command::new(PROGRAM);
+        command.arg0("torment").arg(COMMAND).process_group(0);
+        // Not our standard output: whoever reads that would wait for this one, too.
+        let process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let mut process = process.map_err(Error::Start)?;
+        let order = format!("{}\n{}\n{name}\n", kubectl.context, kubectl.namespace);
+        let told = process.stdin.as_mut().map_or(Ok(()), |to| to.write_all(order.as_bytes()));
+        told.map_err(Error::Start)?;
+        Ok(Self { process })
+    }
+
+    /// Has it done now. Gives why it could not, in words.
+    pub fn finish(&mut self) -> Option<String> {
+        // By this it knows.
+        drop(self.process.stdin.take()?);
+        let mut said = String::new();
+        let _ = self.process.stdout.take().map(|mut from| from.read_to_string(&mut said));
+        let fine = self.process.wait().is_ok_and(|status| status.success());
+        (!fine)
+            .then(|| if said.is_empty() { "it was ended before".to_owned() } else { said.trim().to_owned() })
+    }
+}
+
+/// The hidden command: it is told by its standard input what to remove, and does so when that is closed.
+///
+/// # Errors
+/// If it was started by hand, or the cluster does not do it.
+pub fn sweep(from: impl Read, mut to: impl Write) -> io::Result<()> {
+    let mut lines = BufReader::new(from);
+    let mut line = || {
+        let mut line = String::new();
+        lines.read_line(&mut line).map(|_| line.trim_end().to_owned())
+    };
+    let (context, namespace, name) = (line()?, line()?, line()?);
+    if name.is_empty() {
+        return Err(io::Error::other("it is not told what to remove"));
+    }
+    // Neither Ctrl-C at torment's terminal nor the end of that terminal is for it. It fails if this is a session of its own already.
+    let _ = setsid();
+    io::copy(&mut lines, &mut io::sink())?;
+    let kubectl = Kubectl { context, namespace };
+    let arguments = ["delete", "job", &name, "--ignore-not-found", "--cascade=background", "--wait=false"];
+    kubectl.ask(DOING, &arguments, "").map(drop).map_err(|why| {
+        let _ = write!(to, "{why}");
+        io::Error::other(why.to_string())
+    })
+}

@@ -1,0 +1,176 @@
+//! The pods of one run, from when they are asked for until they are removed.
+
+use crate::error::{Error, forbidden};
+use crate::objects::Objects;
+use crate::pods::{Pods, complaint};
+use crate::site::PodSite;
+use crate::sweep::Sweeper;
+use serde_json::Value;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Between two looks at pods that are waited for: each is a process that reads a configuration, signs in and asks.
+const BETWEEN: Duration = Duration::from_secs(2);
+/// Nobody waits longer to hear why a worker was lost.
+const WHY_LIMIT: Duration = Duration::from_secs(5);
+
+/// What a run has in a cluster. It is removed when this is dropped, and also when this process is gone.
+#[derive(Debug)]
+pub struct Workforce {
+    site: PodSite,
+    objects: Objects,
+    sweeper: Sweeper,
+    seen: Arc<Look>,
+    asked: Option<Instant>,
+}
+
+/// What was seen last.
+#[derive(Debug, Default)]
+struct Look {
+    is_out: AtomicBool,
+    stand: Mutex<(Pods, Option<String>)>,
+}
+
+impl PodSite {
+    /// Makes what a run needs there: so many pods, which find the run by this file. `host` is the target's, beside which none is to be.
+    ///
+    /// # Errors
+    /// In words with what helps: if the cluster does not answer, the user may not, or a rule forbids it. Nothing is left behind.
+    pub fn raise(
+        &self,
+        workers: u32,
+        file: &str,
+        host: &str,
+        deadline_seconds: u64,
+    ) -> Result<Workforce, Error> {
+        let noise = sys::now().0.wrapping_mul(2_654_435_761) ^ u64::from(std::process::id()) << 40;
+        // Ends in a letter, so that it is a name whatever precedes it.
+        let id = format!("{:08x}", (noise >> 20) as u32);
+        let objects = self.objects(id, workers, deadline_seconds, self.target(host)?);
+        self.admits(&objects)?;
+        let (kubectl, name) = (&self.kubectl, objects.name());
+        let sweeper = Sweeper::of(kubectl, &name)?;
+        // From here on whatever fails is swept.
+        let mut workforce =
+            Workforce { site: self.clone(), objects, sweeper, seen: Arc::default(), asked: None };
+        let objects = &workforce.objects;
+        let made = kubectl.ask("making the workers", &["create", "-f", "-", "-o", "json"], &objects.job())?;
+        let made: Value = serde_json::from_str(&made).unwrap_or_default();
+        let owner = made["metadata"]["uid"].as_str().unwrap_or_default();
+        let rest =
+            kubectl.ask("making what they need", &["create", "-f", "-"], &objects.belongings(owner, file));
+        match rest {
+            Ok(_) => Ok(workforce),
+            Err(why) => {
+                workforce.sweeper.finish();
+                Err(why)
+            }
+        }
+    }
+
+    /// Asks the server whether it would have a worker's pod: of a job's pods it only says so when they are made.
+    pub(crate) fn admits(&self, objects: &Objects) -> Result<(), Error> {
+        let arguments = ["create", "--dry-run=server", "-f", "-", "-o", "name"];
+        match self.kubectl.ask("asking whether a worker would be admitted", &arguments, &objects.pod()) {
+            // Whoever may make jobs need not be allowed to make pods.
+            Err(why) if forbidden(&why, "create", "pods") => Ok(()),
+            answer => answer.map(drop),
+        }
+    }
+}
+
+impl Workforce {
+    /// In words: where it is.
+    pub fn describe(&self) -> String {
+        format!("{} in {}", self.objects.name(), self.site.describe())
+    }
+
+    /// What finds its pods.
+    pub fn selector(&self) -> String {
+        self.objects.selector()
+    }
+
+    /// Looks at the pods, if it is time for that; it does not wait for what is seen.
+    pub fn look(&mut self) {
+        let is_time = self.asked.is_none_or(|asked| asked.elapsed() >= BETWEEN);
+        if !is_time || self.seen.is_out.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.asked = Some(Instant::now());
+        let (site, objects, seen) = (self.site.clone(), self.objects.clone(), Arc::clone(&self.seen));
+        thread::spawn(move || {
+            seen.take(&site, &objects);
+            seen.is_out.store(false, Ordering::Release);
+        });
+    }
+
+    /// Why the run cannot begin, as far as was seen.
+    pub fn hinders(&self) -> Option<String> {
+        let stand = self.seen.stand();
+        let complaint = || stand.1.as_ref().map(|why| format!("the cluster makes no pods: {why}"));
+        stand.0.hinders().or_else(complaint)
+    }
+
+    /// Whom the run waits for, and why that does not come. It looks.
+    pub fn waits(&self) -> Option<String> {
+        self.seen.take(&self.site, &self.objects);
+        self.hinders().or_else(|| self.seen.stand().0.waits())
+    }
+
+    /// The node of the pod that calls itself so. It looks, if it has not seen that yet.
+    pub fn node(&self, host: &str) -> Option<String> {
+        let seen = || self.seen.stand().0.node(host).map(str::to_owned);
+        seen().or_else(|| {
+            self.seen.take(&self.site, &self.objects);
+            seen()
+        })
+    }
+
+    /// Why the pod that calls itself so is gone, if the cluster says. It looks.
+    pub fn why(&self, host: &str) -> Option<String> {
+        self.seen.take(&self.site, &self.objects);
+        self.seen.stand().0.why(host)
+    }
+
+    /// Has all of it removed. Gives why that failed, and what to do then.
+    pub fn dismiss(&mut self) -> Option<String> {
+        let why = self.sweeper.finish()?;
+        let (name, place) = (self.objects.name(), &self.site.kubectl);
+        Some(format!(
+            "the workers may still be there: {why}; they end by themselves, or kubectl --context {} -n {} delete job {name}",
+            place.context, place.namespace
+        ))
+    }
+}
+
+impl Drop for Workforce {
+    fn drop(&mut self) {
+        self.sweeper.finish();
+    }
+}
+
+impl Look {
+    fn stand(&self) -> std::sync::MutexGuard<'_, (Pods, Option<String>)> {
+        self.stand.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the cluster. What it does not answer stays as it was.
+    fn take(&self, site: &PodSite, objects: &Objects) {
+        let ask = |arguments: &[&str]| -> Option<Value> {
+            let said = site.kubectl.said("asking for the pods", arguments, "", WHY_LIMIT).ok()?;
+            serde_json::from_str(&said.out).ok().filter(|_| said.fine)
+        };
+        let Some(list) = ask(&["get", "pods", "-l", &objects.selector(), "-o", "json"]) else { return };
+        let pods = Pods::of(&list);
+        let complaint = if pods.count() < objects.workers as usize {
+            let about = format!("involvedObject.kind=Job,involvedObject.name={}", objects.name());
+            ask(&["get", "events", "--field-selector", &about, "-o", "json"])
+                .and_then(|events| complaint(&events))
+        } else {
+            None
+        };
+        *self.stand() = (pods, complaint);
+    }
+}

@@ -1,0 +1,81 @@
+//! Workers as pods of a cluster: they come by themselves, as whoever was given a join file does; what the cluster says of them says more than
+//! that they did not come, or are gone.
+
+use super::{Fleet, FleetAsked};
+use crate::Error;
+use cluster::Workforce;
+use plan::Target;
+use std::time::Duration;
+
+/// For another pod to take the place of one that was lost.
+pub(super) const REPLACED: Duration = Duration::from_secs(60);
+
+/// Has the pods made, if that is who is to make the load. `at_home`: the target's address, if it is this machine's own.
+pub(super) fn raised(
+    asked: &FleetAsked,
+    target: &Target,
+    at_home: Option<String>,
+) -> Result<Option<Workforce>, Error> {
+    let FleetAsked::Pods { workers, entrance, site, deadline } = asked else { return Ok(None) };
+    if let Some(at) = at_home {
+        return Err(Error::Fleet(format!(
+            "{at} is this machine's own address, at which each pod finds itself: name the target as pods reach it, such as \
+             http://SERVICE.NAMESPACE:PORT/"
+        )));
+    }
+    let host = match target {
+        Target::Http(origin) => origin.host.as_str(),
+        Target::Sql(database) => database.host.as_str(),
+        Target::Demo | Target::Null => "",
+    };
+    let seconds = deadline.0 / 1_000_000_000;
+    let raised = site.raise(*workers, entrance.file(), host, seconds);
+    raised.map(Some).map_err(|why| Error::Fleet(why.to_string()))
+}
+
+impl Fleet {
+    /// Why the run cannot begin, as far as the cluster says.
+    pub(super) fn hindered(&mut self) -> Option<String> {
+        let workforce = self.workforce.as_mut()?;
+        workforce.look();
+        let why = workforce.hinders()?;
+        Some(self.with_help(why))
+    }
+
+    /// Why pods did not come in time; none if there are none.
+    pub(super) fn pods_wait(&self) -> Option<String> {
+        let workforce = self.workforce.as_ref()?;
+        let runs = || {
+            format!(
+                "their pods run, and none of them has come: see what they say, kubectl logs -l {}",
+                workforce.selector()
+            )
+        };
+        Some(self.with_help(workforce.waits().unwrap_or_else(runs)))
+    }
+
+    fn with_help(&self, why: String) -> String {
+        let at = self.asked.entrance().map_or("", |entrance| entrance.at.as_str());
+        if !at.is_empty() && why.contains(at) && why.contains("cannot be reached") {
+            return format!(
+                "{why}; that is how they come to this machine: say an address at which pods reach it (--reach HOST:PORT), and look at \
+                 firewalls and network policies"
+            );
+        }
+        why
+    }
+
+    /// A pod for people: its node says more than its name.
+    pub(super) fn placed(&self, host: &str) -> String {
+        match self.workforce.as_ref().and_then(|workforce| workforce.node(host)) {
+            Some(node) => format!("{node} ({host})"),
+            None => host.to_owned(),
+        }
+    }
+
+    /// Why a worker is lost: what the cluster says, or else what was seen of it.
+    pub(super) fn why_lost(&self, number: u32, seen: String) -> String {
+        let host = self.hands.get(&number).map_or("", |hand| hand.host.as_str());
+        self.workforce.as_ref().and_then(|workforce| workforce.why(host)).unwrap_or(seen)
+    }
+}

@@ -1,0 +1,43 @@
+//! `image`: what pods run.
+
+use crate::Failure;
+use crate::args::{Common, ImageArgs};
+use anyhow::{Context, anyhow};
+use cluster::ImageMark;
+use runner::exit;
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+
+/// This program, whatever its file is called by now.
+const PROGRAM: &str = "/proc/self/exe";
+
+/// Writes it into a file, or to standard output.
+pub fn image(args: &ImageArgs, common: &Common) -> Result<u8, Failure> {
+    let program = std::fs::read(PROGRAM).context("torment cannot read itself")?;
+    let own = ImageMark::own(env!("CARGO_PKG_VERSION"));
+    let mark = ImageMark { name: args.name.clone().unwrap_or(own.name), ..own };
+    let write = |to: &mut dyn Write| {
+        let mut to = BufWriter::new(to);
+        cluster::write_image(&program, &mark, &mut to)?;
+        to.flush()
+    };
+    if args.output == "-" {
+        let mut out = std::io::stdout().lock();
+        if out.is_terminal() {
+            return Err(crate::wrong(anyhow!(
+                "an image is nothing for a terminal: -o FILE, or send it on: -o - | …"
+            )));
+        }
+        write(&mut out)?;
+    } else {
+        let cannot = || format!("cannot write '{}'", args.output);
+        write(&mut File::create(&args.output).with_context(cannot)?).with_context(cannot)?;
+    }
+    if !common.quiet {
+        eprintln!(
+            "{} for {}: load it where pods run (ctr -n k8s.io images import FILE; docker load -i FILE), or push it to a registry",
+            mark.name, mark.architecture
+        );
+    }
+    Ok(exit::MET)
+}

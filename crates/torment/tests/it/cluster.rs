@@ -1,0 +1,323 @@
+//! `--on k8s` in a cluster that tests/cluster.sh makes: Kubernetes' own API server, controllers and scheduler, nodes without a kubelet. `make
+//! test-cluster` runs these; they want what it has started.
+
+use crate::program::{Ended, Place, Running, SOON, adds_up, held, number};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const URL: &str = "http://clinic.shop:8080/json";
+/// For pods to be made, placed and started.
+const STARTS: Duration = Duration::from_secs(60);
+
+/// What the script has made.
+struct Lab {
+    folder: PathBuf,
+    place: Place,
+}
+
+impl Lab {
+    fn new() -> Self {
+        let folder = std::env::var_os("TORMENT_LAB").expect("make test-cluster says where it is");
+        Self { folder: folder.into(), place: Place::new() }
+    }
+
+    fn with_kubectl(&self, mut command: Command) -> Command {
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", self.folder.display()));
+        command.env("KUBECONFIG", self.folder.join("config"));
+        command
+    }
+
+    fn command<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
+        self.with_kubectl(self.place.command(arguments))
+    }
+
+    fn torment<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Ended {
+        Running::start(self.command(arguments)).end()
+    }
+
+    /// As the administrator.
+    fn kubectl(&self, arguments: &[&str]) -> String {
+        let mut kubectl = self.with_kubectl(Command::new(self.folder.join("kubectl")));
+        let output = kubectl.args(["--context", "admin"]).args(arguments).output().expect("it can be run");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("it prints text")
+    }
+
+    fn pods(&self) -> Vec<Value> {
+        let list = self.kubectl(&["-n", "load", "get", "pods", "-o", "json"]);
+        let list: Value = serde_json::from_str(&list).expect("it is JSON");
+        list["items"].as_array().expect("a list").clone()
+    }
+
+    /// Waits until something holds of the pods in the load's namespace.
+    fn until(&self, what: &str, holds: impl Fn(&[Value]) -> bool) {
+        let began = Instant::now();
+        loop {
+            let pods = self.pods();
+            if holds(&pods) {
+                return;
+            }
+            assert!(began.elapsed() < STARTS, "{what}: {pods:?}");
+            sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Nothing of a run is there any more, or soon will not be.
+    #[track_caller]
+    fn is_swept(&self) {
+        let began = Instant::now();
+        loop {
+            let kinds = "jobs,secrets,networkpolicies,services,pods";
+            let left =
+                self.kubectl(&["get", kinds, "-A", "-l", "app.kubernetes.io/name=torment", "-o", "name"]);
+            if left.is_empty() {
+                return;
+            }
+            assert!(began.elapsed() < Duration::from_secs(30), "it is still there: {left}");
+            sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// What the target counted, as it says itself.
+    fn received(&self) -> u64 {
+        let address = self.kubectl(&["-n", "shop", "get", "pod", "clinic", "-o", "jsonpath={.status.podIP}"]);
+        let mut stream = TcpStream::connect(format!("{address}:8080")).expect("it listens");
+        stream.set_read_timeout(Some(SOON)).expect("not zero");
+        stream
+            .write_all(b"GET /truth HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
+            .expect("it listens");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers in UTF-8");
+        let truth: Value =
+            serde_json::from_str(answer.split_once("\r\n\r\n").expect("an answer").1).expect("JSON");
+        truth["patterns"]["/json"]["received"].as_u64().unwrap_or_default()
+    }
+}
+
+fn is_running(pods: &[Value]) -> bool {
+    pods.iter().filter(|pod| pod["status"]["phase"] == "Running").count() == 2
+}
+
+#[test]
+#[ignore = "wants a cluster: make test-cluster"]
+fn pods_make_the_load_and_leave_nothing() {
+    let lab = Lab::new();
+    let before = lab.received();
+    let mut command = lab.command(["run", URL, "-r", "300", "-d", "5s", "--on", "k8s", "--format", "json"]);
+    command.args(["-H", "X-Key: {env:TORMENT_TEST_KEY}"]).env("TORMENT_TEST_KEY", "open-sesame");
+    let running = Running::start(command);
+    lab.until("they run", is_running);
+    // Nothing of the plan's secrets is anywhere in the cluster, and nothing of the plan but in the workers.
+    for kinds in ["jobs,pods,networkpolicies,events", "secrets"] {
+        let all = lab.kubectl(&["get", kinds, "-A", "-o", "json"]);
+        for hidden in ["open-sesame", "b3Blbi1zZXNhbW", "X-Key"] {
+            assert!(!all.contains(hidden), "{hidden} is among {kinds}");
+        }
+    }
+    let ended = running.end().measured();
+    let run = ended.json();
+    adds_up(&run["trial"]);
+    let workers = run["fleet"]["workers"].as_array().expect("a list");
+    println!("{workers:?}");
+    assert_eq!(workers.len(), 2);
+    for worker in workers {
+        // Never on the target's node, each on another one.
+        let place = worker["place"].as_str().expect("a text");
+        assert!(place.starts_with("b (torment-") || place.starts_with("c (torment-"), "{place}");
+        assert_eq!(worker["on"], "k8s:dev/load");
+    }
+    assert_ne!(
+        workers[0]["place"].as_str().map(|place| &place[..1]),
+        workers[1]["place"].as_str().map(|place| &place[..1])
+    );
+    assert_eq!(number(&run, "/trial/sent") as u64, lab.received() - before - 1, "{ended}");
+    lab.is_swept();
+}
+
+#[test]
+#[ignore = "wants a cluster: make test-cluster"]
+fn whoever_ends_torment_ends_all_of_it() {
+    let lab = Lab::new();
+    for (signal, code) in [(Signal::INT, Some(130)), (Signal::TERM, Some(130)), (Signal::KILL, None)] {
+        let running = Running::start(lab.command(["run", URL, "-r", "100", "-d", "2m", "--on", "k8s"]));
+        lab.until("they run", is_running);
+        let before = lab.received();
+        let began = Instant::now();
+        while lab.received() == before {
+            assert!(began.elapsed() < SOON, "the load does not come");
+            sleep(Duration::from_millis(50));
+        }
+        running.signal(signal);
+        let ended = running.end();
+        match code {
+            Some(code) => drop(ended.expect(code)),
+            None => assert_eq!(ended.signal(), Some(9)),
+        }
+        lab.is_swept();
+        let after = lab.received();
+        sleep(Duration::from_secs(1));
+        assert_eq!(lab.received(), after, "somebody still sends");
+    }
+    // Before anybody has come.
+    let running = Running::start(
+        lab.command(["run", URL, "-r", "100", "-d", "2m", "--on", "k8s", "--image", "none:1"]),
+    );
+    lab.until("there are pods", |pods| !pods.is_empty());
+    running.signal(Signal::KILL);
+    running.end();
+    lab.is_swept();
+}
+
+#[test]
+#[ignore = "wants a cluster: make test-cluster"]
+fn what_is_wrong_is_said_before_any_load() {
+    let lab = Lab::new();
+    let before = lab.received();
+    let wrong = |arguments: &[&str], code: i32, words: &[&str]| {
+        let all = [&["run", URL, "-r", "9", "-d", "1s"], arguments].concat();
+        let ended = lab.torment(all.iter().copied());
+        println!("{}", ended.complains(code, words));
+        lab.is_swept();
+    };
+    wrong(&["--on", "k8s:nowhere"], 2, &["kubectl knows no context nowhere; it knows admin, dev, guest"]);
+    wrong(&["--on", "k8s:off"], 1, &["the cluster of context off is not reached"]);
+    wrong(
+        &["--on", "k8s:guest"],
+        1,
+        &["guest may not create jobs in namespace load", "--clusterrole=edit --user=guest"],
+    );
+    wrong(&["--on", "k8s:admin/nothing"], 1, &["there is no namespace nothing in admin"]);
+    wrong(&["--on", "k8s", "--image", "none:1"], 1, &["cannot start: ImagePullBackOff", "torment image"]);
+    wrong(&["--on", "k8s:dev/tight"], 1, &["the cluster makes no pods", "exceeded quota: few"]);
+    wrong(
+        &["--on", "k8s", "--workers", "9", "--wait", "10s"],
+        1,
+        &["of 9 workers came", "has no node: 0/3 nodes", "Insufficient cpu"],
+    );
+    wrong(
+        &["--on", "k8s", "--target-service", "shop/none"],
+        1,
+        &["there is no service none with pods in namespace shop"],
+    );
+    // A file lets in where nobody listens.
+    wrong(&["--on", "k8s", "--reach", "10.99.0.250:7"], 1, &["cannot be reached", "--reach HOST:PORT"]);
+    let home = "http://127.0.0.1:9/";
+    println!(
+        "{}",
+        lab.torment(["run", home, "-r", "9", "--on", "k8s"])
+            .complains(1, &["this machine's own address", "SERVICE"])
+    );
+    let mut command = lab.place.command(["run", URL, "-r", "9", "--on", "k8s"]);
+    command.env("PATH", "/nowhere");
+    println!("{}", Running::start(command).end().complains(2, &["there is no kubectl on this machine"]));
+    let mut command = lab.command(["run", URL, "-r", "9", "--on", "k8s"]);
+    command.env("KUBECONFIG", "/dev/null");
+    println!("{}", Running::start(command).end().complains(2, &["kubectl has no context"]));
+    assert_eq!(lab.received(), before, "something was sent");
+}
+
+/// The process that a worker's pod is.
+fn worker_of(pod: &str) -> u32 {
+    let is_it = |status: &str| {
+        let environment = std::fs::read(format!("/proc/{status}/cmdline")).unwrap_or_default();
+        let words = String::from_utf8_lossy(&environment).replace('\0', " ");
+        words.contains("/torment worker --join")
+            && Command::new("nsenter")
+                .args(["-u", "-t", status, "hostname"])
+                .output()
+                .is_ok_and(|output| pod.starts_with(String::from_utf8_lossy(&output.stdout).trim()))
+    };
+    let processes = std::fs::read_dir("/proc").expect("it is there");
+    let names = processes.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let found = names.filter(|name| name.parse::<u32>().is_ok()).find(|name| is_it(name));
+    found.and_then(|name| name.parse().ok()).unwrap_or_else(|| panic!("no process is {pod}"))
+}
+
+#[test]
+#[ignore = "wants a cluster: make test-cluster"]
+fn a_lost_worker_is_replaced_and_the_search_goes_on() {
+    let lab = Lab::new();
+    let arguments = [
+        "find",
+        "http://clinic.shop:8080/queue?us=5000",
+        "--on",
+        "k8s",
+        "--budget",
+        "70s",
+        "--max",
+        "1000",
+        "--format",
+        "json",
+    ];
+    let running = Running::start(lab.command(arguments));
+    lab.until("they run", is_running);
+    sleep(Duration::from_secs(12));
+    let pod = lab.pods()[0]["metadata"]["name"].as_str().expect("a name").to_owned();
+    let pid = rustix::process::Pid::from_raw(worker_of(&pod) as i32).expect("a process has an id");
+    rustix::process::kill_process(pid, Signal::KILL).expect("root may");
+    let ended = running.end();
+    let run = ended.json();
+    let lost = run["fleet"]["lost"].as_array().expect("a list");
+    println!("{lost:?}");
+    assert_eq!((lost.len(), lost[0]["why"].as_str()), (1, Some("it was killed")), "{ended}");
+    // Another pod of the same index has joined.
+    let workers = run["fleet"]["workers"].as_array().expect("a list");
+    assert_eq!(workers.len(), 2, "{ended}");
+    let lower = number(held(&run), "/lower");
+    assert!((150.0..=204.0).contains(&lower), "{lower}: the truth is 200/s; {ended}");
+    lab.is_swept();
+}
+
+#[test]
+#[ignore = "wants a cluster: make test-cluster"]
+fn doctor_asks_the_cluster_and_tries_it() {
+    let lab = Lab::new();
+    let asked = lab.torment(["doctor", "--on", "k8s"]).expect(0);
+    println!("{}", asked.stdout);
+    assert!(asked.stdout.contains("namespace load of dev") && asked.stdout.contains("not tried"), "{asked}");
+    assert!(lab.pods().is_empty());
+    let guest = lab.torment(["doctor", "--on", "k8s:guest", "--format", "json"]).expect(92).json();
+    let hinders = guest["hinders"].as_array().expect("a list");
+    println!("{hinders:?}");
+    for name in ["jobs", "secrets", "networkpolicies", "objects"] {
+        assert!(hinders.contains(&Value::from(name)), "{name}: {guest}");
+    }
+    let tried = lab.torment(["doctor", "--on", "k8s", "--try"]);
+    println!("{}", tried.stdout);
+    assert!(tried.stdout.contains("2 joined in") && tried.stdout.contains("they agree within"), "{tried}");
+    lab.is_swept();
+}
+
+#[test]
+#[ignore = "wants a cluster: make test-cluster"]
+fn by_hand_it_is_the_same() {
+    let lab = Lab::new();
+    let manifests =
+        lab.torment(["run", URL, "-r", "100", "-d", "3s", "--on", "k8s", "--print-manifests"]).expect(0);
+    lab.place.write("fleet.yaml", &manifests.stdout);
+    let at = "join:10.99.0.1";
+    let running =
+        Running::start(lab.command(["run", URL, "-r", "100", "-d", "3s", "--on", at, "--format", "json"]));
+    let began = Instant::now();
+    while !std::fs::read_to_string(lab.place.path("run.join")).is_ok_and(|text| text.ends_with("KEY-----\n"))
+    {
+        assert!(began.elapsed() < SOON, "there is no join file");
+        sleep(Duration::from_millis(20));
+    }
+    let path = |name: &str| lab.place.path(name).display().to_string();
+    let secret = format!("--from-file=run.join={}", path("run.join"));
+    lab.kubectl(&["-n", "load", "create", "secret", "generic", "torment-by-hand", &secret]);
+    lab.kubectl(&["-n", "load", "apply", "-f", &path("fleet.yaml")]);
+    let ended = running.end().measured();
+    adds_up(&ended.json()["trial"]);
+    lab.kubectl(&["-n", "load", "delete", "job,networkpolicy", "-l", "torment/run=by-hand"]);
+    lab.kubectl(&["-n", "load", "delete", "secret", "torment-by-hand"]);
+    lab.is_swept();
+}

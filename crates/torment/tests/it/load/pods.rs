@@ -1,0 +1,124 @@
+//! `--on k8s` with a kubectl of the tests, which is a script: what torment asks it for, and that all of it is taken back. In a cluster: `cluster.rs`.
+
+use crate::program::target::Target;
+use crate::program::{Place, Running, SOON, Turn, adds_up, binary, number};
+use rustix::process::Signal;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const CONFIG: &str = r#"{"current-context": "lab", "contexts": [{"name": "lab", "context": {"cluster": "c", "namespace": "load"}}],
+    "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:6443"}}]}"#;
+
+/// Starts two workers where a cluster would, and ends them where it would.
+const KUBECTL: &str = r#"
+echo "$*" >> asked
+case "$*" in
+*"config view"*) cat config.json ;;
+*--dry-run=server*) cat > pod.yaml ;;
+*"create -f - -o json"*) cat > job.yaml; echo '{"metadata": {"uid": "u-1"}}' ;;
+*"create -f -"*)
+    cat > rest.yaml
+    printf '%b' "$(sed -n 's/^  run.join: "\(.*\)"$/\1/p' rest.yaml)" > pod.join
+    for pod in 0 1; do setsid TORMENT worker --quiet --join pod.join > /dev/null 2>&1 < /dev/null & echo $! >> pids; done ;;
+*"get pods"*) cat pods.json ;;
+*"delete job"*) for pid in $(cat pids); do kill $pid; done; echo > deleted ;;
+esac
+"#;
+
+fn cluster(place: &Place) {
+    place.write("config.json", CONFIG);
+    place.write("pods.json", r#"{"items": []}"#);
+    std::fs::create_dir(place.path("bin")).expect("the folder is ours");
+    let script =
+        format!("#!/bin/sh\ncd {}\n{}", place.path("").display(), KUBECTL.replace("TORMENT", binary()));
+    let path = place.write("bin/kubectl", &script);
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("the file is ours");
+}
+
+fn command(place: &Place, arguments: &[&str]) -> Command {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = place.command(arguments.iter().copied());
+    command.env("PATH", format!("{}:{path}", place.path("bin").display()));
+    command
+}
+
+fn wait_for(place: &Place, name: &str) {
+    let began = Instant::now();
+    while !place.path(name).exists() {
+        assert!(began.elapsed() < SOON, "there is no {name}");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn pods_are_asked_for_and_taken_back() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    cluster(&place);
+    // Nothing is sent there: it is all about who is started, and by what.
+    let arguments = ["run", "null", "-r", "300", "-d", "2s", "--on", "k8s", "--format", "json"];
+    let ended = Running::start(command(&place, &arguments)).end().measured();
+    let run = ended.json();
+    adds_up(&run["trial"]);
+    assert_eq!(number(&run, "/trial/sent") as u64, 600, "{ended}");
+    let workers = run["fleet"]["workers"].as_array().expect("a list");
+    assert!(workers.len() == 2 && workers.iter().all(|worker| worker["on"] == "k8s:lab/load"), "{workers:?}");
+    let read = |name: &str| std::fs::read_to_string(place.path(name)).expect("it was written");
+    // It was gone before torment was.
+    assert!(place.path("deleted").exists());
+    assert!(read("rest.yaml").contains("uid: \"u-1\""));
+    let asked = read("asked");
+    assert!(asked.lines().skip(1).all(|line| line.starts_with("--context lab --namespace load ")), "{asked}");
+    // What lets in stands in the secret alone, and what is asked for in no argument.
+    for name in ["asked", "pod.yaml", "job.yaml"] {
+        assert!(!read(name).contains("PRIVATE KEY"), "{name}");
+    }
+}
+
+#[test]
+fn a_torment_that_is_killed_leaves_no_pods() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    cluster(&place);
+    let running = Running::start(command(&place, &["run", "null", "-r", "100", "-d", "1m", "--on", "k8s"]));
+    wait_for(&place, "pids");
+    sleep(Duration::from_millis(500));
+    assert!(!place.path("deleted").exists());
+    running.signal(Signal::KILL);
+    running.end();
+    wait_for(&place, "deleted");
+}
+
+#[test]
+fn what_the_cluster_says_is_told_before_anything_is_sent() {
+    let place = Place::new();
+    cluster(&place);
+    let run = |arguments: &[&str]| {
+        Running::start(command(&place, &[&["run", "null", "-r", "9"], arguments].concat())).end()
+    };
+    println!("{}", run(&["--on", "k8s:none"]).complains(2, &["kubectl knows no context none; it knows lab"]));
+    println!("{}", run(&["--on", "here", "--reach", "b:7"]).complains(2, &["--reach", "it is for pods"]));
+    // A pod that cannot start ends the wait at once.
+    let pod = r#"{"items": [{"metadata": {"name": "torment-1-0-x", "annotations": {"batch.kubernetes.io/job-completion-index": "0"}},
+        "spec": {"nodeName": "b"}, "status": {"phase": "Pending", "containerStatuses": [
+        {"state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}}]}}]}"#;
+    place.write("pods.json", pod);
+    let script = std::fs::read_to_string(place.path("bin/kubectl")).expect("it was written");
+    place.write("bin/kubectl", &script.replace("setsid", "true"));
+    println!(
+        "{}",
+        run(&["--on", "k8s"])
+            .complains(1, &["worker 0 on b cannot start: ImagePullBackOff", "torment image"])
+    );
+    assert!(place.path("deleted").exists());
+    // Nor is anything made for a target that no pod finds.
+    std::fs::remove_file(place.path("asked")).expect("it was asked");
+    let target = Target::start(&place, &["--model", "async"]);
+    let ended =
+        Running::start(command(&place, &["run", &target.url("/json"), "-r", "9", "--on", "k8s"])).end();
+    println!("{}", ended.complains(1, &["this machine's own address", "http://SERVICE.NAMESPACE:PORT/"]));
+    let asked = std::fs::read_to_string(place.path("asked")).expect("it was asked");
+    assert!(!asked.contains("create"), "{asked}");
+}
