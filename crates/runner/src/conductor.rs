@@ -110,7 +110,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         stop: &'a Stop,
         circumstances: Circumstances<'a>,
     ) -> Self {
-        let Circumstances { reset, costs, .. } = circumstances;
+        let Circumstances { reset, costs, watchers, .. } = circumstances;
         let Ready { carrier, endpoint, connections, caveats } = ready;
         let mut witness = Witness::new(sink);
         if let Some(costs) = costs {
@@ -119,7 +119,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         for caveat in caveats {
             witness.event(&Event::Doubt { caveat });
         }
-        witness.watch(&plan.watch, &endpoint);
+        witness.watch(&plan.watch, &endpoint, watchers);
         let pauses = plan.longest_pauses();
         Self { reset, connections_limit: connections, pauses, ..Self::with(carrier, witness, stop) }
     }
@@ -287,7 +287,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         if calm && let Some(median) = done.result.total.response.quantile(0.5) {
             self.baseline = Some(self.baseline.map_or(median, |b| b.min(median)));
         }
-        self.witness.hear();
+        self.witness.hear_out();
         self.witness.event(&Event::TrialDone {
             trial: done.number,
             result: Box::new(done.result),

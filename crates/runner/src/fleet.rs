@@ -6,23 +6,23 @@ mod entrance;
 mod gather;
 mod hand;
 mod ssh;
+mod watchers;
 
-pub use asked::{FleetAsked, WORKERS_MOST};
+pub use asked::{FleetAsked, WATCHERS_MOST, WORKERS_MOST, WatchersAsked};
 pub use entrance::Entrance;
+pub(crate) use watchers::Watchers;
 
 use crate::conductor::Ready;
 use crate::{Error, Stop, preflight};
 use engine::{Carrier, Endpoint, Job, LEAD, Moment, Wish};
-use fleet::{Absence, Duty, Instruction, Ledger, Loops, Move, Muster, SLICE_LATE, Tidings};
+use fleet::{Absence, Duty, FleetRole, Instruction, Ledger, Loops, Move, Muster, SLICE_LATE, Tidings};
 use hand::Hand;
-use link::{Duplex, News, Post};
+use link::{News, Post};
 use plan::{Plan, Target};
 use record::{Caveat, Counted, FleetMember, LostMember, Slice, Worked};
 use schedule::Offer;
+use ssh::Arriving;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use units::Nanos;
 
@@ -35,6 +35,8 @@ const SETTLE_SPARE: Nanos = Nanos::from_secs(5);
 pub(crate) struct Fleet {
     post: Post,
     plan: Plan,
+    /// Those that this process trusts: what it believes, they do.
+    authorities: Option<Vec<u8>>,
     asked: FleetAsked,
     /// What is asked of the target; none where its name is known to others only.
     job: Option<Job>,
@@ -42,10 +44,8 @@ pub(crate) struct Fleet {
     hands: BTreeMap<u32, Hand>,
     /// How often one was started in a row that did not come.
     starts: BTreeMap<u32, u32>,
-    /// Those that are on their way, and how that ended.
-    arriving: (Sender<Arrived>, Receiver<Arrived>),
-    /// Nobody waits for these any more.
-    given_up: Arc<AtomicBool>,
+    /// Those that are on their way.
+    arriving: Arriving,
     /// What is doubtful about those that are ready, until it is told.
     caveats: Vec<Caveat>,
     /// Why one of them cannot do its part, until that is told.
@@ -57,9 +57,6 @@ pub(crate) struct Fleet {
     /// Of the first arrival of the next trial, counted over the whole run.
     next_number: u64,
 }
-
-/// A worker's number, and the way to it, or why there is none.
-type Arrived = (u32, Result<Duplex, String>);
 
 /// One trial while it lasts.
 struct Course {
@@ -92,19 +89,20 @@ impl Fleet {
             preflight::first_answer(job)?;
         }
         let endpoint = job.as_ref().map_or_else(Endpoint::null, |job| job.endpoint.clone());
-        let post =
-            Post::open(crate::BUILD, &plan.generator.cores).map_err(|why| Error::Fleet(why.to_string()))?;
+        let post = Post::open(crate::BUILD, FleetRole::Worker, &plan.generator.cores)
+            .map_err(|why| Error::Fleet(why.to_string()))?;
+        let authorities = engine::authorities(target)?;
         let plan = Plan { target: target.clone(), ..plan.clone() };
         let connections = u64::from(plan.generator.connections);
         let mut fleet = Self {
             post,
             plan,
+            authorities,
             job,
             hands: (0..asked.workers()).map(|number| (number, Hand::default())).collect(),
             asked: asked.clone(),
             starts: BTreeMap::new(),
-            arriving: channel(),
-            given_up: Arc::default(),
+            arriving: Arriving::new(),
             caveats: Vec::new(),
             refusal: None,
             told: Vec::new(),
@@ -364,9 +362,11 @@ impl Carrier for Fleet {
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        self.given_up.store(true, Ordering::Relaxed);
+        self.arriving.give_up();
         self.tell_all(|| Instruction::Leave);
-        self.hands.values_mut().for_each(Hand::leave);
+        for hand in self.hands.values_mut() {
+            hand.leave(hand.is_there());
+        }
     }
 }
 

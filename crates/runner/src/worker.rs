@@ -4,7 +4,7 @@ use crate::{Error, machine, preflight};
 use engine::{Engine, TrialPart, Wish};
 use fleet::{Duty, FirstTry, FleetRole, Hello, Instruction, PROTOCOL, Tidings};
 use link::{Duplex, JoinFile, Wire};
-use plan::{Plan, Target};
+use plan::{Parcel, Target};
 use record::{Caveat, Slice};
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -25,7 +25,8 @@ const SILENT: Nanos = Nanos::from_secs(6);
 /// # Errors
 /// If nobody is there any more.
 pub fn work(from: OwnedFd, to: OwnedFd, asked: &Arc<AtomicBool>) -> io::Result<()> {
-    let wire = Wire::over(Duplex::pipes(from, to), hello(), &[]).map_err(io::Error::other)?;
+    let hello = hello(FleetRole::Worker);
+    let wire = Wire::over(Duplex::pipes(from, to), hello, &[]).map_err(io::Error::other)?;
     obey(wire, asked).map_err(io::Error::other)
 }
 
@@ -34,12 +35,8 @@ pub fn work(from: OwnedFd, to: OwnedFd, asked: &Arc<AtomicBool>) -> io::Result<(
 /// # Errors
 /// In words: if the file is none, nobody is there, or it is not let in.
 pub fn join(file: &str, asked: &Arc<AtomicBool>, joined: &mut dyn FnMut(&str)) -> Result<(), String> {
-    let words = |why: link::Error| match why {
-        link::Error::Gone(why) => format!("{why}; a join file lets in as long as its run goes on"),
-        why => why.to_string(),
-    };
     let file: JoinFile = file.parse().map_err(words)?;
-    let wire = Wire::join(&file, hello(), &[]).map_err(words)?;
+    let wire = Wire::join(&file, hello(FleetRole::Worker), &[]).map_err(words)?;
     joined(&file.at);
     obey(wire, asked).map_err(|why| why.to_string())
 }
@@ -49,12 +46,20 @@ fn obey(wire: Wire, asked: &Arc<AtomicBool>) -> Result<(), link::Error> {
     worker.obey()
 }
 
+/// Why somebody does not come in by a file.
+pub(crate) fn words(why: link::Error) -> String {
+    match why {
+        link::Error::Gone(why) => format!("{why}; a join file lets in as long as its run goes on"),
+        why => why.to_string(),
+    }
+}
+
 /// Who this is.
-fn hello() -> Hello {
+pub(crate) fn hello(role: FleetRole) -> Hello {
     Hello {
         protocol: PROTOCOL,
         build: crate::BUILD.to_owned(),
-        role: FleetRole::Worker,
+        role,
         member: None,
         place: machine::describe().host,
         machine: machine::start(),
@@ -77,7 +82,7 @@ impl Worker {
             match heard {
                 Some(Instruction::Leave) => return Ok(()),
                 Some(Instruction::Welcome { parcel, cores, tries, .. }) => {
-                    let answer = self.ready(parcel.plan, cores, tries);
+                    let answer = self.ready(*parcel, cores, tries);
                     self.tell(answer);
                 }
                 Some(Instruction::Arm(duty)) => self.carry(&duty)?,
@@ -88,7 +93,12 @@ impl Worker {
                     | Instruction::Stop { .. }
                     | Instruction::Abandon
                     | Instruction::Heard { .. }
-                    | Instruction::Alive,
+                    | Instruction::Alive
+                    // For watchers.
+                    | Instruction::Watch(_)
+                    | Instruction::WatchFrom { .. }
+                    | Instruction::WatchUntil { .. }
+                    | Instruction::LookCloser,
                 )
                 | None => {}
             }
@@ -113,8 +123,8 @@ impl Worker {
     }
 
     /// Makes ready for the plan.
-    fn ready(&mut self, plan: Plan, cores: Vec<u32>, tries: FirstTry) -> Tidings {
-        match prepared(plan, cores, tries) {
+    fn ready(&mut self, parcel: Parcel, cores: Vec<u32>, tries: FirstTry) -> Tidings {
+        match prepared(parcel, cores, tries) {
             Ok(Prepared { engine, caveats, beside }) => {
                 let loops = engine.loops();
                 self.engine = Some(engine);
@@ -197,7 +207,8 @@ impl Worker {
     }
 }
 
-fn leaving() -> Tidings {
+/// That it goes before the run is over.
+pub(crate) fn leaving() -> Tidings {
     Tidings::Leaving { why: "it was told to end (SIGTERM)".to_owned() }
 }
 
@@ -210,11 +221,12 @@ struct Prepared {
 }
 
 /// The engine for the plan; else why not, and whether that is because the target is out of reach.
-fn prepared(mut plan: Plan, cores: Vec<u32>, tries: FirstTry) -> Result<Prepared, (Error, bool)> {
+fn prepared(parcel: Parcel, cores: Vec<u32>, tries: FirstTry) -> Result<Prepared, (Error, bool)> {
+    let Parcel { mut plan, authorities } = parcel;
     let secrets = plan.secrets();
     plan.generator.cores = cores;
     let prepare = || {
-        let mut job = preflight::job(&plan, &plan.target)?;
+        let mut job = preflight::job_trusting(&plan, &plan.target, authorities.as_deref())?;
         let caveats = preflight::fit_connections(&mut job)?;
         match tries {
             _ if plan.target == Target::Null => {}

@@ -45,7 +45,7 @@ pub use selftest::SelftestArgs;
 pub use storm::{ProcessesArgs, StormArgs, StormRequest};
 pub use target::TargetArgs;
 pub use tasks::ThreadsArgs;
-pub use watch::{WatchCommand, Watching, Whom};
+pub use watch::{WatchCommand, Watching, WatchingFor, Whom};
 pub use worker::WorkerArgs;
 pub use working_set::WorkingSetArgs;
 

@@ -105,6 +105,7 @@ fn main() -> ExitCode {
         Action::Serve(args) => page::serve(&args, &common),
         Action::Report(args) => report::report(&args, &common),
         Action::Export(args) => export::export(&args, &common),
+        Action::Watch(whom) if whom.is_for_a_run() => watch::join(|read| whom.watching_for(read), &common),
         Action::Watch(whom) => watch::watch(|read| whom.watching(read), &common),
         Action::List(args) => runs::list(&args, &common),
         Action::Name(args) => runs::name(&args, &common),

@@ -30,6 +30,37 @@ pub enum FleetAsked {
     },
 }
 
+/// Each tells a few kilobytes a second, of a target with many threads some hundred; all of them are judged at once.
+pub const WATCHERS_MOST: u32 = 8;
+
+/// Who watches the target, if it is not this process.
+#[derive(Debug, Clone)]
+pub enum WatchersAsked {
+    /// One on each of these machines, by ssh.
+    Ssh {
+        /// As ssh takes them, each once.
+        hosts: Vec<String>,
+        /// Where torment is there, if that is said.
+        binary: Option<String>,
+    },
+    /// So many, that others start.
+    Join {
+        /// From 1.
+        watchers: u32,
+        /// Where they come in.
+        entrance: Arc<Entrance>,
+    },
+}
+
+impl WatchersAsked {
+    pub(super) fn count(&self) -> u32 {
+        match self {
+            Self::Ssh { hosts, .. } => hosts.len() as u32,
+            Self::Join { watchers, .. } => *watchers,
+        }
+    }
+}
+
 impl FleetAsked {
     pub(super) fn workers(&self) -> u32 {
         match self {

@@ -1,4 +1,4 @@
-//! Where workers come in that others start, on whatever machines.
+//! Where members come in that others start, on whatever machines.
 
 use crate::Error;
 use engine::Endpoint;
@@ -22,19 +22,32 @@ pub struct Entrance {
     listener: TcpListener,
     pass: Pass,
     file: String,
-    /// How long workers are waited for.
+    /// How long they are waited for.
     pub(crate) waits: Nanos,
 }
 
 impl Entrance {
-    /// At `HOST` or `HOST:PORT`, as the machines of the workers reach this one; if that is not said, at the address from which the way to the target
-    /// begins, and a port that is free.
+    /// For workers, at `HOST` or `HOST:PORT`, as their machines reach this one; if that is not said, at the address from which the way to the
+    /// target begins, and a port that is free.
     ///
     /// # Errors
     /// If nobody can be let in there.
-    pub fn open(at: Option<&str>, target: &Target, waits: Nanos) -> Result<Self, Error> {
+    pub fn for_workers(at: Option<&str>, target: &Target, waits: Nanos) -> Result<Self, Error> {
+        Self::open(FleetRole::Worker, at, target, waits)
+    }
+
+    /// The same for watchers.
+    ///
+    /// # Errors
+    /// As [`Entrance::for_workers`].
+    pub fn for_watchers(at: Option<&str>, target: &Target, waits: Nanos) -> Result<Self, Error> {
+        Self::open(FleetRole::Watcher, at, target, waits)
+    }
+
+    fn open(role: FleetRole, at: Option<&str>, target: &Target, waits: Nanos) -> Result<Self, Error> {
         let failed = |why: &dyn std::fmt::Display| {
-            Error::Fleet(format!("workers cannot come in at {}: {why}", at.unwrap_or("this machine")))
+            let at = at.unwrap_or("this machine");
+            Error::Fleet(format!("no {} can come in at {at}: {why}", role.name()))
         };
         let (host, port) = match at.map(host_and_port) {
             Some(said) => {
@@ -52,11 +65,11 @@ impl Entrance {
         let authority = Authority::new(LASTS).map_err(|why| failed(&why))?;
         let pass = |role| authority.pass(role).map_err(|why| failed(&why));
         let at = host.map_or_else(|| own.to_string(), |host| format!("{host}:{}", own.port()));
-        let file = JoinFile { at, pass: pass(FleetRole::Worker)? }.to_text();
+        let file = JoinFile { at, pass: pass(role)? }.to_text();
         Ok(Self { listener, pass: pass(FleetRole::Coordinator)?, file, waits })
     }
 
-    /// What lets a worker in, as it is written into a file.
+    /// What lets one in, as it is written into a file.
     pub fn file(&self) -> &str {
         &self.file
     }

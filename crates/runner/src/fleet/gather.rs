@@ -2,7 +2,7 @@
 
 use super::asked::{FleetAsked, dealt};
 use super::hand::{Hand, READY_LIMIT};
-use super::ssh::{self, Passage};
+use super::ssh::Part;
 use super::{ASK, Fleet, now};
 use crate::{Error, machine};
 use fleet::{FirstTry, Hello, Instruction, Tidings};
@@ -10,16 +10,13 @@ use link::{Duplex, News};
 use plan::{Load, Target, Task};
 use record::{Caveat, Doubt, Grounds};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::time::{Duration, Instant};
 
 /// For twenty exchanges with each, by which the clocks are compared before a trial.
-const AGREE_LIMIT: Duration = Duration::from_secs(2);
+pub(super) const AGREE_LIMIT: Duration = Duration::from_secs(2);
 /// One that does not come back so often is left alone.
 const STARTS: u32 = 3;
-/// This program, whatever its file is called by now.
-const PROGRAM: &str = "/proc/self/exe";
 
 impl Fleet {
     /// A worker in words.
@@ -42,13 +39,7 @@ impl Fleet {
                 Hand::start(&std::env::current_exe()?, theirs)?
             }
             FleetAsked::Ssh { hosts, binary } => {
-                let (host, program) = (&hosts[number as usize], File::open(PROGRAM)?);
-                let mut ssh = ssh::start(host, binary.as_deref(), program.metadata()?.len())?;
-                let (passage, tell) = (Passage::of(&mut ssh, &self.given_up)?, self.arriving.0.clone());
-                std::thread::Builder::new().name("arriving".to_owned()).spawn(move || {
-                    let _ = tell.send((number, passage.board(&program)));
-                })?;
-                Hand::reached_by(ssh, host)?
+                self.arriving.set_out(number, &hosts[number as usize], binary.as_deref(), Part::Worker)?
             }
             FleetAsked::Join { .. } => {
                 // Others do: its place is free.
@@ -125,7 +116,7 @@ impl Fleet {
             !has_failed && missing.iter().any(|number| hands[number].is_pending())
         };
         while waits(&self.hands) && (on_their_way > 0 || Instant::now() < until) && !interrupted() {
-            while let Ok((number, way)) = self.arriving.1.try_recv() {
+            while let Some((number, way)) = self.arriving.next() {
                 on_their_way = on_their_way.saturating_sub(1);
                 until = Instant::now() + READY_LIMIT;
                 self.has_arrived(number, way);
@@ -255,6 +246,6 @@ impl Fleet {
         if let Task::Run(Load::Closed { connections, .. }) = &mut plan.task {
             *connections = connections.div_ceil(count);
         }
-        (Box::new(plan::Parcel::of(&plan)), cores)
+        (Box::new(plan::Parcel::of(&plan, self.authorities.as_deref())), cores)
     }
 }

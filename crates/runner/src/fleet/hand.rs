@@ -16,10 +16,10 @@ const LEAVING: Duration = Duration::from_secs(2);
 const ENDING: Duration = Duration::from_millis(300);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// One worker, as the coordinator knows it; by default one that was not started.
+/// One member, as the coordinator knows it; by default one that was not started.
 #[derive(Debug, Default)]
 pub(super) struct Hand {
-    /// The worker, or the ssh by which it is reached.
+    /// Its process, or the ssh by which it is reached.
     process: Option<Child>,
     /// What that says, if it is ssh.
     words: Option<Words>,
@@ -93,9 +93,9 @@ impl Hand {
         }
     }
 
-    /// It was told to go home: waits until it has, and ends it if it does not.
-    pub fn leave(&mut self) {
-        if !self.is_there() || self.within(LEAVING).is_none() {
+    /// It was told to go home, if it was there: waits until it has, and ends it if it does not.
+    pub fn leave(&mut self, was_there: bool) {
+        if !was_there || self.within(LEAVING).is_none() {
             self.end();
         }
     }

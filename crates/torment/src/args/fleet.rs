@@ -1,9 +1,9 @@
-//! Who makes the load, if it is not this process alone.
+//! Who makes the load and who watches the target, if it is not this process alone.
 
 use super::{Action, Level};
 use clap::Args;
-use plan::{Arrivals, Error, GivenAt, Load, Plan, Task};
-use runner::{Entrance, FleetAsked, WORKERS_MOST};
+use plan::{Arrivals, Error, GivenAt, Load, Plan, Target, Task};
+use runner::{Entrance, FleetAsked, WATCHERS_MOST, WORKERS_MOST, WatchersAsked};
 use std::sync::Arc;
 use units::{Nanos, ParseError, Rate};
 
@@ -26,11 +26,18 @@ pub struct FleetArgs {
     #[arg(long, value_name = "COUNT", requires = "on", value_parser = clap::value_parser!(u32).range(1..=i64::from(WORKERS_MOST)))]
     workers: Option<u32>,
     /// Where torment is on the hosts of ssh [default: on their path; if it is not, it is copied for the run]
-    #[arg(long, value_name = "PATH", requires = "on", value_parser = remote_path)]
+    #[arg(long, value_name = "PATH", value_parser = remote_path)]
     remote_binary: Option<String>,
-    /// How long workers of join are waited for [default: 2min]
-    #[arg(long, value_name = "TIME", requires = "on")]
+    /// How long workers and watchers of join are waited for [default: 2min]
+    #[arg(long, value_name = "TIME")]
     wait: Option<String>,
+    /// Watch the target from its own machines, instead of from this one: ssh:HOST,USER@HOST, or by watchers that others start there: join,
+    /// join:HOST:PORT
+    #[arg(long, value_name = "WHERE", value_parser = watch_place, help_heading = "Watch")]
+    watch_on: Option<Place>,
+    /// How many watchers of join there are [default: 1]
+    #[arg(long, value_name = "COUNT", requires = "watch_on", help_heading = "Watch", value_parser = clap::value_parser!(u32).range(1..=i64::from(WATCHERS_MOST)))]
+    watchers: Option<u32>,
 }
 
 /// What does not take them knows them all the same, to say so in a sentence.
@@ -40,9 +47,11 @@ pub struct NoFleetArgs {
     on: Option<String>,
     #[arg(long, value_name = "COUNT", hide = true)]
     workers: Option<String>,
+    #[arg(long, value_name = "WHERE", hide = true)]
+    watch_on: Option<String>,
 }
 
-/// Where workers are.
+/// Where workers or watchers are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
     Here,
@@ -76,6 +85,28 @@ fn place(text: &str) -> Result<Place, String> {
     }
 }
 
+fn watch_place(text: &str) -> Result<Place, String> {
+    let expected = "expected ssh:HOST,USER@HOST, join, or join:HOST:PORT";
+    match place(text) {
+        Ok(Place::Here) => Err(format!("this machine is watched anyway, where nobody else is; {expected}")),
+        Ok(Place::Ssh(hosts)) => {
+            let name = |host: &str| host.rsplit_once('@').map_or(host, |(_, host)| host).to_owned();
+            let names: std::collections::BTreeSet<String> = hosts.iter().map(|host| name(host)).collect();
+            if names.len() < hosts.len() {
+                return Err("each machine is watched once: name each host once".to_owned());
+            }
+            if hosts.len() > WATCHERS_MOST as usize {
+                return Err(format!("expected at most {WATCHERS_MOST} hosts"));
+            }
+            Ok(Place::Ssh(hosts))
+        }
+        Ok(join) => Ok(join),
+        Err(_) if text.split(':').next() == Some("k8s") => Err(format!("this is still to come; {expected}")),
+        Err(why) if why == EXPECTED => Err(expected.to_owned()),
+        Err(why) => Err(why),
+    }
+}
+
 /// Whether ssh takes it for a host, and for nothing else.
 fn is_host(text: &str) -> bool {
     let inner = |c: char| c.is_alphanumeric() || "._-@:[]%".contains(c);
@@ -92,9 +123,9 @@ fn remote_path(text: &str) -> Result<String, String> {
 }
 
 impl FleetArgs {
-    /// Whether a fleet was asked for.
+    /// Whether a fleet, or who watches elsewhere, was asked for.
     pub fn is_asked(&self) -> bool {
-        self.on.is_some()
+        self.on.is_some() || self.watch_on.is_some()
     }
 
     /// The fleet that was asked for, to carry this plan out. Where workers are let in, that is open from now on.
@@ -102,24 +133,21 @@ impl FleetArgs {
     /// # Errors
     /// If what was said of it does not go together, or nobody can be let in.
     pub fn asked(&self, plan: &Plan) -> anyhow::Result<Option<FleetAsked>> {
-        let Self { on, workers, remote_binary, wait } = self;
+        let Self { on, workers, remote_binary, watch_on, .. } = self;
+        let is_of = |is: fn(&Place) -> bool| on.iter().chain(watch_on).any(is);
+        if !is_of(|place| matches!(place, Place::Ssh(_))) {
+            said("--remote-binary", remote_binary.is_some(), "it is for the hosts of ssh: leave it out")?;
+        }
+        if !is_of(|place| matches!(place, Place::Join(_))) {
+            said("--wait", self.wait.is_some(), "only those of join are waited for: leave it out")?;
+        }
         let Some(on) = on else { return Ok(None) };
-        let said = |option, is_said, message: &str| match is_said {
-            true => Err(Error { place: Some(GivenAt::Option(option)), message: message.to_owned() }),
-            false => Ok(()),
-        };
         said(
             "--on",
             at_random(plan) > RANDOM_MOST,
             "a fleet makes at most 2,000,000 arrivals a second at random: each of its loops draws all of them; ask for \
              fewer, or for --arrivals even",
         )?;
-        if !matches!(on, Place::Ssh(_)) {
-            said("--remote-binary", remote_binary.is_some(), "it is for the hosts of ssh: leave it out")?;
-        }
-        if !matches!(on, Place::Join(_)) {
-            said("--wait", wait.is_some(), "only workers of join are waited for: leave it out")?;
-        }
         let count = workers.unwrap_or(WORKERS);
         Ok(Some(match on {
             Place::Here => FleetAsked::Here { workers: count },
@@ -128,13 +156,52 @@ impl FleetArgs {
                 FleetAsked::Ssh { hosts: hosts.clone(), binary: remote_binary.clone() }
             }
             Place::Join(at) => {
-                let waits = wait.as_deref().map_or(Ok(WAIT), str::parse).map_err(|why: ParseError| {
-                    Error { place: Some(GivenAt::Option("--wait")), message: why.to_string() }
-                })?;
-                let entrance = Arc::new(Entrance::open(at.as_deref(), &plan.target, waits)?);
-                FleetAsked::Join { workers: count, entrance }
+                let entrance = Entrance::for_workers(at.as_deref(), &plan.target, self.waits()?)?;
+                FleetAsked::Join { workers: count, entrance: Arc::new(entrance) }
             }
         }))
+    }
+
+    /// Who watches the target of this plan, if that is not for this process. Where watchers are let in, that is open from now on.
+    ///
+    /// # Errors
+    /// As [`FleetArgs::asked`].
+    pub fn watchers(&self, plan: &Plan) -> anyhow::Result<Option<WatchersAsked>> {
+        let Some(on) = &self.watch_on else { return Ok(None) };
+        let watched = "nothing is watched, as was asked for: leave --watch-on or that out";
+        said("--watch-on", !plan.watch.on, watched)?;
+        said(
+            "--watch-on",
+            plan.target == Target::Null,
+            "null is no target that could be watched: leave it out",
+        )?;
+        Ok(Some(match on {
+            Place::Join(at) => {
+                let entrance = Entrance::for_watchers(at.as_deref(), &plan.target, self.waits()?)?;
+                WatchersAsked::Join { watchers: self.watchers.unwrap_or(1), entrance: Arc::new(entrance) }
+            }
+            Place::Ssh(hosts) => {
+                said("--watchers", self.watchers.is_some(), "each host of ssh has one: leave it out")?;
+                WatchersAsked::Ssh { hosts: hosts.clone(), binary: self.remote_binary.clone() }
+            }
+            // It is refused where it is read.
+            Place::Here => return Ok(None),
+        }))
+    }
+
+    fn waits(&self) -> Result<Nanos, Error> {
+        self.wait.as_deref().map_or(Ok(WAIT), str::parse).map_err(|why: ParseError| Error {
+            place: Some(GivenAt::Option("--wait")),
+            message: why.to_string(),
+        })
+    }
+}
+
+/// What was said of an option that does not go with the others.
+fn said(option: &'static str, is_said: bool, message: &str) -> Result<(), Error> {
+    match is_said {
+        true => Err(Error { place: Some(GivenAt::Option(option)), message: message.to_owned() }),
+        false => Ok(()),
     }
 }
 
@@ -151,27 +218,26 @@ fn at_random(plan: &Plan) -> Rate {
 
 impl NoFleetArgs {
     fn is_asked(&self) -> bool {
-        self.on.is_some() || self.workers.is_some()
+        self.on.is_some() || self.workers.is_some() || self.watch_on.is_some()
     }
 }
 
 /// Why what was asked for cannot be made by a fleet, if it was to be.
 pub fn no_fleet(action: &Action) -> Option<&'static str> {
-    let storm =
-        "--on: processes are started by this process alone, on this machine; leave --on and --workers out";
+    let storm = "--on: processes are started by this process alone, on this machine; leave --on, --workers and --watch-on out";
     match action {
         Action::Find(find) => match &find.level {
             Some(Level::Connections(args)) if args.fleet.is_asked() => Some(
-                "--on: connections are held by this process alone, which has as many loops as they need; leave --on \
-                 and --workers out",
+                "--on: connections are held by this process alone, which has as many loops as they need; leave --on, \
+                 --workers and --watch-on out",
             ),
             Some(Level::Processes(args)) if args.fleet.is_asked() => Some(storm),
             _ => None,
         },
         Action::Run(run) if run.storm.is_asked() && run.fleet.is_asked() => Some(storm),
-        Action::Try(args) if args.fleet.is_asked() => {
-            Some("--on: an experiment makes its loads in this process; leave --on and --workers out")
-        }
+        Action::Try(args) if args.fleet.is_asked() => Some(
+            "--on: an experiment makes its loads in this process, and watches from it; leave --on, --workers and --watch-on out",
+        ),
         _ => None,
     }
 }

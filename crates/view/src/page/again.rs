@@ -1,21 +1,21 @@
 //! A run once more: what to type in a shell, from what is kept of it.
 
-use crate::fleet;
+use crate::{PlaceSeen, fleet};
 use record::{FleetMember, RunKind, Started};
 
 /// The line that ends a plan in a shell.
 const END: &str = "TORMENT";
 
-/// What makes the run again, by such a fleet; none where what is kept does not tell, or where a shell would take it for
+/// What makes the run again, by such a fleet and watched from there; none where what is kept does not tell, or where a shell would take it for
 /// something else.
-pub(super) fn typed(started: &Started, members: &[FleetMember]) -> Option<String> {
+pub(super) fn typed(started: &Started, members: &[FleetMember], places: &[PlaceSeen]) -> Option<String> {
     let plan = started.plan.trim_end();
     match &started.command {
         RunKind::Find | RunKind::Run | RunKind::Try => {
             let ends = plan.lines().any(|line| line == END);
             let is_text = plan.chars().all(|c| c == '\n' || c == '\t' || !c.is_control());
             let file = format!("{}.toml", started.id);
-            let fleet = fleet::asked(members);
+            let fleet = fleet::asked(members) + &fleet::watched_from(places);
             (!plan.is_empty() && !ends && is_text && is_plain(&started.id.0)).then(|| {
                 format!("cat > {file} <<'{END}'\n{plan}\n{END}\ntorment {} {file}{fleet}", started.command)
             })
@@ -60,7 +60,7 @@ mod tests {
             part_of: None,
             label: Label::default(),
         };
-        typed(&started, members)
+        typed(&started, members, &[])
     }
 
     #[test]

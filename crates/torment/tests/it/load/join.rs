@@ -8,10 +8,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Waits for what lets in.
-fn file(place: &Place) -> String {
+pub(super) fn file(place: &Place, name: &str) -> String {
     let began = Instant::now();
     loop {
-        let text = std::fs::read_to_string(place.path("run.join")).unwrap_or_default();
+        let text = std::fs::read_to_string(place.path(name)).unwrap_or_default();
         if text.ends_with("PRIVATE KEY-----\n") {
             return text;
         }
@@ -33,7 +33,7 @@ fn whoever_has_the_file_makes_a_part_of_the_load() {
     let arguments =
         ["run", &url, "-r", "300", "-d", "3s", "--on", "join", "--workers", "2", "--format", "json"];
     let running = Running::start(place.command(arguments));
-    let text = file(&place);
+    let text = file(&place, "run.join");
     let mode = std::fs::metadata(place.path("run.join")).expect("it is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "others could read it");
     // Another run keeps its hands off it.
@@ -82,7 +82,7 @@ fn who_does_not_come_or_should_not_is_said() {
         Running::start(place.command(arguments))
     };
     let running = wait(&place);
-    let old = file(&place);
+    let old = file(&place, "run.join");
     assert!(old.contains(&format!("at 127.0.0.1:{port}\n")), "{old}");
     let alone = worker(&place, "run.join");
     println!("{}", running.end().complains(1, &["1 of 2 workers came in time", "--wait"]));
@@ -91,10 +91,11 @@ fn who_does_not_come_or_should_not_is_said() {
     // The same place, another run: the file of the first does not let in.
     place.write("old.join", &old);
     let running = wait(&place);
-    file(&place);
+    file(&place, "run.join");
     println!("{}", worker(&place, "old.join").end().complains(1, &["is it of this run?"]));
     println!("{}", running.end().complains(1, &["0 of 2 workers came", "turned away: 127.0.0.1:"]));
-    for (text, words) in [("", "it is no file of torment's"), ("# Lets one process", "no file of torment's")] {
+    for (text, words) in [("", "it is no file of torment's"), ("# Lets one process", "no file of torment's")]
+    {
         place.write("none.join", text);
         println!("{}", worker(&place, "none.join").end().complains(1, &[words]));
     }
@@ -111,9 +112,10 @@ fn a_worker_that_leaves_is_lost_and_says_so() {
     let place = Place::new();
     let target = Target::start(&place, &["--model", "async"]);
     let url = target.url("/json");
-    let arguments = ["run", &url, "-r", "300", "-d", "1m", "--on", "join", "--workers", "1", "--format", "json"];
+    let arguments =
+        ["run", &url, "-r", "300", "-d", "1m", "--on", "join", "--workers", "1", "--format", "json"];
     let running = Running::start(place.command(arguments));
-    file(&place);
+    file(&place, "run.join");
     let worker = worker(&place, "run.join");
     let began = Instant::now();
     while target.truth("/json")["received"].as_u64() < Some(200) {
@@ -134,9 +136,13 @@ fn who_waits_for_workers_can_be_interrupted() {
     let target = Target::start(&place, &["--model", "async"]);
     let url = target.url("/json");
     let running = Running::start(place.command(["run", &url, "-r", "300", "-d", "1s", "--on", "join"]));
-    file(&place);
+    file(&place, "run.join");
     running.signal(Signal::INT);
     running.end().expect(130);
     assert!(!place.path("run.join").exists(), "it goes with the run");
-    assert_eq!(target.truth("/json")["received"].as_u64().unwrap_or(0), 0, "nobody was there to send anything");
+    assert_eq!(
+        target.truth("/json")["received"].as_u64().unwrap_or(0),
+        0,
+        "nobody was there to send anything"
+    );
 }

@@ -298,12 +298,16 @@ pub fn diagnosis() -> Diagnosis {
 
 impl Run {
     pub fn watched(mut self, watched: Watched) -> Self {
-        self.events.push(Event::WatchStarted { watched: Box::new(watched) });
+        self.events.push(Event::WatchStarted { place: String::new(), watched: Box::new(watched) });
         self
     }
 
     pub fn seen(mut self, trial: u32, windows: impl IntoIterator<Item = Window>) -> Self {
-        let events = windows.into_iter().map(|window| Event::Observed { trial, window: Box::new(window) });
+        let events = windows.into_iter().map(|window| Event::Observed {
+            trial,
+            place: String::new(),
+            window: Box::new(window),
+        });
         self.events.extend(events);
         self
     }
@@ -327,7 +331,7 @@ impl Run {
             Look::Threads { pid: 4711, took_ns: 31_000_000, at },
             Look::Refused { of: "PostgreSQL".to_owned(), why: "pg_stat_statements is not loaded".to_owned() },
         ];
-        self.events.extend(looks.map(|look| Event::Looked { trial: 6, look }));
+        self.events.extend(looks.map(|look| Event::Looked { trial: 6, place: String::new(), look }));
         self
     }
 
