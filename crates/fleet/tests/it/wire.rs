@@ -145,7 +145,8 @@ fn what_watchers_are_told_and_tell() {
         to: Nanos::from_secs(1),
         ..Window::default()
     };
-    let look = Look::Threads { pid: 9, took_ns: 5, at: vec![ThreadsAt::default()] };
+    let at = ThreadsAt { group: other(), state: other(), frame: other(), asked_by: None, threads: 3 };
+    let look = Look::Threads { pid: 9, took_ns: 5, at: vec![at] };
     for seen in [
         Sighting::Watched(Box::new(watched)),
         Sighting::Window(3, Box::new(window)),

@@ -50,6 +50,8 @@ pub fn watched() -> Watched {
         )],
         sweeps_per_second: 20.0,
         real_time: true,
+        on: String::new(),
+        lost: None,
     }
 }
 
@@ -225,6 +227,8 @@ pub fn diagnosis() -> Diagnosis {
         findings: vec![
             Finding {
                 cause: Cause::Pool,
+                place: String::new(),
+                also_at: Vec::new(),
                 sentence: "190 of 200 workers wait for one of 10 connections to 127.0.0.1:5432.".to_owned(),
                 confidence: certain,
                 since_trial: Some(6),
@@ -258,6 +262,8 @@ pub fn diagnosis() -> Diagnosis {
             },
             Finding {
                 cause: Cause::Downstream,
+                place: String::new(),
+                also_at: Vec::new(),
                 sentence: "PostgreSQL takes 50 ms for a statement.".to_owned(),
                 confidence: Confidence { margin: 0.8, ..certain },
                 since_trial: None,
