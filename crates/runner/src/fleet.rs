@@ -187,7 +187,9 @@ impl Fleet {
             }
             News::Told(Tidings::Over { trial, at, slices, worked: mut did }) if trial == told_of => {
                 did.member = number;
-                did.clock = self.post.reading(number, now).map_or(Nanos::ZERO, |clock| clock.bound);
+                let before = self.hands.get(&number).and_then(|hand| hand.clock);
+                let clock = self.post.reading(number, now).or(before);
+                did.clock = clock.map_or(Nanos::ZERO, |clock| clock.bound);
                 worked.insert(number, *did);
                 ledger.over(number, at, slices);
                 muster.over(number, at);
@@ -196,6 +198,13 @@ impl Fleet {
                 leaving.insert(number, (now - muster.start(), why.clone()));
                 self.hear(Some((number, News::Told(Tidings::Leaving { why }))));
                 muster.stop(now);
+            }
+            // It may make another line, and tell then what it counted meanwhile.
+            News::Gone(why) if self.is_cut(number, &why) => {}
+            News::Joined(hello) if self.comes_back(number, &hello) => {
+                if let Some(at) = muster.stopped() {
+                    self.post.send(number, Instruction::Stop { trial: told_of, at });
+                }
             }
             News::Gone(why) => {
                 self.hear(Some((number, News::Gone(why))));
@@ -219,7 +228,14 @@ impl Fleet {
         for (member, absence) in muster.absent() {
             let (at, why) = match absence {
                 Absence::Unready => (Nanos::ZERO, "it did not say in time that it would begin".to_owned()),
-                Absence::Behind(until) => (*until, format!("it told of nothing for more than {SLICE_LATE}")),
+                Absence::Behind(until) => {
+                    let cut = self.hands.get(&member).and_then(|hand| hand.cut.as_ref());
+                    let why = match cut {
+                        Some((_, why)) => format!("{why}; it was not back within {SLICE_LATE}"),
+                        None => format!("it told of nothing for more than {SLICE_LATE}"),
+                    };
+                    (*until, why)
+                }
                 Absence::Gone(at, why) => (*at, why.clone()),
             };
             lost.entry(member).or_insert((at, why));
@@ -247,6 +263,7 @@ impl Carrier for Fleet {
         on_slice: &mut dyn FnMut(&Slice),
         wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
     ) -> Counted {
+        self.await_cut();
         if self.there().len() < self.hands.len() {
             // Why one does not start again stands in its hand.
             let _ = self.start_missing(&|| false);
@@ -325,7 +342,13 @@ impl Carrier for Fleet {
                 Some((number, News::Told(Tidings::Settled { trial: which }))) if *which == trial => {
                     awaited.retain(|member| member != number);
                 }
-                Some((number, News::Gone(_))) => awaited.retain(|member| member != number),
+                Some((number, News::Gone(why))) if !self.is_cut(*number, why) => {
+                    awaited.retain(|member| member != number);
+                }
+                // What it was told may have been lost.
+                Some((number, News::Joined(_))) => {
+                    self.post.send(*number, Instruction::Settle { limit });
+                }
                 _ => {}
             }
             self.hear(news);

@@ -5,7 +5,7 @@ use super::hand::{Hand, READY_LIMIT};
 use super::ssh::Part;
 use super::{ASK, Fleet, now};
 use crate::{Error, machine};
-use fleet::{FirstTry, Hello, Instruction, Tidings};
+use fleet::{FirstTry, Hello, Instruction, SLICE_LATE, Tidings};
 use link::{Duplex, News};
 use plan::{Load, Target, Task};
 use record::{Caveat, Doubt, Grounds};
@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// For twenty exchanges with each, by which the clocks are compared before a trial.
 pub(super) const AGREE_LIMIT: Duration = Duration::from_secs(2);
+/// Whose line is cut is waited for as long as who tells of nothing.
+const CUT_LIMIT: Duration = Duration::from_nanos(SLICE_LATE.0);
 /// One that does not come back so often is left alone.
 const STARTS: u32 = 3;
 
@@ -134,6 +136,37 @@ impl Fleet {
         Ok(())
     }
 
+    /// Whether the line of one of them is only cut: then it is waited for.
+    pub(super) fn is_cut(&mut self, number: u32, why: &str) -> bool {
+        let may = self.asked.is_joined() && self.trial > 0;
+        let Some(hand) = self.hands.get_mut(&number).filter(|hand| may && hand.is_ready()) else {
+            return false;
+        };
+        hand.cut.get_or_insert_with(|| (Instant::now(), why.to_owned()));
+        true
+    }
+
+    /// Whether who joins is one whose line was cut.
+    pub(super) fn comes_back(&mut self, number: u32, hello: &Hello) -> bool {
+        let hand = self.hands.get_mut(&number).filter(|hand| hand.cut.is_some() && hand.is_ready());
+        let hand = hand.filter(|hand| hello.member == Some(number) && hello.pid == hand.pid);
+        hand.is_some_and(|hand| hand.cut.take().is_some())
+    }
+
+    /// Waits for those whose lines were cut a moment ago; who does not come back is gone.
+    pub(super) fn await_cut(&mut self) {
+        let is_near = |hand: &Hand| hand.cut.as_ref().is_some_and(|(since, _)| since.elapsed() < CUT_LIMIT);
+        while self.hands.values().any(|hand| hand.is_ready() && is_near(hand)) {
+            let news = self.post.next(ASK);
+            self.hear(news);
+        }
+        for hand in self.hands.values_mut() {
+            if let Some((_, why)) = hand.cut.take() {
+                hand.has_gone(&why);
+            }
+        }
+    }
+
     /// The way to one of them is there, or is known not to be.
     fn has_arrived(&mut self, number: u32, way: Result<Duplex, String>) {
         let Some(hand) = self.hands.get_mut(&number).filter(|hand| hand.is_pending()) else { return };
@@ -207,6 +240,9 @@ impl Fleet {
     pub(super) fn hear(&mut self, news: Option<(u32, News)>) {
         let Some((number, news)) = news else { return };
         if let News::Joined(hello) = news {
+            if self.comes_back(number, &hello) {
+                return;
+            }
             self.refusal = self.welcome(number, hello).err().or(self.refusal.take());
             return;
         }
@@ -229,7 +265,13 @@ impl Fleet {
             }
             News::Told(Tidings::Refused { .. }) => hand.gone = refused,
             News::Gone(_) if may_come_again => *hand = Hand::default(),
-            News::Gone(why) => hand.has_gone(&why),
+            News::Gone(why) => {
+                if !self.is_cut(number, &why)
+                    && let Some(hand) = self.hands.get_mut(&number)
+                {
+                    hand.has_gone(&why);
+                }
+            }
             News::Told(Tidings::Leaving { why }) => hand.leaves = Some(why),
             News::Joined(_) | News::Jumped(_) | News::Told(_) => {}
         }
