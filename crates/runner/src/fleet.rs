@@ -4,6 +4,7 @@
 mod asked;
 mod entrance;
 mod gather;
+mod grow;
 mod hand;
 mod ssh;
 mod watchers;
@@ -16,6 +17,7 @@ use crate::conductor::Ready;
 use crate::{Error, Stop, preflight};
 use engine::{Carrier, Endpoint, Job, LEAD, Moment, Wish};
 use fleet::{Absence, Duty, FleetRole, Instruction, Ledger, Loops, Move, Muster, SLICE_LATE, Tidings};
+use grow::Cost;
 use hand::Hand;
 use link::{News, Post};
 use plan::{Plan, Target};
@@ -50,6 +52,10 @@ pub(crate) struct Fleet {
     caveats: Vec<Caveat>,
     /// Why one of them cannot do its part, until that is told.
     refusal: Option<String>,
+    /// What the last load cost whoever made it.
+    cost: Option<Cost>,
+    /// Some have come since each was told its share.
+    are_more: bool,
     /// Who took part when that was told last.
     told: Vec<FleetMember>,
     /// Of what was begun last: it is never the same twice.
@@ -105,6 +111,8 @@ impl Fleet {
             arriving: Arriving::new(),
             caveats: Vec::new(),
             refusal: None,
+            cost: None,
+            are_more: false,
             told: Vec::new(),
             trial: 0,
             next_number: 0,
@@ -264,6 +272,10 @@ impl Carrier for Fleet {
         wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
     ) -> Counted {
         self.await_cut();
+        if std::mem::take(&mut self.are_more) {
+            self.share_anew();
+        }
+        self.grow_for(offer);
         if self.there().len() < self.hands.len() {
             // Why one does not start again stands in its hand.
             let _ = self.start_missing(&|| false);
@@ -327,6 +339,7 @@ impl Carrier for Fleet {
         };
         self.next_number += counted.total.due.max(taken);
         counted.members = course.worked.into_values().collect();
+        self.cost = Cost::of(offer, &counted.members).or(self.cost);
         counted.lost = lost;
         counted
     }
@@ -380,6 +393,10 @@ impl Carrier for Fleet {
         }
         self.told.clone_from(&members);
         Some(members)
+    }
+
+    fn grow(&mut self) -> bool {
+        self.grow_after()
     }
 }
 

@@ -47,7 +47,7 @@ fn invited(
     common: &Common,
 ) -> Result<Vec<Invitation>, Failure> {
     let mut invitations = Vec::new();
-    if let Some(FleetAsked::Join { workers, entrance }) = fleet {
+    if let Some(FleetAsked::Join { workers, entrance, .. }) = fleet {
         let whose = if *workers == 1 { "its machine" } else { "their machines" };
         invitations.push(invite(WORKERS, entrance, &number_of(*workers, "worker"), whose, "worker", common)?);
     }

@@ -71,8 +71,9 @@ impl Fleet {
     /// Whether all are there; else who is not, and why.
     pub(super) fn is_complete(&self) -> Result<(), Error> {
         let (there, workers) = (self.there().len() as u32, self.asked.workers());
-        if self.asked.is_joined() && there < workers {
-            return Err(Error::Fleet(self.nobody_comes(there, workers)));
+        if self.asked.is_joined() {
+            let enough = there >= workers;
+            return if enough { Ok(()) } else { Err(Error::Fleet(self.nobody_comes(there, workers))) };
         }
         // Who is known to be gone says more than who was only waited for.
         let absent = || self.hands.iter().filter(|(_, hand)| !hand.is_there());
@@ -95,27 +96,32 @@ impl Fleet {
             .filter(|(number, hand)| !hand.is_there() && tried(&self.starts, number) < STARTS)
             .map(|(number, _)| *number)
             .collect();
-        for number in &missing {
+        for number in missing.iter().filter(|number| !self.hands[*number].shares) {
             if !self.asked.is_joined() {
                 *self.starts.entry(*number).or_default() += 1;
             }
             self.start(*number)
                 .map_err(|why| Error::Fleet(format!("{} does not start: {why}", self.called(*number))))?;
         }
-        let is_nobody_there = missing.len() == self.hands.len();
+        let shares = |number: &u32| self.hands[number].shares;
+        let is_nobody_there = missing.len() == self.hands.len() && !missing.iter().any(shares);
+        // The others go on without one that is to be started by others; it may come for a later trial.
+        let awaited: Vec<u32> = if self.asked.is_joined() && !is_nobody_there {
+            missing.iter().copied().filter(shares).collect()
+        } else {
+            missing.clone()
+        };
         let mut on_their_way = if matches!(self.asked, FleetAsked::Ssh { .. }) { missing.len() } else { 0 };
         let mut until = Instant::now()
             + match &self.asked {
                 FleetAsked::Join { entrance, .. } if is_nobody_there => {
                     Duration::from_nanos(entrance.waits.0)
                 }
-                // The others go on without it; it may come for a later trial.
-                FleetAsked::Join { .. } => Duration::ZERO,
                 _ => READY_LIMIT,
             };
         let waits = |hands: &BTreeMap<u32, Hand>| {
-            let has_failed = is_first && missing.iter().any(|number| hands[number].gone.is_some());
-            !has_failed && missing.iter().any(|number| hands[number].is_pending())
+            let has_failed = is_first && awaited.iter().any(|number| hands[number].gone.is_some());
+            !has_failed && awaited.iter().any(|number| hands[number].is_pending())
         };
         while waits(&self.hands) && (on_their_way > 0 || Instant::now() < until) && !interrupted() {
             while let Some((number, way)) = self.arriving.next() {
@@ -178,6 +184,10 @@ impl Fleet {
 
     /// Tells one that has joined what it needs to get ready; else why it cannot take part.
     fn welcome(&mut self, number: u32, hello: Hello) -> Result<(), String> {
+        if self.asked.is_joined() && number < self.asked.most() && !self.hands.contains_key(&number) {
+            self.hands.insert(number, Hand::default());
+            self.are_more = true;
+        }
         if !self.hands.contains_key(&number) {
             // There are enough.
             self.post.send(number, Instruction::Leave);
@@ -193,13 +203,7 @@ impl Fleet {
                  {place} reaches, too"
             ));
         }
-        let (parcel, cores) = self.share(number);
-        let tries = match number {
-            _ if self.asked.is_here() => FirstTry::Nothing,
-            0 if self.trial == 0 => FirstTry::Request,
-            _ => FirstTry::Connection,
-        };
-        self.post.send(number, Instruction::Welcome { member: number, parcel, cores, tries });
+        self.tell_share(number);
         if let Some(hand) = self.hands.get_mut(&number) {
             if self.asked.is_joined() {
                 *hand = Hand::default();
@@ -257,7 +261,7 @@ impl Fleet {
         match news {
             News::Told(Tidings::Ready { loops, caveats, beside }) => {
                 self.starts.remove(&number);
-                hand.loops = loops;
+                (hand.loops, hand.shares) = (loops, false);
                 let beside =
                     Some(Grounds::Beside { place: hand.place.clone() }).filter(|_| beside && is_elsewhere);
                 self.caveats.extend(beside.map(|grounds| Caveat::on(Doubt::BesideTarget, grounds)));
@@ -277,13 +281,34 @@ impl Fleet {
         }
     }
 
+    /// Tells one what it needs for its share.
+    fn tell_share(&self, number: u32) {
+        let (parcel, cores) = self.share(number);
+        let tries = match number {
+            _ if self.asked.is_here() => FirstTry::Nothing,
+            0 if self.trial == 0 => FirstTry::Request,
+            _ => FirstTry::Connection,
+        };
+        self.post.send(number, Instruction::Welcome { member: number, parcel, cores, tries });
+    }
+
+    /// Tells everybody that, who then gets ready once more: there are others than there were.
+    pub(super) fn share_anew(&mut self) {
+        for number in self.there().into_keys() {
+            self.tell_share(number);
+            if let Some(hand) = self.hands.get_mut(&number) {
+                (hand.loops, hand.shares) = (0, true);
+            }
+        }
+    }
+
     /// What this worker is given: the plan with its share of what is limited, and its processors.
     fn share(&self, number: u32) -> (Box<plan::Parcel>, Vec<u32>) {
         let (count, mut plan) = (self.hands.len() as u32, self.plan.clone());
         let generator = &mut plan.generator;
         generator.connections = generator.connections.div_ceil(count);
         generator.outstanding = generator.outstanding.div_ceil(count);
-        let (place, beside) = self.asked.among(number);
+        let (place, beside) = self.asked.among(number, count);
         let cores = dealt(&generator.cores, place, beside);
         if let Task::Run(Load::Closed { connections, .. }) = &mut plan.task {
             *connections = connections.div_ceil(count);

@@ -31,6 +31,8 @@ pub(super) struct Hand {
     pub loops: u32,
     /// How far its clock is from ours.
     pub clock: Option<ClockReading>,
+    /// It was told another share, and gets ready once more.
+    pub shares: bool,
     /// Its line is cut, and it may make another: since when, and how that showed.
     pub cut: Option<(Instant, String)>,
     /// It was asked to go by others, and goes.

@@ -22,9 +22,9 @@ pub struct FleetArgs {
     /// or such as are started by others: join, join:HOST:PORT
     #[arg(long, value_name = "WHERE", value_parser = place)]
     on: Option<Place>,
-    /// How many processes make it, on this machine or by join [default: 2]
-    #[arg(long, value_name = "COUNT", requires = "on", value_parser = clap::value_parser!(u32).range(1..=i64::from(WORKERS_MOST)))]
-    workers: Option<u32>,
+    /// How many processes make it, on this machine or by join; 4..16: 4 at first, and more before they are the limit [default: 2]
+    #[arg(long, value_name = "COUNT", requires = "on", value_parser = head_count)]
+    workers: Option<HeadCount>,
     /// Where torment is on the hosts of ssh [default: on their path; if it is not, it is copied for the run]
     #[arg(long, value_name = "PATH", value_parser = remote_path)]
     remote_binary: Option<String>,
@@ -49,6 +49,20 @@ pub struct NoFleetArgs {
     workers: Option<String>,
     #[arg(long, value_name = "WHERE", hide = true)]
     watch_on: Option<String>,
+}
+
+/// At the beginning, and at the most.
+type HeadCount = (u32, u32);
+
+fn head_count(text: &str) -> Result<HeadCount, String> {
+    let count = |text: &str| text.trim().parse().ok().filter(|count| (1..=WORKERS_MOST).contains(count));
+    let counts = match text.split_once("..") {
+        None => count(text).map(|count| (count, count)),
+        Some((least, most)) => count(least).zip(count(most)),
+    };
+    counts.filter(|(least, most)| least <= most).ok_or_else(|| {
+        format!("expected how many, from 1 to {WORKERS_MOST}, or from how many to how many, such as 4..16")
+    })
 }
 
 /// Where workers or watchers are.
@@ -148,16 +162,16 @@ impl FleetArgs {
             "a fleet makes at most 2,000,000 arrivals a second at random: each of its loops draws all of them; ask for \
              fewer, or for --arrivals even",
         )?;
-        let count = workers.unwrap_or(WORKERS);
+        let (least, most) = workers.unwrap_or((WORKERS, WORKERS));
         Ok(Some(match on {
-            Place::Here => FleetAsked::Here { workers: count },
+            Place::Here => FleetAsked::Here { workers: least, most },
             Place::Ssh(hosts) => {
                 said("--workers", workers.is_some(), "each host of ssh has one: name a host twice for two")?;
                 FleetAsked::Ssh { hosts: hosts.clone(), binary: remote_binary.clone() }
             }
             Place::Join(at) => {
                 let entrance = Entrance::for_workers(at.as_deref(), &plan.target, self.waits()?)?;
-                FleetAsked::Join { workers: count, entrance: Arc::new(entrance) }
+                FleetAsked::Join { workers: least, most, entrance: Arc::new(entrance) }
             }
         }))
     }
