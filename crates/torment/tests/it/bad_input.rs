@@ -138,7 +138,7 @@ fn arguments_that_cannot_be_meant() {
         (&["target", "--model", "threads", "--workers", "5"], &["--workers"]),
         (
             &["run", "--processes", "5", "--on", "here", "--", "true"],
-            &["--on", "leave --on and --workers out"],
+            &["--on", "leave --on, --workers and --watch-on out"],
         ),
         (&["find", "processes", "--on", "here"], &["--on", "by this process alone"]),
         (&["find", "connections", "demo", "--on", "here"], &["--on", "by this process alone"]),
