@@ -9,7 +9,7 @@ mod hand;
 mod ssh;
 mod watchers;
 
-pub use asked::{FleetAsked, WATCHERS_MOST, WORKERS_MOST, WatchersAsked};
+pub use asked::{FleetAsked, WatchersAsked};
 pub use entrance::Entrance;
 pub(crate) use watchers::Watchers;
 

@@ -3,9 +3,6 @@
 use super::entrance::Entrance;
 use std::sync::Arc;
 
-/// More processes on one machine only take processor time from each other.
-pub const WORKERS_MOST: u32 = 64;
-
 /// Which processes make the load of a run, if it is not this one alone.
 #[derive(Debug, Clone)]
 pub enum FleetAsked {
@@ -33,9 +30,6 @@ pub enum FleetAsked {
         entrance: Arc<Entrance>,
     },
 }
-
-/// Each tells a few kilobytes a second, of a target with many threads some hundred; all of them are judged at once.
-pub const WATCHERS_MOST: u32 = 8;
 
 /// Who watches the target, if it is not this process.
 #[derive(Debug, Clone)]
