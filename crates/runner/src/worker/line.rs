@@ -115,7 +115,10 @@ impl Line {
             Some(Ok(Ok(wire))) => {
                 self.coming = None;
                 self.broken = None;
-                self.kept.iter().for_each(|told| drop(wire.send(told.clone())));
+                for told in &self.kept {
+                    // One that breaks again is heard to.
+                    wire.send(told.clone());
+                }
                 self.wire = Some(wire);
                 return Ok(());
             }
