@@ -281,6 +281,11 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         Done { number, result, answered, interrupted }
     }
 
+    /// Whether the last load would be made by more than it was, who might not be the limit.
+    pub fn grows(&mut self) -> bool {
+        self.engine.grow()
+    }
+
     /// Tells what a trial meant.
     pub fn judged(&mut self, done: Done, judgement: &Judgement) {
         let calm = judgement.good && judgement.invalid.is_empty() && done.result.purpose != Purpose::Recovery;

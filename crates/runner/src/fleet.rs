@@ -4,11 +4,12 @@
 mod asked;
 mod entrance;
 mod gather;
+mod grow;
 mod hand;
 mod ssh;
 mod watchers;
 
-pub use asked::{FleetAsked, WATCHERS_MOST, WORKERS_MOST, WatchersAsked};
+pub use asked::{FleetAsked, WatchersAsked};
 pub use entrance::Entrance;
 pub(crate) use watchers::Watchers;
 
@@ -16,6 +17,7 @@ use crate::conductor::Ready;
 use crate::{Error, Stop, preflight};
 use engine::{Carrier, Endpoint, Job, LEAD, Moment, Wish};
 use fleet::{Absence, Duty, FleetRole, Instruction, Ledger, Loops, Move, Muster, SLICE_LATE, Tidings};
+use grow::Cost;
 use hand::Hand;
 use link::{News, Post};
 use plan::{Plan, Target};
@@ -50,6 +52,10 @@ pub(crate) struct Fleet {
     caveats: Vec<Caveat>,
     /// Why one of them cannot do its part, until that is told.
     refusal: Option<String>,
+    /// What the last load cost whoever made it.
+    cost: Option<Cost>,
+    /// Some have come since each was told its share.
+    are_more: bool,
     /// Who took part when that was told last.
     told: Vec<FleetMember>,
     /// Of what was begun last: it is never the same twice.
@@ -105,6 +111,8 @@ impl Fleet {
             arriving: Arriving::new(),
             caveats: Vec::new(),
             refusal: None,
+            cost: None,
+            are_more: false,
             told: Vec::new(),
             trial: 0,
             next_number: 0,
@@ -187,7 +195,9 @@ impl Fleet {
             }
             News::Told(Tidings::Over { trial, at, slices, worked: mut did }) if trial == told_of => {
                 did.member = number;
-                did.clock = self.post.reading(number, now).map_or(Nanos::ZERO, |clock| clock.bound);
+                let before = self.hands.get(&number).and_then(|hand| hand.clock);
+                let clock = self.post.reading(number, now).or(before);
+                did.clock = clock.map_or(Nanos::ZERO, |clock| clock.bound);
                 worked.insert(number, *did);
                 ledger.over(number, at, slices);
                 muster.over(number, at);
@@ -196,6 +206,13 @@ impl Fleet {
                 leaving.insert(number, (now - muster.start(), why.clone()));
                 self.hear(Some((number, News::Told(Tidings::Leaving { why }))));
                 muster.stop(now);
+            }
+            // It may make another line, and tell then what it counted meanwhile.
+            News::Gone(why) if self.is_cut(number, &why) => {}
+            News::Joined(hello) if self.comes_back(number, &hello) => {
+                if let Some(at) = muster.stopped() {
+                    self.post.send(number, Instruction::Stop { trial: told_of, at });
+                }
             }
             News::Gone(why) => {
                 self.hear(Some((number, News::Gone(why))));
@@ -219,7 +236,14 @@ impl Fleet {
         for (member, absence) in muster.absent() {
             let (at, why) = match absence {
                 Absence::Unready => (Nanos::ZERO, "it did not say in time that it would begin".to_owned()),
-                Absence::Behind(until) => (*until, format!("it told of nothing for more than {SLICE_LATE}")),
+                Absence::Behind(until) => {
+                    let cut = self.hands.get(&member).and_then(|hand| hand.cut.as_ref());
+                    let why = match cut {
+                        Some((_, why)) => format!("{why}; it was not back within {SLICE_LATE}"),
+                        None => format!("it told of nothing for more than {SLICE_LATE}"),
+                    };
+                    (*until, why)
+                }
                 Absence::Gone(at, why) => (*at, why.clone()),
             };
             lost.entry(member).or_insert((at, why));
@@ -247,6 +271,11 @@ impl Carrier for Fleet {
         on_slice: &mut dyn FnMut(&Slice),
         wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
     ) -> Counted {
+        self.await_cut();
+        if std::mem::take(&mut self.are_more) {
+            self.share_anew();
+        }
+        self.grow_for(offer);
         if self.there().len() < self.hands.len() {
             // Why one does not start again stands in its hand.
             let _ = self.start_missing(&|| false);
@@ -310,6 +339,7 @@ impl Carrier for Fleet {
         };
         self.next_number += counted.total.due.max(taken);
         counted.members = course.worked.into_values().collect();
+        self.cost = Cost::of(offer, &counted.members).or(self.cost);
         counted.lost = lost;
         counted
     }
@@ -325,7 +355,13 @@ impl Carrier for Fleet {
                 Some((number, News::Told(Tidings::Settled { trial: which }))) if *which == trial => {
                     awaited.retain(|member| member != number);
                 }
-                Some((number, News::Gone(_))) => awaited.retain(|member| member != number),
+                Some((number, News::Gone(why))) if !self.is_cut(*number, why) => {
+                    awaited.retain(|member| member != number);
+                }
+                // What it was told may have been lost.
+                Some((number, News::Joined(_))) => {
+                    self.post.send(*number, Instruction::Settle { limit });
+                }
                 _ => {}
             }
             self.hear(news);
@@ -357,6 +393,10 @@ impl Carrier for Fleet {
         }
         self.told.clone_from(&members);
         Some(members)
+    }
+
+    fn grow(&mut self) -> bool {
+        self.grow_after()
     }
 }
 

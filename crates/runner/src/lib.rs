@@ -28,7 +28,7 @@ mod witness;
 mod worker;
 mod working_set;
 
-pub use crate::fleet::{Entrance, FleetAsked, WATCHERS_MOST, WORKERS_MOST, WatchersAsked};
+pub use crate::fleet::{Entrance, FleetAsked, WatchersAsked};
 pub use attempt::{attempt, design};
 pub use connections::{Connections, connections};
 pub use listening::Listening;

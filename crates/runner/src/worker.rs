@@ -1,8 +1,11 @@
 //! A worker: an engine that does what a coordinator tells it, and is loaded by nobody else.
 
+mod line;
+
 use crate::{Error, machine, preflight};
 use engine::{Engine, TrialPart, Wish};
 use fleet::{Duty, FirstTry, FleetRole, Hello, Instruction, PROTOCOL, Tidings};
+use line::Line;
 use link::{Duplex, JoinFile, Wire};
 use plan::{Parcel, Target};
 use record::{Caveat, Slice};
@@ -27,7 +30,7 @@ const SILENT: Nanos = Nanos::from_secs(6);
 pub fn work(from: OwnedFd, to: OwnedFd, asked: &Arc<AtomicBool>) -> io::Result<()> {
     let hello = hello(FleetRole::Worker);
     let wire = Wire::over(Duplex::pipes(from, to), hello, &[]).map_err(io::Error::other)?;
-    obey(wire, asked).map_err(io::Error::other)
+    obey(Line::of(wire, None), asked).map_err(io::Error::other)
 }
 
 /// The same for the coordinator that a join file names. `joined` is told where that is, once it has let this in.
@@ -38,12 +41,12 @@ pub fn join(file: &str, asked: &Arc<AtomicBool>, joined: &mut dyn FnMut(&str)) -
     let file: JoinFile = file.parse().map_err(words)?;
     let wire = Wire::join(&file, hello(FleetRole::Worker), &[]).map_err(words)?;
     joined(&file.at);
-    obey(wire, asked).map_err(|why| why.to_string())
+    obey(Line::of(wire, Some(file)), asked).map_err(|why| why.to_string())
 }
 
-fn obey(wire: Wire, asked: &Arc<AtomicBool>) -> Result<(), link::Error> {
-    let mut worker = Worker { wire: RefCell::new(wire), engine: None, asked: Arc::clone(asked), trial: 0 };
-    worker.obey()
+fn obey(line: Line, asked: &Arc<AtomicBool>) -> Result<(), link::Error> {
+    let (line, asked) = (RefCell::new(line), Arc::clone(asked));
+    Worker { line, engine: None, asked, trial: 0, later: None }.obey()
 }
 
 /// Why somebody does not come in by a file.
@@ -68,17 +71,20 @@ pub(crate) fn hello(role: FleetRole) -> Hello {
 }
 
 struct Worker {
-    wire: RefCell<Wire>,
+    line: RefCell<Line>,
     engine: Option<Engine>,
     asked: Arc<AtomicBool>,
     /// The trial that was begun last.
     trial: u64,
+    /// What came in a trial and is for when it is over.
+    later: Option<Instruction>,
 }
 
 impl Worker {
     fn obey(&mut self) -> Result<(), link::Error> {
         loop {
-            let heard = self.hear(LOOK)?;
+            let later = self.later.take();
+            let heard = if later.is_some() { later } else { self.hear(LOOK)? };
             match heard {
                 Some(Instruction::Leave) => return Ok(()),
                 Some(Instruction::Welcome { parcel, cores, tries, .. }) => {
@@ -114,12 +120,11 @@ impl Worker {
     }
 
     fn hear(&self, within: Duration) -> Result<Option<Instruction>, link::Error> {
-        self.wire.borrow_mut().next(within)
+        self.line.borrow_mut().next(within)
     }
 
     fn tell(&self, tidings: Tidings) {
-        // That nobody is there any more is heard where something is waited for.
-        let _ = self.wire.borrow_mut().send(tidings);
+        self.line.borrow_mut().send(tidings);
     }
 
     /// Makes ready for the plan.
@@ -142,6 +147,7 @@ impl Worker {
         self.tell(Tidings::Armed { trial });
         let (stop_at, gone, left) = (Cell::new(Nanos::ZERO), RefCell::new(None), Cell::new(false));
         let (told, ended, cancelled) = (Cell::new(0), Cell::new(false), Cell::new(false));
+        let later = RefCell::new(None);
         let part = TrialPart {
             start_ns: duty.start.0,
             first_number: duty.first_number,
@@ -162,7 +168,11 @@ impl Worker {
                         ended.set(true);
                     }
                     Ok(Some(Instruction::Cancel { trial: which })) if which == trial => cancelled.set(true),
-                    Ok(Some(Instruction::Leave)) => ended.set(true),
+                    // Who is welcomed once more was given up: what it does counts for nothing.
+                    Ok(Some(said @ (Instruction::Leave | Instruction::Welcome { .. }))) => {
+                        *later.borrow_mut() = Some(said);
+                        ended.set(true);
+                    }
                     Ok(Some(_)) => {}
                     Ok(None) => break,
                     Err(why) => *gone.borrow_mut() = Some(why),
@@ -171,12 +181,14 @@ impl Worker {
             if self.is_asked() && !left.replace(true) {
                 self.tell(leaving());
             }
-            let silent = self.wire.borrow().silent_for() > SILENT;
+            let line = self.line.borrow();
+            let silent = line.silent_for() > SILENT || line.is_full();
             let ends = ended.get() || cancelled.get() || left.get() || silent || gone.borrow().is_some();
             if ends { Wish::Stop } else { Wish::GoOn }
         };
         let counted = engine.part(&duty.offer, &part, duty.drain, &mut on_slice, &mut wish);
         self.engine = Some(engine);
+        self.later = later.take();
         if let Some(gone) = gone.take() {
             return Err(gone);
         }
@@ -191,10 +203,15 @@ impl Worker {
     /// Waits until the target has answered everything.
     fn settle(&mut self, limit: Nanos) -> Result<(), link::Error> {
         let (abandoned, gone) = (Cell::new(false), RefCell::new(None));
+        let later = RefCell::new(None);
         if let Some(mut engine) = self.engine.take() {
             engine::Carrier::settle(&mut engine, limit, &|| {
                 match self.hear(Duration::ZERO) {
-                    Ok(Some(Instruction::Abandon | Instruction::Leave)) => abandoned.set(true),
+                    Ok(Some(Instruction::Abandon)) => abandoned.set(true),
+                    Ok(Some(said @ (Instruction::Leave | Instruction::Welcome { .. }))) => {
+                        *later.borrow_mut() = Some(said);
+                        abandoned.set(true);
+                    }
                     Ok(_) => {}
                     Err(why) => *gone.borrow_mut() = Some(why),
                 }
@@ -202,6 +219,7 @@ impl Worker {
             });
             self.engine = Some(engine);
         }
+        self.later = later.take();
         self.tell(Tidings::Settled { trial: self.trial });
         gone.take().map_or(Ok(()), Err)
     }

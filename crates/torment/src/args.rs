@@ -34,7 +34,7 @@ pub use doctor::DoctorArgs;
 pub use explain::{ExplainArgs, Explained, explained};
 pub use export::ExportArgs;
 pub use find::Level;
-pub use fleet::{FleetArgs, no_fleet};
+pub use fleet::{fleet_of, no_fleet, watchers_of};
 pub use label::{KeepArgs, LabelArgs, distinct};
 pub use load::{FindArgs, ModeArgs, RunArgs, text, variable};
 pub use page::{PageArgs, ReportArgs, ServeArgs};

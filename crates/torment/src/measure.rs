@@ -1,7 +1,7 @@
 //! `find` and `run`: plan, faces, store; then the runner does the work.
 
 use crate::aloud::Aloud;
-use crate::args::{Common, FleetArgs, KeepArgs, ModeArgs};
+use crate::args::{Common, KeepArgs, ModeArgs, fleet_of, watchers_of};
 use crate::invitation::{Invitation, WATCHERS, WORKERS};
 use crate::label::labelled;
 use crate::page::{self, Beside};
@@ -19,7 +19,6 @@ use view::{Progress, RunView, Text, Tone, run_json, summary};
 /// Makes the plan, shows it, and carries it out.
 pub fn measure(
     plan: impl FnOnce(ReadFile<'_>) -> Result<Plan, Error>,
-    fleet: &FleetArgs,
     how: &ModeArgs,
     common: &Common,
 ) -> Result<u8, Failure> {
@@ -30,7 +29,7 @@ pub fn measure(
     if announced(&plan, how.dry_run, common)? {
         return Ok(exit::MET);
     }
-    let (fleet, watchers) = (fleet.asked(&plan).map_err(wrong)?, fleet.watchers(&plan).map_err(wrong)?);
+    let (fleet, watchers) = (fleet_of(&plan).map_err(wrong)?, watchers_of(&plan).map_err(wrong)?);
     let store = store(how.keep.no_store, common)?;
     let costs = store.as_ref().and_then(runs::costs);
     let _invitations = invited(fleet.as_ref(), watchers.as_ref(), common)?;
@@ -47,7 +46,7 @@ fn invited(
     common: &Common,
 ) -> Result<Vec<Invitation>, Failure> {
     let mut invitations = Vec::new();
-    if let Some(FleetAsked::Join { workers, entrance }) = fleet {
+    if let Some(FleetAsked::Join { workers, entrance, .. }) = fleet {
         let whose = if *workers == 1 { "its machine" } else { "their machines" };
         invitations.push(invite(WORKERS, entrance, &number_of(*workers, "worker"), whose, "worker", common)?);
     }

@@ -5,7 +5,7 @@ use super::hand::{Hand, READY_LIMIT};
 use super::ssh::Part;
 use super::{ASK, Fleet, now};
 use crate::{Error, machine};
-use fleet::{FirstTry, Hello, Instruction, Tidings};
+use fleet::{FirstTry, Hello, Instruction, SLICE_LATE, Tidings};
 use link::{Duplex, News};
 use plan::{Load, Target, Task};
 use record::{Caveat, Doubt, Grounds};
@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// For twenty exchanges with each, by which the clocks are compared before a trial.
 pub(super) const AGREE_LIMIT: Duration = Duration::from_secs(2);
+/// Whose line is cut is waited for as long as who tells of nothing.
+const CUT_LIMIT: Duration = Duration::from_nanos(SLICE_LATE.0);
 /// One that does not come back so often is left alone.
 const STARTS: u32 = 3;
 
@@ -69,8 +71,9 @@ impl Fleet {
     /// Whether all are there; else who is not, and why.
     pub(super) fn is_complete(&self) -> Result<(), Error> {
         let (there, workers) = (self.there().len() as u32, self.asked.workers());
-        if self.asked.is_joined() && there < workers {
-            return Err(Error::Fleet(self.nobody_comes(there, workers)));
+        if self.asked.is_joined() {
+            let enough = there >= workers;
+            return if enough { Ok(()) } else { Err(Error::Fleet(self.nobody_comes(there, workers))) };
         }
         // Who is known to be gone says more than who was only waited for.
         let absent = || self.hands.iter().filter(|(_, hand)| !hand.is_there());
@@ -93,27 +96,32 @@ impl Fleet {
             .filter(|(number, hand)| !hand.is_there() && tried(&self.starts, number) < STARTS)
             .map(|(number, _)| *number)
             .collect();
-        for number in &missing {
+        for number in missing.iter().filter(|number| !self.hands[*number].shares) {
             if !self.asked.is_joined() {
                 *self.starts.entry(*number).or_default() += 1;
             }
             self.start(*number)
                 .map_err(|why| Error::Fleet(format!("{} does not start: {why}", self.called(*number))))?;
         }
-        let is_nobody_there = missing.len() == self.hands.len();
+        let shares = |number: &u32| self.hands[number].shares;
+        let is_nobody_there = missing.len() == self.hands.len() && !missing.iter().any(shares);
+        // The others go on without one that is to be started by others; it may come for a later trial.
+        let awaited: Vec<u32> = if self.asked.is_joined() && !is_nobody_there {
+            missing.iter().copied().filter(shares).collect()
+        } else {
+            missing.clone()
+        };
         let mut on_their_way = if matches!(self.asked, FleetAsked::Ssh { .. }) { missing.len() } else { 0 };
         let mut until = Instant::now()
             + match &self.asked {
                 FleetAsked::Join { entrance, .. } if is_nobody_there => {
                     Duration::from_nanos(entrance.waits.0)
                 }
-                // The others go on without it; it may come for a later trial.
-                FleetAsked::Join { .. } => Duration::ZERO,
                 _ => READY_LIMIT,
             };
         let waits = |hands: &BTreeMap<u32, Hand>| {
-            let has_failed = is_first && missing.iter().any(|number| hands[number].gone.is_some());
-            !has_failed && missing.iter().any(|number| hands[number].is_pending())
+            let has_failed = is_first && awaited.iter().any(|number| hands[number].gone.is_some());
+            !has_failed && awaited.iter().any(|number| hands[number].is_pending())
         };
         while waits(&self.hands) && (on_their_way > 0 || Instant::now() < until) && !interrupted() {
             while let Some((number, way)) = self.arriving.next() {
@@ -134,6 +142,37 @@ impl Fleet {
         Ok(())
     }
 
+    /// Whether the line of one of them is only cut: then it is waited for.
+    pub(super) fn is_cut(&mut self, number: u32, why: &str) -> bool {
+        let may = self.asked.is_joined() && self.trial > 0;
+        let Some(hand) = self.hands.get_mut(&number).filter(|hand| may && hand.is_ready()) else {
+            return false;
+        };
+        hand.cut.get_or_insert_with(|| (Instant::now(), why.to_owned()));
+        true
+    }
+
+    /// Whether who joins is one whose line was cut.
+    pub(super) fn comes_back(&mut self, number: u32, hello: &Hello) -> bool {
+        let hand = self.hands.get_mut(&number).filter(|hand| hand.cut.is_some() && hand.is_ready());
+        let hand = hand.filter(|hand| hello.member == Some(number) && hello.pid == hand.pid);
+        hand.is_some_and(|hand| hand.cut.take().is_some())
+    }
+
+    /// Waits for those whose lines were cut a moment ago; who does not come back is gone.
+    pub(super) fn await_cut(&mut self) {
+        let is_near = |hand: &Hand| hand.cut.as_ref().is_some_and(|(since, _)| since.elapsed() < CUT_LIMIT);
+        while self.hands.values().any(|hand| hand.is_ready() && is_near(hand)) {
+            let news = self.post.next(ASK);
+            self.hear(news);
+        }
+        for hand in self.hands.values_mut() {
+            if let Some((_, why)) = hand.cut.take() {
+                hand.has_gone(&why);
+            }
+        }
+    }
+
     /// The way to one of them is there, or is known not to be.
     fn has_arrived(&mut self, number: u32, way: Result<Duplex, String>) {
         let Some(hand) = self.hands.get_mut(&number).filter(|hand| hand.is_pending()) else { return };
@@ -145,6 +184,10 @@ impl Fleet {
 
     /// Tells one that has joined what it needs to get ready; else why it cannot take part.
     fn welcome(&mut self, number: u32, hello: Hello) -> Result<(), String> {
+        if self.asked.is_joined() && number < self.asked.most() && !self.hands.contains_key(&number) {
+            self.hands.insert(number, Hand::default());
+            self.are_more = true;
+        }
         if !self.hands.contains_key(&number) {
             // There are enough.
             self.post.send(number, Instruction::Leave);
@@ -160,13 +203,7 @@ impl Fleet {
                  {place} reaches, too"
             ));
         }
-        let (parcel, cores) = self.share(number);
-        let tries = match number {
-            _ if self.asked.is_here() => FirstTry::Nothing,
-            0 if self.trial == 0 => FirstTry::Request,
-            _ => FirstTry::Connection,
-        };
-        self.post.send(number, Instruction::Welcome { member: number, parcel, cores, tries });
+        self.tell_share(number);
         if let Some(hand) = self.hands.get_mut(&number) {
             if self.asked.is_joined() {
                 *hand = Hand::default();
@@ -207,6 +244,9 @@ impl Fleet {
     pub(super) fn hear(&mut self, news: Option<(u32, News)>) {
         let Some((number, news)) = news else { return };
         if let News::Joined(hello) = news {
+            if self.comes_back(number, &hello) {
+                return;
+            }
             self.refusal = self.welcome(number, hello).err().or(self.refusal.take());
             return;
         }
@@ -221,7 +261,7 @@ impl Fleet {
         match news {
             News::Told(Tidings::Ready { loops, caveats, beside }) => {
                 self.starts.remove(&number);
-                hand.loops = loops;
+                (hand.loops, hand.shares) = (loops, false);
                 let beside =
                     Some(Grounds::Beside { place: hand.place.clone() }).filter(|_| beside && is_elsewhere);
                 self.caveats.extend(beside.map(|grounds| Caveat::on(Doubt::BesideTarget, grounds)));
@@ -229,9 +269,36 @@ impl Fleet {
             }
             News::Told(Tidings::Refused { .. }) => hand.gone = refused,
             News::Gone(_) if may_come_again => *hand = Hand::default(),
-            News::Gone(why) => hand.has_gone(&why),
+            News::Gone(why) => {
+                if !self.is_cut(number, &why)
+                    && let Some(hand) = self.hands.get_mut(&number)
+                {
+                    hand.has_gone(&why);
+                }
+            }
             News::Told(Tidings::Leaving { why }) => hand.leaves = Some(why),
             News::Joined(_) | News::Jumped(_) | News::Told(_) => {}
+        }
+    }
+
+    /// Tells one what it needs for its share.
+    fn tell_share(&self, number: u32) {
+        let (parcel, cores) = self.share(number);
+        let tries = match number {
+            _ if self.asked.is_here() => FirstTry::Nothing,
+            0 if self.trial == 0 => FirstTry::Request,
+            _ => FirstTry::Connection,
+        };
+        self.post.send(number, Instruction::Welcome { member: number, parcel, cores, tries });
+    }
+
+    /// Tells everybody that, who then gets ready once more: there are others than there were.
+    pub(super) fn share_anew(&mut self) {
+        for number in self.there().into_keys() {
+            self.tell_share(number);
+            if let Some(hand) = self.hands.get_mut(&number) {
+                (hand.loops, hand.shares) = (0, true);
+            }
         }
     }
 
@@ -241,7 +308,7 @@ impl Fleet {
         let generator = &mut plan.generator;
         generator.connections = generator.connections.div_ceil(count);
         generator.outstanding = generator.outstanding.div_ceil(count);
-        let (place, beside) = self.asked.among(number);
+        let (place, beside) = self.asked.among(number, count);
         let cores = dealt(&generator.cores, place, beside);
         if let Task::Run(Load::Closed { connections, .. }) = &mut plan.task {
             *connections = connections.div_ceil(count);

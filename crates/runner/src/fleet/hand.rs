@@ -31,6 +31,10 @@ pub(super) struct Hand {
     pub loops: u32,
     /// How far its clock is from ours.
     pub clock: Option<ClockReading>,
+    /// It was told another share, and gets ready once more.
+    pub shares: bool,
+    /// Its line is cut, and it may make another: since when, and how that showed.
+    pub cut: Option<(Instant, String)>,
     /// It was asked to go by others, and goes.
     pub leaves: Option<String>,
     /// Why it is no longer there.
@@ -56,6 +60,11 @@ impl Hand {
 
     /// It can take part in a trial.
     pub fn is_there(&self) -> bool {
+        self.is_ready() && self.cut.is_none()
+    }
+
+    /// The same, or it is only out of reach for a while.
+    pub fn is_ready(&self) -> bool {
         self.loops > 0 && self.clock.is_some() && self.gone.is_none() && self.leaves.is_none()
     }
 

@@ -129,6 +129,7 @@ impl FindArgs {
         self.search.set(&mut draft);
         self.request.set(&mut draft);
         self.generator.set(&mut draft);
+        self.fleet.set(&mut draft);
         self.watch.set(&mut draft);
         plan_from(Command::Find, self.target.text(), draft, read)
     }
@@ -143,6 +144,7 @@ impl RunArgs {
         let mut draft = self.load();
         self.request.set(&mut draft);
         self.generator.set(&mut draft);
+        self.fleet.set(&mut draft);
         self.watch.set(&mut draft);
         // One request needs no load to be named.
         if self.how.once

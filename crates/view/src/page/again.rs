@@ -15,7 +15,11 @@ pub(super) fn typed(started: &Started, members: &[FleetMember], places: &[PlaceS
             let ends = plan.lines().any(|line| line == END);
             let is_text = plan.chars().all(|c| c == '\n' || c == '\t' || !c.is_control());
             let file = format!("{}.toml", started.id);
-            let fleet = fleet::asked(members) + &fleet::watched_from(places);
+            // Earlier versions did not keep it in the plan.
+            let fleet = match plan.lines().any(|line| line == "[fleet]") {
+                true => String::new(),
+                false => fleet::asked(members) + &fleet::watched_from(places),
+            };
             (!plan.is_empty() && !ends && is_text && is_plain(&started.id.0)).then(|| {
                 format!("cat > {file} <<'{END}'\n{plan}\n{END}\ntorment {} {file}{fleet}", started.command)
             })

@@ -6,6 +6,7 @@ use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use testbed::Relay;
 
 /// Waits for what lets in.
 pub(super) fn file(place: &Place, name: &str) -> String {
@@ -104,6 +105,69 @@ fn who_does_not_come_or_should_not_is_said() {
     place.write("run.join", "mine");
     println!("{}", wait(&place).end().complains(2, &["run.join is another file"]));
     assert_eq!(std::fs::read_to_string(place.path("run.join")).expect("it is there"), "mine");
+}
+
+/// Two workers, one of which comes through a relay, and a load that has begun.
+fn through_a_relay(place: &Place, target: &Target, arguments: &[&str]) -> (Running, Relay, [Running; 2]) {
+    let url = target.url("/json");
+    let load = ["--on", "join", "--workers", "2", "--format", "json"];
+    let all = arguments.iter().copied().chain([url.as_str()]).chain(load);
+    let running = Running::start(place.command(all));
+    let text = file(place, "run.join");
+    let at = text.lines().find_map(|line| line.strip_prefix("at ")).expect("it says where");
+    let relay = Relay::to(at.parse().expect("an address"));
+    place.write("far.join", &text.replace(at, &relay.address().to_string()));
+    let workers = [worker(place, "run.join"), worker(place, "far.join")];
+    let began = Instant::now();
+    while target.truth("/json")["received"].as_u64() < Some(300) {
+        assert!(began.elapsed() < SOON, "the load does not come");
+        sleep(Duration::from_millis(20));
+    }
+    (running, relay, workers)
+}
+
+/// It makes another line, and hands over what it counted meanwhile.
+#[test]
+fn a_link_that_is_cut_for_two_seconds_voids_nothing() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let (running, relay, workers) = through_a_relay(&place, &target, &["run", "-r", "200", "-d", "8s"]);
+    relay.cut();
+    sleep(Duration::from_secs(2));
+    relay.mend();
+    let ended = running.end().measured();
+    let run = ended.json();
+    adds_up(&run["trial"]);
+    assert_eq!(run["trial"]["due"], 1600, "{run:#}");
+    assert_eq!(run["fleet"]["lost"].as_array().map(Vec::len), Some(0), "{run:#}");
+    let received = target.truth("/json")["received"].as_u64().expect("a count");
+    assert_eq!(number(&run, "/trial/sent") as u64, received - 1, "{ended}");
+    for worker in workers {
+        worker.end().expect(0);
+    }
+}
+
+#[test]
+fn a_link_that_is_cut_for_ten_seconds_voids_one_trial() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let find = ["find", "--from", "150", "--max", "300", "--trial", "4s", "--budget", "2m"];
+    let (running, relay, workers) = through_a_relay(&place, &target, &find);
+    relay.cut();
+    sleep(Duration::from_secs(10));
+    relay.mend();
+    let run = running.end().json();
+    let lost = run["fleet"]["lost"].as_array().expect("a list");
+    assert_eq!(lost.len(), 1, "{lost:#?}");
+    let why = lost[0]["why"].as_str().expect("it is said");
+    assert!(why.contains("was not back within 5 s"), "{why}");
+    let pids = |run: &serde_json::Value| run["fleet"]["workers"].as_array().map(Vec::len);
+    assert_eq!(pids(&run), Some(2), "it takes part again: {run:#}");
+    for worker in workers {
+        worker.end().expect(0);
+    }
 }
 
 #[test]
