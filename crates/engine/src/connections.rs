@@ -78,6 +78,22 @@ impl Connections {
         last.into_iter().for_each(|key| self.close(key.number));
     }
 
+    /// Closes those that have been idle since `before_ns` of the monotonic clock, but for `least`, and of the others all above `most`: those that have been
+    /// idle for longest, and at once, so that none of their ports waits for a minute (TIME-WAIT).
+    pub fn leave(&mut self, most: usize, least: usize, before_ns: u64) {
+        let mut all: Vec<(u64, Key)> =
+            self.slots.iter_mut().map(|(key, connection)| (connection.idle_since_ns, key)).collect();
+        all.sort_unstable_by_key(|(since, key)| (*since, key.number));
+        let unneeded = all.iter().filter(|(since, _)| *since < before_ns).count();
+        let surplus = unneeded.min(all.len().saturating_sub(least)).max(all.len().saturating_sub(most));
+        for (_, key) in &all[..surplus] {
+            if let Some(connection) = self.slots.get(*key) {
+                connection.stream.reset_at_close();
+            }
+            self.close(key.number);
+        }
+    }
+
     /// Closes those that are being made.
     pub fn give_up_making(&mut self) {
         let being_made = self.slots.iter_mut().filter(|(_, connection)| connection.is_being_made());

@@ -7,6 +7,7 @@ use rustls::ClientConnection;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 /// Connections made from one loopback source address before the next one is taken: well below the
 /// 28,000 ephemeral ports that one pair of addresses has by default.
@@ -112,6 +113,14 @@ impl Stream {
             Self::Null { .. } => None,
             Self::Plain(socket) => Some(socket.fd.as_fd()),
             Self::Tls(tls) => Some(tls.socket.fd.as_fd()),
+        }
+    }
+
+    /// When it is closed, the peer is told by a reset instead of an end (RFC 9293 §3.10.5).
+    pub fn reset_at_close(&self) {
+        if let Some(socket) = self.socket() {
+            // What has no such option is closed as usual.
+            let _ = net::sockopt::set_socket_linger(socket, Some(Duration::ZERO));
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod ending;
 mod holding;
+mod pool;
 mod resending;
 mod sending;
 mod silence;
@@ -24,6 +25,7 @@ use crate::slots::{Key, Slots};
 use crate::source::Source;
 use crate::stream::Inbox;
 use holding::Hold;
+use pool::Pool;
 use record::Outcome;
 use rustix::event::epoll;
 use silence::Hush;
@@ -144,6 +146,8 @@ pub(crate) struct Worker {
     hold: Option<Hold>,
     hush: Hush,
     unsettled: bool,
+    /// What the trial at hand, or the last one, leaves for the next.
+    pool: Pool,
     inbox: Inbox,
     /// What the connection at hand has told; empty between events.
     told: Vec<Completion>,
@@ -179,6 +183,7 @@ impl Worker {
             hold: None,
             hush,
             unsettled: false,
+            pool: Pool::default(),
             inbox: Inbox::new(),
             told: Vec::new(),
             unflushed: Vec::new(),
@@ -261,6 +266,7 @@ impl Worker {
                     let eager_for = trial.source.users().map(|users| users.div_ceil(streams));
                     let heard = LastWord::clone(&self.setup.last_word);
                     heard.begin();
+                    self.pool = Pool::new(self.connections.len());
                     self.present = Some(Present {
                         trial: *trial,
                         recorder,
@@ -300,6 +306,7 @@ impl Worker {
         let bytes = std::mem::take(&mut self.inbox.count);
         present.recorder.received(bytes);
         while let Some(slice) = present.recorder.cut(now, open) {
+            self.pool.bad |= slice.outcomes.bad() > 0;
             self.teller.tell(Report::Slice(Box::new(slice)));
         }
     }
@@ -343,6 +350,8 @@ impl Worker {
         self.users = Slots::default();
         self.expiry = Lanes::default();
         let slice = recorder.finish(now, open);
+        self.pool.bad |= slice.outcomes.bad() > 0;
+        self.pool.load_ended_ns = (!trial.source.is_closed()).then_some(trial.start_ns + ends.0);
         self.teller.tell(Report::Slice(Box::new(slice)));
         self.teller.tell(Report::Over(ends));
         self.tell_if_settled();
@@ -351,6 +360,7 @@ impl Worker {
     fn tell_if_settled(&mut self) {
         if self.unsettled && self.present.is_none() && self.orphans == 0 {
             self.unsettled = false;
+            self.leave_pool();
             self.teller.tell(Report::Settled);
         }
     }

@@ -248,8 +248,10 @@ impl Fleet {
             };
             lost.entry(member).or_insert((at, why));
         }
-        for (member, until) in muster.overran() {
-            lost.entry(member).or_insert((until, "it went on with its load after it was to end".to_owned()));
+        // Where one is lost the trial is void, and the others may hear late that it is over.
+        if lost.is_empty() {
+            let why = "it went on with its load after it was to end";
+            lost.extend(muster.overran().map(|(member, until)| (member, (until, why.to_owned()))));
         }
         let entry = |(member, (at, why)): (u32, (Nanos, String))| {
             let place = self.hands.get(&member).map_or(String::new(), |hand| hand.place.clone());

@@ -31,7 +31,7 @@ pub enum Observation {
 }
 
 impl Observation {
-    fn rate(self) -> f64 {
+    pub fn rate(self) -> f64 {
         match self {
             Self::Was(rate) | Self::AtLeast(rate) | Self::Below(rate) => rate,
         }

@@ -31,6 +31,10 @@ const RISING: f64 = 0.999;
 const STEPS_LEAST: usize = 2;
 /// Who does less than this part of what it held, when asked for more, is busy with turning away.
 const COLLAPSED: f64 = 0.8;
+/// So many full trials that were bad, and none that was good, are of a target that holds less than a short trial lets hope.
+const SINKING: usize = 2;
+/// No step down is larger.
+const DEEPEST: f64 = 0.5;
 /// Fewer trials have no halves.
 const HALVES: usize = 6;
 
@@ -95,6 +99,16 @@ impl CapacityTrials {
     /// Whether it can say something: it has seen both sides.
     pub fn is_known(&self) -> bool {
         self.capacity.is_some()
+    }
+
+    /// The next rate if all full trials were bad: below what any of them kept up, further with each. Short ones may have passed above it, for what
+    /// tips a target over does not happen in every two seconds.
+    pub fn below(&self, width: f64) -> Option<f64> {
+        let further =
+            self.trials.len().checked_sub(SINKING).filter(|_| !self.trials.iter().any(Trial::good))?;
+        let least = self.trials.iter().map(|trial| trial.said.rate()).fold(f64::INFINITY, f64::min);
+        let step = BELOW * width * 2f64.powi(further as i32);
+        Some(rounded(least * (1.0 - step.min(DEEPEST))))
     }
 
     /// The highest rate that a trial held; 0 if none did.

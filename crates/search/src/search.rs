@@ -526,6 +526,11 @@ impl Search {
             .filter_map(|w| Some((w.rate()?, w)))
             .min_by(|(a, _), (b, _)| a.total_cmp(b))
             .map(|(_, w)| w);
+        let below = self.held.below(self.config.width.0).filter(|_| self.estimates());
+        let lowest = match (lowest.and_then(Want::rate), below) {
+            (Some(wanted), Some(below)) if below < wanted => Some(Want::Final(below.max(self.range().floor))),
+            _ => lowest,
+        };
         match lowest {
             Some(Want::Coarse(rate)) => {
                 Some((Purpose::Measure, rate, self.short(rate, Nanos::from_secs(2), 100.0)))

@@ -135,8 +135,9 @@ mod tests {
             std::process::Command::new("true").status().expect("every Linux has it");
         }
         let blocks = sampler.end();
-        let [block] = blocks.as_slice() else { panic!("{blocks:?}") };
-        assert!(block.created >= 3, "{block:?}");
-        assert!(block.switches > 0 && (block.alive - 7.0).abs() < 1e-9, "{block:?}");
+        // On a busy machine the three take more than one block.
+        assert!(blocks.iter().map(|block| block.created).sum::<u64>() >= 3, "{blocks:?}");
+        assert!(blocks.iter().any(|block| block.switches > 0), "{blocks:?}");
+        assert!(blocks.iter().all(|block| (block.alive - 7.0).abs() < 1e-9), "{blocks:?}");
     }
 }

@@ -5,17 +5,26 @@ use std::process::ExitCode;
 /// A test and its name.
 pub type Check = (&'static str, fn());
 
-/// Makes the tests one after the other and prints what came of each; as with the usual harness, the first argument that is no option chooses
-/// those whose name contains it. The code says whether all have passed.
+/// Makes the tests one after the other and prints what came of each, and of all, as the usual harness does. Words among the arguments choose those
+/// whose name contains one of them, or is one of them with `--exact`. The code says whether all have passed.
 pub fn checks(all: &[Check]) -> ExitCode {
-    let chosen = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
-    let mut code = ExitCode::SUCCESS;
-    for (name, check) in all.iter().filter(|(name, _)| name.contains(&chosen)) {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let exact = arguments.iter().any(|word| word == "--exact");
+    let words: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
+    let is_meant = |name: &str| {
+        words.is_empty() || words.iter().any(|word| if exact { name == *word } else { name.contains(*word) })
+    };
+    let chosen: Vec<&Check> = all.iter().filter(|(name, _)| is_meant(name)).collect();
+    let mut failed = 0;
+    for (name, check) in &chosen {
         let passed = std::panic::catch_unwind(check).is_ok();
         println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
-        if !passed {
-            code = ExitCode::FAILURE;
-        }
+        failed += usize::from(!passed);
     }
-    code
+    let (passed, word) = (chosen.len() - failed, if failed == 0 { "ok" } else { "FAILED" });
+    println!(
+        "test result: {word}. {passed} passed; {failed} failed; {} filtered out",
+        all.len() - chosen.len()
+    );
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -273,3 +273,29 @@ fn connections_that_are_never_made_are_given_up() {
     assert!(total.outcomes.failed > 0, "some failed for lack of a connection: {:?}", total.outcomes);
     assert!(total.failures.keys().all(|why| why.to_string().contains("timed out")), "{:?}", total.failures);
 }
+
+/// What an overload left open the target would close by itself, all at once, in the middle of the next trial.
+#[test]
+fn a_trial_inherits_the_connections_that_it_needs() {
+    let service = serve(Model::ASYNC);
+    let after = |path: &str, rates: &[f64]| {
+        let mut engine = Engine::start(&job(&service, path)).expect("starts");
+        let mut trial = |rate: &f64| {
+            let load = Offer::Open(Schedule::constant(Rate(*rate), Nanos::from_secs(2)));
+            let mut most = 0;
+            let on_slice = &mut |slice: &Slice| most = most.max(slice.connections);
+            let total = engine.trial(&load, MS * 1000, &mut |_| {}, on_slice, &mut |_, _| Wish::GoOn).total;
+            engine.settle(Nanos::from_secs(20), &|| false).expect("everything is answered");
+            (total.outcomes.bad() > 0, most, total.connects)
+        };
+        rates.iter().map(&mut trial).collect::<Vec<_>>()
+    };
+    // One server takes 200 a second.
+    let queue = after("/queue?us=5000", &[50.0, 600.0, 50.0]);
+    let [(false, ..), (true, overloaded, _), (false, later, _)] = queue[..] else { panic!("{queue:?}") };
+    assert!(overloaded > 200 && later <= 100, "{queue:?}");
+    // Two hundred are in use all the time: they stay.
+    let delay = after("/delay?ms=500", &[400.0, 400.0]);
+    let [(false, first, made), (false, _, anew)] = delay[..] else { panic!("{delay:?}") };
+    assert!(first >= 200 && made >= 200 && anew <= 20, "{delay:?}");
+}
