@@ -92,6 +92,8 @@ mod tests {
             let text = by(&members, "find", "[target]").expect("a line");
             assert!(text.ends_with(&format!("\ntorment find 20261120-161502-k3f.toml {expected}")), "{text}");
         }
+        let said = by(&[on("")], "find", "[target]\n\n[fleet]\non = \"here\"").expect("a line");
+        assert!(said.ends_with("\ntorment find 20261120-161502-k3f.toml"), "the plan says it: {said}");
     }
 
     #[test]
