@@ -52,6 +52,8 @@ pub(crate) struct Fleet {
     caveats: Vec<Caveat>,
     /// Why one of them cannot do its part, until that is told.
     refusal: Option<String>,
+    /// Nobody is waited for once this is asked.
+    stop: Stop,
     /// What the last load cost whoever made it.
     cost: Option<Cost>,
     /// Some have come since each was told its share.
@@ -111,6 +113,7 @@ impl Fleet {
             arriving: Arriving::new(),
             caveats: Vec::new(),
             refusal: None,
+            stop: stop.clone(),
             cost: None,
             are_more: false,
             told: Vec::new(),
@@ -280,7 +283,8 @@ impl Carrier for Fleet {
         self.grow_for(offer);
         if self.there().len() < self.hands.len() {
             // Why one does not start again stands in its hand.
-            let _ = self.start_missing(&|| false);
+            let stop = self.stop.clone();
+            let _ = self.start_missing(&|| stop.asked());
         } else {
             self.agree();
         }

@@ -96,21 +96,19 @@ impl Fleet {
             .filter(|(number, hand)| !hand.is_there() && tried(&self.starts, number) < STARTS)
             .map(|(number, _)| *number)
             .collect();
-        for number in missing.iter().filter(|number| !self.hands[*number].shares) {
+        let shares = |number: &u32| self.hands[number].shares;
+        let sharing: Vec<u32> = missing.iter().copied().filter(shares).collect();
+        for number in missing.iter().filter(|number| !sharing.contains(number)) {
             if !self.asked.is_joined() {
                 *self.starts.entry(*number).or_default() += 1;
             }
             self.start(*number)
                 .map_err(|why| Error::Fleet(format!("{} does not start: {why}", self.called(*number))))?;
         }
-        let shares = |number: &u32| self.hands[number].shares;
-        let is_nobody_there = missing.len() == self.hands.len() && !missing.iter().any(shares);
+        let is_nobody_there = missing.len() == self.hands.len() && sharing.is_empty();
         // The others go on without one that is to be started by others; it may come for a later trial.
-        let awaited: Vec<u32> = if self.asked.is_joined() && !is_nobody_there {
-            missing.iter().copied().filter(shares).collect()
-        } else {
-            missing.clone()
-        };
+        let awaited: Vec<u32> =
+            if self.asked.is_joined() && !is_nobody_there { sharing } else { missing.clone() };
         let mut on_their_way = if matches!(self.asked, FleetAsked::Ssh { .. }) { missing.len() } else { 0 };
         let mut until = Instant::now()
             + match &self.asked {
@@ -119,19 +117,29 @@ impl Fleet {
                 }
                 _ => READY_LIMIT,
             };
+        // Who came in time may get ready.
+        let mut ready_until = until;
+        let is_in_time = |hands: &BTreeMap<u32, Hand>, until: Instant, ready_until: Instant| {
+            let now = Instant::now();
+            let gets_ready = |number: &u32| hands[number].pid > 0 && hands[number].is_pending();
+            now < until || now < ready_until && awaited.iter().any(gets_ready)
+        };
         let waits = |hands: &BTreeMap<u32, Hand>| {
             let has_failed = is_first && awaited.iter().any(|number| hands[number].gone.is_some());
             !has_failed && awaited.iter().any(|number| hands[number].is_pending())
         };
-        while waits(&self.hands) && (on_their_way > 0 || Instant::now() < until) && !interrupted() {
+        while waits(&self.hands)
+            && (on_their_way > 0 || is_in_time(&self.hands, until, ready_until))
+            && !interrupted()
+        {
             while let Some((number, way)) = self.arriving.next() {
                 on_their_way = on_their_way.saturating_sub(1);
                 until = Instant::now() + READY_LIMIT;
                 self.has_arrived(number, way);
             }
             let news = self.post.next(ASK);
-            if let (Some((_, News::Joined(_))), true) = (&news, self.asked.is_joined()) {
-                until = until.max(Instant::now() + READY_LIMIT);
+            if let Some((_, News::Joined(_))) = &news {
+                ready_until = Instant::now() + READY_LIMIT;
             }
             self.hear(news);
             if let Some(why) = self.refusal.take().filter(|_| is_first) {

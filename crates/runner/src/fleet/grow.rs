@@ -66,7 +66,8 @@ impl Fleet {
         self.hands.extend((before..workers).map(|number| (number, Hand::default())));
         self.share_anew();
         // Why one does not start stands in its hand.
-        let _ = self.start_missing(&|| false);
+        let stop = self.stop.clone();
+        let _ = self.start_missing(&|| stop.asked());
         self.there().len() as u32 > before
     }
 }

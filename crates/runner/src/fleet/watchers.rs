@@ -100,6 +100,8 @@ impl Watchers {
             WatchersAsked::Join { entrance, .. } => (0, Duration::from_nanos(entrance.waits.0)),
         };
         let mut until = Instant::now() + limit;
+        // Who came in time may look around.
+        let mut ready_until = until;
         while self.eyes.values().any(|eye| !eye.watches) && !stop.asked() {
             while let Some((number, way)) = self.arriving.next() {
                 on_their_way = on_their_way.saturating_sub(1);
@@ -111,7 +113,7 @@ impl Watchers {
             }
             if let Some((number, news)) = self.post.next(ASK) {
                 if matches!(news, News::Joined(_)) {
-                    until = until.max(Instant::now() + READY_LIMIT);
+                    ready_until = Instant::now() + READY_LIMIT;
                 }
                 self.hear(number, news);
             }
@@ -120,7 +122,10 @@ impl Watchers {
             if let Some(why) = refusal.or_else(|| self.who_did_not_come()) {
                 return Err(Error::Fleet(why));
             }
-            if on_their_way == 0 && Instant::now() > until {
+            let gets_ready = |eye: &Eye| eye.hand.pid > 0 && !eye.watches;
+            let is_late = |until| Instant::now() > until;
+            let looks_around = self.eyes.values().any(gets_ready) && !is_late(ready_until);
+            if on_their_way == 0 && is_late(until) && !looks_around {
                 return Err(Error::Fleet(self.nobody_comes()));
             }
         }
