@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 /// A run, divided and merged.
 pub(crate) struct Case<'a> {
+    /// Where somebody looked; empty: where torment is.
+    pub place: &'a str,
     pub watched: &'a Watched,
     /// What the machine was measured to cost.
     pub costs: Option<&'a Costs>,
@@ -33,8 +35,8 @@ pub(crate) struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// None if the target was never degraded, or nothing was seen of it when it was.
-    pub fn of(recording: &'a Recording, watched: &'a Watched, steps: &Steps<'a>) -> Self {
+    /// Of what was seen at one place, divided.
+    pub fn of(recording: &'a Recording, place: &'a str, watched: &'a Watched, steps: &Steps<'a>) -> Self {
         let mut bad = Condition::of(&steps.bad);
         let mut well =
             Some(Condition::of(&steps.well)).filter(|w| !w.each.is_empty() || w.load.seconds > 0.0);
@@ -45,7 +47,8 @@ impl<'a> Case<'a> {
             side.workers = Workers::find(side.service(), about, &bystanders);
         }
         let used = |number: &u32| steps.bad.trials.contains(number);
-        let looks = recording.trials.iter().filter(|t| used(&t.number)).flat_map(|t| &t.looks).collect();
+        let trials = recording.trials.iter().filter(|trial| used(&trial.number));
+        let looks = trials.filter_map(|trial| trial.at(place)).flat_map(|seen| &seen.looks).collect();
         let void = |trial: &&&Trial| steps.void.iter().any(|void| void.number == trial.number);
         let mut lacking = BTreeMap::new();
         for trial in recording.trials.iter().filter(|trial| used(&trial.number) || void(&trial)) {
@@ -57,6 +60,7 @@ impl<'a> Case<'a> {
         }
         let invalid = |trial: &&'a Trial| trial.end.iter().flat_map(|end| &end.invalid);
         Self {
+            place,
             watched,
             costs: recording.costs.as_ref(),
             since: steps.bad.trials.iter().min().copied(),
@@ -68,6 +72,11 @@ impl<'a> Case<'a> {
             lacking,
             void: steps.void.iter().flat_map(invalid).collect(),
         }
+    }
+
+    /// Whether it is another machine than torment's: what one of them lacks, the other does not.
+    pub fn is_elsewhere(&self) -> bool {
+        !self.place.is_empty()
     }
 
     /// The service as it was looked for.

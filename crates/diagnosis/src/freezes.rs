@@ -62,6 +62,8 @@ const SEEN: usize = 3_600;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Stillness {
     trials: Vec<Trial>,
+    /// Where what it did meanwhile is looked for: the first place that tells of it.
+    place: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -180,8 +182,9 @@ impl Stillness {
                     trial.take(slice);
                 }
             }
-            Event::Observed { trial, window } => {
-                if let Some(trial) = self.trial(*trial) {
+            Event::Observed { trial, place, window } => {
+                let is_there = self.place.get_or_insert_with(|| place.clone()) == place;
+                if let Some(trial) = self.trial(*trial).filter(|_| is_there) {
                     if trial.seen.len() == SEEN {
                         trial.seen.drain(..SEEN / 2);
                     }

@@ -29,19 +29,24 @@ use record::{Diagnosis, NoFinding, Purpose};
 use recording::{End, Trial};
 use units::{Nanos, Rate};
 
-/// What gave first in a run; also while it goes on.
+/// What gave first in a run, and where; also while it goes on. Each place is judged by itself, and then they are weighed together.
 pub fn diagnose(recording: &Recording) -> Diagnosis {
     let nobody = Watched::default();
-    let watched = recording.watched.as_ref().unwrap_or(&nobody);
-    let steps = steps::divide(recording);
-    let case = Case::of(recording, watched, &steps);
-    if steps.bad.seconds.is_empty() && steps.void.is_empty() {
-        return well(recording, &case);
-    }
-    if recording.unlimited {
-        return held(recording, &case);
-    }
-    verdict::judge(&case)
+    let places = recording.places();
+    let divided: Vec<_> = places.iter().map(|place| steps::divide(recording, place)).collect();
+    let watched = |place: &str| recording.watched.get(place).unwrap_or(&nobody);
+    let case = |(place, steps)| Case::of(recording, place, watched(place), steps);
+    let cases: Vec<Case<'_>> = places.iter().copied().zip(&divided).map(case).collect();
+    // The load is the same everywhere.
+    let (steps, case) = (&divided[0], &cases[0]);
+    let diagnosis = if steps.bad.seconds.is_empty() && steps.void.is_empty() {
+        well(recording, case)
+    } else if recording.unlimited {
+        held(recording, case)
+    } else {
+        verdict::judge(&cases)
+    };
+    Diagnosis { unseen: verdict::unseen(&cases), ..diagnosis }
 }
 
 /// What the trial that goes on looks like by now. Only its own seconds tell whether it is degraded: it is not

@@ -12,7 +12,8 @@ const KEPT: usize = 600;
 /// A run as the rules see it: fold its events in their order.
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
-    pub(crate) watched: Option<Watched>,
+    /// Who was watched, by place.
+    pub(crate) watched: BTreeMap<String, Watched>,
     pub(crate) costs: Option<Costs>,
     pub(crate) trials: Vec<Trial>,
     /// The largest load that a search may offer was held.
@@ -27,10 +28,24 @@ pub(crate) struct Trial {
     /// None of a closed loop.
     pub rate: Option<Rate>,
     pub seconds: Vec<Second>,
-    pub windows: Vec<Window>,
-    pub looks: Vec<Look>,
+    /// What was seen in it, by place.
+    pub seen: BTreeMap<String, Seen>,
     /// How long the load was, and what it meant; none while it goes on, or if it was cut short.
     pub end: Option<End>,
+}
+
+/// What was seen at one place in one trial.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Seen {
+    pub windows: Vec<Window>,
+    pub looks: Vec<Look>,
+}
+
+impl Trial {
+    /// What was seen at a place, if anything was.
+    pub fn at(&self, place: &str) -> Option<&Seen> {
+        self.seen.get(place)
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -119,16 +134,17 @@ impl Recording {
     /// Takes the next event in.
     pub fn fold(&mut self, event: &Event) {
         match event {
-            // What is watched first is what the load meant; a restarted target has other numbers, and the same roles.
-            Event::WatchStarted { watched } => self.watched = Some((**watched).clone()),
+            // A restarted target has other numbers, and the same roles.
+            Event::WatchStarted { place, watched } => {
+                self.watched.insert(place.clone(), (**watched).clone());
+            }
             Event::Known { costs } => self.costs = Some(costs.clone()),
             Event::TrialStarted { trial, purpose, rate, .. } => self.trials.push(Trial {
                 number: *trial,
                 purpose: *purpose,
                 rate: *rate,
                 seconds: Vec::new(),
-                windows: Vec::new(),
-                looks: Vec::new(),
+                seen: BTreeMap::new(),
                 end: None,
             }),
             Event::SliceDone { trial, slice } => {
@@ -137,17 +153,17 @@ impl Recording {
                     keep(&mut trial.seconds, Second::of(from, slice));
                 }
             }
-            Event::Observed { trial, window } => {
+            Event::Observed { trial, place, window } => {
                 // A warm-up and a look at whether the target is back are not judged.
                 let judged =
                     |trial: &&mut Trial| !matches!(trial.purpose, Purpose::WarmUp | Purpose::Recovery);
                 if let Some(trial) = self.trial(*trial).filter(judged) {
-                    keep(&mut trial.windows, (**window).clone());
+                    keep(&mut trial.seen.entry(place.clone()).or_default().windows, (**window).clone());
                 }
             }
-            Event::Looked { trial, look } => {
+            Event::Looked { trial, place, look } => {
                 if let Some(trial) = self.trial(*trial) {
-                    trial.looks.push(look.clone());
+                    trial.seen.entry(place.clone()).or_default().looks.push(look.clone());
                 }
             }
             Event::TrialDone { trial, result, judgement } => {
@@ -159,6 +175,16 @@ impl Recording {
             Event::RunEnded(end) => end.verdict.iter().for_each(|verdict| self.came_to(verdict)),
             _ => {}
         }
+    }
+
+    /// Where somebody looked; of a run that was not watched, where torment is.
+    pub(crate) fn places(&self) -> Vec<&str> {
+        let mut places: Vec<&str> = self.watched.keys().map(String::as_str).collect();
+        let told = self.trials.iter().flat_map(|trial| trial.seen.keys());
+        places.extend(told.map(String::as_str));
+        places.sort_unstable();
+        places.dedup();
+        if places.is_empty() { vec![""] } else { places }
     }
 
     fn trial(&mut self, number: u32) -> Option<&mut Trial> {

@@ -46,16 +46,18 @@ pub(crate) struct Steps<'a> {
     pub recovered: bool,
 }
 
-pub(crate) fn divide(recording: &Recording) -> Steps<'_> {
+/// With the windows of one place.
+pub(crate) fn divide<'a>(recording: &'a Recording, place: &str) -> Steps<'a> {
     let judged: Vec<&Trial> = recording.trials.iter().filter(|t| t.purpose != Purpose::Recovery).collect();
     match judged.as_slice() {
-        [trial] if trial.purpose == Purpose::Load => by_second(trial),
-        trials => by_trial(trials),
+        [trial] if trial.purpose == Purpose::Load => by_second(trial, place),
+        trials => by_trial(trials, place),
     }
 }
 
 /// Seconds of the load alone, without the drain, each with its window.
-fn loaded(trial: &Trial) -> Vec<(&Second, Option<&Window>)> {
+fn loaded<'a>(trial: &'a Trial, place: &str) -> Vec<(&'a Second, Option<&'a Window>)> {
+    let windows = trial.at(place).map_or(&[][..], |seen| &seen.windows);
     let loaded = trial.end.as_ref().map_or(Nanos(u64::MAX), |end| end.loaded);
     let mut seconds = Vec::new();
     for second in &trial.seconds {
@@ -67,7 +69,7 @@ fn loaded(trial: &Trial) -> Vec<(&Second, Option<&Window>)> {
             let middle = w.from + w.length() / 2;
             middle >= from && middle < to && w.from < loaded
         };
-        seconds.push((second, trial.windows.iter().find(middle)));
+        seconds.push((second, windows.iter().find(middle)));
     }
     seconds
 }
@@ -80,14 +82,14 @@ fn take<'a>(part: &mut Part<'a>, trial: u32, second: &'a Second, window: Option<
     }
 }
 
-fn by_second(trial: &Trial) -> Steps<'_> {
+fn by_second<'a>(trial: &'a Trial, place: &str) -> Steps<'a> {
     let mut steps = Steps::default();
     // A closed loop is saturated by design.
     let closed = trial.rate.is_none();
     if trial.end.as_ref().is_some_and(|end| generator_was_the_limit(&end.invalid)) {
         steps.void.push(trial);
     }
-    let seconds = loaded(trial);
+    let seconds = loaded(trial, place);
     let best = seconds.iter().filter_map(|(s, _)| s.stay()).min_by(f64::total_cmp);
     let degraded = |s: &Second| {
         let slow = s.stay().zip(best).is_some_and(|(stay, best)| stay > STAY_FACTOR * best + STAY_FLOOR);
@@ -120,7 +122,7 @@ fn recovered(seconds: &[(&Second, Option<&Window>)], bad: &[bool]) -> bool {
     after > 0 && after >= bad.iter().filter(|bad| **bad).count()
 }
 
-fn by_trial<'a>(trials: &[&'a Trial]) -> Steps<'a> {
+fn by_trial<'a>(trials: &[&'a Trial], place: &str) -> Steps<'a> {
     let mut steps = Steps::default();
     let judged =
         |trial: &&&Trial| trial.end.is_some() && trial.rate.is_some() && trial.purpose != Purpose::WarmUp;
@@ -147,9 +149,9 @@ fn by_trial<'a>(trials: &[&'a Trial]) -> Steps<'a> {
     steps.void.retain(|t| !bounded && rate(t) <= least_bad && rate(t) > best);
     let near = NEAR * if best > 0.0 { best } else { least_bad };
     bad.retain(|t| rate(t) <= near || rate(t) <= least_bad);
-    let most = bad.iter().flat_map(|t| loaded(t)).map(|(s, _)| s.outstanding).fold(0.0, f64::max);
+    let most = bad.iter().flat_map(|t| loaded(t, place)).map(|(s, _)| s.outstanding).fold(0.0, f64::max);
     for trial in bad {
-        for (second, window) in loaded(trial) {
+        for (second, window) in loaded(trial, place) {
             if second.outstanding >= FULL * most {
                 take(&mut steps.bad, trial.number, second, window);
             }
@@ -161,7 +163,7 @@ fn by_trial<'a>(trials: &[&'a Trial]) -> Steps<'a> {
         good.retain(calm);
     }
     for trial in good {
-        for (second, window) in loaded(trial) {
+        for (second, window) in loaded(trial, place) {
             take(&mut steps.well, trial.number, second, window);
         }
     }

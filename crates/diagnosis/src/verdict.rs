@@ -60,14 +60,44 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
     }
 }
 
-pub(crate) fn judge(case: &Case<'_>) -> Diagnosis {
-    let mut found: Vec<Found> = rules::ALL.iter().filter_map(|rule| rule(case)).collect();
-    found.retain(|found| found.confidence.value() >= BELIEVED || found.cause == Cause::Inside);
-    // One cause may be seen from two sides.
-    found.sort_by(|a, b| b.confidence.value().total_cmp(&a.confidence.value()));
-    let mut named = Vec::new();
-    found.retain(|found| !named.contains(&found.cause) && (named.push(found.cause), true).1);
-    let causes: Vec<Cause> = found.iter().map(|found| found.cause).collect();
+/// A rule that holds, and where.
+struct FoundAt<'a, 'c> {
+    found: Found,
+    case: &'a Case<'c>,
+    /// Where else.
+    also: Vec<&'a str>,
+}
+
+/// What the rules find at all places, each cause once: where it is surest.
+fn all<'a, 'c>(cases: &'a [Case<'c>]) -> Vec<FoundAt<'a, 'c>> {
+    let of_case = |case: &'a Case<'c>| {
+        let found = rules::ALL.iter().filter_map(|rule| rule(case));
+        found.map(move |found| FoundAt { found, case, also: Vec::new() })
+    };
+    let mut all: Vec<FoundAt<'a, 'c>> = cases.iter().flat_map(of_case).collect();
+    all.retain(|FoundAt { found, .. }| found.confidence.value() >= BELIEVED || found.cause == Cause::Inside);
+    all.sort_by(|a, b| b.found.confidence.value().total_cmp(&a.found.confidence.value()));
+    let mut named: Vec<FoundAt<'a, 'c>> = Vec::new();
+    for next in all {
+        match named.iter_mut().find(|known| known.found.cause == next.found.cause) {
+            // One cause may be seen from two sides.
+            Some(known) if known.case.place == next.case.place || is_of_torment(next.found.cause) => {}
+            Some(known) if known.also.contains(&next.case.place) => {}
+            Some(known) => known.also.push(next.case.place),
+            None => named.push(next),
+        }
+    }
+    named
+}
+
+/// Whether it says something of who makes the load: it does so everywhere.
+fn is_of_torment(cause: Cause) -> bool {
+    matches!(cause, Cause::Generator | Cause::Ports | Cause::OwnDescriptors)
+}
+
+pub(crate) fn judge(cases: &[Case<'_>]) -> Diagnosis {
+    let mut found = all(cases);
+    let causes: Vec<Cause> = found.iter().map(|at| at.found.cause).collect();
     let why = |symptom: Cause| {
         causes.iter().copied().find(|cause| explains(*cause, symptom) && !explains(symptom, *cause))
     };
@@ -76,19 +106,25 @@ pub(crate) fn judge(case: &Case<'_>) -> Diagnosis {
         // Onset before size, but a second sooner or later is chance.
         found.confidence.value() - 0.02 * (first / 2.0).floor()
     };
-    found.sort_by(|a, b| {
+    found.sort_by(|FoundAt { found: a, .. }, FoundAt { found: b, .. }| {
         let follows = |found: &Found| why(found.cause).is_some();
         follows(a).cmp(&follows(b)).then(rank(b).total_cmp(&rank(a)))
     });
-    let Some(best) = found.first() else { return nothing(case) };
-    let roots: Vec<&Found> = found.iter().filter(|found| why(found.cause).is_none()).collect();
-    let tie = roots.len() > 1 && rank(roots[0]) - rank(roots[1]) < TIE;
-    let mut sentences = vec![best.sentence.clone()];
+    let Some(FoundAt { found: best, case, also }) = found.first() else { return nothing(cases) };
+    let roots: Vec<&FoundAt<'_, '_>> = found.iter().filter(|at| why(at.found.cause).is_none()).collect();
+    let tie = roots.len() > 1 && rank(&roots[0].found) - rank(&roots[1].found) < TIE;
+    let mut sentences = vec![at_place(case, best.cause, &best.sentence)];
     if let Some(arithmetic) = &best.arithmetic {
         sentences.push(reckoned(arithmetic));
     } else if tie {
-        sentences.push(format!("As likely: {}", roots[1].sentence));
+        let FoundAt { found, case, .. } = roots[1];
+        sentences.push(format!("As likely: {}", at_place(case, found.cause, &found.sentence)));
     }
+    if !also.is_empty() {
+        let places: Vec<String> = also.iter().map(|place| called(place)).collect();
+        sentences.push(format!("The same holds {}.", list(&places)));
+    }
+    sentences.extend(lost(cases));
     let mut diagnosis = frame(case);
     diagnosis.sentences = sentences;
     diagnosis.tie = tie;
@@ -99,14 +135,16 @@ pub(crate) fn judge(case: &Case<'_>) -> Diagnosis {
     let from = (case.bad.load.answered > 0.0).then_some(Rate(case.bad.load.answered));
     diagnosis.prediction = best.prediction.clone().map(|prediction| Prediction { from, ..prediction });
     diagnosis.unless.clone_from(&best.unless);
-    if let Some(loser) = roots.get(1) {
+    if let Some(FoundAt { found: loser, case, .. }) = roots.get(1) {
         let lacks = format!("{} is the cause (confidence {})", loser.cause.words(), loser.confidence.word());
-        diagnosis.unless.push(format!("{lacks}: {}", loser.sentence));
+        diagnosis.unless.push(format!("{lacks}: {}", at_place(case, loser.cause, &loser.sentence)));
     }
     diagnosis.findings = found
         .into_iter()
-        .map(|found| Finding {
+        .map(|FoundAt { found, case, also }| Finding {
             follows_from: why(found.cause),
+            place: if is_of_torment(found.cause) { String::new() } else { case.place.to_owned() },
+            also_at: also.into_iter().map(str::to_owned).collect(),
             cause: found.cause,
             sentence: found.sentence,
             confidence: found.confidence,
@@ -115,6 +153,39 @@ pub(crate) fn judge(case: &Case<'_>) -> Diagnosis {
         })
         .collect();
     diagnosis
+}
+
+/// A sentence of a rule, with where that is, if it is not where torment is.
+fn at_place(case: &Case<'_>, cause: Cause, sentence: &str) -> String {
+    if case.is_elsewhere() && !is_of_torment(cause) {
+        format!("On {}: {sentence}", case.place)
+    } else {
+        sentence.to_owned()
+    }
+}
+
+fn called(place: &str) -> String {
+    if place.is_empty() { "here".to_owned() } else { format!("on {place}") }
+}
+
+/// What nobody saw any more, for those who looked were lost.
+fn lost(cases: &[Case<'_>]) -> impl Iterator<Item = String> {
+    cases.iter().filter_map(|case| {
+        let lost = case.watched.lost.as_ref()?;
+        Some(format!("What happened {} is not known {lost}.", called(case.place)))
+    })
+}
+
+/// What could not be seen at all places, so that it is not ruled out.
+pub(crate) fn unseen(cases: &[Case<'_>]) -> Vec<String> {
+    let of_case = |case: &Case<'_>| {
+        let place = if case.is_elsewhere() { format!("on {}, ", case.place) } else { String::new() };
+        let missing =
+            case.watched.missing.iter().map(|missing| format!("{place}{}: {}", missing.what, missing.why));
+        let missing: Vec<String> = missing.collect();
+        missing
+    };
+    cases.iter().flat_map(of_case).chain(lost(cases)).collect()
 }
 
 fn reckoned(arithmetic: &Arithmetic) -> String {
@@ -129,31 +200,29 @@ pub(crate) fn frame(case: &Case<'_>) -> Diagnosis {
     Diagnosis {
         degraded_at: rate(case.bad.load.offered),
         well_at: case.well.as_ref().and_then(|well| rate(well.load.offered)),
-        unseen: case
-            .watched
-            .missing
-            .iter()
-            .map(|missing| format!("{}: {}", missing.what, missing.why))
-            .collect(),
         ..Diagnosis::default()
     }
 }
 
 /// Degraded, and no rule holds.
-fn nothing(case: &Case<'_>) -> Diagnosis {
-    let seen = case.watched.level != Level::Outside && !case.bad.each.is_empty();
-    let mut diagnosis = frame(case);
-    if !seen && case.bad.all.postgres.is_none() {
+fn nothing(cases: &[Case<'_>]) -> Diagnosis {
+    let is_seen = |case: &&Case<'_>| {
+        case.watched.level != Level::Outside && !case.bad.each.is_empty() || case.bad.all.postgres.is_some()
+    };
+    let mut diagnosis = frame(&cases[0]);
+    let Some(case) = cases.iter().find(is_seen) else {
         diagnosis.none = Some(NoFinding::NotObservable);
         diagnosis.sentences = vec!["What gave first is unknown: the target could not be watched.".to_owned()];
+        diagnosis.sentences.extend(lost(cases));
         diagnosis.next = vec![
-            "run torment on the target's machine, or tell it what to watch: --pid, --postgres, --metrics"
+            "watch the target's machine (--watch-on ssh:HOST), run torment there, or tell it what to watch: --pid, --postgres, --metrics"
                 .to_owned(),
         ];
         return diagnosis;
-    }
+    };
     diagnosis.none = Some(NoFinding::Unexplained);
     diagnosis.sentences = vec![format!("What gave first is unknown. {}", largest_state(case))];
+    diagnosis.sentences.extend(lost(cases));
     diagnosis.next = vec![
         "look at the threads while it is slow (torment watch), or at a profile".to_owned(),
         "name what the service talks to: --postgres URL, --metrics URL".to_owned(),

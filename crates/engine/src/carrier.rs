@@ -76,6 +76,11 @@ pub trait Carrier {
     fn stands(&mut self) -> Option<Vec<FleetMember>> {
         None
     }
+
+    /// The last load was too much for whoever made it: true if the same would be made by more from now on.
+    fn grow(&mut self) -> bool {
+        false
+    }
 }
 
 impl<C: Carrier + ?Sized> Carrier for &mut C {
@@ -100,5 +105,9 @@ impl<C: Carrier + ?Sized> Carrier for &mut C {
 
     fn stands(&mut self) -> Option<Vec<FleetMember>> {
         (**self).stands()
+    }
+
+    fn grow(&mut self) -> bool {
+        (**self).grow()
     }
 }

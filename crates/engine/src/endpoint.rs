@@ -46,6 +46,14 @@ impl Endpoint {
     /// # Panics
     /// If the target is the built-in service, whose place is known only once it runs.
     pub fn of(target: &Target) -> Result<Self, Error> {
+        Self::trusting(target, None)
+    }
+
+    /// The same, where these authorities, in PEM, are trusted instead of those that `SSL_CERT_FILE` names.
+    ///
+    /// # Panics
+    /// As [`Endpoint::of`].
+    pub fn trusting(target: &Target, authorities: Option<&[u8]>) -> Result<Self, Error> {
         match target {
             Target::Null => Ok(Self::null()),
             Target::Http(origin) => {
@@ -54,13 +62,14 @@ impl Endpoint {
                     HttpVersion::One => &[b"http/1.1"],
                     HttpVersion::Two => &[b"h2"],
                 };
-                let tls = || tls(&origin.to_string(), &origin.host, origin.insecure, protocols);
+                let to = origin.to_string();
+                let tls = || tls(&to, &origin.host, origin.insecure, protocols, authorities);
                 let socket = origin.unix_socket.clone();
                 Self::at(target, origin.tls.then(tls), socket, &origin.host, origin.port)
             }
             Target::Sql(database) => {
                 let host = database.host.as_str();
-                let tls = || tls(host, host, database.insecure, &[b"postgresql"]);
+                let tls = || tls(host, host, database.insecure, &[b"postgresql"], authorities);
                 Self::at(target, database.tls.then(tls), socket_path(database), host, database.port)
             }
             Target::Demo => panic!("the built-in service has no place before it runs"),
@@ -167,8 +176,39 @@ fn address(host: &str, port: u16) -> Result<SocketAddr, Error> {
     sys::address(host, port, CONNECT_LIMIT).map_err(|why| Error::Resolve { host: host.to_owned(), why })
 }
 
+/// Names a file of authorities that are trusted beside those that torment brings.
+const AUTHORITIES: &str = "SSL_CERT_FILE";
+
+/// What that file holds, and its name; none if none is named.
+fn own_authorities() -> Result<Option<(Vec<u8>, String)>, String> {
+    let Some(file) = std::env::var_os(AUTHORITIES) else { return Ok(None) };
+    let name = file.display().to_string();
+    let text = std::fs::read(&file).map_err(|why| format!("{AUTHORITIES} {name}: {why}"))?;
+    Ok(Some((text, name)))
+}
+
+/// The authorities, in PEM, that this process trusts beside those that torment brings, for another that goes to the same target; none if nobody
+/// named any, or there is nothing to trust.
+///
+/// Fails if the file that `SSL_CERT_FILE` names cannot be read.
+pub fn authorities(target: &Target) -> Result<Option<Vec<u8>>, Error> {
+    let (to, is_asked) = match target {
+        Target::Http(origin) => (origin.to_string(), origin.tls && !origin.insecure),
+        Target::Sql(database) => (database.host.clone(), database.tls && !database.insecure),
+        Target::Demo | Target::Null => return Ok(None),
+    };
+    let own = if is_asked { own_authorities() } else { Ok(None) };
+    Ok(own.map_err(|why| Error::Tls { to, why })?.map(|(text, _)| text))
+}
+
 /// For sessions with `host`, where one of `protocols` is spoken (ALPN).
-fn tls(to: &str, host: &str, insecure: bool, protocols: &[&[u8]]) -> Result<Tls, Error> {
+fn tls(
+    to: &str,
+    host: &str,
+    insecure: bool,
+    protocols: &[&[u8]],
+    authorities: Option<&[u8]>,
+) -> Result<Tls, Error> {
     let error = |why: String| Error::Tls { to: to.to_owned(), why };
     let name = ServerName::try_from(host.to_owned())
         .map_err(|e| error(format!("'{host}' is not a name that a certificate can have: {e}")))?;
@@ -181,12 +221,17 @@ fn tls(to: &str, host: &str, insecure: bool, protocols: &[&[u8]]) -> Result<Tls,
         builder.dangerous().with_custom_certificate_verifier(any).with_no_client_auth()
     } else {
         let mut roots = rustls::RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-        if let Some(file) = std::env::var_os("SSL_CERT_FILE") {
-            let read = |why: String| error(format!("SSL_CERT_FILE {}: {why}", file.display()));
-            let certificates = CertificateDer::pem_file_iter(&file).map_err(|e| read(e.to_string()))?;
+        let named = match authorities {
+            Some(told) => Some((told.to_vec(), "the authorities that the run trusts".to_owned())),
+            None => {
+                own_authorities().map_err(error)?.map(|(text, file)| (text, format!("{AUTHORITIES} {file}")))
+            }
+        };
+        if let Some((text, named)) = named {
+            let certificates = CertificateDer::pem_slice_iter(&text);
             let (added, _) = roots.add_parsable_certificates(certificates.filter_map(Result::ok));
             if added == 0 {
-                return Err(read("it holds no certificate in PEM form".to_owned()));
+                return Err(error(format!("{named}: it holds no certificate in PEM form")));
             }
         }
         builder.with_root_certificates(roots).with_no_client_auth()

@@ -35,7 +35,7 @@ mod worker;
 
 pub use carrier::{Carrier, Moment, Wish};
 pub use crew::{Crew, LEAD, Report, THREADS_MOST, Teller, sleep_until};
-pub use endpoint::Endpoint;
+pub use endpoint::{Endpoint, authorities};
 pub use error::{CONNECT_LIMIT, Error, lack, reason};
 pub use lanes::Lanes;
 pub use once::{Exchange, connect_once, exchanges_once};

@@ -4,6 +4,8 @@ use plan::Parcel;
 use schedule::Offer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use units::Nanos;
 
 /// Who has which loops: they are numbered across the fleet, every member's first, then every member's second. Arrival *k* belongs
@@ -66,6 +68,19 @@ pub struct Duty {
     pub drain: Nanos,
 }
 
+/// What a watcher looks at.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WatchDuty {
+    /// Who is watched, and how. It holds no secret.
+    pub asked: plan::Watch,
+    /// The addresses at which others reach the target, as far as they are known.
+    pub at: Vec<SocketAddr>,
+    /// The port at which it listens; none of a socket.
+    pub port: Option<u16>,
+    /// Its socket.
+    pub path: Option<PathBuf>,
+}
+
 /// What a member tries before any load, so that what is wrong is known by then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FirstTry {
@@ -119,6 +134,22 @@ pub enum Instruction {
         /// Up to and with this one.
         second: u32,
     },
+    /// To a watcher, once: what it looks at.
+    Watch(Box<WatchDuty>),
+    /// A trial begins: it is watched from then on.
+    WatchFrom {
+        /// Which.
+        trial: u32,
+        /// When.
+        at: Nanos,
+    },
+    /// Its load is over.
+    WatchUntil {
+        /// When.
+        at: Nanos,
+    },
+    /// Looks more closely, once.
+    LookCloser,
     /// Nothing but that somebody is there who could stop it.
     Alive,
     /// Goes home.

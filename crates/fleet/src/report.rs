@@ -1,12 +1,13 @@
 //! What members tell.
 
 use crate::Instruction;
+use record::watch::Sighting;
 use record::{Caveat, Slice, Worked};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// How they speak. Raised whenever something here or in [`Instruction`] changes: nobody understands another version.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 units::named! {
     /// What a process is in a fleet.
@@ -90,6 +91,10 @@ pub enum Tidings {
         /// Which.
         trial: u64,
     },
+    /// A watcher has seen something: first of all what it watches.
+    Seen(Box<Sighting>),
+    /// It has told all that it saw of the trial that is over.
+    SeenAll,
     /// It goes: it was asked to by others. Its account is whole.
     Leaving {
         /// By whom, or why.

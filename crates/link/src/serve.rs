@@ -10,7 +10,7 @@ use crate::pass::Pass;
 use crate::pipe::Duplex;
 use crate::pulse::Pulse;
 use crate::thread::{PARTING, Thread, next};
-use fleet::{ClockReading, FromMember, Hello, Instruction, Jumped, PROTOCOL, Tidings, ToMember};
+use fleet::{ClockReading, FleetRole, FromMember, Hello, Instruction, Jumped, PROTOCOL, Tidings, ToMember};
 use hyper::service::service_fn;
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
@@ -69,6 +69,8 @@ pub struct Post {
 #[derive(Debug)]
 struct Office {
     build: String,
+    /// What members are: whoever is something else has come to the wrong door.
+    role: FleetRole,
     ends: Mutex<BTreeMap<u32, Arc<End>>>,
     news: Sender<(u32, News)>,
     /// When news was last asked for.
@@ -161,23 +163,28 @@ impl Guest {
             Some((_, shown)) if !may_be(shown, *role) => {
                 Err(format!("its join file does not let in a {}", role.name()))
             }
+            _ if *role != self.office.role => Err(format!(
+                "it is a {}, and only a {} can come in here",
+                role.name(),
+                self.office.role.name()
+            )),
             _ => Ok(()),
         }
     }
 }
 
 impl Post {
-    /// Opens it for members of this build. Its thread stays away from `busy` processors, if there are others.
+    /// Opens it for members of this build and in this role. Its thread stays away from `busy` processors, if there are others.
     ///
     /// # Errors
     /// If there is no thread.
-    pub fn open(build: &str, busy: &[u32]) -> Result<Self, Error> {
+    pub fn open(build: &str, role: FleetRole, busy: &[u32]) -> Result<Self, Error> {
         let (news, heard) = channel(NEWS);
         let (open, parted) = oneshot::channel();
         let thread = Thread::start(busy, async move { drop(parted.await) })?;
         let (build, conducted) = (build.to_owned(), Pulse::new());
         let (ends, turned_away) = (Mutex::default(), Mutex::default());
-        let office = Arc::new(Office { build, ends, news, conducted, turned_away, _open: open });
+        let office = Arc::new(Office { build, role, ends, news, conducted, turned_away, _open: open });
         let (rounds, asked) = channel(1);
         thread.handle().spawn(keep_time(Arc::clone(&office), asked));
         Ok(Self { office, news: heard, rounds, thread })

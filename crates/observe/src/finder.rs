@@ -18,7 +18,7 @@ use downstream::Downstream;
 use level::level;
 use plan::Watch;
 use record::watch::{Level, Missing, Role};
-use service::{Found, is_named, listeners, named};
+use service::{Found, listeners, named};
 use std::collections::{BTreeMap, HashSet};
 
 /// The most changes said of one second: of a service that starts a process for each request the rest are counted only.
@@ -145,7 +145,7 @@ impl Finder {
 
     fn find_service(&mut self) {
         let is_gone = self.trees[0].members.is_empty();
-        let named_ones = is_named(&self.asked);
+        let named_ones = self.asked.names_processes();
         let found = if named_ones {
             let only_pids = self.asked.cgroup.is_none() && self.asked.command.is_none();
             if !is_gone && (only_pids || !self.looks.is_multiple_of(ALL_OVER)) {

@@ -41,7 +41,7 @@ mod workers;
 
 pub use cgroup::limits_of;
 pub use target::Where;
-pub use watch::{Sighting, Watch};
+pub use watch::Watch;
 
 use finder::Finder;
 use source::Source;
@@ -66,6 +66,17 @@ pub fn start(asked: &plan::Watch, target: &Where) -> std::io::Result<Watch> {
     ];
     sources.extend(asked.postgres_url().map(|url| or_absent(postgres::Source::open(&url))));
     sources.extend(asked.metrics_url().map(|url| or_absent(metrics::Source::open(&url))));
+    Watch::start(|seen| watch::Collector::new(finder, sources, seen))
+}
+
+/// Asks the database and reads the metrics that are named, and looks for no process: who is loaded is looked at elsewhere.
+///
+/// Fails if no thread can be started.
+pub fn ask(asked: &plan::Watch) -> std::io::Result<Watch> {
+    let finder = Finder::new(&plan::Watch::default(), &Where::Elsewhere);
+    let database = asked.postgres_url().map(|url| or_absent(postgres::Source::open(&url)));
+    let metrics = asked.metrics_url().map(|url| or_absent(metrics::Source::open(&url)));
+    let sources: Vec<Box<dyn Source>> = database.into_iter().chain(metrics).collect();
     Watch::start(|seen| watch::Collector::new(finder, sources, seen))
 }
 

@@ -10,14 +10,26 @@ pub enum Where {
     Unix(PathBuf),
     /// Nowhere that is known: whoever is watched has been named.
     Nowhere,
+    /// On another machine, where others look.
+    Elsewhere,
 }
 
 impl Where {
+    /// On this machine, of a target that others reach at these addresses: there, if they are its own, or else wherever somebody listens at
+    /// this port, for whoever answers for it may hand connections on.
+    pub fn behind(addresses: &[SocketAddr], listening: Vec<SocketAddr>) -> Self {
+        let own: Vec<SocketAddr> = addresses.iter().copied().filter(|at| is_here(at.ip())).collect();
+        let is_there = |at: &SocketAddr| {
+            listening.iter().any(|listener| listener.ip() == at.ip() || listener.ip().is_unspecified())
+        };
+        Self::Tcp(if own.iter().any(is_there) { own } else { listening })
+    }
+
     /// The addresses that connections are made to.
     pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
         match self {
             Self::Tcp(addresses) => addresses.clone(),
-            Self::Unix(_) | Self::Nowhere => Vec::new(),
+            Self::Unix(_) | Self::Nowhere | Self::Elsewhere => Vec::new(),
         }
     }
 }
@@ -42,6 +54,22 @@ pub(crate) fn is_here(address: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_answers_for_others_is_found_by_the_port() {
+        let at = |text: &str| text.parse::<SocketAddr>().expect("it is one");
+        for (reached, listening, expected) in [
+            ("127.0.0.1:80", "0.0.0.0:80", "127.0.0.1:80"),
+            ("127.0.0.1:80", "127.0.0.1:80", "127.0.0.1:80"),
+            // Nobody listens at that one.
+            ("127.0.0.2:80", "127.0.0.1:80", "127.0.0.1:80"),
+            // Reserved for documentation: a balancer's.
+            ("192.0.2.1:80", "127.0.0.1:80", "127.0.0.1:80"),
+        ] {
+            let found = Where::behind(&[at(reached)], vec![at(listening)]);
+            assert_eq!(found, Where::Tcp(vec![at(expected)]), "{reached} {listening}");
+        }
+    }
 
     #[test]
     fn what_is_here() {

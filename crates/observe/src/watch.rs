@@ -4,7 +4,7 @@ use crate::finder::Finder;
 use crate::real_time;
 use crate::scene::Scene;
 use crate::source::Source;
-use record::watch::{Look, Missing, SubjectWindow, Watched, Window};
+use record::watch::{Look, Missing, Sighting, SubjectWindow, Watched, Window};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -12,6 +12,8 @@ use units::Nanos;
 
 /// How long a window is.
 const WINDOW: Duration = Duration::from_secs(1);
+/// Who hears so late that a trial began or ended reckons with when it heard: that is when it read its counters.
+const LATE: Duration = Duration::from_millis(20);
 /// A window cut short by the end of the load is kept if it is at least this long.
 const LEAST: Duration = Duration::from_millis(200);
 
@@ -22,20 +24,16 @@ const SEEN: usize = 256;
 /// How often it is looked who is watched.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What the watch has to say.
-#[derive(Debug, Clone)]
-pub enum Sighting {
-    /// What is watched has changed.
-    Watched(Box<Watched>),
-    /// A window of a trial is over.
-    Window(u32, Box<Window>),
-    /// A closer look, asked for in a trial.
-    Look(u32, Look),
-}
-
 enum Command {
-    Begin { trial: u32, at: Instant },
-    End { at: Instant },
+    Begin {
+        trial: u32,
+        at: Instant,
+    },
+    /// Whoever waits for it is told when that is done.
+    End {
+        at: Instant,
+        done: Option<Sender<()>>,
+    },
     Look,
 }
 
@@ -106,15 +104,20 @@ impl Collector {
                     let mut before = Window::default();
                     self.fill(&mut before);
                     self.sources.iter_mut().for_each(|(source, _)| source.begin());
-                    self.trial = Some((trial, at, at));
+                    // What went on before somebody late heard of it, it has not seen.
+                    let late = Instant::now().saturating_duration_since(at);
+                    self.trial = Some((trial, at, if late < LATE { at } else { at + late }));
                     self.looked_in = trial;
                 }
-                Ok(Command::End { at }) => {
+                Ok(Command::End { at, done }) => {
                     if self.trial.is_some_and(|(_, _, from)| at >= from + LEAST) {
-                        self.cut(at);
+                        let late = Instant::now().saturating_duration_since(at);
+                        self.cut(if late < LATE { at } else { at + late });
                     }
                     self.sources.iter_mut().for_each(|(source, _)| source.end());
                     self.trial = None;
+                    // Nobody may wait any more.
+                    let _ = done.map(|done| done.send(()));
                 }
                 Ok(Command::Look) => {
                     let scene = self.finder.scene();
@@ -211,12 +214,25 @@ impl Watch {
 
     /// A trial begins now: windows count from here.
     pub fn begin(&self, trial: u32) {
-        self.tell(Command::Begin { trial, at: Instant::now() });
+        self.begin_from(trial, Instant::now());
+    }
+
+    /// A trial has begun at a moment that is over: its windows count from then. The first begins now, if that is a while ago.
+    pub fn begin_from(&self, trial: u32, at: Instant) {
+        self.tell(Command::Begin { trial, at });
     }
 
     /// Its load is over: the window that goes on ends here, and none follows it.
     pub fn end(&self) {
-        self.tell(Command::End { at: Instant::now() });
+        self.tell(Command::End { at: Instant::now(), done: None });
+    }
+
+    /// The same at a moment that is over; waits until the last window is cut, but no longer than this.
+    pub fn end_within(&self, at: Instant, limit: Duration) {
+        let (done, is_done) = channel();
+        self.tell(Command::End { at, done: Some(done) });
+        // That it takes longer is no matter: the window comes when it comes.
+        let _ = is_done.recv_timeout(limit);
     }
 
     /// Takes a closer look at the target as it is now, where that is possible and allowed: a virtual

@@ -2,6 +2,7 @@
 
 mod answer;
 mod experiment;
+mod fleet;
 mod flow;
 mod hypothesis;
 mod load;
@@ -63,7 +64,8 @@ impl Draft {
         };
         let generator = self.generator(pool, &task)?;
         let watch = self.watch(&address.target)?;
-        Ok(Plan { target: address.target, data, flows, objective, task, generator, watch, setup })
+        let fleet = self.fleet(&address.target, &task, &watch)?;
+        Ok(Plan { target: address.target, data, flows, objective, task, generator, fleet, watch, setup })
     }
 
     fn data_sets(&self) -> Result<Vec<Data>, Error> {

@@ -2,8 +2,8 @@ mod experiment;
 
 use crate::bind::planned;
 use crate::{
-    Arrivals, At, Data, Find, Flow, HttpVersion, Load, Objective, Order, Payload, Plan, Request, Stage,
-    StatusRange,
+    Arrivals, At, Data, Find, FleetPlace, FleetPlan, Flow, HttpVersion, Load, Objective, Order, Payload,
+    Plan, Request, Stage, StatusRange,
 };
 use crate::{Origin, Step, Target, Task, Watch};
 use experiment::{describe_experiment, describe_held, describe_setup};
@@ -37,7 +37,12 @@ impl Plan {
         }
         lines.push(format!("goal     {}", describe_goal(&self.objective)));
         lines.push(format!("limits   {}", self.describe_limits()));
-        lines.extend(describe_watch(&self.watch, &self.target).map(|watch| format!("watch    {watch}")));
+        lines.extend(
+            self.fleet.on.as_ref().map(|on| format!("fleet    {}", describe_workers(on, self.fleet.workers))),
+        );
+        let from = self.fleet.watch_on.as_ref().map(|on| format!("from {on}"));
+        let watch: Vec<String> = from.into_iter().chain(describe_watch(&self.watch, &self.target)).collect();
+        lines.extend((!watch.is_empty()).then(|| format!("watch    {}", watch.join(": "))));
         lines
     }
 
@@ -132,6 +137,22 @@ impl Plan {
             text += "nothing is resent; ";
         }
         text + &format!("seed {}", generator.seed)
+    }
+}
+
+/// `4 to 16 processes on this machine`.
+fn describe_workers(on: &FleetPlace, workers: Option<(u32, u32)>) -> String {
+    let count = match workers.unwrap_or((FleetPlan::WORKERS, FleetPlan::WORKERS)) {
+        (1, 1) => "1 process".to_owned(),
+        (least, most) if least == most => format!("{least} processes"),
+        (least, most) => format!("{least} to {most} processes"),
+    };
+    match on {
+        FleetPlace::Here => format!("{count} on this machine"),
+        FleetPlace::Ssh(hosts) => format!("one process on each of {}", hosts.join(", ")),
+        FleetPlace::Join(_) => format!("{count} that others start"),
+        FleetPlace::Pods(None) => format!("{count} as pods of a cluster"),
+        FleetPlace::Pods(Some(place)) => format!("{count} as pods of {place}"),
     }
 }
 

@@ -161,6 +161,7 @@ impl crate::Plan {
             objective: self.objective,
             task,
             generator,
+            fleet: self.fleet.clone(),
             watch: self.watch.clone(),
             setup: None,
         }

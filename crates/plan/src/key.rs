@@ -96,8 +96,8 @@ impl Key {
     pub(crate) const ALL: &'static [Word] = all::ALL;
 
     /// The sections at the top of a file, in the order of its page.
-    pub(crate) const SECTIONS: [&'static str; 15] = units::texts![
-        "target" "data" "request" "flow" "load" "find" "generator" "watch" "service" "postgres" "need"
+    pub(crate) const SECTIONS: [&'static str; 16] = units::texts![
+        "target" "data" "request" "flow" "load" "find" "generator" "fleet" "watch" "service" "postgres" "need"
         "variant" "hypothesis" "try" "quick"
     ];
 

@@ -16,6 +16,7 @@ mod error;
 mod experiment;
 mod file;
 mod fit;
+mod fleet;
 mod flow;
 mod form;
 mod goal;
@@ -45,6 +46,7 @@ pub use experiment::{
     Arm, At, Change, Experiment, ExperimentSettings, Hypothesis, HypothesisText, Measure, Probe, Workload,
 };
 pub use fit::Fit;
+pub use fleet::{FleetPlace, FleetPlan};
 pub use flow::{Check, Flow, Payload, Statement, Step, Take, TakeFrom};
 pub use goal::{Goal, Objective};
 pub use hiding::Secrets;
@@ -76,6 +78,8 @@ pub struct Plan {
     pub task: Task,
     /// How the load is made.
     pub generator: Generator,
+    /// Who makes it, and who watches, if not one process alone.
+    pub fleet: FleetPlan,
     /// What is watched beside it.
     pub watch: Watch,
     /// What is started before and stopped after; none if the target runs already.

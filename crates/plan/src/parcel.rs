@@ -13,14 +13,15 @@ use std::sync::Arc;
 pub struct Parcel {
     /// The plan.
     pub plan: Plan,
-    /// Certificates of authorities, in PEM, that are trusted in place of those that torment brings.
+    /// Certificates of authorities, in PEM, that are trusted beside those that torment brings: those that the sender trusts. None: those that
+    /// the other machine names.
     pub authorities: Option<Vec<u8>>,
 }
 
 impl Parcel {
-    /// Of a plan that trusts whom torment trusts anyway.
-    pub fn of(plan: &Plan) -> Self {
-        Self { plan: plan.clone(), authorities: None }
+    /// Of a plan whose sender trusts these.
+    pub fn of(plan: &Plan, authorities: Option<&[u8]>) -> Self {
+        Self { plan: plan.clone(), authorities: authorities.map(<[u8]>::to_vec) }
     }
 }
 

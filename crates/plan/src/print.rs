@@ -4,7 +4,9 @@ mod load;
 mod setup;
 
 use crate::error::Error;
-use crate::{Check, Command, Draft, Flow, Generator, HttpVersion, Key, Origin, Payload, Piece, Plan};
+use crate::{
+    Check, Command, Draft, FleetPlan, Flow, Generator, HttpVersion, Key, Origin, Payload, Piece, Plan,
+};
 use crate::{Request, StatusRange, Step, TakeFrom, Target, Task, Template, Watch, check};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use exact::{Exact, exact_goal, exact_time};
@@ -87,6 +89,7 @@ impl Plan {
             Task::Find(find) => out.find(find),
         }
         out.generator(&self.generator);
+        out.fleet(&self.fleet);
         out.watch(&self.watch, &self.target);
         if let Some(setup) = &self.setup {
             out.setup(setup);
@@ -223,6 +226,24 @@ impl Lines {
             Ok(_) => self.put(Key::Seed, seed),
             Err(_) => self.put(Key::Seed, seed.to_string()),
         }
+    }
+
+    /// What was said.
+    fn fleet(&mut self, fleet: &FleetPlan) {
+        if *fleet == FleetPlan::default() {
+            return;
+        }
+        self.section("[fleet]");
+        let FleetPlan { on, workers, watch_on, watchers, wait, remote_binary } = fleet;
+        self.put(Key::FleetOn, on.as_ref().map(ToString::to_string));
+        match *workers {
+            Some((least, most)) if least == most => self.put(Key::Workers, least),
+            workers => self.put(Key::Workers, workers.map(|(least, most)| format!("{least}..{most}"))),
+        }
+        self.put(Key::WatchOn, watch_on.as_ref().map(ToString::to_string));
+        self.put(Key::Watchers, *watchers);
+        self.put(Key::Wait, *wait);
+        self.put(Key::RemoteBinary, remote_binary);
     }
 
     /// What is not as by default.

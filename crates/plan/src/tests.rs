@@ -1,4 +1,5 @@
 mod experiment;
+mod fleet;
 mod flows;
 mod parcels;
 mod reference;

@@ -49,6 +49,40 @@ impl Watch {
         self.metrics.as_ref().map(Endpoint::url_in_clear)
     }
 
+    /// Whether processes are named, whoever listens where the target is.
+    pub fn names_processes(&self) -> bool {
+        !self.pids.is_empty() || self.cgroup.is_some() || self.command.is_some()
+    }
+
+    /// What of it may be told to another machine, and what is asked from here because it takes a secret: nothing, mostly.
+    pub fn parted(&self) -> (Self, Self) {
+        let is_open = |database: &Database| database.password.is_none();
+        let is_bare = |endpoint: &Endpoint| {
+            endpoint.0.pieces.iter().all(|piece| !matches!(piece, Piece::Secret { .. }))
+        };
+        let told = Self {
+            postgres: self.postgres.clone().filter(is_open),
+            metrics: self.metrics.clone().filter(is_bare),
+            ..self.clone()
+        };
+        let kept = Self {
+            postgres: self.postgres.clone().filter(|database| !is_open(database)),
+            metrics: self.metrics.clone().filter(|endpoint| !is_bare(endpoint)),
+            ..Self::default()
+        };
+        (told, kept)
+    }
+
+    /// Without the database and the metrics: what is asked once need not be asked by another.
+    pub fn processes_alone(&self) -> Self {
+        Self { postgres: None, metrics: None, ..self.clone() }
+    }
+
+    /// Whether a database or metrics are to be asked.
+    pub fn asks_others(&self) -> bool {
+        self.postgres.is_some() || self.metrics.is_some()
+    }
+
     /// Texts that may hold a secret.
     pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
         let password = self.postgres.as_mut().and_then(|database| database.password.as_mut());

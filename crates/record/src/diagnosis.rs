@@ -37,6 +37,11 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
+    /// Where it was seen: of the verdict; nothing where that is where torment is, or unknown.
+    pub fn place(&self) -> &str {
+        self.findings.first().map_or("", |finding| finding.place.as_str())
+    }
+
     /// The verdict's cause, if there is one.
     pub fn cause(&self) -> Option<Cause> {
         self.findings.first().map(|finding| finding.cause)
@@ -62,6 +67,12 @@ pub enum NoFinding {
 pub struct Finding {
     /// Which.
     pub cause: Cause,
+    /// Where it was seen; empty: where torment is.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub place: String,
+    /// Where else it held.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_at: Vec<String>,
     /// One sentence.
     pub sentence: String,
     /// How sure.

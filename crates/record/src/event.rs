@@ -96,6 +96,9 @@ pub enum Event {
     },
     /// The target is watched from now on, or what is watched has changed.
     WatchStarted {
+        /// Where: the machine's name among those that watch; empty: where torment is.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        place: String,
         /// What is watched.
         watched: Box<Watched>,
     },
@@ -103,6 +106,9 @@ pub enum Event {
     Observed {
         /// The trial; 0 without a load.
         trial: u32,
+        /// Where, as in [`Event::WatchStarted`].
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        place: String,
         /// What.
         window: Box<Window>,
     },
@@ -110,6 +116,9 @@ pub enum Event {
     Looked {
         /// The trial.
         trial: u32,
+        /// Where, as in [`Event::WatchStarted`].
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        place: String,
         /// What.
         look: Look,
     },

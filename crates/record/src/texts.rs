@@ -22,7 +22,7 @@ impl Event {
             }
             Self::WorkerLost { lost, .. } => with(&mut lost.why),
             Self::Doubt { caveat } => of_caveats(std::slice::from_mut(caveat), with),
-            Self::WatchStarted { watched } => of_watched(watched, with),
+            Self::WatchStarted { watched, .. } => of_watched(watched, with),
             Self::Observed { window, .. } => of_window(window, with),
             Self::Looked { look, .. } => of_look(look, with),
             Self::Logged(Log { text, .. }) | Self::Noted { text, .. } => with(text),
@@ -109,6 +109,7 @@ fn of_watched(watched: &mut Watched, with: With<'_>) {
     }
     watched.metrics.iter_mut().for_each(&mut *with);
     watched.missing.iter_mut().for_each(|missing| with(&mut missing.why));
+    watched.lost.iter_mut().for_each(|lost| with(&mut lost.why));
 }
 
 fn of_window(window: &mut Window, with: With<'_>) {

@@ -110,7 +110,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         stop: &'a Stop,
         circumstances: Circumstances<'a>,
     ) -> Self {
-        let Circumstances { reset, costs, .. } = circumstances;
+        let Circumstances { reset, costs, watchers, .. } = circumstances;
         let Ready { carrier, endpoint, connections, caveats } = ready;
         let mut witness = Witness::new(sink);
         if let Some(costs) = costs {
@@ -119,7 +119,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         for caveat in caveats {
             witness.event(&Event::Doubt { caveat });
         }
-        witness.watch(&plan.watch, &endpoint);
+        witness.watch(&plan.watch, &endpoint, watchers);
         let pauses = plan.longest_pauses();
         Self { reset, connections_limit: connections, pauses, ..Self::with(carrier, witness, stop) }
     }
@@ -281,13 +281,18 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         Done { number, result, answered, interrupted }
     }
 
+    /// Whether the last load would be made by more than it was, who might not be the limit.
+    pub fn grows(&mut self) -> bool {
+        self.engine.grow()
+    }
+
     /// Tells what a trial meant.
     pub fn judged(&mut self, done: Done, judgement: &Judgement) {
         let calm = judgement.good && judgement.invalid.is_empty() && done.result.purpose != Purpose::Recovery;
         if calm && let Some(median) = done.result.total.response.quantile(0.5) {
             self.baseline = Some(self.baseline.map_or(median, |b| b.min(median)));
         }
-        self.witness.hear();
+        self.witness.hear_out();
         self.witness.event(&Event::TrialDone {
             trial: done.number,
             result: Box::new(done.result),

@@ -81,6 +81,12 @@ pub(crate) fn find<C: Carrier>(
             }
             continue;
         }
+        let judgement = search.judge(&done.result);
+        if judgement.invalid.iter().any(|caveat| caveat.doubt.is_generator()) && conductor.grows() {
+            // The same by more of them says more.
+            conductor.judged(done, &judgement);
+            continue;
+        }
         let judgement = search.take(&done.result);
         let overloaded = !judgement.good;
         let came_back = !matches!(done.result.recovery, Recovery::Not(_));

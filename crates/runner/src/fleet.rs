@@ -4,27 +4,29 @@
 mod asked;
 mod entrance;
 mod gather;
+mod grow;
 mod hand;
 mod pods;
 mod ssh;
+mod watchers;
 
-pub use asked::{FleetAsked, WORKERS_MOST};
+pub use asked::{FleetAsked, WatchersAsked};
 pub use entrance::Entrance;
+pub(crate) use watchers::Watchers;
 
 use crate::conductor::Ready;
 use crate::{Error, Stop, preflight};
 use cluster::Workforce;
 use engine::{Carrier, Endpoint, Job, LEAD, Moment, Wish};
-use fleet::{Absence, Duty, Instruction, Ledger, Loops, Move, Muster, SLICE_LATE, Tidings};
+use fleet::{Absence, Duty, FleetRole, Instruction, Ledger, Loops, Move, Muster, SLICE_LATE, Tidings};
+use grow::Cost;
 use hand::Hand;
-use link::{Duplex, News, Post};
+use link::{News, Post};
 use plan::{Plan, Target};
 use record::{Caveat, Counted, FleetMember, LostMember, Slice, Worked};
 use schedule::Offer;
+use ssh::Arriving;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use units::Nanos;
 
@@ -37,6 +39,8 @@ const SETTLE_SPARE: Nanos = Nanos::from_secs(5);
 pub(crate) struct Fleet {
     post: Post,
     plan: Plan,
+    /// Those that this process trusts: what it believes, they do.
+    authorities: Option<Vec<u8>>,
     asked: FleetAsked,
     /// What is asked of the target; none where its name is known to others only.
     job: Option<Job>,
@@ -44,18 +48,20 @@ pub(crate) struct Fleet {
     hands: BTreeMap<u32, Hand>,
     /// What there is of it in a cluster.
     workforce: Option<Workforce>,
-    /// Somebody wants the end: nobody is waited for any more.
-    stop: Stop,
     /// How often one was started in a row that did not come.
     starts: BTreeMap<u32, u32>,
-    /// Those that are on their way, and how that ended.
-    arriving: (Sender<Arrived>, Receiver<Arrived>),
-    /// Nobody waits for these any more.
-    given_up: Arc<AtomicBool>,
+    /// Those that are on their way.
+    arriving: Arriving,
     /// What is doubtful about those that are ready, until it is told.
     caveats: Vec<Caveat>,
     /// Why one of them cannot do its part, until that is told.
     refusal: Option<String>,
+    /// Nobody is waited for once this is asked.
+    stop: Stop,
+    /// What the last load cost whoever made it.
+    cost: Option<Cost>,
+    /// Some have come since each was told its share.
+    are_more: bool,
     /// Who took part when that was told last.
     told: Vec<FleetMember>,
     /// Of what was begun last: it is never the same twice.
@@ -63,9 +69,6 @@ pub(crate) struct Fleet {
     /// Of the first arrival of the next trial, counted over the whole run.
     next_number: u64,
 }
-
-/// A worker's number, and the way to it, or why there is none.
-type Arrived = (u32, Result<Duplex, String>);
 
 /// One trial while it lasts.
 struct Course {
@@ -98,23 +101,26 @@ impl Fleet {
             preflight::first_answer(job)?;
         }
         let endpoint = job.as_ref().map_or_else(Endpoint::null, |job| job.endpoint.clone());
-        let post =
-            Post::open(crate::BUILD, &plan.generator.cores).map_err(|why| Error::Fleet(why.to_string()))?;
+        let post = Post::open(crate::BUILD, FleetRole::Worker, &plan.generator.cores)
+            .map_err(|why| Error::Fleet(why.to_string()))?;
+        let authorities = engine::authorities(target)?;
         let plan = Plan { target: target.clone(), ..plan.clone() };
         let connections = u64::from(plan.generator.connections);
         let mut fleet = Self {
             post,
             plan,
+            authorities,
             job,
             hands: (0..asked.workers()).map(|number| (number, Hand::default())).collect(),
             workforce: None,
-            stop: stop.clone(),
             asked: asked.clone(),
             starts: BTreeMap::new(),
-            arriving: channel(),
-            given_up: Arc::default(),
+            arriving: Arriving::new(),
             caveats: Vec::new(),
             refusal: None,
+            stop: stop.clone(),
+            cost: None,
+            are_more: false,
             told: Vec::new(),
             trial: 0,
             next_number: 0,
@@ -125,7 +131,7 @@ impl Fleet {
         let at_home = fleet.job.as_ref().map(|job| &job.endpoint).filter(|endpoint| endpoint.is_local());
         let at_home = at_home.filter(|_| *target != Target::Null).map(Endpoint::describe);
         fleet.workforce = pods::raised(asked, target, at_home)?;
-        fleet.start_missing()?;
+        fleet.start_missing(&|| stop.asked())?;
         // Who was interrupted waits for nobody: the run ends as one that was, with whoever is there.
         if !stop.asked() {
             fleet.is_complete()?;
@@ -200,7 +206,9 @@ impl Fleet {
             }
             News::Told(Tidings::Over { trial, at, slices, worked: mut did }) if trial == told_of => {
                 did.member = number;
-                did.clock = self.post.reading(number, now).map_or(Nanos::ZERO, |clock| clock.bound);
+                let before = self.hands.get(&number).and_then(|hand| hand.clock);
+                let clock = self.post.reading(number, now).or(before);
+                did.clock = clock.map_or(Nanos::ZERO, |clock| clock.bound);
                 worked.insert(number, *did);
                 ledger.over(number, at, slices);
                 muster.over(number, at);
@@ -209,6 +217,13 @@ impl Fleet {
                 leaving.insert(number, (now - muster.start(), why.clone()));
                 self.hear(Some((number, News::Told(Tidings::Leaving { why }))));
                 muster.stop(now);
+            }
+            // It may make another line, and tell then what it counted meanwhile.
+            News::Gone(why) if self.is_cut(number, &why) => {}
+            News::Joined(hello) if self.comes_back(number, &hello) => {
+                if let Some(at) = muster.stopped() {
+                    self.post.send(number, Instruction::Stop { trial: told_of, at });
+                }
             }
             News::Gone(why) => {
                 self.hear(Some((number, News::Gone(why))));
@@ -232,7 +247,14 @@ impl Fleet {
         for (member, absence) in muster.absent() {
             let (at, why) = match absence {
                 Absence::Unready => (Nanos::ZERO, "it did not say in time that it would begin".to_owned()),
-                Absence::Behind(until) => (*until, format!("it told of nothing for more than {SLICE_LATE}")),
+                Absence::Behind(until) => {
+                    let cut = self.hands.get(&member).and_then(|hand| hand.cut.as_ref());
+                    let why = match cut {
+                        Some((_, why)) => format!("{why}; it was not back within {SLICE_LATE}"),
+                        None => format!("it told of nothing for more than {SLICE_LATE}"),
+                    };
+                    (*until, why)
+                }
                 Absence::Gone(at, why) => (*at, why.clone()),
             };
             lost.entry(member).or_insert((at, why));
@@ -263,9 +285,15 @@ impl Carrier for Fleet {
         on_slice: &mut dyn FnMut(&Slice),
         wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
     ) -> Counted {
+        self.await_cut();
+        if std::mem::take(&mut self.are_more) {
+            self.share_anew();
+        }
+        self.grow_for(offer);
         if self.there().len() < self.hands.len() {
             // Why one does not start again stands in its hand.
-            let _ = self.start_missing();
+            let stop = self.stop.clone();
+            let _ = self.start_missing(&|| stop.asked());
         } else {
             self.agree();
         }
@@ -326,6 +354,7 @@ impl Carrier for Fleet {
         };
         self.next_number += counted.total.due.max(taken);
         counted.members = course.worked.into_values().collect();
+        self.cost = Cost::of(offer, &counted.members).or(self.cost);
         counted.lost = lost;
         counted
     }
@@ -341,7 +370,13 @@ impl Carrier for Fleet {
                 Some((number, News::Told(Tidings::Settled { trial: which }))) if *which == trial => {
                     awaited.retain(|member| member != number);
                 }
-                Some((number, News::Gone(_))) => awaited.retain(|member| member != number),
+                Some((number, News::Gone(why))) if !self.is_cut(*number, why) => {
+                    awaited.retain(|member| member != number);
+                }
+                // What it was told may have been lost.
+                Some((number, News::Joined(_))) => {
+                    self.post.send(*number, Instruction::Settle { limit });
+                }
                 _ => {}
             }
             self.hear(news);
@@ -374,13 +409,19 @@ impl Carrier for Fleet {
         self.told.clone_from(&members);
         Some(members)
     }
+
+    fn grow(&mut self) -> bool {
+        self.grow_after()
+    }
 }
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        self.given_up.store(true, Ordering::Relaxed);
+        self.arriving.give_up();
         self.tell_all(|| Instruction::Leave);
-        self.hands.values_mut().for_each(Hand::leave);
+        for hand in self.hands.values_mut() {
+            hand.leave(hand.is_there());
+        }
     }
 }
 

@@ -23,11 +23,12 @@ mod simulated;
 mod stop;
 mod storm;
 mod tasks;
+mod watcher;
 mod witness;
 mod worker;
 mod working_set;
 
-pub use crate::fleet::{Entrance, FleetAsked, WORKERS_MOST};
+pub use crate::fleet::{Entrance, FleetAsked, WatchersAsked};
 pub use attempt::{attempt, design};
 pub use connections::{Connections, connections};
 pub use listening::Listening;
@@ -38,10 +39,11 @@ pub use record::exit;
 pub use stop::Stop;
 pub use storm::{Storming, storm};
 pub use tasks::{Crowding, threads};
+pub use watcher::{OwnWatch, watch_by, watch_for};
 pub use worker::{join, work};
 pub use working_set::{Cached, WorkingSet, working_set};
 
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, Watchers};
 use conductor::{Conductor, Ready};
 use discreet::Discreet;
 use engine::Carrier;
@@ -167,6 +169,8 @@ pub struct Around<'a> {
     pub costs: Option<&'a Costs>,
     /// Who makes the load; none: this process.
     pub fleet: Option<&'a FleetAsked>,
+    /// Who watches the target; none: this process.
+    pub watchers: Option<&'a WatchersAsked>,
 }
 
 /// Carries the plan out, from the first event to the last. Every run that began ends with
@@ -174,10 +178,10 @@ pub struct Around<'a> {
 pub fn conduct(plan: &Plan, around: Around<'_>, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
     recorded(id::new_id(), Title::of(plan), version, None, sink, |sink| {
         setup::started(plan, sink, stop, |plan, sink, reset| {
-            let Around { costs, fleet } = around;
+            let Around { costs, fleet, watchers } = around;
             let circumstances =
                 Circumstances { reset, curve: true, costs, fleet, ..Circumstances::default() };
-            measure(plan, sink, stop, circumstances)
+            measure(plan, watchers, sink, stop, circumstances)
         })
     })
 }
@@ -299,6 +303,8 @@ pub(crate) struct Circumstances<'a> {
     pub costs: Option<&'a Costs>,
     /// Who makes the load.
     pub fleet: Option<&'a FleetAsked>,
+    /// Who watches the target, if not this process.
+    pub watchers: Option<Watchers>,
     /// What becomes of what is open at its end.
     pub after: After,
 }
@@ -306,11 +312,14 @@ pub(crate) struct Circumstances<'a> {
 /// One load or one search against a target that is there, or is the built-in service.
 fn measure(
     plan: &Plan,
+    watchers: Option<&WatchersAsked>,
     sink: &mut dyn Sink,
     stop: &Stop,
     circumstances: Circumstances<'_>,
 ) -> Result<(Verdict, u8), Error> {
     let (_demo, target) = demo::start_if_asked(plan)?;
+    let watchers = watchers.map(|asked| Watchers::ready(plan, &target, asked, stop)).transpose()?;
+    let circumstances = Circumstances { watchers, ..circumstances };
     match circumstances.fleet {
         None => carry_out(plan, Ready::here(plan, &target)?, sink, stop, circumstances),
         Some(asked) => carry_out(plan, Fleet::ready(plan, &target, asked, stop)?, sink, stop, circumstances),

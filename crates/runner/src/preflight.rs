@@ -16,7 +16,12 @@ const SAYS_LENGTH: usize = 120;
 ///
 /// Fails if the name does not resolve or certificates cannot be read.
 pub fn job(plan: &Plan, target: &Target) -> Result<Job, Error> {
-    let endpoint = Endpoint::of(target)?;
+    job_trusting(plan, target, None)
+}
+
+/// The same, where these authorities are trusted instead of those that this machine names.
+pub(crate) fn job_trusting(plan: &Plan, target: &Target, authorities: Option<&[u8]>) -> Result<Job, Error> {
+    let endpoint = Endpoint::trusting(target, authorities)?;
     let mut generator = plan.generator.clone();
     if let Task::Run(Load::Closed { connections, .. }) = plan.task {
         generator.connections = connections;

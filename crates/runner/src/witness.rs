@@ -1,12 +1,14 @@
 //! Everything that is said of a run passes here: to the sink, and into the recording from which it is
-//! judged what gave first. And the watch over the target, which is asked beside the load.
+//! judged what gave first. And those who watch the target, which are asked beside the load.
 
 use crate::Sink;
+use crate::fleet::Watchers;
 use diagnosis::Recording;
 use engine::Endpoint;
-use observe::{Sighting, Watch, Where};
-use record::watch::{Missing, Watched};
+use observe::{Watch, Where};
+use record::watch::{Missing, Sighting, Watched};
 use record::{Cause, Event, NoFinding, Verdict};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// A closer look is waited for no longer than this: it is one more witness, not the verdict.
@@ -14,18 +16,22 @@ const LOOK_LIMIT: Duration = Duration::from_secs(4);
 /// Closer looks in one run: each stops the target a moment.
 const LOOKS: usize = 3;
 
-/// The sink with its memory, and the watch.
+/// The sink with its memory, and those who watch.
 pub(crate) struct Witness<'a> {
     sink: &'a mut dyn Sink,
     recording: Recording,
+    /// On this machine.
     watch: Option<Watch>,
+    /// On others.
+    watchers: Option<Watchers>,
     /// A virtual machine may be asked.
     attach: bool,
     /// For what it was looked at more closely.
     looked_for: Vec<Option<Cause>>,
     /// When a look was asked for that has not come.
     awaited: Option<Instant>,
-    has_java: bool,
+    /// Where the service is a Java virtual machine.
+    java_at: BTreeSet<String>,
 }
 
 impl<'a> Witness<'a> {
@@ -34,10 +40,11 @@ impl<'a> Witness<'a> {
             sink,
             recording: Recording::default(),
             watch: None,
+            watchers: None,
             attach: false,
             looked_for: Vec::new(),
             awaited: None,
-            has_java: false,
+            java_at: BTreeSet::new(),
         }
     }
 
@@ -52,59 +59,87 @@ impl<'a> Witness<'a> {
     }
 
     /// Begins to watch what is at this address, as asked. That it is not possible ends no run: it is said.
-    pub fn watch(&mut self, asked: &plan::Watch, endpoint: &Endpoint) {
+    pub fn watch(&mut self, asked: &plan::Watch, endpoint: &Endpoint, watchers: Option<Watchers>) {
+        self.attach = asked.attach;
+        if watchers.is_some() {
+            self.watchers = watchers;
+            let (_, kept) = asked.parted();
+            if kept.asks_others() {
+                self.takes(observe::ask(&kept), "what is asked with a password");
+            }
+            self.hear();
+            return;
+        }
         let place = match (endpoint.address(), endpoint.path()) {
             (Some(address), _) => Where::Tcp(vec![address]),
             (None, Some(path)) => Where::Unix(path.to_owned()),
             // There is no target.
             (None, None) => return,
         };
-        if !asked.on {
-            return;
+        if asked.on {
+            self.takes(observe::start(asked, &place), "the target");
         }
-        self.attach = asked.attach;
-        match observe::start(asked, &place) {
+    }
+
+    fn takes(&mut self, started: std::io::Result<Watch>, what: &str) {
+        match started {
             Ok(watch) => self.watch = Some(watch),
             Err(why) => {
-                let missing = vec![Missing::new("the target", format!("it cannot be watched: {why}"))];
-                self.event(&Event::WatchStarted {
-                    watched: Box::new(Watched { missing, ..Watched::default() }),
-                });
+                let missing = vec![Missing::new(what, format!("it cannot be watched: {why}"))];
+                let watched = Box::new(Watched { missing, ..Watched::default() });
+                self.event(&Event::WatchStarted { place: String::new(), watched });
             }
         }
     }
 
+    /// A trial begins within [`engine::LEAD`].
     pub fn begin(&mut self, trial: u32) {
         self.hear();
+        self.watchers.iter_mut().for_each(|watchers| watchers.begin(trial));
         if let Some(watch) = &self.watch {
             watch.begin(trial);
         }
     }
 
+    /// Its load is over.
     pub fn end(&mut self) {
+        self.watchers.iter_mut().for_each(Watchers::end);
         if let Some(watch) = &self.watch {
             watch.end();
         }
         self.hear();
     }
 
-    /// Passes on what the watch has seen since it was last asked.
+    /// Says what was seen.
     pub fn hear(&mut self) {
-        let seen: Vec<Sighting> = self.watch.iter().flat_map(Watch::seen).collect();
+        let here = |seen| (String::new(), seen);
+        let mut seen: Vec<_> = self.watch.iter().flat_map(Watch::seen).map(here).collect();
+        seen.extend(self.watchers.iter_mut().flat_map(Watchers::seen));
         self.pass(seen);
     }
 
-    fn pass(&mut self, seen: Vec<Sighting>) {
-        for seen in seen {
+    /// The same once others have told all of the load that is over.
+    pub fn hear_out(&mut self) {
+        self.watchers.iter_mut().for_each(Watchers::settle);
+        self.hear();
+    }
+
+    fn pass(&mut self, seen: Vec<(String, Sighting)>) {
+        for (place, seen) in seen {
             let event = match seen {
                 Sighting::Watched(watched) => {
-                    self.has_java = watched.subjects.first().is_some_and(|subject| subject.java.is_some());
-                    Event::WatchStarted { watched }
+                    let is_java = watched.subjects.first().is_some_and(|subject| subject.java.is_some());
+                    if is_java && watched.lost.is_none() {
+                        self.java_at.insert(place.clone());
+                    } else {
+                        self.java_at.remove(&place);
+                    }
+                    Event::WatchStarted { place, watched }
                 }
-                Sighting::Window(trial, window) => Event::Observed { trial, window },
+                Sighting::Window(trial, window) => Event::Observed { trial, place, window },
                 Sighting::Look(trial, look) => {
                     self.awaited = None;
-                    Event::Looked { trial, look }
+                    Event::Looked { trial, place, look }
                 }
             };
             self.event(&event);
@@ -115,7 +150,9 @@ impl<'a> Witness<'a> {
     /// virtual machine wait and nobody can see for what, the machine is asked, once for each cause that it looks like.
     pub fn look_closer(&mut self) {
         self.hear();
-        let Some(watch) = self.watch.as_ref().filter(|_| self.attach && self.has_java) else { return };
+        if !self.attach || self.java_at.is_empty() {
+            return;
+        }
         let glance = diagnosis::glance(&self.recording);
         let unclear = glance.none == Some(NoFinding::Unexplained)
             || glance.cause().is_some_and(|cause| {
@@ -125,7 +162,8 @@ impl<'a> Witness<'a> {
                 )
             });
         if unclear && self.looked_for.len() < LOOKS && !self.looked_for.contains(&glance.cause()) {
-            watch.look();
+            self.watch.iter().for_each(Watch::look);
+            self.watchers.iter().for_each(Watchers::look);
             self.looked_for.push(glance.cause());
             self.awaited = Some(Instant::now());
         }
@@ -138,8 +176,13 @@ impl<'a> Witness<'a> {
             std::thread::sleep(Duration::from_millis(20));
             self.hear();
         }
-        let Some(watch) = self.watch.take() else { return };
-        self.pass(watch.finish());
+        self.hear_out();
+        let (watch, watchers) = (self.watch.take(), self.watchers.take());
+        if watch.is_none() && watchers.is_none() {
+            return;
+        }
+        let here = |seen| (String::new(), seen);
+        self.pass(watch.into_iter().flat_map(Watch::finish).map(here).collect());
         self.recording.came_to(came_to);
         let diagnosis = Box::new(diagnosis::diagnose(&self.recording));
         self.event(&Event::Diagnosed { diagnosis });

@@ -1,10 +1,13 @@
 //! A worker: an engine that does what a coordinator tells it, and is loaded by nobody else.
 
+mod line;
+
 use crate::{Error, machine, preflight};
 use engine::{Engine, TrialPart, Wish};
 use fleet::{Duty, FirstTry, FleetRole, Hello, Instruction, PROTOCOL, Tidings};
+use line::Line;
 use link::{Duplex, JoinFile, Wire};
-use plan::{Plan, Target};
+use plan::{Parcel, Target};
 use record::{Caveat, Slice};
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -25,8 +28,9 @@ const SILENT: Nanos = Nanos::from_secs(6);
 /// # Errors
 /// If nobody is there any more.
 pub fn work(from: OwnedFd, to: OwnedFd, asked: &Arc<AtomicBool>) -> io::Result<()> {
-    let wire = Wire::over(Duplex::pipes(from, to), hello(), &[]).map_err(io::Error::other)?;
-    obey(wire, asked).map_err(io::Error::other)
+    let hello = hello(FleetRole::Worker);
+    let wire = Wire::over(Duplex::pipes(from, to), hello, &[]).map_err(io::Error::other)?;
+    obey(Line::of(wire, None), asked).map_err(io::Error::other)
 }
 
 /// The same for the coordinator that a join file names. `joined` is told where that is, once it has let this in.
@@ -34,27 +38,31 @@ pub fn work(from: OwnedFd, to: OwnedFd, asked: &Arc<AtomicBool>) -> io::Result<(
 /// # Errors
 /// In words: if the file is none, nobody is there, or it is not let in.
 pub fn join(file: &str, asked: &Arc<AtomicBool>, joined: &mut dyn FnMut(&str)) -> Result<(), String> {
-    let words = |why: link::Error| match why {
-        link::Error::Gone(why) => format!("{why}; a join file lets in as long as its run goes on"),
-        why => why.to_string(),
-    };
     let file: JoinFile = file.parse().map_err(words)?;
-    let wire = Wire::join(&file, hello(), &[]).map_err(words)?;
+    let wire = Wire::join(&file, hello(FleetRole::Worker), &[]).map_err(words)?;
     joined(&file.at);
-    obey(wire, asked).map_err(|why| why.to_string())
+    obey(Line::of(wire, Some(file)), asked).map_err(|why| why.to_string())
 }
 
-fn obey(wire: Wire, asked: &Arc<AtomicBool>) -> Result<(), link::Error> {
-    let mut worker = Worker { wire: RefCell::new(wire), engine: None, asked: Arc::clone(asked), trial: 0 };
-    worker.obey()
+fn obey(line: Line, asked: &Arc<AtomicBool>) -> Result<(), link::Error> {
+    let (line, asked) = (RefCell::new(line), Arc::clone(asked));
+    Worker { line, engine: None, asked, trial: 0, later: None }.obey()
+}
+
+/// Why somebody does not come in by a file.
+pub(crate) fn words(why: link::Error) -> String {
+    match why {
+        link::Error::Gone(why) => format!("{why}; a join file lets in as long as its run goes on"),
+        why => why.to_string(),
+    }
 }
 
 /// Who this is.
-fn hello() -> Hello {
+pub(crate) fn hello(role: FleetRole) -> Hello {
     Hello {
         protocol: PROTOCOL,
         build: crate::BUILD.to_owned(),
-        role: FleetRole::Worker,
+        role,
         member: None,
         place: machine::describe().host,
         machine: machine::start(),
@@ -63,21 +71,24 @@ fn hello() -> Hello {
 }
 
 struct Worker {
-    wire: RefCell<Wire>,
+    line: RefCell<Line>,
     engine: Option<Engine>,
     asked: Arc<AtomicBool>,
     /// The trial that was begun last.
     trial: u64,
+    /// What came in a trial and is for when it is over.
+    later: Option<Instruction>,
 }
 
 impl Worker {
     fn obey(&mut self) -> Result<(), link::Error> {
         loop {
-            let heard = self.hear(LOOK)?;
+            let later = self.later.take();
+            let heard = if later.is_some() { later } else { self.hear(LOOK)? };
             match heard {
                 Some(Instruction::Leave) => return Ok(()),
                 Some(Instruction::Welcome { parcel, cores, tries, .. }) => {
-                    let answer = self.ready(parcel.plan, cores, tries);
+                    let answer = self.ready(*parcel, cores, tries);
                     self.tell(answer);
                 }
                 Some(Instruction::Arm(duty)) => self.carry(&duty)?,
@@ -88,7 +99,12 @@ impl Worker {
                     | Instruction::Stop { .. }
                     | Instruction::Abandon
                     | Instruction::Heard { .. }
-                    | Instruction::Alive,
+                    | Instruction::Alive
+                    // For watchers.
+                    | Instruction::Watch(_)
+                    | Instruction::WatchFrom { .. }
+                    | Instruction::WatchUntil { .. }
+                    | Instruction::LookCloser,
                 )
                 | None => {}
             }
@@ -104,17 +120,16 @@ impl Worker {
     }
 
     fn hear(&self, within: Duration) -> Result<Option<Instruction>, link::Error> {
-        self.wire.borrow_mut().next(within)
+        self.line.borrow_mut().next(within)
     }
 
     fn tell(&self, tidings: Tidings) {
-        // That nobody is there any more is heard where something is waited for.
-        let _ = self.wire.borrow_mut().send(tidings);
+        self.line.borrow_mut().send(tidings);
     }
 
     /// Makes ready for the plan.
-    fn ready(&mut self, plan: Plan, cores: Vec<u32>, tries: FirstTry) -> Tidings {
-        match prepared(plan, cores, tries) {
+    fn ready(&mut self, parcel: Parcel, cores: Vec<u32>, tries: FirstTry) -> Tidings {
+        match prepared(parcel, cores, tries) {
             Ok(Prepared { engine, caveats, beside }) => {
                 let loops = engine.loops();
                 self.engine = Some(engine);
@@ -132,6 +147,7 @@ impl Worker {
         self.tell(Tidings::Armed { trial });
         let (stop_at, gone, left) = (Cell::new(Nanos::ZERO), RefCell::new(None), Cell::new(false));
         let (told, ended, cancelled) = (Cell::new(0), Cell::new(false), Cell::new(false));
+        let later = RefCell::new(None);
         let part = TrialPart {
             start_ns: duty.start.0,
             first_number: duty.first_number,
@@ -152,7 +168,11 @@ impl Worker {
                         ended.set(true);
                     }
                     Ok(Some(Instruction::Cancel { trial: which })) if which == trial => cancelled.set(true),
-                    Ok(Some(Instruction::Leave)) => ended.set(true),
+                    // Who is welcomed once more was given up: what it does counts for nothing.
+                    Ok(Some(said @ (Instruction::Leave | Instruction::Welcome { .. }))) => {
+                        *later.borrow_mut() = Some(said);
+                        ended.set(true);
+                    }
                     Ok(Some(_)) => {}
                     Ok(None) => break,
                     Err(why) => *gone.borrow_mut() = Some(why),
@@ -161,12 +181,14 @@ impl Worker {
             if self.is_asked() && !left.replace(true) {
                 self.tell(leaving());
             }
-            let silent = self.wire.borrow().silent_for() > SILENT;
+            let line = self.line.borrow();
+            let silent = line.silent_for() > SILENT || line.is_full();
             let ends = ended.get() || cancelled.get() || left.get() || silent || gone.borrow().is_some();
             if ends { Wish::Stop } else { Wish::GoOn }
         };
         let counted = engine.part(&duty.offer, &part, duty.drain, &mut on_slice, &mut wish);
         self.engine = Some(engine);
+        self.later = later.take();
         if let Some(gone) = gone.take() {
             return Err(gone);
         }
@@ -181,10 +203,15 @@ impl Worker {
     /// Waits until the target has answered everything.
     fn settle(&mut self, limit: Nanos) -> Result<(), link::Error> {
         let (abandoned, gone) = (Cell::new(false), RefCell::new(None));
+        let later = RefCell::new(None);
         if let Some(mut engine) = self.engine.take() {
             engine::Carrier::settle(&mut engine, limit, &|| {
                 match self.hear(Duration::ZERO) {
-                    Ok(Some(Instruction::Abandon | Instruction::Leave)) => abandoned.set(true),
+                    Ok(Some(Instruction::Abandon)) => abandoned.set(true),
+                    Ok(Some(said @ (Instruction::Leave | Instruction::Welcome { .. }))) => {
+                        *later.borrow_mut() = Some(said);
+                        abandoned.set(true);
+                    }
                     Ok(_) => {}
                     Err(why) => *gone.borrow_mut() = Some(why),
                 }
@@ -192,12 +219,14 @@ impl Worker {
             });
             self.engine = Some(engine);
         }
+        self.later = later.take();
         self.tell(Tidings::Settled { trial: self.trial });
         gone.take().map_or(Ok(()), Err)
     }
 }
 
-fn leaving() -> Tidings {
+/// That it goes before the run is over.
+pub(crate) fn leaving() -> Tidings {
     Tidings::Leaving { why: "it was told to end (SIGTERM)".to_owned() }
 }
 
@@ -210,11 +239,12 @@ struct Prepared {
 }
 
 /// The engine for the plan; else why not, and whether that is because the target is out of reach.
-fn prepared(mut plan: Plan, cores: Vec<u32>, tries: FirstTry) -> Result<Prepared, (Error, bool)> {
+fn prepared(parcel: Parcel, cores: Vec<u32>, tries: FirstTry) -> Result<Prepared, (Error, bool)> {
+    let Parcel { mut plan, authorities } = parcel;
     let secrets = plan.secrets();
     plan.generator.cores = cores;
     let prepare = || {
-        let mut job = preflight::job(&plan, &plan.target)?;
+        let mut job = preflight::job_trusting(&plan, &plan.target, authorities.as_deref())?;
         let caveats = preflight::fit_connections(&mut job)?;
         match tries {
             _ if plan.target == Target::Null => {}

@@ -35,7 +35,7 @@ pub use doctor::DoctorArgs;
 pub use explain::{ExplainArgs, Explained, explained};
 pub use export::ExportArgs;
 pub use find::Level;
-pub use fleet::{FleetArgs, no_fleet};
+pub use fleet::{PodArgs, fleet_of, manifests_of, no_fleet, watchers_of};
 pub use image::ImageArgs;
 pub use label::{KeepArgs, LabelArgs, distinct};
 pub use load::{FindArgs, ModeArgs, RunArgs, nothing_plan, text, variable};
@@ -47,7 +47,7 @@ pub use selftest::SelftestArgs;
 pub use storm::{ProcessesArgs, StormArgs, StormRequest};
 pub use target::TargetArgs;
 pub use tasks::ThreadsArgs;
-pub use watch::{WatchCommand, Watching, Whom};
+pub use watch::{WatchCommand, Watching, WatchingFor, Whom};
 pub use worker::WorkerArgs;
 pub use working_set::WorkingSetArgs;
 

@@ -2,7 +2,7 @@
 
 mod tried;
 
-use crate::args::{Common, DoctorArgs, FleetArgs};
+use crate::args::{Common, DoctorArgs, PodArgs};
 use crate::{Failure, result};
 use anyhow::anyhow;
 use record::{Allowance, Bearing};
@@ -15,8 +15,8 @@ const WATCH: Duration = Duration::from_millis(500);
 
 /// Looks, judges and says; nothing is changed.
 pub fn doctor(args: &DoctorArgs, common: &Common) -> Result<u8, Failure> {
-    if let Some((fleet, tries)) = args.cluster() {
-        return cluster(&fleet, tries, common);
+    if let Some((place, pods, tries)) = args.cluster() {
+        return cluster(place.as_deref(), &pods, tries, common);
     }
     let rows = ::doctor::examine(Path::new("/"), std::process::id(), WATCH);
     let machine = runner::machine();
@@ -30,13 +30,17 @@ fn code(rows: &[Allowance]) -> u8 {
 }
 
 /// The same of a cluster.
-fn cluster(fleet: &FleetArgs, tries: bool, common: &Common) -> Result<u8, Failure> {
-    let Some(site) = fleet.site().map_err(|why| anyhow!(why))? else { return Ok(exit::MET) };
-    let (place, mut rows) = (site.describe(), site.examine().map_err(|why| anyhow!(why))?);
+fn cluster(place: Option<&str>, pods: &PodArgs, tries: bool, common: &Common) -> Result<u8, Failure> {
+    let site = pods.site(place).map_err(|why| anyhow!(why))?;
+    let (described, mut rows) = (site.describe(), site.examine().map_err(|why| anyhow!(why))?);
     if tries && code(&rows) == exit::MET {
-        rows.extend(tried::tried(fleet)?);
+        rows.extend(tried::tried(place, pods)?);
     }
     let is_tried = tries && rows.iter().any(|row| row.name == tried::WORKERS);
-    result(|| view::cluster_lines(&place, &rows, is_tried), || view::cluster_json(&place, &rows), common)?;
+    result(
+        || view::cluster_lines(&described, &rows, is_tried),
+        || view::cluster_json(&described, &rows),
+        common,
+    )?;
     Ok(code(&rows))
 }

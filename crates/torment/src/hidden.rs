@@ -3,20 +3,22 @@
 
 use crate::interrupt;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 
 /// What one of them does.
 type Command = fn() -> io::Result<()>;
 
 /// Each with what it does.
-const HIDDEN: [(&str, Command); 6] = [
+const HIDDEN: [(&str, Command); 7] = [
     // Starts and ends what a plan names, and outlives torment to clean up.
     ("guard", service::guard),
     // Makes its part of a load, as a coordinator tells it.
     ("worker", worker),
     // Removes what a run has in a cluster once that is over.
     ("sweeper", || cluster::sweep(io::stdin(), io::stdout())),
+    // Watches a target, as a coordinator tells it.
+    ("watcher", watcher),
     // Measures what the machine costs.
     ("prober", probe::work),
     // Has the threads of `find threads`.
@@ -26,9 +28,18 @@ const HIDDEN: [(&str, Command); 6] = [
 ];
 
 fn worker() -> io::Result<()> {
-    let asked = interrupt::asked()?;
-    let ends = (io::stdin().as_fd().try_clone_to_owned()?, io::stdout().as_fd().try_clone_to_owned()?);
-    runner::work(ends.0, ends.1, &asked)
+    let (from, to) = ends()?;
+    runner::work(from, to, &interrupt::asked()?)
+}
+
+fn watcher() -> io::Result<()> {
+    let (from, to) = ends()?;
+    runner::watch_for(from, to, &interrupt::asked()?)
+}
+
+/// The line to a coordinator.
+fn ends() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok((io::stdin().as_fd().try_clone_to_owned()?, io::stdout().as_fd().try_clone_to_owned()?))
 }
 
 /// Before anything else of torment is set up: they must have one thread only, and no other reader of their arguments.

@@ -1,4 +1,4 @@
-//! The file that lets workers into a run. It is there as long as the run is.
+//! The files that let workers and watchers into a run. They are there as long as the run is.
 
 use crate::{Failure, wrong};
 use anyhow::{Context, anyhow};
@@ -7,34 +7,36 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// Where it is written, for whoever reads along.
-pub const NAME: &str = "run.join";
+/// What lets workers in, and what lets watchers in: where that is written, for whoever reads along.
+pub const WORKERS: &str = "run.join";
+pub const WATCHERS: &str = "watch.join";
 /// Only its owner reads it.
 const OWNERS: u32 = 0o600;
 
 /// Held as long as it lets in: then it is removed.
 pub struct Invitation {
+    name: &'static str,
     /// Locked, so that no other run takes its place.
     _file: File,
 }
 
 impl Invitation {
     /// Writes it into the folder where torment is run. What an earlier run left there is replaced, nothing else.
-    pub fn write(text: &str) -> Result<Self, Failure> {
-        let cannot = || format!("cannot write {NAME} here");
+    pub fn write(name: &'static str, text: &str) -> Result<Self, Failure> {
+        let cannot = || format!("cannot write {name} here");
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
             .mode(OWNERS)
-            .open(NAME)
+            .open(name)
             .with_context(cannot)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(wrong(anyhow!(
-                    "{NAME} is of a run that goes on: start this one in another folder"
+                    "{name} is of a run that goes on: start this one in another folder"
                 )));
             }
             Err(TryLockError::Error(why)) => return Err(Failure::from(why)),
@@ -43,19 +45,19 @@ impl Invitation {
         file.read_to_end(&mut before).with_context(cannot)?;
         if !before.is_empty() && !before.starts_with(first.as_bytes()) {
             return Err(wrong(anyhow!(
-                "{NAME} is another file than torment's: start this run in another folder"
+                "{name} is another file than torment's: start this run in another folder"
             )));
         }
         file.set_permissions(Permissions::from_mode(OWNERS)).with_context(cannot)?;
         file.set_len(0).with_context(cannot)?;
         std::io::Seek::rewind(&mut file).with_context(cannot)?;
         file.write_all(text.as_bytes()).with_context(cannot)?;
-        Ok(Self { _file: file })
+        Ok(Self { name, _file: file })
     }
 }
 
 impl Drop for Invitation {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(Path::new(NAME));
+        let _ = std::fs::remove_file(Path::new(self.name));
     }
 }

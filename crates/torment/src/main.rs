@@ -87,14 +87,14 @@ fn main() -> ExitCode {
     }
     let result = match args.action {
         Action::Find(find) => match &find.level {
-            None => measure::measure(|read| find.plan(read), &find.fleet, &find.how, &common),
+            None => measure::measure(|read| find.plan(read), &find.fleet.pods, &find.how, &common),
             Some(Level::Connections(args)) => connections::find(args, &common),
             Some(Level::Processes(args)) => storm::find(args, &common),
             Some(Level::Threads(args)) => tasks::threads(args, &common),
             Some(Level::WorkingSet(args)) => working_set::find(args, &common),
         },
         Action::Run(run) if run.storm.is_asked() => storm::run(&run.storm, run.programs(), &run.how, &common),
-        Action::Run(run) => measure::measure(|read| run.plan(read), &run.fleet, &run.how, &common),
+        Action::Run(run) => measure::measure(|read| run.plan(read), &run.fleet.pods, &run.how, &common),
         Action::Try(args) => attempt::attempt(&args, &common),
         Action::Probe(args) => probe::probe(&args, &common),
         Action::Compare(args) => compare::compare(&args, &common),
@@ -106,6 +106,7 @@ fn main() -> ExitCode {
         Action::Serve(args) => page::serve(&args, &common),
         Action::Report(args) => report::report(&args, &common),
         Action::Export(args) => export::export(&args, &common),
+        Action::Watch(whom) if whom.is_for_a_run() => watch::join(|read| whom.watching_for(read), &common),
         Action::Watch(whom) => watch::watch(|read| whom.watching(read), &common),
         Action::List(args) => runs::list(&args, &common),
         Action::Name(args) => runs::name(&args, &common),

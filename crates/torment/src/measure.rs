@@ -1,15 +1,15 @@
 //! `find` and `run`: plan, faces, store; then the runner does the work.
 
 use crate::aloud::Aloud;
-use crate::args::{Common, FleetArgs, KeepArgs, ModeArgs};
-use crate::invitation::{Invitation, NAME};
+use crate::args::{Common, KeepArgs, ModeArgs, PodArgs, fleet_of, manifests_of, watchers_of};
+use crate::invitation::{Invitation, WATCHERS, WORKERS};
 use crate::label::labelled;
 use crate::page::{self, Beside};
 use crate::{Failure, bytes, forms, interrupt, kept, paper, result, runs, wrong};
 use anyhow::{Context, anyhow};
 use plan::{Error, Plan, ReadFile};
 use record::Event;
-use runner::{Around, FleetAsked, Outcome, Sink, Stop, exit};
+use runner::{Around, Entrance, FleetAsked, Outcome, Sink, Stop, WatchersAsked, exit};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use store::{Recording, Store};
@@ -19,7 +19,7 @@ use view::{Progress, RunView, Text, Tone, run_json, summary};
 /// Makes the plan, shows it, and carries it out.
 pub fn measure(
     plan: impl FnOnce(ReadFile<'_>) -> Result<Plan, Error>,
-    fleet: &FleetArgs,
+    pods: &PodArgs,
     how: &ModeArgs,
     common: &Common,
 ) -> Result<u8, Failure> {
@@ -30,32 +30,64 @@ pub fn measure(
     if announced(&plan, how.dry_run, common)? {
         return Ok(exit::MET);
     }
-    if let Some(manifests) = fleet.manifests(&plan).map_err(wrong)? {
+    if let Some(manifests) = manifests_of(&plan, pods).map_err(wrong)? {
         print!("{manifests}");
         return Ok(exit::MET);
     }
-    let fleet = fleet.asked(&plan).map_err(wrong)?;
+    let fleet = fleet_of(&plan, pods).map_err(wrong)?;
+    let watchers = watchers_of(&plan).map_err(wrong)?;
     let store = store(how.keep.no_store, common)?;
     let costs = store.as_ref().and_then(runs::costs);
-    let _invitation = invited(fleet.as_ref(), common)?;
+    let _invitations = invited(fleet.as_ref(), watchers.as_ref(), common)?;
     carry_out_as(&how.keep, store, &plan.generator.cores, common, |faces, stop| {
-        let around = Around { costs: costs.as_ref(), fleet: fleet.as_ref() };
+        let around = Around { costs: costs.as_ref(), fleet: fleet.as_ref(), watchers: watchers.as_ref() };
         runner::conduct(&plan, around, env!("CARGO_PKG_VERSION"), faces, stop)
     })
 }
 
-/// Writes what lets workers in, and says how they come.
-fn invited(fleet: Option<&FleetAsked>, common: &Common) -> Result<Option<Invitation>, Failure> {
-    let Some(FleetAsked::Join { workers, entrance }) = fleet else { return Ok(None) };
-    let invitation = Invitation::write(entrance.file())?;
-    let (who, whose) = match workers {
-        1 => ("a worker".to_owned(), "its machine"),
-        _ => (format!("{workers} workers"), "their machines"),
-    };
+/// Writes what lets workers and watchers in, and says how they come.
+fn invited(
+    fleet: Option<&FleetAsked>,
+    watchers: Option<&WatchersAsked>,
+    common: &Common,
+) -> Result<Vec<Invitation>, Failure> {
+    let mut invitations = Vec::new();
+    if let Some(FleetAsked::Join { workers, entrance, .. }) = fleet {
+        let whose = if *workers == 1 { "its machine" } else { "their machines" };
+        invitations.push(invite(WORKERS, entrance, &number_of(*workers, "worker"), whose, "worker", common)?);
+    }
+    if let Some(WatchersAsked::Join { watchers, entrance }) = watchers {
+        let whose = if *watchers == 1 { "the target's machine" } else { "the target's machines" };
+        invitations.push(invite(
+            WATCHERS,
+            entrance,
+            &number_of(*watchers, "watcher"),
+            whose,
+            "watch",
+            common,
+        )?);
+    }
+    Ok(invitations)
+}
+
+fn invite(
+    name: &'static str,
+    entrance: &Entrance,
+    who: &str,
+    whose: &str,
+    command: &str,
+    common: &Common,
+) -> Result<Invitation, Failure> {
+    let invitation = Invitation::write(name, entrance.file())?;
     let words =
-        format!("waits for {who}: copy {NAME} to {whose}, and run there: torment worker --join {NAME}");
+        format!("waits for {who}: copy {name} to {whose}, and run there: torment {command} --join {name}");
     described(vec![words], false, common)?;
-    Ok(Some(invitation))
+    Ok(invitation)
+}
+
+/// `a worker`, `2 workers`.
+fn number_of(count: u32, what: &str) -> String {
+    if count == 1 { format!("a {what}") } else { format!("{count} {what}s") }
 }
 
 /// Says the plan in words. Whether that is all, for only the plan was asked for: then it is printed too.

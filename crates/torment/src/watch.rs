@@ -1,15 +1,18 @@
 //! `watch`: looks at a process without load, and prints who waits for what.
 
 mod child;
+mod joined;
 mod port;
+
+pub use joined::join;
 
 use crate::args::{Common, Format, Watching, Whom};
 use crate::{Failure, bytes, interrupt, result, wrong};
 use anyhow::anyhow;
 use child::Child;
-use observe::{Sighting, Where};
+use observe::Where;
 use plan::{Error, ReadFile};
-use record::watch::{Watched, Window};
+use record::watch::{Sighting, Watched, Window};
 use runner::exit;
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -36,12 +39,7 @@ pub fn watch(
     let mut child = None;
     let target = match &watching.whom {
         Whom::Process(pid) => {
-            if !is_there(*pid) {
-                return Err(anyhow!(
-                    "there is no process {pid}; torment watch :8080 finds the process that listens at a port"
-                )
-                .into());
-            }
+            is_running(*pid)?;
             asked.pids = vec![*pid];
             Where::Nowhere
         }
@@ -191,6 +189,15 @@ fn with_head(windows: &[Window], watched: &Watched) -> Vec<Text> {
     let mut lines = vec![Text::empty().and(Tone::Faint, head), Text::empty()];
     lines.extend(who_waits(windows, watched));
     lines
+}
+
+/// That there is something to watch.
+fn is_running(pid: u32) -> Result<(), Failure> {
+    if is_there(pid) {
+        return Ok(());
+    }
+    Err(anyhow!("there is no process {pid}; torment watch :8080 finds the process that listens at a port")
+        .into())
 }
 
 /// Whether a process lives; one that ended and nobody has waited for does not.

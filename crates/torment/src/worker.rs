@@ -8,15 +8,7 @@ use std::io::Read;
 
 /// Works until the run is over, or somebody asks for the end.
 pub fn worker(args: &WorkerArgs, common: &Common) -> Result<u8, Failure> {
-    let text = if args.join == "-" {
-        let mut text = Vec::new();
-        std::io::stdin().read_to_end(&mut text).context("standard input cannot be read")?;
-        text
-    } else {
-        bytes(&args.join).map_err(|why| anyhow!(why))?
-    };
-    let text =
-        String::from_utf8(text).map_err(|_| anyhow!("'{}' is no join file: it is not UTF-8", args.join))?;
+    let text = join_file(&args.join)?;
     let asked = interrupt::asked()?;
     runner::join(&text, &asked, &mut |at| {
         if !common.quiet {
@@ -25,4 +17,16 @@ pub fn worker(args: &WorkerArgs, common: &Common) -> Result<u8, Failure> {
     })
     .map_err(|why| anyhow!(why))?;
     Ok(exit::MET)
+}
+
+/// What a join file says; `-` is standard input.
+pub fn join_file(name: &str) -> Result<String, Failure> {
+    let text = if name == "-" {
+        let mut text = Vec::new();
+        std::io::stdin().read_to_end(&mut text).context("standard input cannot be read")?;
+        text
+    } else {
+        bytes(name).map_err(|why| anyhow!(why))?
+    };
+    Ok(String::from_utf8(text).map_err(|_| anyhow!("'{name}' is no join file: it is not UTF-8"))?)
 }

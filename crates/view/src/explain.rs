@@ -2,10 +2,11 @@
 //! what was looked at, what was watched, and what could not be seen.
 
 use crate::document::{Section, Table, indented};
+use crate::run::on;
 use crate::verdict::{arithmetic, chain, confidence, evidence, none, prediction, sentences, unsaid};
 use crate::watched::{Figure, amount, anyone, average, figure, not_observable, subject_name};
-use crate::{RunView, Text, Tone, Trial};
-use record::watch::{Asker, Level, Look, Role, Subject, ThreadsAt, Watched};
+use crate::{PlaceSeen, RunView, Text, Tone, Trial};
+use record::watch::{Asker, Level, Look, Role, Subject, ThreadsAt};
 use record::{Cause, Confidence, Diagnosis, Finding};
 use units::{Nanos, Share, grouped};
 
@@ -30,18 +31,27 @@ pub fn explain(view: &RunView) -> Vec<Text> {
 
 /// What stands behind a verdict beside its findings: the figures of each step, what was looked at, who was watched, what was not.
 pub(crate) fn rest(view: &RunView) -> Vec<Section> {
-    let nobody = Watched::default();
-    let steps = steps(view, view.watched.as_ref().unwrap_or(&nobody));
     let unless = view.diagnosis.iter().flat_map(|diagnosis| &diagnosis.unless);
+    let named = |id: &str, title: &str, place: &PlaceSeen| {
+        Section::named(
+            id,
+            &if place.name.is_empty() { title.to_owned() } else { format!("{title}, on {}", place.name) },
+        )
+    };
+    let of_place = |place: &PlaceSeen| {
+        [
+            named("steps", "step by step", place).table(steps(view, place)),
+            named("looks", "snapshots", place).texts(place.looks.iter().flat_map(look)),
+            named("watched", "watched", place).texts(who(place)),
+        ]
+    };
+    let places = view.places.iter().flat_map(of_place);
     let sections = [
-        Section::named("steps", "step by step").table(steps),
-        Section::named("looks", "snapshots").texts(view.looks.iter().flat_map(look)),
-        Section::named("watched", "watched").texts(who(view)),
         Section::named("unseen", "not observable, so not ruled out").texts(unseen(view)),
         Section::named("unless", "what would change this verdict")
             .texts(unless.map(|text| Text::at(1).then(text))),
     ];
-    sections.into_iter().filter_map(Section::kept).collect()
+    places.chain(sections).filter_map(Section::kept).collect()
 }
 
 /// What a new verdict changes about the stored one, in one line.
@@ -65,10 +75,10 @@ pub fn changed(stored: Option<&Diagnosis>, anew: &Diagnosis) -> Text {
 
 /// Why there is no verdict.
 pub(crate) fn no_verdict(view: &RunView) -> &'static str {
-    match (&view.watched, view.running) {
+    match (view.places.is_empty(), view.running) {
         (_, true) => "no verdict yet: the run is still going",
-        (None, _) => "nothing was watched in this run, so what gave first is unknown",
-        (Some(_), _) => "the run ended before it was judged: try --again",
+        (true, _) => "nothing was watched in this run, so what gave first is unknown",
+        (false, _) => "the run ended before it was judged: try --again",
     }
 }
 
@@ -124,7 +134,11 @@ pub(crate) fn finding_head(index: usize, finding: &Finding, diagnosis: &Diagnosi
         1 if diagnosis.tie => "as likely: ".to_owned(),
         _ => "also: ".to_owned(),
     };
-    let mut about = format!(" · {} confidence", finding.confidence.word());
+    let on = on(&finding.place);
+    let mut about = format!("{on} · {} confidence", finding.confidence.word());
+    if !finding.also_at.is_empty() {
+        about += &format!(" · also on {}", finding.also_at.join(", "));
+    }
     if let Some(cause) = finding.follows_from {
         about += &format!(" · follows from {}", cause.words());
     }
@@ -173,12 +187,12 @@ pub(crate) fn how_confident(confidence: Confidence) -> String {
 }
 
 /// A row for each trial that was watched.
-fn steps(view: &RunView, watched: &Watched) -> Table {
+fn steps(view: &RunView, place: &PlaceSeen) -> Table {
     let mut table =
         Table::with_text_last(&["trial", "offered", "p99", "in flight", "CPU", "ready", "most wait"]);
-    for (number, window) in &view.watched_trials {
+    for (number, window) in &place.trials {
         let trial = view.trials.iter().find(|trial| trial.number == *number);
-        let Some(figure) = figure(window, watched) else { continue };
+        let Some(figure) = figure(window, &place.watched) else { continue };
         let dash = || "–".to_owned();
         let p99 = trial.and_then(|t| t.figures.response()).map_or_else(dash, |t| t.quantiles.p99.to_string());
         let flight = trial.and_then(|t| t.figures.outstanding).map_or_else(dash, |o| average(o.mean));
@@ -268,9 +282,9 @@ fn place(at: &ThreadsAt) -> String {
     format!("{} × {} {} in {}{asked}", at.threads, at.group, at.state, at.frame)
 }
 
-/// Who is watched, and how.
-fn who(view: &RunView) -> Vec<Text> {
-    let Some(watched) = &view.watched else { return Vec::new() };
+/// Who is watched there, and how.
+fn who(place: &PlaceSeen) -> Vec<Text> {
+    let watched = &place.watched;
     let mut lines: Vec<Text> =
         watched.subjects.iter().filter(|subject| subject.pid > 0).map(subject).collect();
     if let Some(postgres) = &watched.postgres {
@@ -288,7 +302,7 @@ fn who(view: &RunView) -> Vec<Text> {
         let text = format!("{} looks at the threads a second{late}", average(watched.sweeps_per_second));
         lines.push(Text::at(1).and(Tone::Faint, text));
     }
-    let changes = view.watched_trials.iter().flat_map(|(trial, window)| {
+    let changes = place.trials.iter().flat_map(|(trial, window)| {
         let text = move |change: &String| format!("in trial {trial}: {change}");
         window.changes.iter().map(text)
     });
@@ -310,21 +324,37 @@ fn subject(subject: &Subject) -> Text {
 /// What could not be seen.
 fn unseen(view: &RunView) -> Vec<Text> {
     let mut lines = Vec::new();
-    if let Some(watched) = &view.watched {
-        lines.extend(
-            watched.missing.iter().map(|missing| {
-                Text::at(1).then(format!("{}: ", missing.what)).and(Tone::Faint, &missing.why)
-            }),
+    let mut said: Vec<String> = Vec::new();
+    for place in &view.places {
+        let (watched, on) = (
+            &place.watched,
+            if place.name.is_empty() { String::new() } else { format!("on {}, ", place.name) },
         );
-        if watched.level == Level::Outside && lines.is_empty() && !anyone(watched) {
+        let told =
+            watched.missing.iter().map(|missing| (format!("{on}{}", missing.what), missing.why.clone()));
+        let lost = watched.lost.iter().map(|lost| (lost_words(place), lost.to_string()));
+        let before = lines.len();
+        for (what, why) in told.chain(lost) {
+            lines.push(Text::at(1).then(format!("{what}: ")).and(Tone::Faint, why));
+            said.push(what);
+        }
+        if watched.level == Level::Outside
+            && lines.len() == before
+            && view.is_alone(place)
+            && !anyone(watched)
+        {
             lines.extend(not_observable(watched));
         }
     }
-    let said: Vec<&str> = view.watched.iter().flat_map(|w| &w.missing).map(|m| m.what.as_str()).collect();
     for unseen in view.diagnosis.iter().flat_map(|diagnosis| &diagnosis.unseen) {
-        if !said.iter().any(|what| unseen.starts_with(what)) {
+        if !said.iter().any(|what| unseen.starts_with(what.as_str())) {
             lines.push(Text::at(1).then(unseen));
         }
     }
     lines
+}
+
+/// As the diagnosis begins to say it.
+fn lost_words(place: &PlaceSeen) -> String {
+    format!("What happened on {}", place.name)
 }

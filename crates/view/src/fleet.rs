@@ -1,7 +1,7 @@
 //! Who made a load together, and who was lost: nothing of a run that one process made.
 
 use crate::json::values::{micros, rate_value, seconds};
-use crate::{RunView, Text, Tone};
+use crate::{PlaceSeen, RunView, Text, Tone};
 use record::{FleetMember, LostMember, Worked};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -53,6 +53,18 @@ pub(crate) fn asked(members: &[FleetMember]) -> String {
     }
 }
 
+/// What asks for the same watchers again; nothing of a run that was watched by who made it.
+pub(crate) fn watched_from(places: &[PlaceSeen]) -> String {
+    let hosts: Vec<&str> = places.iter().filter_map(|place| place.watched.on.strip_prefix("ssh:")).collect();
+    let joined = places.iter().filter(|place| place.watched.on == "join").count();
+    match (hosts.is_empty(), joined) {
+        (false, _) => format!(" --watch-on ssh:{}", hosts.join(",")),
+        (true, 0) => String::new(),
+        (true, 1) => " --watch-on join".to_owned(),
+        (true, count) => format!(" --watch-on join --watchers {count}"),
+    }
+}
+
 /// How much of its time the busiest of them worked, in any trial.
 fn busiest(view: &RunView) -> Option<Share> {
     let workers = view.trials.iter().flat_map(|trial| &trial.members);
@@ -91,6 +103,7 @@ pub(crate) fn json(view: &RunView) -> Value {
 mod tests {
     use super::*;
     use record::Event;
+    use record::watch::Watched;
     use units::Nanos;
 
     fn member(number: u32, place: &str) -> FleetMember {
@@ -100,6 +113,24 @@ mod tests {
 
     fn told(view: &RunView) -> Vec<String> {
         lines(view, "fleet      ").iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn who_watched_is_asked_for_again() {
+        let place = |on: &str| {
+            let watched = Watched { on: on.to_owned(), ..Watched::default() };
+            PlaceSeen { watched, ..PlaceSeen::default() }
+        };
+        for (on, expected) in [
+            (&[""][..], ""),
+            (&["ssh:root@b", "ssh:c"], " --watch-on ssh:root@b,c"),
+            (&["", "ssh:b"], " --watch-on ssh:b"),
+            (&["join"], " --watch-on join"),
+            (&["join", "join"], " --watch-on join --watchers 2"),
+        ] {
+            let places: Vec<PlaceSeen> = on.iter().map(|on| place(on)).collect();
+            assert_eq!(watched_from(&places), expected);
+        }
     }
 
     #[test]

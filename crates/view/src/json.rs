@@ -49,6 +49,7 @@ pub fn run_json(view: &RunView) -> Value {
     put("skipped_events", json!(view.skipped));
     put("diagnosis", watched::diagnosis(view.diagnosis.as_ref()));
     put("watched", watched::watched(view));
+    put("also_watched", watched::also_watched(view));
     let verdict = end.and_then(|e| e.verdict.as_ref());
     if !view.measured.is_empty() || view.conditions.is_some() {
         put("conditions", json!(view.conditions));

@@ -59,7 +59,7 @@ pub use markdown::markdown;
 pub use ongoing::Ongoing;
 pub use progress::{Progress, trial_line};
 pub use reason::{TrialState, why_bad};
-pub use run::{Current, Kind, RunView, Stretch};
+pub use run::{Current, Kind, PlaceSeen, RunView, Stretch};
 pub use second::Second;
 pub use seconds::seconds_grid;
 pub use sketch::sketch;

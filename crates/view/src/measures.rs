@@ -98,8 +98,8 @@ impl Measures {
                 add(&mut self.done, &result.total);
                 self.now = Slice::default();
             }
-            Event::WatchStarted { watched } => self.seen.watch(watched),
-            Event::Observed { window, .. } => self.seen.see(window),
+            Event::WatchStarted { place, watched } => self.seen.watch(place, watched),
+            Event::Observed { place, window, .. } => self.seen.see(place, window),
             _ => {}
         }
     }

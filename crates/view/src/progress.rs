@@ -77,10 +77,12 @@ impl Progress {
                 let text = format!("fleet: {}", fleet::stands(members, None)?);
                 Some(Text::empty().and(Tone::Faint, text))
             }
-            Event::WatchStarted { watched } => {
+            Event::WatchStarted { place, watched } => {
                 let text = who_is_watched(watched);
-                let said = before.watched.as_ref().is_some_and(|watched| who_is_watched(watched) == text);
-                (!said).then(|| Text::empty().and(Tone::Faint, text))
+                let before = before.place(place).map(|before| who_is_watched(&before.watched));
+                let head = if place.is_empty() { String::new() } else { format!("on {place}: ") };
+                let tone = if watched.lost.is_some() { Tone::Warn } else { Tone::Faint };
+                (before.as_ref() != Some(&text)).then(|| Text::empty().and(tone, format!("{head}{text}")))
             }
             Event::Probing(Probing { table, figures, expected }) => {
                 Some(Text::empty().and(Tone::Faint, format!("{table}: {figures} figures, about {expected}")))
@@ -130,6 +132,9 @@ fn of_experiment(before: &RunView, event: &Event) -> Vec<Text> {
 
 /// Who is watched, and what of them cannot be.
 fn who_is_watched(watched: &Watched) -> String {
+    if let Some(lost) = &watched.lost {
+        return format!("nothing is known {lost}");
+    }
     let there = watched.subjects.iter().filter(|subject| subject.pid > 0);
     let names = there.map(subject_name);
     let asked = watched.postgres.as_ref().map(|postgres| format!("PostgreSQL at {}", postgres.address));

@@ -1,5 +1,6 @@
 mod fold;
 
+use crate::watched::anyone;
 use crate::{Figures, PartFigures, Second, Trial, Words};
 use diagnosis::{Freezes, Stillness};
 use record::watch::{Look, Watched, Window};
@@ -88,6 +89,31 @@ pub enum Kind {
     WorkingSet,
 }
 
+/// What was seen at one place, of those where somebody watched.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PlaceSeen {
+    /// The machine's name; empty: where torment is.
+    pub name: String,
+    /// What is watched there.
+    pub watched: Watched,
+    /// All that was seen in each trial, as one window; 0 is no trial.
+    pub trials: BTreeMap<u32, Window>,
+    /// What was looked at once.
+    pub looks: Vec<Look>,
+}
+
+impl PlaceSeen {
+    /// Behind what is said of it: ` on b`; nothing where torment is.
+    pub fn on(&self) -> String {
+        on(&self.name)
+    }
+}
+
+/// As [`PlaceSeen::on`], of a name.
+pub(crate) fn on(place: &str) -> String {
+    if place.is_empty() { String::new() } else { format!(" on {place}") }
+}
+
 /// A run as far as its events tell: fold them in their order with [`RunView::fold`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunView {
@@ -105,14 +131,8 @@ pub struct RunView {
     pub caveats: Vec<Caveat>,
     /// The last seconds of load, the oldest first.
     pub seconds: VecDeque<Second>,
-    /// What is watched; none if nothing is.
-    pub watched: Option<Watched>,
-    /// What was seen in the last second.
-    pub window: Option<Window>,
-    /// All that was seen in each trial, as one window; 0 is no trial.
-    pub watched_trials: BTreeMap<u32, Window>,
-    /// What was looked at once.
-    pub looks: Vec<Look>,
+    /// Where the target is watched, in the order in which that began; nowhere if nothing is.
+    pub places: Vec<PlaceSeen>,
     /// What gave first.
     pub diagnosis: Option<Diagnosis>,
     /// What tells whether the target stood still.
@@ -209,6 +229,21 @@ impl RunView {
     pub fn parts<'a>(&'a self, load: &'a Trial) -> impl Iterator<Item = (&'a str, &'a PartFigures)> {
         let names = self.started.iter().flat_map(|started| &started.parts).map(String::as_str);
         names.zip(&load.figures.parts)
+    }
+
+    /// What was seen at a place, if anything was.
+    pub fn place(&self, name: &str) -> Option<&PlaceSeen> {
+        self.places.iter().find(|place| place.name == name)
+    }
+
+    /// The place at which a process of the target was found: the first of several.
+    pub fn main_place(&self) -> Option<&PlaceSeen> {
+        self.places.iter().find(|place| anyone(&place.watched)).or(self.places.first())
+    }
+
+    /// Whether nobody watched anywhere else.
+    pub(crate) fn is_alone(&self, place: &PlaceSeen) -> bool {
+        self.places.iter().all(|other| other.name == place.name)
     }
 
     /// Whether the target stood still, how often, how long, and what it did then; none if it did not.

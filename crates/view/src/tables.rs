@@ -145,9 +145,10 @@ impl Tables {
                 rows.extend(self.buckets(*trial, &result.total));
             }
             Event::Bounds { limits } => rows.extend(self.trial(limits)),
-            Event::Observed { trial, window } if self.wants(Table::Samples) => {
+            Event::Observed { trial, place, window } if self.wants(Table::Samples) => {
                 let at = self.at(*trial, window.from.as_secs_f64());
-                let seen = samples::of(&at, self.view.watched.as_ref(), window);
+                let watched = self.view.place(place).map(|seen| &seen.watched);
+                let seen = samples::of(&at, place, watched, window);
                 rows.extend(seen.iter().map(|sample| (Table::Samples, self.samples.row(sample))));
             }
             Event::Measured { figure } if self.wants(Table::Figures) => {

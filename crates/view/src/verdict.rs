@@ -19,12 +19,23 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
         Some(diagnosis) => none(diagnosis).into_iter().collect(),
         None => Vec::new(),
     };
-    if let Some(watched) = view.watched.as_ref().filter(|watched| !anyone(watched)) {
+    for place in view.places.iter().filter(|place| !anyone(&place.watched)) {
+        // Beside others only a database is asked from here.
+        if place.name.is_empty() && !view.is_alone(place) {
+            continue;
+        }
         // Why is said instead of that.
-        if let Some(why) = not_observable(watched).into_iter().next() {
+        if let Some(why) = not_observable(&place.watched).into_iter().next() {
             lines
                 .retain(|_| view.diagnosis.as_ref().is_none_or(|d| d.none != Some(NoFinding::NotObservable)));
             lines.push(why);
+        }
+    }
+    for place in &view.places {
+        let Some(lost) = &place.watched.lost else { continue };
+        if !lines.iter().any(|line| line.to_string().contains(&lost.to_string())) {
+            let text = format!("watcher lost{}: ", place.on());
+            lines.push(Text::empty().and(Tone::Warn, text).then(format!("nothing is known {lost}")));
         }
     }
     let id = view.started.as_ref().map_or("last", |started| started.id.0.as_str());

@@ -5,9 +5,11 @@ mod alone;
 mod checks;
 mod nginx;
 mod postgres;
+mod relay;
 mod server;
 
 pub use alone::is_alone;
 pub use checks::{Check, checks};
 pub use nginx::Nginx;
 pub use postgres::{Postgres, Unavailable};
+pub use relay::Relay;

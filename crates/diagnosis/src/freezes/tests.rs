@@ -130,7 +130,11 @@ fn fold(
         stillness.fold(&Event::SliceDone { trial: number, slice: Box::new(slice) });
     }
     for window in windows {
-        stillness.fold(&Event::Observed { trial: number, window: Box::new(window.clone()) });
+        stillness.fold(&Event::Observed {
+            trial: number,
+            place: String::new(),
+            window: Box::new(window.clone()),
+        });
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
         let text = format!("arrivals were taken up {} late at p99", time(own_delay));
         found = found.evidence(fact(text).seen(own_delay * 1e3, DELAY_LEAST * 1e3, "ms", source::LOAD));
     }
-    if case.bad.seen() > 0.0 {
+    if case.bad.seen() > 0.0 && !case.is_elsewhere() {
         let waited = case.bad.per_second(own.loops_run_delay_ns) / 1e9;
         let text = format!(
             "its loops used {} processors and waited {} of the time for one",
@@ -60,7 +60,7 @@ const PORTS_SHARE: f64 = 0.8;
 /// Whether next to nothing of the machine is idle, and the target has most of what is used.
 fn target_fills_the_machine(case: &Case<'_>) -> bool {
     let all = &case.bad.all;
-    let Some(host) = &all.host else { return false };
+    let Some(host) = all.host.as_ref().filter(|_| !case.is_elsewhere()) else { return false };
     let seconds = all.length().0.max(1) as f64;
     let idle = (host.idle_ns + host.iowait_ns) as f64 / seconds;
     let busy = f64::from(host.cpus) - idle;

@@ -122,11 +122,25 @@ pub fn judge_knowing(costs: Option<Costs>, watched: Watched, loads: Vec<Load>) -
 }
 
 pub fn recorded(costs: Option<Costs>, watched: Watched, loads: Vec<Load>) -> Recording {
+    recorded_at(costs, vec![Seen { place: "", watched, windows: Vec::new() }], loads)
+}
+
+/// What was seen at a place: a window for each load, if it is not the one that stands with the load.
+pub struct Seen {
+    pub place: &'static str,
+    pub watched: Watched,
+    pub windows: Vec<Window>,
+}
+
+pub fn recorded_at(costs: Option<Costs>, places: Vec<Seen>, loads: Vec<Load>) -> Recording {
     let mut recording = Recording::default();
     if let Some(costs) = costs {
         recording.fold(&Event::Known { costs });
     }
-    recording.fold(&Event::WatchStarted { watched: Box::new(watched) });
+    for Seen { place, watched, .. } in &places {
+        let (place, watched) = ((*place).to_owned(), Box::new(watched.clone()));
+        recording.fold(&Event::WatchStarted { place, watched });
+    }
     for (number, load) in (1..).zip(loads) {
         let rate = Rate(load.rate);
         recording.fold(&Event::TrialStarted {
@@ -155,9 +169,11 @@ pub fn recorded(costs: Option<Costs>, watched: Watched, loads: Vec<Load>) -> Rec
             recording.fold(&Event::SliceDone { trial: number, slice: Box::new(slice.clone()) });
             total.merge_after(&slice);
             let (from, to) = (Nanos::from_secs(index.into()), Nanos::from_secs(u64::from(index) + 1));
-            let seen = load.each.get(index as usize).unwrap_or(&load.window);
-            let window = Window { from, to, ..seen.clone() };
-            recording.fold(&Event::Observed { trial: number, window: Box::new(window) });
+            for Seen { place, windows, .. } in &places {
+                let own = windows.get(number as usize - 1).or(load.each.get(index as usize));
+                let window = Box::new(Window { from, to, ..own.unwrap_or(&load.window).clone() });
+                recording.fold(&Event::Observed { trial: number, place: (*place).to_owned(), window });
+            }
         }
         recording.fold(&Event::TrialDone {
             trial: number,

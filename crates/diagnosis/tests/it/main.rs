@@ -1,4 +1,5 @@
 //! Rules, and what they make of recordings.
 
 mod hand;
+mod places;
 mod rules;

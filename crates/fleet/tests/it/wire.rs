@@ -2,12 +2,18 @@
 
 use crate::machine::slices;
 use plan::{Arrivals, Command, Draft, Parcel, Stage};
+use record::watch::{
+    FutexOp, Group, Host, Look, Missing, Postgres, Sessions, Sighting, State, Subject, SubjectWindow,
+    ThreadsAt, Wait, Watched, WatcherLost, Window,
+};
 use record::{Caveat, Doubt, Failure, Grounds, Slice, Worked};
 use schedule::{Offer, Schedule};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
-use torment_fleet::{Duty, FirstTry, FleetRole, FromMember, Hello, Instruction, PROTOCOL, Tidings, ToMember};
+use torment_fleet::{
+    Duty, FirstTry, FleetRole, FromMember, Hello, Instruction, PROTOCOL, Tidings, ToMember, WatchDuty,
+};
 use units::{Nanos, Rate};
 
 fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(message: &T) -> usize {
@@ -89,6 +95,67 @@ fn what_a_member_tells() {
         assert_eq!(rmp_serde::to_vec(&role).expect("it can be written")[1..], *role.name().as_bytes());
     }
     check(&FromMember::Time { asked: Nanos(1), heard: Nanos(2), told: Nanos(3) });
+}
+
+#[test]
+fn what_watchers_are_told_and_tell() {
+    let asked = plan::Watch { pids: vec![7], command: Some("app.jar".to_owned()), ..plan::Watch::default() };
+    let at = vec!["10.0.0.5:80".parse().expect("an address"), "[::1]:80".parse().expect("an address")];
+    let duty = WatchDuty { asked, at, port: Some(80), path: Some("/run/s".into()) };
+    for instruction in [
+        Instruction::Watch(Box::new(duty)),
+        Instruction::WatchFrom { trial: 1, at: Nanos::MAX },
+        Instruction::WatchUntil { at: Nanos(5) },
+        Instruction::LookCloser,
+    ] {
+        check(&ToMember::Told(instruction));
+    }
+    let lost = WatcherLost { trial: 2, at: None, why: "x".to_owned() };
+    let subject = Subject { pid: 9, java: Some("25".to_owned()), cpus: 0.5, ..Subject::default() };
+    let watched = Watched {
+        subjects: vec![subject],
+        missing: vec![Missing::new("a", "b")],
+        on: "ssh:b".to_owned(),
+        lost: Some(lost),
+        ..Watched::default()
+    };
+    let other = || "x".to_owned();
+    let waits = [
+        Wait::Running,
+        Wait::Futex { op: FutexOp::Other, within_s: Some(30), shared: true },
+        Wait::Peer { address: other() },
+        Wait::Client,
+        Wait::Accept,
+        Wait::Events,
+        Wait::Sleep,
+        Wait::Disk { what: other() },
+        Wait::PageFault,
+        Wait::Pipe,
+        Wait::Child,
+        Wait::Other { what: other() },
+        Wait::Unknown,
+    ];
+    let states = waits.map(|wait| State { wait, threads: 0.1 }).to_vec();
+    let group = Group { name: "exec-N".to_owned(), states, ..Group::default() };
+    let sessions = Sessions { state: other(), wait_type: Some(other()), wait_event: None, count: 0.5 };
+    let window = Window {
+        subjects: vec![SubjectWindow { groups: vec![group], cpu_ns: u64::MAX, ..SubjectWindow::default() }],
+        host: Some(Host { cpus: 2, ..Host::default() }),
+        postgres: Some(Postgres { sessions: vec![sessions], ..Postgres::default() }),
+        to: Nanos::from_secs(1),
+        ..Window::default()
+    };
+    let at = ThreadsAt { group: other(), state: other(), frame: other(), asked_by: None, threads: 3 };
+    let look = Look::Threads { pid: 9, took_ns: 5, at: vec![at] };
+    for seen in [
+        Sighting::Watched(Box::new(watched)),
+        Sighting::Window(3, Box::new(window)),
+        Sighting::Look(3, look),
+        Sighting::Look(3, Look::Refused { of: other(), why: other() }),
+    ] {
+        check(&FromMember::Told(Tidings::Seen(Box::new(seen))));
+    }
+    check(&FromMember::Told(Tidings::SeenAll));
 }
 
 /// A second of 50,000 requests, whose times lie where those of a service do.

@@ -24,7 +24,7 @@ fn hello(build: &str) -> Hello {
 }
 
 fn post() -> Post {
-    Post::open("1.0", &[]).expect("there is room for a thread")
+    Post::open("1.0", FleetRole::Worker, &[]).expect("there is room for a thread")
 }
 
 /// Joins on a thread of its own: whoever joins waits for whoever lets in.

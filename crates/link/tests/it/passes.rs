@@ -107,6 +107,14 @@ fn whoever_is_of_another_run_role_or_build_is_refused_and_both_are_told_why() {
     let error = refused(file(&ours, FleetRole::Watcher, at), hello("1.0"));
     assert!(matches!(&error, Error::Refused(why) if why.contains("not let in a worker")), "{error}");
     assert!(turned_away(&mut post)[0].contains("not let in a worker"));
+    // The right file of the right run, at the wrong door.
+    let watcher = fleet::Hello { role: FleetRole::Watcher, ..hello("1.0") };
+    let error = refused(file(&ours, FleetRole::Watcher, at), watcher);
+    assert!(
+        matches!(&error, Error::Refused(why) if why.contains("only a worker can come in here")),
+        "{error}"
+    );
+    assert!(turned_away(&mut post)[0].contains("only a worker"));
     // Another build.
     let error = refused(file(&ours, FleetRole::Worker, at), hello("0.9"));
     assert!(matches!(&error, Error::Refused(why) if why.contains("the same build")), "{error}");

@@ -21,11 +21,6 @@ pub(crate) struct Found {
     pub missing: Vec<Missing>,
 }
 
-/// Whether processes are named, whoever listens.
-pub(crate) fn is_named(asked: &Watch) -> bool {
-    !asked.pids.is_empty() || asked.cgroup.is_some() || asked.command.is_some()
-}
-
 /// The processes that are named.
 pub(crate) fn named(asked: &Watch) -> Found {
     let mut found = Found::default();
@@ -105,7 +100,7 @@ fn commands(part: &str) -> Vec<u32> {
 /// The sockets that listen where the target is.
 pub(crate) fn listeners(target: &Where) -> HashSet<u64> {
     match target {
-        Where::Nowhere => HashSet::new(),
+        Where::Nowhere | Where::Elsewhere => HashSet::new(),
         Where::Tcp(addresses) => {
             let here: Vec<SocketAddr> = addresses.iter().copied().filter(|at| is_here(at.ip())).collect();
             if here.is_empty() {
@@ -159,6 +154,7 @@ pub(crate) fn serving(target: &Where, inodes: &HashSet<u64>) -> Found {
             why("where the target runs is unknown; name its process with --pid".to_owned());
             return found;
         }
+        Where::Elsewhere => return found,
         Where::Unix(path) => path.display().to_string(),
         Where::Tcp(addresses) => {
             let list: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();

@@ -1,11 +1,11 @@
 //! A database and its metrics, watched from a trial's begin to its end as a run does it.
 
 use plan::Database;
-use record::watch::{Look, Watched, Window};
+use record::watch::{Look, Sighting, Watched, Window};
 use std::net::TcpListener;
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
-use torment_observe::{Sighting, Watch, Where, start};
+use torment_observe::{Watch, Where, start};
 
 /// For whatever is to come on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);

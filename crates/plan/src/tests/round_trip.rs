@@ -274,8 +274,51 @@ fn watch() -> impl Strategy<Value = Watch> {
     })
 }
 
+/// Of what goes together.
+fn fleet(is_null: bool, is_watched: bool) -> impl Strategy<Value = FleetPlan> {
+    let ssh = |hosts: &[&str]| FleetPlace::Ssh(hosts.iter().map(|host| (*host).to_owned()).collect());
+    let join = || prop_oneof![Just(FleetPlace::Join(None)), Just(FleetPlace::Join(Some("b:7".to_owned())))];
+    let counted = (prop_oneof![Just(FleetPlace::Here), join()], prop::option::of((1_u32..9, 0_u32..9)));
+    let counted = counted.prop_map(|(on, workers)| {
+        let workers = workers.map(|(least, more)| (least, least + more));
+        FleetPlan { on: Some(on), workers, ..FleetPlan::default() }
+    });
+    let hosts = FleetPlan { on: Some(ssh(&["b", "me@c", "b"])), ..FleetPlan::default() };
+    let workers = prop_oneof![Just(FleetPlan::default()), Just(hosts), counted];
+    let watched = (join(), prop::option::of(1_u32..9)).prop_map(|(on, watchers)| (Some(on), watchers));
+    let watched = prop_oneof![Just((None, None)), Just((Some(ssh(&["root@web", "db"])), None)), watched];
+    (workers, watched, time(), any::<bool>()).prop_map(move |(workers, (watch_on, watchers), wait, says)| {
+        let (watch_on, watchers) = if is_null || !is_watched { (None, None) } else { (watch_on, watchers) };
+        let mut fleet = FleetPlan { watch_on, watchers, ..workers };
+        let any = |is: fn(&FleetPlace) -> bool| fleet.on.iter().chain(&fleet.watch_on).any(is);
+        let wait = (says && any(|place| matches!(place, FleetPlace::Join(_)))).then_some(wait);
+        let binary =
+            (says && any(|place| matches!(place, FleetPlace::Ssh(_)))).then(|| "~/bin/torment".to_owned());
+        (fleet.wait, fleet.remote_binary) = (wait.map(|wait| wait.min(Nanos::from_secs(86_400))), binary);
+        fleet
+    })
+}
+
+/// At random a fleet makes fewer.
+fn is_too_fast(task: &Task) -> bool {
+    let most = match task {
+        Task::Find(find) => find.max,
+        _ => Rate::ZERO,
+    };
+    most > Rate(2e6)
+}
+
 prop_compose! {
-    pub(super) fn plans()(
+    pub(super) fn plans()(plan in single_plans())(
+        fleet in fleet(plan.target == Target::Null, plan.watch.on), plan in Just(plan),
+    ) -> Plan {
+        let fleet = if is_too_fast(&plan.task) { FleetPlan::default() } else { fleet };
+        Plan { fleet, ..plan }
+    }
+}
+
+prop_compose! {
+    fn single_plans()(
         target in target(), watch in watch(), flows in prop::collection::vec(flow(), 1..4), task in task(),
         loss in prop_oneof![Just(0.0), (0_u32..1_000_000).prop_map(|n| f64::from(n) / 1e8)],
         deadline in prop::option::of(time()),
@@ -295,7 +338,7 @@ prop_compose! {
         }
         Plan {
             watch, target, data: data(), flows: built(flows, is_sql), task,
-            objective: Objective { loss: Share(loss), deadline }, generator, setup,
+            objective: Objective { loss: Share(loss), deadline }, generator, setup, fleet: FleetPlan::default(),
         }
     }
 }

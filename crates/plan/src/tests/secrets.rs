@@ -36,6 +36,31 @@ fn sent(text: &str) -> (Plan, String) {
     (plan, String::from_utf8(out).expect("text"))
 }
 
+/// A watcher on another machine is told what it may know; the rest is asked from here.
+#[test]
+fn what_takes_a_secret_is_kept_here() {
+    let watch = |postgres: &str, metrics: &str| {
+        let text = format!(
+            "load.rate = 1\ntarget.url = 'h'\nwatch = {{ postgres = '{postgres}', metrics = '{metrics}' }}"
+        );
+        let mut plan = plan(Command::Run, &text).unwrap_or_else(|e| panic!("{text}\n{e}"));
+        plan.bind(secret_file, env).expect("all is there");
+        plan.watch.parted()
+    };
+    let asked = |watch: &Watch| (watch.postgres_url(), watch.metrics_url());
+    let (told, kept) = watch("postgres://me@db/x", "http://h/metrics");
+    assert_eq!(asked(&told), (Some("postgres://me@db/x".to_owned()), Some("http://h/metrics".to_owned())));
+    assert!(!kept.asks_others());
+    let (told, kept) = watch("postgres://me:geheim@db/x", "http://me:geheim@h/metrics");
+    assert!(!told.asks_others() && !format!("{told:?}").contains(SECRET));
+    let (postgres, metrics) = asked(&kept);
+    assert!(
+        postgres.is_some_and(|url| url.contains(SECRET)) && metrics.is_some_and(|url| url.contains(SECRET))
+    );
+    let (told, kept) = watch("postgres://me:{env:TOKEN}@db/x", "http://h/?key={secret:s.txt}");
+    assert!(!told.asks_others() && kept.postgres.is_some() && kept.metrics.is_some());
+}
+
 #[test]
 fn they_are_sent() {
     for (text, expected) in [

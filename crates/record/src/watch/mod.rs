@@ -21,6 +21,7 @@ pub use threads::{Full, FutexOp, Group, State, Sweep, Wait};
 pub use window::{Listener, Peer, SubjectWindow, Window};
 
 use serde::{Deserialize, Serialize};
+use units::Nanos;
 
 /// What is watched, from where, and what cannot be seen; again whenever that changes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -40,6 +41,47 @@ pub struct Watched {
     pub sweeps_per_second: f64,
     /// Whether the one who looks runs before all others; if not, it is late when the machine is full.
     pub real_time: bool,
+    /// How whoever watches was asked for, as `--watch-on` takes it: `ssh:HOST`, `join`; of torment itself nothing.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub on: String,
+    /// Nobody looks there any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<WatcherLost>,
+}
+
+/// Since when nothing is known of a place, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatcherLost {
+    /// In this trial, or after it; 0: before the first.
+    pub trial: u32,
+    /// At this moment of it; none: after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Nanos>,
+    /// What is known of the reason.
+    pub why: String,
+}
+
+/// Since when, as a part of a sentence.
+impl std::fmt::Display for WatcherLost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { trial, at, why } = self;
+        match (trial, at) {
+            (0, _) => write!(f, "since before the first trial: {why}"),
+            (trial, Some(at)) => write!(f, "since {at} into trial {trial}: {why}"),
+            (trial, None) => write!(f, "since the end of trial {trial}: {why}"),
+        }
+    }
+}
+
+/// What whoever watches has to say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Sighting {
+    /// What is watched has changed.
+    Watched(Box<Watched>),
+    /// A window of a trial is over.
+    Window(u32, Box<Window>),
+    /// A closer look, asked for in a trial.
+    Look(u32, Look),
 }
 
 /// How much of the target may be read.

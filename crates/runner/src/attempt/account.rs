@@ -44,7 +44,7 @@ impl Sink for Account<'_> {
             Event::TrialDone { trial, result, judgement } => {
                 self.trials.push((*trial, (**result).clone(), judgement.clone()));
             }
-            Event::Observed { trial, window } => {
+            Event::Observed { trial, window, .. } => {
                 if let Some(service) = window.subjects.first() {
                     let seen = self.seen.entry(*trial).or_default();
                     seen.cpu += Nanos(service.cpu_ns);
@@ -296,7 +296,7 @@ mod tests {
             },
             slice(0, answers - late),
             slice(1, late),
-            Event::Observed { trial: number, window: Box::new(window) },
+            Event::Observed { trial: number, place: String::new(), window: Box::new(window) },
             Event::TrialDone { trial: number, result: Box::new(result), judgement },
         ]
     }

@@ -77,7 +77,7 @@ impl Bench for Real {
             result
         };
         let circumstances = Circumstances { reset: Some(Box::new(reset)), after, ..Circumstances::default() };
-        let result = measure(part, sink, stop, circumstances);
+        let result = measure(part, None, sink, stop, circumstances);
         (result, spent)
     }
 

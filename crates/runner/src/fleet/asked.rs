@@ -5,16 +5,15 @@ use cluster::PodSite;
 use std::sync::Arc;
 use units::Nanos;
 
-/// More processes on one machine only take processor time from each other.
-pub const WORKERS_MOST: u32 = 64;
-
 /// Which processes make the load of a run, if it is not this one alone.
 #[derive(Debug, Clone)]
 pub enum FleetAsked {
     /// So many, on this machine.
     Here {
-        /// From 1.
+        /// From 1, at the beginning.
         workers: u32,
+        /// There may be so many, once fewer would be the limit.
+        most: u32,
     },
     /// One on each of these hosts, by ssh.
     Ssh {
@@ -25,8 +24,10 @@ pub enum FleetAsked {
     },
     /// So many, that others start.
     Join {
-        /// From 1.
+        /// From 1: without so many it does not begin.
         workers: u32,
+        /// So many may take part, whenever they come.
+        most: u32,
         /// Where they come in.
         entrance: Arc<Entrance>,
     },
@@ -43,10 +44,47 @@ pub enum FleetAsked {
     },
 }
 
+/// Who watches the target, if it is not this process.
+#[derive(Debug, Clone)]
+pub enum WatchersAsked {
+    /// One on each of these machines, by ssh.
+    Ssh {
+        /// As ssh takes them, each once.
+        hosts: Vec<String>,
+        /// Where torment is there, if that is said.
+        binary: Option<String>,
+    },
+    /// So many, that others start.
+    Join {
+        /// From 1.
+        watchers: u32,
+        /// Where they come in.
+        entrance: Arc<Entrance>,
+    },
+}
+
+impl WatchersAsked {
+    pub(super) fn count(&self) -> u32 {
+        match self {
+            Self::Ssh { hosts, .. } => hosts.len() as u32,
+            Self::Join { watchers, .. } => *watchers,
+        }
+    }
+}
+
 impl FleetAsked {
     pub(super) fn workers(&self) -> u32 {
         match self {
-            Self::Here { workers } | Self::Join { workers, .. } | Self::Pods { workers, .. } => *workers,
+            Self::Here { workers, .. } | Self::Join { workers, .. } | Self::Pods { workers, .. } => *workers,
+            Self::Ssh { hosts, .. } => hosts.len() as u32,
+        }
+    }
+
+    /// How many there may be.
+    pub(super) fn most(&self) -> u32 {
+        match self {
+            Self::Here { most, .. } | Self::Join { most, .. } => *most,
+            Self::Pods { workers, .. } => *workers,
             Self::Ssh { hosts, .. } => hosts.len() as u32,
         }
     }
@@ -66,10 +104,10 @@ impl FleetAsked {
         }
     }
 
-    /// Which of the workers on the same machine one of them is, and how many these are.
-    pub(super) fn among(&self, number: u32) -> (u32, u32) {
+    /// Which of the workers on the same machine one of them is, and how many these are, of so many in all.
+    pub(super) fn among(&self, number: u32, all: u32) -> (u32, u32) {
         match self {
-            Self::Here { workers } => (number, *workers),
+            Self::Here { .. } => (number, all),
             Self::Ssh { hosts, .. } => {
                 let same =
                     |hosts: &[String], host| hosts.iter().filter(|other| *other == host).count() as u32;
@@ -119,7 +157,7 @@ mod tests {
     #[test]
     fn those_on_one_machine_are_told_apart() {
         let ssh = FleetAsked::Ssh { hosts: ["b", "c", "b", "b"].map(str::to_owned).to_vec(), binary: None };
-        assert_eq!((0..4).map(|n| ssh.among(n)).collect::<Vec<_>>(), [(0, 3), (0, 1), (1, 3), (2, 3)]);
-        assert_eq!((FleetAsked::Here { workers: 4 }.among(3), ssh.workers()), ((3, 4), 4));
+        assert_eq!((0..4).map(|n| ssh.among(n, 4)).collect::<Vec<_>>(), [(0, 3), (0, 1), (1, 3), (2, 3)]);
+        assert_eq!((FleetAsked::Here { workers: 1, most: 8 }.among(3, 4), ssh.workers()), ((3, 4), 4));
     }
 }

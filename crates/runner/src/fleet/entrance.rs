@@ -1,4 +1,4 @@
-//! Where workers come in that others start, on whatever machines.
+//! Where members come in that others start, on whatever machines.
 
 use crate::Error;
 use engine::Endpoint;
@@ -24,19 +24,32 @@ pub struct Entrance {
     file: String,
     /// Where that says that this is.
     pub(crate) at: String,
-    /// How long workers are waited for.
+    /// How long they are waited for.
     pub(crate) waits: Nanos,
 }
 
 impl Entrance {
-    /// At `HOST` or `HOST:PORT`, as the machines of the workers reach this one; if that is not said, at the address from which the way to the target
-    /// begins, and a port that is free.
+    /// For workers, at `HOST` or `HOST:PORT`, as their machines reach this one; if that is not said, at the address from which the way to the
+    /// target begins, and a port that is free.
     ///
     /// # Errors
     /// If nobody can be let in there.
-    pub fn open(at: Option<&str>, target: &Target, waits: Nanos) -> Result<Self, Error> {
+    pub fn for_workers(at: Option<&str>, target: &Target, waits: Nanos) -> Result<Self, Error> {
+        Self::open(FleetRole::Worker, at, target, waits)
+    }
+
+    /// The same for watchers.
+    ///
+    /// # Errors
+    /// As [`Entrance::for_workers`].
+    pub fn for_watchers(at: Option<&str>, target: &Target, waits: Nanos) -> Result<Self, Error> {
+        Self::open(FleetRole::Watcher, at, target, waits)
+    }
+
+    fn open(role: FleetRole, at: Option<&str>, target: &Target, waits: Nanos) -> Result<Self, Error> {
         let failed = |why: &dyn std::fmt::Display| {
-            Error::Fleet(format!("workers cannot come in at {}: {why}", at.unwrap_or("this machine")))
+            let at = at.unwrap_or("this machine");
+            Error::Fleet(format!("no {} can come in at {at}: {why}", role.name()))
         };
         let (host, port) = match at.map(host_and_port) {
             Some(said) => {
@@ -50,7 +63,7 @@ impl Entrance {
             None => SocketAddr::new(towards(target), port),
         };
         let listener = TcpListener::bind(own).map_err(|why| failed(&engine::reason(&why)))?;
-        Self::at(listener, host.as_deref(), waits).map_err(|why| failed(&why))
+        Self::at(role, listener, host.as_deref(), waits).map_err(|why| failed(&why))
     }
 
     /// For the pods of a cluster: at `HOST` or `HOST:PORT`, as they reach this machine, which may have another address for itself; if that is not
@@ -68,7 +81,7 @@ impl Entrance {
             let server = server.filter(|server| !server.ip().is_loopback()).unwrap_or(SOMEWHERE);
             let own = SocketAddr::new(way_to(server), 0);
             let listener = TcpListener::bind(own).map_err(|why| failed(&engine::reason(&why)))?;
-            return Self::at(listener, None, waits).map_err(|why| failed(&why));
+            return Self::at(FleetRole::Worker, listener, None, waits).map_err(|why| failed(&why));
         };
         let (host, port) = host_and_port(at).ok_or_else(|| failed(&"expected HOST or HOST:PORT"))?;
         let own = sys::address(&host, port, LOOK_UP);
@@ -78,20 +91,20 @@ impl Entrance {
             let all = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port);
             TcpListener::bind(all).map_err(|why| failed(&engine::reason(&why)))
         })?;
-        Self::at(listener, Some(&host), waits).map_err(|why| failed(&why))
+        Self::at(FleetRole::Worker, listener, Some(&host), waits).map_err(|why| failed(&why))
     }
 
     /// Who listens there, by this name.
-    fn at(listener: TcpListener, host: Option<&str>, waits: Nanos) -> Result<Self, String> {
+    fn at(role: FleetRole, listener: TcpListener, host: Option<&str>, waits: Nanos) -> Result<Self, String> {
         let own = listener.local_addr().map_err(|why| why.to_string())?;
         let authority = Authority::new(LASTS).map_err(|why| why.to_string())?;
         let pass = |role| authority.pass(role).map_err(|why| why.to_string());
         let at = host.map_or_else(|| own.to_string(), |host| format!("{host}:{}", own.port()));
-        let file = JoinFile { at: at.clone(), pass: pass(FleetRole::Worker)? }.to_text();
+        let file = JoinFile { at: at.clone(), pass: pass(role)? }.to_text();
         Ok(Self { listener, pass: pass(FleetRole::Coordinator)?, file, at, waits })
     }
 
-    /// What lets a worker in, as it is written into a file.
+    /// What lets one in, as it is written into a file.
     pub fn file(&self) -> &str {
         &self.file
     }

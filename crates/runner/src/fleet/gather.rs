@@ -3,24 +3,23 @@
 use super::asked::{FleetAsked, dealt};
 use super::hand::{Hand, READY_LIMIT};
 use super::pods::REPLACED;
-use super::ssh::{self, Passage};
+use super::ssh::Part;
 use super::{ASK, Fleet, now};
 use crate::{Error, machine};
-use fleet::{FirstTry, Hello, Instruction, Tidings};
+use fleet::{FirstTry, Hello, Instruction, SLICE_LATE, Tidings};
 use link::{Duplex, News};
 use plan::{Load, Target, Task};
 use record::{Caveat, Doubt, Grounds};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::time::{Duration, Instant};
 
 /// For twenty exchanges with each, by which the clocks are compared before a trial.
-const AGREE_LIMIT: Duration = Duration::from_secs(2);
+pub(super) const AGREE_LIMIT: Duration = Duration::from_secs(2);
+/// Whose line is cut is waited for as long as who tells of nothing.
+const CUT_LIMIT: Duration = Duration::from_nanos(SLICE_LATE.0);
 /// One that does not come back so often is left alone.
 const STARTS: u32 = 3;
-/// This program, whatever its file is called by now.
-const PROGRAM: &str = "/proc/self/exe";
 
 impl Fleet {
     /// A worker in words.
@@ -43,13 +42,7 @@ impl Fleet {
                 Hand::start(&std::env::current_exe()?, theirs)?
             }
             FleetAsked::Ssh { hosts, binary } => {
-                let (host, program) = (&hosts[number as usize], File::open(PROGRAM)?);
-                let mut ssh = ssh::start(host, binary.as_deref(), program.metadata()?.len())?;
-                let (passage, tell) = (Passage::of(&mut ssh, &self.given_up)?, self.arriving.0.clone());
-                std::thread::Builder::new().name("arriving".to_owned()).spawn(move || {
-                    let _ = tell.send((number, passage.board(&program)));
-                })?;
-                Hand::reached_by(ssh, host)?
+                self.arriving.set_out(number, &hosts[number as usize], binary.as_deref(), Part::Worker)?
             }
             FleetAsked::Join { .. } | FleetAsked::Pods { .. } => {
                 // Others do: its place is free.
@@ -82,8 +75,9 @@ impl Fleet {
     /// Whether all are there; else who is not, and why.
     pub(super) fn is_complete(&self) -> Result<(), Error> {
         let (there, workers) = (self.there().len() as u32, self.asked.workers());
-        if self.asked.is_joined() && there < workers {
-            return Err(Error::Fleet(self.nobody_comes(there, workers)));
+        if self.asked.is_joined() {
+            let enough = there >= workers;
+            return if enough { Ok(()) } else { Err(Error::Fleet(self.nobody_comes(there, workers))) };
         }
         // Who is known to be gone says more than who was only waited for.
         let absent = || self.hands.iter().filter(|(_, hand)| !hand.is_there());
@@ -97,7 +91,7 @@ impl Fleet {
     }
 
     /// Starts those that are not there, and waits until they could begin, or it is known why not. The clocks are compared then.
-    pub(super) fn start_missing(&mut self) -> Result<(), Error> {
+    pub(super) fn start_missing(&mut self, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
         let is_first = self.trial == 0;
         let tried = |starts: &BTreeMap<u32, u32>, number: &u32| starts.get(number).copied().unwrap_or(0);
         let missing: Vec<u32> = self
@@ -106,14 +100,22 @@ impl Fleet {
             .filter(|(number, hand)| !hand.is_there() && tried(&self.starts, number) < STARTS)
             .map(|(number, _)| *number)
             .collect();
-        for number in &missing {
+        let shares = |number: &u32| self.hands[number].shares;
+        let sharing: Vec<u32> = missing.iter().copied().filter(shares).collect();
+        for number in missing.iter().filter(|number| !sharing.contains(number)) {
             if self.workforce.is_some() || !self.asked.is_joined() {
                 *self.starts.entry(*number).or_default() += 1;
             }
             self.start(*number)
                 .map_err(|why| Error::Fleet(format!("{} does not start: {why}", self.called(*number))))?;
         }
-        let is_nobody_there = missing.len() == self.hands.len();
+        let is_nobody_there = missing.len() == self.hands.len() && sharing.is_empty();
+        // The others go on without one that is to be started by others; it may come for a later trial.
+        let awaited: Vec<u32> = if matches!(self.asked, FleetAsked::Join { .. }) && !is_nobody_there {
+            sharing
+        } else {
+            missing.clone()
+        };
         let mut on_their_way = if matches!(self.asked, FleetAsked::Ssh { .. }) { missing.len() } else { 0 };
         let mut until = Instant::now()
             + match &self.asked {
@@ -121,23 +123,31 @@ impl Fleet {
                     Duration::from_nanos(entrance.waits.0)
                 }
                 FleetAsked::Pods { .. } => REPLACED,
-                // The others go on without it; it may come for a later trial.
-                FleetAsked::Join { .. } => Duration::ZERO,
                 _ => READY_LIMIT,
             };
-        let waits = |hands: &BTreeMap<u32, Hand>| {
-            let has_failed = is_first && missing.iter().any(|number| hands[number].gone.is_some());
-            !has_failed && missing.iter().any(|number| hands[number].is_pending())
+        // Who came in time may get ready.
+        let mut ready_until = until;
+        let is_in_time = |hands: &BTreeMap<u32, Hand>, until: Instant, ready_until: Instant| {
+            let now = Instant::now();
+            let gets_ready = |number: &u32| hands[number].pid > 0 && hands[number].is_pending();
+            now < until || now < ready_until && awaited.iter().any(gets_ready)
         };
-        while waits(&self.hands) && (on_their_way > 0 || Instant::now() < until) && !self.stop.asked() {
-            while let Ok((number, way)) = self.arriving.1.try_recv() {
+        let waits = |hands: &BTreeMap<u32, Hand>| {
+            let has_failed = is_first && awaited.iter().any(|number| hands[number].gone.is_some());
+            !has_failed && awaited.iter().any(|number| hands[number].is_pending())
+        };
+        while waits(&self.hands)
+            && (on_their_way > 0 || is_in_time(&self.hands, until, ready_until))
+            && !interrupted()
+        {
+            while let Some((number, way)) = self.arriving.next() {
                 on_their_way = on_their_way.saturating_sub(1);
                 until = Instant::now() + READY_LIMIT;
                 self.has_arrived(number, way);
             }
             let news = self.post.next(ASK);
-            if let (Some((_, News::Joined(_))), true) = (&news, self.asked.is_joined()) {
-                until = until.max(Instant::now() + READY_LIMIT);
+            if let Some((_, News::Joined(_))) = &news {
+                ready_until = Instant::now() + READY_LIMIT;
             }
             self.hear(news);
             let why = self.refusal.take().or_else(|| if is_first { self.hindered() } else { None });
@@ -147,6 +157,37 @@ impl Fleet {
         }
         self.agree();
         Ok(())
+    }
+
+    /// Whether the line of one of them is only cut: then it is waited for.
+    pub(super) fn is_cut(&mut self, number: u32, why: &str) -> bool {
+        let may = self.asked.is_joined() && self.trial > 0;
+        let Some(hand) = self.hands.get_mut(&number).filter(|hand| may && hand.is_ready()) else {
+            return false;
+        };
+        hand.cut.get_or_insert_with(|| (Instant::now(), why.to_owned()));
+        true
+    }
+
+    /// Whether who joins is one whose line was cut.
+    pub(super) fn comes_back(&mut self, number: u32, hello: &Hello) -> bool {
+        let hand = self.hands.get_mut(&number).filter(|hand| hand.cut.is_some() && hand.is_ready());
+        let hand = hand.filter(|hand| hello.member == Some(number) && hello.pid == hand.pid);
+        hand.is_some_and(|hand| hand.cut.take().is_some())
+    }
+
+    /// Waits for those whose lines were cut a moment ago; who does not come back is gone.
+    pub(super) fn await_cut(&mut self) {
+        let is_near = |hand: &Hand| hand.cut.as_ref().is_some_and(|(since, _)| since.elapsed() < CUT_LIMIT);
+        while self.hands.values().any(|hand| hand.is_ready() && is_near(hand)) {
+            let news = self.post.next(ASK);
+            self.hear(news);
+        }
+        for hand in self.hands.values_mut() {
+            if let Some((_, why)) = hand.cut.take() {
+                hand.has_gone(&why);
+            }
+        }
     }
 
     /// The way to one of them is there, or is known not to be.
@@ -160,6 +201,10 @@ impl Fleet {
 
     /// Tells one that has joined what it needs to get ready; else why it cannot take part.
     fn welcome(&mut self, number: u32, hello: Hello) -> Result<(), String> {
+        if self.asked.is_joined() && number < self.asked.most() && !self.hands.contains_key(&number) {
+            self.hands.insert(number, Hand::default());
+            self.are_more = true;
+        }
         if !self.hands.contains_key(&number) {
             // There are enough.
             self.post.send(number, Instruction::Leave);
@@ -175,14 +220,8 @@ impl Fleet {
                  {place} reaches, too"
             ));
         }
-        let (parcel, cores) = self.share(number);
-        let tries = match number {
-            _ if self.asked.is_here() => FirstTry::Nothing,
-            0 if self.trial == 0 => FirstTry::Request,
-            _ => FirstTry::Connection,
-        };
-        self.post.send(number, Instruction::Welcome { member: number, parcel, cores, tries });
         let place = self.placed(&hello.place);
+        self.tell_share(number);
         if let Some(hand) = self.hands.get_mut(&number) {
             if self.asked.is_joined() {
                 *hand = Hand::default();
@@ -223,6 +262,9 @@ impl Fleet {
     pub(super) fn hear(&mut self, news: Option<(u32, News)>) {
         let Some((number, news)) = news else { return };
         if let News::Joined(hello) = news {
+            if self.comes_back(number, &hello) {
+                return;
+            }
             self.refusal = self.welcome(number, hello).err().or(self.refusal.take());
             return;
         }
@@ -237,7 +279,7 @@ impl Fleet {
         match news {
             News::Told(Tidings::Ready { loops, caveats, beside }) => {
                 self.starts.remove(&number);
-                hand.loops = loops;
+                (hand.loops, hand.shares) = (loops, false);
                 let beside =
                     Some(Grounds::Beside { place: hand.place.clone() }).filter(|_| beside && is_elsewhere);
                 self.caveats.extend(beside.map(|grounds| Caveat::on(Doubt::BesideTarget, grounds)));
@@ -245,9 +287,36 @@ impl Fleet {
             }
             News::Told(Tidings::Refused { .. }) => hand.gone = refused,
             News::Gone(_) if may_come_again => *hand = Hand::default(),
-            News::Gone(why) => hand.has_gone(&why),
+            News::Gone(why) => {
+                if !self.is_cut(number, &why)
+                    && let Some(hand) = self.hands.get_mut(&number)
+                {
+                    hand.has_gone(&why);
+                }
+            }
             News::Told(Tidings::Leaving { why }) => hand.leaves = Some(why),
             News::Joined(_) | News::Jumped(_) | News::Told(_) => {}
+        }
+    }
+
+    /// Tells one what it needs for its share.
+    fn tell_share(&self, number: u32) {
+        let (parcel, cores) = self.share(number);
+        let tries = match number {
+            _ if self.asked.is_here() => FirstTry::Nothing,
+            0 if self.trial == 0 => FirstTry::Request,
+            _ => FirstTry::Connection,
+        };
+        self.post.send(number, Instruction::Welcome { member: number, parcel, cores, tries });
+    }
+
+    /// Tells everybody that, who then gets ready once more: there are others than there were.
+    pub(super) fn share_anew(&mut self) {
+        for number in self.there().into_keys() {
+            self.tell_share(number);
+            if let Some(hand) = self.hands.get_mut(&number) {
+                (hand.loops, hand.shares) = (0, true);
+            }
         }
     }
 
@@ -257,11 +326,11 @@ impl Fleet {
         let generator = &mut plan.generator;
         generator.connections = generator.connections.div_ceil(count);
         generator.outstanding = generator.outstanding.div_ceil(count);
-        let (place, beside) = self.asked.among(number);
+        let (place, beside) = self.asked.among(number, count);
         let cores = dealt(&generator.cores, place, beside);
         if let Task::Run(Load::Closed { connections, .. }) = &mut plan.task {
             *connections = connections.div_ceil(count);
         }
-        (Box::new(plan::Parcel::of(&plan)), cores)
+        (Box::new(plan::Parcel::of(&plan, self.authorities.as_deref())), cores)
     }
 }

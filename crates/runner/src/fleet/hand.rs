@@ -16,10 +16,10 @@ const LEAVING: Duration = Duration::from_secs(2);
 const ENDING: Duration = Duration::from_millis(300);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// One worker, as the coordinator knows it; by default one that was not started.
+/// One member, as the coordinator knows it; by default one that was not started.
 #[derive(Debug, Default)]
 pub(super) struct Hand {
-    /// The worker, or the ssh by which it is reached.
+    /// Its process, or the ssh by which it is reached.
     process: Option<Child>,
     /// What that says, if it is ssh.
     words: Option<Words>,
@@ -33,6 +33,10 @@ pub(super) struct Hand {
     pub loops: u32,
     /// How far its clock is from ours.
     pub clock: Option<ClockReading>,
+    /// It was told another share, and gets ready once more.
+    pub shares: bool,
+    /// Its line is cut, and it may make another: since when, and how that showed.
+    pub cut: Option<(Instant, String)>,
     /// It was asked to go by others, and goes.
     pub leaves: Option<String>,
     /// Why it is no longer there.
@@ -58,6 +62,11 @@ impl Hand {
 
     /// It can take part in a trial.
     pub fn is_there(&self) -> bool {
+        self.is_ready() && self.cut.is_none()
+    }
+
+    /// The same, or it is only out of reach for a while.
+    pub fn is_ready(&self) -> bool {
         self.loops > 0 && self.clock.is_some() && self.gone.is_none() && self.leaves.is_none()
     }
 
@@ -95,9 +104,9 @@ impl Hand {
         }
     }
 
-    /// It was told to go home: waits until it has, and ends it if it does not.
-    pub fn leave(&mut self) {
-        if !self.is_there() || self.within(LEAVING).is_none() {
+    /// It was told to go home, if it was there: waits until it has, and ends it if it does not.
+    pub fn leave(&mut self, was_there: bool) {
+        if !was_there || self.within(LEAVING).is_none() {
             self.end();
         }
     }

@@ -1,10 +1,10 @@
-//! A worker on another machine, by the user's own ssh: its way of signing in, its `~/.ssh/config`, no port that is open, and nothing that
+//! A member on another machine, by the user's own ssh: its way of signing in, its `~/.ssh/config`, no port that is open, and nothing that
 //! stays behind there.
 //!
 //! There a shell starts the torment that it finds, if it is of the same build. Otherwise it takes this program from its standard input into a file
 //! that has no name any more, and starts that. From then on the standard input and output are the link.
 
-use super::hand::READY_LIMIT;
+use super::hand::{Hand, READY_LIMIT};
 use link::Duplex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -15,6 +15,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -37,8 +38,69 @@ const SSH_FAILED: i32 = 255;
 /// Where people put programs, and where the path of a shell without a terminal often does not lead.
 const PLACES: &str = r#"torment "$HOME/.local/bin/torment" "$HOME/bin/torment" "$HOME/.cargo/bin/torment" /usr/local/bin/torment"#;
 
+/// This program, whatever its file is called by now.
+const PROGRAM: &str = "/proc/self/exe";
+
+/// What a member is started as.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part {
+    Worker,
+    Watcher,
+}
+
+impl Part {
+    /// torment's command for it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Worker => "worker",
+            Self::Watcher => "watcher",
+        }
+    }
+}
+
+/// Whose number it is, and the way to it, or why there is none.
+pub(super) type Arrived = (u32, Result<Duplex, String>);
+
+/// Those that are on their way.
+#[derive(Debug)]
+pub(super) struct Arriving {
+    tell: Sender<Arrived>,
+    arrived: Receiver<Arrived>,
+    /// Nobody waits for them any more.
+    given_up: Arc<AtomicBool>,
+}
+
+impl Arriving {
+    /// Nobody yet.
+    pub fn new() -> Self {
+        let (tell, arrived) = channel();
+        Self { tell, arrived, given_up: Arc::default() }
+    }
+
+    /// Starts ssh to a host, for a member there; how that goes on is heard. It ends with the thread that calls this.
+    pub fn set_out(&self, number: u32, host: &str, binary: Option<&str>, part: Part) -> io::Result<Hand> {
+        let program = File::open(PROGRAM)?;
+        let mut ssh = start(host, binary, program.metadata()?.len(), part)?;
+        let (passage, tell) = (Passage::of(&mut ssh, &self.given_up)?, self.tell.clone());
+        std::thread::Builder::new().name("arriving".to_owned()).spawn(move || {
+            let _ = tell.send((number, passage.board(&program)));
+        })?;
+        Hand::reached_by(ssh, host)
+    }
+
+    /// The next to whom there is a way, or is known to be none.
+    pub fn next(&self) -> Option<Arrived> {
+        self.arrived.try_recv().ok()
+    }
+
+    /// Nobody is waited for any more.
+    pub fn give_up(&self) {
+        self.given_up.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Starts ssh to this host, by the thread with whose end it ends.
-pub(super) fn start(host: &str, binary: Option<&str>, length: u64) -> io::Result<Child> {
+fn start(host: &str, binary: Option<&str>, length: u64, part: Part) -> io::Result<Child> {
     let mut command = Command::new("ssh");
     // Whoever would be asked for a password is not there; nothing is forwarded, and no connection is kept for others.
     command.args([
@@ -52,7 +114,7 @@ pub(super) fn start(host: &str, binary: Option<&str>, length: u64) -> io::Result
         "-o",
         "ControlMaster=no",
     ]);
-    command.args(["--", host, &script(binary, length)]);
+    command.args(["--", host, &script(binary, length, part)]);
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     sys::before_exec(&mut command, rustix::process::Signal::KILL, &[], Vec::new())?;
     command.spawn().map_err(|why| match why.kind() {
@@ -65,7 +127,8 @@ pub(super) fn start(host: &str, binary: Option<&str>, length: u64) -> io::Result
 
 /// What the shell there is to do. Whatever shell that is takes a text in single quotes, if no quote, backslash, exclamation mark or line end is
 /// in it.
-fn script(binary: Option<&str>, length: u64) -> String {
+fn script(binary: Option<&str>, length: u64, part: Part) -> String {
+    let word = part.word();
     let build = format!("torment {}", crate::BUILD);
     let named = binary.map(|binary| match binary.strip_prefix("~/") {
         Some(rest) => format!("\"$HOME/{rest}\""),
@@ -74,7 +137,7 @@ fn script(binary: Option<&str>, length: u64) -> String {
     let lines = [
         format!("say() {{ echo \"{SAYS}$*\"; }}"),
         format!(
-            "for t in {}; do if [ \"$(\"$t\" --version 2>/dev/null </dev/null)\" = \"{build}\" ]; then say runs; exec \"$t\" worker; fi; done",
+            "for t in {}; do if [ \"$(\"$t\" --version 2>/dev/null </dev/null)\" = \"{build}\" ]; then say runs; exec \"$t\" {word}; fi; done",
             named.as_deref().unwrap_or(PLACES)
         ),
         if named.is_some() {
@@ -89,14 +152,14 @@ fn script(binary: Option<&str>, length: u64) -> String {
         "if [ -z \"$f\" ]; then say fails there is no folder in which a program may be run; exit 1; fi".to_owned(),
         format!("exec 3>\"$f\" 4<\"$f\"; rm -f \"$f\"; head -c {length} >&3; exec 3>&-"),
         "v=$(/proc/self/fd/4 --version 2>&1 </dev/null)".to_owned(),
-        format!("if [ \"$v\" = \"{build}\" ]; then say runs; exec /proc/self/fd/4 worker; fi"),
+        format!("if [ \"$v\" = \"{build}\" ]; then say runs; exec /proc/self/fd/4 {word}; fi"),
         "say fails $v; exit 1".to_owned(),
     ];
     format!("exec sh -c '{}'", lines.join("; "))
 }
 
 /// The two ways to a program at the other end of ssh.
-pub(super) struct Passage {
+struct Passage {
     from: OwnedFd,
     to: OwnedFd,
     given_up: Arc<AtomicBool>,
@@ -106,7 +169,7 @@ pub(super) struct Passage {
 
 impl Passage {
     /// Of a child that [`start`] gave.
-    pub fn of(child: &mut Child, given_up: &Arc<AtomicBool>) -> io::Result<Self> {
+    fn of(child: &mut Child, given_up: &Arc<AtomicBool>) -> io::Result<Self> {
         let ends = child.stdout.take().zip(child.stdin.take());
         let (from, to) = ends.ok_or_else(|| io::Error::other("it has no pipes"))?;
         let (from, to) = (OwnedFd::from(from), OwnedFd::from(to));
@@ -116,8 +179,8 @@ impl Passage {
         Ok(Self { from, to, given_up: Arc::clone(given_up), until: Instant::now() + READY_LIMIT })
     }
 
-    /// Waits until a worker runs there. Takes this program along if there is none. Fails with what is wrong there; with nothing if ssh itself ended.
-    pub fn board(mut self, program: &File) -> Result<Duplex, String> {
+    /// Waits until a member runs there. Takes this program along if there is none. Fails with what is wrong there; with nothing if ssh itself ended.
+    fn board(mut self, program: &File) -> Result<Duplex, String> {
         let said = self.heard()?;
         let (word, rest) = said.split_once(' ').unwrap_or((&said, ""));
         let said = match word {
@@ -234,7 +297,7 @@ impl Words {
         Ok(Self { host: host.to_owned(), said, reader })
     }
 
-    /// Why there is no worker, of what is known: what was wrong there, how ssh ended, and what it said.
+    /// Why nobody is there, of what is known: what was wrong there, how ssh ended, and what it said.
     pub fn why(&self, wrong: &str, status: Option<ExitStatus>) -> String {
         let until = Instant::now() + WORDS_LIMIT;
         while status.is_some() && !self.reader.is_finished() && Instant::now() < until {
@@ -253,11 +316,11 @@ fn why(host: &str, wrong: &str, code: Option<i32>, said: &str) -> String {
     let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
     let Some(last) = last else {
         // So it is when a signal ended what it ran; of a broken connection it would say something.
-        return "the worker there was killed, or cut off".to_owned();
+        return "torment was killed there, or cut off".to_owned();
     };
     if code != Some(SSH_FAILED) {
         let how = code.map_or("was killed".to_owned(), |code| format!("ended with {code}"));
-        return format!("the worker there {how}: {last}");
+        return format!("torment {how} there: {last}");
     }
     if said.contains("Permission denied") || said.contains("Too many authentication failures") {
         return format!(
@@ -299,8 +362,8 @@ mod tests {
                 "ssh: Could not resolve hostname b: unknown\n\n",
                 "ssh: Could not resolve hostname b: unknown",
             ),
-            ("", Some(127), "sh: not found", "the worker there ended with 127: sh: not found"),
-            ("", None, "", "the worker there was killed, or cut off"),
+            ("", Some(127), "sh: not found", "torment ended with 127 there: sh: not found"),
+            ("", None, "", "torment was killed there, or cut off"),
         ] {
             let why = why("b", wrong, code, said);
             assert!(!why.contains("ssh: ssh:"), "{why}");
@@ -311,7 +374,9 @@ mod tests {
     /// It stands in single quotes in the command line of any shell.
     #[test]
     fn any_shell_takes_the_script() {
-        for script in [script(None, 9), script(Some("~/bin/torment"), 9), script(Some("/opt/t"), 9)] {
+        for binary in [None, Some("~/bin/torment"), Some("/opt/t")] {
+            let script = script(binary, 9, Part::Watcher);
+            assert!(script.contains(" watcher; fi"), "{script}");
             let inner =
                 script.strip_prefix("exec sh -c '").and_then(|text| text.strip_suffix('\'')).expect("quoted");
             assert!(!inner.contains(['\'', '\\', '!', '\n']), "{inner}");

@@ -1,4 +1,4 @@
-use super::fleet::{DoctorFleetArgs, FleetArgs};
+use super::fleet::{DoctorFleetArgs, PodArgs};
 use clap::Args;
 
 /// Say what this machine allows, and what torment loses otherwise
@@ -25,8 +25,8 @@ pub struct DoctorArgs {
 }
 
 impl DoctorArgs {
-    /// The cluster that is asked about, as for a run; and whether workers are to be tried there.
-    pub fn cluster(&self) -> Option<(FleetArgs, bool)> {
-        self.asked.fleet()
+    /// The place in a cluster that is asked about, and what is said of pods; and whether workers are to be tried there.
+    pub fn cluster(&self) -> Option<(Option<String>, PodArgs, bool)> {
+        self.asked.cluster()
     }
 }

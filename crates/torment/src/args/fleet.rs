@@ -1,63 +1,65 @@
-//! Who makes the load, if it is not this process alone.
+//! Who makes the load and who watches the target, if it is not this process alone.
 
+use super::request::set;
 use super::{Action, Level};
 use clap::Args;
 use cluster::{PodSite, PodsWanted};
-use plan::{Arrivals, Error, GivenAt, Load, Plan, Task};
-use runner::{Entrance, FleetAsked, WORKERS_MOST};
+use plan::{Draft, Error, FleetPlace, FleetPlan, GivenAt, Key, Load, Plan, Task};
+use runner::{Entrance, FleetAsked, WatchersAsked};
 use std::sync::Arc;
-use units::{Nanos, ParseError, Rate};
-
-/// How many make it, if nothing is said.
-const WORKERS: u32 = 2;
-/// Drawing one takes 15 ns: with more than this it takes a loop more than a thirtieth of its time.
-const RANDOM_MOST: Rate = Rate(2e6);
-/// How long they are waited for, if nothing is said.
-const WAIT: Nanos = Nanos::from_secs(120);
+use units::Nanos;
 
 /// Beyond the time that a run is to take, and where nothing says how long that is.
 const SPARE: Nanos = Nanos::from_secs(30 * 60);
 const UNSAID: Nanos = Nanos::from_secs(6 * 3600);
 
-/// Where the load is made.
+/// Where the load is made, and where the target is watched.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Fleet")]
 pub struct FleetArgs {
     /// Make the load from several processes: `here`, on this machine, or one on each of some hosts: ssh:HOST,USER@HOST,
     /// or such as are started by others: join, join:HOST:PORT; or pods, by your own kubectl: k8s, k8s:CONTEXT/NAMESPACE
-    #[arg(long, value_name = "WHERE", value_parser = place)]
-    on: Option<Place>,
-    /// How many processes make it, on this machine, by join or as pods [default: 2]
-    #[arg(long, value_name = "COUNT", requires = "on", value_parser = clap::value_parser!(u32).range(1..=i64::from(WORKERS_MOST)))]
-    workers: Option<u32>,
+    #[arg(long, value_name = "WHERE")]
+    on: Option<String>,
+    /// How many processes make it, on this machine, by join or as pods; 4..16: 4 at first, and more before they are the limit [default: 2]
+    #[arg(long, value_name = "COUNT")]
+    workers: Option<String>,
     /// Where torment is on the hosts of ssh [default: on their path; if it is not, it is copied for the run]
-    #[arg(long, value_name = "PATH", requires = "on", value_parser = remote_path)]
+    #[arg(long, value_name = "PATH")]
     remote_binary: Option<String>,
-    /// How long workers of join, or pods, are waited for [default: 2min]
-    #[arg(long, value_name = "TIME", requires = "on")]
+    /// How long workers and watchers of join, or pods, are waited for [default: 2min]
+    #[arg(long, value_name = "TIME")]
     wait: Option<String>,
+    /// What is said of pods.
     #[command(flatten)]
-    pods: PodArgs,
+    pub pods: PodArgs,
+    /// Watch the target from its own machines, instead of from this one: ssh:HOST,USER@HOST, or by watchers that others start there: join,
+    /// join:HOST:PORT
+    #[arg(long, value_name = "WHERE", help_heading = "Watch")]
+    watch_on: Option<String>,
+    /// How many watchers of join there are [default: 1]
+    #[arg(long, value_name = "COUNT", help_heading = "Watch")]
+    watchers: Option<String>,
 }
 
 /// What is said of pods.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Fleet")]
-struct PodArgs {
+pub struct PodArgs {
     /// Where pods reach this machine [default: the address from which the way to the cluster's server begins]
-    #[arg(long, value_name = "HOST:PORT", requires = "on")]
+    #[arg(long, value_name = "HOST:PORT")]
     reach: Option<String>,
     /// What pods run [default: torment:VERSION, as torment image makes it]
-    #[arg(long, value_name = "NAME", requires = "on")]
+    #[arg(long, value_name = "NAME")]
     image: Option<String>,
     /// The service that is the target, as NAMESPACE/NAME, if the URL does not name it: workers stay away from its pods
-    #[arg(long, value_name = "NAME", requires = "on", value_parser = service)]
+    #[arg(long, value_name = "NAME", value_parser = service)]
     target_service: Option<(String, String)>,
     /// Let workers be on the nodes of the target
-    #[arg(long, requires = "on")]
+    #[arg(long)]
     beside_target: bool,
     /// Print what would be made in the cluster, and make nothing
-    #[arg(long, requires = "on")]
+    #[arg(long)]
     print_manifests: bool,
 }
 
@@ -67,7 +69,7 @@ struct PodArgs {
 pub struct DoctorFleetArgs {
     /// Ask a cluster instead, by your own kubectl: k8s, k8s:CONTEXT/NAMESPACE
     #[arg(long, value_name = "WHERE", value_parser = cluster_place)]
-    on: Option<Place>,
+    on: Option<PodsWanted>,
     /// Also start two workers there for ten seconds, against nothing: the image, the way here, the clocks
     #[arg(long = "try", requires = "on")]
     tries: bool,
@@ -80,17 +82,21 @@ pub struct DoctorFleetArgs {
 }
 
 impl DoctorFleetArgs {
-    /// The same as for a run; and whether workers are to be tried.
-    pub(super) fn fleet(&self) -> Option<(FleetArgs, bool)> {
+    /// The place that is asked about, and what is said of its pods; and whether workers are to be tried there.
+    pub(super) fn cluster(&self) -> Option<(Option<String>, PodArgs, bool)> {
         let Self { on, tries, reach, image } = self.clone();
         let pods = PodArgs { reach, image, ..PodArgs::default() };
-        on.is_some().then_some((FleetArgs { on, pods, ..FleetArgs::default() }, tries))
+        on.map(|on| (on.place, pods, tries))
     }
 }
 
-fn cluster_place(text: &str) -> Result<Place, String> {
-    let asked = place(text).ok().filter(|place| matches!(place, Place::Pods(_)));
-    asked.ok_or_else(|| "expected k8s, or k8s:CONTEXT/NAMESPACE".to_owned())
+fn cluster_place(text: &str) -> Result<PodsWanted, String> {
+    let place = match text.split_once(':') {
+        None if text == "k8s" => None,
+        Some(("k8s", place)) if !place.is_empty() => Some(place.to_owned()),
+        _ => return Err("expected k8s, or k8s:CONTEXT/NAMESPACE".to_owned()),
+    };
+    Ok(PodsWanted { place, ..PodsWanted::default() })
 }
 
 fn service(text: &str) -> Result<(String, String), String> {
@@ -111,147 +117,32 @@ pub struct NoFleetArgs {
     on: Option<String>,
     #[arg(long, value_name = "COUNT", hide = true)]
     workers: Option<String>,
-}
-
-/// Where workers are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
-    Here,
-    Ssh(Vec<String>),
-    /// Where they come in, if that is said.
-    Join(Option<String>),
-    /// A context and a namespace, as far as they are said.
-    Pods(Option<String>),
-}
-
-const EXPECTED: &str = "expected here, for processes on this machine, ssh:HOST,USER@HOST, join, join:HOST:PORT, k8s, or k8s:CONTEXT/NAMESPACE";
-
-fn place(text: &str) -> Result<Place, String> {
-    match text.split_once(':') {
-        None if text == "here" => Ok(Place::Here),
-        None if text == "join" => Ok(Place::Join(None)),
-        None if text == "k8s" => Ok(Place::Pods(None)),
-        Some(("k8s", place)) if !place.is_empty() => Ok(Place::Pods(Some(place.to_owned()))),
-        Some(("join", at)) if !at.is_empty() => Ok(Place::Join(Some(at.to_owned()))),
-        Some(("ssh", hosts)) => {
-            let hosts: Vec<String> = hosts.split(',').map(|host| host.trim().to_owned()).collect();
-            if let Some(host) = hosts.iter().find(|host| !is_host(host)) {
-                return Err(format!(
-                    "'{host}' is no host; expected names such as node2 or me@10.0.0.5, ports and keys in ~/.ssh/config"
-                ));
-            }
-            if hosts.len() > WORKERS_MOST as usize {
-                return Err(format!("expected at most {WORKERS_MOST} hosts"));
-            }
-            Ok(Place::Ssh(hosts))
-        }
-        _ => Err(EXPECTED.to_owned()),
-    }
-}
-
-/// Whether ssh takes it for a host, and for nothing else.
-fn is_host(text: &str) -> bool {
-    let inner = |c: char| c.is_alphanumeric() || "._-@:[]%".contains(c);
-    !text.is_empty() && !text.starts_with('-') && text.chars().all(inner)
-}
-
-/// It goes through a shell.
-fn remote_path(text: &str) -> Result<String, String> {
-    let inner = |c: char| c.is_alphanumeric() || "/._-+@~".contains(c);
-    if text.is_empty() || text.starts_with('-') || !text.chars().all(inner) {
-        return Err("expected a path of letters, digits, and / . _ - + @ ~".to_owned());
-    }
-    Ok(text.to_owned())
+    #[arg(long, value_name = "WHERE", hide = true)]
+    watch_on: Option<String>,
 }
 
 impl FleetArgs {
-    /// Whether a fleet was asked for.
+    /// Whether a fleet, or who watches elsewhere, was asked for.
     pub fn is_asked(&self) -> bool {
-        self.on.is_some()
+        self.on.is_some() || self.watch_on.is_some()
     }
 
-    /// The fleet that was asked for, to carry this plan out. Where workers are let in, that is open from now on.
-    ///
-    /// # Errors
-    /// If what was said of it does not go together, or nobody can be let in.
-    pub fn asked(&self, plan: &Plan) -> anyhow::Result<Option<FleetAsked>> {
-        let Self { on, workers, remote_binary, wait, pods } = self;
-        let Some(on) = on else { return Ok(None) };
-        let said = |option, is_said, message: &str| match is_said {
-            true => Err(Error { place: Some(GivenAt::Option(option)), message: message.to_owned() }),
-            false => Ok(()),
-        };
-        said(
-            "--on",
-            at_random(plan) > RANDOM_MOST,
-            "a fleet makes at most 2,000,000 arrivals a second at random: each of its loops draws all of them; ask for \
-             fewer, or for --arrivals even",
-        )?;
-        if !matches!(on, Place::Ssh(_)) {
-            said("--remote-binary", remote_binary.is_some(), "it is for the hosts of ssh: leave it out")?;
-        }
-        if !matches!(on, Place::Join(_) | Place::Pods(_)) {
-            said("--wait", wait.is_some(), "only workers of join, and pods, are waited for: leave it out")?;
-        }
-        if !matches!(on, Place::Pods(_)) {
-            let only = "it is for pods (--on k8s): leave it out";
-            said("--reach", pods.reach.is_some(), only)?;
-            said("--image", pods.image.is_some(), only)?;
-            said("--target-service", pods.target_service.is_some(), only)?;
-            said("--beside-target", pods.beside_target, only)?;
-            said("--print-manifests", pods.print_manifests, only)?;
-        }
-        let count = workers.unwrap_or(WORKERS);
-        Ok(Some(match on {
-            Place::Here => FleetAsked::Here { workers: count },
-            Place::Ssh(hosts) => {
-                said("--workers", workers.is_some(), "each host of ssh has one: name a host twice for two")?;
-                FleetAsked::Ssh { hosts: hosts.clone(), binary: remote_binary.clone() }
-            }
-            Place::Join(at) => {
-                let entrance = Arc::new(Entrance::open(at.as_deref(), &plan.target, self.waits()?)?);
-                FleetAsked::Join { workers: count, entrance }
-            }
-            Place::Pods(place) => {
-                let site = Arc::new(pods.site(place.as_deref())?);
-                let entrance = Entrance::of_cluster(pods.reach.as_deref(), site.server(), self.waits()?)?;
-                let deadline = deadline(plan);
-                FleetAsked::Pods { workers: count, entrance: Arc::new(entrance), site, deadline }
-            }
-        }))
-    }
-
-    fn waits(&self) -> Result<Nanos, Error> {
-        self.wait.as_deref().map_or(Ok(WAIT), str::parse).map_err(|why: ParseError| Error {
-            place: Some(GivenAt::Option("--wait")),
-            message: why.to_string(),
-        })
-    }
-
-    /// The place in a cluster, if that is where the load is to be made.
-    ///
-    /// # Errors
-    /// If kubectl does not know it.
-    pub fn site(&self) -> Result<Option<PodSite>, cluster::Error> {
-        match &self.on {
-            Some(Place::Pods(place)) => self.pods.site(place.as_deref()).map(Some),
-            _ => Ok(None),
-        }
-    }
-
-    /// What a run of this plan would make in a cluster, if only that was asked for.
-    ///
-    /// # Errors
-    /// As [`FleetArgs::asked`].
-    pub fn manifests(&self, plan: &Plan) -> anyhow::Result<Option<String>> {
-        let Some(site) = self.site()?.filter(|_| self.pods.print_manifests) else { return Ok(None) };
-        let seconds = deadline(plan).0 / Nanos::from_secs(1).0;
-        Ok(Some(site.manifests(self.workers.unwrap_or(WORKERS), seconds)))
+    pub(super) fn set(&self, draft: &mut Draft) {
+        set(draft, Key::FleetOn, "--on", &self.on);
+        set(draft, Key::Workers, "--workers", &self.workers);
+        set(draft, Key::RemoteBinary, "--remote-binary", &self.remote_binary);
+        set(draft, Key::Wait, "--wait", &self.wait);
+        set(draft, Key::WatchOn, "--watch-on", &self.watch_on);
+        set(draft, Key::Watchers, "--watchers", &self.watchers);
     }
 }
 
 impl PodArgs {
-    fn site(&self, place: Option<&str>) -> Result<PodSite, cluster::Error> {
+    /// A place in a cluster, as kubectl knows it.
+    ///
+    /// # Errors
+    /// If it does not know it.
+    pub fn site(&self, place: Option<&str>) -> Result<PodSite, cluster::Error> {
         let wanted = PodsWanted {
             place: place.map(str::to_owned),
             image: self.image.clone(),
@@ -260,6 +151,60 @@ impl PodArgs {
         };
         PodSite::find(wanted, env!("CARGO_PKG_VERSION"))
     }
+
+    /// What was said although there are no pods.
+    fn said(&self) -> Option<&'static str> {
+        let said = [
+            ("--reach", self.reach.is_some()),
+            ("--image", self.image.is_some()),
+            ("--target-service", self.target_service.is_some()),
+            ("--beside-target", self.beside_target),
+            ("--print-manifests", self.print_manifests),
+        ];
+        said.into_iter().find(|(_, is_said)| *is_said).map(|(option, _)| option)
+    }
+}
+
+/// The fleet that a plan asks for, with what was said of pods. Where workers are let in, that is open from now on.
+///
+/// # Errors
+/// If nobody can be let in there, kubectl does not know the cluster, or what was said of pods is for nobody.
+pub fn fleet_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<FleetAsked>> {
+    let fleet = &plan.fleet;
+    let (workers, most) = fleet.workers.unwrap_or((FleetPlan::WORKERS, FleetPlan::WORKERS));
+    if let Some(option) = pods.said().filter(|_| !matches!(fleet.on, Some(FleetPlace::Pods(_)))) {
+        let message = "it is for pods (--on k8s): leave it out".to_owned();
+        return Err(Error { place: Some(GivenAt::Option(option)), message }.into());
+    }
+    let Some(on) = &fleet.on else { return Ok(None) };
+    Ok(Some(match on {
+        FleetPlace::Here => FleetAsked::Here { workers, most },
+        FleetPlace::Ssh(hosts) => {
+            FleetAsked::Ssh { hosts: hosts.clone(), binary: fleet.remote_binary.clone() }
+        }
+        FleetPlace::Join(at) => {
+            let entrance = Entrance::for_workers(at.as_deref(), &plan.target, fleet.waits())?;
+            FleetAsked::Join { workers, most, entrance: Arc::new(entrance) }
+        }
+        FleetPlace::Pods(place) => {
+            let site = Arc::new(pods.site(place.as_deref())?);
+            let entrance = Entrance::of_cluster(pods.reach.as_deref(), site.server(), fleet.waits())?;
+            FleetAsked::Pods { workers, entrance: Arc::new(entrance), site, deadline: deadline(plan) }
+        }
+    }))
+}
+
+/// What a run of this plan would make in a cluster, if only that was asked for.
+///
+/// # Errors
+/// If kubectl does not know the cluster.
+pub fn manifests_of(plan: &Plan, pods: &PodArgs) -> Result<Option<String>, cluster::Error> {
+    let (Some(FleetPlace::Pods(place)), true) = (&plan.fleet.on, pods.print_manifests) else {
+        return Ok(None);
+    };
+    let (workers, _) = plan.fleet.workers.unwrap_or((FleetPlan::WORKERS, FleetPlan::WORKERS));
+    let seconds = deadline(plan).0 / Nanos::from_secs(1).0;
+    Ok(Some(pods.site(place.as_deref())?.manifests(workers, seconds)))
 }
 
 /// After which a run of this plan is over, whatever happens.
@@ -273,40 +218,48 @@ fn deadline(plan: &Plan) -> Nanos {
     }
 }
 
-/// The highest rate at which a plan has arrivals at random.
-fn at_random(plan: &Plan) -> Rate {
-    match &plan.task {
-        Task::Find(find) if find.arrivals == Arrivals::Poisson => find.max,
-        Task::Run(Load::Open { stages, arrivals: Arrivals::Poisson }) => {
-            Rate(stages.iter().map(|stage| stage.from.0.max(stage.to.0)).fold(0.0, f64::max))
+/// Who watches the target of a plan, if that is not for this process. Where watchers are let in, that is open from now on.
+///
+/// # Errors
+/// As [`fleet_of`].
+pub fn watchers_of(plan: &Plan) -> Result<Option<WatchersAsked>, runner::Error> {
+    let fleet = &plan.fleet;
+    Ok(match &fleet.watch_on {
+        // Watched anyway.
+        None | Some(FleetPlace::Here | FleetPlace::Pods(_)) => None,
+        Some(FleetPlace::Join(at)) => {
+            let entrance = Entrance::for_watchers(at.as_deref(), &plan.target, fleet.waits())?;
+            let watchers = fleet.watchers.unwrap_or(1);
+            Some(WatchersAsked::Join { watchers, entrance: Arc::new(entrance) })
         }
-        _ => Rate::ZERO,
-    }
+        Some(FleetPlace::Ssh(hosts)) => {
+            Some(WatchersAsked::Ssh { hosts: hosts.clone(), binary: fleet.remote_binary.clone() })
+        }
+    })
 }
 
 impl NoFleetArgs {
     fn is_asked(&self) -> bool {
-        self.on.is_some() || self.workers.is_some()
+        self.on.is_some() || self.workers.is_some() || self.watch_on.is_some()
     }
 }
 
 /// Why what was asked for cannot be made by a fleet, if it was to be.
 pub fn no_fleet(action: &Action) -> Option<&'static str> {
-    let storm =
-        "--on: processes are started by this process alone, on this machine; leave --on and --workers out";
+    let storm = "--on: processes are started by this process alone, on this machine; leave --on, --workers and --watch-on out";
     match action {
         Action::Find(find) => match &find.level {
             Some(Level::Connections(args)) if args.fleet.is_asked() => Some(
-                "--on: connections are held by this process alone, which has as many loops as they need; leave --on \
-                 and --workers out",
+                "--on: connections are held by this process alone, which has as many loops as they need; leave --on, \
+                 --workers and --watch-on out",
             ),
             Some(Level::Processes(args)) if args.fleet.is_asked() => Some(storm),
             _ => None,
         },
         Action::Run(run) if run.storm.is_asked() && run.fleet.is_asked() => Some(storm),
-        Action::Try(args) if args.fleet.is_asked() => {
-            Some("--on: an experiment makes its loads in this process; leave --on and --workers out")
-        }
+        Action::Try(args) if args.fleet.is_asked() => Some(
+            "--on: an experiment makes its loads in this process, and watches from it; leave --on, --workers and --watch-on out",
+        ),
         _ => None,
     }
 }

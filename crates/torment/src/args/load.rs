@@ -129,6 +129,7 @@ impl FindArgs {
         self.search.set(&mut draft);
         self.request.set(&mut draft);
         self.generator.set(&mut draft);
+        self.fleet.set(&mut draft);
         self.watch.set(&mut draft);
         plan_from(Command::Find, self.target.text(), draft, read)
     }
@@ -143,6 +144,7 @@ impl RunArgs {
         let mut draft = self.load();
         self.request.set(&mut draft);
         self.generator.set(&mut draft);
+        self.fleet.set(&mut draft);
         self.watch.set(&mut draft);
         // One request needs no load to be named.
         if self.how.once
@@ -174,14 +176,15 @@ impl RunArgs {
     }
 }
 
-/// Of a load of so little that any machine makes it, for a moment, against nothing.
+/// Of a load of so little that any machine makes it, for a moment, against nothing, by such a fleet.
 ///
 /// # Errors
-/// None: it says what a plan takes.
-pub fn nothing_plan() -> Result<Plan, Error> {
+/// If that is none.
+pub fn nothing_plan(on: &str) -> Result<Plan, Error> {
     let mut draft = Draft::default();
     draft.set(Key::Rate, "--rate", "1000");
     draft.set(Key::Duration, "--duration", "10s");
+    draft.set(Key::FleetOn, "--on", on);
     plan_from(Command::Run, "null", draft, &mut |path| Err(format!("no file is read here, not '{path}'")))
 }
 

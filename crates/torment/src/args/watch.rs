@@ -17,15 +17,20 @@ Examples:
   torment watch :8080 --for 30s
   torment watch 127.0.0.1:8080 --postgres 'postgres://me:{env:PGPASSWORD}@127.0.0.1/clinic'
   torment watch :8080 --format json > seen.json
-  torment watch --for 1m -- java -jar app.jar")]
+  torment watch --for 1m -- java -jar app.jar
+  torment watch --join watch.join               for a run on another machine, with --watch-on join")]
 pub struct WatchCommand {
     /// A process by its id, or whichever one listens at a port; its children and the local databases and services
     /// that it talks to are watched too
-    #[arg(value_name = "PID|:PORT|ADDRESS:PORT", required_unless_present = "program")]
+    #[arg(value_name = "PID|:PORT|ADDRESS:PORT", required_unless_present_any = ["program", "join"])]
     whom: Option<String>,
     /// Start this and watch it; when the time is up, it is stopped (SIGTERM, 5 s later SIGKILL)
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "whom")]
     program: Vec<String>,
+    /// Watch for a run on another machine, which waits with `--watch-on join`, by the file that it has written: whoever listens at its
+    /// target's port, if nobody is named; - reads the file from standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["program", "time", "interval"])]
+    join: Option<String>,
     /// How long to watch [default: on a terminal until Ctrl-C, else 10s]
     #[arg(long = "for", value_name = "TIME")]
     time: Option<String>,
@@ -66,6 +71,17 @@ pub struct Watching {
     pub asked: plan::Watch,
 }
 
+/// The same for a run elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WatchingFor {
+    /// The file that lets in.
+    pub file: String,
+    /// Who, if that was said.
+    pub whom: Option<Whom>,
+    /// What else is asked.
+    pub asked: plan::Watch,
+}
+
 impl WatchCommand {
     /// What is meant.
     ///
@@ -76,6 +92,31 @@ impl WatchCommand {
             Some(text) => whom(text)?,
             None => Whom::Program(self.program.clone()),
         };
+        let time = |option, text: &Option<String>| text.as_deref().map(|text| time(option, text)).transpose();
+        Ok(Watching {
+            whom,
+            time: time("--for", &self.time)?,
+            interval: time("--interval", &self.interval)?.unwrap_or(Nanos::from_secs(1)),
+            asked: self.asked(read)?,
+        })
+    }
+
+    /// Whether it is for a run elsewhere.
+    pub fn is_for_a_run(&self) -> bool {
+        self.join.is_some()
+    }
+
+    /// What is meant of that.
+    ///
+    /// # Errors
+    /// As [`WatchCommand::watching`].
+    pub fn watching_for(&self, read: ReadFile<'_>) -> Result<WatchingFor, Error> {
+        let whom = self.whom.as_deref().map(whom).transpose()?;
+        let file = self.join.clone().unwrap_or_default();
+        Ok(WatchingFor { file, whom, asked: self.asked(read)? })
+    }
+
+    fn asked(&self, read: ReadFile<'_>) -> Result<plan::Watch, Error> {
         let mut draft = Draft::default();
         // What it says of the watch is checked as in a plan.
         draft.set(Key::Url, "WHOM", "null");
@@ -84,13 +125,7 @@ impl WatchCommand {
         set(&mut draft, Key::Metrics, "--metrics", &self.metrics);
         let mut plan = draft.check(Command::Find, read)?;
         plan.bind(|file| super::load::text(read(file), file), super::load::variable)?;
-        let time = |option, text: &Option<String>| text.as_deref().map(|text| time(option, text)).transpose();
-        Ok(Watching {
-            whom,
-            time: time("--for", &self.time)?,
-            interval: time("--interval", &self.interval)?.unwrap_or(Nanos::from_secs(1)),
-            asked: plan.watch,
-        })
+        Ok(plan.watch)
     }
 }
 

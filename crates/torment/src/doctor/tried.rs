@@ -1,6 +1,6 @@
 //! Two workers in a cluster for ten seconds, against nothing: what only a run shows.
 
-use crate::args::{FleetArgs, nothing_plan};
+use crate::args::{PodArgs, fleet_of, nothing_plan};
 use crate::{Failure, interrupt};
 use record::{Allowance, Area, Bearing, Event, FleetMember, TrialResult};
 use runner::{Around, Sink, Stop};
@@ -36,12 +36,13 @@ impl Sink for Heard {
 }
 
 /// Makes them, and says what they came to.
-pub fn tried(fleet: &FleetArgs) -> Result<Vec<Allowance>, Failure> {
-    let plan = nothing_plan()?;
-    let asked = fleet.asked(&plan)?;
+pub fn tried(place: Option<&str>, pods: &PodArgs) -> Result<Vec<Allowance>, Failure> {
+    let on = place.map_or("k8s".to_owned(), |place| format!("k8s:{place}"));
+    let plan = nothing_plan(&on)?;
+    let asked = fleet_of(&plan, pods)?;
     let stop = Stop::new(interrupt::asked_or_out()?);
     let mut heard = Heard { began: Some(Instant::now()), ..Heard::default() };
-    let around = Around { costs: None, fleet: asked.as_ref() };
+    let around = Around { costs: None, fleet: asked.as_ref(), watchers: None };
     let outcome = runner::conduct(&plan, around, env!("CARGO_PKG_VERSION"), &mut heard, &stop);
     if let Some(why) = outcome.error {
         let found = why.to_string();

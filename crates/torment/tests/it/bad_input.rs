@@ -138,7 +138,7 @@ fn arguments_that_cannot_be_meant() {
         (&["target", "--model", "threads", "--workers", "5"], &["--workers"]),
         (
             &["run", "--processes", "5", "--on", "here", "--", "true"],
-            &["--on", "leave --on and --workers out"],
+            &["--on", "leave --on, --workers and --watch-on out"],
         ),
         (&["find", "processes", "--on", "here"], &["--on", "by this process alone"]),
         (&["find", "connections", "demo", "--on", "here"], &["--on", "by this process alone"]),
@@ -177,8 +177,8 @@ fn words_that_are_none_of_ours() {
             &["find", "demo", "--on", "ssh:b", "--remote-binary", "$(x)"],
             &["--remote-binary", "a path of letters"],
         ),
-        (&["find", "demo", "--workers", "4"], &["--on"]),
-        (&["run", "demo", "-r", "9", "--on", "here", "--workers", "0"], &["--workers", "1..=64"]),
+        (&["find", "demo", "--workers", "4"], &["--workers", "--on"]),
+        (&["run", "demo", "-r", "9", "--on", "here", "--workers", "0"], &["--workers", "4..16"]),
     ] {
         let ended = place.torment(arguments.iter().copied()).expect(2);
         assert_eq!(ended.stdout, "", "{ended}");

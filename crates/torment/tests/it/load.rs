@@ -23,4 +23,5 @@ mod store;
 mod storm;
 mod threads;
 mod watch;
+mod watchers;
 mod working_set;

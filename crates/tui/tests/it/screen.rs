@@ -134,7 +134,7 @@ fn watched() -> Ongoing {
     let mut view = search();
     let subject = Subject { pid: 7, cpus: 2.0, ..Subject::default() };
     let watched = Watched { subjects: vec![subject], ..Watched::default() };
-    view.fold(&Event::WatchStarted { watched: Box::new(watched) }, STARTED);
+    view.fold(&Event::WatchStarted { place: String::new(), watched: Box::new(watched) }, STARTED);
     let wait = Wait::Futex { op: FutexOp::WaitBitset, within_s: Some(30), shared: false };
     let group = Group {
         name: "exec-N".to_owned(),
@@ -158,7 +158,7 @@ fn watched() -> Ongoing {
         postgres: Some(Postgres { looks: 10, sessions: vec![locked], ..Postgres::default() }),
         ..Window::default()
     };
-    view.fold(&Event::Observed { trial: 3, window: Box::new(window) }, STARTED);
+    view.fold(&Event::Observed { trial: 3, place: String::new(), window: Box::new(window) }, STARTED);
     view
 }
 

@@ -68,10 +68,11 @@ impl Spread {
     pub fn fold(&mut self, view: &RunView, event: &Event) {
         match event {
             Event::SliceDone { trial, slice } if Some(*trial) == self.trial => self.second(slice),
-            Event::Observed { trial, window }
+            Event::Observed { trial, place, window }
                 if Some(*trial) == self.trial && window.to <= self.loaded + LATE =>
             {
-                let watched = view.watched.as_ref().is_some_and(anyone);
+                let main = view.main_place().filter(|main| main.name == *place);
+                let watched = main.is_some_and(|main| anyone(&main.watched));
                 if let Some(service) = window.subjects.first().filter(|_| watched) {
                     let length = window.length();
                     self.cpu.push((cpu_of(service, length) * length.0 as f64, length.0 as f64));

@@ -1,16 +1,32 @@
 //! What was watched, and what gave first.
 
 use super::values::{count, rate_value};
-use crate::RunView;
 use crate::watched::figure;
-use record::watch::Watched;
+use crate::{PlaceSeen, RunView};
 use record::{Confidence, Diagnosis, Evidence, Finding};
 use serde_json::{Value, json};
 
-/// Null if nothing was watched.
+/// Null if nothing was watched; of several places the first with somebody to watch.
 pub(super) fn watched(view: &RunView) -> Value {
-    let Some(watched) = &view.watched else { return Value::Null };
+    view.main_place().map_or(Value::Null, of_place)
+}
+
+/// The other places.
+pub(super) fn also_watched(view: &RunView) -> Value {
+    let main = view.main_place().map(|main| &main.name);
+    view.places.iter().filter(|place| Some(&place.name) != main).map(of_place).collect()
+}
+
+fn of_place(place: &PlaceSeen) -> Value {
+    let watched = &place.watched;
     json!({
+        "place": place.name,
+        "on": watched.on,
+        "lost": watched.lost.as_ref().map(|lost| json!({
+            "trial": lost.trial,
+            "at_seconds": lost.at.map(|at| at.as_secs_f64()),
+            "why": lost.why,
+        })),
         "level": watched.level,
         "subjects": watched.subjects.iter().map(|subject| json!({
             "role": subject.role,
@@ -30,15 +46,15 @@ pub(super) fn watched(view: &RunView) -> Value {
         "metrics": watched.metrics,
         "not_observable": watched.missing,
         "sweeps_per_second": rate_value(watched.sweeps_per_second),
-        "trials": trials(view, watched),
+        "trials": trials(place),
     })
 }
 
 /// The figures of each trial.
-fn trials(view: &RunView, watched: &Watched) -> Vec<Value> {
+fn trials(place: &PlaceSeen) -> Vec<Value> {
     let average = |(what, number): &(String, f64)| json!({ "what": what, "average": rate_value(*number) });
     let of = |(trial, window): (&u32, &record::watch::Window)| {
-        let figure = figure(window, watched)?;
+        let figure = figure(window, &place.watched)?;
         Some(json!({
             "trial": trial,
             "seen_seconds": rate_value(window.length().as_secs_f64()),
@@ -48,7 +64,7 @@ fn trials(view: &RunView, watched: &Watched) -> Vec<Value> {
             "postgres_sessions": figure.sessions.iter().map(average).collect::<Vec<_>>(),
         }))
     };
-    view.watched_trials.iter().filter_map(of).collect()
+    place.trials.iter().filter_map(of).collect()
 }
 
 /// Null if there is none.
@@ -57,6 +73,7 @@ pub(super) fn diagnosis(diagnosis: Option<&Diagnosis>) -> Value {
     json!({
         "sentences": diagnosis.sentences,
         "cause": diagnosis.cause(),
+        "place": diagnosis.place(),
         "confidence": diagnosis.findings.first().map(|finding| finding.confidence.word()),
         "none": diagnosis.none,
         "tie": diagnosis.tie,
@@ -85,6 +102,8 @@ fn finding(finding: &Finding) -> Value {
     let Confidence { margin, persistence, independence, coverage } = finding.confidence;
     json!({
         "cause": finding.cause,
+        "place": finding.place,
+        "also_at": finding.also_at,
         "sentence": finding.sentence,
         "confidence": finding.confidence.word(),
         "confidence_value": rate_value(finding.confidence.value()),

@@ -222,7 +222,10 @@ fn window(group: &str) -> Window {
 
 fn watched() -> Event {
     let subject = Subject { pid: 7, name: "java".to_owned(), cpus: 2.0, ..Subject::default() };
-    Event::WatchStarted { watched: Box::new(Watched { subjects: vec![subject], ..Watched::default() }) }
+    Event::WatchStarted {
+        place: String::new(),
+        watched: Box::new(Watched { subjects: vec![subject], ..Watched::default() }),
+    }
 }
 
 /// A run in which everything happens that can be told.
@@ -271,8 +274,8 @@ fn everything() -> Snapshot {
         watched(),
         trial(1, Purpose::Measure),
         second(1, &slice(0, 200, 3)),
-        Event::Observed { trial: 1, window: Box::new(window("exec-N")) },
-        Event::Observed { trial: 1, window: Box::new(window("exec-N")) },
+        Event::Observed { trial: 1, place: String::new(), window: Box::new(window("exec-N")) },
+        Event::Observed { trial: 1, place: String::new(), window: Box::new(window("exec-N")) },
         done(1, Purpose::Measure, slice(0, 200, 3), true),
         Event::Bounds { limits: vec![limit] },
         Event::Designed { design: Box::new(design) },
@@ -323,7 +326,11 @@ fn too_many_names_are_summed() {
     measures.fold(&started("", "null"));
     measures.fold(&watched());
     for number in 0..100 {
-        measures.fold(&Event::Observed { trial: 0, window: Box::new(window(&format!("thread {number}"))) });
+        measures.fold(&Event::Observed {
+            trial: 0,
+            place: String::new(),
+            window: Box::new(window(&format!("thread {number}"))),
+        });
     }
     let run = measures.snapshot().expect("it has begun");
     let groups = run.samples.iter().filter(|s| s.family.name == "torment_target_group_cpu_seconds_total");
@@ -331,7 +338,7 @@ fn too_many_names_are_summed() {
     let others = ["java", "service", "others"];
     assert_eq!(value(&run, "torment_target_group_cpu_seconds_total", &others), Value::Number(17.0));
     // A program that is not watched any longer has no threads, but what it used was used.
-    measures.fold(&Event::WatchStarted { watched: Box::default() });
+    measures.fold(&Event::WatchStarted { place: String::new(), watched: Box::default() });
     let run = measures.snapshot().expect("it has begun");
     assert!(!run.samples.iter().any(|s| s.family.name == "torment_target_threads"));
     assert_eq!(value(&run, "torment_target_cpu_seconds_total", &["java", "service"]), Value::Number(50.0));

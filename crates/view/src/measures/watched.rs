@@ -19,11 +19,13 @@ type Values = BTreeMap<(&'static str, Vec<String>), (&'static Measure, f64)>;
 #[derive(Debug, Clone, Default)]
 pub(super) struct TargetMetrics {
     trees: Trees,
-    /// Processors that each may use, by its place.
-    allowed: Vec<f64>,
+    /// Processors that each may use, by its machine.
+    allowed: BTreeMap<String, Vec<f64>>,
     sums: Values,
-    /// Of the programs under load, which may be gone a window later.
-    programs: Values,
+    /// Of the programs under load, which may be gone a window later, by their machine.
+    programs: BTreeMap<String, Values>,
+    /// The first machine that told anything: of what is around programs, only what is there is told.
+    machine: Option<String>,
     /// Of what is around them, by source: what is not seen now is as it was.
     around: BTreeMap<&'static str, Values>,
 }
@@ -40,23 +42,31 @@ struct LabelledValue {
 }
 
 impl TargetMetrics {
-    /// Who is watched from now on.
-    pub fn watch(&mut self, watched: &Watched) {
-        self.trees.watch(watched);
-        self.allowed = watched.subjects.iter().map(|subject| subject.cpus).collect();
-        self.programs.clear();
+    /// Who is watched on a machine from now on.
+    pub fn watch(&mut self, machine: &str, watched: &Watched) {
+        self.trees.watch(machine, watched);
+        let allowed = watched.subjects.iter().map(|subject| subject.cpus).collect();
+        self.allowed.insert(machine.to_owned(), allowed);
+        self.programs.remove(machine);
     }
 
-    /// What was seen within a second.
-    pub fn see(&mut self, window: &Window) {
-        self.programs.clear();
+    /// What was seen there within a second.
+    pub fn see(&mut self, machine: &str, window: &Window) {
+        let is_first = self.machine.get_or_insert_with(|| machine.to_owned()) == machine;
+        let mut programs = Values::new();
         let mut around: BTreeMap<&'static str, Values> = BTreeMap::new();
-        for LabelledValue { source, of_program, is_named, mut labels, measure, counted } in self.told(window)
+        for LabelledValue { source, of_program, is_named, mut labels, measure, counted } in
+            self.told(machine, window)
         {
             let Some(family) = measure.metric.map(|metric| metric.family) else { continue };
+            // One database is asked, from wherever that is.
+            let is_asked = matches!(source, "postgres" | "sessions" | "metrics" | "series");
+            if !of_program && !is_first && !is_asked {
+                continue;
+            }
             let values = match (measure.grows, of_program) {
                 (true, _) => &mut self.sums,
-                (false, true) => &mut self.programs,
+                (false, true) => &mut programs,
                 (false, false) => around.entry(source).or_default(),
             };
             if measure.grows && is_named && !values.contains_key(&(family, labels.clone())) {
@@ -69,6 +79,7 @@ impl TargetMetrics {
             }
             values.entry((family, labels)).or_insert((measure, 0.0)).1 += counted;
         }
+        self.programs.insert(machine.to_owned(), programs);
         // Of a database that was seen, sessions that are gone do not stay as they were.
         if window.postgres.is_some() {
             self.around.remove("sessions");
@@ -76,12 +87,12 @@ impl TargetMetrics {
         self.around.extend(around);
     }
 
-    fn told(&self, window: &Window) -> Vec<LabelledValue> {
+    fn told(&self, machine: &str, window: &Window) -> Vec<LabelledValue> {
         let mut told = Vec::new();
         window.visit(&mut |of, measure, counted| {
             let Some(metric) = measure.metric else { return };
             let program = match of.subject {
-                Some(place) => match self.trees.at(place) {
+                Some(index) => match self.trees.at(machine, index) {
                     Some(tree) => words(&self.trees.known()[tree]).to_vec(),
                     None => return,
                 },
@@ -102,11 +113,15 @@ impl TargetMetrics {
     }
 
     pub fn tell(&self, samples: &mut Samples) {
-        for (place, cpus) in self.allowed.iter().enumerate().filter(|(_, cpus)| **cpus > 0.0) {
+        let each = |(machine, all): (&'_ String, &'_ Vec<f64>)| {
+            let of = |(index, cpus): (usize, &f64)| (machine.clone(), index, *cpus);
+            all.iter().enumerate().map(of).collect::<Vec<_>>()
+        };
+        for (machine, index, cpus) in self.allowed.iter().flat_map(each).filter(|(.., cpus)| *cpus > 0.0) {
             // Only of programs that are there.
-            let tree = self.trees.at(place).map(|tree| words(&self.trees.known()[tree]));
+            let tree = self.trees.at(&machine, index).map(|tree| words(&self.trees.known()[tree]));
             if let Some(labels) = tree.filter(|labels| self.is_seen(labels)) {
-                samples.number(&family::CPU_ALLOWED, &labels.each_ref().map(String::as_str), *cpus);
+                samples.number(&family::CPU_ALLOWED, &labels.each_ref().map(String::as_str), cpus);
             }
         }
         let say = |values: &Values, samples: &mut Samples| {
@@ -116,13 +131,13 @@ impl TargetMetrics {
             }
         };
         say(&self.sums, samples);
-        for values in std::iter::once(&self.programs).chain(self.around.values()) {
+        for values in self.programs.values().chain(self.around.values()) {
             say(&largest(values), samples);
         }
     }
 
     fn is_seen(&self, program: &[String; 2]) -> bool {
-        self.programs.keys().any(|(_, labels)| labels.starts_with(program))
+        self.programs.values().flat_map(Values::keys).any(|(_, labels)| labels.starts_with(program))
     }
 }
 

@@ -1,21 +1,25 @@
 //! A run once more: what to type in a shell, from what is kept of it.
 
-use crate::fleet;
+use crate::{PlaceSeen, fleet};
 use record::{FleetMember, RunKind, Started};
 
 /// The line that ends a plan in a shell.
 const END: &str = "TORMENT";
 
-/// What makes the run again, by such a fleet; none where what is kept does not tell, or where a shell would take it for
+/// What makes the run again, by such a fleet and watched from there; none where what is kept does not tell, or where a shell would take it for
 /// something else.
-pub(super) fn typed(started: &Started, members: &[FleetMember]) -> Option<String> {
+pub(super) fn typed(started: &Started, members: &[FleetMember], places: &[PlaceSeen]) -> Option<String> {
     let plan = started.plan.trim_end();
     match &started.command {
         RunKind::Find | RunKind::Run | RunKind::Try => {
             let ends = plan.lines().any(|line| line == END);
             let is_text = plan.chars().all(|c| c == '\n' || c == '\t' || !c.is_control());
             let file = format!("{}.toml", started.id);
-            let fleet = fleet::asked(members);
+            // Earlier versions did not keep it in the plan.
+            let fleet = match plan.lines().any(|line| line == "[fleet]") {
+                true => String::new(),
+                false => fleet::asked(members) + &fleet::watched_from(places),
+            };
             // A context of a cluster may be called anything.
             let is_typed = fleet.split(' ').all(|word| is_plain(&word.replace(['[', ']'], "")));
             (!plan.is_empty() && !ends && is_text && is_typed && is_plain(&started.id.0)).then(|| {
@@ -62,7 +66,7 @@ mod tests {
             part_of: None,
             label: Label::default(),
         };
-        typed(&started, members)
+        typed(&started, members, &[])
     }
 
     #[test]
@@ -92,6 +96,8 @@ mod tests {
             assert!(text.ends_with(&format!("\ntorment find 20261120-161502-k3f.toml {expected}")), "{text}");
         }
         assert_eq!(by(&[on("k8s:$(reboot)/load")], "find", "[target]"), None);
+        let said = by(&[on("")], "find", "[target]\n\n[fleet]\non = \"here\"").expect("a line");
+        assert!(said.ends_with("\ntorment find 20261120-161502-k3f.toml"), "the plan says it: {said}");
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn head(view: &RunView) -> Head {
         head.version.clone_from(&started.version);
         head.started_unix_ms = started.at_unix_ms;
         head.machine = machine_words(&started.machine);
-        head.again = again::typed(started, &view.fleet);
+        head.again = again::typed(started, &view.fleet, &view.places);
     }
     head.now = (state == State::Running).then(|| now(view)).flatten();
     head

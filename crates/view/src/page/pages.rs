@@ -60,11 +60,11 @@ impl Pages {
                 let of = |bound: fn(&record::Limit) -> Option<f64>| strict.and_then(bound);
                 self.bounds.push((self.run.trials.len(), of(|l| l.lower), of(|l| l.upper)));
             }
-            Event::WatchStarted { watched } => self.seen.watch(watched),
-            Event::Observed { trial, window } => {
+            Event::WatchStarted { place, watched } => self.seen.watch(place, watched),
+            Event::Observed { trial, place, window } => {
                 let since = self.run.stretches.get(trial).map_or(0.0, |stretch| stretch.from);
                 let expected = self.run.current.as_ref().is_some_and(|current| current.number == *trial);
-                let cells = self.seen.cells(&mut self.rows, window);
+                let cells = self.seen.cells(&mut self.rows, place, window);
                 let [from, to] = [window.from, window.to].map(|time| since + time.as_secs_f64());
                 if to > from && !cells.is_empty() {
                     self.rows.see(from, to, cells, expected);

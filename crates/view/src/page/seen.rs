@@ -31,6 +31,8 @@ const CHARTED: [&str; 25] = units::texts![
 ];
 /// Those that bound what is drawn of a process tree: the last known.
 const LIMITS: [&str; 3] = ["cgroup.cpu_quota", "cgroup.memory_limit", "jvm.heap_max"];
+/// Sources of which each machine has its own.
+const MACHINE: [&str; 3] = ["host", "network", "torment"];
 /// Those that are parts of one stack.
 const STACKED: [&str; 4] = ["host.user", "host.system", "host.iowait", "host.steal"];
 
@@ -42,7 +44,20 @@ pub(super) struct TargetColumns {
     pub disks: Ranks,
     /// What any thread was seen to do, in the order in which that was first seen.
     pub words: Vec<String>,
+    /// Those on which somebody watches, in the order in which they were first told of.
+    pub machines: Vec<WatchedMachine>,
     trees: Trees,
+}
+
+/// A machine on which somebody watches.
+#[derive(Debug, Clone, Default)]
+pub(super) struct WatchedMachine {
+    /// Its name; empty: where torment is.
+    pub name: String,
+    /// Its processors, once they were counted.
+    pub cpus: Option<f64>,
+    /// What stands behind the names of its columns: nothing of the first.
+    pub behind: String,
 }
 
 /// A process tree.
@@ -60,33 +75,59 @@ pub(super) struct Tree {
     pub backlog: Option<f64>,
 }
 
+impl WatchedMachine {
+    /// A column or chart of this machine.
+    pub fn id(&self, of: &str) -> String {
+        format!("{of}{}", self.behind)
+    }
+}
+
 impl TargetColumns {
-    /// Who is watched from now on.
-    pub fn watch(&mut self, watched: &Watched) {
-        self.trees.watch(watched);
+    /// Who is watched on a machine from now on.
+    pub fn watch(&mut self, machine: &str, watched: &Watched) {
+        self.machine(machine);
+        self.trees.watch(machine, watched);
         let new = &self.trees.known()[self.subjects.len()..];
         self.subjects.extend(new.iter().map(|who| Tree { who: who.clone(), ..Tree::default() }));
-        for (place, subject) in watched.subjects.iter().enumerate() {
-            if let Some(tree) = self.trees.at(place) {
+        for (index, subject) in watched.subjects.iter().enumerate() {
+            if let Some(tree) = self.trees.at(machine, index) {
                 self.subjects[tree].allowed = subject.cpus;
             }
         }
     }
 
-    /// The values of a window.
-    pub fn cells(&mut self, rows: &mut Rows, window: &Window) -> Cells {
+    /// The number of a machine.
+    fn machine(&mut self, name: &str) -> usize {
+        let known = self.machines.iter().position(|known| known.name == name);
+        known.unwrap_or_else(|| {
+            let behind = match self.machines.len() {
+                0 => String::new(),
+                nth => format!("@{nth}"),
+            };
+            self.machines.push(WatchedMachine { name: name.to_owned(), cpus: None, behind });
+            self.machines.len() - 1
+        })
+    }
+
+    /// The values of a window of a machine.
+    pub fn cells(&mut self, rows: &mut Rows, machine: &str, window: &Window) -> Cells {
         let length = window.length();
         let mut put = Put { rows, cells: Cells::new(), seconds: length.as_secs_f64() };
         if put.seconds <= 0.0 {
             return put.cells;
         }
-        self.singles(&mut put, window);
-        for (place, subject) in window.subjects.iter().enumerate() {
-            let Some(tree) = self.trees.at(place).filter(|_| subject.is_there()) else { continue };
+        let number = self.machine(machine);
+        if let Some(host) = &window.host {
+            self.machines[number].cpus = Some(f64::from(host.cpus)).filter(|cpus| *cpus > 0.0);
+        }
+        self.singles(&mut put, number, window);
+        for (index, subject) in window.subjects.iter().enumerate() {
+            let Some(tree) = self.trees.at(machine, index).filter(|_| subject.is_there()) else { continue };
             self.subject(&mut put, tree, subject, length);
         }
         for disk in window.host.iter().flat_map(|host| &host.disks) {
-            if let Some(nth) = self.disks.add(&disk.name, disk.busy_ms as f64 + 1e-3, FEW.0) {
+            let name = if number == 0 { disk.name.clone() } else { format!("{} on {machine}", disk.name) };
+            if let Some(nth) = self.disks.add(&name, disk.busy_ms as f64 + 1e-3, FEW.0) {
                 let busy = disk.busy_ms as f64 / 1000.0 / put.seconds;
                 put.one(&format!("disk.{nth}"), busy.min(1.0));
             }
@@ -103,14 +144,16 @@ impl TargetColumns {
     }
 
     /// What there is once, of a process tree or at all: of what grows how much a second, and so of a time which share.
-    fn singles(&mut self, put: &mut Put<'_>, window: &Window) {
+    fn singles(&mut self, put: &mut Put<'_>, machine: usize, window: &Window) {
+        let WatchedMachine { name, behind, .. } = &self.machines[machine];
+        let (name, behind) = (name.clone(), behind.clone());
         window.visit(&mut |of, measure, counted| {
             if !of.names.is_empty() {
                 return;
             }
             let mut id = format!("{}.{}", of.source, measure.name);
             let value = measure.quantity.of(counted) / if measure.grows { put.seconds } else { 1.0 };
-            let tree = of.subject.and_then(|place| self.trees.at(place));
+            let tree = of.subject.and_then(|index| self.trees.at(&name, index));
             let is_one_too_many = of.subject.is_some() && tree.is_none();
             if let Some(tree) = tree.filter(|_| LIMITS.contains(&id.as_str())) {
                 self.subjects[tree].limits.insert(id, value);
@@ -122,6 +165,8 @@ impl TargetColumns {
             let is_stacked = STACKED.contains(&id.as_str());
             if let Some(tree) = tree {
                 id += &format!(".{tree}");
+            } else if MACHINE.contains(&of.source) {
+                id += &behind;
             }
             let column = put.rows.column(&id, is_stacked, None);
             put.cells.push((column, value as f32));
@@ -189,7 +234,12 @@ impl TargetColumns {
         self.sessions.shown().for_each(|(nth, _)| wanted.one(format!("sessions.{nth}")));
         wanted.sum("sessions.other".to_owned(), self.sessions.hidden().map(|nth| format!("sessions.{nth}")));
         self.disks.shown().for_each(|(nth, _)| wanted.one(format!("disk.{nth}")));
-        CHARTED.iter().for_each(|id| wanted.one((*id).to_owned()));
+        for id in CHARTED {
+            let source = id.split('.').next().unwrap_or_default();
+            let machines = self.machines.iter().skip(1).filter(|_| MACHINE.contains(&source));
+            wanted.one(id.to_owned());
+            machines.for_each(|machine| wanted.one(format!("{id}{}", machine.behind)));
+        }
         wanted.0
     }
 

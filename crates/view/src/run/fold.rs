@@ -1,7 +1,7 @@
 //! What each event adds to what is known of a run: the one fold that knows every event. Whatever else is folded, here and on other
 //! floors, says in its first lines what it needs that does not stand in a [`RunView`].
 
-use super::{Current, RunView, Stretch};
+use super::{Current, PlaceSeen, RunView, Stretch};
 use crate::{Second, Trial};
 use record::{Event, Slice, Verdict};
 use units::Nanos;
@@ -47,12 +47,11 @@ impl RunView {
                 self.trials.push(Trial::done(*trial, self.words(), result, judgement));
             }
             Event::Bounds { limits } => self.limits.clone_from(limits),
-            Event::WatchStarted { watched } => self.watched = Some((**watched).clone()),
-            Event::Observed { trial, window } => {
-                self.window = Some((**window).clone());
-                self.watched_trials.entry(*trial).or_default().add(window);
+            Event::WatchStarted { place, watched } => self.seen_at(place).watched.clone_from(watched),
+            Event::Observed { trial, place, window } => {
+                self.seen_at(place).trials.entry(*trial).or_default().add(window);
             }
-            Event::Looked { look, .. } => self.looks.push(look.clone()),
+            Event::Looked { place, look, .. } => self.seen_at(place).looks.push(look.clone()),
             Event::Logged(log) => self.logs.push(log.clone()),
             Event::Resumed { .. } => self.end = None,
             Event::Designed { design } => self.design = Some((**design).clone()),
@@ -83,6 +82,15 @@ impl RunView {
                 self.end = Some((**end).clone());
             }
         }
+    }
+
+    fn seen_at(&mut self, place: &str) -> &mut PlaceSeen {
+        let known = self.places.iter().position(|known| known.name == place);
+        let index = known.unwrap_or_else(|| {
+            self.places.push(PlaceSeen { name: place.to_owned(), ..PlaceSeen::default() });
+            self.places.len() - 1
+        });
+        &mut self.places[index]
     }
 
     /// All of some events.

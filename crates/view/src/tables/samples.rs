@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 /// One measure of a window.
 pub(super) struct Sample {
-    at: Rc<(At, f64)>,
+    at: Rc<(At, f64, Option<String>)>,
     subject: Option<String>,
     pid: Option<u32>,
     item: Option<String>,
@@ -25,6 +25,7 @@ pub(super) fn columns() -> Columns<Sample> {
         .number("window_seconds", "how long the window is in which it was seen, about a second", |s| {
             Some(s.at.1)
         })
+        .text("place", "the machine on which it was seen; nothing: where torment was", |s| s.at.2.clone())
         .text("source", "what it was read from; see the measures below", |s| Some(s.source))
         .text("subject", "name of the process tree, such as `java`", |s| s.subject.clone())
         .whole("pid", "its first process", |s| s.pid.map(u64::from))
@@ -40,8 +41,9 @@ pub(super) fn columns() -> Columns<Sample> {
 }
 
 /// All that a window holds.
-pub(super) fn of(at: &At, watched: Option<&Watched>, window: &Window) -> Vec<Sample> {
-    let at = Rc::new((at.clone(), window.length().as_secs_f64()));
+pub(super) fn of(at: &At, place: &str, watched: Option<&Watched>, window: &Window) -> Vec<Sample> {
+    let place = (!place.is_empty()).then(|| place.to_owned());
+    let at = Rc::new((at.clone(), window.length().as_secs_f64(), place));
     let mut samples = Vec::new();
     window.visit(&mut |of, measure, counted| {
         let subject = of.subject.and_then(|place| watched?.subjects.get(place));

@@ -1,16 +1,18 @@
 //! Which process tree is which, while services end and come again.
 
+use crate::run::on;
 use record::watch::{Role, Subject, Watched};
+use std::collections::BTreeMap;
 
-/// Process trees told apart.
+/// Process trees told apart at one place.
 const MOST: usize = 6;
 
 /// The process trees of a run, in the order in which they were first watched.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trees {
     known: Vec<Tree>,
-    /// Which of them the watch means by its places; none of one too many.
-    places: Vec<Option<usize>>,
+    /// Which of them the watch on a machine means by the numbers of its subjects; none of one too many.
+    meant: BTreeMap<String, Vec<Option<usize>>>,
 }
 
 /// The same name in the same role is the same tree, even after a restart.
@@ -18,6 +20,8 @@ pub(crate) struct Trees {
 pub(crate) struct Tree {
     pub role: Role,
     pub name: String,
+    /// The machine on which it is; empty: where torment is.
+    pub machine: String,
     /// Of several of one name.
     nth: usize,
 }
@@ -26,36 +30,40 @@ impl Tree {
     /// Its name for people.
     pub fn title(&self) -> String {
         let name = if self.name.is_empty() { "process" } else { &self.name };
+        let on = on(&self.machine);
         match self.nth {
-            0 => name.to_owned(),
-            nth => format!("{name} ({})", nth + 1),
+            0 => format!("{name}{on}"),
+            nth => format!("{name} ({}){on}", nth + 1),
         }
     }
 }
 
 impl Trees {
-    /// Who is watched from now on.
-    pub fn watch(&mut self, watched: &Watched) {
-        self.places = (0..watched.subjects.len()).map(|place| self.place(&watched.subjects, place)).collect();
+    /// Who is watched on a machine from now on.
+    pub fn watch(&mut self, machine: &str, watched: &Watched) {
+        let subjects = &watched.subjects;
+        let meant = (0..subjects.len()).map(|index| self.tree(machine, subjects, index)).collect();
+        self.meant.insert(machine.to_owned(), meant);
     }
 
-    fn place(&mut self, subjects: &[Subject], place: usize) -> Option<usize> {
-        let Subject { role, name, .. } = &subjects[place];
+    fn tree(&mut self, machine: &str, subjects: &[Subject], index: usize) -> Option<usize> {
+        let Subject { role, name, .. } = &subjects[index];
         let same = |other: &&Subject| (&other.role, &other.name) == (role, name);
-        let nth = subjects[..place].iter().filter(same).count();
-        let tree = Tree { role: *role, name: name.clone(), nth };
+        let nth = subjects[..index].iter().filter(same).count();
+        let tree = Tree { role: *role, name: name.clone(), machine: machine.to_owned(), nth };
         let known = self.known.iter().position(|known| *known == tree);
+        let there = self.known.iter().filter(|known| known.machine == machine).count();
         known.or_else(|| {
-            (self.known.len() < MOST).then(|| {
+            (there < MOST).then(|| {
                 self.known.push(tree);
                 self.known.len() - 1
             })
         })
     }
 
-    /// The number of the tree that the watch has at this place.
-    pub fn at(&self, place: usize) -> Option<usize> {
-        self.places.get(place).copied().flatten()
+    /// The number of the tree that the watch on a machine means by this subject.
+    pub fn at(&self, machine: &str, index: usize) -> Option<usize> {
+        self.meant.get(machine)?.get(index).copied().flatten()
     }
 
     /// Every one there ever was, by its number.
@@ -75,16 +83,21 @@ mod tests {
             Watched { subjects: names.iter().map(subject).collect(), ..Watched::default() }
         };
         let mut trees = Trees::default();
-        trees.watch(&watched(&["java", "nginx", "java"]));
-        trees.watch(&watched(&["nginx", "", "java"]));
+        trees.watch("", &watched(&["java", "nginx", "java"]));
+        trees.watch("", &watched(&["nginx", "", "java"]));
         assert_eq!(
-            (0..4).map(|place| trees.at(place)).collect::<Vec<_>>(),
+            (0..4).map(|index| trees.at("", index)).collect::<Vec<_>>(),
             [Some(1), Some(3), Some(0), None]
         );
         let titles: Vec<String> = trees.known().iter().map(Tree::title).collect();
         assert_eq!(titles, ["java", "nginx", "java (2)", "process"]);
-        trees.watch(&watched(&["a", "b", "c", "java"]));
-        assert_eq!(trees.at(2), None, "one too many");
-        assert_eq!(trees.at(3), Some(0));
+        trees.watch("", &watched(&["a", "b", "c", "java"]));
+        assert_eq!(trees.at("", 2), None, "one too many");
+        assert_eq!(trees.at("", 3), Some(0));
+        // Of the same name on another machine is another.
+        trees.watch("web", &watched(&["java"]));
+        let web = trees.at("web", 0).expect("there is room");
+        assert_eq!(trees.known()[web].title(), "java on web");
+        assert_eq!((trees.at("", 3), trees.at("web", 1)), (Some(0), None));
     }
 }

@@ -82,7 +82,7 @@ fn events(wanted: &Wanted) -> Vec<Event> {
         subjects: vec![Subject { pid: 7, name: "java".to_owned(), cpus: 2.0, ..Subject::default() }],
         ..Watched::default()
     };
-    events.push(Event::WatchStarted { watched: Box::new(watched) });
+    events.push(Event::WatchStarted { place: String::new(), watched: Box::new(watched) });
     let planned = Nanos::from_secs(wanted.seconds.into());
     events.push(Event::TrialStarted {
         trial: 1,
@@ -96,7 +96,11 @@ fn events(wanted: &Wanted) -> Vec<Event> {
         let slice = slice(wanted, index);
         total.merge_after(&slice);
         events.push(Event::SliceDone { trial: 1, slice: Box::new(slice) });
-        events.push(Event::Observed { trial: 1, window: Box::new(window(wanted, index)) });
+        events.push(Event::Observed {
+            trial: 1,
+            place: String::new(),
+            window: Box::new(window(wanted, index)),
+        });
     }
     let outcomes = total.outcomes;
     let loss = outcomes.bad() as f64 / total.due.max(1) as f64;

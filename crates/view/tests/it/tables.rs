@@ -131,8 +131,8 @@ fn a_run_without_an_end_has_what_there_is() {
 #[test]
 fn samples_say_of_what_they_are() {
     let mut run = Run::start("run").begin(&load(Purpose::Load, 500.0, 10), 1);
-    run.events.push(Event::WatchStarted { watched: Box::new(watched()) });
-    run.events.push(Event::Observed { trial: 1, window: Box::new(window(2, 188.0)) });
+    run.events.push(Event::WatchStarted { place: String::new(), watched: Box::new(watched()) });
+    run.events.push(Event::Observed { trial: 1, place: String::new(), window: Box::new(window(2, 188.0)) });
     let found = rows(Table::Samples, &run.events);
     let value = |wanted: [(&str, &str); 4]| {
         let is_it = |row: &&Row| {

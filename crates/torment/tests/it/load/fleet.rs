@@ -274,3 +274,25 @@ fn however_many_make_the_load_the_limit_is_the_same() {
         assert!(lower.or(upper).is_some(), "nothing was found: {told}");
     }
 }
+
+/// Nothing answers as fast as nothing: one worker is the limit, until there are two.
+#[test]
+fn a_fleet_grows_before_it_is_the_limit() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let arguments = ["find", "null", "--from", "100k", "--trial", "1s", "--budget", "40s"];
+    let (ended, run) = place.json(arguments.into_iter().chain(["--on", "here", "--workers", "1..2"]));
+    let workers = run["fleet"]["workers"].as_array().expect("a list");
+    assert_eq!(workers.len(), 2, "{ended}");
+    assert!(ended.stderr.contains("1 worker on") && ended.stderr.contains("2 workers on"), "{ended}");
+    assert_eq!(run["fleet"]["lost"].as_array().map(Vec::len), Some(0), "{ended}");
+}
+
+#[test]
+fn how_many_may_be_said_in_two_ways() {
+    let place = Place::new();
+    for wrong in ["0", "4..2", "1..65", "..", "two"] {
+        let ended = place.torment(["run", "null", "-r", "9", "--on", "here", "--workers", wrong]);
+        println!("{}", ended.complains(2, &["--workers", "4..16"]));
+    }
+}

@@ -6,12 +6,13 @@ use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use testbed::Relay;
 
 /// Waits for what lets in.
-fn file(place: &Place) -> String {
+pub(super) fn file(place: &Place, name: &str) -> String {
     let began = Instant::now();
     loop {
-        let text = std::fs::read_to_string(place.path("run.join")).unwrap_or_default();
+        let text = std::fs::read_to_string(place.path(name)).unwrap_or_default();
         if text.ends_with("PRIVATE KEY-----\n") {
             return text;
         }
@@ -33,7 +34,7 @@ fn whoever_has_the_file_makes_a_part_of_the_load() {
     let arguments =
         ["run", &url, "-r", "300", "-d", "3s", "--on", "join", "--workers", "2", "--format", "json"];
     let running = Running::start(place.command(arguments));
-    let text = file(&place);
+    let text = file(&place, "run.join");
     let mode = std::fs::metadata(place.path("run.join")).expect("it is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "others could read it");
     // Another run keeps its hands off it.
@@ -82,7 +83,7 @@ fn who_does_not_come_or_should_not_is_said() {
         Running::start(place.command(arguments))
     };
     let running = wait(&place);
-    let old = file(&place);
+    let old = file(&place, "run.join");
     assert!(old.contains(&format!("at 127.0.0.1:{port}\n")), "{old}");
     let alone = worker(&place, "run.join");
     println!("{}", running.end().complains(1, &["1 of 2 workers came in time", "--wait"]));
@@ -91,10 +92,11 @@ fn who_does_not_come_or_should_not_is_said() {
     // The same place, another run: the file of the first does not let in.
     place.write("old.join", &old);
     let running = wait(&place);
-    file(&place);
+    file(&place, "run.join");
     println!("{}", worker(&place, "old.join").end().complains(1, &["is it of this run?"]));
     println!("{}", running.end().complains(1, &["0 of 2 workers came", "turned away: 127.0.0.1:"]));
-    for (text, words) in [("", "it is no file of torment's"), ("# Lets one process", "no file of torment's")] {
+    for (text, words) in [("", "it is no file of torment's"), ("# Lets one process", "no file of torment's")]
+    {
         place.write("none.join", text);
         println!("{}", worker(&place, "none.join").end().complains(1, &[words]));
     }
@@ -105,15 +107,79 @@ fn who_does_not_come_or_should_not_is_said() {
     assert_eq!(std::fs::read_to_string(place.path("run.join")).expect("it is there"), "mine");
 }
 
+/// Two workers, one of which comes through a relay, and a load that has begun.
+fn through_a_relay(place: &Place, target: &Target, arguments: &[&str]) -> (Running, Relay, [Running; 2]) {
+    let url = target.url("/json");
+    let load = ["--on", "join", "--workers", "2", "--format", "json"];
+    let all = arguments.iter().copied().chain([url.as_str()]).chain(load);
+    let running = Running::start(place.command(all));
+    let text = file(place, "run.join");
+    let at = text.lines().find_map(|line| line.strip_prefix("at ")).expect("it says where");
+    let relay = Relay::to(at.parse().expect("an address"));
+    place.write("far.join", &text.replace(at, &relay.address().to_string()));
+    let workers = [worker(place, "run.join"), worker(place, "far.join")];
+    let began = Instant::now();
+    while target.truth("/json")["received"].as_u64() < Some(300) {
+        assert!(began.elapsed() < SOON, "the load does not come");
+        sleep(Duration::from_millis(20));
+    }
+    (running, relay, workers)
+}
+
+/// It makes another line, and hands over what it counted meanwhile.
+#[test]
+fn a_link_that_is_cut_for_two_seconds_voids_nothing() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let (running, relay, workers) = through_a_relay(&place, &target, &["run", "-r", "200", "-d", "8s"]);
+    relay.cut();
+    sleep(Duration::from_secs(2));
+    relay.mend();
+    let ended = running.end().measured();
+    let run = ended.json();
+    adds_up(&run["trial"]);
+    assert_eq!(run["trial"]["due"], 1600, "{run:#}");
+    assert_eq!(run["fleet"]["lost"].as_array().map(Vec::len), Some(0), "{run:#}");
+    let received = target.truth("/json")["received"].as_u64().expect("a count");
+    assert_eq!(number(&run, "/trial/sent") as u64, received - 1, "{ended}");
+    for worker in workers {
+        worker.end().expect(0);
+    }
+}
+
+#[test]
+fn a_link_that_is_cut_for_ten_seconds_voids_one_trial() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let find = ["find", "--from", "150", "--max", "300", "--trial", "4s", "--budget", "2m"];
+    let (running, relay, workers) = through_a_relay(&place, &target, &find);
+    relay.cut();
+    sleep(Duration::from_secs(10));
+    relay.mend();
+    let run = running.end().json();
+    let lost = run["fleet"]["lost"].as_array().expect("a list");
+    assert_eq!(lost.len(), 1, "{lost:#?}");
+    let why = lost[0]["why"].as_str().expect("it is said");
+    assert!(why.contains("was not back within 5 s"), "{why}");
+    let pids = |run: &serde_json::Value| run["fleet"]["workers"].as_array().map(Vec::len);
+    assert_eq!(pids(&run), Some(2), "it takes part again: {run:#}");
+    for worker in workers {
+        worker.end().expect(0);
+    }
+}
+
 #[test]
 fn a_worker_that_leaves_is_lost_and_says_so() {
     let _turn = Turn::shared();
     let place = Place::new();
     let target = Target::start(&place, &["--model", "async"]);
     let url = target.url("/json");
-    let arguments = ["run", &url, "-r", "300", "-d", "1m", "--on", "join", "--workers", "1", "--format", "json"];
+    let arguments =
+        ["run", &url, "-r", "300", "-d", "1m", "--on", "join", "--workers", "1", "--format", "json"];
     let running = Running::start(place.command(arguments));
-    file(&place);
+    file(&place, "run.join");
     let worker = worker(&place, "run.join");
     let began = Instant::now();
     while target.truth("/json")["received"].as_u64() < Some(200) {
@@ -134,9 +200,13 @@ fn who_waits_for_workers_can_be_interrupted() {
     let target = Target::start(&place, &["--model", "async"]);
     let url = target.url("/json");
     let running = Running::start(place.command(["run", &url, "-r", "300", "-d", "1s", "--on", "join"]));
-    file(&place);
+    file(&place, "run.join");
     running.signal(Signal::INT);
     running.end().expect(130);
     assert!(!place.path("run.join").exists(), "it goes with the run");
-    assert_eq!(target.truth("/json")["received"].as_u64().unwrap_or(0), 0, "nobody was there to send anything");
+    assert_eq!(
+        target.truth("/json")["received"].as_u64().unwrap_or(0),
+        0,
+        "nobody was there to send anything"
+    );
 }

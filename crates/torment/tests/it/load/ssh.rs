@@ -1,14 +1,15 @@
 //! `--on ssh:`: workers on other machines, by the real ssh and sshd.
 
 use crate::program::sshd::{Hosts, is_root};
+use crate::program::strange::tls;
 use crate::program::target::{Target, free_port};
-use crate::program::{Place, Running, SOON, Turn, adds_up, binary, number};
+use crate::program::{Place, Running, SOON, Turn, adds_up, binary, number, outcome};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-fn until(what: &str, limit: Duration, mut is_so: impl FnMut() -> bool) {
+pub(super) fn until(what: &str, limit: Duration, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < limit, "{what}");
@@ -21,7 +22,7 @@ const GONE: Duration = Duration::from_secs(8);
 
 /// On either side.
 #[track_caller]
-fn nothing_stays(hosts: &Hosts<'_>) {
+pub(super) fn nothing_stays(hosts: &Hosts<'_>) {
     let mut left = Vec::new();
     let began = Instant::now();
     while began.elapsed() < GONE {
@@ -34,7 +35,7 @@ fn nothing_stays(hosts: &Hosts<'_>) {
     panic!("these stay behind: {left:#?}");
 }
 
-fn kill(pid: u32) {
+pub(super) fn kill(pid: u32) {
     let pid = Pid::from_raw(pid as i32).expect("a process has an id");
     kill_process(pid, Signal::KILL).expect("it is there");
 }
@@ -63,6 +64,23 @@ fn two_hosts_make_the_load_as_one_and_nothing_stays_there() {
     nothing_stays(&hosts);
 }
 
+/// The file of the authority is here alone.
+#[test]
+fn whom_the_coordinator_trusts_its_workers_trust() {
+    let place = Place::new();
+    let Some(hosts) = Hosts::new(&place) else { return };
+    let _turn = Turn::shared();
+    let server = tls();
+    let url = format!("https://localhost:{}/", server.address.port());
+    let load = ["run", &url, "-r", "50", "-d", "1s", "--on", "ssh:b", "--format", "json"];
+    let refused = Running::start(hosts.command(load)).end();
+    println!("{}", refused.complains(1, &["worker on b", "certificate", "SSL_CERT_FILE"]));
+    let mut command = hosts.command(load);
+    command.env("SSL_CERT_FILE", place.write("authority.pem", &server.authority));
+    let run = Running::start(command).end().measured().json();
+    assert_eq!(outcome(&run["trial"], "ok"), 50, "{run:#}");
+}
+
 /// A load of a minute from two hosts, which has begun.
 fn under_way(hosts: &Hosts<'_>, target: &Target) -> Running {
     let url = target.url("/json");
@@ -85,7 +103,7 @@ fn a_worker_there_that_is_killed_voids_the_load() {
     let run = running.end().expect(92).json();
     let lost = run["fleet"]["lost"].as_array().expect("a list");
     assert!(
-        lost.len() == 1 && lost[0]["why"].as_str().is_some_and(|why| why.contains("the worker there")),
+        lost.len() == 1 && lost[0]["why"].as_str().is_some_and(|why| why.contains("killed there")),
         "{lost:?}"
     );
     let received = target.truth("/json")["received"].as_u64().expect("a count") - 1;

@@ -127,8 +127,17 @@ impl<'a> Hosts<'a> {
 
     /// Workers there.
     pub fn workers(&self) -> Vec<u32> {
+        self.members("worker")
+    }
+
+    /// Watchers there.
+    pub fn watchers(&self) -> Vec<u32> {
+        self.members("watcher")
+    }
+
+    fn members(&self, word: &str) -> Vec<u32> {
         let all = self.processes().into_iter();
-        all.filter(|(_, line)| line.ends_with(" worker ") && !line.contains("sh -c"))
+        all.filter(|(_, line)| line.ends_with(&format!(" {word} ")) && !line.contains("sh -c"))
             .map(|(pid, _)| pid)
             .collect()
     }

@@ -20,7 +20,7 @@ pub(super) fn section(pages: &Pages) -> Section {
             chart.column(word, Role::Nth(nth as u8), format!("sessions.{nth}"))
         })
         .column("other", Role::Idle, "sessions.other");
-    let watched = pages.run.watched.as_ref().and_then(|watched| watched.postgres.as_ref());
+    let watched = pages.run.places.iter().find_map(|place| place.watched.postgres.as_ref());
     let most = watched.and_then(|postgres| postgres.setting("max_connections")?.parse().ok());
     let connections =
         Chart::over_time("database-connections", "connections", Form::Lines, ("connections", Unit::Count))

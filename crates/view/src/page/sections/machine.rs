@@ -3,6 +3,8 @@
 use crate::Tone;
 use crate::document::{Chart, Form, Role, Section, Text, Unit};
 use crate::page::pages::Pages;
+use crate::page::seen::WatchedMachine;
+use crate::run::on;
 use crate::summary::conditions_words;
 
 fn lines(id: String, title: String, y: (&str, Unit)) -> Chart {
@@ -76,51 +78,87 @@ pub(super) fn sockets(pages: &Pages) -> Section {
             section = section.chart(pages, chart.bound("backlog", tree.backlog, Tone::Bad));
         }
     }
-    let mut drops =
-        lines("drops".to_owned(), "what the network lost".to_owned(), ("a second", Unit::PerSecond));
-    for (name, column, role) in [
-        ("connections, because the queue was full", "network.listen_overflows", Role::Bad),
-        ("connections, for any reason", "network.listen_drops", Role::Waiting),
-        ("segments sent again", "network.segments_retransmitted", Role::Nth(0)),
-    ] {
-        if pages.moves(column) {
-            drops = drops.column(name, role, column);
+    machines(pages).iter().fold(section, |section, machine| {
+        let title = format!("what the network lost{}", on(&machine.name));
+        let mut drops = lines(machine.id("drops"), title, ("a second", Unit::PerSecond));
+        for (name, column, role) in [
+            ("connections, because the queue was full", "network.listen_overflows", Role::Bad),
+            ("connections, for any reason", "network.listen_drops", Role::Waiting),
+            ("segments sent again", "network.segments_retransmitted", Role::Nth(0)),
+        ] {
+            let column = machine.id(column);
+            if pages.moves(&column) {
+                drops = drops.column(name, role, column);
+            }
         }
+        section.chart(pages, drops)
+    })
+}
+
+/// Those on which somebody watches; where nobody does, torment's.
+fn machines(pages: &Pages) -> Vec<WatchedMachine> {
+    match pages.seen.machines.as_slice() {
+        [] => vec![WatchedMachine::default()],
+        machines => machines.to_vec(),
     }
-    section.chart(pages, drops)
 }
 
 /// Processors, disks and neighbours, and what torment itself takes.
 pub(super) fn section(pages: &Pages) -> Section {
-    let processors = pages.run.started.as_ref().map(|started| f64::from(started.machine.cpus));
-    let processors = processors.filter(|cpus| *cpus > 0.0);
-    let used = Chart::over_time(
-        "host-cpu",
-        "processors of the machine",
-        Form::Stack,
-        ("processors", Unit::Processors),
-    )
-    .column("programs", Role::Busy, "host.user")
-    .column("kernel", Role::Nth(0), "host.system")
-    .column("idle, waiting for a disk", Role::Waiting, "host.iowait")
-    .column("taken by the hypervisor", Role::Bad, "host.steal")
-    .bound("processors", processors, Tone::Faint);
-    let who = lines("who".to_owned(), "who uses the processors".to_owned(), ("processors", Unit::Processors))
-        .column("torment's loops", Role::Nth(0), "generator_cpu")
-        .column("torment in all", Role::Nth(1), "torment.cpu")
-        .column("torment's watch", Role::Nth(2), "torment.watch_cpu")
-        .column("torment, waiting for a processor", Role::Waiting, "torment.loops_ready")
-        .column("others on this machine", Role::Bad, "host.neighbours_cpu");
+    let machines = machines(pages);
     let id = "disks".to_owned();
     let disks = lines(id, "disks busy".to_owned(), ("share of the time", Unit::Share));
     let disks =
         pages.seen.disks.shown().fold(disks, |chart, (nth, name)| {
             chart.column(name, Role::Nth(nth as u8), format!("disk.{nth}"))
         });
-    let available = lines("available".to_owned(), "memory available".to_owned(), ("bytes", Unit::Bytes))
-        .column("available", Role::Idle, "host.memory_available");
     let section = Section::named("machine", "The machine, and torment itself");
     let conditions =
         pages.run.conditions.as_ref().map(|conditions| Text::plain(conditions_words(conditions)));
-    section.texts(conditions).chart(pages, used).chart(pages, who).chart(pages, disks).chart(pages, available)
+    let section = section.texts(conditions);
+    let section = machines.iter().fold(section, |section, machine| {
+        section.chart(pages, used(pages, machine)).chart(pages, who(machine))
+    });
+    machines.iter().fold(section.chart(pages, disks), |section, machine| {
+        let title = format!("memory available{}", on(&machine.name));
+        let available = lines(machine.id("available"), title, ("bytes", Unit::Bytes));
+        section.chart(pages, available.column("available", Role::Idle, machine.id("host.memory_available")))
+    })
+}
+
+/// The processors of a machine.
+fn used(pages: &Pages, machine: &WatchedMachine) -> Chart {
+    let own = pages.run.started.as_ref().map(|started| f64::from(started.machine.cpus));
+    let processors = if machine.name.is_empty() { own.filter(|cpus| *cpus > 0.0) } else { machine.cpus };
+    let title = match machine.name.as_str() {
+        "" => "processors of the machine".to_owned(),
+        name => format!("processors of {name}"),
+    };
+    let used = ("processors", Unit::Processors);
+    Chart::over_time(machine.id("host-cpu"), title, Form::Stack, used)
+        .column("programs", Role::Busy, machine.id("host.user"))
+        .column("kernel", Role::Nth(0), machine.id("host.system"))
+        .column("idle, waiting for a disk", Role::Waiting, machine.id("host.iowait"))
+        .column("taken by the hypervisor", Role::Bad, machine.id("host.steal"))
+        .bound("processors", processors, Tone::Faint)
+}
+
+/// Who uses them beside the target. Where torment only watches, its loops are elsewhere.
+fn who(machine: &WatchedMachine) -> Chart {
+    let title = format!("who uses the processors{}", on(&machine.name));
+    let chart = lines(machine.id("who"), title, ("processors", Unit::Processors));
+    let (cpu, others) = (machine.id("torment.cpu"), machine.id("host.neighbours_cpu"));
+    if !machine.name.is_empty() {
+        return chart.column("torment, which watches", Role::Nth(1), cpu).column(
+            "others on that machine",
+            Role::Bad,
+            others,
+        );
+    }
+    chart
+        .column("torment's loops", Role::Nth(0), "generator_cpu")
+        .column("torment in all", Role::Nth(1), cpu)
+        .column("torment's watch", Role::Nth(2), machine.id("torment.watch_cpu"))
+        .column("torment, waiting for a processor", Role::Waiting, machine.id("torment.loops_ready"))
+        .column("others on this machine", Role::Bad, others)
 }

@@ -50,6 +50,8 @@ pub fn watched() -> Watched {
         )],
         sweeps_per_second: 20.0,
         real_time: true,
+        on: String::new(),
+        lost: None,
     }
 }
 
@@ -225,6 +227,8 @@ pub fn diagnosis() -> Diagnosis {
         findings: vec![
             Finding {
                 cause: Cause::Pool,
+                place: String::new(),
+                also_at: Vec::new(),
                 sentence: "190 of 200 workers wait for one of 10 connections to 127.0.0.1:5432.".to_owned(),
                 confidence: certain,
                 since_trial: Some(6),
@@ -258,6 +262,8 @@ pub fn diagnosis() -> Diagnosis {
             },
             Finding {
                 cause: Cause::Downstream,
+                place: String::new(),
+                also_at: Vec::new(),
                 sentence: "PostgreSQL takes 50 ms for a statement.".to_owned(),
                 confidence: Confidence { margin: 0.8, ..certain },
                 since_trial: None,
@@ -298,12 +304,16 @@ pub fn diagnosis() -> Diagnosis {
 
 impl Run {
     pub fn watched(mut self, watched: Watched) -> Self {
-        self.events.push(Event::WatchStarted { watched: Box::new(watched) });
+        self.events.push(Event::WatchStarted { place: String::new(), watched: Box::new(watched) });
         self
     }
 
     pub fn seen(mut self, trial: u32, windows: impl IntoIterator<Item = Window>) -> Self {
-        let events = windows.into_iter().map(|window| Event::Observed { trial, window: Box::new(window) });
+        let events = windows.into_iter().map(|window| Event::Observed {
+            trial,
+            place: String::new(),
+            window: Box::new(window),
+        });
         self.events.extend(events);
         self
     }
@@ -327,7 +337,7 @@ impl Run {
             Look::Threads { pid: 4711, took_ns: 31_000_000, at },
             Look::Refused { of: "PostgreSQL".to_owned(), why: "pg_stat_statements is not loaded".to_owned() },
         ];
-        self.events.extend(looks.map(|look| Event::Looked { trial: 6, look }));
+        self.events.extend(looks.map(|look| Event::Looked { trial: 6, place: String::new(), look }));
         self
     }
 

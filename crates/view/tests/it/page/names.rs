@@ -27,7 +27,7 @@ fn many_groups_and_states_are_summed_as_other() {
     };
     let run = Run::start("run").watched(crate::hand::watched::watched());
     let mut run = run.begin(&load(Purpose::Load, 10.0, 2), 1);
-    run.events.push(Event::Observed { trial: 1, window: Box::new(window) });
+    run.events.push(Event::Observed { trial: 1, place: String::new(), window: Box::new(window) });
     let document = document(&Pages::of(&run.events));
     let stacks: Vec<&Chart> = section(&document.front, "threads")
         .charts
@@ -53,7 +53,7 @@ fn markup_in_names_is_left_alone() {
                 started.target = nasty.to_owned();
                 started.plan = format!("name = '{nasty}'\n");
             }
-            Event::WatchStarted { watched } => watched.subjects[0].name = nasty.to_owned(),
+            Event::WatchStarted { watched, .. } => watched.subjects[0].name = nasty.to_owned(),
             Event::Observed { window, .. } => window.subjects[0].groups[0].name = nasty.to_owned(),
             Event::Doubt { caveat } => *caveat = Caveat::new(caveat.doubt.clone(), nasty),
             _ => {}

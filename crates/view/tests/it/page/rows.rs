@@ -101,9 +101,16 @@ fn half_an_hour_fits_in_little() {
         };
         events.push(event);
         if events.len() == 1 {
-            events.push(Event::WatchStarted { watched: Box::new(crate::hand::watched::watched()) });
+            events.push(Event::WatchStarted {
+                place: String::new(),
+                watched: Box::new(crate::hand::watched::watched()),
+            });
         }
-        events.extend(seen.map(|window| Event::Observed { trial: 1, window: Box::new(window) }));
+        events.extend(seen.map(|window| Event::Observed {
+            trial: 1,
+            place: String::new(),
+            window: Box::new(window),
+        }));
     }
     let document = document(&Pages::of(&events));
     assert_eq!(document.timeline.at.len(), 1_800);

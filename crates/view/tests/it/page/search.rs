@@ -14,13 +14,16 @@ pub fn watched(events: Vec<Event>, waiting: impl Fn(u32) -> f64) -> Vec<Event> {
         let seen = match &event {
             Event::SliceDone { trial, slice } => {
                 let window = crate::hand::watched::window(u64::from(slice.index), waiting(*trial));
-                Some(Event::Observed { trial: *trial, window: Box::new(window) })
+                Some(Event::Observed { trial: *trial, place: String::new(), window: Box::new(window) })
             }
             _ => None,
         };
         all.push(event);
         if all.len() == 1 {
-            all.push(Event::WatchStarted { watched: Box::new(crate::hand::watched::watched()) });
+            all.push(Event::WatchStarted {
+                place: String::new(),
+                watched: Box::new(crate::hand::watched::watched()),
+            });
         }
         all.extend(seen);
     }

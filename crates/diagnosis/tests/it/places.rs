@@ -1,0 +1,87 @@
+//! Several machines are watched: each is judged by itself, and what gave first is said with where.
+
+use crate::hand::*;
+use record::watch::{Level, Missing, Subject, Wait, Watched, WatcherLost, Window};
+use record::{Cause, NoFinding};
+use torment_diagnosis::diagnose;
+use units::Nanos;
+
+fn burning() -> Window {
+    second(vec![workers(1.85, 95.0, &[(Wait::Running, 97.0), (futex(None), 34.0), (futex(Some(60)), 69.0)])])
+}
+
+fn idle() -> Window {
+    second(vec![workers(0.45, 0.2, &[(Wait::Running, 0.6), (futex(Some(60)), 199.4)])])
+}
+
+fn loads() -> Vec<Load> {
+    vec![load(100.0, 100.0, 1.0, 10, idle()), load(600.0, 412.0, 400.0, 900, idle())]
+}
+
+fn seen(place: &'static str, windows: [Window; 2]) -> Seen {
+    Seen { place, watched: watched(), windows: windows.into() }
+}
+
+#[test]
+fn what_gave_is_said_with_where() {
+    let places = vec![seen("db", [idle(), idle()]), seen("web", [idle(), burning()])];
+    let diagnosis = diagnose(&recorded_at(None, places, loads()));
+    expect(&diagnosis, Cause::Cpu);
+    assert_eq!((diagnosis.place(), &diagnosis.findings[0].also_at), ("web", &Vec::new()));
+    assert!(diagnosis.sentences[0].starts_with("On web: "), "{:?}", diagnosis.sentences);
+    // The same seen by torment itself needs no name.
+    let diagnosis = diagnose(&recorded_at(None, vec![seen("", [idle(), burning()])], loads()));
+    expect(&diagnosis, Cause::Cpu);
+    assert_eq!(diagnosis.place(), "");
+    assert!(!diagnosis.sentences[0].starts_with("On "), "{:?}", diagnosis.sentences);
+}
+
+#[test]
+fn the_same_at_several_places_is_one_cause() {
+    let all = ["a", "b", "c"];
+    let places = all.map(|place| seen(place, [idle(), if place == "c" { idle() } else { burning() }]));
+    let diagnosis = diagnose(&recorded_at(None, places.into(), loads()));
+    expect(&diagnosis, Cause::Cpu);
+    assert_eq!(diagnosis.findings.iter().filter(|found| found.cause == Cause::Cpu).count(), 1);
+    assert_eq!((diagnosis.place(), diagnosis.findings[0].also_at.as_slice()), ("a", &["b".to_owned()][..]));
+    assert!(
+        diagnosis.sentences.iter().any(|said| said == "The same holds on b."),
+        "{:?}",
+        diagnosis.sentences
+    );
+}
+
+/// Those who wait, on one machine, wait for what gives on another.
+#[test]
+fn what_happens_on_one_machine_explains_another() {
+    let web = || seen("web", [calm().window, pool_of_ten()]);
+    let loads = || vec![calm(), load(600.0, 200.0, 400.0, 900, pool_of_ten())];
+    let alone = diagnose(&recorded_at(None, vec![web()], loads()));
+    expect(&alone, Cause::Pool);
+    let both = diagnose(&recorded_at(None, vec![web(), seen("db", [idle(), burning()])], loads()));
+    expect(&both, Cause::Cpu);
+    assert_eq!(both.place(), "db");
+    let pool = both.findings.iter().find(|found| found.cause == Cause::Pool).expect("it holds, too");
+    assert_eq!((pool.place.as_str(), pool.follows_from), ("web", Some(Cause::Cpu)));
+}
+
+#[test]
+fn what_nobody_saw_any_more_is_said() {
+    let lost = WatcherLost { trial: 1, at: Some(Nanos::from_secs(3)), why: "the link broke".to_owned() };
+    let blind = Watched { lost: Some(lost), ..watched() };
+    let missing = vec![Missing::new("waits of threads", "run as root")];
+    let web = Seen { watched: Watched { missing, ..watched() }, ..seen("web", [idle(), burning()]) };
+    let db = Seen { watched: blind.clone(), ..seen("db", [idle(), idle()]) };
+    let diagnosis = diagnose(&recorded_at(None, vec![web, db], loads()));
+    expect(&diagnosis, Cause::Cpu);
+    let since = "What happened on db is not known since 3 s into trial 1: the link broke.";
+    assert!(diagnosis.sentences.iter().any(|said| said == since), "{:?}", diagnosis.sentences);
+    assert!(diagnosis.unseen.iter().any(|said| said == since), "{:?}", diagnosis.unseen);
+    assert!(diagnosis.unseen.iter().any(|said| said.starts_with("on web, waits of threads: ")));
+    // Nobody else looked.
+    let nobody = Watched { level: Level::Outside, subjects: vec![Subject::default()], ..blind };
+    let db = Seen { place: "db", watched: nobody, windows: vec![Window::default(), Window::default()] };
+    let diagnosis = diagnose(&recorded_at(None, vec![db], loads()));
+    assert_eq!(diagnosis.none, Some(NoFinding::NotObservable), "{diagnosis:#?}");
+    assert!(diagnosis.sentences.iter().any(|said| said == since), "{:?}", diagnosis.sentences);
+}

@@ -1,0 +1,125 @@
+//! Who makes the load, and who watches the target.
+
+use crate::draft::{Draft, Given};
+use crate::fleet::is_remote_path;
+use crate::{Arrivals, Error, FleetPlace, FleetPlan, Key, Load, Target, Task, Watch};
+use units::Rate;
+
+/// Drawing one takes 15 ns: with more than this it takes a loop more than a thirtieth of its time.
+const RANDOM_MOST: Rate = Rate(2e6);
+
+impl Draft {
+    pub(super) fn fleet(&self, target: &Target, task: &Task, watch: &Watch) -> Result<FleetPlan, Error> {
+        let top = &self.top;
+        let place = |key, parse: fn(&str) -> Result<FleetPlace, String>| {
+            let given = top.one(key).map(|given| parse(given.text.trim()).map_err(|why| given.error(why)));
+            given.transpose()
+        };
+        let on = place(Key::FleetOn, FleetPlace::of_workers)?;
+        let watch_on = place(Key::WatchOn, FleetPlace::of_watchers)?;
+        let any = |is: fn(&FleetPlace) -> bool| on.iter().chain(&watch_on).any(is);
+        let is_hosts = |place: &FleetPlace| matches!(place, FleetPlace::Ssh(_));
+        let is_joined = |place: &FleetPlace| matches!(place, FleetPlace::Join(_));
+        let refuse = |is: bool, key, why: &str| if is { Err(top.complain(key, why)) } else { Ok(()) };
+        let says = |key| top.has(key);
+        if let Task::Try(_) = task {
+            for key in [Key::FleetOn, Key::WatchOn] {
+                let why = "an experiment makes its loads in this process, and watches from it: leave it out";
+                refuse(says(key), key, why)?;
+            }
+        }
+        refuse(
+            says(Key::Workers) && on.is_none(),
+            Key::Workers,
+            "how many make the load is asked where --on, or on in [fleet], says from where: here, join or k8s",
+        )?;
+        refuse(
+            says(Key::Workers) && on.as_ref().is_some_and(is_hosts),
+            Key::Workers,
+            "each host of ssh has one: name a host twice for two",
+        )?;
+        refuse(
+            says(Key::Watchers) && !watch_on.as_ref().is_some_and(is_joined),
+            Key::Watchers,
+            "only watchers of join are counted, each host of ssh has one: leave it out",
+        )?;
+        refuse(
+            says(Key::RemoteBinary) && !any(|place| matches!(place, FleetPlace::Ssh(_))),
+            Key::RemoteBinary,
+            "it is for the hosts of ssh: leave it out",
+        )?;
+        refuse(
+            says(Key::Wait) && !any(|place| matches!(place, FleetPlace::Join(_) | FleetPlace::Pods(_))),
+            Key::Wait,
+            "only those of join, and pods, are waited for: leave it out",
+        )?;
+        refuse(
+            on.is_some() && at_random(task) > RANDOM_MOST,
+            Key::FleetOn,
+            "a fleet makes at most 2,000,000 arrivals a second at random: each of its loops draws all of them; ask for \
+             fewer, or for --arrivals even",
+        )?;
+        refuse(
+            watch_on.is_some() && !watch.on,
+            Key::WatchOn,
+            "nothing is watched, as was asked for: leave that or this out",
+        )?;
+        refuse(
+            watch_on.is_some() && *target == Target::Null,
+            Key::WatchOn,
+            "null is no target that could be watched: leave it out",
+        )?;
+        let watchers = top.one(Key::Watchers);
+        let workers = top.one(Key::Workers).map(head_count).transpose()?;
+        refuse(
+            matches!(on, Some(FleetPlace::Pods(_))) && workers.is_some_and(|(least, most)| least < most),
+            Key::Workers,
+            "pods do not become more while a run lasts: say how many",
+        )?;
+        Ok(FleetPlan {
+            workers,
+            watchers: watchers
+                .map(|given| given.count(FleetPlan::WATCHERS_MOST, "a number of watchers"))
+                .transpose()?,
+            wait: top.time(Key::Wait)?,
+            remote_binary: top.one(Key::RemoteBinary).map(remote_path).transpose()?,
+            on,
+            watch_on,
+        })
+    }
+}
+
+/// At the beginning, and at the most: `4`, `4..16`.
+fn head_count(given: &Given) -> Result<(u32, u32), Error> {
+    let most = FleetPlan::WORKERS_MOST;
+    let count = |text: &str| text.trim().parse().ok().filter(|count| (1..=most).contains(count));
+    let counts = match given.text.split_once("..") {
+        None => count(&given.text).map(|count| (count, count)),
+        Some((least, most)) => count(least).zip(count(most)),
+    };
+    counts.filter(|(least, most)| least <= most).ok_or_else(|| {
+        given.error(format!(
+            "expected how many, from 1 to {most}, or from how many to how many, such as 4..16"
+        ))
+    })
+}
+
+/// It goes through a shell.
+fn remote_path(given: &Given) -> Result<String, Error> {
+    let text = given.text.trim();
+    if is_remote_path(text) {
+        return Ok(text.to_owned());
+    }
+    Err(given.error("expected a path of letters, digits, and / . _ - + @ ~"))
+}
+
+/// The highest rate at which there are arrivals at random.
+fn at_random(task: &Task) -> Rate {
+    match task {
+        Task::Find(find) if find.arrivals == Arrivals::Poisson => find.max,
+        Task::Run(Load::Open { stages, arrivals: Arrivals::Poisson }) => {
+            Rate(stages.iter().map(|stage| stage.from.0.max(stage.to.0)).fold(0.0, f64::max))
+        }
+        _ => Rate::ZERO,
+    }
+}

@@ -1,0 +1,95 @@
+//! More workers, before they are the limit.
+
+use super::Fleet;
+use super::asked::FleetAsked;
+use super::hand::Hand;
+use record::Worked;
+use schedule::Offer;
+use units::Rate;
+
+/// No worker is to work more than this share of its time: what it does takes longer then, now and then, than there is time for.
+const BUSY_MOST: f64 = 0.8;
+/// So much each works once there are more.
+const BUSY_THEN: f64 = 0.6;
+/// Below this much of it is what a load of any rate costs, so that it tells nothing of a higher one.
+const BUSY_TOLD: f64 = 0.1;
+
+/// What a load cost the busiest worker.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Cost {
+    rate: Rate,
+    workers: u32,
+    busy: f64,
+}
+
+impl Cost {
+    /// Of the load that was made last, by those who made it; none of a closed loop.
+    pub fn of(offer: &Offer, members: &[Worked]) -> Option<Self> {
+        let Offer::Open(schedule) = offer else { return None };
+        let busy = members.iter().map(|worked| worked.busy().0.0).fold(0.0, f64::max);
+        (!members.is_empty()).then(|| Self { rate: schedule.max_rate(), workers: members.len() as u32, busy })
+    }
+
+    /// How many workers a rate takes, if it takes more than so many; none if that is not known.
+    fn wants(self, rate: Rate, workers: u32) -> Option<u32> {
+        if self.busy < BUSY_TOLD || self.rate.0 <= 0.0 {
+            return None;
+        }
+        let all = self.busy * f64::from(self.workers) * rate.0 / self.rate.0;
+        (all / f64::from(workers) > BUSY_MOST).then(|| (all / BUSY_THEN).ceil() as u32)
+    }
+}
+
+impl Fleet {
+    /// Starts more workers if this load would keep one of those that are there too busy.
+    pub(super) fn grow_for(&mut self, offer: &Offer) {
+        let (Some(cost), Offer::Open(schedule)) = (self.cost, offer) else { return };
+        if let Some(workers) = cost.wants(schedule.max_rate(), self.hands.len() as u32) {
+            self.grow_to(workers);
+        }
+    }
+
+    /// The same after a load that was too much for them; false if there are no more.
+    pub(super) fn grow_after(&mut self) -> bool {
+        let workers = self.hands.len() as u32;
+        let enough = self.cost.map_or(0.0, |cost| (f64::from(workers) * cost.busy / BUSY_THEN).ceil());
+        self.grow_to((enough as u32).max(workers + 1))
+    }
+
+    /// False if that is not more than there are, or none follows. Each is told its share anew, for what is limited is the fleet's.
+    fn grow_to(&mut self, workers: u32) -> bool {
+        let (before, workers) = (self.hands.len() as u32, workers.min(self.asked.most()));
+        // Those of `join` are started by others, and come when they come.
+        if workers <= before || !matches!(self.asked, FleetAsked::Here { .. }) {
+            return false;
+        }
+        self.hands.extend((before..workers).map(|number| (number, Hand::default())));
+        self.share_anew();
+        // Why one does not start stands in its hand.
+        let stop = self.stop.clone();
+        let _ = self.start_missing(&|| stop.asked());
+        self.there().len() as u32 > before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_more_before_one_is_the_limit() {
+        let cost = |busy| Cost { rate: Rate(10_000.0), workers: 4, busy };
+        for (busy, rate, workers, expected) in [
+            (0.44, 10_000.0, 4, None),
+            // 88 % for four: six then work 59 %.
+            (0.44, 20_000.0, 4, Some(6)),
+            (0.44, 20_000.0, 6, None),
+            (0.9, 10_000.0, 4, Some(6)),
+            // A load that costs next to nothing tells nothing.
+            (0.05, 1e6, 4, None),
+            (0.2, 1e6, 4, Some(134)),
+        ] {
+            assert_eq!(cost(busy).wants(Rate(rate), workers), expected, "{busy} {rate} {workers}");
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Watchers: processes on other machines that look at the target there as this one would here, and tell what they see. One that is lost ends
+//! nothing: its place says since when nothing is known.
+
+use super::asked::WatchersAsked;
+use super::gather::AGREE_LIMIT;
+use super::hand::{Hand, READY_LIMIT};
+use super::ssh::{Arriving, Part};
+use super::{ASK, now};
+use crate::{Error, Stop};
+use engine::{Endpoint, LEAD};
+use fleet::{FleetRole, Hello, Instruction, Tidings, WatchDuty};
+use link::{News, Post};
+use plan::{Plan, Target};
+use record::watch::{Sighting, Watched, WatcherLost};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use units::Nanos;
+
+/// What was seen of a load that is over is told soon after; who does not is not waited for.
+const TOLD: Duration = Duration::from_secs(2);
+
+/// Watchers, the line to each, and what they have told that was not asked for yet.
+pub(crate) struct Watchers {
+    post: Post,
+    asked: WatchersAsked,
+    duty: WatchDuty,
+    /// By number.
+    eyes: BTreeMap<u32, Eye>,
+    arriving: Arriving,
+    /// Why one of them sees nothing: of those that are started here, until that is told.
+    refusal: Option<String>,
+    /// The first load has not begun: who is missing is waited for.
+    is_gathering: bool,
+    trial: WatchedTrial,
+    told: Vec<(String, Sighting)>,
+}
+
+/// One watcher.
+#[derive(Default)]
+struct Eye {
+    hand: Hand,
+    /// What the machine is called; nothing before anybody was there.
+    place: String,
+    /// It has said what it watches, and is there.
+    watches: bool,
+    watched: Watched,
+    /// What it told of the trial reaches up to here.
+    until: Nanos,
+    /// It has not told all of a load that is over.
+    owes: bool,
+}
+
+/// The load that goes on, or went on last.
+#[derive(Default)]
+struct WatchedTrial {
+    /// 0 before the first.
+    number: u32,
+    begins: Nanos,
+    ended: Option<Nanos>,
+}
+
+impl Watchers {
+    /// Starts them, or waits for them, until each has said what it watches.
+    ///
+    /// Fails with what stands in the way of the first of them.
+    pub fn ready(plan: &Plan, target: &Target, asked: &WatchersAsked, stop: &Stop) -> Result<Self, Error> {
+        let post = Post::open(crate::BUILD, FleetRole::Watcher, &plan.generator.cores);
+        let mut watchers = Self {
+            post: post.map_err(|why| Error::Fleet(why.to_string()))?,
+            asked: asked.clone(),
+            duty: duty(plan, target)?,
+            eyes: (0..asked.count()).map(|number| (number, Eye::default())).collect(),
+            arriving: Arriving::new(),
+            refusal: None,
+            is_gathering: true,
+            trial: WatchedTrial::default(),
+            told: Vec::new(),
+        };
+        match asked {
+            WatchersAsked::Join { entrance, .. } => entrance.lead_to(&watchers.post)?,
+            WatchersAsked::Ssh { hosts, binary } => {
+                for (number, host) in (0..).zip(hosts) {
+                    let hand = watchers.arriving.set_out(number, host, binary.as_deref(), Part::Watcher);
+                    let hand = hand.map_err(|why| {
+                        Error::Fleet(format!("the watcher on {host} does not start: {why}"))
+                    })?;
+                    let place = host.rsplit_once('@').map_or(host.as_str(), |(_, host)| host).to_owned();
+                    watchers.eyes.insert(number, Eye { hand, place, ..Eye::default() });
+                }
+            }
+        }
+        watchers.gather(stop)?;
+        watchers.is_gathering = false;
+        Ok(watchers)
+    }
+
+    fn gather(&mut self, stop: &Stop) -> Result<(), Error> {
+        let (mut on_their_way, limit) = match &self.asked {
+            WatchersAsked::Ssh { hosts, .. } => (hosts.len(), READY_LIMIT),
+            WatchersAsked::Join { entrance, .. } => (0, Duration::from_nanos(entrance.waits.0)),
+        };
+        let mut until = Instant::now() + limit;
+        // Who came in time may look around.
+        let mut ready_until = until;
+        while self.eyes.values().any(|eye| !eye.watches) && !stop.asked() {
+            while let Some((number, way)) = self.arriving.next() {
+                on_their_way = on_their_way.saturating_sub(1);
+                until = Instant::now() + READY_LIMIT;
+                let taken = way.and_then(|way| self.post.take(number, way).map_err(|why| why.to_string()));
+                if let (Err(wrong), Some(eye)) = (taken, self.eyes.get_mut(&number)) {
+                    eye.hand.did_not_come(&wrong);
+                }
+            }
+            if let Some((number, news)) = self.post.next(ASK) {
+                if matches!(news, News::Joined(_)) {
+                    ready_until = Instant::now() + READY_LIMIT;
+                }
+                self.hear(number, news);
+            }
+            // One that others started on a machine where nothing is to be seen can be started on another.
+            let refusal = if self.is_joined() { None } else { self.refusal.take() };
+            if let Some(why) = refusal.or_else(|| self.who_did_not_come()) {
+                return Err(Error::Fleet(why));
+            }
+            let gets_ready = |eye: &Eye| eye.hand.pid > 0 && !eye.watches;
+            let is_late = |until| Instant::now() > until;
+            let looks_around = self.eyes.values().any(gets_ready) && !is_late(ready_until);
+            if on_their_way == 0 && is_late(until) && !looks_around {
+                return Err(Error::Fleet(self.nobody_comes()));
+            }
+        }
+        self.post.agree(AGREE_LIMIT * self.eyes.len() as u32);
+        Ok(())
+    }
+
+    fn who_did_not_come(&self) -> Option<String> {
+        let absent = self.eyes.iter().find_map(|(number, eye)| Some((number, eye.hand.gone.as_ref()?)));
+        absent.map(|(number, why)| format!("{} did not start: {why}", self.called(*number)))
+    }
+
+    fn nobody_comes(&self) -> String {
+        let there = self.eyes.values().filter(|eye| eye.watches).count();
+        if !self.is_joined() {
+            let absent = self.eyes.iter().find(|(_, eye)| !eye.watches).map_or(0, |(number, _)| *number);
+            return format!("{} did not say in time what it watches", self.called(absent));
+        }
+        let turned_away = self.post.turned_away().into_iter().last();
+        let turned_away = turned_away.map(|who| format!("; turned away: {who}"));
+        let unfit = self.refusal.as_ref().map(|why| format!("; {why}"));
+        let turned_away = unfit.or(turned_away).unwrap_or_default();
+        format!(
+            "{there} of {} watchers came in time: start the others on the target's machines (torment watch --join FILE), ask for fewer \
+             (--watchers), or wait for longer (--wait){turned_away}",
+            self.asked.count()
+        )
+    }
+
+    /// Whether others start them.
+    fn is_joined(&self) -> bool {
+        matches!(self.asked, WatchersAsked::Join { .. })
+    }
+
+    fn called(&self, number: u32) -> String {
+        format!("the watcher on {}", self.eyes.get(&number).map_or("", |eye| eye.place.as_str()))
+    }
+
+    /// What is heard of one of them.
+    fn hear(&mut self, number: u32, news: News) {
+        let called = self.called(number);
+        match news {
+            News::Joined(hello) => self.welcome(number, hello),
+            News::Told(Tidings::Seen(seen)) => self.see(number, *seen),
+            News::Told(Tidings::SeenAll) => {
+                if let Some(eye) = self.eyes.get_mut(&number) {
+                    eye.owes = false;
+                }
+            }
+            News::Told(Tidings::Refused { why, .. }) => {
+                self.refusal = Some(format!("{called} sees nothing: {why}"));
+                if self.is_joined() {
+                    self.post.send(number, Instruction::Leave);
+                }
+            }
+            News::Told(Tidings::Leaving { why }) => {
+                if let Some(eye) = self.eyes.get_mut(&number) {
+                    eye.hand.leaves = Some(why);
+                }
+            }
+            News::Gone(why) => self.is_gone(number, &why),
+            News::Told(_) | News::Jumped(_) => {}
+        }
+    }
+
+    /// Tells one that has joined what it looks at.
+    fn welcome(&mut self, number: u32, hello: Hello) {
+        let is_taken = |place: &str, eyes: &BTreeMap<u32, Eye>| {
+            eyes.iter().any(|(other, eye)| *other != number && eye.place == place)
+        };
+        if !self.eyes.contains_key(&number) {
+            // There are enough.
+            self.post.send(number, Instruction::Leave);
+            return;
+        }
+        let mut duty = self.duty.clone();
+        if number > 0 {
+            duty.asked = duty.asked.processes_alone();
+        }
+        let is_joined = self.is_joined();
+        let numbered = |nth: u32| match nth {
+            1 => hello.place.clone(),
+            nth => format!("{} ({nth})", hello.place),
+        };
+        let place = (1..).map(numbered).find(|place| !is_taken(place, &self.eyes)).unwrap_or_default();
+        if let Some(eye) = self.eyes.get_mut(&number) {
+            if is_joined {
+                *eye = Eye { place, ..Eye::default() };
+            }
+            (eye.hand.place, eye.hand.pid) = (eye.place.clone(), hello.pid);
+        }
+        self.post.send(number, Instruction::Watch(Box::new(duty)));
+    }
+
+    fn see(&mut self, number: u32, mut seen: Sighting) {
+        let Some(eye) = self.eyes.get_mut(&number) else { return };
+        match &mut seen {
+            Sighting::Watched(watched) => {
+                watched.on = match &self.asked {
+                    WatchersAsked::Ssh { hosts, .. } => format!("ssh:{}", hosts[number as usize]),
+                    WatchersAsked::Join { .. } => "join".to_owned(),
+                };
+                eye.watches = true;
+                eye.watched.clone_from(watched);
+            }
+            Sighting::Window(trial, window) if *trial == self.trial.number => {
+                let lasted = self.trial.ended.map_or(Nanos::MAX, |ended| ended - self.trial.begins);
+                if window.from + window.length() / 2 > lasted {
+                    // It heard late that it was over.
+                    return;
+                }
+                eye.until = window.to;
+            }
+            Sighting::Window(..) | Sighting::Look(..) => {}
+        }
+        self.told.push((eye.place.clone(), seen));
+    }
+
+    fn is_gone(&mut self, number: u32, why: &str) {
+        let is_joined = self.is_joined();
+        let Some(eye) = self.eyes.get_mut(&number) else { return };
+        if self.is_gathering && is_joined {
+            // It may come again.
+            *eye = Eye::default();
+            return;
+        }
+        eye.hand.has_gone(why);
+        eye.owes = false;
+        if std::mem::take(&mut eye.watches) {
+            let at = self.trial.ended.is_none().then_some(eye.until);
+            let why = eye.hand.gone.clone().unwrap_or_default();
+            let lost = Some(WatcherLost { trial: self.trial.number, at, why });
+            let watched = Watched { lost, ..eye.watched.clone() };
+            self.told.push((eye.place.clone(), Sighting::Watched(Box::new(watched))));
+        }
+    }
+
+    /// A trial begins, which is [`LEAD`] from now.
+    pub fn begin(&mut self, trial: u32) {
+        self.listen(Duration::ZERO);
+        let begins = now() + LEAD;
+        self.trial = WatchedTrial { number: trial, begins, ended: None };
+        for (number, eye) in self.eyes.iter_mut().filter(|(_, eye)| eye.watches) {
+            // Of one that came a moment ago the clock is not known yet.
+            let Some(clock) = self.post.reading(*number, begins) else { continue };
+            (eye.until, eye.owes) = (Nanos::ZERO, false);
+            self.post.send(*number, Instruction::WatchFrom { trial, at: clock.theirs(begins) });
+        }
+    }
+
+    /// Its load is over.
+    pub fn end(&mut self) {
+        if self.trial.number == 0 || self.trial.ended.is_some() {
+            return;
+        }
+        let ended = now();
+        self.trial.ended = Some(ended);
+        for (number, eye) in self.eyes.iter_mut().filter(|(_, eye)| eye.watches) {
+            let Some(clock) = self.post.reading(*number, ended) else { continue };
+            eye.owes = self.post.send(*number, Instruction::WatchUntil { at: clock.theirs(ended) });
+        }
+    }
+
+    /// All of them look more closely, once.
+    pub fn look(&self) {
+        for (number, _) in self.eyes.iter().filter(|(_, eye)| eye.watches) {
+            self.post.send(*number, Instruction::LookCloser);
+        }
+    }
+
+    fn listen(&mut self, mut patience: Duration) {
+        while let Some((number, news)) = self.post.next(std::mem::take(&mut patience)) {
+            self.hear(number, news);
+        }
+    }
+
+    /// What they have told since this was last asked, and where. It never waits.
+    pub fn seen(&mut self) -> Vec<(String, Sighting)> {
+        self.listen(Duration::ZERO);
+        std::mem::take(&mut self.told)
+    }
+
+    /// Waits until all is told that was seen of the load that is over, but not for long.
+    pub fn settle(&mut self) {
+        let until = Instant::now() + TOLD;
+        while self.eyes.values().any(|eye| eye.owes) && Instant::now() < until {
+            self.listen(ASK);
+        }
+    }
+}
+
+/// What they look at. No secret leaves this machine.
+fn duty(plan: &Plan, target: &Target) -> Result<WatchDuty, Error> {
+    let (asked, _) = plan.watch.parted();
+    let duty = WatchDuty { asked, at: Vec::new(), port: None, path: None };
+    match Endpoint::of(target) {
+        Ok(endpoint) => Ok(WatchDuty {
+            at: endpoint.address().into_iter().collect(),
+            port: endpoint.address().map(|at| at.port()),
+            path: endpoint.path().map(ToOwned::to_owned),
+            ..duty
+        }),
+        // It need not be known here.
+        Err(engine::Error::Resolve { .. }) => {
+            let port = match target {
+                Target::Http(origin) => Some(origin.port),
+                Target::Sql(database) => Some(database.port),
+                Target::Demo | Target::Null => None,
+            };
+            Ok(WatchDuty { port, ..duty })
+        }
+        Err(why) => Err(why.into()),
+    }
+}
+
+impl Drop for Watchers {
+    fn drop(&mut self) {
+        self.arriving.give_up();
+        for number in self.eyes.keys() {
+            self.post.send(*number, Instruction::Leave);
+        }
+        self.eyes.values_mut().for_each(|eye| eye.hand.leave(eye.watches));
+    }
+}

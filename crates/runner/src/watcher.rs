@@ -1,0 +1,186 @@
+//! A watcher: a watch over the target on this machine, of which a run elsewhere is told what it sees.
+
+use crate::worker::{hello, leaving, words};
+use fleet::{FleetRole, Instruction, Tidings, WatchDuty};
+use link::{Duplex, JoinFile, Wire};
+use observe::{Watch, Where};
+use record::watch::{Level, Sighting, Watched};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use units::Nanos;
+
+/// Between two looks whether something was seen.
+const LOOK: Duration = Duration::from_millis(20);
+/// A load that is announced begins within this, or its announcement means another clock.
+const AHEAD_MOST: Duration = Duration::from_secs(10);
+/// The last window of a load is cut within this, unless the machine hangs.
+const CUT_LIMIT: Duration = Duration::from_secs(1);
+
+/// What a watcher that somebody starts by hand is told to look at, instead of what the run says.
+#[derive(Debug, Clone)]
+pub struct OwnWatch {
+    /// What is watched, and what is asked beside it.
+    pub asked: plan::Watch,
+    /// Where the service listens; none: as the run says.
+    pub place: Option<Where>,
+}
+
+/// Watches for whoever is at the other end of these two, until told to go home, or `asked` to by others.
+///
+/// # Errors
+/// If nobody is there any more.
+pub fn watch_for(from: OwnedFd, to: OwnedFd, asked: &Arc<AtomicBool>) -> io::Result<()> {
+    let hello = hello(FleetRole::Watcher);
+    let wire = Wire::over(Duplex::pipes(from, to), hello, &[]).map_err(io::Error::other)?;
+    Watcher::of(wire, asked, None).obey().map_err(io::Error::other)
+}
+
+/// The same for the coordinator that a join file names. `joined` is told where that is, once it has let this in.
+///
+/// # Errors
+/// In words: if the file is none, nobody is there, or it is not let in.
+pub fn watch_by(
+    file: &str,
+    own: Option<OwnWatch>,
+    asked: &Arc<AtomicBool>,
+    joined: &mut dyn FnMut(&str),
+) -> Result<(), String> {
+    let file: JoinFile = file.parse().map_err(words)?;
+    let wire = Wire::join(&file, hello(FleetRole::Watcher), &[]).map_err(words)?;
+    joined(&file.at);
+    let mut watcher = Watcher::of(wire, asked, own);
+    watcher.obey().map_err(|why| why.to_string())?;
+    watcher.refused.map_or(Ok(()), Err)
+}
+
+struct Watcher {
+    wire: Wire,
+    asked: Arc<AtomicBool>,
+    own: Option<OwnWatch>,
+    watch: Option<Watch>,
+    /// What found no room yet on the way: the rest waits behind it.
+    unsaid: Option<Tidings>,
+    /// Why it sees nothing.
+    refused: Option<String>,
+}
+
+impl Watcher {
+    fn of(wire: Wire, asked: &Arc<AtomicBool>, own: Option<OwnWatch>) -> Self {
+        Self { wire, asked: Arc::clone(asked), own, watch: None, unsaid: None, refused: None }
+    }
+
+    fn obey(&mut self) -> Result<(), link::Error> {
+        loop {
+            match self.wire.next(LOOK)? {
+                Some(Instruction::Leave) => return Ok(()),
+                Some(Instruction::Watch(duty)) => match looks_at(*duty, self.own.as_ref()) {
+                    Ok((watch, watched)) => {
+                        self.watch = Some(watch);
+                        self.tell(Tidings::Seen(Box::new(Sighting::Watched(Box::new(watched)))));
+                    }
+                    Err(why) => {
+                        self.refused = Some(why.clone());
+                        self.tell(Tidings::Refused { why, unreached: false });
+                    }
+                },
+                Some(Instruction::WatchFrom { trial, at }) => {
+                    let at = moment(at);
+                    std::thread::sleep(at.saturating_duration_since(Instant::now()).min(AHEAD_MOST));
+                    self.watch.iter().for_each(|watch| watch.begin_from(trial, at));
+                }
+                Some(Instruction::WatchUntil { at }) => {
+                    self.watch.iter().for_each(|watch| watch.end_within(moment(at), CUT_LIMIT));
+                    self.tell_seen();
+                    self.tell(Tidings::SeenAll);
+                }
+                Some(Instruction::LookCloser) => self.watch.iter().for_each(Watch::look),
+                // For those who make the load.
+                Some(_) | None => {}
+            }
+            self.tell_seen();
+            if self.asked.load(Ordering::Relaxed) {
+                self.tell(leaving());
+                return Ok(());
+            }
+        }
+    }
+
+    /// In its order; nothing if what came before has no room yet.
+    fn tell(&mut self, tidings: Tidings) {
+        if self.is_said() {
+            self.unsaid = Some(tidings);
+            self.is_said();
+        }
+    }
+
+    /// Tries what waits again; whether nothing waits any more.
+    fn is_said(&mut self) -> bool {
+        self.unsaid = self.unsaid.take().filter(|tidings| !self.wire.send(tidings.clone()));
+        self.unsaid.is_none()
+    }
+
+    /// What was seen; where nobody hears it, it waits in the watch, which has room for some minutes.
+    fn tell_seen(&mut self) {
+        while self.is_said() {
+            let seen = self.watch.as_ref().and_then(|watch| watch.seen().next());
+            let Some(seen) = seen else { return };
+            self.unsaid = Some(Tidings::Seen(Box::new(seen)));
+        }
+    }
+}
+
+/// The watch that a duty asks for, and what it says first; else why nothing would be seen of the target.
+fn looks_at(duty: WatchDuty, own: Option<&OwnWatch>) -> Result<(Watch, Watched), String> {
+    let WatchDuty { asked, at, port, path } = duty;
+    let asked = match own {
+        Some(own) => plan::Watch { attach: asked.attach, ..own.asked.clone() },
+        None => asked,
+    };
+    let is_named = asked.names_processes();
+    let place = match (own.and_then(|own| own.place.clone()), path, port) {
+        (Some(place), ..) => place,
+        (None, Some(path), _) => Where::Unix(path),
+        (None, None, Some(port)) => {
+            let listening = service::addresses(port);
+            if listening.is_empty() && !is_named {
+                return Err(format!(
+                    "nothing listens at port {port} in its network namespace; name the process with --pid, --cgroup or --command, or start the \
+                     watcher where the target runs"
+                ));
+            }
+            Where::behind(&at, listening)
+        }
+        (None, None, None) => Where::Nowhere,
+    };
+    let watch = observe::start(&asked, &place).map_err(|why| format!("no watch can be started: {why}"))?;
+    let watched = first_said(&watch);
+    let finds_anyone = watched.subjects.iter().any(|subject| subject.pid > 0);
+    // Where somebody is there who may not be looked at, the machine still can.
+    if !finds_anyone
+        && is_named
+        && let Some(missing) = watched.missing.first()
+    {
+        return Err(missing.why.clone());
+    }
+    Ok((watch, watched))
+}
+
+/// What it watches is the first that a watch says.
+fn first_said(watch: &Watch) -> Watched {
+    let said = watch.seen().find_map(|seen| match seen {
+        Sighting::Watched(watched) => Some(*watched),
+        _ => None,
+    });
+    said.unwrap_or_else(|| Watched { level: Level::Outside, ..Watched::default() })
+}
+
+/// A moment of this machine's monotonic clock.
+fn moment(at: Nanos) -> Instant {
+    let (now, here) = (sys::monotonic_ns(), Instant::now());
+    let ahead = Duration::from_nanos(at.0.saturating_sub(now));
+    let ago = Duration::from_nanos(now.saturating_sub(at.0));
+    here.checked_sub(ago).unwrap_or(here) + ahead
+}
