@@ -28,18 +28,31 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
     )))
 }
 
-/// What to look at, where nothing that was seen explains it.
+/// What to do about it, by what the target did then.
 pub(crate) fn next(view: &RunView) -> Option<Text> {
     let found = view.freezes().filter(|found| found.each.len() > 1)?;
-    if !matches!(found.meanwhile.code, "nothing" | "unseen") {
-        return None;
-    }
-    let when = match found.period {
-        Some(period) => format!("look for what happens every {}", shown(period)),
-        None => "look into the target's log at those moments".to_owned(),
-    };
-    let what = format!("{when}: a timer, a collector, a checkpoint, a backup, a neighbour");
+    let what = advice(found.meanwhile.code, found.period);
     Some(Text::empty().and(Tone::Faint, "next: ").then(what))
+}
+
+fn advice(meanwhile: &str, period: Option<Nanos>) -> String {
+    match meanwhile {
+        "quota" => "raise the processor quota, or spread out what uses it up".to_owned(),
+        "collector" => "give the heap more room, or choose a collector with short pauses".to_owned(),
+        "safepoint" => "the virtual machine's log names them: -Xlog:safepoint".to_owned(),
+        "stolen" => "use a machine whose processors the hypervisor gives to nobody else".to_owned(),
+        "stopped" => "find who stops it: a debugger, a snapshot, a container that is frozen".to_owned(),
+        "disk" => "look at what else uses that disk at those moments".to_owned(),
+        "waiting" => "take a stack trace at such a moment: it shows what that thread waits for".to_owned(),
+        "busy" => "profile it at such a moment (perf record -g -p PID)".to_owned(),
+        _ => {
+            let when = match period {
+                Some(period) => format!("look for what happens every {}", shown(period)),
+                None => "look into the target's log at those moments".to_owned(),
+            };
+            format!("{when}: a timer, a collector, a checkpoint, a backup, a neighbour")
+        }
+    }
 }
 
 /// How often.
@@ -87,4 +100,21 @@ pub(crate) fn json(view: &RunView) -> Value {
         "meanwhile": { "code": found.meanwhile.code, "text": found.meanwhile.text },
         "each": each.collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A load whose target froze every ten seconds said what a thread waited for then, and nothing of what to do.
+    #[test]
+    fn whatever_it_did_meanwhile_there_is_something_to_do() {
+        let every = Some(Nanos::from_secs(10));
+        let known = ["stopped", "quota", "collector", "safepoint", "stolen", "disk", "waiting", "busy"];
+        for code in known {
+            assert!(!advice(code, every).contains("every 10 s"), "{code} is explained");
+        }
+        assert!(advice("nothing", every).starts_with("look for what happens every 10 s: a timer"));
+        assert!(advice("unseen", None).starts_with("look into the target's log"));
+    }
 }

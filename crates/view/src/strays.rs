@@ -44,6 +44,14 @@ pub(crate) struct Strays {
     pub void_above: usize,
     /// Between which rates the void ones were asked for.
     pub asked: Option<(f64, f64)>,
+    /// The same of warm-ups in which the generator fell behind: they are not drawn.
+    pub warm: Option<(f64, f64)>,
+}
+
+/// With one rate more.
+fn reach(known: Option<(f64, f64)>, rate: f64) -> Option<(f64, f64)> {
+    let (least, most) = known.unwrap_or((rate, rate));
+    Some((least.min(rate), most.max(rate)))
 }
 
 impl Strays {
@@ -62,18 +70,21 @@ impl Strays {
                 TrialState::Good if !holds => found.good += 1,
                 TrialState::Void => {
                     *(if holds { &mut found.void } else { &mut found.void_above }) += 1;
-                    let (least, most) = found.asked.unwrap_or((at, at));
-                    found.asked = Some((least.min(at), most.max(at)));
+                    found.asked = reach(found.asked, at);
                 }
                 _ => {}
             }
         }
+        let is_void =
+            |trial: &&Trial| trial.judgement.as_ref().is_some_and(|judged| !judged.invalid.is_empty());
+        let warm = view.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp).filter(is_void);
+        found.warm = warm.filter_map(|trial| trial.rate).fold(None, |known, rate| reach(known, rate.0));
         found
     }
 
     /// What there is to say of them under a picture; nothing if all lie where they are looked for.
     pub fn words(self, view: &RunView) -> String {
-        let Self { bad, cold, good, void, void_above, asked } = self;
+        let Self { bad, cold, good, void, void_above, asked, warm } = self;
         let lie = |count: usize, what: &str| match count {
             1 => format!("1 {what} lies"),
             count => format!("{count} {what}s lie"),
@@ -100,6 +111,11 @@ impl Strays {
             if let Some((least, most)) = asked.filter(|(least, most)| view.is_ours() && least < most) {
                 said += &format!("; drawn at the rate asked for, {} to {}", number(least), number(most));
             }
+        }
+        if let Some((least, most)) = warm.filter(|_| view.is_ours()) {
+            let rates =
+                if least < most { format!("{} to {}", number(least), number(most)) } else { number(most) };
+            said += &format!("; not drawn: the warm-up at {rates}, in which torment fell behind");
         }
         if void > 0 {
             said +=

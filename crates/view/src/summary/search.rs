@@ -128,7 +128,8 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
         Ended::Noisy => vec![holds(Tone::Strong), note(noise(view, strict))],
         Ended::GeneratorLimit if let Some(making) = generator(view) => {
             let mut lines = vec![holds(Tone::Good)];
-            lines.extend(making::lines(view.words(), making, Strays::of(view).asked));
+            let strays = Strays::of(view);
+            lines.extend(making::lines(view.words(), making, strays.asked.or(strays.warm)));
             lines
         }
         Ended::GeneratorLimit => {

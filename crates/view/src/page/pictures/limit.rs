@@ -291,6 +291,12 @@ mod tests {
         );
         view.trials[2].purpose = Purpose::WarmUp;
         view.trials[2].number = 9;
+        judge(&mut view, 2, true, true);
+        assert_eq!(
+            Strays::of(&view).warm,
+            Some((1040.0, 1040.0)),
+            "where torment fell behind, though it is not drawn"
+        );
         assert!(
             limit(&view).note.contains("1 bad trial lies below it from before the warm-up"),
             "{}",
