@@ -13,6 +13,13 @@ pub(crate) struct Unread {
     pub absent: bool,
 }
 
+/// So that `?` takes what is only borrowed.
+impl From<&Self> for Unread {
+    fn from(unread: &Self) -> Self {
+        unread.clone()
+    }
+}
+
 pub(crate) type Seen<T> = Result<T, Unread>;
 
 /// Where files are: below a root, of a process.

@@ -34,6 +34,7 @@ pub(crate) struct Connection {
 }
 
 /// Connections by slot number, which is also their token in the kernel's events.
+#[derive(Default)]
 pub(crate) struct Connections {
     slots: Slots<Connection>,
     /// Those with room. The last is used next: it is the warmest, and the others may grow old and
@@ -54,16 +55,7 @@ pub(crate) struct Connections {
 impl Connections {
     /// None yet. `serial` numbers them over all loops.
     pub fn new(serial: (u64, u64)) -> Self {
-        Self {
-            slots: Slots::default(),
-            roomy: Vec::new(),
-            connecting: 0,
-            made_next: VecDeque::new(),
-            serial,
-            turns: None,
-            idle: IdleLimit::default(),
-            growth: (0, 0),
-        }
+        Self { serial, ..Self::default() }
     }
 
     /// From now on each is used in its turn, or the warmest first again.

@@ -10,9 +10,10 @@ use units::Nanos;
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// Why there is no load, before there is any.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A name has no address.
+    #[error("the name '{host}' does not resolve: {why}; check the spelling, or give the address")]
     Resolve {
         /// The name.
         host: String,
@@ -20,6 +21,7 @@ pub enum Error {
         why: String,
     },
     /// No connection.
+    #[error("{}", unreachable(.to, .why))]
     Connect {
         /// Address or path.
         to: String,
@@ -27,6 +29,10 @@ pub enum Error {
         why: io::Error,
     },
     /// No TLS session.
+    #[error(
+        "no TLS session with {to}: {why}; use the right name, name the CA's file in SSL_CERT_FILE, or accept any certificate \
+         with --insecure"
+    )]
     Tls {
         /// The origin.
         to: String,
@@ -34,6 +40,7 @@ pub enum Error {
         why: String,
     },
     /// No session with a database, or a statement that it does not take.
+    #[error("{to}: {why}")]
     Session {
         /// Address or path.
         to: String,
@@ -41,6 +48,7 @@ pub enum Error {
         why: String,
     },
     /// Bytes came, but no HTTP.
+    #[error("{to} does not speak HTTP as asked: {why}; check the port, and http or https")]
     NotHttp {
         /// The origin.
         to: String,
@@ -48,6 +56,9 @@ pub enum Error {
         why: String,
     },
     /// Nothing came in time.
+    #[error(
+        "{to} accepts connections but did not answer within {waited}; raise --timeout, or look at the service"
+    )]
     NoAnswer {
         /// The origin.
         to: String,
@@ -55,65 +66,36 @@ pub enum Error {
         waited: Nanos,
     },
     /// The machine does not let the loops start.
+    #[error("cannot start the load engine: {0}")]
     Start(io::Error),
     /// Something in the plan cannot be made ready.
+    #[error("{0}")]
     Plan(String),
 }
 
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Resolve { host, why } => {
-                write!(
-                    f,
-                    "the name '{host}' does not resolve: {why}; check the spelling, or give the address"
-                )
-            }
-            Self::Connect { to, why } if why.kind() == io::ErrorKind::ConnectionRefused => {
-                write!(
-                    f,
-                    "{to} refuses connections: nothing listens there; start the service, or check host and port"
-                )
-            }
-            Self::Connect { to, why } if why.kind() == io::ErrorKind::NotFound => {
-                write!(f, "{to}: there is no such socket; start the service, or check the path")
-            }
-            Self::Connect { to, why } if why.kind() == io::ErrorKind::TimedOut => write!(
-                f,
-                "{to} does not answer within {} s; check the address, the route and the firewall",
-                CONNECT_LIMIT.as_secs()
-            ),
-            Self::Connect { to, why } if let Some(lack) = lack(why) => {
-                write!(
-                    f,
-                    "cannot connect to {to}: torment has no {lack} left; see ulimit -n and ip_local_port_range"
-                )
-            }
-            Self::Connect { to, why } => {
-                write!(f, "cannot connect to {to}: {}; check host and port", reason(why))
-            }
-            Self::Tls { to, why } => write!(
-                f,
-                "no TLS session with {to}: {why}; use the right name, name the CA's file in SSL_CERT_FILE, \
-                 or accept any certificate with --insecure"
-            ),
-            Self::Session { to, why } => write!(f, "{to}: {why}"),
-            Self::NotHttp { to, why } => {
-                write!(f, "{to} does not speak HTTP as asked: {why}; check the port, and http or https")
-            }
-            Self::NoAnswer { to, waited } => {
-                write!(
-                    f,
-                    "{to} accepts connections but did not answer within {waited}; raise --timeout, or look at the service"
-                )
-            }
-            Self::Start(why) => write!(f, "cannot start the load engine: {why}"),
-            Self::Plan(why) => f.write_str(why),
+/// Why there is no connection, and what to look at.
+fn unreachable(to: &str, why: &io::Error) -> String {
+    match why.kind() {
+        io::ErrorKind::ConnectionRefused => {
+            format!(
+                "{to} refuses connections: nothing listens there; start the service, or check host and port"
+            )
         }
+        io::ErrorKind::NotFound => {
+            format!("{to}: there is no such socket; start the service, or check the path")
+        }
+        io::ErrorKind::TimedOut => format!(
+            "{to} does not answer within {} s; check the address, the route and the firewall",
+            CONNECT_LIMIT.as_secs()
+        ),
+        _ => match lack(why) {
+            Some(lack) => format!(
+                "cannot connect to {to}: torment has no {lack} left; see ulimit -n and ip_local_port_range"
+            ),
+            None => format!("cannot connect to {to}: {}; check host and port", reason(why)),
+        },
     }
 }
-
-impl std::error::Error for Error {}
 
 /// The kernel's reason without Rust's error number.
 pub fn reason(error: &io::Error) -> String {

@@ -1,21 +1,12 @@
 use record::{Cause, Design};
-use std::fmt;
 
 /// Blocks that an experiment may have at most: the bounds are computed for each look, and nobody waits for more.
 const BLOCKS_MOST: u32 = 200;
 
 /// Why a design is none: what was found, what was expected, and what can be done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct Error(String);
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Error {}
-
 /// Says what is wrong with a design, the first thing first.
 pub(crate) fn check(design: &Design) -> Result<(), Error> {
     let fail = |text: String| Err(Error(text));

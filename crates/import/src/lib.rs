@@ -26,8 +26,6 @@ mod multipart;
 mod openapi;
 mod secret;
 
-use std::fmt;
-
 /// A plan file, and what it does not say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
@@ -39,7 +37,8 @@ pub struct Imported {
 }
 
 /// Why a text cannot be imported: what was found, what was expected, and what to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct Error(String);
 
 impl Error {
@@ -47,14 +46,6 @@ impl Error {
         Self(message.into())
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// How a recording is imported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

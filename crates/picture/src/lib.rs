@@ -6,7 +6,6 @@
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::fontdb::{Database, Source};
 use resvg::usvg::{Options, Tree};
-use std::fmt;
 use std::sync::Arc;
 
 /// Pixels for each unit of the SVG, across and down: screens have two where they once had one.
@@ -23,14 +22,16 @@ const FONTS: [&[u8]; 3] = [
 ];
 
 /// Why there is no PNG.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// What was given cannot be drawn.
+    #[error("the picture is no SVG: {found}")]
     NotSvg {
         /// The library's words.
         found: String,
     },
     /// It would be larger than a picture may be.
+    #[error("{width} × {height} pixels are too many for a PNG; an SVG may be of any size")]
     Large {
         /// Pixels across.
         width: u32,
@@ -38,19 +39,6 @@ pub enum Error {
         height: u32,
     },
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotSvg { found } => write!(f, "the picture is no SVG: {found}"),
-            Self::Large { width, height } => {
-                write!(f, "{width} × {height} pixels are too many for a PNG; an SVG may be of any size")
-            }
-        }
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// Draws it on white, two pixels for each unit. Rules for a dark scheme do not count. A letter that the fonts lack is a box.
 pub fn png(svg: &str) -> Result<Vec<u8>, Error> {

@@ -2,6 +2,7 @@
 
 use crate::{Hidden, Piece, Plan};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_bytes::ByteBuf;
 use std::fmt;
 use std::sync::Arc;
 
@@ -35,12 +36,12 @@ impl fmt::Debug for Parcel {
 #[derive(Serialize, Deserialize)]
 struct Packed {
     plan: Plan,
-    secrets: Vec<Bytes>,
+    secrets: Vec<ByteBuf>,
     /// Which column each placeholder uses.
     fields: Vec<usize>,
     /// Each once, however many use it.
     columns: Vec<Vec<String>>,
-    authorities: Option<Bytes>,
+    authorities: Option<ByteBuf>,
 }
 
 impl Serialize for Parcel {
@@ -52,7 +53,7 @@ impl Serialize for Parcel {
         }
         let (mut secrets, mut fields, mut shared) = (Vec::new(), Vec::new(), Vec::<Arc<[String]>>::new());
         self.plan.visit(|piece| match piece {
-            Piece::Secret { value, .. } => secrets.push(Bytes(value.bytes().to_vec())),
+            Piece::Secret { value, .. } => secrets.push(ByteBuf::from(value.bytes())),
             Piece::Field { values, .. } => {
                 let known = shared.iter().position(|column| Arc::ptr_eq(column, values));
                 fields.push(known.unwrap_or(shared.len()));
@@ -63,7 +64,7 @@ impl Serialize for Parcel {
             _ => {}
         });
         let columns = shared.iter().map(|column| column.to_vec()).collect();
-        let authorities = self.authorities.clone().map(Bytes);
+        let authorities = self.authorities.clone().map(ByteBuf::from);
         Packed { plan: self.plan.clone(), secrets, fields, columns, authorities }.serialize(to)
     }
 }
@@ -77,7 +78,7 @@ impl<'de> Deserialize<'de> for Parcel {
         for template in plan.templates_mut() {
             template.visit_mut(&mut |piece| match piece {
                 Piece::Secret { value, .. } => match secrets.next() {
-                    Some(secret) => *value = Hidden::new(secret.0),
+                    Some(secret) => *value = Hidden::new(secret.into_vec()),
                     None => is_whole = false,
                 },
                 Piece::Field { values, .. } => match fields.next().and_then(|number| columns.get(number)) {
@@ -90,51 +91,6 @@ impl<'de> Deserialize<'de> for Parcel {
         if !is_whole || secrets.next().is_some() || fields.next().is_some() {
             return Err(serde::de::Error::custom("a plan without what belongs to it"));
         }
-        Ok(Self { plan, authorities: authorities.map(|bytes| bytes.0) })
-    }
-}
-
-/// Bytes as such, which serde takes for a list of numbers otherwise: for `serde(with)`.
-pub(crate) mod bytes {
-    use super::Bytes;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_bytes(bytes)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
-        Ok(Bytes::deserialize(from)?.0)
-    }
-}
-
-/// The same as a value.
-struct Bytes(Vec<u8>);
-
-impl Serialize for Bytes {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        bytes::serialize(&self.0, to)
-    }
-}
-
-impl<'de> Deserialize<'de> for Bytes {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Taken;
-        impl serde::de::Visitor<'_> for Taken {
-            type Value = Bytes;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("bytes")
-            }
-
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Bytes, E> {
-                Ok(Bytes(bytes.to_vec()))
-            }
-
-            fn visit_byte_buf<E>(self, bytes: Vec<u8>) -> Result<Bytes, E> {
-                Ok(Bytes(bytes))
-            }
-        }
-        from.deserialize_byte_buf(Taken)
+        Ok(Self { plan, authorities: authorities.map(ByteBuf::into_vec) })
     }
 }

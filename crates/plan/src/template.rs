@@ -22,7 +22,7 @@ pub struct Template {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Piece {
     /// Sent as it is.
-    Literal(#[serde(with = "crate::parcel::bytes")] Vec<u8>),
+    Literal(#[serde(with = "serde_bytes")] Vec<u8>),
     /// `{1..1000}`: one after the other, then from the start again.
     Sequence {
         /// First value.

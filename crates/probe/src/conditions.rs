@@ -1,9 +1,9 @@
 //! What the machine is like before it is measured: whether others work on it, and what of it explains figures.
 
+use crate::calm::Calm;
 use record::{Caveat, Conditions, Doubt};
 use std::fs::read_to_string;
 use std::time::{Duration, Instant};
-use sys::{Ticks, UsageOf, usage};
 use units::Nanos;
 
 /// How long others are watched.
@@ -49,16 +49,11 @@ pub fn survey() -> Conditions {
     Conditions { foreign, stolen, gaps, clock, facts: facts(), caveats }
 }
 
-/// Shares of one processor that others used, and of all that was stolen.
+/// Share of a processor that others used, and share of all that the hypervisor gave away.
 fn others() -> (f64, f64) {
-    let (before, own, began) = (Ticks::now(), usage(UsageOf::Process).processor, Instant::now());
+    let calm = Calm::new();
     std::thread::sleep(WATCH);
-    let Some(seen) = before.zip(Ticks::now()).map(|(before, now)| now.since(&before)) else {
-        return (0.0, 0.0);
-    };
-    let own = usage(UsageOf::Process).processor.saturating_sub(own);
-    let foreign = seen.busy().saturating_sub(own).as_secs_f64() / began.elapsed().as_secs_f64();
-    (foreign, seen.stolen_share())
+    calm.others(Duration::ZERO).unwrap_or_default()
 }
 
 fn gaps() -> f64 {

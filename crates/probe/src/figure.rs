@@ -3,10 +3,21 @@
 use crate::block::{Block, Named};
 use record::{Figure, Single};
 use stats::Histogram;
+use units::Nanos;
 
 /// The median of the figure of this name.
 pub(crate) fn median(figures: &[Figure], row: &str, column: &str) -> Option<f64> {
     figures.iter().find(|figure| figure.row == row && figure.column == column).map(|figure| figure.median)
+}
+
+/// The figure of this name.
+pub(crate) fn find<'a>(figures: &'a mut [Figure], row: &str, column: &str) -> Option<&'a mut Figure> {
+    figures.iter_mut().find(|figure| figure.row == row && figure.column == column)
+}
+
+/// A difference of two figures; what comes out less than nothing is noise.
+pub(crate) fn time(nanos: f64) -> Nanos {
+    Nanos(nanos.max(0.0).round() as u64)
 }
 
 /// The figures of a cell, once all its blocks are made.

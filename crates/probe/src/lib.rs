@@ -38,21 +38,12 @@ pub use tables::{Options, tables};
 pub use worker::{Worker, work};
 
 /// Why nothing, or not all, could be measured.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The process that measures does not start, or does not answer.
+    #[error("the process that measures: {0}")]
     Worker(String),
     /// What was to be measured cannot be: what, and why.
+    #[error("{0} cannot be measured: {1}")]
     Cell(String, String),
 }
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Worker(why) => write!(f, "the process that measures: {why}"),
-            Self::Cell(what, why) => write!(f, "{what} cannot be measured: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}

@@ -5,7 +5,7 @@ mod readings;
 
 pub use cell::Cell;
 
-use crate::figure::median;
+use crate::figure::{find, median};
 use cell::{FREE, MALLOC, PARTS, SUM, Thread};
 use record::{Figure, Summand};
 use units::Bytes;
@@ -33,7 +33,7 @@ impl Memory {
             let there = PARTS.into_iter().filter(|column| !["virtual", SUM].contains(column));
             let parts = there.filter_map(|column| Some(Summand::of(column, median(figures, &row, column)?)));
             let parts: Vec<Summand> = parts.filter(|part| part.amount > 0.0).collect();
-            if let Some(sum) = figures.iter_mut().find(|figure| figure.row == row && figure.column == SUM) {
+            if let Some(sum) = find(figures, &row, SUM) {
                 sum.parts = parts;
             }
         }

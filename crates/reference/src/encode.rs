@@ -2,6 +2,8 @@
 //! thousand of them at once do not need ten thousand times their size.
 
 use crate::answer::{Answer, Body, Framing};
+use http::StatusCode;
+use std::io::Write;
 
 /// So much of a large body is made at a time.
 const PIECE: usize = 64 * 1024;
@@ -39,11 +41,7 @@ impl Outgoing {
             out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
             out.extend_from_slice(b"HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\n\r\n");
         }
-        out.extend_from_slice(b"HTTP/1.1 ");
-        push_number(out, u64::from(answer.status));
-        out.push(b' ');
-        out.extend_from_slice(reason(answer.status).as_bytes());
-        out.extend_from_slice(b"\r\nserver: torment\r\n");
+        let _ = write!(out, "HTTP/1.1 {} {}\r\nserver: torment\r\n", answer.status, reason(answer.status));
         for (name, value) in &answer.headers {
             push_header(out, name, value);
         }
@@ -53,9 +51,7 @@ impl Outgoing {
             push_header(out, "content-type", answer.content_type);
             match framing {
                 Framing::Length => {
-                    out.extend_from_slice(b"content-length: ");
-                    push_number(out, answer.body.len());
-                    out.extend_from_slice(b"\r\n");
+                    let _ = write!(out, "content-length: {}\r\n", answer.body.len());
                 }
                 Framing::Chunked => push_header(out, "transfer-encoding", "chunked"),
                 Framing::Close => {}
@@ -131,46 +127,9 @@ fn push_header(out: &mut Vec<u8>, name: &str, value: &str) {
     out.extend_from_slice(b"\r\n");
 }
 
-fn push_number(out: &mut Vec<u8>, mut n: u64) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (n % 10) as u8;
-        n /= 10;
-        if n == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
-}
-
+/// Statuses may be such as no standard names.
 fn reason(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        201 => "Created",
-        202 => "Accepted",
-        204 => "No Content",
-        301 => "Moved Permanently",
-        302 => "Found",
-        304 => "Not Modified",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        413 => "Content Too Large",
-        418 => "I'm a teapot",
-        429 => "Too Many Requests",
-        431 => "Request Header Fields Too Large",
-        500 => "Internal Server Error",
-        501 => "Not Implemented",
-        502 => "Bad Gateway",
-        503 => "Service Unavailable",
-        504 => "Gateway Timeout",
-        505 => "HTTP Version Not Supported",
-        _ => "As Asked",
-    }
+    StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("As Asked")
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! Why the service could not start.
 
-use std::{fmt, io};
+use std::io;
 
 use crate::Listen;
 
 /// Why a service could not start. Each message ends in what can be done.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Somebody listens there already.
+    #[error("{address} is taken by {}; stop it or listen elsewhere", .holder.as_deref().unwrap_or("another process"))]
     AddressTaken {
         /// The address asked for.
         address: Listen,
@@ -15,6 +16,7 @@ pub enum Error {
         holder: Option<String>,
     },
     /// The kernel does not let us listen there.
+    #[error("cannot listen on {address}: {source}; choose another address, such as 127.0.0.1:0")]
     Listen {
         /// The address asked for.
         address: Listen,
@@ -22,11 +24,15 @@ pub enum Error {
         source: io::Error,
     },
     /// The database URL cannot be understood; it is not repeated, for it may hold a password.
+    #[error(
+        "the database URL is not understood: {found}; write it like postgres://user:password@127.0.0.1:5432/clinic"
+    )]
     DatabaseUrl {
         /// What is wrong with it.
         found: String,
     },
     /// The database cannot be reached or used.
+    #[error("cannot use {place}: {found}; {advice}")]
     Database {
         /// File or address, without a password.
         place: String,
@@ -36,6 +42,7 @@ pub enum Error {
         advice: &'static str,
     },
     /// A number of threads or connections is zero or absurd.
+    #[error("{count} {what} were asked for; give a number from 1 to {most}")]
     Count {
         /// Of what.
         what: &'static str,
@@ -45,42 +52,6 @@ pub enum Error {
         most: usize,
     },
     /// Threads, or the descriptors they need, could not be had.
-    Threads(io::Error),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::AddressTaken { address, holder: Some(holder) } => {
-                write!(f, "{address} is taken by {holder}; stop it or listen elsewhere")
-            }
-            Self::AddressTaken { address, holder: None } => {
-                write!(f, "{address} is taken by another process; stop it or listen elsewhere")
-            }
-            Self::Listen { address, source } => {
-                write!(f, "cannot listen on {address}: {source}; choose another address, such as 127.0.0.1:0")
-            }
-            Self::DatabaseUrl { found } => write!(
-                f,
-                "the database URL is not understood: {found}; \
-                 write it like postgres://user:password@127.0.0.1:5432/clinic"
-            ),
-            Self::Database { place, found, advice } => write!(f, "cannot use {place}: {found}; {advice}"),
-            Self::Count { what, count, most } => {
-                write!(f, "{count} {what} were asked for; give a number from 1 to {most}")
-            }
-            Self::Threads(source) => {
-                write!(f, "cannot start the service's threads: {source}; ask for fewer or raise `ulimit -u`")
-            }
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Listen { source, .. } | Self::Threads(source) => Some(source),
-            _ => None,
-        }
-    }
+    #[error("cannot start the service's threads: {0}; ask for fewer or raise `ulimit -u`")]
+    Threads(#[source] io::Error),
 }

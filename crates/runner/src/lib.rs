@@ -66,11 +66,13 @@ pub trait Sink {
 }
 
 /// Why nothing could be measured.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The load engine cannot reach the target or cannot start.
-    Engine(engine::Error),
+    #[error(transparent)]
+    Engine(#[from] engine::Error),
     /// The first request was answered otherwise than the plan expects.
+    #[error("{}", unexpected(.request, *.status, .why, .says))]
     Unexpected {
         /// Method and path as sent.
         request: String,
@@ -82,73 +84,48 @@ pub enum Error {
         says: String,
     },
     /// The built-in service could not be started.
+    #[error("the built-in service did not start: {0}")]
     Demo(String),
     /// What guards the programs of the plan could not be started.
+    #[error("{0}")]
     Setup(String),
     /// A program that the plan names did not do what it is for.
-    Service(service::Error),
+    #[error(transparent)]
+    Service(#[from] service::Error),
     /// The experiment cannot be made as the plan has it.
+    #[error("{0}")]
     Experiment(String),
     /// The machine itself cannot be measured.
+    #[error("{0}")]
     Machine(String),
     /// Any of the others whose words held a secret; without it.
+    #[error("{0}")]
     Told(String),
     /// A worker cannot do its part.
+    #[error("{0}")]
     Fleet(String),
     /// This process may open too few files.
+    #[error(
+        "this process may open only {allowed} files, and needs at least {}; raise the limit with ulimit -n",
+        sys::DESCRIPTORS_LEAST
+    )]
     Descriptors {
         /// How many it may open.
         allowed: u64,
     },
 }
 
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Engine(error) => error.fmt(f),
-            Self::Unexpected { request, status, why, says } => {
-                write!(f, "the first request, {request}, was ")?;
-                match status {
-                    Some(status) if *why == Failure::Status(*status) => {
-                        write!(f, "answered {status}, which the plan does not expect")?;
-                    }
-                    _ => write!(f, "not answered as the plan expects: {why}")?,
-                }
-                if !says.is_empty() {
-                    write!(f, " (\"{says}\")")?;
-                }
-                write!(f, "; fix the request (--once prints it in full)")?;
-                status.map_or(Ok(()), |status| write!(f, ", or give --expect-status {status}"))
-            }
-            Self::Setup(why)
-            | Self::Experiment(why)
-            | Self::Machine(why)
-            | Self::Told(why)
-            | Self::Fleet(why) => f.write_str(why),
-            Self::Service(error) => error.fmt(f),
-            Self::Demo(why) => write!(f, "the built-in service did not start: {why}"),
-            Self::Descriptors { allowed } => write!(
-                f,
-                "this process may open only {allowed} files, and needs at least {}; raise the limit with \
-                 ulimit -n",
-                sys::DESCRIPTORS_LEAST
-            ),
+/// What became of the first request, and what to do about it.
+fn unexpected(request: &str, status: Option<u16>, why: &Failure, says: &str) -> String {
+    let what = match status {
+        Some(status) if *why == Failure::Status(status) => {
+            format!("answered {status}, which the plan does not expect")
         }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<engine::Error> for Error {
-    fn from(error: engine::Error) -> Self {
-        Self::Engine(error)
-    }
-}
-
-impl From<service::Error> for Error {
-    fn from(error: service::Error) -> Self {
-        Self::Service(error)
-    }
+        _ => format!("not answered as the plan expects: {why}"),
+    };
+    let says = if says.is_empty() { String::new() } else { format!(" (\"{says}\")") };
+    let or = status.map_or(String::new(), |status| format!(", or give --expect-status {status}"));
+    format!("the first request, {request}, was {what}{says}; fix the request (--once prints it in full){or}")
 }
 
 /// What a run came to.

@@ -56,11 +56,7 @@ pub(crate) fn started<T>(
 /// Stops everything and tells what it has written.
 pub(crate) fn tell_logs(guard: &mut Guard, sink: &mut dyn Sink) {
     for log in guard.down() {
-        sink.event(&Event::Logged(record::Log {
-            program: log.program,
-            text: log.text,
-            left_out: log.left_out,
-        }));
+        sink.event(&Event::Logged(log));
     }
 }
 

@@ -2,9 +2,10 @@ use std::fmt;
 use units::Nanos;
 
 /// Why what a plan names cannot be started, or did not stay.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// It does not start at all.
+    #[error("{program} does not start: {why}")]
     Start {
         /// Its name in the plan.
         program: String,
@@ -12,6 +13,7 @@ pub enum Error {
         why: String,
     },
     /// What builds it failed.
+    #[error("{program} is not built: '{command}' ended with {status}{}", lines(.last))]
     Prepare {
         /// Its name in the plan.
         program: String,
@@ -23,6 +25,7 @@ pub enum Error {
         last: Vec<String>,
     },
     /// It ended although nobody asked it to.
+    #[error("{program} ended with {status}, though nothing stopped it{}", lines(.last))]
     Ended {
         /// Its name in the plan.
         program: String,
@@ -32,6 +35,10 @@ pub enum Error {
         last: Vec<String>,
     },
     /// It runs, but could not be used in time.
+    #[error(
+        "{program} runs, but was not ready within {within}: {awaited}; allow more time with `within`, or correct `ready`{}",
+        lines(.last)
+    )]
     NotReady {
         /// Its name in the plan.
         program: String,
@@ -43,6 +50,7 @@ pub enum Error {
         last: Vec<String>,
     },
     /// Somebody else listens where it would.
+    #[error("{program} cannot use port {port}: {}, or choose another port", listener(.by))]
     PortTaken {
         /// Its name in the plan.
         program: String,
@@ -52,6 +60,7 @@ pub enum Error {
         by: Option<(String, u32)>,
     },
     /// Its limits may not be set.
+    #[error("the limits of {program} cannot be set: {why}")]
     Limits {
         /// Its name in the plan.
         program: String,
@@ -59,6 +68,7 @@ pub enum Error {
         why: String,
     },
     /// A file that it needs.
+    #[error("{program}: '{path}': {why}")]
     File {
         /// Its name in the plan.
         program: String,
@@ -68,8 +78,12 @@ pub enum Error {
         why: String,
     },
     /// PostgreSQL is not there.
+    #[error(
+        "PostgreSQL is not installed: no initdb and postgres below /usr/lib/postgresql or in PATH (apt-get install postgresql)"
+    )]
     NoPostgres,
     /// A database does not take a file of SQL.
+    #[error("'{file}'{}: {why}", .line.map_or_else(String::new, |line| format!(", line {line}")))]
     Sql {
         /// The file.
         file: String,
@@ -79,8 +93,10 @@ pub enum Error {
         why: String,
     },
     /// The process that starts and ends everything does not do so.
+    #[error("the process that starts and ends the service: {0}")]
     Guard(String),
     /// Somebody did not want to wait any longer.
+    #[error("interrupted")]
     Interrupted,
 }
 
@@ -94,53 +110,19 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Start { program, why } => write!(f, "{program} does not start: {why}"),
-            Self::Prepare { program, command, status, last } => {
-                write!(f, "{program} is not built: '{command}' ended with {status}")?;
-                lines(f, last)
-            }
-            Self::Ended { program, status, last } => {
-                write!(f, "{program} ended with {status}, though nothing stopped it")?;
-                lines(f, last)
-            }
-            Self::NotReady { program, awaited, within, last } => {
-                write!(f, "{program} runs, but was not ready within {within}: {awaited}; allow more time \
-                           with `within`, or correct `ready`")?;
-                lines(f, last)
-            }
-            Self::PortTaken { program, port, by: Some((name, pid)) } => write!(
-                f,
-                "{program} cannot use port {port}: process {pid} ({name}) listens there; stop it, or \
-                 choose another port"
-            ),
-            Self::PortTaken { program, port, by: None } => write!(
-                f,
-                "{program} cannot use port {port}: a process that this user may not look into listens \
-                 there; find it with `ss -ltnp` as root, or choose another port"
-            ),
-            Self::Limits { program, why } => write!(f, "the limits of {program} cannot be set: {why}"),
-            Self::File { program, path, why } => write!(f, "{program}: '{path}': {why}"),
-            Self::NoPostgres => f.write_str(
-                "PostgreSQL is not installed: no initdb and postgres below /usr/lib/postgresql or in PATH (apt-get install postgresql)",
-            ),
-            Self::Sql { file, line: Some(line), why } => write!(f, "'{file}', line {line}: {why}"),
-            Self::Sql { file, line: None, why } => write!(f, "'{file}': {why}"),
-            Self::Guard(why) => write!(f, "the process that starts and ends the service: {why}"),
-            Self::Interrupted => f.write_str("interrupted"),
-        }
+/// Who has the port, and what to do about it.
+fn listener(by: &Option<(String, u32)>) -> String {
+    match by {
+        Some((name, pid)) => format!("process {pid} ({name}) listens there; stop it"),
+        None => "a process that this user may not look into listens there; find it with `ss -ltnp` as root"
+            .to_owned(),
     }
 }
 
-impl std::error::Error for Error {}
-
 /// What a program printed last, or that it did not print anything.
-fn lines(f: &mut fmt::Formatter<'_>, last: &[String]) -> fmt::Result {
-    if last.is_empty() {
-        return f.write_str("; it printed nothing");
+fn lines(last: &[String]) -> String {
+    match last {
+        [] => "; it printed nothing".to_owned(),
+        _ => format!("; its last lines:\n    {}", last.join("\n    ")),
     }
-    f.write_str("; its last lines:")?;
-    last.iter().try_for_each(|line| write!(f, "\n    {line}"))
 }

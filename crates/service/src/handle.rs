@@ -1,9 +1,10 @@
 //! torment's end of the guard: starts it, gives orders, hears what happens.
 
+use crate::Error;
 use crate::order::{GuardReport, Order, ProgramEnd, Refusal, Start, User};
 use crate::talk::{Heard, Talk};
-use crate::{Error, Log};
 use plan::Limits;
+use record::Log;
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};

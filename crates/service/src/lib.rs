@@ -33,16 +33,3 @@ pub use guard::guard;
 pub use handle::Guard;
 pub use port::{Listener, addresses, listeners};
 pub use talk::{Heard, Talk};
-
-use serde::{Deserialize, Serialize};
-
-/// What a program printed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Log {
-    /// Its name in the plan.
-    pub program: String,
-    /// Its beginning and its end, and between them how much is not kept.
-    pub text: String,
-    /// Bytes that are not kept.
-    pub left_out: u64,
-}

@@ -1,6 +1,6 @@
 //! What of a program's output is kept: its beginning, its end, and how much was between them.
 
-use crate::Log;
+use record::Log;
 use std::collections::VecDeque;
 
 /// The beginning says how it was started and with which settings.

@@ -1,7 +1,7 @@
 //! What torment and the guard say to each other: a line of JSON each, over one socket.
 
-use crate::Log;
 use plan::Limits;
+use record::Log;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use crate::port;
 use fetch::Whom;
-use plan::Ready;
+use plan::{Parts, Ready};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -63,21 +63,17 @@ impl ReadyCheck {
 
 /// A URL as [`ReadyCheck::Http`].
 fn http(url: &str) -> Result<ReadyCheck, String> {
-    let rest = url.strip_prefix("http://").ok_or_else(|| format!("'{url}' is not an http:// URL"))?;
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (host, path) = rest.split_at(end);
-    let path = path.split('#').next().unwrap_or_default();
+    let parts = Parts::of(url);
+    let wrong = |expected: &str| format!("'{url}' is not {expected}");
+    if parts.scheme != "http" {
+        return Err(wrong("an http:// URL"));
+    }
+    let origin = parts.origin().map_err(wrong)?;
+    let path = parts.path.split('#').next().unwrap_or_default();
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-    // The colons of an address in brackets separate no port.
-    let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) if !port.ends_with(']') => {
-            (name, port.parse().map_err(|_| format!("'{url}': '{port}' is not a port"))?)
-        }
-        _ => (host, 80),
-    };
-    let at = sys::address(name, port, PATIENCE).map_err(|e| format!("'{url}': {e}"))?;
+    let at = sys::address(&origin.host, origin.port, PATIENCE).map_err(|e| format!("'{url}': {e}"))?;
     // Of a name with several addresses none takes connections yet: services listen at the first or at all.
-    Ok(ReadyCheck::Http { at, host: host.to_owned(), path })
+    Ok(ReadyCheck::Http { at, host: parts.host.to_owned(), path })
 }
 
 /// The status of the answer to a GET.

@@ -1,7 +1,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hdrhistogram::serialization::{Serializer as _, V2SerializeError, V2Serializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
-use std::fmt;
+use serde_bytes::ByteBuf;
 use std::ops::Range;
 use units::Nanos;
 
@@ -168,23 +168,8 @@ impl<'de> Deserialize<'de> for Histogram {
                 let text = String::deserialize(deserializer)?;
                 Self::from_bytes(&STANDARD.decode(text).map_err(de::Error::custom)?)
             }
-            false => deserializer.deserialize_bytes(Raw),
+            false => Self::from_bytes(&ByteBuf::deserialize(deserializer)?),
         }
-    }
-}
-
-/// Reads what is no text.
-struct Raw;
-
-impl de::Visitor<'_> for Raw {
-    type Value = Histogram;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an HDR histogram")
-    }
-
-    fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Histogram, E> {
-        Histogram::from_bytes(bytes)
     }
 }
 

@@ -1,13 +1,16 @@
 use rusqlite::ErrorCode;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Why the store could not do what was asked. Each message ends in what the user can do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Neither `XDG_DATA_HOME` nor `HOME` says where to keep runs.
+    #[error("neither XDG_DATA_HOME nor HOME names a folder to keep runs in; name a file with --store PATH")]
     NoHome,
     /// The file or its folder cannot be opened or created.
+    #[error(
+        "cannot open the store {path}: {found}; check the folder's owner and rights, or name another file with --store PATH"
+    )]
     Open {
         /// The database.
         path: PathBuf,
@@ -15,6 +18,9 @@ pub enum Error {
         found: String,
     },
     /// The file is not an SQLite database, or a damaged one.
+    #[error(
+        "the store {path} is not a valid SQLite database ({found}); move it away, or name another file with --store PATH"
+    )]
     NotADatabase {
         /// The file.
         path: PathBuf,
@@ -22,11 +28,18 @@ pub enum Error {
         found: String,
     },
     /// It is an SQLite database, but of another program.
+    #[error(
+        "{path} is another program's SQLite database, not a torment store; name another file with --store PATH"
+    )]
     Foreign {
         /// The file.
         path: PathBuf,
     },
     /// Written by a newer torment.
+    #[error(
+        "the store {path} has schema {found}, this torment knows up to {expected}; use the newer torment that wrote it, or \
+         another file with --store PATH"
+    )]
     Newer {
         /// The database.
         path: PathBuf,
@@ -36,21 +49,34 @@ pub enum Error {
         expected: i64,
     },
     /// No room left.
+    #[error(
+        "no room left for the store {path}; free some (torment rm RUN removes runs), or name a file on another disk with \
+         --store PATH"
+    )]
     Full {
         /// The database.
         path: PathBuf,
     },
     /// Readable, but not writable.
+    #[error(
+        "the store {path} can be read but not written; check its owner and rights and those of its folder, or name another \
+         file with --store PATH"
+    )]
     ReadOnly {
         /// The database.
         path: PathBuf,
     },
     /// Another process held the database for longer than [`crate::open::BUSY`].
+    #[error(
+        "another process has locked the store {path} for over {} s; wait for it, or name another file with --store PATH",
+        crate::open::BUSY.as_secs()
+    )]
     Busy {
         /// The database.
         path: PathBuf,
     },
     /// No run of that name.
+    #[error("no run '{asked}'{}", expected(*.kept, .near))]
     NoRun {
         /// What was asked for.
         asked: String,
@@ -60,6 +86,7 @@ pub enum Error {
         near: Vec<String>,
     },
     /// More than one run begins so.
+    #[error("more than one run begins with '{asked}': {}; type more of it", .fits.join(", "))]
     Ambiguous {
         /// What was asked for.
         asked: String,
@@ -67,6 +94,7 @@ pub enum Error {
         fits: Vec<String>,
     },
     /// The run goes on, so it cannot be removed.
+    #[error("run {id} is still running (process {pid}); stop it first, or wait for it to end")]
     Running {
         /// The run.
         id: String,
@@ -74,8 +102,10 @@ pub enum Error {
         pid: u32,
     },
     /// The first event of a recording was not [`record::Event::RunStarted`].
+    #[error("a recording must begin with the event run_started; this is a bug in torment")]
     NotStarted,
     /// Anything else that SQLite reports.
+    #[error("the store {path} failed: {found}; name another file with --store PATH")]
     Sqlite {
         /// The database.
         path: PathBuf,
@@ -99,77 +129,16 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoHome => f.write_str(
-                "neither XDG_DATA_HOME nor HOME names a folder to keep runs in; name a file with --store PATH",
-            ),
-            Self::Open { path, found } => write!(
-                f,
-                "cannot open the store {}: {found}; check the folder's owner and rights, or name another file with --store PATH",
-                path.display()
-            ),
-            Self::NotADatabase { path, found } => write!(
-                f,
-                "the store {} is not a valid SQLite database ({found}); move it away, or name another file \
-                 with --store PATH",
-                path.display()
-            ),
-            Self::Foreign { path } => write!(
-                f,
-                "{} is another program's SQLite database, not a torment store; name another file with \
-                 --store PATH",
-                path.display()
-            ),
-            Self::Newer { path, found, expected } => write!(
-                f,
-                "the store {} has schema {found}, this torment knows up to {expected}; use the newer torment that wrote it, or another file with --store PATH",
-                path.display()
-            ),
-            Self::Full { path } => write!(
-                f,
-                "no room left for the store {}; free some (torment rm RUN removes runs), or name a file on another disk with --store PATH",
-                path.display()
-            ),
-            Self::ReadOnly { path } => write!(
-                f,
-                "the store {} can be read but not written; check its owner and rights and those of its folder, or name another file with --store PATH",
-                path.display()
-            ),
-            Self::Busy { path } => write!(
-                f,
-                "another process has locked the store {} for over {} s; wait for it, or name another file \
-                 with --store PATH",
-                path.display(),
-                crate::open::BUSY.as_secs()
-            ),
-            Self::NoRun { asked, kept: 0, .. } => {
-                write!(f, "no run '{asked}': the store is empty; torment find or torment run makes one")
-            }
-            Self::NoRun { asked, kept, near } => {
-                write!(f, "no run '{asked}' among the {kept} kept; ")?;
-                if !near.is_empty() {
-                    write!(f, "did you mean {}? ", near.join(" or "))?;
-                }
-                f.write_str("expected a name, an id, the start of one, last or last~N; torment list shows \
-                             them")
-            }
-            Self::Ambiguous { asked, fits } => {
-                write!(f, "more than one run begins with '{asked}': {}; type more of it", fits.join(", "))
-            }
-            Self::Running { id, pid } => {
-                write!(f, "run {id} is still running (process {pid}); stop it first, or wait for it to end")
-            }
-            Self::NotStarted => f.write_str("a recording must begin with the event run_started; this is a bug in torment"),
-            Self::Sqlite { path, found } => {
-                write!(f, "the store {} failed: {found}; name another file with --store PATH", path.display())
-            }
-        }
+/// What could have been asked for.
+fn expected(kept: u64, near: &[String]) -> String {
+    if kept == 0 {
+        return ": the store is empty; torment find or torment run makes one".to_owned();
     }
+    let near = if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(" or ")) };
+    format!(
+        " among the {kept} kept; {near}expected a name, an id, the start of one, last or last~N; torment list shows them"
+    )
 }
-
-impl std::error::Error for Error {}
 
 #[cfg(test)]
 mod tests {

@@ -1,14 +1,16 @@
 use engine::reason;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 
 /// Why nothing can be started, before anything was.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No command was given.
+    #[error("no command was given; expected one after --, as in: -- true")]
     Nothing,
     /// There is no such program.
+    #[error("{}", not_found(.name, .searched))]
     NotFound {
         /// Its name.
         name: OsString,
@@ -16,6 +18,7 @@ pub enum Error {
         searched: Option<OsString>,
     },
     /// There is one, and it cannot be executed.
+    #[error("'{path}' cannot be executed: {why}")]
     NotExecutable {
         /// The file.
         path: PathBuf,
@@ -23,6 +26,7 @@ pub enum Error {
         why: String,
     },
     /// The job log, or what takes the programs' output.
+    #[error("'{path}' cannot be written: {}", reason(.why))]
     File {
         /// Which.
         path: PathBuf,
@@ -30,8 +34,13 @@ pub enum Error {
         why: io::Error,
     },
     /// A launcher cannot start.
+    #[error("no launcher can be started: {}", reason(.0))]
     Start(io::Error),
     /// This process may open too few files for so many processes at once.
+    #[error(
+        "{wanted} processes at once need as many descriptors, and only {room} are free; raise the limit with ulimit -n, or \
+         lower --parallel"
+    )]
     Descriptors {
         /// Processes asked for.
         wanted: u32,
@@ -40,31 +49,13 @@ pub enum Error {
     },
 }
 
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Nothing => f.write_str("no command was given; expected one after --, as in: -- true"),
-            Self::NotFound { name, searched: Some(searched) } => write!(
-                f,
-                "there is no program '{}' in PATH, which is {}; give its path, or install it",
-                name.display(),
-                searched.display()
-            ),
-            Self::NotFound { name, searched: None } => {
-                write!(f, "'{}': there is no such file; give the path of a program", name.display())
-            }
-            Self::NotExecutable { path, why } => write!(f, "'{}' cannot be executed: {why}", path.display()),
-            Self::File { path, why } => {
-                write!(f, "'{}' cannot be written: {}", path.display(), reason(why))
-            }
-            Self::Start(why) => write!(f, "no launcher can be started: {}", reason(why)),
-            Self::Descriptors { wanted, room } => write!(
-                f,
-                "{wanted} processes at once need as many descriptors, and only {room} are free; raise the \
-                 limit with ulimit -n, or lower --parallel"
-            ),
-        }
+fn not_found(name: &OsStr, searched: &Option<OsString>) -> String {
+    let name = name.display();
+    match searched {
+        Some(searched) => format!(
+            "there is no program '{name}' in PATH, which is {}; give its path, or install it",
+            searched.display()
+        ),
+        None => format!("'{name}': there is no such file; give the path of a program"),
     }
 }
-
-impl std::error::Error for Error {}

@@ -49,107 +49,104 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// For the number of tasks: now, and for good.
-pub fn pids(name: &str, file: &str, wanted: u64) -> (String, String) {
-    match Maker::of(name) {
-        Maker::Systemd { unit, user } => {
-            let command = if user { "systemctl --user" } else { "systemctl" };
-            let more = match unit.strip_prefix("user-") {
-                Some(_) if !user => format!(
-                    "; of all users: /etc/systemd/system/user-.slice.d/90-tasks.conf with [Slice] TasksMax={wanted}"
-                ),
-                _ => String::new(),
-            };
-            (
-                format!("{command} set-property --runtime {unit} TasksMax={wanted}"),
-                format!("{command} set-property {unit} TasksMax={wanted}{more}"),
-            )
-        }
-        Maker::Docker(id) => (
-            format!("docker update --pids-limit {wanted} {id}"),
-            format!("docker run --pids-limit {wanted} …; pids_limit in a compose file"),
-        ),
-        Maker::Podman(id) => (
-            format!("podman update --pids-limit {wanted} {id}"),
-            format!("podman run --pids-limit {wanted} …; pids_limit in containers.conf"),
-        ),
-        Maker::Kubernetes => (
-            "not from within a pod".to_owned(),
-            format!("podPidsLimit: {wanted} in the configuration of the node's kubelet"),
-        ),
-        Maker::Lxc(container) => {
-            let command = format!("lxc config set {container} limits.processes {wanted}");
-            (command.clone(), command)
-        }
-        Maker::Unknown => {
-            (format!("echo {wanted} > {file}"), format!("by whoever makes the control group {name}"))
+/// A limit of a control group as each of its makers has it.
+struct Raised<'a> {
+    /// The group's name.
+    name: &'a str,
+    /// systemd's: `TasksMax=100`.
+    property: String,
+    /// Where systemd has the same for the slices of all users, if it has.
+    of_all_users: String,
+    /// Of Docker's and Podman's commands: `--pids-limit 100`.
+    option: String,
+    /// Where else those two have it.
+    files: [&'static str; 2],
+    /// Where Kubernetes has it.
+    pod: String,
+    /// LXC's: `limits.processes 100`.
+    lxc: String,
+    /// What sets it, if nobody known made the group.
+    by_hand: String,
+}
+
+impl Raised<'_> {
+    /// The commands: now, and for good.
+    fn commands(self) -> (String, String) {
+        let Self { name, property, of_all_users, option, files: [docker, podman], pod, lxc, by_hand } = self;
+        match Maker::of(name) {
+            Maker::Systemd { unit, user } => {
+                let command = if user { "systemctl --user" } else { "systemctl" };
+                let of_all = if !user && unit.starts_with("user-") { &*of_all_users } else { "" };
+                (
+                    format!("{command} set-property --runtime {unit} {property}"),
+                    format!("{command} set-property {unit} {property}{of_all}"),
+                )
+            }
+            Maker::Docker(id) => {
+                (format!("docker update {option} {id}"), format!("docker run {option} …{docker}"))
+            }
+            Maker::Podman(id) => {
+                (format!("podman update {option} {id}"), format!("podman run {option} …{podman}"))
+            }
+            Maker::Kubernetes => ("not from within a pod".to_owned(), pod),
+            Maker::Lxc(container) => {
+                let command = format!("lxc config set {container} {lxc}");
+                (command.clone(), command)
+            }
+            Maker::Unknown => (by_hand, format!("by whoever makes the control group {name}")),
         }
     }
+}
+
+/// For the number of tasks: now, and for good.
+pub fn pids(name: &str, file: &str, wanted: u64) -> (String, String) {
+    let raised = Raised {
+        name,
+        property: format!("TasksMax={wanted}"),
+        of_all_users: format!(
+            "; of all users: /etc/systemd/system/user-.slice.d/90-tasks.conf with [Slice] TasksMax={wanted}"
+        ),
+        option: format!("--pids-limit {wanted}"),
+        files: ["; pids_limit in a compose file", "; pids_limit in containers.conf"],
+        pod: format!("podPidsLimit: {wanted} in the configuration of the node's kubelet"),
+        lxc: format!("limits.processes {wanted}"),
+        by_hand: format!("echo {wanted} > {file}"),
+    };
+    raised.commands()
 }
 
 /// For memory, in bytes: now, and for good.
 pub fn memory(name: &str, file: &str, wanted: u64) -> (String, String) {
-    match Maker::of(name) {
-        Maker::Systemd { unit, user } => {
-            let command = if user { "systemctl --user" } else { "systemctl" };
-            (
-                format!("{command} set-property --runtime {unit} MemoryMax={wanted}"),
-                format!("{command} set-property {unit} MemoryMax={wanted}"),
-            )
-        }
-        Maker::Docker(id) => {
-            (format!("docker update --memory {wanted} {id}"), format!("docker run --memory {wanted} …"))
-        }
-        Maker::Podman(id) => {
-            (format!("podman update --memory {wanted} {id}"), format!("podman run --memory {wanted} …"))
-        }
-        Maker::Kubernetes => (
-            "not from within a pod".to_owned(),
-            format!("resources.limits.memory: {wanted} in the pod's manifest"),
-        ),
-        Maker::Lxc(container) => {
-            let command = format!("lxc config set {container} limits.memory {wanted}B");
-            (command.clone(), command)
-        }
-        Maker::Unknown => {
-            (format!("echo {wanted} > {file}"), format!("by whoever makes the control group {name}"))
-        }
-    }
+    let raised = Raised {
+        name,
+        property: format!("MemoryMax={wanted}"),
+        of_all_users: String::new(),
+        option: format!("--memory {wanted}"),
+        files: [""; 2],
+        pod: format!("resources.limits.memory: {wanted} in the pod's manifest"),
+        lxc: format!("limits.memory {wanted}B"),
+        by_hand: format!("echo {wanted} > {file}"),
+    };
+    raised.commands()
 }
 
 /// For processor time, so many processors: now, and for good. `folder` is the group's.
 pub fn cpus(name: &str, folder: &Path, unified: bool, wanted: u64) -> (String, String) {
-    let same = |command: String| (command.clone(), command);
-    match Maker::of(name) {
-        Maker::Systemd { unit, user } => {
-            let command = if user { "systemctl --user" } else { "systemctl" };
-            let percent = wanted * 100;
-            (
-                format!("{command} set-property --runtime {unit} CPUQuota={percent}%"),
-                format!("{command} set-property {unit} CPUQuota={percent}%"),
-            )
-        }
-        Maker::Docker(id) => {
-            (format!("docker update --cpus {wanted} {id}"), format!("docker run --cpus {wanted} …"))
-        }
-        Maker::Podman(id) => {
-            (format!("podman update --cpus {wanted} {id}"), format!("podman run --cpus {wanted} …"))
-        }
-        Maker::Kubernetes => (
-            "not from within a pod".to_owned(),
-            format!("resources.limits.cpu: {wanted} in the pod's manifest, or none"),
-        ),
-        Maker::Lxc(container) => {
-            same(format!("lxc config set {container} limits.cpu.allowance {}%", wanted * 100))
-        }
-        Maker::Unknown => {
-            let now = match unified {
-                true => format!("echo max > {}", folder.join("cpu.max").display()),
-                false => format!("echo -1 > {}", folder.join("cpu.cfs_quota_us").display()),
-            };
-            (now, format!("by whoever makes the control group {name}"))
-        }
-    }
+    let percent = wanted * 100;
+    let raised = Raised {
+        name,
+        property: format!("CPUQuota={percent}%"),
+        of_all_users: String::new(),
+        option: format!("--cpus {wanted}"),
+        files: [""; 2],
+        pod: format!("resources.limits.cpu: {wanted} in the pod's manifest, or none"),
+        lxc: format!("limits.cpu.allowance {percent}%"),
+        by_hand: match unified {
+            true => format!("echo max > {}", folder.join("cpu.max").display()),
+            false => format!("echo -1 > {}", folder.join("cpu.cfs_quota_us").display()),
+        },
+    };
+    raised.commands()
 }
 
 #[cfg(test)]

@@ -73,32 +73,18 @@ impl ThreadsWanted {
 }
 
 /// Why there is no ramp.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// What is asked for makes no sense.
+    #[error("{0}")]
     Asked(String),
     /// The reserve cannot be lifted here.
+    #[error("--until-failure needs a control group of its own, so that nothing outlives the attempt: {0}")]
     UntilFailure(String),
     /// The process that has the threads does not start, or does not do as it is told.
+    #[error("the process that has the threads: {0}")]
     Crowd(String),
 }
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Asked(why) => f.write_str(why),
-            Self::UntilFailure(why) => {
-                write!(
-                    f,
-                    "--until-failure needs a control group of its own, so that nothing outlives the attempt: {why}"
-                )
-            }
-            Self::Crowd(why) => write!(f, "the process that has the threads: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// Every limit on the threads of a program that is started from here; the one that binds first leads.
 pub fn forecast(asked: &ThreadsWanted) -> Vec<Room> {

@@ -1,6 +1,5 @@
 //! `export`: a run's measurements as files that other tools read.
 
-mod csv;
 mod parquet;
 mod writer;
 

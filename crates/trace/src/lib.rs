@@ -20,8 +20,8 @@ pub use mapping::Mapping;
 pub use points::{Points, Recorded, instances, instances_in};
 pub use steps::{Steps, instructions};
 
+use std::io;
 use std::time::Duration;
-use std::{fmt, io};
 
 /// What a program under trace may use up.
 #[derive(Debug, Clone, Copy)]
@@ -33,9 +33,10 @@ pub struct Limits {
 }
 
 /// Why a program could not be traced.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It did not start.
+    #[error("cannot start '{program}' under trace: {why}{}", forbidden(.why))]
     Start {
         /// Which.
         program: String,
@@ -43,27 +44,22 @@ pub enum Error {
         why: io::Error,
     },
     /// The kernel refused to go on.
+    #[error("the trace broke off: {0}")]
     Trace(io::Error),
     /// This can be seen on another architecture only.
+    #[error("CPUID is an instruction of x86-64 only")]
     Architecture,
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Start { program, why } if why.raw_os_error() == Some(EPERM) => write!(
-                f,
-                "cannot start '{program}' under trace: {why}; tracing is forbidden here if \
-                 /proc/sys/kernel/yama/ptrace_scope is 3, or by the container's seccomp profile"
-            ),
-            Self::Start { program, why } => write!(f, "cannot start '{program}' under trace: {why}"),
-            Self::Trace(why) => write!(f, "the trace broke off: {why}"),
-            Self::Architecture => f.write_str("CPUID is an instruction of x86-64 only"),
+/// Why tracing may be forbidden, where it is.
+fn forbidden(why: &io::Error) -> &'static str {
+    match why.raw_os_error() {
+        Some(EPERM) => {
+            "; tracing is forbidden here if /proc/sys/kernel/yama/ptrace_scope is 3, or by the container's seccomp profile"
         }
+        _ => "",
     }
 }
-
-impl std::error::Error for Error {}
 
 /// Operation not permitted.
 const EPERM: i32 = rustix::io::Errno::PERM.raw_os_error();

@@ -23,27 +23,18 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 static HOOK: Once = Once::new();
 
 /// Why there can be no live view; the run goes on without.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Standard error, which it draws on, is not a terminal.
+    #[error("no live view: standard error is not a terminal")]
     NoTerminal,
     /// Another live view has it.
+    #[error("no live view: another one has the terminal")]
     Taken,
     /// The terminal refused.
+    #[error("no live view: the terminal refused: {0}")]
     Io(io::Error),
 }
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::NoTerminal => f.write_str("no live view: standard error is not a terminal"),
-            Self::Taken => f.write_str("no live view: another one has the terminal"),
-            Self::Io(e) => write!(f, "no live view: the terminal refused: {e}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
 
 impl From<io::Error> for Error {
     fn from(e: io::Error) -> Self {

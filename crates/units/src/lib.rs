@@ -6,6 +6,7 @@
 //! need some.
 
 mod bytes;
+mod calendar;
 mod moment;
 mod nanos;
 pub mod random;
@@ -14,6 +15,7 @@ mod share;
 mod when;
 
 pub use bytes::Bytes;
+pub use calendar::days_since_1970;
 pub use moment::Moment;
 pub use nanos::Nanos;
 pub use rate::Rate;
@@ -52,21 +54,14 @@ macro_rules! named {
 }
 
 /// Why a text is not a quantity: what was found and what was expected.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{found}' is not {expected}")]
 pub struct ParseError {
     /// The text as it was given.
     pub found: String,
     /// What would have been understood, with an example.
     pub expected: &'static str,
 }
-
-impl std::fmt::Display for ParseError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "'{}' is not {}", self.found, self.expected)
-    }
-}
-
-impl std::error::Error for ParseError {}
 
 /// Splits `"12.5ms"` into `(12.5, "ms")`; commas and underscores may group digits.
 fn number_and_unit(text: &str) -> Option<(f64, &str)> {

@@ -1,6 +1,6 @@
 //! A moment as people type it: a date, or how long ago.
 
-use crate::{Moment, ParseError};
+use crate::{Moment, ParseError, days_since_1970};
 
 const EXPECTED: &str =
     "a moment: how long ago, such as 30m, 2h or 3d, or a date, such as 2026-11-20 or 2026-11-20T16:15:02Z";
@@ -33,14 +33,12 @@ impl Moment {
         let mut parts = day.split('-');
         let (year, month, date) =
             (digits(parts.next()?, 4)?, digits(parts.next()?, 2)?, digits(parts.next()?, 2)?);
-        if parts.next().is_some() || !(1..=12).contains(&month) || !(1..=days_of(year, month)).contains(&date)
-        {
+        if parts.next().is_some() {
             return None;
         }
-        let days = days_since_1970(year, month, date)?;
+        let days = days_since_1970(year as i64, month as i64, date as i64)?;
         let (micros, offset_s) = time.map_or(Some((0, 0)), time_of_day)?;
-        let begin = i64::try_from(days * 86_400).ok()?;
-        let seconds = u64::try_from(begin - offset_s).ok()?;
+        let seconds = u64::try_from(days * 86_400 - offset_s).ok()?;
         Some(Self(seconds.checked_mul(1_000_000)?.checked_add(micros)?))
     }
 }
@@ -96,24 +94,6 @@ fn time_of_day(text: &str) -> Option<(u64, i64)> {
 /// A number of exactly so many digits.
 fn digits(text: &str, count: usize) -> Option<u64> {
     (text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
-}
-
-fn days_of(year: u64, month: u64) -> u64 {
-    match month {
-        4 | 6 | 9 | 11 => 30,
-        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
-        2 => 28,
-        _ => 31,
-    }
-}
-
-/// As [`Moment::date`] counts, backwards; none before 1970.
-fn days_since_1970(year: u64, month: u64, day: u64) -> Option<u64> {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year.checked_sub(1)?, month + 9) };
-    let (era, year_of_era) = (year / 400, year % 400);
-    let day_of_year = (153 * month + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    (era * 146_097 + day_of_era).checked_sub(719_468)
 }
 
 #[cfg(test)]

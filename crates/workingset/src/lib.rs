@@ -94,34 +94,24 @@ pub struct Twice {
 }
 
 /// Why there are no reads.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The process that reads does not start, or has ended.
+    #[error("the process that reads: {0}")]
     Reader(String),
     /// What is read cannot be: what, and why.
+    #[error("{0} cannot be read: {1}")]
     Read(String, String),
     /// There is no place for a file of this size: what was looked at.
+    #[error(
+        "there is no room for a file of {0}: {1}; make room, ask for less with --limit or --sizes, or name a file of your own \
+         with --file"
+    )]
     Room(Bytes, String),
     /// The database does not do what it is asked.
+    #[error("the database: {0}")]
     Database(String),
     /// Somebody did not want to wait any longer.
+    #[error("interrupted")]
     Interrupted,
 }
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Reader(why) => write!(f, "the process that reads: {why}"),
-            Self::Read(what, why) => write!(f, "{what} cannot be read: {why}"),
-            Self::Room(size, found) => write!(
-                f,
-                "there is no room for a file of {size}: {found}; make room, ask for less with --limit or --sizes, \
-                 or name a file of your own with --file"
-            ),
-            Self::Database(why) => write!(f, "the database: {why}"),
-            Self::Interrupted => f.write_str("interrupted"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}

@@ -4,6 +4,7 @@ use super::crowd;
 use crate::case::Case;
 use crate::condition::{cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
+use crate::processors::idle;
 use crate::rules::inside::{active, station};
 use crate::way;
 use crate::words::{count, number, time};
@@ -269,7 +270,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
     let (busy, running) = sessions.map_or((0.0, 0.0), |p| (active(p), sum(p, on_processor)));
     // Sessions on a processor prove nothing alone: what they have to use up is seen in the processes, where there are any.
     let by_processes = used.zip(ready).is_some_and(|(used, ready)| {
-        let idle = host.map_or(0.0, |h| (h.idle_ns + h.iowait_ns) as f64 / length.0.max(1) as f64);
+        let idle = idle(&case.bad.all);
         let full = idle <= 0.1 * host.map_or(1.0, |h| f64::from(h.cpus)) || used >= 0.85 * cpus;
         full && used >= 0.4 * cpus && used > case.cpu_beside_postgres() && ready >= 0.5
     });

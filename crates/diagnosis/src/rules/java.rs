@@ -4,6 +4,7 @@ use crate::carriers::starved;
 use crate::case::Case;
 use crate::condition::Moment;
 use crate::found::{Contrast, Found, fact, source};
+use crate::processors::idle;
 use crate::words::{bytes, number, time};
 use record::Cause;
 use record::watch::{Jvm, SubjectWindow, Window};
@@ -147,10 +148,7 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<Found> {
     let (early, late) = (mean(&case.bad.each[..half]), mean(&case.bad.each[half..]));
     let share = used / case.cpu().max(0.01);
     // Compiling slows nobody down for whom there is a processor left; unless it did, and no longer does.
-    let idle =
-        case.bad.all.host.as_ref().map_or(0.0, |host| {
-            (host.idle_ns + host.iowait_ns) as f64 / case.bad.all.length().0.max(1) as f64
-        });
+    let idle = idle(&case.bad.all);
     let short = idle <= 0.15 * case.cpus();
     let slows = case.recovered || short && starved(case);
     if !slows {

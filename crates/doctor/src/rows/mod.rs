@@ -6,8 +6,9 @@ mod sight;
 mod time;
 
 use crate::facts::Facts;
-use crate::seen::Unread;
+use crate::seen::{Seen, Unread};
 use record::{Allowance, Area, Bearing, Remedy};
+use std::collections::BTreeMap;
 
 /// Where a setting of the kernel is kept for good.
 const SYSCTLS: &str = "/etc/sysctl.d/90-torment.conf";
@@ -16,52 +17,59 @@ const LIMITS: &str = "/etc/security/limits.d/90-torment.conf";
 
 /// All of them, area by area.
 pub(crate) fn judge(facts: &Facts) -> Vec<Allowance> {
-    [sight::rows(facts), rights::rows(facts), room::rows(facts), time::rows(facts)].concat()
+    let areas = [
+        (Area::Sight, sight::rows(facts)),
+        (Area::Rights, rights::rows(facts)),
+        (Area::Room, room::rows(facts)),
+        (Area::Time, time::rows(facts)),
+    ];
+    let judged = |(area, rows): (Area, Rows<'_>)| -> Vec<Allowance> {
+        rows.into_iter().map(|(name, found)| allowance(area.clone(), name, found)).collect()
+    };
+    areas.into_iter().flat_map(judged).collect()
 }
 
-/// A row of which it is not yet said what it means.
-struct Row(Allowance);
+fn allowance(area: Area, name: &str, found: Seen<Found>) -> Allowance {
+    let unread = |file: Unread| Found { bearing: Bearing::Unknown, ..Found::of(file.why) };
+    let Found { bearing, found, figures, advice } = found.unwrap_or_else(unread);
+    let (means, remedy) = advice.unzip();
+    Allowance { name: name.to_owned(), area, bearing, found, figures, means, remedy }
+}
 
-impl Row {
-    fn of(area: Area, name: &str, found: impl Into<String>) -> Self {
-        Self(Allowance {
-            name: name.to_owned(),
-            area,
-            bearing: Bearing::Fine,
-            found: found.into(),
-            figures: std::collections::BTreeMap::new(),
-            means: None,
-            remedy: None,
-        })
+/// The rows of an area: of each its name, and what was found unless a file could not be read.
+type Rows<'a> = Vec<(&'a str, Seen<Found>)>;
+
+struct Found {
+    found: String,
+    figures: BTreeMap<String, u64>,
+    bearing: Bearing,
+    /// What it means, and what changes it.
+    advice: Option<(String, Remedy)>,
+}
+
+impl Found {
+    fn of(found: impl Into<String>) -> Self {
+        Self { found: found.into(), figures: BTreeMap::new(), bearing: Bearing::Fine, advice: None }
     }
 
     fn figure(mut self, name: &str, value: u64) -> Self {
-        self.0.figures.insert(name.to_owned(), value);
+        self.figures.insert(name.to_owned(), value);
         self
     }
 
-    fn fine(self) -> Allowance {
-        self.0
+    fn fine(self) -> Seen<Self> {
+        Ok(self)
     }
 
     /// Something is not seen, or not to be had.
-    fn less(self, means: impl Into<String>, remedy: Remedy) -> Allowance {
-        self.bad(Bearing::Less, means, remedy)
+    fn less(self, means: impl Into<String>, remedy: Remedy) -> Seen<Self> {
+        Ok(Self { bearing: Bearing::Less, advice: Some((means.into(), remedy)), ..self })
     }
 
     /// Loads or figures suffer.
-    fn hinders(self, means: impl Into<String>, remedy: Remedy) -> Allowance {
-        self.bad(Bearing::Hinders, means, remedy)
+    fn hinders(self, means: impl Into<String>, remedy: Remedy) -> Seen<Self> {
+        Ok(Self { bearing: Bearing::Hinders, advice: Some((means.into(), remedy)), ..self })
     }
-
-    fn bad(self, bearing: Bearing, means: impl Into<String>, remedy: Remedy) -> Allowance {
-        Allowance { bearing, means: Some(means.into()), remedy: Some(remedy), ..self.0 }
-    }
-}
-
-/// What could not be read.
-fn unknown(area: Area, name: &str, unread: &Unread) -> Allowance {
-    Allowance { bearing: Bearing::Unknown, ..Row::of(area, name, unread.why.as_str()).fine() }
 }
 
 fn remedy(now: impl Into<String>, for_good: impl Into<String>) -> Remedy {

@@ -1,26 +1,26 @@
 //! What torment may do.
 
-use super::{Row, capabilities, only_for_good, remedy, unknown};
+use super::{Found, Rows, capabilities, only_for_good, remedy};
 use crate::facts::Facts;
+use crate::seen::Seen;
 use procfs::groups::{GroupPaths, Line};
-use record::Area::Rights;
-use record::{Allowance, Remedy};
+use record::Remedy;
 
 /// CAP_SYS_NICE.
 const NICE: u32 = 23;
 /// What the loops ask for, and the RLIMIT_NICE that gives it (20 less that).
 const WEIGHT: u64 = 30;
 
-pub(super) fn rows(facts: &Facts) -> Vec<Allowance> {
-    vec![groups(facts), delegation(facts), priority(facts)]
+pub(super) fn rows(facts: &Facts) -> Rows<'_> {
+    vec![
+        ("control groups", groups(facts)),
+        ("limits of services", delegation(facts)),
+        ("priority", priority(facts)),
+    ]
 }
 
-fn groups(facts: &Facts) -> Allowance {
-    const NAME: &str = "control groups";
-    let GroupPaths { cpu, memory, pids, unified } = match &facts.groups {
-        Ok(groups) => groups,
-        Err(why) => return unknown(Rights, NAME, why),
-    };
+fn groups(facts: &Facts) -> Seen<Found> {
+    let GroupPaths { cpu, memory, pids, unified } = facts.groups.as_ref()?;
     let all = [("cpu", cpu), ("memory", memory), ("pids", pids)];
     let names = |kept: &dyn Fn(&Line) -> bool| {
         let kept = all.iter().filter(|(_, line)| kept(line)).map(|(name, _)| *name);
@@ -34,29 +34,27 @@ fn groups(facts: &Facts) -> Allowance {
         (false, true) => "version 1".to_owned(),
         (true, true) => "none is mounted".to_owned(),
     };
-    let row = |found: String| Row::of(Rights, NAME, found);
     if !hidden.is_empty() {
-        return row(format!("{found}; not seen: {hidden}")).less(
+        return Found::of(format!("{found}; not seen: {hidden}")).less(
             format!("limits by {hidden} are not seen: a service that is throttled or killed by them looks slow or gone for no reason"),
             remedy("mount -t cgroup2 cgroup2 /sys/fs/cgroup", "of a container: docker run --cgroupns host -v /sys/fs/cgroup:/sys/fs/cgroup:ro …"),
         );
     }
     if !first.is_empty() && unified.groups.is_empty() {
-        return row(found).less(
+        return Found::of(found).less(
             "version 1 does not count how long the service's own group waits for processors, memory and disks: the whole machine's waits are shown",
             only_for_good("the kernel's option systemd.unified_cgroup_hierarchy=1, then start the machine again"),
         );
     }
-    row(found).fine()
+    Found::of(found).fine()
 }
 
-fn delegation(facts: &Facts) -> Allowance {
-    const NAME: &str = "limits of services";
+fn delegation(facts: &Facts) -> Seen<Found> {
     match &facts.delegated {
-        Ok(()) => Row::of(Rights, NAME, "a plan may set them: control groups can be made").fine(),
+        Ok(()) => Found::of("a plan may set them: control groups can be made").fine(),
         Err(why) => {
             let why = why.split("; ").next().unwrap_or_default();
-            Row::of(Rights, NAME, why).less(
+            Found::of(why).less(
                 "a plan whose services have `cpus`, `memory` or `pids` is refused",
                 remedy(
                     "systemd-run --user --scope -p Delegate=yes torment …, or run torment as root",
@@ -67,24 +65,20 @@ fn delegation(facts: &Facts) -> Allowance {
     }
 }
 
-fn priority(facts: &Facts) -> Allowance {
-    const NAME: &str = "priority";
+fn priority(facts: &Facts) -> Seen<Found> {
     if facts.may(NICE) && !facts.nested {
-        return Row::of(Rights, NAME, "the load goes before others (nice -10)").fine();
+        return Found::of("the load goes before others (nice -10)").fine();
     }
-    match &facts.nice {
-        Err(why) => unknown(Rights, NAME, why),
-        Ok(limits) if limits.soft.is_none_or(|limit| limit >= WEIGHT) => {
-            Row::of(Rights, NAME, "the load goes before others (nice -10, by RLIMIT_NICE)").fine()
-        }
-        Ok(limits) => Row::of(Rights, NAME, "that of any other program: nice -10 is refused")
-            .figure("rlimit_nice", limits.soft.unwrap_or_default())
-            .less(
+    match facts.nice.as_ref()?.soft {
+        Some(limit) if limit < WEIGHT => {
+            Found::of("that of any other program: nice -10 is refused").figure("rlimit_nice", limit).less(
                 "beside a service that uses all processors the load leaves late, and such trials do not count",
                 Remedy {
                     now: Some("prlimit --pid $$ --nice=30, as root; or run torment as root".to_owned()),
                     ..capabilities()
                 },
-            ),
+            )
+        }
+        _ => Found::of("the load goes before others (nice -10, by RLIMIT_NICE)").fine(),
     }
 }

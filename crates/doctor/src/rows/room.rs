@@ -1,10 +1,9 @@
 //! How much torment can make.
 
-use super::{LIMITS, Row, only_now, remedy, sysctl, unknown};
+use super::{Found, LIMITS, Rows, only_now, remedy, sysctl};
 use crate::facts::{Facts, TASKS_WANTED};
-use crate::seen::Unread;
-use record::Area::Room as Amount;
-use record::{Allowance, Remedy, Room, RoomUnit};
+use crate::seen::{Seen, Unread};
+use record::{Remedy, Room, RoomUnit};
 use sys::DESCRIPTORS_LEAST;
 use units::{Bytes, Share, grouped};
 
@@ -28,31 +27,31 @@ const TASKS_LEAST: u64 = 256;
 const MEMORY_LEAST: u64 = 128 << 20;
 const MEMORY: u64 = 512 << 20;
 
-pub(super) fn rows(facts: &Facts) -> Vec<Allowance> {
-    let mut rows =
-        vec![descriptors(facts), files(facts), ports(facts), reuse(facts), tracking(facts), backlog(facts)];
+pub(super) fn rows(facts: &Facts) -> Rows<'_> {
+    let mut rows: Rows<'_> = vec![
+        ("descriptors", descriptors(facts)),
+        ("open files of all", files(facts)),
+        ("local ports", ports(facts)),
+        ("TIME_WAIT", reuse(facts)),
+        ("connection tracking", tracking(facts)),
+        ("listen backlog", backlog(facts)),
+    ];
     // They stand in the order of what they leave: of several groups with a limit the first is the one that counts.
-    let mut told: Vec<&str> = Vec::new();
     for room in facts.rooms.iter().filter(|room| room.unit == RoomUnit::Tasks) {
-        if !told.contains(&room.name.as_str()) {
-            told.push(&room.name);
-            rows.push(tasks(facts, room));
+        if rows.iter().all(|(name, _)| *name != room.name) {
+            rows.push((&room.name, tasks(facts, room)));
         }
     }
-    rows.extend([memory(facts), overcommit(facts)]);
+    rows.extend([("memory", memory(facts)), ("overcommit", overcommit(facts))]);
     rows
 }
 
-fn descriptors(facts: &Facts) -> Allowance {
-    const NAME: &str = "descriptors";
-    let limits = match &facts.descriptors {
-        Ok(limits) => limits,
-        Err(why) => return unknown(Amount, NAME, why),
-    };
+fn descriptors(facts: &Facts) -> Seen<Found> {
+    let limits = facts.descriptors.as_ref()?;
     // torment raises the soft one itself.
-    let Some(hard) = limits.hard else { return Row::of(Amount, NAME, "any number").fine() };
+    let Some(hard) = limits.hard else { return Found::of("any number").fine() };
     let row = |found: String| {
-        let row = Row::of(Amount, NAME, found).figure("hard", hard);
+        let row = Found::of(found).figure("hard", hard);
         limits.soft.into_iter().fold(row, |row, soft| row.figure("soft", soft))
     };
     let raise = || {
@@ -74,12 +73,8 @@ fn descriptors(facts: &Facts) -> Allowance {
     }
 }
 
-fn files(facts: &Facts) -> Allowance {
-    const NAME: &str = "open files of all";
-    let (used, most) = match facts.files {
-        Ok(files) => files,
-        Err(ref why) => return unknown(Amount, NAME, why),
-    };
+fn files(facts: &Facts) -> Seen<Found> {
+    let (used, most) = *facts.files.as_ref()?;
     let share = Share::of(used, most);
     // The kernel's own, since Linux 5.16, is as good as none.
     let found = if most > 1 << 60 {
@@ -87,7 +82,7 @@ fn files(facts: &Facts) -> Allowance {
     } else {
         format!("{} of {}", grouped(used), grouped(most))
     };
-    let row = Row::of(Amount, NAME, found).figure("used", used).figure("limit", most);
+    let row = Found::of(found).figure("used", used).figure("limit", most);
     match share.0 > FULL {
         true => row.hinders(
             "the next connections are refused to torment and to the target alike",
@@ -97,15 +92,11 @@ fn files(facts: &Facts) -> Allowance {
     }
 }
 
-fn ports(facts: &Facts) -> Allowance {
-    const NAME: &str = "local ports";
-    let (first, last) = match facts.ports {
-        Ok(range) => range,
-        Err(ref why) => return unknown(Amount, NAME, why),
-    };
+fn ports(facts: &Facts) -> Seen<Found> {
+    let (first, last) = *facts.ports.as_ref()?;
     let count = (last + 1).saturating_sub(first);
     let found = format!("{}, {first} to {last}", grouped(count));
-    let row = Row::of(Amount, NAME, found).figure("first", first).figure("last", last).figure("ports", count);
+    let row = Found::of(found).figure("first", first).figure("last", last).figure("ports", count);
     let means = format!(
         "no more than {} connections at once to one address and port; to 127.0.0.1 torment takes other source addresses",
         grouped(count)
@@ -118,15 +109,11 @@ fn ports(facts: &Facts) -> Allowance {
     }
 }
 
-fn reuse(facts: &Facts) -> Allowance {
-    const NAME: &str = "TIME_WAIT";
-    let (reuse, ports) = match (&facts.reuse, &facts.ports) {
-        (Ok(reuse), Ok((first, last))) => (*reuse, (last + 1).saturating_sub(*first)),
-        (Err(why), _) | (_, Err(why)) => return unknown(Amount, NAME, why),
-    };
-    let rate = ports / TIME_WAIT_S;
+fn reuse(facts: &Facts) -> Seen<Found> {
+    let (reuse, (first, last)) = (*facts.reuse.as_ref()?, facts.ports.as_ref()?);
+    let rate = (last + 1).saturating_sub(*first) / TIME_WAIT_S;
     let row = |found: &str| {
-        Row::of(Amount, NAME, format!("{found} (net.ipv4.tcp_tw_reuse {reuse})"))
+        Found::of(format!("{found} (net.ipv4.tcp_tw_reuse {reuse})"))
             .figure("tcp_tw_reuse", reuse)
             .figure("connections_per_second", rate)
     };
@@ -140,15 +127,10 @@ fn reuse(facts: &Facts) -> Allowance {
     }
 }
 
-fn tracking(facts: &Facts) -> Allowance {
-    const NAME: &str = "connection tracking";
-    let (count, most) = match facts.tracked {
-        Ok(Some(tracked)) => tracked,
-        Ok(None) => return Row::of(Amount, NAME, "none here").fine(),
-        Err(ref why) => return unknown(Amount, NAME, why),
-    };
+fn tracking(facts: &Facts) -> Seen<Found> {
+    let Some((count, most)) = *facts.tracked.as_ref()? else { return Found::of("none here").fine() };
     let share = Share::of(count, most);
-    let row = Row::of(Amount, NAME, format!("{} of {} ({share})", grouped(count), grouped(most)))
+    let row = Found::of(format!("{} of {} ({share})", grouped(count), grouped(most)))
         .figure("count", count)
         .figure("max", most);
     let raise = || sysctl("net.netfilter.nf_conntrack_max", &most.max(1 << 17).saturating_mul(2).to_string());
@@ -165,21 +147,15 @@ fn tracking(facts: &Facts) -> Allowance {
     row.fine()
 }
 
-fn backlog(facts: &Facts) -> Allowance {
-    const NAME: &str = "listen backlog";
-    match facts.backlog {
-        Err(ref why) => unknown(Amount, NAME, why),
-        Ok(most) => {
-            let row = Row::of(Amount, NAME, format!("{} (net.core.somaxconn)", grouped(most)))
-                .figure("somaxconn", most);
-            match most < BACKLOG {
-                true => row.less(
-                    format!("of more than {} connections that come at once, to any service on this machine, the rest try again after a second: it looks like a target that freezes", grouped(most)),
-                    sysctl("net.core.somaxconn", &BACKLOG.to_string()),
-                ),
-                false => row.fine(),
-            }
-        }
+fn backlog(facts: &Facts) -> Seen<Found> {
+    let most = *facts.backlog.as_ref()?;
+    let row = Found::of(format!("{} (net.core.somaxconn)", grouped(most))).figure("somaxconn", most);
+    match most < BACKLOG {
+        true => row.less(
+            format!("of more than {} connections that come at once, to any service on this machine, the rest try again after a second: it looks like a target that freezes", grouped(most)),
+            sysctl("net.core.somaxconn", &BACKLOG.to_string()),
+        ),
+        false => row.fine(),
     }
 }
 
@@ -187,20 +163,20 @@ fn raise(room: &Room) -> Remedy {
     remedy(room.now.as_str(), room.for_good.as_str())
 }
 
-fn tasks(facts: &Facts, room: &Room) -> Allowance {
+fn tasks(facts: &Facts, room: &Room) -> Seen<Found> {
     let Room { name, limit, used, threads, .. } = room;
     let Some(limit) = limit else {
         // The kernel always has a limit of its own, and of the process's it is known whether they could be read.
         return match &facts.descriptors {
-            Err(why) if name == "RLIMIT_NPROC" => unknown(Amount, name, why),
+            Err(why) if name == "RLIMIT_NPROC" => Err(why.clone()),
             _ if name.starts_with("kernel.") => {
-                unknown(Amount, name, &Unread { why: format!("{} cannot be read", room.place), absent: true })
+                Err(Unread { why: format!("{} cannot be read", room.place), absent: true })
             }
-            _ => Row::of(Amount, name, "any number").fine(),
+            _ => Found::of("any number").fine(),
         };
     };
     let in_use = used.map_or_else(String::new, |used| format!(", {} in use", grouped(used)));
-    let row = Row::of(Amount, name, format!("{}{in_use}", grouped(*limit))).figure("limit", *limit);
+    let row = Found::of(format!("{}{in_use}", grouped(*limit))).figure("limit", *limit);
     let row = used.iter().fold(row, |row, used| row.figure("used", *used));
     match threads {
         Some(left) if *left < TASKS_LEAST => row.hinders(
@@ -216,8 +192,7 @@ fn tasks(facts: &Facts, room: &Room) -> Allowance {
 }
 
 /// What is left of the memory, where least is.
-fn memory(facts: &Facts) -> Allowance {
-    const NAME: &str = "memory";
+fn memory(facts: &Facts) -> Seen<Found> {
     let is_memory =
         |room: &&Room| ["memory", "memory.max", "memory.limit_in_bytes"].contains(&room.name.as_str());
     let left = |room: &Room| Some(room.limit?.saturating_sub(room.used?));
@@ -228,11 +203,10 @@ fn memory(facts: &Facts) -> Allowance {
         .filter_map(|room| Some((left(room)?, room)))
         .min_by_key(|(left, _)| *left);
     let Some((left, room)) = least else {
-        let why = Unread { why: "/proc/meminfo does not say what is available".to_owned(), absent: true };
-        return unknown(Amount, NAME, &why);
+        return Err(Unread { why: "/proc/meminfo does not say what is available".to_owned(), absent: true });
     };
     let of = room.limit.unwrap_or_default();
-    let row = Row::of(Amount, NAME, format!("{} left of {}, by {}", Bytes(left), Bytes(of), room.place))
+    let row = Found::of(format!("{} left of {}, by {}", Bytes(left), Bytes(of), room.place))
         .figure("left_bytes", left)
         .figure("limit_bytes", of);
     match left {
@@ -247,21 +221,15 @@ fn memory(facts: &Facts) -> Allowance {
     }
 }
 
-fn overcommit(facts: &Facts) -> Allowance {
-    const NAME: &str = "overcommit";
-    match facts.overcommit {
-        Err(ref why) => unknown(Amount, NAME, why),
-        Ok(mode) => {
-            let row = Row::of(Amount, NAME, format!("vm.overcommit_memory {mode}"))
-                .figure("overcommit_memory", mode);
-            if mode != 2 {
-                return row.fine();
-            }
-            let room = facts.rooms.iter().find(|room| room.name == "CommitLimit");
-            row.less(
-                "memory counts when it is asked for, not when it is used: threads and JVMs are refused long before memory is full",
-                room.map_or_else(|| only_now("sysctl -w vm.overcommit_memory=0"), raise),
-            )
-        }
+fn overcommit(facts: &Facts) -> Seen<Found> {
+    let mode = *facts.overcommit.as_ref()?;
+    let row = Found::of(format!("vm.overcommit_memory {mode}")).figure("overcommit_memory", mode);
+    if mode != 2 {
+        return row.fine();
     }
+    let room = facts.rooms.iter().find(|room| room.name == "CommitLimit");
+    row.less(
+        "memory counts when it is asked for, not when it is used: threads and JVMs are refused long before memory is full",
+        room.map_or_else(|| only_now("sysctl -w vm.overcommit_memory=0"), raise),
+    )
 }

@@ -1,31 +1,30 @@
 //! What torment sees of a target.
 
-use super::{Row, SYSCTLS, capabilities, only_for_good, remedy, unknown};
+use super::{Found, Rows, SYSCTLS, capabilities, only_for_good, remedy};
 use crate::facts::Facts;
-use record::Area::Sight;
-use record::{Allowance, Remedy};
+use crate::seen::Seen;
+use record::Remedy;
 
 /// CAP_SYS_PTRACE, and either of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: the files of a process are its owner's.
 const PTRACE: u32 = 19;
 const READ: [u32; 2] = [1, 2];
 
-pub(super) fn rows(facts: &Facts) -> Vec<Allowance> {
-    vec![ptrace(facts), hidepid(facts), tracepoints(facts), perf(facts), pressure(facts)]
+pub(super) fn rows(facts: &Facts) -> Rows<'_> {
+    vec![
+        ("ptrace", ptrace(facts)),
+        ("processes of others", hidepid(facts)),
+        ("tracepoints", tracepoints(facts)),
+        ("perf events", perf(facts)),
+        ("pressure", pressure(facts)),
+    ]
 }
 
-fn ptrace(facts: &Facts) -> Allowance {
-    const NAME: &str = "ptrace";
+fn ptrace(facts: &Facts) -> Seen<Found> {
     const LOST: &str = "where their threads wait in the kernel is not seen";
-    let scope = match &facts.ptrace_scope {
-        Ok(scope) => scope.unwrap_or_default(),
-        Err(why) => return unknown(Sight, NAME, why),
-    };
-    if let Err(why) = &facts.capabilities {
-        return unknown(Sight, NAME, why);
-    }
+    let scope = facts.ptrace_scope.as_ref()?.unwrap_or_default();
+    facts.capabilities.as_ref()?;
     let row = |found: &str| {
-        Row::of(Sight, NAME, format!("{found} (kernel.yama.ptrace_scope {scope})"))
-            .figure("ptrace_scope", scope)
+        Found::of(format!("{found} (kernel.yama.ptrace_scope {scope})")).figure("ptrace_scope", scope)
     };
     let lower = || Remedy { now: Some("sysctl -w kernel.yama.ptrace_scope=0".to_owned()), ..capabilities() };
     let any = READ.iter().any(|read| facts.may(*read));
@@ -48,28 +47,23 @@ fn ptrace(facts: &Facts) -> Allowance {
     }
 }
 
-fn hidepid(facts: &Facts) -> Allowance {
-    const NAME: &str = "processes of others";
-    match &facts.hidepid {
-        Err(why) => unknown(Sight, NAME, why),
-        Ok(Some(options)) if !facts.root => {
-            Row::of(Sight, NAME, format!("hidden: /proc is mounted with {options}")).less(
-                "a service of another user is not found, nor are neighbours that disturb it",
-                remedy(
-                    "mount -o remount,hidepid=0 /proc, or run torment as root",
-                    "/etc/fstab: proc /proc proc defaults 0 0",
-                ),
-            )
-        }
-        Ok(_) => Row::of(Sight, NAME, "all are shown").fine(),
+fn hidepid(facts: &Facts) -> Seen<Found> {
+    match facts.hidepid.as_ref()? {
+        Some(options) if !facts.root => Found::of(format!("hidden: /proc is mounted with {options}")).less(
+            "a service of another user is not found, nor are neighbours that disturb it",
+            remedy(
+                "mount -o remount,hidepid=0 /proc, or run torment as root",
+                "/etc/fstab: proc /proc proc defaults 0 0",
+            ),
+        ),
+        _ => Found::of("all are shown").fine(),
     }
 }
 
-fn tracepoints(facts: &Facts) -> Allowance {
-    const NAME: &str = "tracepoints";
+fn tracepoints(facts: &Facts) -> Seen<Found> {
     match &facts.tracepoints {
-        Ok(()) => Row::of(Sight, NAME, "the kernel records the system calls of storms").fine(),
-        Err(why) => Row::of(Sight, NAME, why.as_str()).less(
+        Ok(()) => Found::of("the kernel records the system calls of storms").fine(),
+        Err(why) => Found::of(why.as_str()).less(
             "the system calls of a storm's processes are counted by ptrace, on a sample that it slows",
             remedy(
                 "mount -t tracefs tracefs /sys/kernel/tracing, and run torment as root",
@@ -80,24 +74,16 @@ fn tracepoints(facts: &Facts) -> Allowance {
 }
 
 /// Said because it is looked for.
-fn perf(facts: &Facts) -> Allowance {
-    const NAME: &str = "perf events";
-    match &facts.perf_paranoid {
-        Err(why) => unknown(Sight, NAME, why),
-        Ok(level) => {
-            let level = level
-                .as_ref()
-                .map_or_else(String::new, |level| format!(" (kernel.perf_event_paranoid {level})"));
-            Row::of(Sight, NAME, format!("torment asks for none: nothing is lost{level}")).fine()
-        }
-    }
+fn perf(facts: &Facts) -> Seen<Found> {
+    let level = facts.perf_paranoid.as_ref()?.as_ref();
+    let level = level.map_or_else(String::new, |level| format!(" (kernel.perf_event_paranoid {level})"));
+    Found::of(format!("torment asks for none: nothing is lost{level}")).fine()
 }
 
-fn pressure(facts: &Facts) -> Allowance {
-    const NAME: &str = "pressure";
+fn pressure(facts: &Facts) -> Seen<Found> {
     match &facts.pressure {
-        Ok(_) => Row::of(Sight, NAME, "the kernel counts what waits for processors, memory and disks").fine(),
-        Err(why) => Row::of(Sight, NAME, why.why.as_str()).less(
+        Ok(_) => Found::of("the kernel counts what waits for processors, memory and disks").fine(),
+        Err(why) => Found::of(why.why.as_str()).less(
             "waiting for memory and disks is not told from waiting for others",
             only_for_good("the kernel's option psi=1, then start the machine again"),
         ),

@@ -1,9 +1,9 @@
 //! How exactly torment does what it does when it is due.
 
-use super::{Row, only_for_good, only_now, remedy, unknown};
+use super::{Found, Rows, only_for_good, only_now, remedy};
 use crate::facts::{Facts, Turbo};
-use record::Allowance;
-use record::Area::Time;
+use crate::seen::Seen;
+use procfs::Times;
 use tasks::raise_quota;
 use units::{Nanos, Share};
 
@@ -22,25 +22,29 @@ const TIMER: Nanos = Nanos::from_micros(1);
 /// Clocks that are read without asking the kernel.
 const QUICK: [&str; 5] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "xen"];
 
-pub(super) fn rows(facts: &Facts) -> Vec<Allowance> {
-    let mut rows = vec![kernel(facts), processors(facts), quota(facts)];
-    rows.extend(others(facts));
-    rows.extend([clock(facts), timers(facts), slack(facts), governor(facts)]);
-    rows.extend(turbo(facts));
-    rows.push(huge(facts));
+pub(super) fn rows(facts: &Facts) -> Rows<'_> {
+    let mut rows: Rows<'_> = vec![
+        ("kernel", kernel(facts)),
+        ("processors", processors(facts)),
+        ("quota", quota(facts)),
+        ("stolen time", stolen(facts)),
+        ("others at work", others(facts)),
+        ("clock source", clock(facts)),
+        ("timers", timers(facts)),
+        ("timer slack", slack(facts)),
+        ("frequency", governor(facts)),
+    ];
+    rows.extend(facts.turbo.as_ref().map(|known| ("turbo", turbo(known))));
+    rows.push(("huge pages", huge(facts)));
     rows
 }
 
-fn kernel(facts: &Facts) -> Allowance {
-    const NAME: &str = "kernel";
-    let release = match &facts.release {
-        Ok(release) => release,
-        Err(why) => return unknown(Time, NAME, why),
-    };
+fn kernel(facts: &Facts) -> Seen<Found> {
+    let release = facts.release.as_ref()?;
     let mut parts =
         release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u64>().unwrap_or_default());
     let version = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    let row = Row::of(Time, NAME, format!("Linux {release}"));
+    let row = Found::of(format!("Linux {release}"));
     match version < KERNEL {
         true => row.hinders(
             "no load is made: its loops wait by epoll_pwait2, which Linux has since 5.11",
@@ -50,15 +54,10 @@ fn kernel(facts: &Facts) -> Allowance {
     }
 }
 
-fn processors(facts: &Facts) -> Allowance {
-    const NAME: &str = "processors";
-    let (present, allowed) = match (&facts.present, &facts.allowed) {
-        (Ok(present), Ok(allowed)) => (*present, *allowed),
-        (Err(why), _) | (_, Err(why)) => return unknown(Time, NAME, why),
-    };
-    let row = Row::of(Time, NAME, format!("{allowed} of {present}"))
-        .figure("allowed", allowed)
-        .figure("present", present);
+fn processors(facts: &Facts) -> Seen<Found> {
+    let (present, allowed) = (*facts.present.as_ref()?, *facts.allowed.as_ref()?);
+    let row =
+        Found::of(format!("{allowed} of {present}")).figure("allowed", allowed).figure("present", present);
     let all = format!(
         "taskset -pc 0-{} $$; a cpuset: by whoever made the control group",
         present.saturating_sub(1)
@@ -76,17 +75,15 @@ fn processors(facts: &Facts) -> Allowance {
     }
 }
 
-fn quota(facts: &Facts) -> Allowance {
-    const NAME: &str = "quota";
-    let Some(found) = &facts.quota else { return Row::of(Time, NAME, "none").fine() };
+fn quota(facts: &Facts) -> Seen<Found> {
+    let Some(found) = &facts.quota else { return Found::of("none").fine() };
     let cpus = found.quota.cpus;
     let all = facts.present.as_ref().copied().unwrap_or(1);
     if cpus >= all as f64 {
-        return Row::of(Time, NAME, format!("{cpus:.2} processors, as many as there are")).fine();
+        return Found::of(format!("{cpus:.2} processors, as many as there are")).fine();
     }
-    let row =
-        Row::of(Time, NAME, format!("{cpus:.2} of {all} processors, by the group {}", found.quota.group))
-            .figure("quota_milli_cpus", (cpus * 1000.0) as u64);
+    let row = Found::of(format!("{cpus:.2} of {all} processors, by the group {}", found.quota.group))
+        .figure("quota_milli_cpus", (cpus * 1000.0) as u64);
     let (now, for_good) = raise_quota(&found.quota.group, &found.folder, found.unified, all);
     let means = "whatever is in the group stands still for the rest of each period once that is used up: the load leaves late, in bursts";
     match cpus < QUOTA {
@@ -95,22 +92,20 @@ fn quota(facts: &Facts) -> Allowance {
     }
 }
 
-/// What the hypervisor and other programs take.
-fn others(facts: &Facts) -> Vec<Allowance> {
-    let (before, now) = match &facts.times {
-        Ok(times) => times,
-        Err(why) => return vec![unknown(Time, "stolen time", why), unknown(Time, "others at work", why)],
-    };
-    let sum = |times: &procfs::Times| {
-        let procfs::Times { user, system, interrupts, idle, iowait, stolen } = *times;
-        user + system + interrupts + idle + iowait + stolen
-    };
-    let busy = |times: &procfs::Times| times.user + times.system + times.interrupts;
+/// All that a processor's time goes to.
+fn sum(times: &Times) -> u64 {
+    let Times { user, system, interrupts, idle, iowait, stolen } = *times;
+    user + system + interrupts + idle + iowait + stolen
+}
+
+/// What the hypervisor takes.
+fn stolen(facts: &Facts) -> Seen<Found> {
+    let (before, now) = facts.times.as_ref()?;
     let passed = sum(now).saturating_sub(sum(before));
     let ever = Share::of(now.stolen, sum(now));
     let lately = if passed > 0 { Share::of(now.stolen.saturating_sub(before.stolen), passed) } else { ever };
     let ppm = |share: Share| (share.0 * 1e6) as u64;
-    let row = Row::of(Time, "stolen time", format!("{lately} now, {ever} since the start"))
+    let row = Found::of(format!("{lately} now, {ever} since the start"))
         .figure("now_ppm", ppm(lately))
         .figure("since_start_ppm", ppm(ever));
     let means = "the hypervisor gives this machine's time to others: response times have gaps that are not the target's, and trials are voided";
@@ -119,32 +114,34 @@ fn others(facts: &Facts) -> Vec<Allowance> {
             "whoever runs the host: a processor of its own for this machine; or measure when the host is quiet",
         )
     };
-    let stolen = match lately.0 {
+    match lately.0 {
         share if share >= STOLEN => row.hinders(means, help()),
         share if share >= STOLEN_LITTLE => row.less(means, help()),
         _ => row.fine(),
-    };
+    }
+}
+
+/// What other programs take.
+fn others(facts: &Facts) -> Seen<Found> {
+    let (before, now) = facts.times.as_ref()?;
+    let busy = |times: &Times| times.user + times.system + times.interrupts;
+    let passed = sum(now).saturating_sub(sum(before));
     let processors = facts.present.as_ref().copied().unwrap_or(1);
     let used = Share::of(busy(now).saturating_sub(busy(before)), passed).0 * processors as f64;
-    let row = Row::of(Time, "others at work", format!("{used:.2} of {processors} processors"))
+    let row = Found::of(format!("{used:.2} of {processors} processors"))
         .figure("used_milli_cpus", (used * 1000.0) as u64);
-    let work = match used > OTHERS {
+    match used > OTHERS {
         true => row.less(
             "they take part in what is measured: find them with `top`, and measure without them",
             only_now("end them, or wait"),
         ),
         false => row.fine(),
-    };
-    vec![stolen, work]
+    }
 }
 
-fn clock(facts: &Facts) -> Allowance {
-    const NAME: &str = "clock source";
-    let clock = match &facts.clock {
-        Ok(clock) => clock,
-        Err(why) => return unknown(Time, NAME, why),
-    };
-    let row = Row::of(Time, NAME, clock.as_str());
+fn clock(facts: &Facts) -> Seen<Found> {
+    let clock = facts.clock.as_ref()?;
+    let row = Found::of(clock.as_str());
     if QUICK.contains(&clock.as_str()) {
         return row.fine();
     }
@@ -162,10 +159,9 @@ fn clock(facts: &Facts) -> Allowance {
     row.hinders("each look at the clock is a system call of a microsecond or more, in torment and in the target: both are slower than elsewhere", remedy)
 }
 
-fn timers(facts: &Facts) -> Allowance {
-    const NAME: &str = "timers";
-    let Some(ns) = facts.timer_ns else { return Row::of(Time, NAME, "not known").fine() };
-    let row = Row::of(Time, NAME, format!("exact to {}", Nanos(ns))).figure("resolution_ns", ns);
+fn timers(facts: &Facts) -> Seen<Found> {
+    let Some(ns) = facts.timer_ns else { return Found::of("not known").fine() };
+    let row = Found::of(format!("exact to {}", Nanos(ns))).figure("resolution_ns", ns);
     match Nanos(ns) > TIMER {
         true => row.hinders(
             format!("whatever sleeps wakes up to {} late: requests leave in bunches", Nanos(ns)),
@@ -175,39 +171,35 @@ fn timers(facts: &Facts) -> Allowance {
     }
 }
 
-fn slack(facts: &Facts) -> Allowance {
-    const NAME: &str = "timer slack";
-    match facts.slack_ns {
-        Err(ref why) => unknown(Time, NAME, why),
-        Ok(ns) => {
-            let row = Row::of(Time, NAME, Nanos(ns).to_string()).figure("slack_ns", ns);
-            match Nanos(ns) > SLACK {
-                true => row.hinders(
-                    format!("sleeps may end {} late, and so do loads: it came from the program that started torment", Nanos(ns)),
-                    only_now("echo 50000 > /proc/$$/timerslack_ns, in the shell that starts torment"),
-                ),
-                false => row.fine(),
-            }
-        }
+fn slack(facts: &Facts) -> Seen<Found> {
+    let ns = *facts.slack_ns.as_ref()?;
+    let row = Found::of(Nanos(ns).to_string()).figure("slack_ns", ns);
+    match Nanos(ns) > SLACK {
+        true => row.hinders(
+            format!(
+                "sleeps may end {} late, and so do loads: it came from the program that started torment",
+                Nanos(ns)
+            ),
+            only_now("echo 50000 > /proc/$$/timerslack_ns, in the shell that starts torment"),
+        ),
+        false => row.fine(),
     }
 }
 
-fn governor(facts: &Facts) -> Allowance {
-    const NAME: &str = "frequency";
+fn governor(facts: &Facts) -> Seen<Found> {
     let mut governors: Vec<&str> = Vec::new();
     for seen in &facts.governors {
-        match seen {
-            Err(why) => return unknown(Time, NAME, why),
-            Ok(governor) if governors.contains(&governor.as_str()) => {}
-            Ok(governor) => governors.push(governor),
+        let governor = seen.as_ref()?.as_str();
+        if !governors.contains(&governor) {
+            governors.push(governor);
         }
     }
     if governors.is_empty() {
-        return Row::of(Time, NAME, "not this machine's to choose").fine();
+        return Found::of("not this machine's to choose").fine();
     }
     let driver = facts.driver.as_deref().unwrap_or_default();
     let by = if driver.is_empty() { String::new() } else { format!(" ({driver})") };
-    let row = Row::of(Time, NAME, format!("{}{by}", governors.join(", ")));
+    let row = Found::of(format!("{}{by}", governors.join(", ")));
     if governors == ["performance"] {
         return row.fine();
     }
@@ -230,37 +222,29 @@ fn governor(facts: &Facts) -> Allowance {
     }
 }
 
-/// Only where it is known.
-fn turbo(facts: &Facts) -> Option<Allowance> {
-    const NAME: &str = "turbo";
-    let (on, off) = match facts.turbo.as_ref()? {
+fn turbo(known: &Turbo) -> Seen<Found> {
+    let (on, off) = match known {
         Turbo::Intel(on) => (*on, "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo"),
         Turbo::Boost(on) => (*on, "echo 0 > /sys/devices/system/cpu/cpufreq/boost"),
     };
     if !on {
-        return Some(Row::of(Time, NAME, "off").fine());
+        return Found::of("off").fine();
     }
     let means = "the clock falls as more processors are busy and as they warm: measurements differ more from each other, and a long load holds less than a short one";
-    Some(Row::of(Time, NAME, "on").less(means, only_now(off)))
+    Found::of("on").less(means, only_now(off))
 }
 
-fn huge(facts: &Facts) -> Allowance {
-    const NAME: &str = "huge pages";
-    match &facts.huge {
-        Err(why) => unknown(Time, NAME, why),
-        Ok(None) => Row::of(Time, NAME, "none").fine(),
-        Ok(Some((enabled, defrag))) => {
-            let row = Row::of(Time, NAME, format!("{enabled}, made {defrag}"));
-            match enabled != "never" && defrag == "always" {
-                true => row.less(
-                    "a program that takes memory may wait milliseconds while the kernel makes room for a huge page: gaps that look like the target's",
-                    remedy(
-                        "echo madvise > /sys/kernel/mm/transparent_hugepage/defrag",
-                        "/etc/tmpfiles.d/90-torment.conf: w /sys/kernel/mm/transparent_hugepage/defrag - - - - madvise",
-                    ),
-                ),
-                false => row.fine(),
-            }
-        }
+fn huge(facts: &Facts) -> Seen<Found> {
+    let Some((enabled, defrag)) = facts.huge.as_ref()? else { return Found::of("none").fine() };
+    let row = Found::of(format!("{enabled}, made {defrag}"));
+    match enabled != "never" && defrag == "always" {
+        true => row.less(
+            "a program that takes memory may wait milliseconds while the kernel makes room for a huge page: gaps that look like the target's",
+            remedy(
+                "echo madvise > /sys/kernel/mm/transparent_hugepage/defrag",
+                "/etc/tmpfiles.d/90-torment.conf: w /sys/kernel/mm/transparent_hugepage/defrag - - - - madvise",
+            ),
+        ),
+        false => row.fine(),
     }
 }

@@ -4,9 +4,10 @@ use super::{
     BUFFERED, BUFFERS, ECHOED, FRAMED, Framing, Medium, SENT, buffered, framed, one_way, placed, stream,
     throughput,
 };
+use crate::figure::{find, median, time};
 use crate::sides::{Placement, placement_note};
 use record::{Figure, Summand};
-use units::{Bytes, Nanos};
+use units::Bytes;
 
 /// A pipe that carries less than this part of what it carries at best has collapsed.
 const COLLAPSED: f64 = 0.7;
@@ -40,25 +41,16 @@ pub fn explain(figures: &mut [Figure]) -> Vec<String> {
     notes
 }
 
-fn median(figures: &[Figure], row: &str, column: &str) -> Option<f64> {
-    Some(figures.iter().find(|figure| figure.row == row && figure.column == column)?.median)
-}
-
-fn argue(figures: &mut [Figure], row: &str, column: &str, argument: Option<String>) {
-    if let Some(figure) = figures.iter_mut().find(|figure| figure.row == row && figure.column == column) {
-        figure.argument = argument;
+fn argue(figures: &mut [Figure], row: &str, column: &str, argument: String) {
+    if let Some(figure) = find(figures, row, column) {
+        figure.argument = Some(argument);
     }
 }
 
-/// What is known of it from another figure, and the rest; nothing if that is not less.
 fn split(figures: &mut [Figure], row: &str, column: &str, known: (&str, f64), rest: &str) {
-    if let Some(figure) = figures.iter_mut().find(|figure| figure.row == row && figure.column == column) {
+    if let Some(figure) = find(figures, row, column) {
         figure.parts = Summand::split(figure.median, known, rest);
     }
-}
-
-fn time(nanos: f64) -> Nanos {
-    Nanos(nanos.max(0.0).round() as u64)
 }
 
 /// As much or less, in words.
@@ -91,7 +83,7 @@ fn latency(figures: &mut [Figure], medium: Medium, size: Bytes) {
             }
             Medium::SharedBusy => against("no system call"),
         };
-        argue(figures, &row, &one, Some(text));
+        argue(figures, &row, &one, text);
         if let Some(pipe) = pipe.filter(|_| medium != Medium::Pipe) {
             split(figures, &row, &one, ("as through a pipe", pipe), "what it does more");
         }
@@ -112,7 +104,7 @@ fn latency(figures: &mut [Figure], medium: Medium, size: Bytes) {
         (_, Some(here)) => format!("{}: both copy at once", beside(apart, here, "on one processor")),
         (_, None) => "an idle processor is woken for each message".to_owned(),
     };
-    argue(figures, &row, &two, Some(text));
+    argue(figures, &row, &two, text);
     if let Some(here) = here.filter(|_| medium != Medium::SharedBusy) {
         split(figures, &row, &two, ("as on one processor", here), "an idle processor is woken");
     }
@@ -124,12 +116,7 @@ fn frame(figures: &mut [Figure], framing: Framing, medium: Medium) {
         let bare = median(figures, &one_way(medium), &column);
         if let (Some(all), Some(bare)) = (median(figures, &row, &column), bare) {
             let than = format!("the bare message over {}", medium.name());
-            argue(
-                figures,
-                &row,
-                &column,
-                Some(format!("{}, {:.2} times", beside(all, bare, &than), all / bare)),
-            );
+            argue(figures, &row, &column, format!("{}, {:.2} times", beside(all, bare, &than), all / bare));
             split(figures, &row, &column, ("the bare message", bare), "its frame");
         }
     }
@@ -154,7 +141,7 @@ fn rate(figures: &mut [Figure], medium: Medium, size: Bytes) {
         }
         (_, false) => format!("{} a message: copied in and copied out, and waking whoever waits", time(each)),
     };
-    argue(figures, &row, &column, Some(text));
+    argue(figures, &row, &column, text);
 }
 
 fn buffers(figures: &mut [Figure]) {
@@ -165,7 +152,7 @@ fn buffers(figures: &mut [Figure]) {
                 let (row, column) = (throughput(medium), buffered(size, Some(buffer)));
                 if let (Some(wide), Some(birth)) = (median(figures, &row, &column), birth) {
                     let text = format!("{:.1} times as with the buffer at birth", wide / birth);
-                    argue(figures, &row, &column, Some(text));
+                    argue(figures, &row, &column, text);
                 }
             }
         }

@@ -2,9 +2,10 @@
 
 use super::{Cell, HUGE, MB, MIB, Method, SIZES, SIZES_PAUSED, Starts};
 use crate::block::Measurable;
+use crate::figure::{find, time};
 use record::{Figure, Summand};
 use stats::Slope;
-use units::{Bytes, Nanos, grouped};
+use units::{Bytes, grouped};
 
 const PAGE: u64 = 4096;
 const HUGE_PAGE: u64 = 2 * MIB;
@@ -19,7 +20,7 @@ struct Sheet<'a>(&'a mut [Figure]);
 impl Sheet<'_> {
     fn figure(&mut self, cell: Cell, at: usize) -> Option<&mut Figure> {
         let named = cell.figures().into_iter().nth(at)?;
-        self.0.iter_mut().find(|figure| figure.row == named.row && figure.column == named.column)
+        find(self.0, &named.row, &named.column)
     }
 
     fn value(&mut self, cell: Cell, at: usize) -> Option<f64> {
@@ -305,10 +306,6 @@ pub(super) fn paused(figures: &mut [Figure]) -> Vec<String> {
         )
     }));
     notes
-}
-
-fn time(ns: f64) -> String {
-    Nanos(ns.max(0.0).round() as u64).to_string()
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! What the figures of handovers are made of, and which of them are none.
 
 use super::{BY_HAND, ECHO, Medium, TOKIO};
+use crate::figure::{find, median, time};
 use crate::runtimes;
 use crate::sides::{Kind, Placement, placement_note};
 use record::{Caveat, Doubt, Figure, Summand};
-use units::Nanos;
 
 /// Context switches a handover outside of these are something else than one.
 const LEAST: f64 = 0.95;
@@ -31,19 +31,6 @@ fn row(medium: Medium, kind: Kind) -> String {
     format!("{}, {}", medium.name(), kind.name())
 }
 
-fn find<'a>(figures: &'a mut [Figure], row: &str, place: Placement) -> Option<&'a mut Figure> {
-    figures.iter_mut().find(|figure| figure.row == row && figure.column == place.name())
-}
-
-fn median(figures: &[Figure], row: &str, place: Placement) -> Option<f64> {
-    let figure = figures.iter().find(|figure| figure.row == row && figure.column == place.name())?;
-    Some(figure.median)
-}
-
-fn time(nanos: f64) -> Nanos {
-    Nanos(nanos.max(0.0).round() as u64)
-}
-
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
@@ -51,12 +38,12 @@ fn percent(share: f64) -> String {
 /// Those of a row, in all places.
 fn handovers(figures: &mut [Figure], medium: Medium, kind: Kind) {
     let row = row(medium, kind);
-    let calls = median(figures, medium.alone(), Placement::One);
-    let one = median(figures, &row, Placement::One);
+    let calls = median(figures, medium.alone(), Placement::One.name());
+    let one = median(figures, &row, Placement::One.name());
     let other = if kind == Kind::Threads { Kind::Processes } else { Kind::Threads };
-    let threads = median(figures, &self::row(medium, other), Placement::One);
+    let threads = median(figures, &self::row(medium, other), Placement::One.name());
     for place in [Placement::One, Placement::Two, Placement::Free] {
-        let Some(figure) = find(figures, &row, place) else { continue };
+        let Some(figure) = find(figures, &row, place.name()) else { continue };
         let switches = figure.switches.unwrap_or_default();
         let happened = (LEAST..=MOST).contains(&switches);
         figure.argument = match place {
@@ -181,8 +168,8 @@ fn why(medium: Medium, place: Placement, switches: f64) -> &'static str {
 fn echoes(figures: &mut [Figure]) {
     let pipe = row(Medium::Pipe, Kind::Threads);
     for place in [Placement::One, Placement::Two, Placement::Free] {
-        let handover = median(figures, &pipe, place);
-        let Some(figure) = find(figures, ECHO, place) else { continue };
+        let handover = median(figures, &pipe, place.name());
+        let Some(figure) = find(figures, ECHO, place.name()) else { continue };
         let each = 1e9 / figure.median;
         figure.argument = Some(match handover {
             Some(handover) => {
@@ -194,13 +181,13 @@ fn echoes(figures: &mut [Figure]) {
 }
 
 fn tasks(figures: &mut [Figure]) {
-    let futex = median(figures, &row(Medium::Futex, Kind::Threads), Placement::One);
-    let floor = median(figures, BY_HAND, Placement::One);
-    if let Some(figure) = find(figures, BY_HAND, Placement::One) {
+    let futex = median(figures, &row(Medium::Futex, Kind::Threads), Placement::One.name());
+    let floor = median(figures, BY_HAND, Placement::One.name());
+    if let Some(figure) = find(figures, BY_HAND, Placement::One.name()) {
         figure.argument =
             Some("no system call: a flag is set, a function returns and another is called".to_owned());
     }
-    if let Some(figure) = find(figures, TOKIO, Placement::One) {
+    if let Some(figure) = find(figures, TOKIO, Placement::One.name()) {
         let mut text = "no system call: a queue, a waker and the scheduler of the runtime".to_owned();
         if let Some(floor) = floor {
             text.push_str(&format!(
@@ -226,7 +213,7 @@ fn tasks(figures: &mut [Figure]) {
         ),
     ] {
         for place in [Placement::One, Placement::Free] {
-            let Some(figure) = find(figures, row, place) else { continue };
+            let Some(figure) = find(figures, row, place.name()) else { continue };
             let beside = futex.map(|futex| match figure.median / futex {
                 times @ 1.0.. => format!("; {times:.1} times a futex between threads on one processor"),
                 part => format!(
@@ -242,8 +229,8 @@ fn tasks(figures: &mut [Figure]) {
 fn summary(figures: &[Figure]) -> Vec<String> {
     let mut notes = Vec::new();
     let pipe = row(Medium::Pipe, Kind::Threads);
-    let one = median(figures, &pipe, Placement::One);
-    if let (Some(one), Some(calls)) = (one, median(figures, Medium::Pipe.alone(), Placement::One)) {
+    let one = median(figures, &pipe, Placement::One.name());
+    if let (Some(one), Some(calls)) = (one, median(figures, Medium::Pipe.alone(), Placement::One.name())) {
         notes.push(format!(
             "A context switch with the wake-up before it costs {} here: a handover through a pipe, {}, without its two \
              system calls, {}.",
@@ -254,7 +241,7 @@ fn summary(figures: &[Figure]) -> Vec<String> {
     }
     let free = figures.iter().find(|figure| figure.row == pipe && figure.column == Placement::Free.name());
     if let (Some(free), Some(one)) = (free, one) {
-        let two = median(figures, &pipe, Placement::Two);
+        let two = median(figures, &pipe, Placement::Two.name());
         notes.push(format!(
             "Unpinned, the same handover takes {}: the two threads were apart in {} of the looks{}. Whoever keeps the other \
              processors busy makes this figure better, not worse, for a processor that never idles need not be \

@@ -1,12 +1,12 @@
 //! The second process: one thread that waits for orders, output and ends, and does nothing meanwhile.
 
 use super::{KILLING, random};
-use crate::Log;
 use crate::child::{Child, ended, make_groups};
 use crate::order::{GuardReport, Order, ProgramEnd, Refusal, Start, User};
 use crate::talk::{Heard, Talk};
 use crate::tree;
 use crate::undo::Journal;
+use record::Log;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{getpid, set_child_subreaper};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};

@@ -7,6 +7,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 /// One stream.
+#[derive(Default)]
 pub(super) struct Open {
     pub exchange: u32,
     /// Whether the request was HEAD.
@@ -34,20 +35,7 @@ pub(super) struct Open {
 
 impl Open {
     pub fn new(exchange: u32, head_only: bool, content: bool, window: i64) -> Self {
-        Self {
-            exchange,
-            head_only,
-            content: content.then(Box::default),
-            heard: false,
-            status: None,
-            call: None,
-            expected: None,
-            received: 0,
-            taken: 0,
-            window,
-            body: None,
-            queued: false,
-        }
+        Self { exchange, head_only, content: content.then(Box::default), window, ..Self::default() }
     }
 }
 
