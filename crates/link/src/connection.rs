@@ -93,6 +93,8 @@ pub(crate) fn broke(why: &(dyn std::error::Error + 'static)) -> String {
             format!("its pass is not believed ({why}): is it of this run?")
         }
         Some(rustls::Error::NoCertificatesPresented) => "it shows no pass".to_owned(),
+        // That the session was not ended in due form is the least of it.
+        _ if words.contains("close_notify") => "the link broke: the other side is gone".to_owned(),
         _ if words.contains("fatal alert") => {
             format!("the pass is not believed there ({words}): is it of this run?")
         }
