@@ -107,13 +107,13 @@ keys! {
     /// Where the load is made: `here`, by processes on this machine; `ssh:HOST,USER@HOST`, by one on each; `join` or `join:HOST:PORT`, by such as others start; `k8s` or `k8s:CONTEXT/NAMESPACE`, by pods.
     FleetOn: "on", &["fleet"], Text, "'ssh:node2,node3'", Means("in this process");
     /// How many make it, here, by join or as pods; `4..16`: 4 at first, and more before they are the limit.
-    Workers: "workers", &["fleet"], NUMBER, "'4..16'", Is("2");
+    Workers: "workers", &["fleet"], NUMBER, "'4..16'", Means("`2`");
     /// From where the target is watched: `ssh:HOST,USER@HOST`, or `join`.
     WatchOn: "watch_on", &["fleet"], Text, "'ssh:root@web'", Means("from this machine");
     /// How many watchers of join there are.
-    Watchers: "watchers", &["fleet"], NUMBER, "2", Is("1");
+    Watchers: "watchers", &["fleet"], NUMBER, "2", Means("`1`");
     /// How long workers and watchers of join, or pods, are waited for.
-    Wait: "wait", &["fleet"], TIME, "'5min'", Is("'2min'");
+    Wait: "wait", &["fleet"], TIME, "'5min'", Means("`\"2min\"`");
     /// Where torment is on the hosts of ssh.
     RemoteBinary: "remote_binary", &["fleet"], Text, "'~/bin/torment'", Means("on their path; if it is not, it is copied for the run");
     /// Watch the target; `false`: nothing is watched.

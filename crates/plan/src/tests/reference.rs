@@ -24,6 +24,11 @@ fn bases(section: &str) -> Vec<String> {
             (SQL, "[[flow]]\n[[flow.step]]\nsql = 'select 1'\n"),
         ]),
         "load" => all(&[(HTTP, "[load]\nrate = 100\n"), (HTTP, "[load]\n")]),
+        "fleet" => all(&[
+            (HTTP, "[fleet]\n"),
+            (HTTP, "[fleet]\non = 'ssh:b'\n"),
+            (HTTP, "[fleet]\non = 'join'\nwatch_on = 'join'\n"),
+        ]),
         "generator" => all(&[(HTTP, "[generator]\n"), (SQL, "[request]\nsql = 'select 1'\n[generator]\n")]),
         "service" => all(&[(HTTP, "[service]\ncommand = 'a'\n")]),
         "need" => all(&[(HTTP, "[need.x]\ncommand = 'a'\n")]),
