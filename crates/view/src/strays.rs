@@ -97,7 +97,7 @@ impl Strays {
             );
         }
         if cold > 0 {
-            said += &format!("; {} below it from before the warm-up", lie(cold, "bad trial"));
+            said += &format!("; {} below the line, from before the warm-up", lie(cold, "bad trial"));
         }
         // Beyond a limit that was found, what lies there is said by its shade.
         if good > 0 && view.fails_at().is_none() && view.end.is_some() {

@@ -298,7 +298,7 @@ mod tests {
             "where torment fell behind, though it is not drawn"
         );
         assert!(
-            limit(&view).note.contains("1 bad trial lies below it from before the warm-up"),
+            limit(&view).note.contains("1 bad trial lies below the line, from before the warm-up"),
             "{}",
             limit(&view).note
         );
