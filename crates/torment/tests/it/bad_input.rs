@@ -152,7 +152,6 @@ fn arguments_that_cannot_be_meant() {
         (&["find", "demo", "--on", "join", "--wait", "long"], &["--wait", "'long'"]),
         (&["try", "plan.toml", "--on", "here", "--workers", "4"], &["--on", "in this process"]),
         (&["find", "demo", "--on", "moon"], &["--on", "expected here"]),
-        (&["find", "demo", "--on", "k8s:lab"], &["--on", "still to come"]),
         (&["find", "demo", "--on", "ssh:node2,-oProxyCommand=x"], &["--on", "is no host"]),
         (&["find", "demo", "--on", "ssh:"], &["--on", "is no host"]),
         (
