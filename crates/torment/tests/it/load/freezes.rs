@@ -33,7 +33,7 @@ fn freezes(rate: &str) -> Result<(), String> {
         return Err(format!("{found:#}"));
     }
     let shown = place.torment(["show"]).expect(0);
-    assert!(shown.stdout.contains("stood still"), "{shown}");
+    assert!(shown.stdout.contains("the target froze"), "{shown}");
     Ok(())
 }
 
