@@ -131,7 +131,6 @@ fn pods_make_the_load_and_leave_nothing() {
         // Never on the target's node, each on another one.
         let place = worker["place"].as_str().expect("a text");
         assert!(place.starts_with("b (torment-") || place.starts_with("c (torment-"), "{place}");
-        assert_eq!(worker["on"], "k8s:dev/load");
     }
     assert_ne!(
         workers[0]["place"].as_str().map(|place| &place[..1]),

@@ -63,8 +63,7 @@ fn pods_are_asked_for_and_taken_back() {
     let run = ended.json();
     adds_up(&run["trial"]);
     assert_eq!(number(&run, "/trial/sent") as u64, 600, "{ended}");
-    let workers = run["fleet"]["workers"].as_array().expect("a list");
-    assert!(workers.len() == 2 && workers.iter().all(|worker| worker["on"] == "k8s:lab/load"), "{workers:?}");
+    assert_eq!(run["fleet"]["workers"].as_array().map(Vec::len), Some(2), "{ended}");
     let read = |name: &str| std::fs::read_to_string(place.path(name)).expect("it was written");
     // It was gone before torment was.
     assert!(place.path("deleted").exists());
