@@ -126,7 +126,7 @@ fn service(host: &str, own: &str) -> Option<(String, String)> {
     let is_label =
         |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let parts: Vec<&str> = host.trim_end_matches('.').split('.').collect();
-    if !parts.iter().all(|part| is_label(part)) || host.parse::<std::net::IpAddr>().is_ok() {
+    if !parts.iter().all(is_label) || host.parse::<std::net::IpAddr>().is_ok() {
         return None;
     }
     match parts.as_slice() {

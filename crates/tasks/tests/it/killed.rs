@@ -33,12 +33,21 @@ fn slow() -> Wanted {
     Wanted { most: Some(3000), touch: 256 << 10, ..Wanted::default() }
 }
 
+/// What is seen of a ramp under way, after which torment is killed. On a busy machine the ramp may be over before it is looked at: then it is made again.
+fn killed<T>(mark: &str, wanted: impl Fn() -> Wanted, look: impl Fn() -> Option<T>) -> Option<T> {
+    (0..5).find_map(|_| {
+        let (mut torment, _output) = ramping(mark, wanted());
+        let seen = look();
+        torment.kill().expect("ours");
+        torment.wait().expect("ours");
+        seen
+    })
+}
+
 fn threads_end_with_torment() {
     let mark = format!("{}-threads", std::process::id());
-    let (mut torment, _output) = ramping(&mark, slow());
-    assert!(marked(&mark).len() >= 2, "torment, and the process that has the threads");
-    torment.kill().expect("ours");
-    torment.wait().expect("ours");
+    let both = killed(&mark, slow, || (marked(&mark).len() >= 2).then_some(()));
+    assert!(both.is_some(), "torment, and the process that has the threads");
     wait_until("the threads end with torment", || marked(&mark).is_empty());
 }
 
@@ -47,17 +56,12 @@ fn and_so_does_the_group() {
         return skipped("only root may make groups everywhere");
     }
     let mark = format!("{}-group", std::process::id());
-    // On a busy machine the ramp may be over before it is looked at.
-    let groups = (0..5)
-        .map(|_| {
-            let (mut torment, _output) = ramping(&mark, Wanted { until_failure: true, ..slow() });
-            let groups: Vec<PathBuf> = marked(&mark).into_iter().flat_map(groups_of).collect();
-            torment.kill().expect("ours");
-            torment.wait().expect("ours");
-            groups
-        })
-        .find(|groups| !groups.is_empty())
-        .expect("it has one of its own");
+    let until_failure = || Wanted { until_failure: true, ..slow() };
+    let own = || {
+        let groups: Vec<PathBuf> = marked(&mark).into_iter().flat_map(groups_of).collect();
+        (!groups.is_empty()).then_some(groups)
+    };
+    let groups = killed(&mark, until_failure, own).expect("it has one of its own");
     wait_until("all end with torment", || marked(&mark).is_empty());
     wait_until("the group goes", || groups.iter().all(|group| !group.exists()));
 }
