@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn who_will_not_start_is_told_at_once() {
         let fine = pod("0", Some("b"), state(json!({"running": {}}), "Running"));
-        assert_eq!(pods(&[fine.clone()]).hinders(), None);
+        assert_eq!(pods(std::slice::from_ref(&fine)).hinders(), None);
         let pulling =
             |reason| state(json!({"waiting": {"reason": reason, "message": "no such image"}}), "Pending");
         let first = pod("1", Some("c"), pulling("ErrImagePull"));
@@ -266,11 +266,11 @@ mod tests {
     fn why_one_is_gone_is_asked_of_its_pod() {
         let running = pod("0", Some("b"), state(json!({"running": {}}), "Running"));
         let why = |status: Value| pods(&[running.clone(), pod("1", Some("c"), status)]).why("torment-ab-1");
-        assert_eq!(pods(&[running.clone()]).why("torment-ab-0"), None);
-        assert_eq!(pods(&[running.clone()]).node("torment-ab-0"), Some("b"));
+        assert_eq!(pods(std::slice::from_ref(&running)).why("torment-ab-0"), None);
+        assert_eq!(pods(std::slice::from_ref(&running)).node("torment-ab-0"), Some("b"));
         // Index 1 is not index 10.
         assert_eq!(pods(&[pod("10", Some("b"), json!({}))]).node("torment-ab-1"), None);
-        assert_eq!(pods(&[running.clone()]).node(""), None);
+        assert_eq!(pods(std::slice::from_ref(&running)).node(""), None);
         let killed = state(json!({"terminated": {"exitCode": 137, "reason": "Error"}}), "Failed");
         assert_eq!(why(killed).as_deref(), Some("it was killed"));
         let memory = state(json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}}), "Failed");
