@@ -12,6 +12,9 @@ mod table;
 
 use table::{Found, Row, Truth, find, held, rows};
 
+/// So many trials at each rate tell the truth of a random target.
+const TIMES: usize = 300;
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let number = |i: usize| args.get(i).and_then(|a| a.parse::<u64>().ok());
@@ -22,7 +25,7 @@ fn main() {
         }
         (Some("--held"), Some(row), Some(near)) => {
             let row = &rows()[row as usize];
-            let (most, half) = held(row, near as f64, 100);
+            let (most, half) = held(row, near as f64, TIMES);
             println!("{}: nine of ten hold {most:.1}/s, half {half:.1}/s", row.system.name);
         }
         _ => {
